@@ -73,7 +73,8 @@ pub(crate) fn closest_within<'a>(
     None
 }
 
-#[cfg(all(test, feature = "manifest"))]
+#[cfg(feature = "manifest")]
+#[cfg(test)]
 mod tests {
     use super::closest;
 

@@ -61,7 +61,7 @@ pub(crate) const fn words(bytes: usize) -> usize {
 mod counting {
     use std::cell::Cell;
 
-    use super::{MachineRoute, WorkKind};
+    use crate::test_work::{MachineRoute, WorkKind};
 
     /// Units of work by purpose.
     pub(crate) type WorkDone = [u64; 6];

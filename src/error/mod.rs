@@ -5,12 +5,12 @@
 //!
 //! # Ownership of the offset
 //!
-//! Every offset is an absolute byte of the input of one run, counted from 0. Three values advance with the input:
+//! Every offset is an absolute byte of the input of one run, counted from 0. These values are kept during a run:
 //!
 //! | value | owner | advances | used for |
 //! |---|---|---|---|
 //! | `Machine::offset` | `json::machine` | by a chunk, after the chunk was handled | places of errors; offsets that handlers receive |
-//! | the payload stage's offset | `filter`, the items of the payload | by a chunk | errors of bytes that are held while the root or the first hit is unknown |
+//! | `Lookahead::mark` | `filter`, each probe | not at all: it is the first byte that the probe reads | the place of the error if the decision of the probe needs more bytes than may be held |
 //! | the run's count of consumed bytes | `filter`, the run | by a chunk, or to the offset where the run stopped | `filter_original_bytes` in the report; never an error |
 //!
 //! Bytes before a document (a byte order mark, white space before a first pass) are not fed to the machine.
@@ -509,11 +509,6 @@ impl Raise {
     pub(crate) fn spill(message: &'static str, error: io::Error) -> Self {
         Self { kind: ErrorKind::Spill, message: message.into(), cause: Cause::Io(Arc::new(error)) }
     }
-
-    /// A state that the code rules out was reached.
-    pub(crate) fn internal(message: &'static str) -> Self {
-        Self::new(ErrorKind::Internal, message)
-    }
 }
 
 impl PartialEq for Raise {
@@ -568,7 +563,7 @@ mod tests {
 
     #[test]
     fn a_bug_is_the_fault_of_nobody_else() {
-        let error = Error::from(Raise::internal("a decision was revised after it was final"));
+        let error = Error::new(ErrorKind::Internal, "worker task panicked or was cancelled");
         assert_eq!((error.kind().as_str(), error.fault()), ("internal", Fault::Bug));
         assert_eq!(error.offset(), None);
     }

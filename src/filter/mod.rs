@@ -27,7 +27,7 @@ pub use compile::program::Program;
 pub use explain::{ExecutionMode, Explanation};
 pub use options::{Call, CallOptions};
 use run::filter_run::{FilterRun, RunMode};
-pub(crate) use run::first_pass::{FirstPass, Lookahead};
+pub(crate) use run::first_pass::{DocumentFacts, FirstPass};
 pub(crate) use run::hold;
 
 /// One run of a program: accepts bytes in chunks and writes the output to a [`Sink`].
@@ -36,7 +36,7 @@ pub(crate) use run::hold;
 /// do not depend on it. After an error the filter stays failed and emits nothing more. The output up to that point is
 /// a prefix of the output for some valid completion of the input.
 ///
-/// Memory: the open path, the bytes that the spec has to hold (see [`Limits`](crate::Limits)), and about 30 KiB. Time
+/// Memory: the open path, the bytes that the spec has to hold (see [`Limits`](crate::Limits)), and about 50 KiB. Time
 /// is linear in the input.
 ///
 /// ```
@@ -64,16 +64,20 @@ impl<S: Sink> Filter<S> {
     /// `call` is a `&Program`, or a program [with options](Program::with_options).
     pub fn new<'a>(call: impl Into<Call<'a>>, sink: S) -> Self {
         let call = call.into();
-        let run =
-            FilterRun::new(call.program(), call.options(), Lookahead::default(), RunMode::Stream);
+        let run = FilterRun::new(
+            call.program(),
+            call.options(),
+            DocumentFacts::default(),
+            RunMode::Stream,
+        );
         Self { run, sink }
     }
 
     /// Creates a filter that uses the result of a first pass over the document. `whole`: the document arrives in one
     /// chunk, so no input is held.
-    pub(crate) fn with_lookahead(call: &Call<'_>, sink: S, ahead: Lookahead, whole: bool) -> Self {
+    pub(crate) fn with_facts(call: &Call<'_>, sink: S, facts: DocumentFacts, whole: bool) -> Self {
         let mode = if whole { RunMode::Slice } else { RunMode::Stream };
-        Self { run: FilterRun::new(call.program(), call.options(), ahead, mode), sink }
+        Self { run: FilterRun::new(call.program(), call.options(), facts, mode), sink }
     }
 
     /// Reads the next bytes of the document.

@@ -10,10 +10,10 @@ use super::plan::Plan;
 use super::report::PruneReport;
 use super::splice::{Changes, Splice};
 use super::survey::Survey;
-use crate::error::{Error, ErrorKind, Raise};
+use crate::error::{Error, ErrorKind};
 use crate::filter::hold::Hold;
 use crate::json::bom::BomSkipper;
-use crate::json::machine::{Machine, MachineConfig, MachineFailure};
+use crate::json::machine::{Machine, MachineConfig};
 use crate::limits::Meter;
 use crate::report::FailureReport;
 use crate::scan::{Scanner, Window};
@@ -63,8 +63,7 @@ impl PruneScan {
             self.machine.skip_prefix(prefix);
         }
         let Self { machine, scanner, window, survey, .. } = self;
-        let fed = machine.feed(*scanner, window, document, survey);
-        fed.map(|_| ()).map_err(|failure| self.failed(failure))
+        machine.feed(*scanner, window, document, survey).map(|_| ())
     }
 
     /// Decides what is pruned, after the complete document was read.
@@ -81,8 +80,7 @@ impl PruneScan {
 
     fn decide(&mut self) -> Result<(PruneReport, Plan, u64), Error> {
         self.bom.end()?;
-        let ended = self.machine.end(&mut self.survey);
-        ended.map_err(|failure| self.failed(failure))?;
+        self.machine.end(&mut self.survey)?;
         let now = self.program.spec().now.unwrap_or_else(milliseconds);
         let mut report = self.report();
         let Self { program, survey, machine, .. } = self;
@@ -113,15 +111,6 @@ impl PruneScan {
         // Only the bytes before the error count, so that the number does not depend on the chunks.
         let bytes = error.offset().unwrap_or(self.read);
         PruneReport { bytes, error: Some(FailureReport::from(error)), ..self.report() }
-    }
-
-    fn failed(&self, failure: MachineFailure) -> Error {
-        match failure {
-            MachineFailure::Error(error) => error,
-            MachineFailure::Rewind | MachineFailure::Overdue => {
-                self.machine.place(Raise::internal("a decision was revised after it was final"))
-            }
-        }
     }
 
     #[cfg(test)]

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use super::failed_run::{FailedRun, RunResult};
 use super::push::{each_chunk, read_all};
 use crate::error::{Error, ErrorKind};
-use crate::filter::{Call, Filter, FirstPass, Lookahead};
+use crate::filter::{Call, DocumentFacts, Filter, FirstPass};
 use crate::io::sinks::WriteSink;
 use crate::report::Report;
 
@@ -113,17 +113,17 @@ pub fn filter_file<'a, 's, W: Write>(
     let (mut file, map) = source.into().into_parts();
     let regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
     let before = if regular { FileStamp::of(&file) } else { None };
-    let mut ahead = Lookahead::default();
-    if regular && let Err(error) = read_ahead(&mut file, &call, &mut ahead) {
+    let mut facts = DocumentFacts::default();
+    if regular && let Err(error) = read_ahead(&mut file, &call, &mut facts) {
         // The wrapper of the reader sees the bytes up to the error, as in a run that reads once.
         let read = error.offset().map_or(0, |offset| offset.saturating_add(1));
         _ = std::io::copy(&mut map(Box::new(file)).take(read), &mut std::io::sink());
-        let mut filter = Filter::with_lookahead(&call, Vec::new(), ahead, false);
+        let mut filter = Filter::with_facts(&call, Vec::new(), facts, false);
         let report = filter.fail(&error);
         return Err(FailedRun::new(error, report));
     }
-    let twice = ahead.is_known();
-    let mut filter = Filter::with_lookahead(&call, WriteSink::new(writer), ahead, false);
+    let twice = facts.is_known();
+    let mut filter = Filter::with_facts(&call, WriteSink::new(writer), facts, false);
     let again = if twice { file.try_clone().ok() } else { None };
     let mut result = read_all(&mut filter, map(Box::new(file)));
     if result.is_ok() && twice && again.is_none_or(|file| FileStamp::of(&file) != before) {
@@ -136,18 +136,18 @@ pub fn filter_file<'a, 's, W: Write>(
 
 /// Reads ahead as often as there is something to find out, and returns to where the file was.
 ///
-/// `ahead` receives the findings, including those before an error.
-fn read_ahead(file: &mut File, call: &Call<'_>, ahead: &mut Lookahead) -> Result<(), Error> {
+/// `facts` receives the findings, including those before an error.
+fn read_ahead(file: &mut File, call: &Call<'_>, facts: &mut DocumentFacts) -> Result<(), Error> {
     let begin = file.stream_position().map_err(Error::read)?;
-    while let Some(scout) = FirstPass::new(call, *ahead) {
+    while let Some(scout) = FirstPass::new(call, *facts) {
         let found = first_pass(file, scout);
         file.seek(SeekFrom::Start(begin)).map_err(Error::read)?;
-        *ahead = found?;
+        *facts = found?;
     }
     Ok(())
 }
 
-fn first_pass(file: &mut File, mut scout: FirstPass) -> Result<Lookahead, Error> {
+fn first_pass(file: &mut File, mut scout: FirstPass) -> Result<DocumentFacts, Error> {
     each_chunk(file, |chunk| scout.write(chunk).map(|enough| !enough))?;
     scout.end()
 }

@@ -36,7 +36,7 @@ mod transform;
 use std::io::{Read, Write};
 
 use crate::error::{Error, ErrorKind};
-use crate::filter::{Call, Filter, FirstPass, Lookahead};
+use crate::filter::{Call, DocumentFacts, Filter, FirstPass};
 use crate::report::Report;
 
 #[cfg(feature = "tokio")]
@@ -137,15 +137,15 @@ pub fn filter_slice<'a>(
     document: &[u8],
 ) -> Result<(Vec<u8>, Report), FailedRun<Report>> {
     let call = call.into();
-    let mut ahead = Lookahead::default();
-    while let Some(mut scout) = FirstPass::new(&call, ahead) {
+    let mut facts = DocumentFacts::default();
+    while let Some(mut scout) = FirstPass::new(&call, facts) {
         let found = scout.write(document).and_then(|_| scout.end());
-        ahead = found.map_err(|error| {
-            let report = Filter::with_lookahead(&call, Vec::new(), ahead, true).fail(&error);
+        facts = found.map_err(|error| {
+            let report = Filter::with_facts(&call, Vec::new(), facts, true).fail(&error);
             FailedRun::new(error, report)
         })?;
     }
-    let mut filter = Filter::with_lookahead(&call, Vec::new(), ahead, true);
+    let mut filter = Filter::with_facts(&call, Vec::new(), facts, true);
     match filter.write(document).and_then(|()| filter.end()) {
         Ok(report) => Ok((filter.into_sink(), report)),
         Err(error) => Err(FailedRun::new(error, filter.report())),

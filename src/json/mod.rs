@@ -61,27 +61,9 @@ pub(crate) enum Interest {
     CopyMember,
     /// Ask about each of its members or elements, then call [`Handler::close`]. Only for containers.
     Inspect,
-    /// Save a copy of the machine at this value, then ask again; see [`machine::Machine::take_checkpoint`].
-    Mark,
-    /// End the run. No more input is read.
+    /// Stop before the value. If it is a container, the run can be continued later: the machine then asks about the
+    /// value again.
     Stop,
-}
-
-/// The reason why a handler ends a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Halt {
-    /// The handler failed.
-    Error(Raise),
-    /// A decision made since the checkpoint was wrong: continue from the checkpoint.
-    Rewind,
-    /// The decision was made too many bytes after the checkpoint, so that these bytes cannot have been held.
-    Overdue,
-}
-
-impl From<Raise> for Halt {
-    fn from(raise: Raise) -> Self {
-        Self::Error(raise)
-    }
 }
 
 /// Receives the events of a document, in document order.
@@ -96,7 +78,7 @@ pub(crate) trait Handler {
         slot: ValueSlot<'_>,
         kind: ValueKind,
         offset: u64,
-    ) -> Result<Interest, Halt>;
+    ) -> Result<Interest, Raise>;
 
     /// Returns what the machine may do with the members or elements of the container that was entered last without a
     /// call of [`value`](Self::value). Called when the machine enters a container and when it returns to it; the
@@ -107,13 +89,13 @@ pub(crate) trait Handler {
     }
 
     /// Ends the container that was entered last. Its closing bracket is at this offset.
-    fn close(&mut self, offset: u64) -> Result<(), Halt>;
+    fn close(&mut self, offset: u64) -> Result<(), Raise>;
 
     /// Receives bytes of a copied value. White space outside strings is already removed, unless it is kept.
     fn raw(&mut self, bytes: &[u8]);
 
     /// Ends a copied value. The byte at this offset shows that it has ended.
-    fn copied(&mut self, offset: u64) -> Result<(), Halt> {
+    fn copied(&mut self, offset: u64) -> Result<(), Raise> {
         _ = offset;
         Ok(())
     }

@@ -7,7 +7,7 @@ use super::{BUDGET, OUTPUT_MODE, RAW};
 use crate::error::{Error, ErrorKind, Raise};
 use crate::json::bom::BOM;
 use crate::json::key::{self, is_too_long_for};
-use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot, machine};
+use crate::json::{Handler, Interest, ValueKind, ValueSlot, machine};
 
 /// The maximum length, in bytes, of a JSON string that can spell a known word.
 const LONGEST: usize = 256;
@@ -53,12 +53,12 @@ impl Handler for Found {
         slot: ValueSlot<'_>,
         kind: ValueKind,
         offset: u64,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         match slot {
             ValueSlot::Top if kind == ValueKind::Object => return Ok(Interest::Inspect),
             ValueSlot::Top => {
                 let message = "the input of a call must be a JSON object";
-                return Err(Raise::new(ErrorKind::Syntax, message).into());
+                return Err(Raise::new(ErrorKind::Syntax, message));
             }
             ValueSlot::Member(key) => key.with_name(|name| match name.map(std::str::from_utf8) {
                 Some(Ok(OUTPUT_MODE)) => self.mode = Some((kind, offset)),
@@ -70,7 +70,7 @@ impl Handler for Found {
         Ok(Interest::Skip)
     }
 
-    fn close(&mut self, _: u64) -> Result<(), Halt> {
+    fn close(&mut self, _: u64) -> Result<(), Raise> {
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Raise};
 use crate::json::key::{quote, unescape};
-use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot, machine};
+use crate::json::{Handler, Interest, ValueKind, ValueSlot, machine};
 use crate::tree::children;
 
 /// The newtype name by which a deserialiser recognises that it may pass the value as a JSON text. A text keeps more
@@ -77,11 +77,11 @@ impl FromStr for RawJson {
 struct MinifyHandler(Vec<u8>);
 
 impl Handler for MinifyHandler {
-    fn value(&mut self, _: ValueSlot<'_>, _: ValueKind, _: u64) -> Result<Interest, Halt> {
+    fn value(&mut self, _: ValueSlot<'_>, _: ValueKind, _: u64) -> Result<Interest, Raise> {
         Ok(Interest::Copy)
     }
 
-    fn close(&mut self, _: u64) -> Result<(), Halt> {
+    fn close(&mut self, _: u64) -> Result<(), Raise> {
         Ok(())
     }
 

@@ -17,7 +17,7 @@ use super::value::{Datum, Record};
 use crate::error::{ErrorKind, Raise};
 use crate::json::key::{quote, text_of};
 use crate::json::machine;
-use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::Limits;
 
 /// The greatest depth at which a container stays a container.
@@ -115,7 +115,7 @@ impl Narrow<'_> {
 }
 
 impl Handler for Narrow<'_> {
-    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Halt> {
+    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Raise> {
         let depth = self.open.len();
         if let ValueSlot::Member(key) = &slot
             && depth == 1
@@ -145,7 +145,7 @@ impl Handler for Narrow<'_> {
         Ok(Interest::Inspect)
     }
 
-    fn close(&mut self, _: u64) -> Result<(), Halt> {
+    fn close(&mut self, _: u64) -> Result<(), Raise> {
         self.out.extend(self.open.pop().map(|level| level.end));
         Ok(())
     }
@@ -158,7 +158,7 @@ impl Handler for Narrow<'_> {
         }
     }
 
-    fn copied(&mut self, _: u64) -> Result<(), Halt> {
+    fn copied(&mut self, _: u64) -> Result<(), Raise> {
         if matches!(self.scalar.first(), Some(b'"' | b'{' | b'[')) {
             self.charge(ALLOCATION)?;
         }

@@ -14,18 +14,28 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::document::scope::DocumentScope;
-use super::stage::{StageHandler, StageState};
+use super::lookahead::{Input, Lookahead, Probe};
+use super::stage::{StageHandler, StageState, machine_config};
 use crate::error::{ErrorKind, LimitName, Raise};
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::compile::when::{Branch, When};
+use crate::filter::options::CallOptions;
 use crate::json::key::{is_too_long_for, unescape};
 use crate::json::policy::{Action, Policy};
-use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::Limits;
 use crate::path::trie::NodeId;
 use crate::sink::Sink;
 use crate::test_work::{WorkKind, count, words};
 use crate::tree::{children, equal};
+
+/// The choice of a branch, reused for all documents of a run.
+#[derive(Debug)]
+pub(super) struct BranchChoice {
+    pub(super) ahead: Lookahead<BranchChooser>,
+    /// The document is still read: first for the choice, then for duplicate members.
+    pub(super) watching: bool,
+}
 
 #[derive(Debug)]
 pub(super) struct BranchChooser {
@@ -55,8 +65,25 @@ struct TestedValue {
     over: bool,
 }
 
+impl BranchChoice {
+    pub(super) fn new(program: &Arc<CompiledProgram>, options: &CallOptions, input: Input) -> Self {
+        let config = machine_config(&program.spec, options.limits(), false);
+        let chooser = BranchChooser::new(program, options.limits());
+        let ahead = Lookahead::new(config, options.scanner(), chooser, input);
+        Self { ahead, watching: true }
+    }
+
+    /// Begins a new document.
+    pub(super) fn restart(&mut self, program: &Arc<CompiledProgram>, options: &CallOptions) {
+        let config = machine_config(&program.spec, options.limits(), false);
+        self.ahead.restart(config, Input::once());
+        self.ahead.probe_mut().restart();
+        self.watching = true;
+    }
+}
+
 impl BranchChooser {
-    pub(super) fn new(program: &Arc<CompiledProgram>, limits: &Limits) -> Self {
+    fn new(program: &Arc<CompiledProgram>, limits: &Limits) -> Self {
         let scope = DocumentScope::new(program, false);
         let mut chooser = Self {
             program: program.clone(),
@@ -74,7 +101,7 @@ impl BranchChooser {
     }
 
     /// Begins a new document.
-    pub(super) fn restart(&mut self) {
+    fn restart(&mut self) {
         self.scope.restart();
         self.open.clear();
         let when = self.program.when.as_ref();
@@ -84,11 +111,6 @@ impl BranchChooser {
         self.met.clear();
         self.met.resize(nodes, false);
         (self.next, self.choice, self.captured) = (0, None, None);
-    }
-
-    /// Returns the choice if it is certain, with the offset of the byte that made it certain.
-    pub(super) fn choice(&self) -> Option<(Branch, u64)> {
-        self.choice
     }
 
     fn when(&self) -> Option<&When> {
@@ -226,6 +248,14 @@ fn twice() -> Raise {
     Raise::new(ErrorKind::Duplicate, message)
 }
 
+impl Probe for BranchChooser {
+    type Decision = Branch;
+
+    fn decided(&self) -> Option<(Branch, u64)> {
+        self.choice
+    }
+}
+
 impl StageState for BranchChooser {
     fn flush(&mut self, _: &mut dyn Sink) {}
 }
@@ -236,7 +266,7 @@ impl Handler for StageHandler<'_, BranchChooser> {
         mut slot: ValueSlot<'_>,
         kind: ValueKind,
         offset: u64,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let chooser = &mut *self.stage;
         if let Some(interest) = chooser.scope.find(&mut slot, kind)? {
             return Ok(interest);
@@ -259,7 +289,7 @@ impl Handler for StageHandler<'_, BranchChooser> {
         names.map_or(Policy::ASK, |names| Policy::ask_named(names, Action::Skip))
     }
 
-    fn close(&mut self, offset: u64) -> Result<(), Halt> {
+    fn close(&mut self, offset: u64) -> Result<(), Raise> {
         let chooser = &mut *self.stage;
         if !chooser.scope.close()? {
             return Ok(());
@@ -288,14 +318,14 @@ impl Handler for StageHandler<'_, BranchChooser> {
         }
     }
 
-    fn copied(&mut self, offset: u64) -> Result<(), Halt> {
+    fn copied(&mut self, offset: u64) -> Result<(), Raise> {
         let chooser = &mut *self.stage;
         let Some(TestedValue { node, text, most, over }) = chooser.captured.take() else {
             return Ok(());
         };
         if over && most > chooser.item {
             let message = format!("a value tested by `when` exceeds {} bytes", chooser.item);
-            return Err(Raise::limit(LimitName::Item, message).into());
+            return Err(Raise::limit(LimitName::Item, message));
         }
         // A string that is longer than every tested string equals none of them.
         match std::str::from_utf8(&text) {

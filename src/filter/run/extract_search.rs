@@ -4,12 +4,12 @@
 //! The document is held until the result is certain. Nothing is written.
 
 use super::document::scope::DocumentScope;
-use super::hold::Hold;
-use super::stage::{StageHandler, StageMachine, StageState, machine_config, stage_error};
-use crate::error::Error;
+use super::lookahead::{Input, Lookahead, Probe};
+use super::stage::{StageHandler, StageState, machine_config};
+use crate::error::Raise;
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
-use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::sink::Sink;
 
 /// The search, reused for all documents of a run.
@@ -17,16 +17,14 @@ use crate::sink::Sink;
 pub(super) struct ExtractSearch {
     /// The program to run if the value exists.
     pub(super) program: Program,
-    pub(super) engine: StageMachine,
-    seeker: ExtractProbe,
-    /// The document so far.
-    pub(super) hold: Hold,
+    pub(super) ahead: Lookahead<ExtractProbe>,
     /// The result is known.
     pub(super) done: bool,
 }
 
+/// Decides whether the value exists.
 #[derive(Debug)]
-struct ExtractProbe {
+pub(super) struct ExtractProbe {
     scope: DocumentScope,
     /// Whether the value exists, and the offset of the byte that made it certain.
     found: Option<(bool, u64)>,
@@ -40,43 +38,26 @@ impl ExtractSearch {
             return None;
         }
         let config = machine_config(&compiled.spec, options.limits(), false);
-        let scope = DocumentScope::new(compiled, false);
-        Some(Self {
-            program: program.clone(),
-            engine: StageMachine::new(config, options.scanner()),
-            seeker: ExtractProbe { scope, found: None },
-            hold: Hold::default(),
-            done: false,
-        })
+        let probe = ExtractProbe { scope: DocumentScope::new(compiled, false), found: None };
+        let ahead = Lookahead::new(config, options.scanner(), probe, Input::once());
+        Some(Self { program: program.clone(), ahead, done: false })
     }
 
     /// Begins a new document.
     pub(super) fn restart(&mut self, options: &CallOptions) {
         let config = machine_config(&self.program.compiled().spec, options.limits(), false);
-        self.engine.restart(config);
-        self.seeker.scope.restart();
-        (self.seeker.found, self.hold, self.done) = (None, Hold::default(), false);
+        self.ahead.restart(config, Input::once());
+        let probe = self.ahead.probe_mut();
+        probe.scope.restart();
+        (probe.found, self.done) = (None, false);
     }
+}
 
-    /// Returns whether the value exists, with the offset of the byte that made it certain.
-    pub(super) fn found(&self) -> Option<(bool, u64)> {
-        self.seeker.found
-    }
+impl Probe for ExtractProbe {
+    type Decision = bool;
 
-    pub(super) fn watch(&mut self, chunk: &[u8]) -> Result<(), Error> {
-        let Self { engine, seeker, .. } = self;
-        let fed = engine.feed(seeker, chunk, &mut Vec::new());
-        fed.map(|_| ()).map_err(|failure| stage_error(failure, &engine.machine))
-    }
-
-    /// Finishes the document.
-    ///
-    /// # Errors
-    /// Fails if the document is incomplete.
-    pub(super) fn end(&mut self) -> Result<(), Error> {
-        let Self { engine, seeker, .. } = self;
-        let ended = engine.end(seeker, &mut Vec::new());
-        ended.map_err(|failure| stage_error(failure, &engine.machine))
+    fn decided(&self) -> Option<(bool, u64)> {
+        self.found
     }
 }
 
@@ -90,7 +71,7 @@ impl Handler for StageHandler<'_, ExtractProbe> {
         mut slot: ValueSlot<'_>,
         kind: ValueKind,
         offset: u64,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let ExtractProbe { scope, found, .. } = &mut *self.stage;
         if found.is_some() {
             return Ok(Interest::SkipRest);
@@ -104,7 +85,7 @@ impl Handler for StageHandler<'_, ExtractProbe> {
         Ok(Interest::Stop)
     }
 
-    fn close(&mut self, offset: u64) -> Result<(), Halt> {
+    fn close(&mut self, offset: u64) -> Result<(), Raise> {
         // The first container to end is on the path and does not contain the value.
         self.stage.found.get_or_insert((false, offset));
         Ok(())

@@ -2,18 +2,16 @@
 //! and the report.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use super::chain::StageChain;
-use super::choose::BranchChooser;
+use super::choose::BranchChoice;
 use super::extract_search::ExtractSearch;
-use super::first_pass::Lookahead;
-use super::hold::Hold;
+use super::first_pass::DocumentFacts;
 use super::items::SHOWN;
-use super::stage::{StageMachine, machine_config, stage_error};
+use super::lookahead::{Decided, HeldInput, Input, Probe};
 use crate::error::{Error, ErrorKind, Raise};
 use crate::filter::compile::call::Skips;
-use crate::filter::compile::program::{CompiledProgram, Program};
+use crate::filter::compile::program::Program;
 use crate::filter::compile::when::{Branch, When};
 use crate::filter::explain::EXTRACT_SEARCH;
 use crate::filter::options::CallOptions;
@@ -68,17 +66,6 @@ pub(in crate::filter) struct FilterRun {
     failure: Option<FailureReport>,
 }
 
-/// The choice of a branch, and the document held for it.
-#[derive(Debug)]
-struct BranchChoice {
-    engine: StageMachine,
-    chooser: BranchChooser,
-    /// The document until the choice is made.
-    hold: Hold,
-    /// The document is still watched: first for the choice, then for duplicate members.
-    watching: bool,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RunState {
     Running,
@@ -98,7 +85,7 @@ impl FilterRun {
     pub(in crate::filter) fn new(
         program: &Program,
         options: &CallOptions,
-        ahead: Lookahead,
+        facts: DocumentFacts,
         pass: RunMode,
     ) -> Self {
         let skips = options.skips(program.compiled());
@@ -114,7 +101,7 @@ impl FilterRun {
             pass,
             seeking,
             choosing: None,
-            known: ahead.branch.is_some(),
+            known: facts.branch.is_some(),
             chain: None,
             branch: None,
             meter: Meter::default(),
@@ -131,30 +118,33 @@ impl FilterRun {
             options,
         };
         if core.seeking.is_none() {
-            core.begin(ahead);
+            core.begin(facts);
         }
         core
     }
 
     /// Starts the choice of a branch, or creates the stages if there is none.
-    fn begin(&mut self, ahead: Lookahead) {
+    fn begin(&mut self, facts: DocumentFacts) {
         let compiled = self.program.compiled();
         if compiled.when.is_none() {
-            return self.begin_chain(ahead);
+            return self.begin_chain(facts);
         }
-        let mut choosing = BranchChoice::new(compiled, &self.options);
-        choosing.engine.machine.skip_prefix(self.prefix);
+        // A first pass holds nothing, and neither does a run whose branch is known.
+        let again = self.pass == RunMode::FirstPass || self.known;
+        let input = if again { Input::Again } else { Input::once() };
+        let mut choosing = BranchChoice::new(compiled, &self.options, input);
+        choosing.ahead.skip_prefix(self.prefix);
         self.choosing = Some(choosing);
-        if let Some(branch) = ahead.branch {
+        if let Some(branch) = facts.branch {
             // If no branch applies, the error is returned when the choice is made.
-            _ = self.take_branch(branch, ahead);
+            _ = self.take_branch(branch, facts);
         }
     }
 
     /// Creates the stages of the program that applies.
-    fn begin_chain(&mut self, ahead: Lookahead) {
+    fn begin_chain(&mut self, facts: DocumentFacts) {
         let program = self.branch.as_ref().map_or(&self.program, |(_, program)| program);
-        let mut chain = StageChain::new(program, &self.options, ahead.payload);
+        let mut chain = StageChain::new(program, &self.options, facts.payload);
         if let Some(items) = chain.first_items() {
             let never_holds = match self.pass {
                 RunMode::Stream => false,
@@ -173,13 +163,13 @@ impl FilterRun {
     ///
     /// # Errors
     /// Fails if the branch is an error.
-    fn take_branch(&mut self, branch: Branch, ahead: Lookahead) -> Result<(), Raise> {
+    fn take_branch(&mut self, branch: Branch, facts: DocumentFacts) -> Result<(), Raise> {
         let when = self.program.compiled().when.as_ref();
         let Some(program) = when.and_then(|when| branch.program(when)) else {
             return Err(When::none_holds());
         };
         self.branch = Some((branch, program.clone()));
-        self.begin_chain(ahead);
+        self.begin_chain(facts);
         Ok(())
     }
 
@@ -215,19 +205,19 @@ impl FilterRun {
     }
 
     /// Returns whether a first pass can find out more than what is known.
-    pub(in crate::filter) fn looks_beyond(&self, ahead: Lookahead) -> bool {
+    pub(in crate::filter) fn looks_beyond(&self, facts: DocumentFacts) -> bool {
         match &self.chain {
             Some(chain) => chain.looks_first(),
             // If no branch holds, there is nothing more to find out.
-            None => self.choosing.is_some() && ahead.branch.is_none(),
+            None => self.choosing.is_some() && facts.branch.is_none(),
         }
     }
 
     /// Returns what the first pass has found out.
-    pub(in crate::filter) fn found(&self) -> Lookahead {
+    pub(in crate::filter) fn found(&self) -> DocumentFacts {
         let items = self.chain.as_ref().and_then(StageChain::items);
-        let choice = self.choosing.as_ref().and_then(|choosing| choosing.chooser.choice());
-        Lookahead {
+        let choice = self.choosing.as_ref().and_then(|choosing| choosing.ahead.probe().decided());
+        DocumentFacts {
             // If the branch was known, only its payload is new.
             branch: choice.filter(|_| !self.known).map(|(branch, _)| branch),
             payload: items.and_then(|items| items.decided()),
@@ -298,28 +288,14 @@ impl FilterRun {
         let Some(seeking) = self.seeking.as_mut().filter(|seeking| !seeking.done) else {
             return self.choose_or_feed(chunk, sink);
         };
-        let fed = seeking.watch(chunk);
-        let failed_at = fed.as_ref().err().and_then(Error::offset);
-        let at = seeking.found().map(|(_, at)| at).or(failed_at);
-        let at = at.unwrap_or(seeking.engine.machine.offset());
-        let limits = self.options.limits();
-        if at - self.prefix > Hold::capacity(limits) {
-            return Err(Hold::place(limits, Hold::overflow(limits)));
-        }
-        let Some((there, _)) = seeking.found() else {
-            fed?;
-            let pushed = seeking.hold.push(chunk, limits, &mut self.meter);
-            pushed.map_err(|raise| seeking.engine.machine.place(raise))?;
-            return Ok(None);
-        };
-        // The stages find any later error again.
+        let found = seeking.ahead.write(chunk, self.options.limits(), &mut self.meter)?;
+        let Some(Decided { decision: there, held, .. }) = found else { return Ok(None) };
         seeking.done = true;
-        let hold = std::mem::take(&mut seeking.hold);
         if !there {
             self.program = seeking.program.unextracted().clone();
         }
-        self.begin(Lookahead::default());
-        match self.replay(hold, sink, Self::choose_or_feed)? {
+        self.begin(DocumentFacts::default());
+        match self.replay(held, sink, Self::choose_or_feed)? {
             Some(stopped) => Ok(Some(stopped)),
             None => self.choose_or_feed(chunk, sink),
         }
@@ -345,37 +321,27 @@ impl FilterRun {
         let Some(choosing) = self.choosing.as_mut().filter(|choosing| choosing.watching) else {
             return self.feed(chunk, sink);
         };
-        let begin = choosing.engine.machine.offset();
-        let fed = choosing.watch(chunk);
-        let choice = choosing.chooser.choice();
-        let failed_at = fed.as_ref().err().and_then(Error::offset);
-        if self.chain.is_none() {
-            let at = choice.map(|(_, at)| at).or(failed_at);
-            let at = at.unwrap_or(choosing.engine.machine.offset());
-            let limits = self.options.limits();
-            let holds = self.pass != RunMode::FirstPass && !self.known;
-            if holds && at - self.prefix > Hold::capacity(limits) {
-                return Err(Hold::place(limits, Hold::overflow(limits)));
-            }
-            let Some((branch, at)) = choice else {
-                fed?;
-                if holds {
-                    let pushed = choosing.hold.push(chunk, limits, &mut self.meter);
-                    pushed.map_err(|raise| choosing.engine.machine.place(raise))?;
-                }
+        let begin = choosing.ahead.offset();
+        let watched = if self.chain.is_some() {
+            choosing.ahead.watch(chunk)
+        } else {
+            let chosen = choosing.ahead.write(chunk, self.options.limits(), &mut self.meter)?;
+            let Some(Decided { decision, at, held, read, later }) = chosen else {
                 return Ok(None);
             };
-            let hold = std::mem::take(&mut choosing.hold);
-            self.take_branch(branch, Lookahead::default())
+            let rest = chunk.get(read..).unwrap_or_default();
+            let watched = later.and_then(|()| choosing.ahead.watch(rest));
+            self.take_branch(decision, DocumentFacts::default())
                 .map_err(|raise| Error::at(raise, at, String::new()))?;
             if self.pass == RunMode::FirstPass {
                 return Ok(None);
             }
-            if let Some(stopped) = self.replay(hold, sink, Self::feed)? {
+            if let Some(stopped) = self.replay(held, sink, Self::feed)? {
                 return Ok(Some(stopped));
             }
-        }
-        match fed {
+            watched
+        };
+        match watched {
             Ok(()) => self.feed(chunk, sink),
             // Errors before this one are reported first. The stages do not report this one: they accept duplicate
             // members, keys that are too long for the tests, and everything that a structural check accepts.
@@ -383,7 +349,7 @@ impl FilterRun {
                 if matches!(error.kind(), ErrorKind::Duplicate | ErrorKind::Limit)
                     || self.program.compiled().spec.validation == Validation::Structure =>
             {
-                let upto = failed_at.unwrap_or(begin).saturating_sub(begin);
+                let upto = error.offset().unwrap_or(begin).saturating_sub(begin);
                 let upto = usize::try_from(upto).unwrap_or(usize::MAX);
                 match self.feed(chunk.get(..upto).unwrap_or(chunk), sink)? {
                     Some(stopped) => Ok(Some(stopped)),
@@ -400,25 +366,21 @@ impl FilterRun {
         }
     }
 
-    /// Runs `step` with each piece of the held bytes until it stops.
+    /// Runs `step` with each piece of the held input until it stops.
     fn replay(
         &mut self,
-        mut hold: Hold,
+        held: HeldInput,
         sink: &mut dyn Sink,
         step: FeedStep,
     ) -> Result<Option<u64>, Error> {
         let mut stopped = None;
         let mut meter = std::mem::take(&mut self.meter);
-        let drained = hold.drain(
-            &mut meter,
-            |_, piece| {
-                stopped = step(self, piece, sink)?;
-                Ok(stopped.is_none() && !sink.is_closed())
-            },
-            |raise| Error::at(raise, 0, String::new()),
-        );
+        let replayed = held.replay(&mut meter, |_, piece| {
+            stopped = step(self, piece, sink)?;
+            Ok(stopped.is_none() && !sink.is_closed())
+        });
         self.meter.absorb(&meter);
-        drained.map(|()| stopped)
+        replayed.map(|()| stopped)
     }
 
     /// Returns the chunk without the bytes of a byte order mark.
@@ -428,10 +390,10 @@ impl FilterRun {
         if let Some(prefix) = settled {
             self.prefix = prefix;
             if let Some(seeking) = &mut self.seeking {
-                seeking.engine.machine.skip_prefix(prefix);
+                seeking.ahead.skip_prefix(prefix);
             }
             if let Some(choosing) = &mut self.choosing {
-                choosing.engine.machine.skip_prefix(prefix);
+                choosing.ahead.skip_prefix(prefix);
             }
             if let Some(chain) = &mut self.chain {
                 chain.skip_prefix(prefix);
@@ -448,19 +410,17 @@ impl FilterRun {
         }
         if let Some(seeking) = self.seeking.as_mut().filter(|seeking| !seeking.done) {
             // The search is undecided, so the document is incomplete.
-            return seeking.end();
+            return seeking.ahead.end().map(|_| ());
         }
         if self.chain.is_none()
             && let Some(choosing) = &mut self.choosing
         {
-            choosing.end()?;
             // A scalar ends with the document.
-            if let Some((branch, at)) = choosing.chooser.choice() {
-                let hold = std::mem::take(&mut choosing.hold);
-                self.take_branch(branch, Lookahead::default())
+            if let Some(Decided { decision, at, held, .. }) = choosing.ahead.end()? {
+                self.take_branch(decision, DocumentFacts::default())
                     .map_err(|raise| Error::at(raise, at, String::new()))?;
                 if self.pass != RunMode::FirstPass {
-                    _ = self.replay(hold, sink, Self::feed)?;
+                    _ = self.replay(held, sink, Self::feed)?;
                 }
             }
         }
@@ -476,8 +436,8 @@ impl FilterRun {
     /// Returns the steps of all machines.
     #[cfg(test)]
     pub(in crate::filter) fn steps(&self) -> u64 {
-        let seeking = self.seeking.as_ref().map_or(0, |seeking| seeking.engine.steps());
-        let choosing = self.choosing.as_ref().map_or(0, |choosing| choosing.engine.steps());
+        let seeking = self.seeking.as_ref().map_or(0, |seeking| seeking.ahead.steps());
+        let choosing = self.choosing.as_ref().map_or(0, |choosing| choosing.ahead.steps());
         seeking + choosing + self.chain.as_ref().map_or(0, StageChain::steps)
     }
 
@@ -541,40 +501,6 @@ impl FilterRun {
             report.output_bytes = (!same).then_some(self.written);
         }
         report
-    }
-}
-
-impl BranchChoice {
-    fn new(program: &Arc<CompiledProgram>, options: &CallOptions) -> Self {
-        let limits = options.limits();
-        Self {
-            engine: StageMachine::new(
-                machine_config(&program.spec, limits, false),
-                options.scanner(),
-            ),
-            chooser: BranchChooser::new(program, limits),
-            hold: Hold::default(),
-            watching: true,
-        }
-    }
-
-    fn restart(&mut self, program: &Arc<CompiledProgram>, options: &CallOptions) {
-        self.engine.restart(machine_config(&program.spec, options.limits(), false));
-        self.chooser.restart();
-        self.hold = Hold::default();
-        self.watching = true;
-    }
-
-    fn watch(&mut self, chunk: &[u8]) -> Result<(), Error> {
-        let Self { engine, chooser, .. } = self;
-        let fed = engine.feed(chooser, chunk, &mut Vec::new());
-        fed.map(|_| ()).map_err(|failure| stage_error(failure, &engine.machine))
-    }
-
-    fn end(&mut self) -> Result<(), Error> {
-        let Self { engine, chooser, .. } = self;
-        let ended = engine.end(chooser, &mut Vec::new());
-        ended.map_err(|failure| stage_error(failure, &engine.machine))
     }
 }
 

@@ -11,12 +11,12 @@ use crate::filter::options::Call;
 
 /// Facts about a document that are known before a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Lookahead {
+pub(crate) struct DocumentFacts {
     pub(in crate::filter) branch: Option<Branch>,
     pub(in crate::filter) payload: Option<Payload>,
 }
 
-impl Lookahead {
+impl DocumentFacts {
     /// Returns whether a first pass has found anything.
     pub(crate) fn is_known(self) -> bool {
         self != Self::default()
@@ -27,32 +27,36 @@ impl Lookahead {
 #[derive(Debug)]
 pub(crate) struct FirstPass {
     core: FilterRun,
-    ahead: Lookahead,
+    facts: DocumentFacts,
 }
 
 impl FirstPass {
     /// Creates the pass for what is still unknown. Returns `None` if everything is known.
-    pub(crate) fn new(call: &Call<'_>, ahead: Lookahead) -> Option<Self> {
-        let core = FilterRun::new(call.program(), call.options(), ahead, RunMode::FirstPass);
-        core.looks_beyond(ahead).then_some(Self { core, ahead })
+    pub(crate) fn new(call: &Call<'_>, facts: DocumentFacts) -> Option<Self> {
+        let core = FilterRun::new(call.program(), call.options(), facts, RunMode::FirstPass);
+        core.looks_beyond(facts).then_some(Self { core, facts })
     }
 
     /// Reads the next bytes. Returns `true` once they suffice. An error before that point is the run's error, and
     /// there is no output. The run finds later errors again.
     pub(crate) fn write(&mut self, chunk: &[u8]) -> Result<bool, Error> {
         let result = self.core.write(chunk, &mut Vec::new());
-        if self.core.found() == Lookahead::default() { result.map(|()| false) } else { Ok(true) }
+        if self.core.found() == DocumentFacts::default() {
+            result.map(|()| false)
+        } else {
+            Ok(true)
+        }
     }
 
     /// Finishes the pass, at the end of the document or when enough was read.
-    pub(crate) fn end(mut self) -> Result<Lookahead, Error> {
-        if self.core.found() == Lookahead::default() {
+    pub(crate) fn end(mut self) -> Result<DocumentFacts, Error> {
+        if self.core.found() == DocumentFacts::default() {
             self.core.end(&mut Vec::new())?;
         }
         let found = self.core.found();
-        Ok(Lookahead {
-            branch: self.ahead.branch.or(found.branch),
-            payload: self.ahead.payload.or(found.payload),
+        Ok(DocumentFacts {
+            branch: self.facts.branch.or(found.branch),
+            payload: self.facts.payload.or(found.payload),
         })
     }
 }

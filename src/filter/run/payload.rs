@@ -1,25 +1,22 @@
-//! The stage on the payload: finds the root, holds input for a fallback, and goes back to a checkpoint if it misses.
+//! The stage on the payload: finds the root, waits for the first hit, and runs the rules on items.
 //!
 //! ```text
-//! Looking ──decided──▶ Running ──mark──▶ waiting ──hit──▶ Running
-//!   holds the document      ▲      holds from the mark │
-//!                           └───────── rewind ─────────┘   a miss, or a hit after much output
+//! Looking ──root decided──▶ Running ──must wait──▶ Waiting ──hit or miss──▶ Running ──stop_early──▶ Stopped
 //! ```
 //!
-//! In `Looking`, and while waiting for a hit, input goes to the [`Hold`]. A decision that comes later than the hold's
-//! capacity after the first held byte is an error, whether or not the bytes had to be held. This way the result does
-//! not depend on chunks.
+//! In `Looking` and `Waiting` a [`Lookahead`] reads the input. Nothing is written before it has decided.
 
-use super::hold::Hold;
 use super::items::ItemsStage;
+use super::items::first_hit::HitOutcome;
+use super::lookahead::{Decided, HeldInput, Input, Lookahead, Probe};
 use super::output::{OutputStages, in_front};
 use super::root::{Payload, RootProbe};
-use super::stage::{StageMachine, machine_config, stage_error};
+use super::stage::{StageMachine, machine_config};
 use super::wrap_in_array::ArrayWrap;
 use crate::error::Error;
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
-use crate::json::machine::{FeedResult, Machine, MachineConfig, MachineFailure};
+use crate::json::machine::{FeedResult, MachineConfig};
 use crate::limits::{Limits, Meter};
 use crate::nearest::ComparisonBudget;
 use crate::report::Report;
@@ -32,35 +29,40 @@ pub(super) struct PayloadStage {
     limits: Limits,
     /// Names are kept, to suggest corrections.
     suggests: bool,
-    engine: StageMachine,
     phase: PayloadPhase,
-    /// The stage of an earlier document, for reuse.
-    spare: Option<Box<ItemsRun>>,
-    hold: Hold,
-    /// The number of bytes that may be held. `None`: the input comes in one chunk and is not held.
-    capacity: Option<u64>,
+    /// Looks for the root, if it needs a search.
+    root: Option<Lookahead<RootProbe>>,
+    /// The stage on items and its machine, once the root is known. Kept for the next document.
+    running: Option<Box<ItemsRun>>,
+    /// The input comes in one chunk and can be read again, so nothing is held.
+    again: bool,
+    scanner: Scanner,
     /// Processes what the items stage writes.
     output: Option<OutputStages>,
     /// Wraps a document that is not an array.
     wrap: ArrayWrap,
     /// Bytes before the document.
     prefix: u64,
-    /// Bytes read.
-    offset: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PayloadPhase {
-    Looking(RootProbe),
-    Running(Box<ItemsRun>),
+    /// The root is unknown.
+    Looking,
+    /// The rules run.
+    Running,
+    /// The rules have stopped before a value until it is known whether there is a hit.
+    Waiting,
+    /// The rules need no more input.
+    Stopped,
 }
 
 #[derive(Debug)]
 struct ItemsRun {
+    engine: StageMachine,
     items: ItemsStage,
-    /// The machine at the value from which on input is held.
-    mark: Option<(Machine, u64)>,
-    stopped: bool,
+    /// Looks for the first hit. Made when it is needed.
+    hit: Option<Lookahead<ItemsStage>>,
 }
 
 /// Returns the machine's configuration. The output stages read and write minified text, so white space is dropped
@@ -75,6 +77,29 @@ fn payload_config(
     MachineConfig { keep_white: config.keep_white && output.is_none(), ..config }
 }
 
+/// Returns whether input can be read again, or is held.
+fn input(again: bool) -> Input {
+    if again { Input::Again } else { Input::once() }
+}
+
+impl ItemsRun {
+    /// Starts to look for the first hit where the stage has stopped.
+    fn begin_search(&mut self, config: MachineConfig, scanner: Scanner, again: bool) {
+        let Self { engine, items, hit } = self;
+        let hit = match hit {
+            Some(hit) => {
+                items.begin_probe_in(hit.probe_mut());
+                hit
+            }
+            None => {
+                let probe = items.begin_probe();
+                hit.insert(Lookahead::new(config, scanner, probe, Input::Again))
+            }
+        };
+        hit.begin_at(engine.machine.clone(), input(again));
+    }
+}
+
 impl PayloadStage {
     pub(super) fn new(
         program: &Program,
@@ -83,21 +108,18 @@ impl PayloadStage {
         payload: Option<Payload>,
         output: Option<OutputStages>,
     ) -> Self {
-        let limits = options.limits();
-        let config = payload_config(program, limits, output.as_ref(), false);
         let mut stage = Self {
             program: program.clone(),
-            limits: limits.clone(),
+            limits: options.limits().clone(),
             suggests: options.suggestions(),
-            engine: StageMachine::new(config, scanner),
-            phase: PayloadPhase::Looking(RootProbe::new(program.compiled())),
-            spare: None,
-            hold: Hold::default(),
-            capacity: Some(Hold::capacity(limits)),
+            phase: PayloadPhase::Looking,
+            root: None,
+            running: None,
+            again: false,
+            scanner,
             output,
             wrap: ArrayWrap::new(program),
             prefix: 0,
-            offset: 0,
         };
         stage.begin(payload);
         stage
@@ -106,65 +128,70 @@ impl PayloadStage {
     /// Looks for the payload, or starts the rules if it is known or needs no search.
     fn begin(&mut self, payload: Option<Payload>) {
         if payload.is_some() || !self.program.compiled().items.looks() {
-            self.run(payload);
-        } else {
-            self.phase = PayloadPhase::Looking(RootProbe::new(self.program.compiled()));
+            return self.run(payload);
         }
+        self.phase = PayloadPhase::Looking;
+        let config = self.config(false);
+        let probe = RootProbe::new(self.program.compiled());
+        match &mut self.root {
+            Some(root) => {
+                root.restart(config, input(self.again));
+                *root.probe_mut() = probe;
+            }
+            None => {
+                self.root = Some(Lookahead::new(config, self.scanner, probe, input(self.again)))
+            }
+        }
+    }
+
+    fn config(&self, drops_empty: bool) -> MachineConfig {
+        payload_config(&self.program, &self.limits, self.output.as_ref(), drops_empty)
     }
 
     /// Begins a new document.
     pub(super) fn restart(&mut self) {
-        self.engine.restart(payload_config(
-            &self.program,
-            &self.limits,
-            self.output.as_ref(),
-            false,
-        ));
-        self.hold = Hold::default();
-        (self.prefix, self.offset) = (0, 0);
+        self.prefix = 0;
         self.wrap = ArrayWrap::new(&self.program);
-        let probe = RootProbe::new(self.program.compiled());
-        let phase = std::mem::replace(&mut self.phase, PayloadPhase::Looking(probe));
-        if let PayloadPhase::Running(running) = phase {
-            self.spare = Some(running);
-        }
         self.begin(None);
     }
 
     /// Disables holding: the input comes in one chunk and can be read again.
     pub(super) fn never_hold(&mut self) {
-        self.capacity = None;
-        if let PayloadPhase::Running(running) = &mut self.phase {
-            running.items.set_patience(u64::MAX);
+        self.again = true;
+        if let Some(root) = &mut self.root {
+            root.read_again();
         }
     }
 
     pub(super) fn skip_prefix(&mut self, bytes: u64) {
         self.prefix = bytes;
-        self.offset = bytes;
-        self.engine.machine.skip_prefix(bytes);
+        match (self.phase, &mut self.root, &mut self.running) {
+            (PayloadPhase::Looking, Some(root), _) => root.skip_prefix(bytes),
+            (_, _, Some(running)) => running.engine.machine.skip_prefix(bytes),
+            _ => {}
+        }
     }
 
+    /// Returns the offset of the first byte that the rules have not read.
     pub(super) fn offset(&self) -> u64 {
-        self.offset
+        self.running.as_ref().map_or(self.prefix, |running| running.engine.machine.offset())
     }
 
     pub(super) fn is_looking(&self) -> bool {
-        matches!(self.phase, PayloadPhase::Looking(_))
+        self.phase == PayloadPhase::Looking
     }
 
     pub(super) fn is_stopped(&self) -> bool {
-        matches!(&self.phase, PayloadPhase::Running(running) if running.stopped)
+        self.phase == PayloadPhase::Stopped
     }
 
-    /// Returns the steps of the machine, including those before a rewind and those of replays.
+    /// Returns the steps of the machines.
     #[cfg(test)]
     pub(super) fn steps(&self) -> u64 {
-        let replays = match &self.phase {
-            PayloadPhase::Looking(_) => 0,
-            PayloadPhase::Running(running) => running.items.steps(),
-        };
-        self.engine.steps() + replays
+        let root = self.root.as_ref().map_or(0, Lookahead::steps);
+        let Some(ItemsRun { engine, items, hit }) = self.running.as_deref() else { return root };
+        let hit = hit.as_ref().map_or(0, |hit| hit.steps() + hit.probe().steps());
+        root + engine.steps() + items.steps() + hit
     }
 
     /// Returns the steps of the output stages.
@@ -175,43 +202,33 @@ impl PayloadStage {
 
     /// Returns the payload if no later byte can change it.
     pub(super) fn decided(&self) -> Option<Payload> {
-        match &self.phase {
-            PayloadPhase::Looking(probe) => probe.decided(),
-            PayloadPhase::Running(_) => None,
-        }
-    }
-
-    fn patience(&self) -> u64 {
-        self.capacity.unwrap_or(u64::MAX)
+        let root = self.root.as_ref().filter(|_| self.is_looking())?;
+        root.probe().decided().map(|(payload, _)| payload)
     }
 
     /// Starts the rules, because the payload is known.
     fn run(&mut self, payload: Option<Payload>) {
         let compiled = self.program.compiled();
-        let drops = compiled.items.drop_empty;
-        let config = payload_config(&self.program, &self.limits, self.output.as_ref(), drops);
-        self.engine.restart(config);
-        self.engine.machine.skip_prefix(self.prefix);
+        let config = self.config(compiled.items.drop_empty);
         if let Some(output) = &mut self.output {
             output.begin(compiled, payload);
         }
-        let patience = self.patience();
-        let running = match self.spare.take() {
-            Some(mut running) => {
-                running.items.restart(payload, patience);
-                (running.mark, running.stopped) = (None, false);
+        let running = match &mut self.running {
+            Some(running) => {
+                running.engine.restart(config);
+                running.items.restart(payload);
                 running
             }
             None => {
-                let scanner = self.engine.scanner();
                 let length = self.output.as_ref().map(|output| output.length().clone());
-                let items =
-                    ItemsStage::new(compiled, payload, patience, &self.limits, scanner, length);
+                let items = ItemsStage::new(compiled, payload, &self.limits, self.scanner, length);
                 let items = items.suggest(self.suggests);
-                Box::new(ItemsRun { items, mark: None, stopped: false })
+                let engine = StageMachine::new(config, self.scanner);
+                self.running.insert(Box::new(ItemsRun { engine, items, hit: None }))
             }
         };
-        self.phase = PayloadPhase::Running(running);
+        running.engine.machine.skip_prefix(self.prefix);
+        self.phase = PayloadPhase::Running;
     }
 
     pub(super) fn write(
@@ -220,72 +237,39 @@ impl PayloadStage {
         meter: &mut Meter,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
-        if self.is_stopped() {
+        match self.phase {
+            PayloadPhase::Looking => self.look(chunk, meter, sink),
+            PayloadPhase::Running => self.run_chunk(chunk, meter, sink),
+            PayloadPhase::Waiting => self.wait(chunk, meter, sink),
+            PayloadPhase::Stopped => Ok(()),
+        }
+    }
+
+    /// Reads on to find the root.
+    fn look(&mut self, chunk: &[u8], meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
+        let Some(root) = &mut self.root else { return Ok(()) };
+        let Some(decided) = root.write(chunk, &self.limits, meter)? else { return Ok(()) };
+        if self.again {
+            // A first pass is finished.
             return Ok(());
         }
-        let Self { engine, phase: PayloadPhase::Looking(probe), .. } = self else {
-            return self.run_chunk(chunk, meter, sink);
-        };
-        let failure = engine
-            .feed(probe, chunk, sink)
-            .err()
-            .map(|failure| stage_error(failure, &engine.machine));
-        let at = match (probe.decided_at(), failure.as_ref().and_then(Error::offset)) {
-            (Some(at), _) | (None, Some(at)) => at,
-            (None, None) => engine.machine.offset(),
-        };
-        let decided = probe.decided();
-        if at - self.prefix > self.patience() {
-            return Err(self.overdue(self.prefix));
-        }
-        self.offset = at;
-        match (decided, failure) {
-            // A first pass holds nothing: it is finished, or reads on.
-            (Some(_), _) | (None, None) if self.capacity.is_none() => Ok(()),
-            // The rules find any error after this point again.
-            (Some(payload), _) => self.replay(payload, chunk, meter, sink),
-            // The root is still undecided, so no output would be a valid prefix: emit nothing.
-            (None, Some(error)) => Err(error),
-            (None, None) => {
-                let Self { hold, limits, .. } = self;
-                hold.push(chunk, limits, meter).map_err(|raise| self.place(raise))
-            }
-        }
+        self.run(Some(decided.decision));
+        self.replay(decided.held, chunk, meter, sink)
     }
 
-    fn place(&self, raise: crate::error::Raise) -> Error {
-        Error::at(raise, self.offset, String::new())
-    }
-
-    /// Returns the error of a decision that needs more bytes from `mark` on than may be held.
-    fn overdue(&self, mark: u64) -> Error {
-        let raise = Hold::overflow(&self.limits);
-        Error::at(raise, mark.saturating_add(self.patience()), String::new())
-    }
-
-    /// Runs the rules over the held bytes, then over `chunk`.
+    /// Runs the rules over the held input, then over `chunk`.
     fn replay(
         &mut self,
-        payload: Payload,
+        held: HeldInput,
         chunk: &[u8],
         meter: &mut Meter,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
-        self.run(Some(payload));
-        self.offset = self.prefix;
-        let mut hold = std::mem::take(&mut self.hold);
-        hold.drain(
-            meter,
-            |meter, piece| {
-                self.run_chunk(piece, meter, sink)?;
-                Ok(!self.is_stopped() && !sink.is_closed())
-            },
-            |raise| Error::at(raise, 0, String::new()),
-        )?;
-        if self.is_stopped() {
-            return Ok(());
-        }
-        self.run_chunk(chunk, meter, sink)
+        held.replay(meter, |meter, piece| {
+            self.write(piece, meter, sink)?;
+            Ok(!self.is_stopped() && !sink.is_closed())
+        })?;
+        self.write(chunk, meter, sink)
     }
 
     fn run_chunk(
@@ -294,141 +278,113 @@ impl PayloadStage {
         meter: &mut Meter,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
-        let Self { engine, output, wrap, phase: PayloadPhase::Running(running), .. } = self else {
-            return Ok(());
-        };
+        let Self { output, wrap, running: Some(running), .. } = self else { return Ok(()) };
+        let ItemsRun { engine, items, .. } = &mut **running;
         let begin = engine.machine.offset();
         // A document that passes after a miss is not wrapped.
-        wrap.unless(running.items.miss().is_some());
-        let fed = in_front(output, sink, |sink| {
-            Ok(engine.feed(&mut running.items, chunk, &mut wrap.around(sink)))
-        })?;
-        if let Some(mark) = engine.machine.take_checkpoint() {
-            running.mark = Some(mark);
-        }
-        match fed {
-            Ok(FeedResult::Stopped) => {
-                self.offset = engine.machine.offset();
-                running.stopped = true;
-                in_front(output, sink, |sink| {
-                    running.items.close_all(sink);
-                    Ok(())
-                })?;
-                self.end_output(sink)
-            }
-            Ok(FeedResult::All) => {
-                self.offset = engine.machine.offset();
-                self.keep(chunk, begin, meter)
-            }
-            Err(MachineFailure::Rewind) => self.rewind(chunk, begin, meter, sink),
-            Err(MachineFailure::Overdue) => Err(self.give_up(begin)),
-            Err(MachineFailure::Error(error)) => {
-                let waiting = running.items.waiting();
-                let at = error.offset().unwrap_or(begin);
-                self.offset = at;
-                match waiting {
-                    Some(mark) if at.saturating_sub(mark) > self.patience() => {
-                        Err(self.give_up(mark))
-                    }
-                    _ => Err(error),
-                }
-            }
-        }
-    }
-
-    /// Handles a first hit that did not come in time: restores the state at the checkpoint.
-    fn give_up(&mut self, begin: u64) -> Error {
-        let PayloadPhase::Running(running) = &mut self.phase else { return self.overdue(begin) };
-        let mark = running.items.waiting().unwrap_or(begin);
-        running.items.rewind();
-        self.overdue(mark)
-    }
-
-    /// Holds the part of `chunk`, which begins at `begin`, that may have to be read again.
-    fn keep(&mut self, chunk: &[u8], begin: u64, meter: &mut Meter) -> Result<(), Error> {
-        let PayloadPhase::Running(running) = &mut self.phase else { return Ok(()) };
-        let Some(mark) = running.items.waiting() else {
-            if running.mark.take().is_some() {
-                self.hold.clear(meter);
-            }
-            return Ok(());
-        };
-        if self.capacity.is_none() {
+        wrap.unless(items.miss().is_some());
+        let fed =
+            in_front(output, sink, |sink| Ok(engine.feed(items, chunk, &mut wrap.around(sink))))?;
+        if fed? == FeedResult::All {
             return Ok(());
         }
-        if self.offset - mark > self.patience() {
-            return Err(self.give_up(mark));
+        if !items.must_probe() {
+            self.phase = PayloadPhase::Stopped;
+            in_front(output, sink, |sink| {
+                items.close_all(sink);
+                Ok(())
+            })?;
+            return self.end_output(sink);
         }
-        let from = usize::try_from(mark.saturating_sub(begin)).unwrap_or(usize::MAX);
-        let kept = chunk.get(from..).unwrap_or_default();
-        let Self { hold, limits, .. } = self;
-        hold.push(kept, limits, meter).map_err(|raise| self.place(raise))
+        let read = engine.machine.offset().saturating_sub(begin);
+        let rest = chunk.get(usize::try_from(read).unwrap_or(usize::MAX)..);
+        let config = self.config(self.program.compiled().items.drop_empty);
+        if let Some(running) = &mut self.running {
+            running.begin_search(config, self.scanner, self.again);
+        }
+        self.phase = PayloadPhase::Waiting;
+        self.wait(rest.unwrap_or_default(), meter, sink)
     }
 
-    /// Goes back to the checkpoint and reads on from there with the outcome known.
-    #[cold]
-    fn rewind(
+    /// Reads on to find the first hit.
+    fn wait(&mut self, chunk: &[u8], meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
+        let Self { limits, running: Some(running), .. } = self else { return Ok(()) };
+        let ItemsRun { items, hit: Some(hit), .. } = &mut **running else { return Ok(()) };
+        let found = hit.write(chunk, limits, meter);
+        if found.is_err() && hit.has_failed() {
+            items.fail_as(hit.probe());
+        }
+        match found? {
+            None => Ok(()),
+            Some(decided) => self.end_wait(decided, chunk, meter, sink),
+        }
+    }
+
+    /// Continues with the rules, because the outcome is known.
+    fn end_wait(
         &mut self,
+        decided: Decided<HitOutcome>,
         chunk: &[u8],
-        begin: u64,
         meter: &mut Meter,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
-        let PayloadPhase::Running(running) = &mut self.phase else { return Ok(()) };
-        let Some((machine, mark)) = running.mark.take() else { return Ok(()) };
-        self.engine.go_back(machine);
-        running.items.rewind();
+        let Self { running: Some(running), .. } = self else { return Ok(()) };
+        let ItemsRun { items, hit: Some(hit), .. } = &mut **running else { return Ok(()) };
+        let Decided { decision, held, later, .. } = decided;
+        if decision == HitOutcome::Refused {
+            items.fail_as(hit.probe());
+            later?;
+        }
+        items.end_search(decision, hit.probe());
         if let Some(output) = &mut self.output
-            && running.items.gave_up_array()
+            && items.gave_up_array()
         {
             // The output stages have read nothing.
             output.begin(self.program.compiled(), Some(Payload::Document));
         }
-        self.offset = mark;
-        let mut hold = std::mem::take(&mut self.hold);
-        let held = hold.len() > 0;
-        hold.drain(
-            meter,
-            |meter, piece| {
-                self.run_chunk(piece, meter, sink)?;
-                Ok(!self.is_stopped() && !sink.is_closed())
-            },
-            |raise| Error::at(raise, mark, String::new()),
-        )?;
-        if self.is_stopped() {
-            return Ok(());
-        }
-        let from = if held { 0 } else { usize::try_from(mark - begin).unwrap_or(usize::MAX) };
-        self.run_chunk(chunk.get(from..).unwrap_or_default(), meter, sink)
+        self.phase = PayloadPhase::Running;
+        self.replay(held, chunk, meter, sink)
     }
 
     pub(super) fn end(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
-        if let Self { engine, phase: PayloadPhase::Looking(probe), .. } = self {
-            // The search is undecided, so the document is incomplete.
-            return engine
-                .end(probe, sink)
-                .map_err(|failure| stage_error(failure, &engine.machine));
+        match (self.phase, &mut self.root, &mut self.running) {
+            (PayloadPhase::Stopped, ..) => return Ok(()),
+            (PayloadPhase::Looking, Some(root), _) => {
+                // The search is undecided, so the document is incomplete.
+                return root.end().map(|_| ());
+            }
+            (PayloadPhase::Waiting, _, Some(running)) => {
+                let ItemsRun { items, hit: Some(hit), .. } = &mut **running else { return Ok(()) };
+                let ended = hit.end();
+                if ended.is_err() {
+                    items.fail_as(hit.probe());
+                }
+                if let Some(decided) = ended? {
+                    self.end_wait(decided, b"", meter, sink)?;
+                }
+            }
+            _ => {}
         }
-        let Self { engine, output, wrap, phase: PayloadPhase::Running(running), .. } = self else {
-            return Ok(());
-        };
-        if running.stopped {
-            return Ok(());
-        }
+        let Self { output, wrap, running: Some(running), .. } = self else { return Ok(()) };
+        let ItemsRun { engine, items, .. } = &mut **running;
         in_front(output, sink, |sink| {
             let mut wrapped = wrap.around(sink);
-            let ended = engine.end(&mut running.items, &mut wrapped);
-            ended.map_err(|failure| stage_error(failure, &engine.machine))?;
+            engine.end(items, &mut wrapped)?;
             wrapped.end();
             Ok(())
         })?;
-        self.hold.clear(meter);
         self.end_output(sink)
+    }
+
+    /// Returns the stage on items, unless the document has no root yet.
+    fn items(&self) -> Option<&ItemsStage> {
+        let running = self.running.as_ref().filter(|_| !self.is_looking())?;
+        Some(&running.items)
     }
 
     /// Finishes the output stages.
     fn end_output(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
-        let Self { output: Some(output), phase: PayloadPhase::Running(running), .. } = self else {
+        let Self { output: Some(output), running: Some(running), .. } = self else {
             return Ok(());
         };
         let counts = running.items.counts();
@@ -437,28 +393,23 @@ impl PayloadStage {
 
     /// Returns the probable correction of a selected path that was not found.
     pub(super) fn meant(&self, path: &str, pairs: &mut ComparisonBudget) -> Option<String> {
-        let running = match &self.phase {
-            PayloadPhase::Running(running) => running,
-            // Between two documents.
-            PayloadPhase::Looking(_) => self.spare.as_ref()?,
-        };
-        running.items.meant(path, pairs)
+        // Also between two documents.
+        self.running.as_ref()?.items.meant(path, pairs)
     }
 
     /// Returns whether no selected value was found, so that the payload passed unselected.
     #[cfg(feature = "content")]
     pub(super) fn is_total_miss(&self) -> bool {
-        matches!(&self.phase, PayloadPhase::Running(running) if running.items.miss().is_some())
+        self.items().is_some_and(|items| items.miss().is_some())
     }
 
     pub(super) fn report(&self, report: &mut Report) {
-        let PayloadPhase::Running(running) = &self.phase else { return };
+        let Some(items) = self.items() else { return };
         if let Some(output) = &self.output
             && output.has_failed()
         {
             return output.report(report);
         }
-        let items = &running.items;
         let counts = items.counts();
         report.held_peak_bytes += counts.captured_peak;
         report.root.clone_from(&counts.root);

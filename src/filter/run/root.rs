@@ -9,11 +9,13 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::lookahead::Probe;
 use super::stage::{StageHandler, StageState};
+use crate::error::Raise;
 use crate::filter::compile::items::{RootRule, SelectRules};
 use crate::filter::compile::program::CompiledProgram;
 use crate::json::key::is_too_long_for;
-use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::path::trie::NodeId;
 use crate::sink::Sink;
 
@@ -111,16 +113,6 @@ impl RootProbe {
         Some(Interest::Inspect)
     }
 
-    /// Returns the decision if no later byte can change it.
-    pub(super) fn decided(&self) -> Option<Payload> {
-        self.decided.map(|(payload, _)| payload)
-    }
-
-    /// Returns the offset of the byte that decided.
-    pub(super) fn decided_at(&self) -> Option<u64> {
-        self.decided.map(|(_, at)| at)
-    }
-
     /// Returns the decision for an object that ends after the members seen so far.
     fn decision(&self) -> Payload {
         match self.items.or(self.result).or(self.data).or(self.first) {
@@ -155,6 +147,14 @@ impl RootProbe {
     }
 }
 
+impl Probe for RootProbe {
+    type Decision = Payload;
+
+    fn decided(&self) -> Option<(Payload, u64)> {
+        self.decided
+    }
+}
+
 impl StageState for RootProbe {
     fn flush(&mut self, _: &mut dyn Sink) {}
 }
@@ -165,7 +165,7 @@ impl Handler for StageHandler<'_, RootProbe> {
         slot: ValueSlot<'_>,
         kind: ValueKind,
         offset: u64,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let probe = &mut *self.stage;
         let program = probe.program.clone();
         let selection = RootProbe::selection(&program);
@@ -193,7 +193,7 @@ impl Handler for StageHandler<'_, RootProbe> {
         Ok(if let ValueSlot::Top = slot { Interest::Inspect } else { Interest::Skip })
     }
 
-    fn close(&mut self, offset: u64) -> Result<(), Halt> {
+    fn close(&mut self, offset: u64) -> Result<(), Raise> {
         let probe = &mut *self.stage;
         probe.open.pop();
         if probe.open.is_empty() {

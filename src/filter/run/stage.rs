@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::json::Handler;
-use crate::json::machine::{FeedResult, Machine, MachineConfig, MachineFailure};
+use crate::json::machine::{FeedResult, Machine, MachineConfig};
 use crate::limits::Limits;
 use crate::scan::{Scanner, Window};
 use crate::sink::Sink;
@@ -54,19 +54,21 @@ impl StageMachine {
         self.machine.restart(config);
     }
 
-    /// Continues from an earlier state of the machine.
-    pub(super) fn go_back(&mut self, earlier: Machine) {
+    /// Continues where another machine has stopped.
+    pub(super) fn continue_from(&mut self, other: Machine) {
         #[cfg(test)]
         {
-            self.earlier += self.machine.steps();
+            // The other machine counts its own steps.
+            let both = self.earlier.wrapping_add(self.machine.steps());
+            self.earlier = both.wrapping_sub(other.steps());
         }
-        self.machine = earlier;
+        self.machine = other;
     }
 
     /// Returns the steps on all documents.
     #[cfg(test)]
     pub(super) fn steps(&self) -> u64 {
-        self.earlier + self.machine.steps()
+        self.earlier.wrapping_add(self.machine.steps())
     }
 
     #[inline]
@@ -75,7 +77,7 @@ impl StageMachine {
         stage: &mut S,
         chunk: &[u8],
         sink: &mut dyn Sink,
-    ) -> Result<FeedResult, MachineFailure>
+    ) -> Result<FeedResult, Error>
     where
         for<'a> StageHandler<'a, S>: Handler,
     {
@@ -90,7 +92,7 @@ impl StageMachine {
         &mut self,
         stage: &mut S,
         sink: &mut dyn Sink,
-    ) -> Result<(), MachineFailure>
+    ) -> Result<(), Error>
     where
         for<'a> StageHandler<'a, S>: Handler,
     {
@@ -120,15 +122,6 @@ pub(super) fn machine_config(
         structure: spec.validation == Validation::Structure,
         keep_white: spec.whitespace == Whitespace::Keep,
         detect_empty_strings,
-    }
-}
-
-/// Returns the error of a stage that has no checkpoint to go back to.
-pub(super) fn stage_error(failure: MachineFailure, machine: &Machine) -> Error {
-    match failure {
-        MachineFailure::Error(error) => error,
-        MachineFailure::Rewind | MachineFailure::Overdue => machine
-            .place(crate::error::Raise::internal("a decision was revised after it was final")),
     }
 }
 

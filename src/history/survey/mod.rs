@@ -26,7 +26,7 @@ use super::text::{KeptEnds, ValueReader, Wanted};
 use crate::error::Raise;
 use crate::json::key::is_too_long_for;
 use crate::json::policy::{Action, Policy};
-use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::Meter;
 
 pub(super) use self::calls::Calls;
@@ -352,7 +352,7 @@ impl Handler for Survey {
         slot: ValueSlot<'_>,
         kind: ValueKind,
         offset: u64,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let Some(frame) = self.frame() else {
             // The document itself.
             return Ok(match kind {
@@ -395,7 +395,7 @@ impl Handler for Survey {
         names.map_or(Policy::ASK, |names| Policy::ask_named(names, Action::Skip))
     }
 
-    fn close(&mut self, offset: u64) -> Result<(), Halt> {
+    fn close(&mut self, offset: u64) -> Result<(), Raise> {
         match self.frames.pop() {
             Some(frame) => Ok(self.closed(frame, offset)?),
             None => Ok(()),
@@ -408,7 +408,7 @@ impl Handler for Survey {
         }
     }
 
-    fn copied(&mut self, offset: u64) -> Result<(), Halt> {
+    fn copied(&mut self, offset: u64) -> Result<(), Raise> {
         let Some(Read { frame, member, from, kind }) = self.read.take() else {
             return Ok(());
         };
@@ -418,7 +418,7 @@ impl Handler for Survey {
         let (text, whole) = self.reading.take_text();
         let read = self.was_read(frame, member, from..to, is_string(kind), found, (&text, whole));
         self.reading.give_back(text);
-        Ok(read?)
+        read
     }
 
     fn takes_long_keys(&self, limit: usize) -> bool {

@@ -7,7 +7,7 @@
 use super::members::is_white;
 use super::{Expect, Machine, PendingMember, SkipMode, WalkError, WindowContext};
 use crate::error::{LimitName, Raise};
-use crate::json::{Halt, Handler};
+use crate::json::Handler;
 use crate::path::trie::NodeId;
 use crate::test_work::{WorkKind, count, words};
 
@@ -234,10 +234,10 @@ impl Machine {
         let Some(mark) = self.copying else { return Ok(()) };
         let end = if self.config.keep_white { self.white_before(cx, at).max(mark) } else { at };
         self.hand_on(cx, mark, end, h);
-        self.copied(self.offset + end as u64, h).map_err(|halt| WalkError::new(end, halt, true))
+        self.copied(self.offset + end as u64, h).map_err(|raise| WalkError::new(end, raise, true))
     }
 
-    pub(super) fn copied<H: Handler>(&mut self, offset: u64, h: &mut H) -> Result<(), Halt> {
+    pub(super) fn copied<H: Handler>(&mut self, offset: u64, h: &mut H) -> Result<(), Raise> {
         if self.copying.take().is_some() { h.copied(offset) } else { Ok(()) }
     }
 
@@ -348,7 +348,7 @@ impl Machine {
             let at = from.max(mark);
             self.hand_on(cx, mark, at, h);
             let offset = self.offset + at as u64;
-            self.copied(offset, h).map_err(|halt| WalkError::new(at, halt, true))?;
+            self.copied(offset, h).map_err(|raise| WalkError::new(at, raise, true))?;
         }
         if from > 0 {
             self.lead.clear();

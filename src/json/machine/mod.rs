@@ -46,7 +46,7 @@ use crate::error::{Error, ErrorKind, Raise};
 use crate::json::levels::Levels;
 use crate::json::path_tracker::PathTracker;
 use crate::json::scalar::{ScalarState, ScalarStep};
-use crate::json::{Halt, Handler, Interest, ValueKind};
+use crate::json::{Handler, Interest, ValueKind};
 use crate::limits::Limits;
 use crate::path::trie::NodeId;
 use crate::scan::{ByteError, Carry, Fatal, Scanner, WINDOW, Window};
@@ -119,8 +119,6 @@ pub(crate) struct Machine {
     offset: u64,
     carry: Carry,
     steps: u64,
-    /// A copy of the machine at the value for which the handler returned [`Interest::Mark`].
-    checkpoint: Option<Box<Machine>>,
 }
 
 /// A member whose value has not begun.
@@ -148,18 +146,9 @@ struct PendingMember {
 pub(crate) enum FeedResult {
     /// The whole chunk.
     All,
-    /// The chunk up to [`Machine::offset`], where the handler stopped the run.
+    /// The chunk up to [`Machine::offset`], where the handler stopped the run. If a container begins there, the run can
+    /// be continued with the bytes from that offset on.
     Stopped,
-}
-
-/// The reason why a run ended or must be repeated.
-#[derive(Debug)]
-pub(crate) enum MachineFailure {
-    Error(Error),
-    /// See [`Halt::Rewind`].
-    Rewind,
-    /// See [`Halt::Overdue`].
-    Overdue,
 }
 
 /// The current chunk, and the window of it whose masks are computed. All positions are relative to the chunk.
@@ -172,10 +161,10 @@ struct WindowContext<'a> {
     limit: usize,
 }
 
-/// The end of a walk before the last token: an error, or a request of the handler.
+/// An error, which ends a walk before the last token.
 struct WalkError {
     at: usize,
-    halt: Halt,
+    raise: Raise,
     /// The error is inside the current member or element, so its path includes it.
     inside: bool,
     in_string: bool,
@@ -188,8 +177,8 @@ impl WalkError {
         Self { before: true, ..self }
     }
 
-    fn new(at: usize, halt: impl Into<Halt>, inside: bool) -> Self {
-        Self { at, halt: halt.into(), inside, in_string: false, before: false }
+    fn new(at: usize, raise: Raise, inside: bool) -> Self {
+        Self { at, raise, inside, in_string: false, before: false }
     }
 }
 
@@ -229,7 +218,6 @@ impl Machine {
             offset: 0,
             carry: Carry::default(),
             steps: 0,
-            checkpoint: None,
         }
     }
 
@@ -261,13 +249,6 @@ impl Machine {
         self.offset += bytes;
     }
 
-    /// Takes the copy of the machine made at the last [`Interest::Mark`], with the offset of that value.
-    pub(crate) fn take_checkpoint(&mut self) -> Option<(Machine, u64)> {
-        let machine = *self.checkpoint.take()?;
-        let offset = machine.offset;
-        Some((machine, offset))
-    }
-
     /// Handles the next bytes of the document.
     pub(crate) fn feed<H: Handler>(
         &mut self,
@@ -275,7 +256,7 @@ impl Machine {
         window: &mut Window,
         chunk: &[u8],
         h: &mut H,
-    ) -> Result<FeedResult, MachineFailure> {
+    ) -> Result<FeedResult, Error> {
         if self.copying.is_some() {
             self.copying = Some(0);
         }
@@ -327,7 +308,7 @@ impl Machine {
     }
 
     /// Ends the document. Fails if it is not complete.
-    pub(crate) fn end<H: Handler>(&mut self, h: &mut H) -> Result<(), MachineFailure> {
+    pub(crate) fn end<H: Handler>(&mut self, h: &mut H) -> Result<(), Error> {
         let incomplete = self.scalar.is_some_and(|scalar| !scalar.is_complete());
         if self.expect != Expect::End || self.carry.in_string() || incomplete {
             let empty = self.expect == Expect::Value && self.levels.depth() == 0;
@@ -336,10 +317,10 @@ impl Machine {
             let raise = Raise::new(ErrorKind::UnexpectedEnd, message);
             let inside = self.carry.in_string() || incomplete || self.expect == Expect::Value;
             let path = self.path(&[], inside && self.expect != Expect::Colon);
-            return Err(MachineFailure::Error(Error::at(raise, self.offset, path)));
+            return Err(Error::at(raise, self.offset, path));
         }
         self.scalar = None;
-        self.copied(self.offset, h).map_err(|halt| self.failure(halt, self.offset, String::new()))
+        self.copied(self.offset, h).map_err(|raise| Error::at(raise, self.offset, String::new()))
     }
 
     /// Places a raised error at the current offset and in the current container.
@@ -347,33 +328,17 @@ impl Machine {
         Error::at(raise, self.offset, self.path(&[], false))
     }
 
-    fn failure(&self, halt: Halt, offset: u64, path: String) -> MachineFailure {
-        match halt {
-            Halt::Error(raise) => MachineFailure::Error(Error::at(raise, offset, path)),
-            Halt::Rewind => MachineFailure::Rewind,
-            Halt::Overdue => MachineFailure::Overdue,
-        }
-    }
-
-    /// Turns the end of a walk into a failure. For errors, first brings the handler up to the byte of the error, as if
-    /// the chunk ended there.
+    /// Turns the error of a walk into that of the run. First brings the handler up to the byte of the error, as if the
+    /// chunk ended there.
     #[cold]
-    fn fail<H: Handler>(
-        &mut self,
-        cx: &WindowContext<'_>,
-        fail: WalkError,
-        h: &mut H,
-    ) -> MachineFailure {
-        if !matches!(fail.halt, Halt::Error(_)) {
-            return self.failure(fail.halt, 0, String::new());
-        }
+    fn fail<H: Handler>(&mut self, cx: &WindowContext<'_>, fail: WalkError, h: &mut H) -> Error {
         let path = self.path(cx.chunk, fail.inside);
         if let Err(earlier) = self.settle(cx, fail.at, fail.in_string, h) {
             let path = self.path(cx.chunk, earlier.inside);
-            return self.failure(earlier.halt, self.offset + earlier.at as u64, path);
+            return Error::at(earlier.raise, self.offset + earlier.at as u64, path);
         }
         let offset = (self.offset + fail.at as u64).saturating_sub(u64::from(fail.before));
-        self.failure(fail.halt, offset, path)
+        Error::at(fail.raise, offset, path)
     }
 
     fn path(&self, chunk: &[u8], child: bool) -> String {
@@ -461,7 +426,8 @@ impl Machine {
         let begun = self.begin_value(cx, cx.base, kind, true, h);
         match begun.map_err(WalkError::one_byte_before)? {
             Interest::Stop => {
-                self.offset = (self.offset + cx.base as u64).saturating_sub(1);
+                // The value begins at its quote, which may be in an earlier chunk.
+                self.offset = self.offset.saturating_sub(1);
                 return Ok(WalkEnd::Stop);
             }
             Interest::SkipRest => self.skip_rest(),
@@ -565,14 +531,8 @@ pub(crate) fn read_within<H: Handler>(
         detect_empty_strings: false,
     });
     machine.skip_prefix(prefix);
-    let fed = machine.feed(Scanner::new(), &mut Window::new(), text, h);
-    match fed.and_then(|_| machine.end(h)) {
-        Ok(()) => Ok(()),
-        Err(MachineFailure::Error(error)) => Err(error),
-        Err(MachineFailure::Rewind | MachineFailure::Overdue) => {
-            Err(Raise::internal("a handler of a single pass asked for another pass").into())
-        }
-    }
+    machine.feed(Scanner::new(), &mut Window::new(), text, h)?;
+    machine.end(h)
 }
 
 #[cold]

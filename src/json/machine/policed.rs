@@ -19,8 +19,9 @@ use std::ops::ControlFlow;
 
 use super::members::{Leave, WindowText, dropped_members, elements, members};
 use super::{Expect, Machine, SkipMode, WalkEnd, WalkError, WindowContext};
+use crate::error::Raise;
 use crate::json::policy::{Action, Policy};
-use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::test_work::{MachineRoute, count_route};
 
 /// The position within a container.
@@ -40,11 +41,11 @@ enum Place {
 struct Nobody;
 
 impl Handler for Nobody {
-    fn value(&mut self, _: ValueSlot<'_>, _: ValueKind, _: u64) -> Result<Interest, Halt> {
+    fn value(&mut self, _: ValueSlot<'_>, _: ValueKind, _: u64) -> Result<Interest, Raise> {
         Ok(Interest::Skip)
     }
 
-    fn close(&mut self, _: u64) -> Result<(), Halt> {
+    fn close(&mut self, _: u64) -> Result<(), Raise> {
         Ok(())
     }
 

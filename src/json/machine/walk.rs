@@ -342,7 +342,6 @@ impl Machine {
         interest: Interest,
     ) -> Result<Option<WalkEnd>, WalkError> {
         if interest == Interest::Stop {
-            self.offset += at as u64;
             return Ok(Some(WalkEnd::Stop));
         }
         if interest == Interest::SkipRest {
@@ -392,10 +391,10 @@ impl Machine {
             self.give_gap(cx, at - usize::from(cut && at > 0), h)?;
         }
         let offset = if cut { self.offset + at as u64 } else { self.kind_offset(at, kind) };
-        let mut interest = self.ask(cx, at, offset, kind, in_object, h)?;
-        if interest == Interest::Mark {
-            self.mark(cx, at, h)?;
-            interest = self.ask(cx, at, offset, kind, in_object, h)?;
+        let interest = self.ask(cx, at, offset, kind, in_object, h)?;
+        if interest == Interest::Stop {
+            self.stop(cx, at, h)?;
+            return Ok(interest);
         }
         // The quote is either still in the chunk, or it is written separately.
         let lost = cut && (at == 0 || !keep);
@@ -442,7 +441,7 @@ impl Machine {
         } else {
             ValueSlot::Element(self.tracker.index())
         };
-        h.value(slot, kind, offset).map_err(|halt| WalkError::new(at, halt, true))
+        h.value(slot, kind, offset).map_err(|raise| WalkError::new(at, raise, true))
     }
 
     #[inline]
@@ -460,20 +459,17 @@ impl Machine {
         }
     }
 
-    /// Saves a copy of the machine in its state before the value at `at`.
+    /// Brings the machine into its state before the value at `at`, as if the chunk ended there.
     #[cold]
-    pub(super) fn mark<H: Handler>(
+    pub(super) fn stop<H: Handler>(
         &mut self,
         cx: &WindowContext<'_>,
         at: usize,
         h: &mut H,
     ) -> Result<(), WalkError> {
-        let mut machine = self.clone();
-        machine.settle(cx, at, false, h)?;
-        machine.offset += at as u64;
-        machine.carry = Carry::default();
-        machine.member.at = 0;
-        self.checkpoint = Some(Box::new(machine));
+        self.settle(cx, at, false, h)?;
+        self.offset += at as u64;
+        self.carry = Carry::default();
         Ok(())
     }
 }

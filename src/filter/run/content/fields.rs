@@ -10,12 +10,10 @@ use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
 use crate::filter::run::hold::Hold;
 use crate::filter::run::payload::PayloadStage;
-use crate::filter::run::stage::{
-    StageHandler, StageMachine, StageState, machine_config, stage_error,
-};
+use crate::filter::run::stage::{StageHandler, StageMachine, StageState, machine_config};
 use crate::json::bom::BomSkipper;
 use crate::json::key::text_of;
-use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::{Limits, Meter};
 use crate::scan::Scanner;
 use crate::sink::Sink;
@@ -153,8 +151,7 @@ where
     let mut engine = StageMachine::new(machine_config(&Spec::new(), limits, false), Scanner::new());
     let mut nowhere = Vec::new();
     let fed = engine.feed(stage, json, &mut nowhere).map(|_| ());
-    let ended = fed.and_then(|()| engine.end(stage, &mut nowhere));
-    ended.map_err(|failure| stage_error(failure, &engine.machine))
+    fed.and_then(|()| engine.end(stage, &mut nowhere))
 }
 
 fn string_of(json: &[u8]) -> String {
@@ -179,7 +176,7 @@ impl StageState for FieldReader {
 }
 
 impl Handler for StageHandler<'_, FieldReader> {
-    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Halt> {
+    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Raise> {
         let found = &mut *self.stage;
         let mut number = 0;
         match slot {
@@ -201,7 +198,7 @@ impl Handler for StageHandler<'_, FieldReader> {
         Ok(Interest::Copy)
     }
 
-    fn close(&mut self, _: u64) -> Result<(), Halt> {
+    fn close(&mut self, _: u64) -> Result<(), Raise> {
         Ok(())
     }
 
@@ -211,12 +208,12 @@ impl Handler for StageHandler<'_, FieldReader> {
         }
     }
 
-    fn copied(&mut self, _: u64) -> Result<(), Halt> {
+    fn copied(&mut self, _: u64) -> Result<(), Raise> {
         let found = &mut *self.stage;
         let Some(field) = found.open.take() else { return Ok(()) };
         found.bytes += field.json.len() as u64 + OVERHEAD;
         if found.bytes > found.limit {
-            return Err(too_much(found.limit).into());
+            return Err(too_much(found.limit));
         }
         found.fields.push(field);
         Ok(())
@@ -235,7 +232,7 @@ impl StageState for InnerTextReader {
 }
 
 impl Handler for StageHandler<'_, InnerTextReader> {
-    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Halt> {
+    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Raise> {
         if kind.is_container() {
             return Ok(Interest::Inspect);
         }
@@ -252,7 +249,7 @@ impl Handler for StageHandler<'_, InnerTextReader> {
         Ok(Interest::Copy)
     }
 
-    fn close(&mut self, _: u64) -> Result<(), Halt> {
+    fn close(&mut self, _: u64) -> Result<(), Raise> {
         Ok(())
     }
 
@@ -262,7 +259,7 @@ impl Handler for StageHandler<'_, InnerTextReader> {
         }
     }
 
-    fn copied(&mut self, _: u64) -> Result<(), Halt> {
+    fn copied(&mut self, _: u64) -> Result<(), Raise> {
         if let Some(json) = self.stage.open.take() {
             let text = &mut self.stage.text;
             if !text.is_empty() {

@@ -3,8 +3,8 @@
 //! ```text
 //! no patches         machine ─▶ RetainStage ─▶ sink
 //! patches stream     machine ─▶ StreamPatcher ─▶ HeldOutput ─▶ sink
-//! failures pass      machine ─▶ StreamPatcher ─▶ nothing; the input is held until the outcome is known
-//!    then            hold ────▶ machine ─▶ StreamPatcher, or RetainStage after a failure ─▶ sink
+//! failures pass      Lookahead with a StreamPatcher, until the outcome is known
+//!    then            machine ─▶ StreamPatcher, or RetainStage after a failure ─▶ sink
 //! patches need tree  machine ─▶ RetainStage ─▶ TreeInput ─▶ Tree ─▶ sink
 //! ```
 
@@ -18,12 +18,11 @@ mod tests;
 
 use std::sync::Arc;
 
-use super::hold::Hold;
-use super::stage::{DiscardSink, StageMachine, machine_config, stage_error};
+use super::lookahead::{Decided, HeldInput, Input, Lookahead};
+use super::stage::{StageMachine, machine_config};
 use crate::error::{Error, ErrorKind, LimitName, Raise};
 use crate::filter::compile::patches::Patches;
 use crate::filter::compile::program::CompiledProgram;
-use crate::json::machine::MachineFailure;
 use crate::limits::{Limits, Meter};
 use crate::report::Report;
 use crate::scan::Scanner;
@@ -41,14 +40,14 @@ pub(super) struct DocumentStage {
     engine: StageMachine,
     handler: DocumentHandler,
     patches: Option<Arc<Patches>>,
-    /// Input held until it is known whether the operations can be applied.
-    check: Option<Hold>,
+    /// Finds out whether the operations can be applied.
+    check: Option<Box<Lookahead<StreamPatcher>>>,
+    /// That is not known yet.
+    checking: bool,
     /// The retained document, collected for a tree.
     gather: Option<TreeInput>,
     /// Charged for held input.
     meter: Meter,
-    /// Bytes before the document.
-    prefix: u64,
     applied: Option<Applied>,
     /// Why the document passed unpatched.
     passed: Option<String>,
@@ -72,9 +71,9 @@ impl DocumentStage {
             handler: DocumentHandler::Retain(Box::new(retain)),
             patches,
             check: None,
+            checking: false,
             gather: None,
             meter: Meter::default(),
-            prefix: 0,
             applied: None,
             passed: None,
             tree_peak: 0,
@@ -89,22 +88,40 @@ impl DocumentStage {
         if let DocumentHandler::Retain(retain) = &mut self.handler {
             retain.restart();
         }
-        (self.prefix, self.meter) = (0, Meter::default());
+        self.meter = Meter::default();
         (self.applied, self.passed, self.tree_peak) = (None, None, 0);
         self.begin();
     }
 
     fn begin(&mut self) {
-        (self.check, self.gather) = (None, None);
+        (self.checking, self.gather) = (false, None);
         let Some(patches) = &self.patches else { return };
         if patches.edits().is_none() {
             self.gather = Some(TreeInput::new(self.limits.item()));
             return;
         }
         // If the document passes after a failure, input is held rather than output.
-        let passes = patches.can_fail() && !self.program.spec.is_closed();
-        self.check = passes.then(Hold::default);
-        self.edit(patches.can_fail() && !passes);
+        self.checking = patches.can_fail() && !self.program.spec.is_closed();
+        let holds = patches.can_fail() && !self.checking;
+        if self.checking {
+            self.begin_check();
+        }
+        self.edit(holds);
+    }
+
+    /// Begins to find out whether the operations can be applied.
+    fn begin_check(&mut self) {
+        let Some(patches) = &self.patches else { return };
+        let config = machine_config(&self.program.spec, &self.limits, false);
+        if let Some(check) = &mut self.check {
+            check.restart(config, Input::once());
+            check.probe_mut().restart();
+            return;
+        }
+        let output = HeldOutput::new(false, &self.limits);
+        let probe = StreamPatcher::new(&self.program, patches, output);
+        let check = Lookahead::new(config, self.engine.scanner(), probe, Input::once());
+        self.check = Some(Box::new(check));
     }
 
     /// Sends the document through the edits. `holds`: output waits until no operation can fail.
@@ -121,19 +138,24 @@ impl DocumentStage {
     }
 
     pub(super) fn skip_prefix(&mut self, bytes: u64) {
-        self.prefix = bytes;
         self.engine.machine.skip_prefix(bytes);
+        if let Some(check) = &mut self.check {
+            check.skip_prefix(bytes);
+        }
     }
 
-    /// Returns the steps of the machine.
+    /// Returns the steps of the machines.
     #[cfg(test)]
     pub(super) fn steps(&self) -> u64 {
-        self.engine.steps()
+        self.engine.steps() + self.check.as_ref().map_or(0, |check| check.steps())
     }
 
     pub(super) fn write(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
-        if self.check.is_some() {
-            return self.write_checked(chunk, sink);
+        if let Some(check) = self.check.as_mut().filter(|_| self.checking) {
+            let decided = check.write(chunk, &self.limits, &mut self.meter)?;
+            let Some(Decided { decision: (), held, .. }) = decided else { return Ok(()) };
+            self.checking = false;
+            self.replay(held, sink)?;
         }
         let Some(mut gather) = self.gather.take() else { return self.feed(chunk, sink) };
         let fed = self.feed(chunk, &mut gather);
@@ -152,59 +174,18 @@ impl DocumentStage {
             }
         };
         // The held output precedes the failed value, so its error is reported first.
-        settled(engine, fed, full)
+        settled(fed, full)
     }
 
-    /// Reads on to find out whether the operations can be applied.
-    fn write_checked(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
-        let Self { engine, handler: DocumentHandler::Edited(edited), .. } = self else {
-            return Ok(());
-        };
-        let fed = engine.feed(&mut **edited, chunk, &mut DiscardSink);
-        let fed = settled(engine, fed, None);
-        let certain = edited.certain_at();
-        let failed_at = fed.as_ref().err().and_then(Error::offset);
-        let at = certain.or(failed_at).unwrap_or(engine.machine.offset());
-        if at - self.prefix > Hold::capacity(&self.limits) {
-            return Err(Hold::place(&self.limits, Hold::overflow(&self.limits)));
-        }
-        match (certain, fed) {
-            // The second reading finds any later error again.
-            (Some(_), _) => {
-                self.again(sink, true)?;
-                self.feed(chunk, sink)
-            }
-            (None, Err(error)) => Err(error),
-            (None, Ok(())) => {
-                let Self { check: Some(hold), limits, engine, meter, .. } = self else {
-                    return Ok(());
-                };
-                hold.push(chunk, limits, meter).map_err(|raise| engine.machine.place(raise))
-            }
-        }
-    }
-
-    /// Reads the held input again, and patches it or not.
-    fn again(&mut self, sink: &mut dyn Sink, patch: bool) -> Result<(), Error> {
-        let Some(mut hold) = self.check.take() else { return Ok(()) };
-        self.engine.restart(machine_config(&self.program.spec, &self.limits, false));
-        self.engine.machine.skip_prefix(self.prefix);
-        if patch {
-            self.edit(false);
-        } else {
-            self.handler = DocumentHandler::Retain(Box::new(RetainStage::new(&self.program)));
-        }
+    /// Reads the held input.
+    fn replay(&mut self, held: HeldInput, sink: &mut dyn Sink) -> Result<(), Error> {
         let mut meter = std::mem::take(&mut self.meter);
-        let drained = hold.drain(
-            &mut meter,
-            |_, piece| {
-                self.feed(piece, sink)?;
-                Ok(!sink.is_closed())
-            },
-            |raise| Error::at(raise, 0, String::new()),
-        );
+        let replayed = held.replay(&mut meter, |_, piece| {
+            self.feed(piece, sink)?;
+            Ok(!sink.is_closed())
+        });
         self.meter = meter;
-        drained
+        replayed
     }
 
     pub(super) fn end(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
@@ -213,17 +194,17 @@ impl DocumentStage {
             gather.error().map_or(ended, Err)?;
             return self.end_tree(gather, sink);
         }
-        if self.check.is_some() {
-            self.end_handler(&mut DiscardSink)?;
-            let failure = match &self.handler {
-                DocumentHandler::Edited(edited) => edited.failure(),
-                DocumentHandler::Retain(_) => None,
-            };
+        if let Some(check) = self.check.as_mut().filter(|_| self.checking) {
+            check.end()?;
             // At the end of the document only a failed operation is left.
-            if let (Some((operation, raise)), Some(patches)) = (failure, &self.patches) {
+            if let (Some((operation, raise)), Some(patches)) =
+                (check.probe().failure(), &self.patches)
+            {
                 self.passed = Some(patches.named(operation, &raise).message.into_owned());
             }
-            self.again(sink, false)?;
+            let held = check.take_held();
+            self.handler = DocumentHandler::Retain(Box::new(RetainStage::new(&self.program)));
+            self.replay(held, sink)?;
             return self.end_handler(sink);
         }
         self.end_handler(sink)?;
@@ -248,7 +229,7 @@ impl DocumentStage {
                 (ended, edited.output.error())
             }
         };
-        settled(engine, ended, full)
+        settled(ended, full)
     }
 
     /// Patches the collected document.
@@ -297,14 +278,10 @@ impl DocumentStage {
 }
 
 /// Returns the error of held output if there is one, because it comes first, otherwise that of the machine.
-fn settled<T>(
-    engine: &StageMachine,
-    fed: Result<T, MachineFailure>,
-    full: Option<Error>,
-) -> Result<(), Error> {
+fn settled<T>(fed: Result<T, Error>, full: Option<Error>) -> Result<(), Error> {
     match full {
         Some(error) => Err(error),
-        None => fed.map(|_| ()).map_err(|failure| stage_error(failure, &engine.machine)),
+        None => fed.map(|_| ()),
     }
 }
 

@@ -18,11 +18,12 @@ use crate::error::{ErrorKind, Raise};
 use crate::filter::compile::edits::{NodeEdit, StreamingEdits, ValueEdit};
 use crate::filter::compile::patches::Patches;
 use crate::filter::compile::program::CompiledProgram;
+use crate::filter::run::lookahead::Probe;
 use crate::filter::run::stage::{StageHandler, StageState};
 use crate::json::key::is_too_long_for;
 use crate::json::policy::{Action, Output, Policy};
 use crate::json::writer::JsonWriter;
-use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::path::trie::{Cursor, NodeId};
 use crate::sink::Sink;
 use crate::tree::patch::{NO_INDEX, NO_PARENT, nothing_at};
@@ -124,11 +125,6 @@ impl StreamPatcher {
         self.certain_at = None;
     }
 
-    /// Returns the offset of the value from which on no operation can fail, if one could.
-    pub(super) fn certain_at(&self) -> Option<u64> {
-        self.certain_at
-    }
-
     /// Returns the operation that fails because the complete document lacks a value, and the error.
     pub(super) fn failure(&self) -> Option<(usize, Raise)> {
         let edits = self.patches.edits().filter(|_| self.missing > 0)?;
@@ -173,6 +169,15 @@ impl StreamPatcher {
         let missed = missed.filter(|(effect, met)| effect.lenient && !met.there).count() as u64;
         let idle = edits.idle + missed;
         (edits.operations - idle, idle)
+    }
+}
+
+/// Decides that no operation can fail. At the end of a document without a decision one has failed.
+impl Probe for StreamPatcher {
+    type Decision = ();
+
+    fn decided(&self) -> Option<((), u64)> {
+        self.certain_at.map(|at| ((), at))
     }
 }
 
@@ -401,7 +406,7 @@ impl Handler for StageHandler<'_, StreamPatcher> {
         mut slot: ValueSlot<'_>,
         kind: ValueKind,
         offset: u64,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let StreamPatcher { scope, patches, open, .. } = &mut *self.stage;
         let top = open.last();
         let verdict = match top {
@@ -463,7 +468,7 @@ impl Handler for StageHandler<'_, StreamPatcher> {
         Policy { output, ..Policy::ask_named(names, others) }
     }
 
-    fn close(&mut self, _: u64) -> Result<(), Halt> {
+    fn close(&mut self, _: u64) -> Result<(), Raise> {
         if !self.stage.scope.close()? {
             return Ok(());
         }
@@ -493,7 +498,7 @@ impl Handler for StageHandler<'_, StreamPatcher> {
         writer.raw(output.through(self.sink), bytes);
     }
 
-    fn copied(&mut self, _: u64) -> Result<(), Halt> {
+    fn copied(&mut self, _: u64) -> Result<(), Raise> {
         if self.stage.open.is_empty() {
             self.stage.scope.leave();
         }

@@ -9,11 +9,12 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::scope::{DocumentScope, Retention};
+use crate::error::Raise;
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::run::stage::{StageHandler, StageState};
 use crate::json::policy::{Output, Policy};
 use crate::json::writer::JsonWriter;
-use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::path::trie::Cursor;
 use crate::sink::Sink;
 
@@ -60,7 +61,7 @@ impl Handler for StageHandler<'_, RetainStage> {
         mut slot: ValueSlot<'_>,
         kind: ValueKind,
         _: u64,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let Self { stage, sink } = self;
         let RetainStage { scope, open, writer } = &mut **stage;
         let top = open.last().map(|top| &top.cursor);
@@ -115,7 +116,7 @@ impl Handler for StageHandler<'_, RetainStage> {
         }
     }
 
-    fn close(&mut self, _: u64) -> Result<(), Halt> {
+    fn close(&mut self, _: u64) -> Result<(), Raise> {
         let RetainStage { scope, open, writer } = &mut *self.stage;
         if !scope.close()? {
             return Ok(());
@@ -134,7 +135,7 @@ impl Handler for StageHandler<'_, RetainStage> {
         self.stage.writer.raw(self.sink, bytes);
     }
 
-    fn copied(&mut self, _: u64) -> Result<(), Halt> {
+    fn copied(&mut self, _: u64) -> Result<(), Raise> {
         if self.stage.open.is_empty() {
             self.stage.scope.leave();
         }

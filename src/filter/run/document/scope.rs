@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::error::{ErrorKind, Raise};
 use crate::filter::compile::program::CompiledProgram;
 use crate::json::key::is_too_long_for;
-use crate::json::{Halt, Interest, ValueKind, ValueSlot};
+use crate::json::{Interest, ValueKind, ValueSlot};
 use crate::path::PathToken;
 use crate::path::trie::{Cursor, Trie};
 
@@ -73,7 +73,7 @@ impl DocumentScope {
         slot: &mut ValueSlot<'_>,
         kind: ValueKind,
         top: Option<&Cursor>,
-    ) -> Result<Retention, Halt> {
+    ) -> Result<Retention, Raise> {
         if let Some(interest) = self.find(slot, kind)? {
             return Ok(Retention::Outside(interest));
         }
@@ -99,7 +99,7 @@ impl DocumentScope {
         &mut self,
         slot: &mut ValueSlot<'_>,
         kind: ValueKind,
-    ) -> Result<Option<Interest>, Halt> {
+    ) -> Result<Option<Interest>, Raise> {
         if self.place != ScopePosition::Inside {
             if let Some(interest) = self.beside(*slot, kind)? {
                 return Ok(Some(interest));
@@ -116,7 +116,7 @@ impl DocumentScope {
 
     /// Handles a value before or after the extracted one. Returns `None` if it is the extracted one.
     #[cold]
-    fn beside(&mut self, slot: ValueSlot<'_>, kind: ValueKind) -> Result<Option<Interest>, Halt> {
+    fn beside(&mut self, slot: ValueSlot<'_>, kind: ValueKind) -> Result<Option<Interest>, Raise> {
         let ScopePosition::OnPath(step) = self.place else { return Ok(Some(Interest::SkipRest)) };
         let path = self.program.extract.as_ref().map_or(&[][..], |path| &path.0);
         let here = match (slot, step.checked_sub(1).and_then(|step| path.get(step))) {
@@ -152,7 +152,7 @@ impl DocumentScope {
     ///
     /// # Errors
     /// Fails if the container is on the path to the document and did not contain it.
-    pub(in crate::filter) fn close(&self) -> Result<bool, Halt> {
+    pub(in crate::filter) fn close(&self) -> Result<bool, Raise> {
         match self.place {
             ScopePosition::OnPath(_) => Err(self.nothing_there()),
             ScopePosition::After => Ok(false),
@@ -160,10 +160,10 @@ impl DocumentScope {
         }
     }
 
-    fn nothing_there(&self) -> Halt {
+    fn nothing_there(&self) -> Raise {
         let path = self.program.spec.extract.as_deref().unwrap_or_default();
         let message = format!("extract: no value at {path}");
-        Raise::new(ErrorKind::Miss, message).into()
+        Raise::new(ErrorKind::Miss, message)
     }
 
     /// Returns whether a key of more than `limit` bytes is treated like one that is on no path.

@@ -1,14 +1,15 @@
 //! Emits values, either whole or without excluded and dropped parts.
 
 use super::{ContainerRole, Cx, ItemsState, Label};
+use crate::error::Raise;
 use crate::filter::compile::items::ItemRules;
-use crate::json::{Halt, Interest, ValueKind, ValueSlot};
+use crate::json::{Interest, ValueKind, ValueSlot};
 use crate::path::trie::Cursor;
 
 impl ItemsState {
     /// Emits a whole value.
     pub(super) fn pass(&mut self, cx: &mut Cx<'_>, slot: ValueSlot<'_>) -> Interest {
-        let (writer, sink) = self.out(cx.sink);
+        let (writer, sink) = (&mut self.writer, &mut *cx.sink);
         writer.begin(sink);
         match slot {
             ValueSlot::Member(_) => Interest::CopyMember,
@@ -81,7 +82,7 @@ impl ItemsState {
                 Some(spelled.as_slice())
             }
         };
-        let (writer, sink) = self.out(cx.sink);
+        let (writer, sink) = (&mut self.writer, &mut *cx.sink);
         if deferred {
             writer.open_deferred(key, bracket);
         } else {
@@ -132,7 +133,7 @@ impl ItemsState {
         if self.is_changed_below(cx, kind, cursor) {
             return self.emit_in_part(cx, label, kind, cursor);
         }
-        let (writer, sink) = self.out(cx.sink);
+        let (writer, sink) = (&mut self.writer, &mut *cx.sink);
         match label {
             Label::Spelled(_) => {
                 writer.begin(sink);
@@ -173,7 +174,7 @@ impl ItemsState {
         cx: &mut Cx<'_>,
         slot: ValueSlot<'_>,
         kind: ValueKind,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let Some(ContainerRole::Emit { cursor, item, .. }) = self.roles.last() else {
             return Ok(Interest::Skip);
         };

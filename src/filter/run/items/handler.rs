@@ -1,11 +1,12 @@
 //! The handler of the stage on items: passes the machine's events on to the code for the innermost container's role.
 
 use super::{ContainerRole, Cx, ItemsStage, PayloadTarget};
+use crate::error::Raise;
 use crate::filter::compile::items::ItemRules;
 use crate::filter::run::stage::StageHandler;
 use crate::json::key::is_too_long_for;
 use crate::json::policy::Policy;
-use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::path::PathToken;
 
 impl Handler for StageHandler<'_, ItemsStage> {
@@ -15,7 +16,7 @@ impl Handler for StageHandler<'_, ItemsStage> {
         slot: ValueSlot<'_>,
         kind: ValueKind,
         offset: u64,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let ItemsStage { program, state } = &mut *self.stage;
         let rules = &program.items;
         let offset = state.replaying.unwrap_or(offset);
@@ -28,7 +29,7 @@ impl Handler for StageHandler<'_, ItemsStage> {
         state.policy(&program.items, self.sink)
     }
 
-    fn close(&mut self, offset: u64) -> Result<(), Halt> {
+    fn close(&mut self, offset: u64) -> Result<(), Raise> {
         let ItemsStage { program, state } = &mut *self.stage;
         let rules = &program.items;
         let offset = state.replaying.unwrap_or(offset);
@@ -42,12 +43,11 @@ impl Handler for StageHandler<'_, ItemsStage> {
             capture.push(bytes, state.limits.item().saturating_sub(state.captured));
             return;
         }
-        let (writer, sink) = state.out(self.sink);
-        writer.raw(sink, bytes);
+        state.writer.raw(self.sink, bytes);
     }
 
     #[inline]
-    fn copied(&mut self, offset: u64) -> Result<(), Halt> {
+    fn copied(&mut self, offset: u64) -> Result<(), Raise> {
         if self.stage.state.capture.is_none() {
             return Ok(());
         }

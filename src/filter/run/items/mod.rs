@@ -10,12 +10,12 @@
 //! Replay ─▶ Select | Gather | Emit                  reads a held value once for each output that needs it
 //! ```
 //!
-//! Until the first selected value is found, output is kept in [`PendingOutput`]. A total miss discards it and goes
-//! back to the checkpoint of the machine. After the first hit only shared values are held.
+//! Before the stage selects, it must be known whether there is a hit at all. [`first_hit`] finds that out. After that
+//! only shared values are held.
 
 mod emit;
+pub(super) mod first_hit;
 mod handler;
-mod pending_output;
 mod policy;
 mod root;
 mod seen_names;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use pending_output::PendingOutput;
+use first_hit::HitSearch;
 use seen_names::SeenNames;
 
 use super::payload_length::{PayloadItems, PayloadLength};
@@ -37,7 +37,7 @@ use crate::filter::compile::program::CompiledProgram;
 use crate::json::key::RawKey;
 use crate::json::policy::Action;
 use crate::json::writer::JsonWriter;
-use crate::json::{Halt, Interest, ValueKind, ValueSlot};
+use crate::json::{Interest, ValueKind, ValueSlot};
 use crate::limits::Limits;
 use crate::nearest::ComparisonBudget;
 use crate::path::Path;
@@ -88,15 +88,6 @@ enum PayloadTarget {
     At(Path),
 }
 
-/// The outcome of waiting for the first hit, when the input is read again from the checkpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum WaitOutcome {
-    /// There was a hit.
-    Hit,
-    /// There was no hit: the payload passes unselected.
-    Miss,
-}
-
 #[derive(Clone, Debug)]
 pub(super) struct ItemsStage {
     program: Arc<CompiledProgram>,
@@ -108,13 +99,7 @@ struct ItemsState {
     target: PayloadTarget,
     roles: SmallVec<[ContainerRole; 8]>,
     writer: JsonWriter,
-    pending: PendingOutput,
-    /// The offset of the value from which on input is held.
-    waiting: Option<u64>,
-    /// The number of bytes after it within which the first hit must come.
-    patience: u64,
-    verdict: Option<WaitOutcome>,
-    snapshot: Option<ItemsSnapshot>,
+    search: HitSearch,
     /// By source: found in some item.
     found: Vec<bool>,
     /// By node of the select trie: what the machine may do with a member of that name.
@@ -122,7 +107,7 @@ struct ItemsState {
     /// There was an object among the items.
     objects: bool,
     /// The names of members, if corrections are suggested.
-    seen: Option<Box<SeenNames>>,
+    seen: Option<Arc<SeenNames>>,
     payload_met: bool,
     /// The payload is a single object, so members of the envelope are kept.
     single: bool,
@@ -148,14 +133,6 @@ struct ItemsState {
     replays: ReplayMachines,
 }
 
-/// The state at the checkpoint.
-#[derive(Clone, Debug)]
-enum ItemsSnapshot {
-    /// The state at the start of a run.
-    Beginning,
-    State(Box<ItemsState>),
-}
-
 /// The counts for the report.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ItemCounts {
@@ -177,7 +154,7 @@ struct CapturedValue {
     over: bool,
 }
 
-/// Machines that read held values, one for each level of nesting. Not part of a snapshot.
+/// Machines that read held values, one for each level of nesting. A copy of a stage has its own.
 #[derive(Debug, Default)]
 struct ReplayMachines(Vec<StageMachine>);
 
@@ -195,11 +172,9 @@ struct Cx<'a> {
 }
 
 impl ItemsStage {
-    /// `patience`: the number of bytes that may be read between the checkpoint and the first hit.
     pub(super) fn new(
         program: &Arc<CompiledProgram>,
         payload: Option<Payload>,
-        patience: u64,
         limits: &Limits,
         scanner: Scanner,
         length: Option<PayloadLength>,
@@ -212,11 +187,7 @@ impl ItemsStage {
             target,
             roles: SmallVec::new(),
             writer: JsonWriter::default(),
-            pending: PendingOutput::default(),
-            waiting: None,
-            patience,
-            verdict: None,
-            snapshot: None,
+            search: HitSearch::Open,
             found: vec![false; sources],
             actions: vec![Action::Ask; nodes],
             objects: false,
@@ -242,45 +213,14 @@ impl ItemsStage {
 
     /// Sets whether names are kept to suggest corrections.
     pub(super) fn suggest(mut self, yes: bool) -> Self {
-        self.state.seen = (yes && self.program.items.select.is_some()).then(Box::default);
+        self.state.seen = (yes && self.program.items.select.is_some()).then(Arc::default);
         self
     }
 
     /// Starts a new document, reusing allocations.
-    pub(super) fn restart(&mut self, payload: Option<Payload>, patience: u64) {
+    pub(super) fn restart(&mut self, payload: Option<Payload>) {
         self.state.target = target(&self.program.items, payload);
-        self.state.patience = patience;
-        self.state.verdict = None;
         self.state.reset();
-    }
-
-    /// Returns the offset from which on input must be held, if the stage waits.
-    pub(super) fn waiting(&self) -> Option<u64> {
-        self.state.waiting
-    }
-
-    /// Goes back to the checkpoint with the outcome of the wait known.
-    pub(super) fn rewind(&mut self) {
-        let verdict = self.state.verdict;
-        let error = self.state.counts.error.take();
-        let replays = std::mem::take(&mut self.state.replays);
-        let seen = self.state.seen.take();
-        match self.state.snapshot.take() {
-            None => {}
-            Some(ItemsSnapshot::Beginning) => self.state.reset(),
-            Some(ItemsSnapshot::State(state)) => self.state = *state,
-        }
-        self.state.verdict = verdict;
-        self.state.counts.error = error;
-        self.state.replays = replays;
-        self.state.seen = seen;
-    }
-
-    /// Returns whether the array used in place of the document had no hit either, so that the document is the
-    /// payload.
-    pub(super) fn gave_up_array(&self) -> bool {
-        self.program.items.root == RootRule::DocumentOrArray
-            && self.state.verdict == Some(WaitOutcome::Miss)
     }
 
     /// Closes all open containers after the run was stopped.
@@ -316,11 +256,6 @@ impl ItemsStage {
         self.state.target == PayloadTarget::RawText
     }
 
-    /// Sets the number of bytes that may be read between the checkpoint and the first hit.
-    pub(super) fn set_patience(&mut self, bytes: u64) {
-        self.state.patience = bytes;
-    }
-
     /// Returns why the payload passed unselected, if it did.
     pub(super) fn miss(&self) -> Option<String> {
         self.state.counts.error.clone()
@@ -354,8 +289,7 @@ impl ItemsStage {
 
 impl StageState for ItemsStage {
     fn flush(&mut self, sink: &mut dyn Sink) {
-        let (writer, sink) = self.state.out(sink);
-        writer.flush(sink);
+        self.state.writer.flush(sink);
     }
 }
 
@@ -383,13 +317,11 @@ fn target(rules: &ItemRules, payload: Option<Payload>) -> PayloadTarget {
 }
 
 impl ItemsState {
-    /// Resets the state to the start of a document. The target and the outcome of a first reading are kept.
+    /// Resets the state to the start of a document. The target is kept.
     fn reset(&mut self) {
         self.roles.clear();
         self.writer.reset();
-        self.pending = PendingOutput::default();
-        self.waiting = None;
-        self.snapshot = None;
+        self.search = HitSearch::Open;
         self.found.fill(false);
         self.actions.fill(Action::Ask);
         self.objects = false;
@@ -406,11 +338,47 @@ impl ItemsState {
         self.counts = ItemCounts::default();
     }
 
-    /// Returns the writer and where it writes now.
-    #[inline]
-    fn out<'a>(&'a mut self, sink: &'a mut dyn Sink) -> (&'a mut JsonWriter, &'a mut dyn Sink) {
-        let sink: &mut dyn Sink = if self.pending.active { &mut self.pending } else { sink };
-        (&mut self.writer, sink)
+    /// Takes over the state of another run of the same program before its first item. Allocations are reused.
+    fn copy_from(&mut self, from: &Self) {
+        // Every field is named: a new one does not compile until it is considered here.
+        let Self {
+            target,
+            roles,
+            writer: _,
+            search,
+            found,
+            actions,
+            objects,
+            seen,
+            payload_met,
+            single,
+            // These two belong together.
+            met: _,
+            serial: _,
+            capture,
+            captured,
+            replaying,
+            gathered,
+            payload_name,
+            scratch: _,
+            counts,
+            length: _,
+            limits: _,
+            scanner: _,
+            replays: _,
+        } = from;
+        self.target.clone_from(target);
+        self.roles.clone_from(roles);
+        self.writer.reset();
+        self.search = *search;
+        self.found.clone_from(found);
+        self.actions.clone_from(actions);
+        self.seen.clone_from(seen);
+        (self.objects, self.payload_met, self.single) = (*objects, *payload_met, *single);
+        self.capture.clone_from(capture);
+        (self.captured, self.replaying, self.gathered) = (*captured, *replaying, *gathered);
+        self.payload_name.clone_from(payload_name);
+        self.counts.clone_from(counts);
     }
 
     #[inline]
@@ -419,7 +387,7 @@ impl ItemsState {
         cx: &mut Cx<'_>,
         slot: ValueSlot<'_>,
         kind: ValueKind,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         match self.roles.last() {
             Some(ContainerRole::Select { .. }) => self.in_select(cx, slot, kind),
             Some(ContainerRole::Emit { .. }) => self.in_emit(cx, slot, kind),
@@ -434,7 +402,7 @@ impl ItemsState {
         }
     }
 
-    fn close(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
+    fn close(&mut self, cx: &mut Cx<'_>) -> Result<(), Raise> {
         let role = self.roles.pop();
         let bracket = match role {
             Some(ContainerRole::OnPath { object, .. }) => {
@@ -456,8 +424,7 @@ impl ItemsState {
             Some(ContainerRole::Gather { outer: true, .. } | ContainerRole::Emit { .. }) => b']',
             _ => return Ok(()),
         };
-        let (writer, sink) = self.out(cx.sink);
-        writer.close(sink, bracket);
+        self.writer.close(cx.sink, bracket);
         Ok(())
     }
 
@@ -470,10 +437,10 @@ impl ItemsState {
     }
 
     /// Handles a duplicate of a member of which only the first is used.
-    fn duplicate(&mut self, cx: &Cx<'_>) -> Result<Interest, Halt> {
+    fn duplicate(&mut self, cx: &Cx<'_>) -> Result<Interest, Raise> {
         if cx.rules.duplicates == DuplicateKeys::Reject {
             let message = "duplicate key (`duplicate_keys: reject`)";
-            return Err(Raise::new(ErrorKind::Duplicate, message).into());
+            return Err(Raise::new(ErrorKind::Duplicate, message));
         }
         self.counts.duplicates += 1;
         Ok(Interest::Skip)
@@ -486,7 +453,7 @@ impl ItemsState {
         cx: &mut Cx<'_>,
         slot: ValueSlot<'_>,
         kind: ValueKind,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let ValueSlot::Element(index) = slot else { return Ok(Interest::Skip) };
         self.counts.seen = Some(index + 1);
         if index < self.max_items(cx.rules) {
@@ -495,6 +462,9 @@ impl ItemsState {
         }
         if index == self.max_items(cx.rules) {
             self.considered(cx)?;
+            if self.has_decided() {
+                return Ok(Interest::Stop);
+            }
         }
         if cx.rules.stop_early {
             self.counts.stopped = true;
@@ -505,12 +475,12 @@ impl ItemsState {
 
     fn max_items(&self, rules: &ItemRules) -> u64 {
         // After a total miss there is no limit.
-        if self.verdict == Some(WaitOutcome::Miss) { u64::MAX } else { rules.max_items }
+        if self.has_missed() { u64::MAX } else { rules.max_items }
     }
 
     /// Returns the selection, unless it does not apply to this document.
     fn selection<'a>(&self, rules: &'a ItemRules) -> Option<&'a SelectRules> {
-        if self.verdict == Some(WaitOutcome::Miss) || self.target == PayloadTarget::RawText {
+        if self.has_missed() || self.target == PayloadTarget::RawText {
             return None;
         }
         rules.select.as_ref()
@@ -523,7 +493,7 @@ impl ItemsState {
         cx: &mut Cx<'_>,
         slot: ValueSlot<'_>,
         kind: ValueKind,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let selection = match self.selection(cx.rules) {
             Some(selection) if kind == ValueKind::Object => selection,
             Some(_) if cx.rules.closed => {
@@ -547,7 +517,7 @@ impl ItemsState {
     }
 
     /// Handles the end of an item with a selection.
-    fn item_ends(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
+    fn item_ends(&mut self, cx: &mut Cx<'_>) -> Result<(), Raise> {
         if !matches!(self.roles.last(), Some(ContainerRole::Items)) {
             self.considered(cx)?;
         }

@@ -29,8 +29,7 @@ impl ItemsState {
             refuses: _,
             duplicates,
         } = rules;
-        let Self { roles, met, actions, writer, pending, .. } = self;
-        let sink: &mut dyn Sink = if pending.active { pending } else { sink };
+        let Self { roles, met, actions, writer, .. } = self;
         let output = Some(Output { writer, sink });
         match roles.last_mut() {
             Some(ContainerRole::Select { left: 0, .. }) if *duplicates == DuplicateKeys::First => {

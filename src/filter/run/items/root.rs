@@ -1,8 +1,10 @@
 //! Follows the path from the document to its payload, and handles siblings and duplicates on it.
 
+use super::first_hit::HitOutcome;
 use super::{ContainerRole, Cx, ItemsState, PayloadTarget};
+use crate::error::Raise;
 use crate::filter::compile::items::WaitFrom;
-use crate::json::{Halt, Interest, ValueKind, ValueSlot};
+use crate::json::{Interest, ValueKind, ValueSlot};
 use crate::path::{Path, PathToken};
 
 impl ItemsState {
@@ -11,7 +13,7 @@ impl ItemsState {
         cx: &mut Cx<'_>,
         slot: ValueSlot<'_>,
         kind: ValueKind,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         if cx.rules.refuses {
             let message = "cannot select from the response of a failed call";
             return Err(self.closed_miss(cx, message.to_owned()));
@@ -26,14 +28,13 @@ impl ItemsState {
                 return Err(self.closed_miss(cx, message.to_owned()));
             }
         }
-        if self.must_wait(cx, WaitFrom::Document) {
-            return self.mark(cx);
-        }
         if !kind.is_container() {
             // There is no payload, and this is not a miss.
             self.payload_met = true;
-            self.release_output(cx)?;
             return Ok(self.pass(cx, slot));
+        }
+        if self.must_wait(cx, WaitFrom::Document) {
+            return Ok(Interest::Stop);
         }
         let here = match self.target {
             PayloadTarget::Document | PayloadTarget::RawText => true,
@@ -58,10 +59,13 @@ impl ItemsState {
         cx: &mut Cx<'_>,
         slot: ValueSlot<'_>,
         kind: ValueKind,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let Some(ContainerRole::OnPath { step, members, met, .. }) = self.roles.last() else {
             return Ok(Interest::Skip);
         };
+        if self.has_decided() {
+            return Ok(Interest::Stop);
+        }
         let (step, members, met) = (*step, *members, *met);
         let (here, last, again) = match &self.target {
             PayloadTarget::At(path) => {
@@ -84,7 +88,7 @@ impl ItemsState {
             _ => (kind == ValueKind::Array && !met, true, met && self.is_payload_name(slot)),
         };
         if here && last && self.must_wait(cx, WaitFrom::Payload) && kind.is_container() {
-            return self.mark(cx);
+            return Ok(Interest::Stop);
         }
         if let Some(ContainerRole::OnPath { members, met, .. }) = self.roles.last_mut() {
             *members += 1;
@@ -134,15 +138,18 @@ impl ItemsState {
         slot: ValueSlot<'_>,
         kind: ValueKind,
         pointer: &str,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         if kind.is_container() && self.must_wait(cx, WaitFrom::Payload) {
-            return self.mark(cx);
+            return Ok(Interest::Stop);
         }
         self.payload_met = true;
         self.counts.root = Some(pointer.to_owned());
         let selects = cx.rules.select.is_some();
         if !selects || !(kind.is_container() || cx.rules.closed) {
-            self.release_output(cx)?;
+            self.decide(cx, HitOutcome::Hit);
+            if self.has_decided() {
+                return Ok(Interest::Stop);
+            }
         }
         match kind {
             ValueKind::Array => {
@@ -165,7 +172,7 @@ impl ItemsState {
     }
 
     /// Handles a document without a value at the root.
-    pub(super) fn no_payload(&mut self, cx: &mut Cx<'_>) -> Result<(), Halt> {
+    pub(super) fn no_payload(&mut self, cx: &mut Cx<'_>) -> Result<(), Raise> {
         if !cx.rules.judges {
             return Ok(());
         }

@@ -3,6 +3,7 @@
 //! Names are only kept on request, and their number is bounded.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::filter::compile::items::{SelectRules, SelectSource};
 use crate::nearest::{ComparisonBudget, LONGEST, closest_within};
@@ -14,7 +15,7 @@ use crate::test_work::{WorkKind, count, words};
 const OF_ONE: usize = 64;
 const OF_ALL: usize = 512;
 
-/// The names of the first object at each node of the select trie.
+/// The names of the first object at each node of the select trie. They are shared until one of the sharers adds a name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SeenNames {
     objects: HashMap<NodeId, Vec<Box<str>>>,
@@ -23,21 +24,22 @@ pub(super) struct SeenNames {
 
 impl SeenNames {
     /// Starts an object at a node. Returns whether its names are needed.
-    pub(super) fn begin(&mut self, node: NodeId) -> bool {
+    pub(super) fn begin(shared: &mut Arc<Self>, node: NodeId) -> bool {
         count(WorkKind::Names, 1);
-        let wanted = self.total < OF_ALL && !self.objects.contains_key(&node);
+        let wanted = shared.total < OF_ALL && !shared.objects.contains_key(&node);
         if wanted {
             // An object without members counts as well.
-            self.total += 1;
-            self.objects.insert(node, Vec::new());
+            let Self { objects, total } = Arc::make_mut(shared);
+            *total += 1;
+            objects.insert(node, Vec::new());
         }
         wanted
     }
 
     /// Adds a name of the innermost object at a node. `None` is a name that no path can spell. Returns whether more
     /// names are needed.
-    pub(super) fn add(&mut self, node: NodeId, name: Option<&[u8]>) -> bool {
-        let Self { objects, total } = self;
+    pub(super) fn add(shared: &mut Arc<Self>, node: NodeId, name: Option<&[u8]>) -> bool {
+        let Self { objects, total } = Arc::make_mut(shared);
         let Some(names) = objects.get_mut(&node) else { return false };
         let name = name.filter(|name| name.len() <= LONGEST);
         if let Some(name) = name.and_then(|name| std::str::from_utf8(name).ok()) {

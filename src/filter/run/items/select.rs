@@ -1,11 +1,12 @@
 //! Selects from an item: walks the select trie, collects wildcard matches, and replays shared values.
 
+use super::first_hit::HitOutcome;
+use super::seen_names::SeenNames;
 use super::{CapturedValue, ContainerRole, Cx, ItemsStage, ItemsState, Label, ReplayTask};
 use crate::error::{LimitName, Raise};
 use crate::filter::compile::items::{SelectRules, SelectSource};
 use crate::filter::run::stage::{StageHandler, StageMachine, machine_config};
-use crate::json::machine::MachineFailure;
-use crate::json::{Halt, Interest, ValueKind, ValueSlot};
+use crate::json::{Interest, ValueKind, ValueSlot};
 use crate::path::PathToken;
 use crate::path::trie::NodeId;
 use crate::spec::DuplicateKeys;
@@ -26,7 +27,7 @@ impl ItemsState {
             (true, true) => at.members - at.passing_members,
             (false, _) => at.elements,
         };
-        let names = object && self.seen.as_mut().is_some_and(|seen| seen.begin(node));
+        let names = object && self.seen.as_mut().is_some_and(|seen| SeenNames::begin(seen, node));
         self.roles.push(ContainerRole::Select { node, serial: self.serial, left, item, names });
     }
 
@@ -37,7 +38,7 @@ impl ItemsState {
         cx: &mut Cx<'_>,
         slot: ValueSlot<'_>,
         kind: ValueKind,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let rules = cx.rules;
         let (Some(ContainerRole::Select { node, left, names, .. }), Some(selection)) =
             (self.roles.last_mut(), &rules.select)
@@ -49,8 +50,9 @@ impl ItemsState {
             return Ok(Interest::SkipRest);
         }
         if let (ValueSlot::Member(key), true) = (slot, *names) {
-            *names =
-                key.with_name(|name| self.seen.as_mut().is_some_and(|seen| seen.add(*node, name)));
+            *names = key.with_name(|name| {
+                self.seen.as_mut().is_some_and(|seen| SeenNames::add(seen, *node, name))
+            });
         }
         let child = match slot {
             ValueSlot::Member(key) => key.entry().or_else(|| {
@@ -71,7 +73,7 @@ impl ItemsState {
         child: NodeId,
         slot: ValueSlot<'_>,
         kind: ValueKind,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let (Some(ContainerRole::Select { serial, left, .. }), Some(selection)) =
             (self.roles.last_mut(), &cx.rules.select)
         else {
@@ -114,7 +116,7 @@ impl ItemsState {
         cx: &mut Cx<'_>,
         node: NodeId,
         kind: ValueKind,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let Some(selection) = &cx.rules.select else { return Ok(Interest::Skip) };
         if !kind.is_container() {
             return Ok(Interest::Skip);
@@ -133,7 +135,7 @@ impl ItemsState {
         token: usize,
         slot: ValueSlot<'_>,
         kind: ValueKind,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let Some(source) =
             cx.rules.select.as_ref().and_then(|select| select.sources.get(number as usize))
         else {
@@ -151,7 +153,11 @@ impl ItemsState {
             && !*found
         {
             *found = true;
-            self.release_output(cx)?;
+            self.decide(cx, HitOutcome::Hit);
+            // A value that is read again is read to its end.
+            if self.has_decided() && self.replaying.is_none() {
+                return Ok(Interest::Stop);
+            }
         }
         if gathers {
             return Ok(self.gather(cx, number, source, token));
@@ -193,7 +199,7 @@ impl ItemsState {
         cx: &mut Cx<'_>,
         slot: ValueSlot<'_>,
         kind: ValueKind,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let rules = cx.rules;
         let Some(ContainerRole::Gather { source: number, token, met, .. }) = self.roles.last_mut()
         else {
@@ -250,14 +256,14 @@ impl ItemsState {
 impl StageHandler<'_, ItemsStage> {
     /// Reads a complete held value once for each output that begins with it, then once for the outputs inside it.
     #[cold]
-    pub(super) fn replay(&mut self, end: u64) -> Result<(), Halt> {
+    pub(super) fn replay(&mut self, end: u64) -> Result<(), Raise> {
         let outer = self.stage.state.replaying;
         let offset = *self.stage.state.replaying.get_or_insert(end);
         let Some(capture) = self.stage.state.capture.take() else { return Ok(()) };
         let limit = self.stage.state.limits.item();
         if capture.over {
             let message = format!("values needed by more than one output exceed {limit} bytes");
-            return Err(Raise::limit(LimitName::Item, message).into());
+            return Err(Raise::limit(LimitName::Item, message));
         }
         let program = self.stage.program.clone();
         let rules = &program.items;
@@ -287,11 +293,7 @@ impl StageHandler<'_, ItemsStage> {
                 .feed(self.stage, &capture.bytes, self.sink)
                 .and_then(|_| engine.end(self.stage, self.sink));
             self.stage.state.replays.0.push(engine);
-            replayed.map_err(|failure| match failure {
-                MachineFailure::Error(error) => Halt::Error(error.to_raise()),
-                MachineFailure::Rewind => Halt::Rewind,
-                MachineFailure::Overdue => Halt::Overdue,
-            })?;
+            replayed.map_err(|error| error.to_raise())?;
             self.stage.state.roles.pop();
         }
         self.stage.state.replaying = outer;
@@ -300,8 +302,7 @@ impl StageHandler<'_, ItemsStage> {
             let state = &mut self.stage.state;
             let mut cx = Cx { rules, sink: self.sink, offset };
             state.item_ends(&mut cx)?;
-            let (writer, sink) = state.out(cx.sink);
-            writer.close(sink, b'}');
+            state.writer.close(cx.sink, b'}');
         }
         Ok(())
     }

@@ -26,7 +26,7 @@ mod tests;
 use super::payload_length::PayloadLength;
 use super::root::Payload;
 use super::root_path::RootPath;
-use super::stage::{StageMachine, machine_config, stage_error};
+use super::stage::{StageMachine, machine_config};
 use crate::error::Error;
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::compile::size_policy::SizePolicy;
@@ -179,7 +179,7 @@ impl OutputStages {
         if let Some((engine, lines)) = &mut stages.lines {
             let mut out = StageSink { stage: &mut stages.rest, sink, error: None };
             let fed = engine.feed(lines, bytes, &mut out);
-            return out.result(fed.map_err(|failure| stage_error(failure, &engine.machine)));
+            return out.result(fed);
         }
         stages.rest.take(bytes, sink)
     }
@@ -275,7 +275,7 @@ impl OutputPipeline {
         if let Some((engine, lines)) = &mut self.lines {
             let mut out = StageSink { stage: &mut self.rest, sink, error: None };
             let ended = engine.end(lines, &mut out);
-            out.result(ended.map_err(|failure| stage_error(failure, &engine.machine)))?;
+            out.result(ended)?;
         }
         self.rest.end(kept, original, sink)
     }
@@ -307,7 +307,7 @@ impl ByteStage for AfterText {
         let mut out = StageSink { stage: &mut self.last, sink, error: None };
         let fed = engine.feed(fit, bytes, &mut out);
         let held = fit.failed();
-        out.result(held.and(fed.map_err(|failure| stage_error(failure, &engine.machine))))
+        out.result(held.and(fed))
     }
 }
 
@@ -318,7 +318,7 @@ impl AfterText {
             let mut out = StageSink { stage: &mut self.last, sink: &mut *sink, error: None };
             let ended = engine.end(fit, &mut out);
             let held = fit.finish(&mut out);
-            out.result(held.and(ended.map_err(|failure| stage_error(failure, &engine.machine))))?;
+            out.result(held.and(ended))?;
             self.last.exceeded = fit.is_exceeded();
             kept = fit.kept().unwrap_or(kept);
         }

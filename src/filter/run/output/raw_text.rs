@@ -3,9 +3,10 @@
 //!
 //! All other members are forwarded unchanged. A member `_text_filtered: true` is added at the end.
 
+use crate::error::Raise;
 use crate::filter::run::stage::{StageHandler, StageState};
 use crate::json::writer::JsonWriter;
-use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::Limits;
 use crate::sink::Sink;
 use crate::text::TextProgram;
@@ -70,7 +71,7 @@ impl StageState for RawTextStage {
 }
 
 impl Handler for StageHandler<'_, RawTextStage> {
-    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Halt> {
+    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Raise> {
         let Self { stage, sink } = self;
         let RawTextStage { program, limits, writer, text, filtered, said } = &mut **stage;
         let ValueSlot::Member(key) = slot else {
@@ -98,7 +99,7 @@ impl Handler for StageHandler<'_, RawTextStage> {
         Ok(Interest::Copy)
     }
 
-    fn close(&mut self, _: u64) -> Result<(), Halt> {
+    fn close(&mut self, _: u64) -> Result<(), Raise> {
         let RawTextStage { writer, filtered: true, said, .. } = &mut *self.stage else {
             self.stage.writer.close(self.sink, b'}');
             return Ok(());
@@ -131,7 +132,7 @@ impl Handler for StageHandler<'_, RawTextStage> {
         }
     }
 
-    fn copied(&mut self, _: u64) -> Result<(), Halt> {
+    fn copied(&mut self, _: u64) -> Result<(), Raise> {
         let RawTextStage { writer, text, .. } = &mut *self.stage;
         if let Some(mut text) = text.take() {
             text.lines.end(&mut WriterSink(writer, self.sink));

@@ -9,7 +9,7 @@ use crate::filter::run::payload_length::PayloadLength;
 use crate::filter::run::root_path::{RootPath, RootStep, RootTracker};
 use crate::filter::run::stage::{StageHandler, StageState};
 use crate::json::writer::JsonWriter;
-use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::Limits;
 use crate::sink::Sink;
 
@@ -131,7 +131,7 @@ impl StageState for ItemSplitter {
 }
 
 impl Handler for StageHandler<'_, ItemSplitter> {
-    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Halt> {
+    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Raise> {
         let Self { stage, sink } = self;
         if stage.in_items {
             stage.flush(*sink);
@@ -179,7 +179,7 @@ impl Handler for StageHandler<'_, ItemSplitter> {
         Ok(Interest::Inspect)
     }
 
-    fn close(&mut self, _: u64) -> Result<(), Halt> {
+    fn close(&mut self, _: u64) -> Result<(), Raise> {
         let Self { stage, sink } = self;
         let in_items = std::mem::take(&mut stage.in_items);
         let alone = in_items && !stage.way.is_around_in_object();
@@ -208,7 +208,7 @@ impl Handler for StageHandler<'_, ItemSplitter> {
         stage.step(|budget| budget.item(bytes, *sink));
     }
 
-    fn copied(&mut self, _: u64) -> Result<(), Halt> {
+    fn copied(&mut self, _: u64) -> Result<(), Raise> {
         let stage = &mut *self.stage;
         if std::mem::take(&mut stage.in_item) {
             stage.budget.end_item();

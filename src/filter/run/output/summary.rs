@@ -9,10 +9,10 @@ use std::sync::Arc;
 use crate::error::{Error, LimitName, Raise};
 use crate::filter::run::hold::Hold;
 use crate::filter::run::root_path::{RootPath, RootStep, RootTracker};
-use crate::filter::run::stage::{DiscardSink, StageHandler, StageMachine, StageState, stage_error};
+use crate::filter::run::stage::{DiscardSink, StageHandler, StageMachine, StageState};
 use crate::json::machine::MachineConfig;
 use crate::json::writer::JsonWriter;
-use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::{Limits, Meter};
 use crate::notice;
 use crate::sink::Sink;
@@ -125,9 +125,7 @@ impl SummaryStage {
         engine.restart(config.clone());
         document.visit(
             |piece| {
-                engine
-                    .feed(&mut render, piece, &mut DiscardSink)
-                    .map_err(|failure| stage_error(failure, &engine.machine))?;
+                engine.feed(&mut render, piece, &mut DiscardSink)?;
                 Ok(render.failed.is_none())
             },
             at_the_end,
@@ -162,9 +160,7 @@ impl SummaryStage {
         engine.restart(self.config.clone());
         self.document.visit(
             |piece| {
-                engine
-                    .feed(&mut swap, piece, sink)
-                    .map_err(|failure| stage_error(failure, &engine.machine))?;
+                engine.feed(&mut swap, piece, sink)?;
                 Ok(!sink.is_closed())
             },
             at_the_end,
@@ -295,7 +291,7 @@ impl StageState for ItemRenderer<'_> {
 }
 
 impl Handler for StageHandler<'_, ItemRenderer<'_>> {
-    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Halt> {
+    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Raise> {
         let render = &mut *self.stage;
         if render.failed.is_some() {
             return Ok(Interest::Stop);
@@ -320,7 +316,7 @@ impl Handler for StageHandler<'_, ItemRenderer<'_>> {
         Ok(Interest::Inspect)
     }
 
-    fn close(&mut self, _: u64) -> Result<(), Halt> {
+    fn close(&mut self, _: u64) -> Result<(), Raise> {
         self.stage.way.leave();
         self.stage.in_items = false;
         Ok(())
@@ -339,7 +335,7 @@ impl Handler for StageHandler<'_, ItemRenderer<'_>> {
         }
     }
 
-    fn copied(&mut self, _: u64) -> Result<(), Halt> {
+    fn copied(&mut self, _: u64) -> Result<(), Raise> {
         self.stage.line_of_item();
         self.stage.item.clear();
         Ok(())
@@ -393,7 +389,7 @@ impl StageState for SummarySwap<'_> {
 }
 
 impl Handler for StageHandler<'_, SummarySwap<'_>> {
-    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Halt> {
+    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Raise> {
         let Self { stage, sink } = self;
         let beside = stage.way.is_at_parent();
         match stage.way.step(slot, kind) {
@@ -422,7 +418,7 @@ impl Handler for StageHandler<'_, SummarySwap<'_>> {
         Ok(Interest::Copy)
     }
 
-    fn close(&mut self, _: u64) -> Result<(), Halt> {
+    fn close(&mut self, _: u64) -> Result<(), Raise> {
         let object = self.stage.way.is_in_object();
         self.stage.writer.close(self.sink, if object { b'}' } else { b']' });
         self.stage.way.leave();

@@ -4,7 +4,7 @@
 use super::{EventRecorder, FULL, MachineConfig, RunEnd, run};
 use crate::error::ErrorKind;
 use crate::json::machine::Machine;
-use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::scan::{Scanner, Window};
 
 /// Tokens of every kind, all of which a cut may divide.
@@ -161,7 +161,7 @@ struct MarkingHandler {
 }
 
 impl Handler for MarkingHandler {
-    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Halt> {
+    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Raise> {
         let ValueSlot::Member(key) = slot else {
             return Ok(if kind.is_container() { Interest::Inspect } else { Interest::Copy });
         };
@@ -172,7 +172,7 @@ impl Handler for MarkingHandler {
         Ok(Interest::CopyMember)
     }
 
-    fn close(&mut self, _: u64) -> Result<(), Halt> {
+    fn close(&mut self, _: u64) -> Result<(), Raise> {
         Ok(())
     }
 
@@ -206,19 +206,19 @@ fn checkpoints() {
 /// A handler that fails, rewinds or is overdue ends the run.
 #[test]
 fn handlers_that_end_a_run() {
-    struct Ending(Halt);
+    struct Ending(Raise);
     impl Handler for Ending {
-        fn value(&mut self, _: ValueSlot<'_>, _: ValueKind, _: u64) -> Result<Interest, Halt> {
+        fn value(&mut self, _: ValueSlot<'_>, _: ValueKind, _: u64) -> Result<Interest, Raise> {
             Err(self.0.clone())
         }
-        fn close(&mut self, _: u64) -> Result<(), Halt> {
+        fn close(&mut self, _: u64) -> Result<(), Raise> {
             Ok(())
         }
         fn raw(&mut self, _: &[u8]) {}
     }
-    assert_eq!(run(&FULL, b" []", &[], &mut Ending(Halt::Rewind)), RunEnd::Rewind);
-    assert_eq!(run(&FULL, b" []", &[], &mut Ending(Halt::Overdue)), RunEnd::Overdue);
+    assert_eq!(run(&FULL, b" []", &[], &mut Ending(Raise::Rewind)), RunEnd::Rewind);
+    assert_eq!(run(&FULL, b" []", &[], &mut Ending(Raise::Overdue)), RunEnd::Overdue);
     let raise = crate::error::Raise::new(ErrorKind::Miss, "no");
-    let end = run(&FULL, b" []", &[1], &mut Ending(Halt::Error(raise)));
+    let end = run(&FULL, b" []", &[1], &mut Ending(Raise::Error(raise)));
     assert_eq!(end, RunEnd::Error(ErrorKind::Miss, "no".to_owned(), Some(1), String::new()));
 }

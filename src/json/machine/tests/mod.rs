@@ -5,12 +5,13 @@
 mod chunks;
 mod loops;
 mod skip_modes;
+mod stop;
 mod table_handler;
 mod walk;
 
 use super::{FeedResult, Machine, MachineConfig, MachineFailure};
 use crate::error::ErrorKind;
-use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::scan::{Scanner, Window};
 
 /// Full validation, no limits that matter, white space is dropped.
@@ -105,7 +106,7 @@ impl Handler for EventRecorder {
         slot: ValueSlot<'_>,
         kind: ValueKind,
         offset: u64,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let name = match slot {
             ValueSlot::Top => String::new(),
             ValueSlot::Member(key) => key.with_name(|name| {
@@ -120,7 +121,7 @@ impl Handler for EventRecorder {
         Ok(interest)
     }
 
-    fn close(&mut self, offset: u64) -> Result<(), Halt> {
+    fn close(&mut self, offset: u64) -> Result<(), Raise> {
         self.events.push(format!("close at {offset}"));
         Ok(())
     }
@@ -129,7 +130,7 @@ impl Handler for EventRecorder {
         self.copied.extend_from_slice(bytes);
     }
 
-    fn copied(&mut self, offset: u64) -> Result<(), Halt> {
+    fn copied(&mut self, offset: u64) -> Result<(), Raise> {
         let copied = std::mem::take(&mut self.copied);
         self.events.push(format!("copied {} until {offset}", copied.escape_ascii()));
         Ok(())

@@ -4,7 +4,7 @@
 use crate::json::key::RawKey;
 use crate::json::policy::{Action, KindSet, Once, Output, Policy};
 use crate::json::writer::JsonWriter;
-use crate::json::{Halt, Handler, Interest, ValueKind, ValueSlot};
+use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::path::Path;
 use crate::path::trie::Trie;
 
@@ -120,7 +120,7 @@ impl Handler for TableHandler {
         slot: ValueSlot<'_>,
         kind: ValueKind,
         offset: u64,
-    ) -> Result<Interest, Halt> {
+    ) -> Result<Interest, Raise> {
         let excludes = matches!(self.rule, TableRule::Exclude { .. });
         if self.has_first() {
             return Ok(Interest::SkipRest);
@@ -139,7 +139,7 @@ impl Handler for TableHandler {
         Ok(if member { Interest::CopyMember } else { Interest::Copy })
     }
 
-    fn close(&mut self, offset: u64) -> Result<(), Halt> {
+    fn close(&mut self, offset: u64) -> Result<(), Raise> {
         if let Some(OpenContainer { object, .. }) = self.open.pop() {
             self.writer.close(&mut self.text, if object { b'}' } else { b']' });
         }

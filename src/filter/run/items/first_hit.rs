@@ -1,0 +1,172 @@
+//! The search for the first hit: whether an item has any of the selected paths, so that select applies.
+//!
+//! The stage stops before the value from which on a miss would change its output. There a copy of it, the probe,
+//! continues with a copy of the machine, while the input is held and the output of the probe is discarded. The probe
+//! handles every value as the stage would. So the stage would find what it finds, and fail where it fails. When the
+//! outcome is known, the stage continues.
+
+use super::{Cx, ItemsStage, ItemsState, PayloadTarget, SHOWN};
+use crate::error::{ErrorKind, Raise};
+use crate::filter::compile::items::{RootRule, WaitFrom};
+use crate::filter::run::lookahead::Probe;
+use crate::nearest::ComparisonBudget;
+
+/// The outcome of the search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::filter::run) enum HitOutcome {
+    /// There is a hit, or none is needed.
+    Hit,
+    /// There is no hit: the payload passes unselected.
+    Miss,
+    /// There is no hit, or a value of which nothing can be selected, and that is an error.
+    Refused,
+}
+
+/// The state of the search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HitSearch {
+    /// Not begun.
+    Open,
+    /// This is the probe. The outcome has the offset of the byte that made it certain.
+    Probing(Option<(HitOutcome, u64)>),
+    Known(HitOutcome),
+}
+
+impl Probe for ItemsStage {
+    type Decision = HitOutcome;
+
+    fn decided(&self) -> Option<(HitOutcome, u64)> {
+        match self.state.search {
+            HitSearch::Probing(decided) => decided,
+            _ => None,
+        }
+    }
+}
+
+impl ItemsStage {
+    /// Returns whether the stage has stopped before a value that the probe must read first.
+    pub(in crate::filter::run) fn must_probe(&self) -> bool {
+        self.state.search == HitSearch::Open && !self.state.counts.stopped
+    }
+
+    /// Returns the probe for the rest of the document.
+    pub(in crate::filter::run) fn begin_probe(&self) -> Self {
+        let mut probe = self.clone();
+        probe.begin_as_probe();
+        probe
+    }
+
+    /// Makes a probe of an earlier document that for the rest of this one.
+    pub(in crate::filter::run) fn begin_probe_in(&self, probe: &mut Self) {
+        probe.state.copy_from(&self.state);
+        probe.begin_as_probe();
+    }
+
+    fn begin_as_probe(&mut self) {
+        self.state.search = HitSearch::Probing(None);
+        // Its output has no reader that needs the length.
+        self.state.length = None;
+    }
+
+    /// Ends the search.
+    pub(in crate::filter::run) fn end_search(&mut self, outcome: HitOutcome, probe: &Self) {
+        self.state.search = HitSearch::Known(outcome);
+        if outcome == HitOutcome::Miss {
+            self.state.counts.error.clone_from(&probe.state.counts.error);
+            self.state.seen.clone_from(&probe.state.seen);
+            if self.program.items.root == RootRule::DocumentOrArray {
+                // The array used in place of the document had no hit either.
+                self.state.target = PayloadTarget::Document;
+            }
+        }
+    }
+
+    /// Takes over the counts of the probe, in which the run failed.
+    pub(in crate::filter::run) fn fail_as(&mut self, probe: &Self) {
+        let ItemsState { counts, found, objects, target, seen, .. } = &probe.state;
+        self.state.counts.clone_from(counts);
+        self.state.found.clone_from(found);
+        self.state.objects = *objects;
+        self.state.target.clone_from(target);
+        self.state.seen.clone_from(seen);
+    }
+
+    /// Returns whether the array used in place of the document had no hit either, so that the document is the
+    /// payload.
+    pub(in crate::filter::run) fn gave_up_array(&self) -> bool {
+        self.program.items.root == RootRule::DocumentOrArray && self.state.has_missed()
+    }
+}
+
+impl ItemsState {
+    /// Returns whether the probe has to read on from here before the stage does.
+    pub(super) fn must_wait(&self, cx: &Cx<'_>, from: WaitFrom) -> bool {
+        self.search == HitSearch::Open
+            && self.target != PayloadTarget::RawText
+            && cx.rules.waits() == Some(from)
+    }
+
+    /// Returns whether select does not apply, because there was no hit.
+    pub(super) fn has_missed(&self) -> bool {
+        self.search == HitSearch::Known(HitOutcome::Miss)
+    }
+
+    /// Returns whether this is the probe and has decided.
+    pub(super) fn has_decided(&self) -> bool {
+        matches!(self.search, HitSearch::Probing(Some(_)))
+    }
+
+    /// Ends the search of the probe. The first decision counts.
+    #[cold]
+    pub(super) fn decide(&mut self, cx: &Cx<'_>, outcome: HitOutcome) {
+        if let HitSearch::Probing(decided @ None) = &mut self.search {
+            *decided = Some((outcome, cx.offset));
+        }
+    }
+
+    /// Handles a total miss: all items that count were seen, and there was no hit.
+    #[cold]
+    pub(super) fn total_miss(&mut self, cx: &Cx<'_>, message: String) -> Result<(), Raise> {
+        if cx.rules.closed {
+            return Err(self.closed_miss(cx, message));
+        }
+        self.counts.error = Some(format!("{message}: select does not apply"));
+        self.decide(cx, HitOutcome::Miss);
+        Ok(())
+    }
+
+    /// Returns the error of a miss under `on_error: closed`.
+    #[cold]
+    pub(super) fn closed_miss(&mut self, cx: &Cx<'_>, message: String) -> Raise {
+        self.decide(cx, HitOutcome::Refused);
+        self.counts.error = Some(message.clone());
+        Raise::new(ErrorKind::Miss, message)
+    }
+
+    /// Decides, because every item that counts was seen.
+    pub(super) fn considered(&mut self, cx: &Cx<'_>) -> Result<(), Raise> {
+        if self.search != HitSearch::Probing(None) {
+            return Ok(());
+        }
+        let Some(select) = cx.rules.select.as_ref().filter(|_| self.objects) else {
+            self.decide(cx, HitOutcome::Hit);
+            return Ok(());
+        };
+        let mut sources = select.sources.iter().filter(|source| !source.passing);
+        let (mut shown, mut meant, mut pairs) =
+            (Vec::new(), Vec::new(), ComparisonBudget::default());
+        for source in sources.by_ref().take(SHOWN) {
+            shown.push(source.text.as_str());
+            let seen = self.seen.as_ref();
+            meant.extend(seen.and_then(|seen| seen.meant(select, source, &mut pairs)));
+        }
+        if sources.next().is_some() {
+            shown.push("…");
+        }
+        let mut paths = shown.join(", ");
+        if !meant.is_empty() {
+            paths.push_str(&format!("; did you mean `{}`?", meant.join("`, `")));
+        }
+        self.total_miss(cx, format!("no item has any of the selected paths ({paths})"))
+    }
+}
