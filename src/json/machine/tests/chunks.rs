@@ -2,10 +2,8 @@
 //! chunks.
 
 use super::{EventRecorder, FULL, MachineConfig, RunEnd, run};
-use crate::error::ErrorKind;
-use crate::json::machine::Machine;
+use crate::error::{ErrorKind, Raise};
 use crate::json::{Handler, Interest, ValueKind, ValueSlot};
-use crate::scan::{Scanner, Window};
 
 /// Tokens of every kind, all of which a cut may divide.
 const DOCUMENT: &str = "\u{20}{ \"kéy\\u0041\" : [ -12.5e+3 , true,null ,\"\\ud83d\\ude00\\\\\" ] ,\r\n\"b\"\t:{\"é\":\"\"},\
@@ -153,59 +151,9 @@ fn errors_do_not_depend_on_cuts() {
     }
 }
 
-/// Asks for a checkpoint at the value of `b`.
-#[derive(Default)]
-struct MarkingHandler {
-    marked: bool,
-    copied: Vec<u8>,
-}
-
-impl Handler for MarkingHandler {
-    fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Raise> {
-        let ValueSlot::Member(key) = slot else {
-            return Ok(if kind.is_container() { Interest::Inspect } else { Interest::Copy });
-        };
-        if key.raw() == b"b" && !self.marked {
-            self.marked = true;
-            return Ok(Interest::Mark);
-        }
-        Ok(Interest::CopyMember)
-    }
-
-    fn close(&mut self, _: u64) -> Result<(), Raise> {
-        Ok(())
-    }
-
-    fn raw(&mut self, bytes: &[u8]) {
-        self.copied.extend_from_slice(bytes);
-    }
-}
-
-/// A run that continues from a checkpoint asks about the marked value again and sees the same rest.
+/// A handler that fails ends the run.
 #[test]
-fn checkpoints() {
-    let text = b"{\"a\":1, \"b\" : [2,{\"c\":3}], \"d\":4}";
-    for cut in 0..text.len() {
-        let mut machine = Machine::new(FULL);
-        let (scanner, mut window) = (Scanner::new(), Window::new());
-        let mut handler = MarkingHandler::default();
-        for chunk in [&text[..cut], &text[cut..]] {
-            machine.feed(scanner, &mut window, chunk, &mut handler).unwrap();
-        }
-        let (mut earlier, offset) = machine.take_checkpoint().unwrap();
-        assert_eq!((offset, text[offset as usize]), (14, b'['), "cut at {cut}");
-        assert!(machine.take_checkpoint().is_none());
-        let mut again = MarkingHandler { marked: true, ..MarkingHandler::default() };
-        earlier.feed(scanner, &mut window, &text[offset as usize..], &mut again).unwrap();
-        earlier.end(&mut again).unwrap();
-        assert_eq!(again.copied, b"\"b\":[2,{\"c\":3}]\"d\":4", "cut at {cut}");
-        assert_eq!(handler.copied, b"\"a\":1\"b\":[2,{\"c\":3}]\"d\":4");
-    }
-}
-
-/// A handler that fails, rewinds or is overdue ends the run.
-#[test]
-fn handlers_that_end_a_run() {
+fn handlers_that_fail() {
     struct Ending(Raise);
     impl Handler for Ending {
         fn value(&mut self, _: ValueSlot<'_>, _: ValueKind, _: u64) -> Result<Interest, Raise> {
@@ -216,9 +164,7 @@ fn handlers_that_end_a_run() {
         }
         fn raw(&mut self, _: &[u8]) {}
     }
-    assert_eq!(run(&FULL, b" []", &[], &mut Ending(Raise::Rewind)), RunEnd::Rewind);
-    assert_eq!(run(&FULL, b" []", &[], &mut Ending(Raise::Overdue)), RunEnd::Overdue);
-    let raise = crate::error::Raise::new(ErrorKind::Miss, "no");
-    let end = run(&FULL, b" []", &[1], &mut Ending(Raise::Error(raise)));
+    let raise = Raise::new(ErrorKind::Miss, "no");
+    let end = run(&FULL, b" []", &[1], &mut Ending(raise));
     assert_eq!(end, RunEnd::Error(ErrorKind::Miss, "no".to_owned(), Some(1), String::new()));
 }

@@ -9,8 +9,8 @@ mod stop;
 mod table_handler;
 mod walk;
 
-use super::{FeedResult, Machine, MachineConfig, MachineFailure};
-use crate::error::ErrorKind;
+use super::{FeedResult, Machine, MachineConfig};
+use crate::error::{Error, ErrorKind, Raise};
 use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::scan::{Scanner, Window};
 
@@ -37,22 +37,16 @@ enum RunEnd {
     Stopped(u64),
     /// Message, offset and path.
     Error(ErrorKind, String, Option<u64>, String),
-    Rewind,
-    Overdue,
 }
 
 impl RunEnd {
-    fn of(failure: MachineFailure) -> Self {
-        match failure {
-            MachineFailure::Error(error) => Self::Error(
-                error.kind(),
-                error.message().to_owned(),
-                error.offset(),
-                error.path().to_owned(),
-            ),
-            MachineFailure::Rewind => Self::Rewind,
-            MachineFailure::Overdue => Self::Overdue,
-        }
+    fn of(error: Error) -> Self {
+        Self::Error(
+            error.kind(),
+            error.message().to_owned(),
+            error.offset(),
+            error.path().to_owned(),
+        )
     }
 }
 

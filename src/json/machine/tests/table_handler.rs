@@ -1,6 +1,7 @@
 //! A handler with a table of names that uses every shortcut of the machine. It writes a trace that does not depend on
 //! whether the shortcuts were used.
 
+use crate::error::Raise;
 use crate::json::key::RawKey;
 use crate::json::policy::{Action, KindSet, Once, Output, Policy};
 use crate::json::writer::JsonWriter;
