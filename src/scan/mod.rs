@@ -187,6 +187,15 @@ impl Carry {
     pub(crate) fn in_string(&self) -> bool {
         self.in_string != 0
     }
+
+    /// Whether these bytes only continue a string: the state after them is the state before them.
+    #[inline]
+    pub(crate) fn continues_string(&self, bytes: &[u8]) -> bool {
+        self.in_string()
+            && self.escape == EscapeState::None
+            && !self.utf8.is_partial()
+            && bytes.iter().all(|byte| matches!(byte, 0x20..0x80) && !matches!(byte, b'"' | b'\\'))
+    }
 }
 
 /// The kind of a byte that is invalid in every document at its place, whatever the grammar says.

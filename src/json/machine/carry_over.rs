@@ -11,7 +11,28 @@ use crate::json::Handler;
 use crate::path::trie::NodeId;
 use crate::test_work::{WorkKind, count, words};
 
+/// The length of the longest chunk that [`Machine::continues_value`] examines byte by byte.
+const SHORT: usize = 64;
+
 impl Machine {
+    /// Handles a short chunk that lies inside a string whose bytes do not matter. Returns `false` and does nothing if
+    /// the chunk may be of any other kind. A writer that passes a few bytes at a time needs neither masks nor tokens
+    /// for most of them.
+    #[inline]
+    pub(super) fn continues_value<H: Handler>(&mut self, chunk: &[u8], h: &mut H) -> bool {
+        // The string is a value if a comma, a bracket or nothing may follow it. A key is compared or held.
+        let value = matches!(self.expect, Expect::After | Expect::End);
+        if chunk.len() > SHORT || !value || !self.carry.continues_string(chunk) {
+            return false;
+        }
+        if self.copying.is_some() {
+            h.raw(chunk);
+        }
+        self.offset += chunk.len() as u64;
+        self.steps += 1;
+        true
+    }
+
     /// Begins a key whose opening quote is at `at`.
     #[inline]
     pub(super) fn begin_key<H: Handler>(

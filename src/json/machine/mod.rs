@@ -257,6 +257,9 @@ impl Machine {
         chunk: &[u8],
         h: &mut H,
     ) -> Result<FeedResult, Error> {
+        if !plain_walk::is_on() && self.continues_value(chunk, h) {
+            return Ok(FeedResult::All);
+        }
         if self.copying.is_some() {
             self.copying = Some(0);
         }

@@ -185,6 +185,14 @@ impl Machine {
                     _ => elements(&scan, tokens, next, &mut policy),
                 }
             };
+            if next > begun {
+                let (route, tokens) = match object {
+                    true => (MachineRoute::LoopMember, 4),
+                    false => (MachineRoute::LoopElement, 2),
+                };
+                // The last one has no comma.
+                count_route(route, (next - begun + 1) / tokens);
+            }
             if leave == Leave::Cut {
                 self.tracker.key(cx.base + position(next - 3));
                 self.expect = Expect::After;
@@ -192,9 +200,6 @@ impl Machine {
                 return Ok(ControlFlow::Continue(next));
             }
             if next > begun {
-                let route =
-                    if object { MachineRoute::LoopMember } else { MachineRoute::LoopElement };
-                count_route(route, (next - begun + 1) / if object { 4 } else { 2 });
                 if object {
                     self.expect = Expect::Key;
                     place = Place::Member;
