@@ -9,9 +9,9 @@ use crate::test_work::{WorkKind, count, words};
 /// Maximum number of bytes of a key in a path.
 const SHOWN: usize = 256;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct PathTracker {
-    /// The document, which has no parent, and the open containers, outermost first. Not empty.
+    /// The open containers, outermost first.
     frames: Vec<PathFrame>,
     /// Copies of keys as spelled, from the outermost frame to the innermost.
     keys: Vec<u8>,
@@ -39,19 +39,10 @@ enum KeyLocation {
     Copied(usize),
 }
 
-impl Default for PathTracker {
-    fn default() -> Self {
-        Self { frames: vec![PathFrame::default()], keys: Vec::new(), settled: 0 }
-    }
-}
-
 impl PathTracker {
     /// Forgets all containers.
     pub(super) fn clear(&mut self) {
-        self.frames.truncate(1);
-        if let Some(document) = self.frames.first_mut() {
-            *document = PathFrame::default();
-        }
+        self.frames.clear();
         self.keys.clear();
         self.settled = 0;
     }
@@ -70,10 +61,9 @@ impl PathTracker {
     #[inline]
     pub(super) fn pop(&mut self) {
         self.forget_key();
-        if self.frames.len() > 1 {
-            self.frames.pop();
-        }
-        self.settled = self.settled.min(self.frames.len() - 1);
+        self.frames.pop();
+        // The key of the innermost frame changes.
+        self.settled = self.settled.min(self.frames.len().saturating_sub(1));
     }
 
     /// Forgets the copy of the innermost container's key, if there is one.
@@ -139,7 +129,7 @@ impl PathTracker {
             }
         }
         // The key of the innermost frame changes.
-        *settled = frames.len() - 1;
+        *settled = frames.len().saturating_sub(1);
     }
 
     /// Returns the pointer to the innermost container, or with `child` to its current member or element. `object`
@@ -152,7 +142,7 @@ impl PathTracker {
         object: impl Fn(usize) -> bool,
     ) -> String {
         let mut pointer = String::new();
-        let frames = self.frames.iter().skip(1).take(depth);
+        let frames = self.frames.iter().take(depth);
         let shown = if child { depth } else { depth.saturating_sub(1) };
         for (number, frame) in frames.take(shown).enumerate() {
             pointer.push('/');
