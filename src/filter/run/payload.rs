@@ -278,6 +278,9 @@ impl PayloadStage {
         meter: &mut Meter,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
+        if self.stops_at_once(chunk) {
+            return self.begin_wait(chunk, meter, sink);
+        }
         let Self { output, wrap, running: Some(running), .. } = self else { return Ok(()) };
         let ItemsRun { engine, items, .. } = &mut **running;
         let begin = engine.machine.offset();
@@ -298,12 +301,31 @@ impl PayloadStage {
         }
         let read = engine.machine.offset().saturating_sub(begin);
         let rest = chunk.get(usize::try_from(read).unwrap_or(usize::MAX)..);
+        self.begin_wait(rest.unwrap_or_default(), meter, sink)
+    }
+
+    /// Returns whether the rules would stop at the first byte of this chunk, because the document begins there. Then
+    /// they need not read it, which matters for small documents.
+    fn stops_at_once(&self, chunk: &[u8]) -> bool {
+        matches!(chunk.first(), Some(b'{' | b'['))
+            && self.running.as_ref().is_some_and(|running| {
+                running.engine.machine.offset() == self.prefix && running.items.stops_at_document()
+            })
+    }
+
+    /// Begins to wait for the first hit. The rules have read everything before `rest`.
+    fn begin_wait(
+        &mut self,
+        rest: &[u8],
+        meter: &mut Meter,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Error> {
         let config = self.config(self.program.compiled().items.drop_empty);
         if let Some(running) = &mut self.running {
             running.begin_search(config, self.scanner, self.again);
         }
         self.phase = PayloadPhase::Waiting;
-        self.wait(rest.unwrap_or_default(), meter, sink)
+        self.wait(rest, meter, sink)
     }
 
     /// Reads on to find the first hit.

@@ -49,6 +49,19 @@ impl ItemsStage {
         self.state.search == HitSearch::Open && !self.state.counts.stopped
     }
 
+    /// Returns whether the stage will stop at the document itself, if that is a container.
+    pub(in crate::filter::run) fn stops_at_document(&self) -> bool {
+        let state = &self.state;
+        let waits = self.program.items.waits();
+        state.search == HitSearch::Open
+            && !self.program.items.refuses
+            && match state.target {
+                PayloadTarget::Document => waits.is_some(),
+                PayloadTarget::RawText => false,
+                _ => waits == Some(WaitFrom::Document),
+            }
+    }
+
     /// Returns the probe for the rest of the document.
     pub(in crate::filter::run) fn begin_probe(&self) -> Self {
         let mut probe = self.clone();
