@@ -82,15 +82,15 @@ impl<'a> Policy<'a> {
 
 /// What became of a named member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Take {
+pub(crate) enum MemberResult {
     /// Nothing: the machine must ask the handler.
     Ask,
     /// It is kept with the others around it.
     Kept,
     /// It was written, or dropped.
-    Gone,
-    /// As `Gone`, and no other member is wanted.
-    Last,
+    Finished,
+    /// It was written or dropped, and no other member is wanted.
+    FinishedLast,
 }
 
 impl Policy<'_> {
@@ -104,38 +104,38 @@ impl Policy<'_> {
     /// Carries out the action for a member with a name in the table, whose value is a valid scalar. `kept`: all others
     /// are kept, and consecutive ones are written at once.
     #[inline(never)]
-    pub(crate) fn take(
+    pub(crate) fn apply(
         &mut self,
         text: &[u8],
         member: ScalarMember,
         entry: NodeId,
         kept: bool,
-    ) -> Take {
+    ) -> MemberResult {
         let action = self.action(entry);
         // Consecutive members have their own keys.
         let writes = match action {
             Action::Skip => false,
             Action::Keep if self.output.is_some() => true,
             Action::Rename(_) if self.output.is_some() && !kept => true,
-            _ => return Take::Ask,
+            _ => return MemberResult::Ask,
         };
-        let mut take = Take::Gone;
+        let mut result = MemberResult::Finished;
         if let Some(Once { met, serial, left }) = &mut self.once {
             match met.get_mut(entry as usize) {
                 Some(met) if *met != *serial => *met = *serial,
-                _ => return Take::Ask,
+                _ => return MemberResult::Ask,
             }
             **left = left.saturating_sub(1);
             if **left == 0 {
-                take = Take::Last;
+                result = MemberResult::FinishedLast;
             }
         }
         let first = text.get(member.value).copied().unwrap_or(0);
         if !writes || self.drop.contains(text, member.value, first) {
-            return take;
+            return result;
         }
         if kept {
-            return Take::Kept;
+            return MemberResult::Kept;
         }
         let renamed = match action {
             Action::Rename(number) => self.keys.get(number as usize).map(Vec::as_slice),
@@ -144,7 +144,7 @@ impl Policy<'_> {
         if let Some(output) = &mut self.output {
             output.member(text, member, renamed);
         }
-        take
+        result
     }
 }
 

@@ -1,7 +1,7 @@
 //! The loops over plain members and elements: the second and last place where their grammar is written.
 //!
 //! A loop knows the tokens of a window, what a scalar is, and a [`Policy`]. It handles members as the policy says and
-//! stops before the first one that needs anything else, without having consumed any of it. `policed.rs` decides what
+//! stops before the first one that needs anything else, without having consumed any of it. `fast_path.rs` decides what
 //! to do with that one. A loop never reports an error: what is not plain is left to the walk.
 //!
 //! A member is plain if
@@ -18,7 +18,7 @@
 //! | no | no | `select`, `retain` and tests under `structure` |
 //! | yes | yes | `exclude`, drops, patches |
 
-use crate::json::policy::{Action, KindSet, Output, Policy, ScalarMember, Take};
+use crate::json::policy::{Action, KindSet, MemberResult, Output, Policy, ScalarMember};
 use crate::json::scalar::{self, ScalarStep};
 use crate::path::names::{KeySet, NameTable, NodeId};
 use crate::scan::{WINDOW, Window};
@@ -39,9 +39,9 @@ impl WindowText<'_> {
         self.window.any_backslash() || self.longest < WINDOW
     }
 
-    /// Returns [`Leave::Ask`] if an element begins at `next`, or a member with a plain key whose value may be valid.
+    /// Returns [`LoopEnd::Ask`] if an element begins at `next`, or a member with a plain key whose value may be valid.
     #[inline(always)]
-    pub(super) fn ask(&self, tokens: &[u16], next: usize, member: bool) -> Leave {
+    pub(super) fn ask(&self, tokens: &[u16], next: usize, member: bool) -> LoopEnd {
         let good = if member {
             Member::at(self.text, tokens, next).is_some_and(|member| {
                 class_of(member.first) != OTHER
@@ -50,7 +50,7 @@ impl WindowText<'_> {
         } else {
             tokens.get(next).is_some()
         };
-        if good { Leave::Ask } else { Leave::Walk }
+        if good { LoopEnd::Ask } else { LoopEnd::NotPlain }
     }
 
     /// Returns the entry of the name of the plain member at `next` in the policy's table.
@@ -68,21 +68,21 @@ impl WindowText<'_> {
 
 /// The reason why a loop stopped before a member or element, or at a closing bracket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Leave {
+pub(super) enum LoopEnd {
     /// It is not plain.
-    Walk,
+    NotPlain,
     /// The handler must be asked about the value.
     Ask,
     /// The value is a container that is dropped.
     Skip,
     /// The token is the closing bracket of the container.
-    End,
+    Close,
     /// No name is left that may come once.
-    Done,
+    NamesDone,
     /// This member and the rest of the object are dropped.
-    Rest,
+    SkipRest,
     /// The window has ended inside a string that is dropped, whose member was handled.
-    Cut,
+    CutString,
 }
 
 /// The tokens of one member, as positions in the window.
@@ -202,7 +202,7 @@ pub(super) fn members(
     tokens: &[u16],
     next: usize,
     policy: &mut Policy<'_>,
-) -> (usize, Leave) {
+) -> (usize, LoopEnd) {
     match (policy.others == Action::Keep, check) {
         (true, _) => each_member::<true, true, true>(scan, tokens, next, policy),
         (false, true) => each_member::<true, false, true>(scan, tokens, next, policy),
@@ -217,7 +217,7 @@ pub(super) fn dropped_members(
     tokens: &[u16],
     next: usize,
     policy: &mut Policy<'_>,
-) -> (usize, Leave) {
+) -> (usize, LoopEnd) {
     each_member::<true, false, false>(scan, tokens, next, policy)
 }
 
@@ -263,7 +263,7 @@ fn each_member<const CHECK: bool, const KEEP: bool, const NAMED: bool>(
     tokens: &[u16],
     mut next: usize,
     policy: &mut Policy<'_>,
-) -> (usize, Leave) {
+) -> (usize, LoopEnd) {
     let text = scan.text;
     let names = if NAMED { policy.names } else { None };
     let strict = NAMED && scan.has_special_keys();
@@ -273,7 +273,7 @@ fn each_member<const CHECK: bool, const KEEP: bool, const NAMED: bool>(
     let named = names.and_then(|(table, _)| table.key_set());
     // Without a set of the names, each member is looked up.
     let fast = named.is_some() || names.is_none();
-    let leave = loop {
+    let end = loop {
         if strict && fast {
             next = strict_members::<CHECK, KEEP>(scan, tokens, next, named, drop);
         } else if fast {
@@ -282,56 +282,55 @@ fn each_member<const CHECK: bool, const KEEP: bool, const NAMED: bool>(
         let Some(member) = Member::at(text, tokens, next) else {
             if !KEEP && is_cut_string(scan, tokens, next, strict, names) {
                 next += 3;
-                break Leave::Cut;
+                break LoopEnd::CutString;
             }
-            break Leave::Walk;
+            break LoopEnd::NotPlain;
         };
 
         let container = class_of(member.first) == CONTAINER;
         let last = member.after == b'}';
         if !container && !(member.is_usual() || last && class_of(member.first) == SCALAR) {
-            break Leave::Walk;
+            break LoopEnd::NotPlain;
         }
         if strict && !member.is_spelled_plainly(scan) {
-            break Leave::Walk;
+            break LoopEnd::NotPlain;
         }
         let entry = names.and_then(|(table, _)| member.entry(text, table));
         if container {
             break match entry {
-                Some(entry) if policy.action(entry) == Action::Skip => Leave::Skip,
-                None if !KEEP => Leave::Skip,
-                _ => Leave::Ask,
+                Some(entry) if policy.action(entry) == Action::Skip => LoopEnd::Skip,
+                None if !KEEP => LoopEnd::Skip,
+                _ => LoopEnd::Ask,
             };
         }
         if (CHECK || entry.is_some()) && !member.is_good(text) {
-            break Leave::Walk;
+            break LoopEnd::NotPlain;
         }
-        let take = match entry {
-            Some(entry) => policy.take(text, member.span(text), entry, KEEP),
-            None if KEEP && !drop.contains(text, member.value, member.first) => Take::Kept,
-            None => Take::Gone,
+        let result = match entry {
+            Some(entry) => policy.apply(text, member.span(text), entry, KEEP),
+            None if KEEP && !drop.contains(text, member.value, member.first) => MemberResult::Kept,
+            None => MemberResult::Finished,
         };
-        if take == Take::Ask {
-            break Leave::Ask;
+        if result == MemberResult::Ask {
+            break LoopEnd::Ask;
         }
-        let goes = take != Take::Kept;
-        if KEEP && goes {
+        if KEEP && result != MemberResult::Kept {
             write_run(scan, tokens, kept, next, policy.output.as_mut());
             kept = next + 4;
         }
         if last {
             next += 3;
-            break Leave::End;
+            break LoopEnd::Close;
         }
         next += 4;
-        if take == Take::Last {
-            break Leave::Done;
+        if result == MemberResult::FinishedLast {
+            break LoopEnd::NamesDone;
         }
     };
     if KEEP {
         write_run(scan, tokens, kept, next, policy.output.as_mut());
     }
-    (next, leave)
+    (next, end)
 }
 
 /// Whether the window ends inside a string that is the value of a plain member without a name that matters.
@@ -378,22 +377,22 @@ fn write_run(
 
 /// Handles elements from `next` on that are strings or valid scalars: drops them, or writes them if the policy keeps
 /// them. Returns the token of the first one that it did not handle, and why. A container is left with
-/// [`Leave::Ask`] or [`Leave::Skip`].
+/// [`LoopEnd::Ask`] or [`LoopEnd::Skip`].
 #[inline(never)]
 pub(super) fn elements(
     scan: &WindowText<'_>,
     tokens: &[u16],
     mut next: usize,
     policy: &mut Policy<'_>,
-) -> (usize, Leave) {
+) -> (usize, LoopEnd) {
     let (text, begin) = (scan.text, next);
-    let leave = loop {
+    let end = loop {
         let Some([value, end]) = tokens.get(next..).and_then(<[u16]>::first_chunk) else {
-            break Leave::Walk;
+            break LoopEnd::NotPlain;
         };
         let (value, end) = (usize::from(*value), usize::from(*end));
         let (Some(first), Some(after)) = (text.get(value), text.get(end)) else {
-            break Leave::Walk;
+            break LoopEnd::NotPlain;
         };
         let good = *first == b'"'
             || scalar::is_decimal(text, value, end)
@@ -404,16 +403,16 @@ pub(super) fn elements(
         }
         if good && *after == b']' {
             next += 1;
-            break Leave::End;
+            break LoopEnd::Close;
         }
         break match (class_of(*first), policy.others) {
-            (CONTAINER, Action::Skip) => Leave::Skip,
-            (CONTAINER, _) => Leave::Ask,
-            _ => Leave::Walk,
+            (CONTAINER, Action::Skip) => LoopEnd::Skip,
+            (CONTAINER, _) => LoopEnd::Ask,
+            _ => LoopEnd::NotPlain,
         };
     };
     if policy.others == Action::Keep {
         write_run(scan, tokens, begin, next, policy.output.as_mut());
     }
-    (next, leave)
+    (next, end)
 }

@@ -10,7 +10,7 @@
 //! | `Brackets` | `leap` | only brackets are counted, on masks | dropped containers under `validation: structure` |
 //!
 //! The walk goes token by token and detects every error. Most members and elements never reach it: handlers state
-//! their rules as policies ([`Policy`](crate::json::policy::Policy)), and `policed.rs` carries them out with the loops
+//! their rules as policies ([`Policy`](crate::json::policy::Policy)), and `fast_path.rs` carries them out with the loops
 //! of `members.rs`. These shortcuts never report an error of their own. They stop before anything that is not plain and
 //! leave it to the walk. Tests turn them off (`plain_walk.rs`) to check that they make no difference.
 //!
@@ -34,9 +34,9 @@
 //! - Work is linear in the bytes of the chunk, and nothing recurses.
 
 mod carry_over;
+mod fast_path;
 mod members;
 pub(crate) mod plain_walk;
-mod policed;
 mod skip_container;
 #[cfg(test)]
 mod tests;

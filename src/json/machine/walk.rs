@@ -36,9 +36,9 @@ impl Machine {
             let passed = if plain_walk::is_on() {
                 next
             } else if QUIET && let SkipMode::Validate { floor, .. } = self.mode {
-                self.unpoliced(cx, tokens, next, floor)
-            } else if self.is_policed(byte) {
-                match self.policed(cx, tokens, next, to, h)? {
+                self.validate_fast(cx, tokens, next, floor)
+            } else if self.may_use_policy(byte) {
+                match self.inspect_fast(cx, tokens, next, to, h)? {
                     ControlFlow::Break(walk) => return Ok(walk),
                     ControlFlow::Continue(token) => token,
                 }
@@ -134,7 +134,7 @@ impl Machine {
 
     /// Whether the handler's policy may spare the walk the token that begins with this byte.
     #[inline]
-    fn is_policed(&self, byte: u8) -> bool {
+    fn may_use_policy(&self, byte: u8) -> bool {
         match self.expect {
             _ if self.config.keep_white => false,
             Expect::Key | Expect::KeyOrEnd => byte == b'"',
@@ -295,7 +295,7 @@ impl Machine {
             self.deeper(at, kind == ValueKind::Object)?;
         }
         let interest = self.begin_value(cx, at, kind, false, h)?;
-        self.answered(cx, next, at, kind, interest)
+        self.apply_interest(cx, next, at, kind, interest)
     }
 
     /// Drops the value at `at` whose first byte is `byte`, a container. Returns the end of the walk if the mode changes.
@@ -308,7 +308,7 @@ impl Machine {
         byte: u8,
     ) -> Result<Option<WalkEnd>, WalkError> {
         let kind = if byte == b'{' { ValueKind::Object } else { ValueKind::Array };
-        self.answered(cx, next, at, kind, Interest::Skip)
+        self.apply_interest(cx, next, at, kind, Interest::Skip)
     }
 
     /// Handles a byte that begins no value at the place of a value, under `structure`.
@@ -327,13 +327,13 @@ impl Machine {
             self.copying = Some(at);
             return Err(bad(at, "expected a value", true));
         }
-        self.answered(cx, next, at, ValueKind::Number, interest)
+        self.apply_interest(cx, next, at, ValueKind::Number, interest)
     }
 
     /// Carries out the handler's interest in the value at `at`. Returns the end of the walk if the mode changes;
     /// otherwise the value's token is consumed.
     #[inline]
-    pub(super) fn answered(
+    pub(super) fn apply_interest(
         &mut self,
         cx: &WindowContext<'_>,
         next: usize,

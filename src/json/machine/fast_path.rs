@@ -6,8 +6,8 @@
 //!            ▼                     │
 //! Begin ─▶ Member ── loop ──▶ After ── '}' or ']' ──▶ After, in the parent
 //!   │      Element     │
-//!   └── closes ──▶ After   Leave::Skip ──▶ Begin, in the container (under `structure`: leap over it)
-//!                          Leave::Ask, Leave::Walk ──▶ the walk
+//!   └── closes ──▶ After   LoopEnd::Skip ──▶ Begin, in the container (under `structure`: leap over it)
+//!                          LoopEnd::Ask, LoopEnd::NotPlain ──▶ the walk
 //! ```
 //!
 //! The policy is that of the handler, or [`Policy::SKIP`] inside a container that is copied or dropped. Every state
@@ -17,7 +17,7 @@
 
 use std::ops::ControlFlow;
 
-use super::members::{Leave, WindowText, dropped_members, elements, members};
+use super::members::{LoopEnd, WindowText, dropped_members, elements, members};
 use super::{Expect, Machine, SkipMode, WalkEnd, WalkError, WindowContext};
 use crate::error::Raise;
 use crate::json::policy::{Action, Policy};
@@ -26,7 +26,7 @@ use crate::test_work::{MachineRoute, count_route};
 
 /// The position within a container.
 #[derive(Clone, Copy)]
-enum Place {
+enum LoopPlace {
     /// After the opening bracket.
     Begin,
     /// At a key.
@@ -38,9 +38,9 @@ enum Place {
 }
 
 /// Stands for the handler where nobody is asked.
-struct Nobody;
+struct NoHandler;
 
-impl Handler for Nobody {
+impl Handler for NoHandler {
     fn value(&mut self, _: ValueSlot<'_>, _: ValueKind, _: u64) -> Result<Interest, Raise> {
         Ok(Interest::Skip)
     }
@@ -56,14 +56,14 @@ impl Machine {
     /// Checks tokens from `next` on that are inside the container at depth `floor`, which is dropped or copied. Returns
     /// the token where the walk continues, at the latest the closing bracket of that container.
     #[inline(never)]
-    pub(super) fn unpoliced(
+    pub(super) fn validate_fast(
         &mut self,
         cx: &WindowContext<'_>,
         tokens: &[u16],
         next: usize,
         floor: usize,
     ) -> usize {
-        match self.carry_out::<true, Nobody>(cx, tokens, next, floor, 0, &mut Nobody) {
+        match self.fast_path::<true, NoHandler>(cx, tokens, next, floor, 0, &mut NoHandler) {
             Ok(ControlFlow::Continue(token)) => token,
             // Only with a handler.
             Ok(ControlFlow::Break(_)) | Err(_) => next,
@@ -73,7 +73,7 @@ impl Machine {
     /// Handles tokens from `next` on as the policies of the open containers say. Returns the token where the walk
     /// continues, or the end of the walk.
     #[inline(always)]
-    pub(super) fn policed<H: Handler>(
+    pub(super) fn inspect_fast<H: Handler>(
         &mut self,
         cx: &WindowContext<'_>,
         tokens: &[u16],
@@ -81,13 +81,13 @@ impl Machine {
         to: usize,
         h: &mut H,
     ) -> Result<ControlFlow<WalkEnd, usize>, WalkError> {
-        self.carry_out::<false, H>(cx, tokens, next, 0, to, h)
+        self.fast_path::<false, H>(cx, tokens, next, 0, to, h)
     }
 
     /// `QUIET`: everything is dropped or copied, down to depth `floor`. Otherwise `to` ends the bytes that may be
     /// examined.
     #[inline(always)]
-    fn carry_out<const QUIET: bool, H: Handler>(
+    fn fast_path<const QUIET: bool, H: Handler>(
         &mut self,
         cx: &WindowContext<'_>,
         tokens: &[u16],
@@ -104,36 +104,36 @@ impl Machine {
         let mut skip = Policy::SKIP;
         let mut object = self.levels.in_object();
         let mut place = match self.expect {
-            Expect::Key => Place::Member,
-            Expect::KeyOrEnd | Expect::ValueOrEnd => Place::Begin,
-            Expect::Value if !object && self.levels.depth() > 0 => Place::Element,
-            Expect::After => Place::After,
+            Expect::Key => LoopPlace::Member,
+            Expect::KeyOrEnd | Expect::ValueOrEnd => LoopPlace::Begin,
+            Expect::Value if !object && self.levels.depth() > 0 => LoopPlace::Element,
+            Expect::After => LoopPlace::After,
             _ => return Ok(ControlFlow::Continue(next)),
         };
         loop {
             let closes = if object { b'}' } else { b']' };
             match place {
-                Place::Begin if byte(next) == closes => {
+                LoopPlace::Begin if byte(next) == closes => {
                     self.expect = Expect::After;
-                    place = Place::After;
+                    place = LoopPlace::After;
                     continue;
                 }
-                Place::After if byte(next) == b',' => {
+                LoopPlace::After if byte(next) == b',' => {
                     if !QUIET {
                         self.finish_copy(cx, cx.base + position(next), h)?;
                     }
                     next += 1;
                     if object {
                         self.expect = Expect::Key;
-                        place = Place::Member;
+                        place = LoopPlace::Member;
                     } else {
                         self.tracker.next_element();
                         self.expect = Expect::Value;
-                        place = Place::Element;
+                        place = LoopPlace::Element;
                     }
                     continue;
                 }
-                Place::After => {
+                LoopPlace::After => {
                     if byte(next) != closes || (QUIET && self.levels.depth() <= floor) {
                         return Ok(ControlFlow::Continue(next));
                     }
@@ -151,13 +151,13 @@ impl Machine {
                     object = self.levels.in_object();
                     continue;
                 }
-                Place::Begin | Place::Member | Place::Element => {}
+                LoopPlace::Begin | LoopPlace::Member | LoopPlace::Element => {}
             }
 
             let begun = next;
-            let leave;
+            let end;
             let mut entry = None;
-            (next, leave) = if QUIET && object {
+            (next, end) = if QUIET && object {
                 dropped_members(&scan, tokens, next, &mut skip)
             } else if QUIET {
                 elements(&scan, tokens, next, &mut skip)
@@ -165,8 +165,8 @@ impl Machine {
                 let mut policy = h.policy();
                 match policy.others {
                     Action::SkipRest => match scan.ask(tokens, next, object) {
-                        Leave::Ask if object => (next, Leave::Rest),
-                        leave => (next, leave),
+                        LoopEnd::Ask if object => (next, LoopEnd::SkipRest),
+                        end => (next, end),
                     },
                     Action::Ask if policy.names.is_none() => (next, scan.ask(tokens, next, object)),
                     Action::Keep if policy.output.is_none() => {
@@ -174,11 +174,11 @@ impl Machine {
                     }
                     _ if object => {
                         let check = !self.config.structure;
-                        let (token, leave) = members(check, &scan, tokens, next, &mut policy);
-                        if leave == Leave::Ask {
+                        let (token, end) = members(check, &scan, tokens, next, &mut policy);
+                        if end == LoopEnd::Ask {
                             entry = scan.entry(tokens, token, policy.names);
                         }
-                        (token, leave)
+                        (token, end)
                     }
                     // Names have no meaning in an array.
                     _ if policy.names.is_some() => (next, scan.ask(tokens, next, object)),
@@ -193,7 +193,7 @@ impl Machine {
                 // The last one has no comma.
                 count_route(route, (next - begun + 1) / tokens);
             }
-            if leave == Leave::Cut {
+            if end == LoopEnd::CutString {
                 self.tracker.key(cx.base + position(next - 3));
                 self.expect = Expect::After;
                 self.lax_string = !QUIET && self.config.structure;
@@ -202,23 +202,23 @@ impl Machine {
             if next > begun {
                 if object {
                     self.expect = Expect::Key;
-                    place = Place::Member;
+                    place = LoopPlace::Member;
                 } else {
                     self.tracker.skip_elements((next - begun) / 2);
                     self.expect = Expect::Value;
-                    place = Place::Element;
+                    place = LoopPlace::Element;
                 }
             }
-            if leave == Leave::End {
+            if end == LoopEnd::Close {
                 self.expect = Expect::After;
-                place = Place::After;
+                place = LoopPlace::After;
                 continue;
             }
-            if leave != Leave::Skip {
-                if !QUIET && leave == Leave::Done {
+            if end != LoopEnd::Skip {
+                if !QUIET && end == LoopEnd::NamesDone {
                     continue;
                 }
-                if QUIET || leave == Leave::Walk {
+                if QUIET || end == LoopEnd::NotPlain {
                     return Ok(ControlFlow::Continue(next));
                 }
             }
@@ -235,12 +235,12 @@ impl Machine {
                 self.levels.push(object);
                 self.tracker.push();
                 self.expect = if object { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
-                place = Place::Begin;
+                place = LoopPlace::Begin;
                 next = value + 1;
                 continue;
             }
             let value = if object { next + 2 } else { next };
-            let walk = if leave == Leave::Rest {
+            let walk = if end == LoopEnd::SkipRest {
                 self.tracker.key(cx.base + position(next));
                 self.skip_rest();
                 Some(WalkEnd::Next(next))
@@ -250,29 +250,29 @@ impl Machine {
                     self.whole_key(key, colon, entry);
                 }
                 let (at, first) = (cx.base + position(value), byte(value));
-                match leave {
-                    Leave::Skip => self.skipped(cx, value, at, first)?,
+                match end {
+                    LoopEnd::Skip => self.skipped(cx, value, at, first)?,
                     _ => self.value(cx, value, at, first, h)?,
                 }
             };
             next = match walk {
                 None => value + 1,
-                Some(walk) => match self.passed_over(cx, tokens, walk, to, h)? {
+                Some(walk) => match self.skip_or_copy(cx, tokens, walk, to, h)? {
                     ControlFlow::Continue(token) => token,
                     end @ ControlFlow::Break(_) => return Ok(end),
                 },
             };
             object = self.levels.in_object();
             place = match self.expect {
-                Expect::KeyOrEnd | Expect::ValueOrEnd => Place::Begin,
-                Expect::After => Place::After,
+                Expect::KeyOrEnd | Expect::ValueOrEnd => LoopPlace::Begin,
+                Expect::After => LoopPlace::After,
                 _ => return Ok(ControlFlow::Continue(next)),
             };
         }
     }
 
     /// Passes a container, or the rest of one, that is copied or dropped from the token in `walk` on.
-    fn passed_over<H: Handler>(
+    fn skip_or_copy<H: Handler>(
         &mut self,
         cx: &WindowContext<'_>,
         tokens: &[u16],
@@ -294,7 +294,7 @@ impl Machine {
                 })
             }
             SkipMode::Validate { floor, .. } => {
-                let next = self.unpoliced(cx, tokens, next, floor);
+                let next = self.validate_fast(cx, tokens, next, floor);
                 let Some(at) = position(next) else {
                     return Ok(ControlFlow::Break(WalkEnd::Next(next)));
                 };
