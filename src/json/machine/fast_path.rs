@@ -1,19 +1,24 @@
 //! Carries out policies: runs the loops over the members and elements of a container, enters the containers that are
-//! dropped, and ends containers and goes on in their parents, all without the walk.
+//! dropped, closes containers and continues in their parents, all without the walk.
 //!
 //! ```text
 //!            ┌──────── ',' ────────┐
 //!            ▼                     │
 //! Begin ─▶ Member ── loop ──▶ After ── '}' or ']' ──▶ After, in the parent
 //!   │      Element     │
-//!   └── closes ──▶ After   LoopEnd::Skip ──▶ Begin, in the container (under `structure`: leap over it)
-//!                          LoopEnd::Ask, LoopEnd::NotPlain ──▶ the walk
+//!   └── closes ──▶ After   Skip     ──▶ Begin, in the container; with a handler: skip the container, then After
+//!                          Ask      ──▶ the handler, then as it wants: After, Begin, or skip or copy the container
+//!                          SkipRest ──▶ skip to the closing bracket, then After
+//!                          Close    ──▶ After
+//!                          NotPlain, CutString ──▶ the walk
 //! ```
 //!
-//! The policy is that of the handler, or [`Policy::SKIP`] inside a container that is copied or dropped. Every state
-//! here is also one of the walk: `expect`, the levels and the path fit the token at which this code returns, so it may
-//! return anywhere. It returns before anything that is not plain: errors, the end of the window, a value about which
-//! the handler must be asked.
+//! The words after `Member` and `Element` are variants of [`LoopEnd`]. The policy is that of the handler, or
+//! [`Policy::SKIP`] inside a container that is copied or dropped.
+//!
+//! The code may return at any token, because `expect`, the levels and the path always fit the token that is returned. It
+//! returns before anything that is not plain, such as an error or the end of the window. It reports no error of the
+//! grammar itself, but passes on those of the handler and of [`Machine::value`].
 
 use std::ops::ControlFlow;
 
@@ -24,7 +29,7 @@ use crate::json::policy::{Action, Policy};
 use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::test_work::{MachineRoute, count_route};
 
-/// The position within a container.
+/// The position within a container. With the kind of the container it determines `expect`.
 #[derive(Clone, Copy)]
 enum LoopPlace {
     /// After the opening bracket.
@@ -37,7 +42,7 @@ enum LoopPlace {
     After,
 }
 
-/// Stands for the handler where nobody is asked.
+/// Takes the place of the handler inside copied and dropped containers, where it is never called.
 struct NoHandler;
 
 impl Handler for NoHandler {
@@ -55,6 +60,9 @@ impl Handler for NoHandler {
 impl Machine {
     /// Checks tokens from `next` on that are inside the container at depth `floor`, which is dropped or copied. Returns
     /// the token where the walk continues, at the latest the closing bracket of that container.
+    ///
+    /// Writes nothing: if the container is copied, its bytes are written at the end of the window or of the container.
+    /// Not generic over the handler, so that there is only one copy of the code.
     #[inline(never)]
     pub(super) fn validate_fast(
         &mut self,
@@ -70,8 +78,10 @@ impl Machine {
         }
     }
 
-    /// Handles tokens from `next` on as the policies of the open containers say. Returns the token where the walk
-    /// continues, or the end of the walk.
+    /// Handles tokens from `next` on as the policies of the open containers say. `to` is the position after the last
+    /// byte that may be examined. Returns the token where the walk continues, or the end of the walk.
+    ///
+    /// White space must not be kept: the loops neither write it nor pass it to the handler.
     #[inline(always)]
     pub(super) fn inspect_fast<H: Handler>(
         &mut self,
@@ -84,8 +94,12 @@ impl Machine {
         self.fast_path::<false, H>(cx, tokens, next, 0, to, h)
     }
 
-    /// `QUIET`: everything is dropped or copied, down to depth `floor`. Otherwise `to` ends the bytes that may be
+    /// Handles tokens from `next` on until one is not plain. `QUIET`: everything is dropped or copied, down to depth
+    /// `floor`, and the handler is not called. Otherwise `floor` is not used, and `to` ends the bytes that may be
     /// examined.
+    ///
+    /// Each iteration handles a bracket or a comma, or it runs a loop over members or elements and then handles the value
+    /// at which that loop stopped.
     #[inline(always)]
     fn fast_path<const QUIET: bool, H: Handler>(
         &mut self,
@@ -96,11 +110,14 @@ impl Machine {
         to: usize,
         h: &mut H,
     ) -> Result<ControlFlow<WalkEnd, usize>, WalkError> {
+        // Positions of tokens are relative to the window. Those of the machine are relative to the chunk.
         let text = cx.slice(cx.base, cx.limit);
+        // A key with its quotes.
         let longest = self.config.key.saturating_add(2);
         let scan = WindowText { text, window: cx.window, longest };
         let position = |token: usize| tokens.get(token).map_or(usize::MAX, |at| usize::from(*at));
         let byte = |token: usize| text.get(position(token)).copied().unwrap_or(0);
+        // After the last token the byte is 0, which is neither a bracket nor a comma.
         let mut skip = Policy::SKIP;
         let mut object = self.levels.in_object();
         let mut place = match self.expect {
@@ -108,9 +125,11 @@ impl Machine {
             Expect::KeyOrEnd | Expect::ValueOrEnd => LoopPlace::Begin,
             Expect::Value if !object && self.levels.depth() > 0 => LoopPlace::Element,
             Expect::After => LoopPlace::After,
+            // Between a key and its value, before the document or after it.
             _ => return Ok(ControlFlow::Continue(next)),
         };
         loop {
+            // Brackets and commas.
             let closes = if object { b'}' } else { b']' };
             match place {
                 LoopPlace::Begin if byte(next) == closes => {
@@ -119,6 +138,7 @@ impl Machine {
                     continue;
                 }
                 LoopPlace::After if byte(next) == b',' => {
+                    // A copied scalar ends at the comma: only now is its end known.
                     if !QUIET {
                         self.finish_copy(cx, cx.base + position(next), h)?;
                     }
@@ -134,6 +154,8 @@ impl Machine {
                     continue;
                 }
                 LoopPlace::After => {
+                    // The walk ends the outermost container, because the mode ends with it. It also reports the wrong
+                    // bracket.
                     if byte(next) != closes || (QUIET && self.levels.depth() <= floor) {
                         return Ok(ControlFlow::Continue(next));
                     }
@@ -154,6 +176,7 @@ impl Machine {
                 LoopPlace::Begin | LoopPlace::Member | LoopPlace::Element => {}
             }
 
+            // Members or elements, up to the first one that needs more than the policy.
             let begun = next;
             let end;
             let mut entry = None;
@@ -164,6 +187,7 @@ impl Machine {
             } else {
                 let mut policy = h.policy();
                 match policy.others {
+                    // An error in this member must be reported before the rest is dropped, so it must be plain.
                     Action::SkipRest => match scan.ask(tokens, next, object) {
                         LoopEnd::Ask if object => (next, LoopEnd::SkipRest),
                         end => (next, end),
@@ -173,8 +197,10 @@ impl Machine {
                         (next, scan.ask(tokens, next, object))
                     }
                     _ if object => {
+                        // Under `structure` dropped values are not checked. Kept ones always are.
                         let check = !self.config.structure;
                         let (token, end) = members(check, &scan, tokens, next, &mut policy);
+                        // The handler need not look the name up again.
                         if end == LoopEnd::Ask {
                             entry = scan.entry(tokens, token, policy.names);
                         }
@@ -193,12 +219,15 @@ impl Machine {
                 // The last one has no comma.
                 count_route(route, (next - begun + 1) / tokens);
             }
+            // The next window begins inside a string. Its escapes are checked there, unless it is dropped under
+            // `structure`.
             if end == LoopEnd::CutString {
                 self.tracker.key(cx.base + position(next - 3));
                 self.expect = Expect::After;
                 self.lax_string = !QUIET && self.config.structure;
                 return Ok(ControlFlow::Continue(next));
             }
+            // The loop stopped at a member or element after a comma, so the container may not end here.
             if next > begun {
                 if object {
                     self.expect = Expect::Key;
@@ -215,6 +244,7 @@ impl Machine {
                 continue;
             }
             if end != LoopEnd::Skip {
+                // The handler may have another policy now, such as `SkipRest`.
                 if !QUIET && end == LoopEnd::NamesDone {
                     continue;
                 }
@@ -222,9 +252,10 @@ impl Machine {
                     return Ok(ControlFlow::Continue(next));
                 }
             }
-            // A container that is dropped, or a value about which the handler is asked.
+            // A container inside one that is dropped or copied: its members are handled by this same loop.
             if QUIET {
                 let value = if object { next + 2 } else { next };
+                // The walk reports that the container is too deep.
                 if self.levels.depth() >= self.config.depth {
                     return Ok(ControlFlow::Continue(next));
                 }
@@ -239,6 +270,8 @@ impl Machine {
                 next = value + 1;
                 continue;
             }
+            // A container that is dropped, the rest of one, or a value about which the handler is asked. This is the
+            // same code that the walk calls, at the same state.
             let value = if object { next + 2 } else { next };
             let walk = if end == LoopEnd::SkipRest {
                 self.tracker.key(cx.base + position(next));
@@ -255,6 +288,7 @@ impl Machine {
                     _ => self.value(cx, value, at, first, h)?,
                 }
             };
+            // `None`: the mode is still `Inspect`, and the value's first token is consumed.
             next = match walk {
                 None => value + 1,
                 Some(walk) => match self.skip_or_copy(cx, tokens, walk, to, h)? {
@@ -262,6 +296,7 @@ impl Machine {
                     end @ ControlFlow::Break(_) => return Ok(end),
                 },
             };
+            // The value may have opened or closed containers.
             object = self.levels.in_object();
             place = match self.expect {
                 Expect::KeyOrEnd | Expect::ValueOrEnd => LoopPlace::Begin,
@@ -271,7 +306,10 @@ impl Machine {
         }
     }
 
-    /// Passes a container, or the rest of one, that is copied or dropped from the token in `walk` on.
+    /// Skips or copies a container, or the rest of one, from the token in `walk` on, in the mode that the machine is in.
+    ///
+    /// Returns the next token if the container has ended and the mode is `Inspect` again. Otherwise the container has
+    /// something that is not plain, or goes on after this window, and the walk continues in the mode.
     fn skip_or_copy<H: Handler>(
         &mut self,
         cx: &WindowContext<'_>,
@@ -286,6 +324,7 @@ impl Machine {
             SkipMode::Inspect => Ok(ControlFlow::Continue(next)),
             SkipMode::Brackets { floor, through } => {
                 let from = position(next).unwrap_or(to);
+                // The position after the last bracket is turned into a token by counting the tokens before it.
                 Ok(match self.leap(cx, from, to, floor, through)? {
                     Some(landed) => {
                         ControlFlow::Continue(cx.window.tokens_before(landed - cx.base))
@@ -303,9 +342,10 @@ impl Machine {
                     || self.levels.depth() != floor
                     || cx.byte(at) != closes
                 {
-                    // It has something that is not plain.
+                    // Something in it is not plain.
                     return Ok(ControlFlow::Break(WalkEnd::Next(next)));
                 }
+                // Ends the mode. If only the rest of the container was dropped, its bracket is the next token.
                 match self.close::<true, H>(cx, next, at, closes, h)? {
                     Some(WalkEnd::Next(token)) => Ok(ControlFlow::Continue(token)),
                     Some(walk) => Ok(ControlFlow::Break(walk)),
