@@ -59,8 +59,8 @@
 //! | 4 | `filter/run/payload.rs` | finds the payload (`root`), waits (`lookahead.rs`) while the root or the first hit is unknown |
 //! | 5 | `filter/run/stage.rs` | pairs the stage with the machine and the sink |
 //! | 6 | `scan/` | turns a window of 4 KiB into bit masks and token positions |
-//! | 7 | `json/machine/` | walks the tokens, validates, and asks the handler for its interest in each value |
-//! | 8 | `filter/run/items/` | the handler of the rules on items: drops, copies or inspects each value, by the trie of `path/` |
+//! | 7 | `json/machine/` | walks the tokens and validates; carries out the handler's policy in loops, and asks the handler about all other values |
+//! | 8 | `filter/run/items/` | the handler of the rules on items: states a policy for each container, and drops, copies or inspects each value that the machine asks about, by the trie of `path/` |
 //! | 9 | `json/writer.rs` | writes commas, brackets, keys and the copied bytes |
 //! | 10 | `filter/run/output/` | `text_filter`, `budget` and `compact`, if declared |
 //! | 11 | `io/sinks.rs` | the sink of the driver writes to the writer |
@@ -68,7 +68,7 @@
 //! ```text
 //! chunk ─▶ scan ──masks──▶ machine ──event──▶ stage ──▶ writer ──▶ Sink ─▶ driver
 //!          Carry           partial token,  ◀─Interest─  │  path::Trie (node per level)
-//!                          level bits                   └─ hold ──(decided)──▶ replay | pass
+//!                          level bits      ◀─Policy──   └─ Lookahead: probe, hold ──(decided)──▶ replay
 //! Manifest ─▶ Spec ─▶ Program (+ plan) ── Arc ──▶ many Filters   Meter charges every held byte
 //! ```
 //!
@@ -82,7 +82,7 @@
 //!   (counts steps in tests).
 //! - `scan`: bit masks of blocks of 64 bytes, without a grammar.
 //! - `path`: parses paths, and follows many of them at once along a document.
-//! - `json`: walks tokens, validates, and asks a handler about each value, without rules.
+//! - `json`: walks tokens, validates, and carries out a handler's policies or asks it about each value, without rules.
 //! - `tree`: a document as raw pieces, for the patches that cannot stream.
 //! - `reserved`: the parameters that a tool with a filter takes in addition to its own.
 //! - `template`: renders items by Go's `text/template` (feature `template`), without filters.

@@ -1,17 +1,22 @@
-//! What the machine may do with the members of a container without asking its handler, as data.
+//! Policies: rules for the members of a container as data, so that the machine need not ask its handler about each.
 //!
-//! A handler states its policy when the machine enters a container and whenever the machine returns to it. The member
-//! loop carries the policy out. A rule that the policy cannot express is [`Action::Ask`]: the machine then asks
-//! [`Handler::value`](super::Handler::value), which is slower, but never wrong.
+//! A handler states its policy when the machine enters a container and whenever the machine returns to it. The loops of
+//! the machine carry the policy out. A rule that the policy cannot express is [`Action::Ask`]: the machine then calls
+//! [`Handler::value`](super::Handler::value), which is slower but has the same result. A new rule is therefore slow until
+//! its policy is stated, but its input never bypasses it.
 //!
-//! | rule | names | others | also |
-//! |---|---|---|---|
-//! | a copied or dropped container | – | `Skip` | the machine's own policy, [`Policy::SKIP`] |
-//! | `select` | `Keep`, `Rename`, or `Ask` for containers and first hits | `Skip` | `once`, `drop` |
-//! | nothing is left to select | – | `SkipRest` | |
-//! | `exclude`, `drop_nulls`, `drop_empty` | `Skip` where a path ends, else `Ask` | `Keep` | `drop` |
-//! | `retain` | `Keep` where a pointer ends, else `Ask` | `Skip` | |
-//! | values that are changed or tested (patches, `when`, history) | `Ask` | `Keep` or `Skip` | |
+//! | rule | handler | names | others | also |
+//! |---|---|---|---|---|
+//! | a copied or dropped container | none | – | `Skip` | the machine's own policy, [`Policy::SKIP`] |
+//! | `select` | `items/policy.rs` | `Keep` or `Rename`; `Ask` for containers and before the first hit | `Skip` | `once`, `drop` |
+//! | `select`, every name was found | `items/policy.rs` | – | `SkipRest` | |
+//! | `exclude`, `drop_nulls`, `drop_empty` | `items/policy.rs` | `Skip` where a path ends, else `Ask` | `Keep` | `drop` |
+//! | `retain` | `document/retain.rs` | `Keep` where a pointer ends, else `Ask` | `Skip` | |
+//! | `patches` | `document/patcher.rs` | `Ask` | `Keep`, or `Skip` in a removed value | |
+//! | `patches` with `retain` | `document/patcher.rs` | `Ask` | `Skip` | |
+//! | `when` | `choose.rs` | `Ask` | `Skip` | |
+//! | history | `survey/mod.rs` | `Ask` | `Skip` | |
+//! | all others | | – | `Ask` | [`Policy::ASK`], the default |
 
 use super::writer::JsonWriter;
 pub(crate) use crate::path::names::Action;
@@ -44,7 +49,9 @@ impl KindSet {
     }
 }
 
-/// What the machine may do with the members or elements of the container that was entered last.
+/// The rules for the members or elements of the container that was entered last.
+///
+/// Valid only for the current state of the handler: the machine asks for it again after each call of the handler.
 pub(crate) struct Policy<'a> {
     /// Members with these names, and the action for each by its entry in the table. The action of an entry that is
     /// missing is [`Action::Ask`]. In an array such a policy has no effect: the machine asks about each element.
@@ -80,17 +87,17 @@ impl<'a> Policy<'a> {
     }
 }
 
-/// What became of a named member.
+/// The result of a policy for a named member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Take {
+pub(crate) enum MemberResult {
     /// Nothing: the machine must ask the handler.
     Ask,
     /// It is kept with the others around it.
     Kept,
     /// It was written, or dropped.
-    Gone,
-    /// As `Gone`, and no other member is wanted.
-    Last,
+    Finished,
+    /// It was written or dropped, and no other member is wanted.
+    FinishedLast,
 }
 
 impl Policy<'_> {
@@ -104,38 +111,38 @@ impl Policy<'_> {
     /// Carries out the action for a member with a name in the table, whose value is a valid scalar. `kept`: all others
     /// are kept, and consecutive ones are written at once.
     #[inline(never)]
-    pub(crate) fn take(
+    pub(crate) fn apply(
         &mut self,
         text: &[u8],
         member: ScalarMember,
         entry: NodeId,
         kept: bool,
-    ) -> Take {
+    ) -> MemberResult {
         let action = self.action(entry);
         // Consecutive members have their own keys.
         let writes = match action {
             Action::Skip => false,
             Action::Keep if self.output.is_some() => true,
             Action::Rename(_) if self.output.is_some() && !kept => true,
-            _ => return Take::Ask,
+            _ => return MemberResult::Ask,
         };
-        let mut take = Take::Gone;
+        let mut result = MemberResult::Finished;
         if let Some(Once { met, serial, left }) = &mut self.once {
             match met.get_mut(entry as usize) {
                 Some(met) if *met != *serial => *met = *serial,
-                _ => return Take::Ask,
+                _ => return MemberResult::Ask,
             }
             **left = left.saturating_sub(1);
             if **left == 0 {
-                take = Take::Last;
+                result = MemberResult::FinishedLast;
             }
         }
         let first = text.get(member.value).copied().unwrap_or(0);
         if !writes || self.drop.contains(text, member.value, first) {
-            return take;
+            return result;
         }
         if kept {
-            return Take::Kept;
+            return MemberResult::Kept;
         }
         let renamed = match action {
             Action::Rename(number) => self.keys.get(number as usize).map(Vec::as_slice),
@@ -144,7 +151,7 @@ impl Policy<'_> {
         if let Some(output) = &mut self.output {
             output.member(text, member, renamed);
         }
-        take
+        result
     }
 }
 

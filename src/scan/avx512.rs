@@ -420,7 +420,7 @@ fn derive_rows<const ESCAPES: bool>(
     let mut in_string = state.in_string as u8;
     let mut next_escaped = state.escaped as u32;
     let mut digits = state.digits as u32;
-    // Of the row before, only the top bit of the last lane is used.
+    // Only the top bit of the last lane of the previous row is used.
     let mut scalar_before = _mm512_set1_epi64((state.scalar << 63) as i64);
     let (mut any_white, mut any_bad) = (zero, zero);
     for (index, row) in rows.iter().enumerate() {
@@ -474,7 +474,7 @@ fn derive_rows<const ESCAPES: bool>(
     rows.len()
 }
 
-/// Returns which bytes are in strings. Carry-less multiplications find it for each lane alone; the parities of the lanes
+/// Returns which bytes are in strings. Carry-less multiplications find it for each lane separately; the parities of the lanes
 /// before then invert whole lanes. `in_string` is all ones if the row begins in a string.
 #[target_feature(enable = "avx512f,avx512dq,vpclmulqdq")]
 #[inline]

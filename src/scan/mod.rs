@@ -123,8 +123,8 @@ trait Kernel: Copy {
         }
     }
     /// Second pass over the first rows of a window: derives the final masks from those of the first pass. Returns the
-    /// number of rows that are done. The other blocks of the window are left to [`derive::derive_blocks`], which a
-    /// kernel without vectors of a whole row uses for all of them.
+    /// number of rows that are done. The other blocks of the window are left to the generic code in `derive.rs`,
+    /// which a kernel without vectors of a whole row uses for all of them.
     #[inline(always)]
     fn derive_rows<const ESCAPES: bool>(
         self,

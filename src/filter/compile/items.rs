@@ -69,7 +69,7 @@ pub(in crate::filter) struct SelectNode {
     pub(in crate::filter) starts: Vec<u32>,
     /// The number of tokens from the item to this node.
     pub(in crate::filter) depth: usize,
-    /// What the machine may do with a scalar at this node once its source was found: write it, if it is exactly one
+    /// The action of the machine for a scalar at this node once its source was found: write it, if it is exactly one
     /// source and no other output needs it.
     pub(in crate::filter) action: Action,
     /// More than one output needs this value. It is held and read once for each.

@@ -1,5 +1,13 @@
 //! The stages of a program in order: the document, the items of its payload, and the output. Each stage reads what
 //! the previous one writes.
+//!
+//! ```text
+//! input ─▶ document: extract, retain, patches ─▶ payload: root, items ─▶ output: text_filter, budget, compact ─▶ sink
+//! input ─▶ whole: content, or a document that is taken as a whole ─▶ sink
+//! ```
+//!
+//! A stage without rules is left out, unless no other stage is left. Each stage has a machine of its own, so a document with rules of two kinds is
+//! scanned twice.
 
 use super::content::WholeDocument;
 use super::document::DocumentStage;
@@ -13,6 +21,7 @@ use crate::limits::Meter;
 use crate::report::Report;
 use crate::sink::Sink;
 
+/// The stages of one run. The output stages are part of `items`.
 #[derive(Debug)]
 pub(super) struct StageChain {
     /// Present if the program has rules on the document, or no other stage.

@@ -15,11 +15,15 @@ use crate::test_work::{WorkKind, count, words};
 /// The size of one piece. Memory grows by pieces, and the file is read in pieces.
 const PIECE: usize = 64 << 10;
 
+/// Held bytes: first `memory`, then `file`, then `gathered`.
 #[derive(Debug, Default)]
 pub(crate) struct Hold {
+    /// Pieces of [`PIECE`] bytes; only the last one may be shorter.
     memory: Vec<Vec<u8>>,
+    /// Bytes in `memory`.
     in_memory: u64,
     file: Option<File>,
+    /// Bytes in `file` and in `gathered`.
     in_file: u64,
     /// The end of the bytes for the file, which are written in large pieces.
     gathered: Vec<u8>,
@@ -47,6 +51,10 @@ impl Hold {
         Error::at(raise, Self::capacity(limits), String::new())
     }
 
+    /// Appends bytes.
+    ///
+    /// # Errors
+    /// They exceed the limits, or the file cannot be written.
     pub(crate) fn push(
         &mut self,
         bytes: &[u8],
@@ -74,6 +82,7 @@ impl Hold {
         Ok(())
     }
 
+    /// Appends bytes to `memory`.
     fn remember(&mut self, mut bytes: &[u8]) {
         self.in_memory += bytes.len() as u64;
         while !bytes.is_empty() {
@@ -91,6 +100,8 @@ impl Hold {
         }
     }
 
+    /// Appends bytes to the file. Small ones are gathered first. All of them stay in memory while the driver does not
+    /// allow the disk.
     fn spill(&mut self, bytes: &[u8], limits: &Limits) -> std::io::Result<()> {
         self.in_file += bytes.len() as u64;
         count(WorkKind::Hold, words(bytes.len()));

@@ -32,7 +32,7 @@ const FIRST_PIECE: usize = 256;
 
 /// A handler that decides something about the input. Its output is discarded.
 pub(super) trait Probe: StageState {
-    /// What the probe finds out.
+    /// The result of the probe, such as a branch or the place of the payload.
     type Decision: Copy;
 
     /// Returns the decision once no later byte can change it, with the offset of the byte that made it certain.

@@ -31,7 +31,7 @@ pub(crate) enum Payload {
 }
 
 /// Members that may accompany `raw`.
-const BESIDE_RAW: [&[u8]; 5] =
+const RAW_COMPANIONS: [&[u8]; 5] =
     [b"_exit_code", b"_text_filtered", b"_compact", b"_original_items", b"stderr"];
 
 #[derive(Debug)]
@@ -141,7 +141,7 @@ impl RootProbe {
             // Already known not to be raw text.
             _ if self.not_raw => {}
             Some(b"raw") if string && !self.raw => self.raw = true,
-            Some(name) if BESIDE_RAW.contains(&name) => {}
+            Some(name) if RAW_COMPANIONS.contains(&name) => {}
             _ => self.not_raw = true,
         }
     }
@@ -207,7 +207,7 @@ impl Handler for StageHandler<'_, RootProbe> {
     fn takes_long_keys(&self, limit: usize) -> bool {
         let selection = RootProbe::selection(&self.stage.program);
         let selected = selection.map_or(0, |selection| selection.trie.longest_name());
-        let longest = BESIDE_RAW.iter().map(|name| name.len()).max();
+        let longest = RAW_COMPANIONS.iter().map(|name| name.len()).max();
         is_too_long_for(limit, longest.unwrap_or(0).max(selected))
     }
 }

@@ -1,4 +1,7 @@
 //! The parts that all stages share: a machine with its scan window, and the state of its handler.
+//!
+//! The state of a stage lives as long as the run. The sink is borrowed for one call. Together they are a
+//! [`StageHandler`], which implements [`Handler`] for one call of the machine.
 
 use crate::error::Error;
 use crate::json::Handler;
@@ -20,7 +23,7 @@ pub(super) struct StageHandler<'a, S> {
     pub(super) sink: &'a mut dyn Sink,
 }
 
-/// A machine with its scanner and window.
+/// A machine with its scanner and window. The window takes about 13 KiB and is allocated once.
 pub(super) struct StageMachine {
     pub(super) machine: Machine,
     scanner: Scanner,
@@ -54,7 +57,7 @@ impl StageMachine {
         self.machine.restart(config);
     }
 
-    /// Continues where another machine has stopped.
+    /// Continues where another machine has stopped, with its state and its offset.
     pub(super) fn continue_from(&mut self, other: Machine) {
         #[cfg(test)]
         {
@@ -71,6 +74,10 @@ impl StageMachine {
         self.earlier.wrapping_add(self.machine.steps())
     }
 
+    /// Feeds the machine and writes the buffered output, also after an error: the output before it is part of the result.
+    ///
+    /// # Errors
+    /// The input is invalid, or the handler fails.
     #[inline]
     pub(super) fn feed<S: StageState>(
         &mut self,
@@ -88,6 +95,10 @@ impl StageMachine {
         fed
     }
 
+    /// Ends the document and writes the buffered output.
+    ///
+    /// # Errors
+    /// The document is not complete, or the handler fails.
     pub(super) fn end<S: StageState>(
         &mut self,
         stage: &mut S,

@@ -1,8 +1,20 @@
 //! State that crosses the end of a window or a chunk: keys, copied bytes, and white space that is kept.
 //!
-//! This module does not depend on tokens or grammar. Every function here handles bytes that the walk has already
-//! checked, and its result depends on these bytes only, not on where the input was cut. That is what makes the output
-//! independent of chunks.
+//! This module does not depend on tokens or grammar. Every function here handles bytes that the walk or a loop has
+//! already checked. Its result depends on these bytes only and not on where the input was cut, so the output does not
+//! depend on chunks either.
+//!
+//! | state at the end of a chunk | kept as | limit |
+//! |---|---|---|
+//! | inside a key, or before its colon | `member.held`, if the handler reads keys there | `key` bytes |
+//! | between a key and its value | `member.held` | `key` bytes of white space |
+//! | inside a copied value | nothing: the bytes are written, and `copying` is 0 in the next chunk | |
+//! | white space before the next token | `lead`, only if white space is kept | `key` bytes |
+//! | inside a number or literal | `Machine::scalar`, without its bytes | |
+//! | inside a string | the scanner's carry, without its bytes | |
+//!
+//! The errors of this module are the limits of keys and of white space, and those that the handler raises when a copy
+//! ends.
 
 use super::members::is_white;
 use super::{Expect, Machine, PendingMember, SkipMode, WalkError, WindowContext};
@@ -15,9 +27,11 @@ use crate::test_work::{WorkKind, count, words};
 const SHORT: usize = 64;
 
 impl Machine {
-    /// Handles a short chunk that lies inside a string whose bytes do not matter. Returns `false` and does nothing if
-    /// the chunk may be of any other kind. A writer that passes a few bytes at a time needs neither masks nor tokens
-    /// for most of them.
+    /// Handles a short chunk that lies inside a string value. Returns `false` and does nothing if the chunk may be of any
+    /// other kind. A caller that writes a few bytes at a time needs neither masks nor tokens for most of them.
+    ///
+    /// The chunk has only printable ASCII without quotes and backslashes, so neither the scanner's carry nor any error
+    /// can change.
     #[inline]
     pub(super) fn continues_value<H: Handler>(&mut self, chunk: &[u8], h: &mut H) -> bool {
         // The string is a value if a comma, a bracket or nothing may follow it. A key is compared or held.
@@ -25,6 +39,7 @@ impl Machine {
         if chunk.len() > SHORT || !value || !self.carry.continues_string(chunk) {
             return false;
         }
+        // `copying` is the end of the previous chunk; the next call of `feed` sets it to 0.
         if self.copying.is_some() {
             h.raw(chunk);
         }
@@ -33,7 +48,8 @@ impl Machine {
         true
     }
 
-    /// Begins a key whose opening quote is at `at`.
+    /// Begins a key whose opening quote is at `at`. Nothing is copied: the key is read in place, unless a chunk ends before
+    /// its value begins.
     #[inline]
     pub(super) fn begin_key<H: Handler>(
         &mut self,
@@ -52,8 +68,10 @@ impl Machine {
         Ok(())
     }
 
-    /// Begins and ends a key that is in the window, between its quote at `key` and its colon at `colon`, has no white
-    /// space before the colon, and is not too long.
+    /// Begins and ends a key that lies between its quote at `key` and its colon at `colon`, in one window. It must have no
+    /// white space before the colon and must be within the limit. `entry` is its entry in the table of the policy.
+    ///
+    /// Does what the walk does at the key and at the colon, for the fast path.
     #[inline]
     pub(super) fn whole_key(&mut self, key: usize, colon: usize, entry: Option<NodeId>) {
         self.tracker.key(key);
@@ -65,7 +83,8 @@ impl Machine {
         self.expect = Expect::Value;
     }
 
-    /// Ends the current key, whose colon is at `colon`, and checks its length.
+    /// Ends the current key, whose colon is at `colon`, and checks its length. The limit counts the bytes between the
+    /// quotes, as spelled.
     #[inline]
     pub(super) fn end_key<H: Handler>(
         &mut self,
@@ -84,6 +103,7 @@ impl Machine {
         Ok(())
     }
 
+    /// Ends a key that began in an earlier chunk. Its last part is in this one, unless it was complete before the chunk.
     #[cold]
     fn end_split_key<H: Handler>(
         &mut self,
@@ -121,7 +141,8 @@ impl Machine {
         if self.member.long {
             return Ok(());
         }
-        // The part of the key in this chunk: empty if an earlier chunk completed the key.
+        // The part of the key in this chunk: empty if an earlier chunk completed the key. White space after the quote
+        // does not belong to the key.
         let spelled = match (self.member.key_len, closed) {
             (0, true) => trim_end(part),
             (0, false) => part,
@@ -133,6 +154,7 @@ impl Machine {
             return self.long_key(from + over, h);
         }
         self.member.held.extend_from_slice(spelled);
+        // A length of 0 means that the key continues in the next chunk.
         if closed {
             if self.member.key_len == 0 {
                 self.member.key_len = self.member.held.len();
@@ -152,6 +174,11 @@ impl Machine {
         }
     }
 
+    /// Handles a key that exceeds the limit at `at`. If the handler does not need it, the rest is not held, and the
+    /// handler receives it as a long key.
+    ///
+    /// # Errors
+    /// The handler needs the key.
     #[cold]
     fn long_key<H: Handler>(&mut self, at: usize, h: &mut H) -> Result<(), WalkError> {
         self.member.long = true;
@@ -173,6 +200,7 @@ impl Machine {
         h: &mut H,
     ) -> usize {
         let PendingMember { at: key, end, split, upto, ref held, .. } = self.member;
+        // The key began in an earlier chunk, and `held` is all that is left of it.
         if split {
             h.raw(held);
             if !self.config.keep_white {
@@ -181,6 +209,7 @@ impl Machine {
             }
             return if lost { at } else { upto };
         }
+        // The copy begins at the key: key, colon and value are written at once.
         if self.config.keep_white {
             return key;
         }
@@ -225,7 +254,8 @@ impl Machine {
         WalkError::new(at, Raise::limit(LimitName::Key, message), false)
     }
 
-    /// Writes the bytes in `from..to`, without white space unless it is kept.
+    /// Writes the bytes in `from..to`, without white space unless it is kept. To remove white space, the bytes must be in
+    /// the current window, whose masks exist.
     #[inline]
     pub(super) fn hand_on<H: Handler>(
         &mut self,
@@ -244,7 +274,8 @@ impl Machine {
         }
     }
 
-    /// Ends the current copy, if there is one, before the token at `at`.
+    /// Ends the current copy, if there is one, before the token at `at`. A string or scalar has no token at its end, so its
+    /// copy ends at the comma or bracket after it.
     #[inline]
     pub(super) fn finish_copy<H: Handler>(
         &mut self,
@@ -258,16 +289,22 @@ impl Machine {
         self.copied(self.offset + end as u64, h).map_err(|raise| WalkError::new(end, raise, true))
     }
 
+    /// Calls [`Handler::copied`] if a value is being copied. All of its bytes must have been written.
     pub(super) fn copied<H: Handler>(&mut self, offset: u64, h: &mut H) -> Result<(), Raise> {
         if self.copying.take().is_some() { h.copied(offset) } else { Ok(()) }
     }
 
-    /// Returns the position where the white space before the token at `at` begins.
+    /// Returns the position where the white space before the token at `at` begins, at the earliest the beginning of the
+    /// chunk.
     pub(super) fn white_before(&self, cx: &WindowContext<'_>, at: usize) -> usize {
         trim_end(cx.slice(0, at)).len()
     }
 
-    /// Passes the white space before the token at `at` to the handler.
+    /// Passes the white space before the token at `at` to the handler, including that of earlier chunks. Does nothing
+    /// unless white space is kept.
+    ///
+    /// # Errors
+    /// It is longer than the limit of keys, because it must be held at the end of a chunk.
     #[inline]
     pub(super) fn give_lead<H: Handler>(
         &mut self,
@@ -295,7 +332,10 @@ impl Machine {
     }
 
     /// Prepares for the end of the chunk at `end`: copies the state that must outlive the chunk and writes all output
-    /// that is due. After an error, `end` is the place of the error.
+    /// that is due. `in_string`: the byte before `end` is in a string.
+    ///
+    /// Also called if the run stops within a chunk. After an error `end` is the place of the error, and after a stop it is
+    /// the beginning of the value.
     pub(super) fn settle<H: Handler>(
         &mut self,
         cx: &WindowContext<'_>,
@@ -374,7 +414,7 @@ impl Machine {
         if from > 0 {
             self.lead.clear();
         }
-        // One byte over the limit is enough to report the overflow.
+        // One byte over the limit is enough to report the overflow, when the next token ends the white space.
         let room = (self.config.key + 1).saturating_sub(self.lead.len());
         count(WorkKind::Hold, words(end.min(from + room).saturating_sub(from)));
         self.lead.extend_from_slice(cx.slice(from, end.min(from + room)));

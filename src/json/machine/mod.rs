@@ -1,42 +1,25 @@
 //! The machine: walks the tokens of each window, validates them, and carries out the interest of the handler in each
 //! value.
 //!
-//! The machine handles masks and grammar, but no rules. It is in one of three modes ([`SkipMode`]):
+//! The machine handles masks and grammar, but no rules. [`guide`] explains it: the states and modes, the code that
+//! handles each token, one block followed from the scan to the output, the offsets of errors, and the invariants.
 //!
-//! | mode | code | what happens | used for |
-//! |---|---|---|---|
-//! | `Inspect` | `walk::<false>` | the handler is asked about each member and element | inspected containers |
-//! | `Validate` | `walk::<true>` | the same grammar without the handler | copied containers; dropped ones under `validation: full` |
-//! | `Brackets` | `leap` | only brackets are counted, on masks | dropped containers under `validation: structure` |
+//! - `walk.rs` goes token by token and detects every error of the grammar.
+//! - `fast_path.rs` carries out the policies of handlers ([`Policy`](crate::json::policy::Policy)) with the loops of
+//!   `members.rs`. Most members and elements never reach the walk. These shortcuts never report an error of their own:
+//!   they stop before anything that is not plain and leave it to the walk.
+//! - `skip_container.rs` skips dropped containers under `validation: structure` by their brackets.
+//! - `carry_over.rs` keeps what crosses the end of a window or a chunk.
+//! - `plain_walk.rs` turns the shortcuts off, so that tests can check that they make no difference.
 //!
-//! The walk goes token by token and detects every error. Most members and elements never reach it: handlers state
-//! their rules as policies ([`Policy`](crate::json::policy::Policy)), and `policed.rs` carries them out with the loops
-//! of `members.rs`. These shortcuts never report an error of their own. They stop before anything that is not plain and
-//! leave it to the walk. Tests turn them off (`plain_walk.rs`) to check that they make no difference.
-//!
-//! The state [`Expect`] says which token may come next:
-//!
-//! ```text
-//! Value ── scalar, string ──▶ After, or End at depth 0
-//! Value ── `[` ──▶ ValueOrEnd ── value ──▶ After            ValueOrEnd ── `]` ──▶ After
-//! Value ── `{` ──▶ KeyOrEnd ── key ──▶ Colon ── `:` ──▶ Value     KeyOrEnd ── `}` ──▶ After
-//! After ── `,` ──▶ Key (in an object) or Value (in an array)      Key ── key ──▶ Colon
-//! After ── `}`, `]` ──▶ After, or End at depth 0
-//! Value ── `"`, the last byte of a window, if its second byte decides ──▶ SecondByte ──▶ After
-//! ```
-//!
-//! Invariants:
-//! - The place of an error is the first byte that makes the document invalid, or its length if it ended too early. By
-//!   then the handler has seen exactly what it would have seen if the chunk had ended there. So neither the error nor
-//!   the output before it depends on where the input was cut.
-//! - Between chunks only the fields of [`Machine`] and the scanner's carry remain. [`Machine::settle`] copies
-//!   everything else that is still needed.
-//! - Work is linear in the bytes of the chunk, and nothing recurses.
+//! Between chunks only the fields of [`Machine`] and the scanner's carry remain. [`Machine::settle`] copies everything
+//! else that is still needed.
 
 mod carry_over;
+mod fast_path;
+mod guide;
 mod members;
 pub(crate) mod plain_walk;
-mod policed;
 mod skip_container;
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,19 @@
 //!
 //! Skipping uses bracket masks and the kinds of the open containers, but no tokens, no grammar and no handler. The work
 //! is one step per bracket, and one per batch of blocks in a long container.
+//!
+//! ```text
+//! {"a":[1,{"b":2}],"c":3}          floor: the depth of this container, 1 if it is the outermost
+//! 1    2  3     32      1          the depth at each bracket, counted with the container that it opens or closes
+//! ```
+//!
+//! The container ends at the closing bracket of depth `floor`. Brackets must match in kind, and the limit of nested
+//! containers applies, as in the walk. Strings and UTF-8 are checked by the scanner. Nothing else in the container is
+//! checked: that is the meaning of `structure`.
+//!
+//! A batch removes the pairs of brackets inside several blocks at once. The closing and opening brackets that are left
+//! are applied to the levels together. A batch in which the container may end, or that may have an error, is not
+//! applied: its blocks are handled bracket by bracket, which finds the place.
 
 use super::{Machine, SkipMode, WalkError, WindowContext};
 use crate::scan::{BLOCK, BracketBatch};
@@ -17,8 +30,12 @@ const FIRST: usize = 8;
 const LONGEST: usize = 16;
 
 impl Machine {
-    /// Finds the end of the container at depth `floor`. Returns the position where the walk continues, or `None` if the
-    /// container does not end before `to`.
+    /// Finds the end of the container at depth `floor`, whose opening bracket is before `from`. Returns the position where
+    /// the walk continues, or `None` if the container does not end before `to`. `through`: the position is after the closing
+    /// bracket, which is consumed; otherwise it is that of the bracket. At the end the mode is `Inspect`.
+    ///
+    /// # Errors
+    /// A bracket does not match, or opens too many containers.
     pub(super) fn leap(
         &mut self,
         cx: &WindowContext<'_>,
@@ -54,6 +71,7 @@ impl Machine {
                     self.deeper(at, byte == b'{')?;
                     continue;
                 }
+                // The walk closes the container that the handler inspects, and checks the kind of this bracket.
                 if self.levels.depth() == floor && !through {
                     self.mode = SkipMode::Inspect;
                     return Ok(Some(at));
@@ -85,6 +103,7 @@ impl Machine {
         floor: usize,
     ) -> (usize, usize) {
         let text = cx.slice(cx.base, cx.base + to);
+        // The levels are up to date at the beginning of each batch.
         let mut length = FIRST;
         while let Some(batch) = cx.window.bracket_batch(text, block, length) {
             if !self.apply(&batch, floor) {
@@ -102,6 +121,7 @@ impl Machine {
     #[inline]
     fn apply(&mut self, batch: &BracketBatch, floor: usize) -> bool {
         let depth = self.levels.depth();
+        // `None`: a bracket closes a container of the other kind. Handled one by one, the brackets show which one it is.
         let Some(unpaired) = &batch.unpaired else { return false };
         depth + batch.opened as usize <= self.config.depth
             && unpaired.closing as usize + floor <= depth

@@ -1,10 +1,16 @@
-//! The grammar: which tokens may follow each other, and what the handler wants of each value.
+//! The grammar: which tokens may follow each other, and which interest the handler has in each value.
 //!
-//! A walk may end at any token and continue later; apart from that this module does not know windows and chunks. The
-//! bytes between tokens (copied or held) are handled in `carry_over.rs`. Plain members are handled in `members.rs`
-//! before the walk sees them.
+//! A walk may end at any token and continue later. Apart from that, this module does not know windows and chunks. The
+//! bytes between tokens (copied or held) are handled in `carry_over.rs`. `fast_path.rs` handles most members and elements
+//! before the walk sees them. The functions for values and closing brackets here are used by both.
 //!
-//! Invariant: when a walk ends, `expect`, `mode` and the levels are the complete state for the next one.
+//! Strings need no code here: the scanner has checked their bytes, so a string is one token.
+//!
+//! Invariants:
+//! - When a walk ends, `expect`, `mode` and the levels are the complete state for the next one.
+//! - The walk is the only code that knows errors of the grammar. An error has the position of its token or of a byte in
+//!   it, and everything before that position is valid.
+//! - Each iteration consumes at least one token, so the work is linear in the tokens.
 
 use std::ops::ControlFlow;
 
@@ -19,6 +25,10 @@ use crate::test_work::{MachineRoute, count_route};
 impl Machine {
     /// Walks the tokens from `next` to position `to`. With `QUIET` the handler is not asked, and the walk ends with the
     /// container at the mode's floor.
+    ///
+    /// # Errors
+    /// A token that may not come next, a scalar that is invalid, too many nested containers, or an error of the handler.
+    /// The tokens before it were handled.
     #[inline(never)]
     pub(super) fn walk<const QUIET: bool, H: Handler>(
         &mut self,
@@ -32,13 +42,15 @@ impl Machine {
         while let Some(token) = tokens.get(next) {
             let at = cx.base + usize::from(*token);
             let byte = cx.byte(at);
+            // A token outside the string: its escapes were skipped or checked by now.
             self.lax_string = false;
+            // The fast path first. If it handles nothing, this token is not plain, and the grammar below handles it.
             let passed = if plain_walk::is_on() {
                 next
             } else if QUIET && let SkipMode::Validate { floor, .. } = self.mode {
-                self.unpoliced(cx, tokens, next, floor)
-            } else if self.is_policed(byte) {
-                match self.policed(cx, tokens, next, to, h)? {
+                self.validate_fast(cx, tokens, next, floor)
+            } else if self.may_use_policy(byte) {
+                match self.inspect_fast(cx, tokens, next, to, h)? {
                     ControlFlow::Break(walk) => return Ok(walk),
                     ControlFlow::Continue(token) => token,
                 }
@@ -66,10 +78,12 @@ impl Machine {
                         return Err(bad(at, "expected a key in double quotes", false));
                     }
                 }
+                // The key ends here and not at its closing quote, which is not a token.
                 Expect::Colon => {
                     if byte != b':' {
                         return Err(bad(at, "expected `:` after the key", false));
                     }
+                    // Without a handler only the path of errors needs the key.
                     if QUIET {
                         if self.member.split {
                             self.tracker.more_key(cx.slice(0, at));
@@ -100,6 +114,7 @@ impl Machine {
                 }
                 Expect::After => {
                     if byte == b',' {
+                        // A copied scalar ends here. White space before a comma is never kept.
                         if !QUIET {
                             self.finish_copy(cx, at, h)?;
                             self.lead.clear();
@@ -125,6 +140,7 @@ impl Machine {
                         false,
                     ));
                 }
+                // Not reached: the quote is the last byte of its window, and `resume` begins the next one.
                 Expect::SecondByte => return Err(bad(at, "unterminated string", false)),
             }
             next += 1;
@@ -132,9 +148,10 @@ impl Machine {
         Ok(WalkEnd::Next(count))
     }
 
-    /// Whether the handler's policy may spare the walk the token that begins with this byte.
+    /// Whether the fast path may handle the token that begins with this byte: a key, or an element of an array. Other
+    /// tokens are handled by the walk. White space that is kept needs the walk, which passes it to the handler.
     #[inline]
-    fn is_policed(&self, byte: u8) -> bool {
+    fn may_use_policy(&self, byte: u8) -> bool {
         match self.expect {
             _ if self.config.keep_white => false,
             Expect::Key | Expect::KeyOrEnd => byte == b'"',
@@ -145,7 +162,7 @@ impl Machine {
         }
     }
 
-    /// Tells the handler that the container that was entered last has ended at `at`.
+    /// Calls [`Handler::close`] for the container that was entered last, whose closing bracket is at `at`.
     #[inline]
     pub(super) fn ask_at_end<H: Handler>(&mut self, at: usize, h: &mut H) -> Result<(), WalkError> {
         h.close(self.offset + at as u64).map_err(|halt| WalkError::new(at, halt, false))
@@ -157,6 +174,7 @@ impl Machine {
         if self.levels.depth() == 0 { Expect::End } else { Expect::After }
     }
 
+    /// Handles a value inside a container that is copied or dropped. Only containers and scalars need work.
     #[inline]
     fn quiet_value(
         &mut self,
@@ -182,6 +200,8 @@ impl Machine {
         Ok(())
     }
 
+    /// Checks a scalar that begins at `at` with `byte`. If the window cuts it, the next one checks the rest. `inside`: an
+    /// error belongs to the current member or element, so that its path includes it.
     #[inline]
     fn check_scalar(
         &mut self,
@@ -197,7 +217,10 @@ impl Machine {
         }
     }
 
-    /// Opens a container.
+    /// Opens a container whose bracket is at `at`.
+    ///
+    /// # Errors
+    /// It exceeds the limit of nested containers.
     #[inline]
     pub(super) fn deeper(&mut self, at: usize, object: bool) -> Result<(), WalkError> {
         if self.levels.depth() >= self.config.depth {
@@ -224,7 +247,11 @@ impl Machine {
         Ok(())
     }
 
-    /// Closes the innermost container. Returns the end of the walk if the mode ends with it.
+    /// Closes the innermost container, whose bracket `byte` is the token `next` at `at`. Returns the end of the walk if the
+    /// mode ends with it.
+    ///
+    /// If only the rest of the container was dropped, the mode ends before the bracket, and the walk with the handler
+    /// closes the container.
     #[inline]
     pub(super) fn close<const QUIET: bool, H: Handler>(
         &mut self,
@@ -255,13 +282,17 @@ impl Machine {
         self.levels.pop();
         self.tracker.pop();
         self.expect = self.after();
+        // A copied container ends after its bracket. The handler is called when `expect` and the levels are final.
         if done.is_some() && self.copying.is_some() {
             self.finish_copy(cx, at + 1, h)?;
         }
         Ok(done)
     }
 
-    /// Handles a value in an inspected container, or the document itself.
+    /// Handles a value in an inspected container, or the document itself. Asks the handler and carries out its interest.
+    ///
+    /// Returns `None` if the token `next` is consumed and the mode is unchanged. If the second byte of a string decides its
+    /// kind and is not in the window, the question is put off until the next window.
     #[inline]
     pub(super) fn value<H: Handler>(
         &mut self,
@@ -291,11 +322,12 @@ impl Machine {
             }
             _ => return Err(bad(at, "expected a value", self.expect == Expect::Value)),
         };
+        // The limit comes first: the handler must not see a container that is an error.
         if kind.is_container() && self.levels.depth() >= self.config.depth {
             self.deeper(at, kind == ValueKind::Object)?;
         }
         let interest = self.begin_value(cx, at, kind, false, h)?;
-        self.answered(cx, next, at, kind, interest)
+        self.apply_interest(cx, next, at, kind, interest)
     }
 
     /// Drops the value at `at` whose first byte is `byte`, a container. Returns the end of the walk if the mode changes.
@@ -308,10 +340,11 @@ impl Machine {
         byte: u8,
     ) -> Result<Option<WalkEnd>, WalkError> {
         let kind = if byte == b'{' { ValueKind::Object } else { ValueKind::Array };
-        self.answered(cx, next, at, kind, Interest::Skip)
+        self.apply_interest(cx, next, at, kind, Interest::Skip)
     }
 
-    /// Handles a byte that begins no value at the place of a value, under `structure`.
+    /// Handles a byte at the place of a value that cannot begin a value, under `structure`. If the value is dropped, the
+    /// byte is not an error.
     #[cold]
     fn no_value<H: Handler>(
         &mut self,
@@ -327,13 +360,20 @@ impl Machine {
             self.copying = Some(at);
             return Err(bad(at, "expected a value", true));
         }
-        self.answered(cx, next, at, ValueKind::Number, interest)
+        self.apply_interest(cx, next, at, ValueKind::Number, interest)
     }
 
-    /// Carries out the handler's interest in the value at `at`. Returns the end of the walk if the mode changes;
-    /// otherwise the value's token is consumed.
+    /// Carries out the handler's interest in the value at `at`, which is token `next`. Returns the end of the walk if the
+    /// mode changes; otherwise the value's token is consumed.
+    ///
+    /// | interest | scalar | container |
+    /// |---|---|---|
+    /// | `Stop`, `SkipRest` | the token is not consumed | the token is not consumed |
+    /// | `Skip` | checked, unless under `structure` | `Validate`, or `Brackets` under `structure` |
+    /// | `Copy`, `CopyMember` | checked | `Validate` |
+    /// | `Inspect` | – | stays in `Inspect` |
     #[inline]
-    pub(super) fn answered(
+    pub(super) fn apply_interest(
         &mut self,
         cx: &WindowContext<'_>,
         next: usize,
@@ -349,6 +389,7 @@ impl Machine {
             return Ok(Some(WalkEnd::Next(next)));
         }
         if !kind.is_container() {
+            // The bytes of a string are checked by the scanner, except for escapes under `structure`.
             self.lax_string = self.config.structure && interest == Interest::Skip;
             self.expect = self.after();
             if matches!(kind, ValueKind::String | ValueKind::EmptyString)
@@ -360,11 +401,13 @@ impl Machine {
         }
         self.deeper(at, kind == ValueKind::Object)?;
         if interest == Interest::Skip && self.config.structure {
+            // `leap` tracks neither the path nor the expected token.
             self.mode = SkipMode::Brackets { floor: self.levels.depth(), through: true };
             return Ok(Some(WalkEnd::Next(next + 1)));
         }
         self.tracker.push();
         self.expect = if kind == ValueKind::Object { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
+        // The walk with the handler continues inside the container.
         if interest == Interest::Inspect {
             return Ok(None);
         }
@@ -383,6 +426,7 @@ impl Machine {
         cut: bool,
         h: &mut H,
     ) -> Result<Interest, WalkError> {
+        // The handler receives the white space first, so that it can write it before the value.
         let keep = self.config.keep_white;
         let in_object = self.levels.in_object();
         if keep && !in_object && self.levels.depth() > 0 {
@@ -407,6 +451,7 @@ impl Machine {
         if lost && self.copying.is_some() {
             h.raw(b"\"");
         }
+        // The key is no longer needed: the handler has seen or written it.
         self.lead.clear();
         if self.member.split {
             self.member.split = false;
@@ -424,6 +469,7 @@ impl Machine {
         self.offset + at as u64 + u64::from(second)
     }
 
+    /// Calls [`Handler::value`] with the place of the value at `at`.
     #[inline]
     fn ask<H: Handler>(
         &mut self,
@@ -444,6 +490,7 @@ impl Machine {
         h.value(slot, kind, offset).map_err(|raise| WalkError::new(at, raise, true))
     }
 
+    /// Returns the current key: from the chunk, or from `held` if it began in an earlier chunk.
     #[inline]
     fn key<'a>(&'a self, cx: &'a WindowContext<'_>) -> RawKey<'a> {
         let member = &self.member;
@@ -454,12 +501,14 @@ impl Machine {
             RawKey::new(raw.unwrap_or_default(), false).with_entry(member.entry)
         } else {
             let raw = cx.slice(member.at + 1, member.end.saturating_sub(1));
+            // The mask of backslashes is that of the current window only.
             let plain = member.at >= cx.base && !cx.window.any_backslash();
             RawKey::new(raw, plain).with_entry(member.entry)
         }
     }
 
-    /// Brings the machine into its state before the value at `at`, as if the chunk ended there.
+    /// Brings the machine into its state before the value at `at`, as if the chunk ended there. The byte before the value
+    /// is outside strings and scalars, so the scanner's carry is that of a new document.
     #[cold]
     pub(super) fn stop<H: Handler>(
         &mut self,

@@ -1,4 +1,8 @@
 //! Emits values, either whole or without excluded and dropped parts.
+//!
+//! A value without rules below it is copied as a whole: the machine passes its bytes on without an event for each
+//! member. Otherwise the container is opened with the role `Emit`, and its members are decided one by one or by the
+//! policy of that role.
 
 use super::{ContainerRole, Cx, ItemsState, Label};
 use crate::error::Raise;
@@ -7,7 +11,7 @@ use crate::json::{Interest, ValueKind, ValueSlot};
 use crate::path::trie::Cursor;
 
 impl ItemsState {
-    /// Emits a whole value.
+    /// Emits a whole value with its key as spelled. Returns how the machine has to copy it.
     pub(super) fn pass(&mut self, cx: &mut Cx<'_>, slot: ValueSlot<'_>) -> Interest {
         let (writer, sink) = (&mut self.writer, &mut *cx.sink);
         writer.begin(sink);
@@ -35,7 +39,8 @@ impl ItemsState {
         Interest::Inspect
     }
 
-    /// Returns whether a rule may remove something inside a value.
+    /// Returns whether a rule may remove something inside a value. `cursor`: the place of the value in the paths of
+    /// `exclude`; it is dead if no path leads below.
     #[inline]
     fn is_changed_below(&self, cx: &Cx<'_>, kind: ValueKind, cursor: &Cursor) -> bool {
         // Every rule is named: a new one does not compile until it is considered here.
@@ -62,6 +67,8 @@ impl ItemsState {
         self.open_labelled(cx, slot.into(), kind, false);
     }
 
+    /// Opens a container with a key. `deferred`: the container is written only when something inside it is, as
+    /// `drop_empty` requires.
     pub(super) fn open_labelled(
         &mut self,
         cx: &mut Cx<'_>,
@@ -70,6 +77,7 @@ impl ItemsState {
         deferred: bool,
     ) {
         let bracket = if kind == ValueKind::Object { b'{' } else { b'[' };
+        // The buffer is reused, because the quotes around the key have to be added.
         let mut spelled = std::mem::take(&mut self.scratch);
         let key = match label {
             Label::None => None,
@@ -120,6 +128,7 @@ impl ItemsState {
             refuses: _,
             duplicates: _,
         } = cx.rules;
+        // Only members are dropped by kind. An element keeps its place.
         let member = !matches!(label, Label::None);
         let dropped = member
             && match kind {
@@ -134,6 +143,7 @@ impl ItemsState {
             return self.emit_in_part(cx, label, kind, cursor);
         }
         let (writer, sink) = (&mut self.writer, &mut *cx.sink);
+        // The machine copies the key too if it stays the same. Otherwise only the value.
         match label {
             Label::Spelled(_) => {
                 writer.begin(sink);
@@ -151,7 +161,7 @@ impl ItemsState {
         }
     }
 
-    /// Opens a container from which something may be removed.
+    /// Opens a container from which something may be removed. Its members come as events, or by the policy.
     #[inline(never)]
     fn emit_in_part(
         &mut self,
@@ -181,10 +191,12 @@ impl ItemsState {
         let trie = &cx.rules.exclude;
         let below = match slot {
             _ if cursor.is_dead() => Cursor::default(),
+            // An element of an array in place of an item: the paths of `exclude` begin again at it.
             ValueSlot::Element(index) if *item => {
                 let mut below = cursor.element(trie, index);
                 below.begin(trie);
                 let interest = self.emit(cx, slot.into(), kind, &below);
+                // Its elements are treated like items, too.
                 if kind == ValueKind::Array
                     && interest == Interest::Inspect
                     && let Some(ContainerRole::Emit { item, .. }) = self.roles.last_mut()

@@ -1,4 +1,7 @@
 //! The handler of the stage on items: passes the machine's events on to the code for the innermost container's role.
+//!
+//! A held value is read by a machine of its own, whose events come here too. Their offsets are relative to the held
+//! value, so the offset of the end of that value is used instead (`replaying`).
 
 use super::{ContainerRole, Cx, ItemsStage, PayloadTarget};
 use crate::error::Raise;
@@ -38,6 +41,7 @@ impl Handler for StageHandler<'_, ItemsStage> {
 
     #[inline]
     fn raw(&mut self, bytes: &[u8]) {
+        // A value that more than one output needs is held. The values around it that are also held count against the limit.
         let state = &mut self.stage.state;
         if let Some(capture) = &mut state.capture {
             capture.push(bytes, state.limits.item().saturating_sub(state.captured));
@@ -48,6 +52,7 @@ impl Handler for StageHandler<'_, ItemsStage> {
 
     #[inline]
     fn copied(&mut self, offset: u64) -> Result<(), Raise> {
+        // The end of a copied value matters only if it was held: now it is read for each output.
         if self.stage.state.capture.is_none() {
             return Ok(());
         }
@@ -90,6 +95,7 @@ impl Handler for StageHandler<'_, ItemsStage> {
                 // Siblings are kept with their keys. The payload is found by its position or kind.
                 _ => return false,
             },
+            // A key that is longer than every selected name cannot be selected.
             _ => select.as_ref().map_or(0, |select| select.trie.longest_name()),
         };
         is_too_long_for(limit, longest)

@@ -232,7 +232,7 @@ impl ItemsStage {
                 }
                 ContainerRole::OnPath { .. } => _ = self.state.writer.close(sink, b']'),
                 ContainerRole::Items => {
-                    self.state.tell_length();
+                    self.state.publish_length();
                     self.state.writer.close(sink, b']');
                 }
                 _ => {}
@@ -413,7 +413,7 @@ impl ItemsState {
             }
             Some(ContainerRole::Items) => {
                 self.considered(cx)?;
-                self.tell_length();
+                self.publish_length();
                 b']'
             }
             Some(ContainerRole::Select { item: true, .. }) => {
@@ -429,7 +429,7 @@ impl ItemsState {
     }
 
     /// Publishes the length of the payload at its end.
-    fn tell_length(&self) {
+    fn publish_length(&self) {
         if let Some(length) = &self.length {
             let ItemCounts { seen, kept, stopped: more, .. } = self.counts;
             length.set(PayloadItems { seen: seen.unwrap_or(kept), kept, more });

@@ -1,4 +1,15 @@
-//! States what the machine may do with the members of the innermost container without asking the stage.
+//! States the rules for the members of the innermost container as a [`Policy`], so that the machine need not ask the
+//! stage about each.
+//!
+//! | role of the container | policy |
+//! |---|---|
+//! | `Select`, something is left to select | the names of the node, each with its action; all others are dropped |
+//! | `Select`, everything was found | the rest of the object is dropped |
+//! | `Emit`, an object | excluded names are dropped, all others kept, except for dropped kinds |
+//! | `Emit`, an array below which no path leads | all elements are kept; the machine asks about containers |
+//! | all others | ask |
+//!
+//! A policy may only say what [`ItemsState::value`] would do. If in doubt, it is [`Policy::ASK`].
 
 use super::{ContainerRole, ItemsState};
 use crate::filter::compile::items::ItemRules;
@@ -7,6 +18,7 @@ use crate::sink::Sink;
 use crate::spec::DuplicateKeys;
 
 impl ItemsState {
+    /// Returns the policy for the innermost container. Valid until the next event.
     #[inline]
     pub(super) fn policy<'a>(
         &'a mut self,
@@ -33,10 +45,12 @@ impl ItemsState {
         let output = Some(Output { writer, sink });
         match roles.last_mut() {
             Some(ContainerRole::Select { left: 0, .. }) if *duplicates == DuplicateKeys::First => {
-                // Everything that could be selected was found.
+                // Everything that could be selected was found. With `duplicate_keys: reject` the rest is searched for
+                // duplicates.
                 Policy::all(Action::SkipRest)
             }
-            // Names that are kept for suggestions come through `value`.
+            // Names that are kept for suggestions come through `value`. The actions of nodes without a hit are `Ask`, so that
+            // `value` sees the first hit of each source.
             Some(ContainerRole::Select { node, serial, left, names: false, .. }) => {
                 let names = select.as_ref().and_then(|select| select.trie.names(*node));
                 let Some(names) = names else { return Policy::ASK };
@@ -50,6 +64,7 @@ impl ItemsState {
                 }
             }
             Some(ContainerRole::Emit { cursor, object, .. }) => {
+                // A cursor at several places, or at a wildcard, has no single table of names.
                 let names = match (cursor.is_dead(), *object) {
                     (true, _) => None,
                     (false, true) => match cursor.names(exclude) {

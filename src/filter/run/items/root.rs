@@ -1,4 +1,8 @@
 //! Follows the path from the document to its payload, and handles siblings and duplicates on it.
+//!
+//! The containers on the path have the role `OnPath`. Their other members are siblings, which are kept or dropped. The
+//! payload is an array, whose elements are items, or an object, which is one item. Any other value is kept, unless
+//! `on_error: closed` refuses it.
 
 use super::first_hit::HitOutcome;
 use super::{ContainerRole, Cx, ItemsState, PayloadTarget};
@@ -8,6 +12,7 @@ use crate::json::{Interest, ValueKind, ValueSlot};
 use crate::path::{Path, PathToken};
 
 impl ItemsState {
+    /// Handles the document itself: refuses it, enters it, or treats it as the payload.
     pub(super) fn document(
         &mut self,
         cx: &mut Cx<'_>,
@@ -33,6 +38,7 @@ impl ItemsState {
             self.payload_met = true;
             return Ok(self.pass(cx, slot));
         }
+        // The checks above need no search for a hit: their result is certain with the first byte.
         if self.must_wait(cx, WaitFrom::Document) {
             return Ok(Interest::Stop);
         }
@@ -44,6 +50,7 @@ impl ItemsState {
         if here {
             return self.payload(cx, slot, kind, "");
         }
+        // The payload is below. The envelope is written with the members that are kept.
         self.open(cx, slot, kind);
         self.roles.push(ContainerRole::OnPath {
             step: 0,
@@ -54,6 +61,7 @@ impl ItemsState {
         Ok(Interest::Inspect)
     }
 
+    /// Handles a member or element of a container on the path to the payload.
     pub(super) fn on_the_way(
         &mut self,
         cx: &mut Cx<'_>,
@@ -63,10 +71,13 @@ impl ItemsState {
         let Some(ContainerRole::OnPath { step, members, met, .. }) = self.roles.last() else {
             return Ok(Interest::Skip);
         };
+        // The probe has its decision and needs no more input.
         if self.has_decided() {
             return Ok(Interest::Stop);
         }
         let (step, members, met) = (*step, *members, *met);
+        // Whether the value is on the path, whether it is then the payload, and whether it is a duplicate of a member on
+        // the path.
         let (here, last, again) = match &self.target {
             PayloadTarget::At(path) => {
                 let token = path.0.get(step);
@@ -85,8 +96,10 @@ impl ItemsState {
             PayloadTarget::Member(number) => {
                 (members == *number, true, met && self.is_payload_name(slot))
             }
+            // The first array of the document.
             _ => (kind == ValueKind::Array && !met, true, met && self.is_payload_name(slot)),
         };
+        // Before anything changes: after the search the machine asks about the value again.
         if here && last && self.must_wait(cx, WaitFrom::Payload) && kind.is_container() {
             return Ok(Interest::Stop);
         }
@@ -124,6 +137,7 @@ impl ItemsState {
         if cx.rules.keep_siblings { Ok(self.pass(cx, slot)) } else { Ok(Interest::Skip) }
     }
 
+    /// Returns whether a member has the name of the payload, which was found by its index or its kind.
     pub(super) fn is_payload_name(&self, slot: ValueSlot<'_>) -> bool {
         let (ValueSlot::Member(key), Some(payload)) = (slot, &self.payload_name) else {
             return false;
@@ -131,7 +145,7 @@ impl ItemsState {
         key.with_name(|name| name == Some(payload))
     }
 
-    /// Handles the payload.
+    /// Handles the payload. `pointer` is its place, for the report.
     pub(super) fn payload(
         &mut self,
         cx: &mut Cx<'_>,
@@ -144,6 +158,7 @@ impl ItemsState {
         }
         self.payload_met = true;
         self.counts.root = Some(pointer.to_owned());
+        // Without a select the payload itself is the hit that `on_error: closed` requires.
         let selects = cx.rules.select.is_some();
         if !selects || !(kind.is_container() || cx.rules.closed) {
             self.decide(cx, HitOutcome::Hit);
@@ -158,6 +173,7 @@ impl ItemsState {
                 self.roles.push(ContainerRole::Items);
                 Ok(Interest::Inspect)
             }
+            // The object is the only item.
             ValueKind::Object => {
                 self.single = true;
                 self.item(cx, slot, kind)
@@ -171,7 +187,7 @@ impl ItemsState {
         }
     }
 
-    /// Handles a document without a value at the root.
+    /// Handles a document without a value at the root, when the document ends.
     pub(super) fn no_payload(&mut self, cx: &mut Cx<'_>) -> Result<(), Raise> {
         if !cx.rules.judges {
             return Ok(());

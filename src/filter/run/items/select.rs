@@ -1,4 +1,16 @@
 //! Selects from an item: walks the select trie, collects wildcard matches, and replays shared values.
+//!
+//! All sources of a select form one trie, so that a member is looked up once for all of them. A node at which the output
+//! of a source begins is the selected value, or the container of the first wildcard of its path.
+//!
+//! | value at a node | what happens |
+//! |---|---|
+//! | no source begins here, but some begin below | the value is entered with the role `Select` |
+//! | one source ends here | the value is emitted |
+//! | a wildcard of one source is next | an array is opened, and the value is entered with the role `Gather` |
+//! | more than one output needs the value (`shared`) | the value is held, then read once for each of them |
+//!
+//! Each name counts once. Later members of the same name are duplicates.
 
 use super::first_hit::HitOutcome;
 use super::seen_names::SeenNames;
@@ -12,7 +24,8 @@ use crate::path::trie::NodeId;
 use crate::spec::DuplicateKeys;
 
 impl ItemsState {
-    /// Enters a container at a node of the select trie.
+    /// Enters a container at a node of the select trie. `item`: it is an item. `left` counts the children that may still be
+    /// found; at 0 the rest is skipped.
     pub(super) fn enter_select(
         &mut self,
         selection: &SelectRules,
@@ -20,10 +33,12 @@ impl ItemsState {
         object: bool,
         item: bool,
     ) {
+        // The serial number makes all marks of earlier containers invalid without clearing them.
         self.serial += 1;
         let at = selection.node(node);
         let left = match (object, item && !self.single) {
             (true, false) => at.members,
+            // Members of the envelope are kept only with a single object.
             (true, true) => at.members - at.passing_members,
             (false, _) => at.elements,
         };
@@ -54,6 +69,7 @@ impl ItemsState {
                 self.seen.as_mut().is_some_and(|seen| SeenNames::add(seen, *node, name))
             });
         }
+        // The machine has looked the name up already if the policy had the names.
         let child = match slot {
             ValueSlot::Member(key) => key.entry().or_else(|| {
                 key.with_name(|name| name.and_then(|name| selection.trie.member(*node, name)))
@@ -88,6 +104,7 @@ impl ItemsState {
         if *met == serial {
             return self.duplicate(cx);
         }
+        // The loops of the machine mark a name in the same way (`Once`).
         *met = serial;
         *left = left.saturating_sub(1);
 
@@ -144,6 +161,7 @@ impl ItemsState {
         if source.passing && !self.single {
             return Ok(Interest::Skip);
         }
+        // The rest of the path begins with a wildcard, which needs a container.
         let gathers = token < source.path.0.len();
         if gathers && !kind.is_container() {
             return Ok(Interest::Skip);
@@ -186,6 +204,7 @@ impl ItemsState {
         if source.exclude.is_hit() {
             return Interest::Skip;
         }
+        // Without matches the array is empty, and `drop_empty` drops it.
         let deferred = cx.rules.drop_empty;
         self.open_labelled(cx, Label::Given(&source.key), ValueKind::Array, deferred);
         self.gathered = 0;
@@ -210,6 +229,7 @@ impl ItemsState {
         else {
             return Ok(Interest::Skip);
         };
+        // A wildcard matches every child. A name after a wildcard is compared directly, without the trie.
         let here = match (source.path.0.get(*token), slot) {
             (Some(PathToken::Any), _) => true,
             (Some(PathToken::Name(name)), ValueSlot::Member(key)) => {
@@ -230,6 +250,7 @@ impl ItemsState {
             return Ok(Interest::Skip);
         }
         let (number, next) = (*number, *token + 1);
+        // The end of the path: the match is an element of the output, which may have its own excluded parts.
         if next == source.path.0.len() {
             let cursor = source.exclude.element(&rules.exclude, self.gathered);
             self.gathered += 1;
@@ -254,7 +275,10 @@ impl ItemsState {
 }
 
 impl StageHandler<'_, ItemsStage> {
-    /// Reads a complete held value once for each output that begins with it, then once for the outputs inside it.
+    /// Reads a complete held value once for each output that begins with it, then once for the outputs inside it. `end` is
+    /// the offset of the end of the value, which stands for all offsets inside it.
+    ///
+    /// Held values may be nested: each level has a machine of its own, and the bytes of all levels count against the limit.
     #[cold]
     pub(super) fn replay(&mut self, end: u64) -> Result<(), Raise> {
         let outer = self.stage.state.replaying;
