@@ -66,3 +66,59 @@ fn every_kernel_filters_alike() {
         }
     }
 }
+
+/// A sink that needs no more output does not change how the rest of the input is read: not even while held input is
+/// replayed, which takes several pieces here.
+#[test]
+fn a_closed_sink_is_no_error() {
+    #[derive(Default)]
+    struct ClosingSink {
+        after: usize,
+        bytes: usize,
+    }
+    impl crate::sink::Sink for ClosingSink {
+        fn write(&mut self, bytes: &[u8]) {
+            self.bytes += bytes.len();
+        }
+
+        fn is_closed(&self) -> bool {
+            self.bytes > self.after
+        }
+    }
+
+    let items = r#"{"x":"long enough to fill more than one piece of a hold","l":[1,2]},"#;
+    let list = format!("[{}", items.repeat(5000));
+    let cases = [
+        ("a hit", Spec::new().root("object").select("a"), [&list, r#"{"a":1}"#, r#",{"a":2}]"#]),
+        ("a miss", Spec::new().root("object").select("zz"), [&list, r#"{"a":1}"#, r#",{"a":2}]"#]),
+        ("auto", Spec::new().exclude("x"), [&format!(r#"{{"z":{list}1]"#), r#","items":[1"#, "]}"]),
+        (
+            "patches",
+            Spec::new().patch(Patch::new().remove("/b")).on_error(OnError::Raw),
+            [&format!(r#"{{"z":{list}1]"#), r#","b":1"#, "}"],
+        ),
+    ];
+    for (name, spec, chunks) in cases {
+        let program = Program::compile(&spec).unwrap();
+        for after in [0, 10, usize::MAX] {
+            let mut filter = Filter::new(&program, ClosingSink { after, bytes: 0 });
+            let fed = chunks.iter().try_for_each(|chunk| filter.write(chunk.as_bytes()));
+            let ended = fed.and_then(|()| filter.end());
+            assert!(ended.is_ok(), "{name}, closed after {after}: {ended:?}");
+        }
+    }
+}
+
+/// The report of a run that fails before the first hit counts the items that were read, whichever stage failed.
+#[test]
+fn items_before_an_error_are_counted() {
+    for spec in [Spec::new().select("zz"), Spec::new().retain("/0").select("zz")] {
+        let program = Program::compile(&spec).unwrap();
+        let mut filter = Filter::new(&program, Vec::new());
+        filter.write(br#"[{"a":1},{"b":2}"#).unwrap();
+        filter.end().unwrap_err();
+        let report = filter.report();
+        assert!(report.items_seen.is_some_and(|seen| seen > 0), "{spec:?}: {report:?}");
+        assert_eq!(report.filter_partial_miss, ["zz"], "{spec:?}");
+    }
+}

@@ -121,6 +121,8 @@ impl Policy<'_> {
         let action = self.action(entry);
         // Consecutive members have their own keys.
         let writes = match action {
+            // No rule counts names and keeps all other members: a run of members does not end at the last name.
+            _ if kept && self.once.is_some() => return MemberResult::Ask,
             Action::Skip => false,
             Action::Keep if self.output.is_some() => true,
             Action::Rename(_) if self.output.is_some() && !kept => true,

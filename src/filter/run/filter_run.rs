@@ -377,7 +377,7 @@ impl FilterRun {
         let mut meter = std::mem::take(&mut self.meter);
         let replayed = held.replay(&mut meter, |_, piece| {
             stopped = step(self, piece, sink)?;
-            Ok(stopped.is_none() && !sink.is_closed())
+            Ok(stopped.is_none())
         });
         self.meter.absorb(&meter);
         replayed.map(|()| stopped)

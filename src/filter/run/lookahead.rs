@@ -222,7 +222,8 @@ where
 }
 
 impl HeldInput {
-    /// Passes the input on, in order and in pieces. Ends early when `take` returns `false`.
+    /// Passes the input on, in order and in pieces. Ends early when `take` returns `false`, which must end the run: the
+    /// rules cannot continue after a gap. So a sink that needs no more output is no reason to end early.
     pub(super) fn replay(
         mut self,
         meter: &mut Meter,

@@ -267,7 +267,7 @@ impl PayloadStage {
     ) -> Result<(), Error> {
         held.replay(meter, |meter, piece| {
             self.write(piece, meter, sink)?;
-            Ok(!self.is_stopped() && !sink.is_closed())
+            Ok(!self.is_stopped())
         })?;
         self.write(chunk, meter, sink)
     }
@@ -398,10 +398,14 @@ impl PayloadStage {
         self.end_output(sink)
     }
 
-    /// Returns the stage on items, unless the document has no root yet.
+    /// Returns the stage on items that has read most, unless the document has no root yet.
     fn items(&self) -> Option<&ItemsStage> {
         let running = self.running.as_ref().filter(|_| !self.is_looking())?;
-        Some(&running.items)
+        match (self.phase, &running.hit) {
+            // The rules have read nothing yet that the probe has not.
+            (PayloadPhase::Waiting, Some(hit)) => Some(hit.probe()),
+            _ => Some(&running.items),
+        }
     }
 
     /// Finishes the output stages.

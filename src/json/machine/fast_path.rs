@@ -192,7 +192,7 @@ impl Machine {
                         LoopEnd::Ask if object => (next, LoopEnd::SkipRest),
                         end => (next, end),
                     },
-                    Action::Ask if policy.names.is_none() => (next, scan.ask(tokens, next, object)),
+                    Action::Ask => (next, scan.ask(tokens, next, object)),
                     Action::Keep if policy.output.is_none() => {
                         (next, scan.ask(tokens, next, object))
                     }

@@ -318,7 +318,9 @@ fn each_member<const CHECK: bool, const KEEP: bool, const NAMED: bool>(
         if container {
             break match entry {
                 // The handler need not be asked about a container that is dropped.
-                Some(entry) if policy.action(entry) == Action::Skip => LoopEnd::Skip,
+                Some(entry) if policy.once.is_none() && policy.action(entry) == Action::Skip => {
+                    LoopEnd::Skip
+                }
                 None if !KEEP => LoopEnd::Skip,
                 _ => LoopEnd::Ask,
             };

@@ -182,7 +182,7 @@ impl DocumentStage {
         let mut meter = std::mem::take(&mut self.meter);
         let replayed = held.replay(&mut meter, |_, piece| {
             self.feed(piece, sink)?;
-            Ok(!sink.is_closed())
+            Ok(true)
         });
         self.meter = meter;
         replayed
