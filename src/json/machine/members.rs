@@ -18,6 +18,7 @@
 //! | no | no | `select`, `retain` and tests under `structure` |
 //! | yes | yes | `exclude`, drops, patches |
 
+use crate::fast_paths::{FastPath, is_off};
 use crate::json::policy::{Action, KindSet, Output, Policy, ScalarMember, Take};
 use crate::json::scalar::{self, ScalarStep};
 use crate::path::names::{KeySet, NameTable, NodeId};
@@ -51,6 +52,25 @@ impl WindowText<'_> {
             tokens.get(next).is_some()
         };
         if good { Leave::Ask } else { Leave::Walk }
+    }
+
+    /// Returns what [`elements`] returns for a container at `next`, and `scalar` for anything else. Stands for that
+    /// loop while it is off.
+    #[inline(always)]
+    pub(super) fn element(
+        &self,
+        tokens: &[u16],
+        next: usize,
+        others: Action,
+        scalar: Leave,
+    ) -> Leave {
+        let first = tokens.get(next).and_then(|at| self.text.get(usize::from(*at)));
+        match first {
+            Some(first) if class_of(*first) == CONTAINER && others == Action::Skip => Leave::Skip,
+            Some(first) if class_of(*first) == CONTAINER => Leave::Ask,
+            Some(_) => scalar,
+            None => Leave::Walk,
+        }
     }
 
     /// Returns the entry of the name of the plain member at `next` in the policy's table.
@@ -280,7 +300,8 @@ fn each_member<const CHECK: bool, const KEEP: bool, const NAMED: bool>(
             next = usual_members::<CHECK, KEEP, false>(scan, tokens, next, named, drop);
         }
         let Some(member) = Member::at(text, tokens, next) else {
-            if !KEEP && is_cut_string(scan, tokens, next, strict, names) {
+            let cut = !KEEP && !is_off(FastPath::CutStrings);
+            if cut && is_cut_string(scan, tokens, next, strict, names) {
                 next += 3;
                 break Leave::Cut;
             }

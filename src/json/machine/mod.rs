@@ -12,7 +12,7 @@
 //! The walk goes token by token and detects every error. Most members and elements never reach it: handlers state
 //! their rules as policies ([`Policy`](crate::json::policy::Policy)), and `policed.rs` carries them out with the loops
 //! of `members.rs`. These shortcuts never report an error of their own. They stop before anything that is not plain and
-//! leave it to the walk. Tests turn them off (`plain_walk.rs`) to check that they make no difference.
+//! leave it to the walk. Tests turn them off (`fast_paths.rs`) to check that they make no difference.
 //!
 //! The state [`Expect`] says which token may come next:
 //!
@@ -35,7 +35,6 @@
 
 mod carry_over;
 mod members;
-pub(crate) mod plain_walk;
 mod policed;
 mod skip_container;
 #[cfg(test)]
@@ -43,6 +42,7 @@ mod tests;
 mod walk;
 
 use crate::error::{Error, ErrorKind, Raise};
+use crate::fast_paths::{FastPath, is_off};
 use crate::json::levels::Levels;
 use crate::json::path_tracker::PathTracker;
 use crate::json::scalar::{ScalarState, ScalarStep};
@@ -257,7 +257,7 @@ impl Machine {
         chunk: &[u8],
         h: &mut H,
     ) -> Result<FeedResult, Error> {
-        if !plain_walk::is_on() && self.continues_value(chunk, h) {
+        if !is_off(FastPath::ShortWrites) && self.continues_value(chunk, h) {
             return Ok(FeedResult::All);
         }
         if self.copying.is_some() {
@@ -278,7 +278,7 @@ impl Machine {
             if let SkipMode::Brackets { floor, through } = self.mode
                 && fatal.is_none()
                 && !window.any_bad_escape()
-                && !plain_walk::is_on()
+                && !is_off(FastPath::BracketMasks)
             {
                 // Only brackets matter here, so the tokens of the window may never be needed.
                 let cx = WindowContext { chunk, window, base, limit };
@@ -485,12 +485,7 @@ impl Machine {
                     if let Some(token) = tokens.get(next) {
                         at = at.max(cx.base + usize::from(*token));
                     }
-                    let landed = if plain_walk::is_on() {
-                        self.leap_by_token(cx, at, to, floor, through)?
-                    } else {
-                        self.leap(cx, at, to, floor, through)?
-                    };
-                    match landed {
+                    match self.skip_to_end(cx, at, to, floor, through)? {
                         Some(landed) => WalkEnd::Next(before(landed)),
                         None => WalkEnd::Next(count),
                     }

@@ -20,6 +20,7 @@ use std::ops::ControlFlow;
 use super::members::{Leave, WindowText, dropped_members, elements, members};
 use super::{Expect, Machine, SkipMode, WalkEnd, WalkError, WindowContext};
 use crate::error::Raise;
+use crate::fast_paths::{FastPath, is_off};
 use crate::json::policy::{Action, Policy};
 use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::test_work::{MachineRoute, count_route};
@@ -63,6 +64,9 @@ impl Machine {
         next: usize,
         floor: usize,
     ) -> usize {
+        if is_off(FastPath::DroppedContainers) {
+            return next;
+        }
         match self.carry_out::<true, Nobody>(cx, tokens, next, floor, 0, &mut Nobody) {
             Ok(ControlFlow::Continue(token)) => token,
             // Only with a handler.
@@ -160,7 +164,10 @@ impl Machine {
             (next, leave) = if QUIET && object {
                 dropped_members(&scan, tokens, next, &mut skip)
             } else if QUIET {
-                elements(&scan, tokens, next, &mut skip)
+                match is_off(FastPath::Elements) {
+                    true => (next, scan.element(tokens, next, Action::Skip, Leave::Walk)),
+                    false => elements(&scan, tokens, next, &mut skip),
+                }
             } else {
                 let mut policy = h.policy();
                 match policy.others {
@@ -170,6 +177,10 @@ impl Machine {
                     },
                     Action::Ask if policy.names.is_none() => (next, scan.ask(tokens, next, object)),
                     Action::Keep if policy.output.is_none() => {
+                        (next, scan.ask(tokens, next, object))
+                    }
+                    _ if object && is_off(FastPath::PolicyMembers) => {
+                        entry = scan.entry(tokens, next, policy.names);
                         (next, scan.ask(tokens, next, object))
                     }
                     _ if object => {
@@ -182,6 +193,9 @@ impl Machine {
                     }
                     // Names have no meaning in an array.
                     _ if policy.names.is_some() => (next, scan.ask(tokens, next, object)),
+                    others if is_off(FastPath::Elements) => {
+                        (next, scan.element(tokens, next, others, Leave::Ask))
+                    }
                     _ => elements(&scan, tokens, next, &mut policy),
                 }
             };
@@ -286,7 +300,7 @@ impl Machine {
             SkipMode::Inspect => Ok(ControlFlow::Continue(next)),
             SkipMode::Brackets { floor, through } => {
                 let from = position(next).unwrap_or(to);
-                Ok(match self.leap(cx, from, to, floor, through)? {
+                Ok(match self.skip_to_end(cx, from, to, floor, through)? {
                     Some(landed) => {
                         ControlFlow::Continue(cx.window.tokens_before(landed - cx.base))
                     }

@@ -8,8 +8,9 @@
 
 use std::ops::ControlFlow;
 
-use super::{Expect, Machine, SkipMode, WalkEnd, WalkError, WindowContext, bad, plain_walk};
+use super::{Expect, Machine, SkipMode, WalkEnd, WalkError, WindowContext, bad};
 use crate::error::{LimitName, Raise};
+use crate::fast_paths::{FastPath, is_off};
 use crate::json::key::RawKey;
 use crate::json::scalar::{self, ScalarStep};
 use crate::json::{Handler, Interest, ValueKind, ValueSlot};
@@ -33,7 +34,7 @@ impl Machine {
             let at = cx.base + usize::from(*token);
             let byte = cx.byte(at);
             self.lax_string = false;
-            let passed = if plain_walk::is_on() {
+            let passed = if is_off(FastPath::Policies) {
                 next
             } else if QUIET && let SkipMode::Validate { floor, .. } = self.mode {
                 self.unpoliced(cx, tokens, next, floor)
