@@ -154,6 +154,7 @@ mod ansi;
 mod catalog;
 mod error;
 mod excerpt;
+mod fast_paths;
 mod filter;
 mod glob;
 mod io;
@@ -213,6 +214,18 @@ pub mod fuzzing {
         cuts: &[usize],
     ) -> Option<bool> {
         crate::filter::loop_diff::compare(spec, options, document, cuts)
+    }
+
+    /// Returns the names of the shortcuts that can be turned off.
+    pub fn fast_paths() -> Vec<String> {
+        let names = crate::fast_paths::FastPath::ALL.iter();
+        names.map(|path| format!("{path:?}")).collect()
+    }
+
+    /// Calls `run` while this thread does not use the shortcut with this name. Returns `None` if there is none. Calls
+    /// must not be nested.
+    pub fn without_fast_path<T>(name: &str, run: impl FnOnce() -> T) -> Option<T> {
+        crate::fast_paths::named(name).map(|path| crate::fast_paths::without(path, run))
     }
 
     /// Compares the kernels of this CPU. Panics if they differ.

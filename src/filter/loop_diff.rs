@@ -1,12 +1,12 @@
 //! Compares runs of a program with and without the shortcuts of the JSON machine, for tests and for a fuzzer.
 //!
-//! The walk of the machine is the reference: see `json/machine/plain_walk.rs`.
+//! The walk of the machine is the reference: see `fast_paths.rs`.
 
 #![allow(clippy::indexing_slicing, reason = "a panic is what is looked for")]
 
 use super::{CallOptions, Filter, Program};
 use crate::error::ErrorKind;
-use crate::json::machine::plain_walk::plain_walk;
+use crate::fast_paths::{FastPath, plain_walk, without};
 use crate::report::Report;
 use crate::spec::Spec;
 
@@ -41,8 +41,8 @@ fn run(program: &Program, options: &CallOptions, document: &[u8], cuts: &[usize]
     RunRecord { output: filter.into_sink(), error, report }
 }
 
-/// Filters a document with and without the shortcuts, in chunks that end at `cuts`. Returns whether the run failed, and
-/// `None` if the spec cannot be compiled. Panics if the results differ.
+/// Filters a document with all shortcuts, without any, and without one of them, in chunks that end at `cuts`. Returns
+/// whether the run failed, and `None` if the spec cannot be compiled. Panics if the results differ.
 pub(crate) fn compare(
     spec: &Spec,
     options: &CallOptions,
@@ -52,6 +52,16 @@ pub(crate) fn compare(
     let program = Program::compile(spec).ok()?;
     let fast = run(&program, options, document, cuts);
     let plain = plain_walk(|| run(&program, options, document, cuts));
+    // A few bytes of the trial choose the path, so that a crash file repeats the same run.
+    let path = FastPath::cycle(document.len() + cuts.first().copied().unwrap_or(0));
+    let other = without(path, || run(&program, options, document, cuts));
+    assert!(
+        other == plain,
+        "without {path:?}, the result differs from the walk\n  {spec:?}\n  {:?}\n  cuts: {cuts:?}\n  \
+         document: {}\n  found: {other:?}\n  walk:  {plain:?}",
+        options.limits(),
+        document.escape_ascii(),
+    );
     assert!(
         fast == plain,
         "the loops differ from the walk\n  {spec:?}\n  {:?}\n  cuts: {cuts:?}\n  document: {}\n  \

@@ -6,7 +6,7 @@
 use tamis_testkit::data::{SMALL, Shape};
 
 use super::{CallOptions, Filter, Program};
-use crate::json::machine::plain_walk::plain_walk;
+use crate::fast_paths::plain_walk;
 use crate::spec::{Siblings, Spec, Validation};
 use crate::test_work::{MachineRoute, RouteCounts, routes};
 

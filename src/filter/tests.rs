@@ -6,7 +6,7 @@ use crate::filter::costs::programs;
 use crate::filter::options::CallOptions;
 use crate::limits::Limits;
 use crate::scan::tests::scanners;
-use crate::spec::{Spec, Whitespace};
+use crate::spec::{OnError, PatchOp, Spec, Whitespace};
 
 /// A long key that matches nothing is not white space, and its value is dropped wherever the input is cut.
 #[test]
@@ -94,7 +94,7 @@ fn a_closed_sink_is_no_error() {
         ("auto", Spec::new().exclude("x"), [&format!(r#"{{"z":{list}1]"#), r#","items":[1"#, "]}"]),
         (
             "patches",
-            Spec::new().patch(Patch::new().remove("/b")).on_error(OnError::Raw),
+            Spec::new().patch(PatchOp::remove("/b")).on_error(OnError::Raw),
             [&format!(r#"{{"z":{list}1]"#), r#","b":1"#, "}"],
         ),
     ];

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::escapes::{EscapeState, bad_escapes, resolve_escapes};
 use super::{BLOCK, Carry, Kernel, Masks, ROW, Window};
+use crate::fast_paths::{FastPath, is_off};
 
 /// The part of a [`Carry`] that one block passes to the next, as bits, and what was seen in the window.
 #[derive(Debug)]
@@ -98,6 +99,7 @@ fn derive_with<K: Kernel, const ESCAPES: bool>(
     // A window without a whole row is short, and starting the vectors would take most of the time.
     let done = match rows {
         [] => 0,
+        _ if is_off(FastPath::MaskRows) => 0,
         rows => kernel.derive_rows::<ESCAPES>(rows, window, state) * ROW,
     };
     if ESCAPES {

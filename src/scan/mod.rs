@@ -51,6 +51,7 @@ mod utf8;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use crate::fast_paths::{FastPath, is_off};
 use brackets::BracketKinds;
 pub(crate) use brackets::{BracketBatch, UnpairedBrackets};
 use derive::{MaskState, derive};
@@ -110,17 +111,7 @@ trait Kernel: Copy {
     /// First pass: writes the masks `quote`, `backslash`, `bracket`, `separator` and `white`, without context.
     #[inline(always)]
     fn classify_row(self, row: &Row, masks: &mut RowMasks<'_>) {
-        let RowMasks { quote, backslash, bracket, separator, white, .. } = masks;
-        let masks = quote.iter_mut().zip(&mut **backslash).zip(&mut **bracket);
-        let masks = masks.zip(&mut **separator).zip(&mut **white);
-        for (block, ((((quote, backslash), bracket), separator), white)) in row.iter().zip(masks) {
-            let classes = self.classify(block);
-            *quote = classes.quote;
-            *backslash = classes.backslash;
-            *bracket = classes.bracket;
-            *separator = classes.separator;
-            *white = classes.white;
-        }
+        classify_blocks(self, row, masks);
     }
     /// Second pass over the first rows of a window: derives the final masks from those of the first pass. Returns the
     /// number of rows that are done. The other blocks of the window are left to the generic code in `derive.rs`,
@@ -477,7 +468,11 @@ fn classify<K: Kernel>(
             // block.
             kernel.prefetch(block.as_ptr().wrapping_add(WINDOW));
         }
-        kernel.classify_row(row, &mut masks);
+        if is_off(FastPath::MaskRows) {
+            classify_blocks(kernel, row, &mut masks);
+        } else {
+            kernel.classify_row(row, &mut masks);
+        }
     }
 
     let Window { quote, backslash, bracket, separator, white, .. } = window;
@@ -495,6 +490,22 @@ fn classify<K: Kernel>(
         range = kernel.widen(range, block);
     }
     range
+}
+
+/// Writes the masks of the first pass for a row, block by block.
+#[inline(always)]
+fn classify_blocks<K: Kernel>(kernel: K, row: &Row, masks: &mut RowMasks<'_>) {
+    let RowMasks { quote, backslash, bracket, separator, white, .. } = masks;
+    let masks = quote.iter_mut().zip(&mut **backslash).zip(&mut **bracket);
+    let masks = masks.zip(&mut **separator).zip(&mut **white);
+    for (block, ((((quote, backslash), bracket), separator), white)) in row.iter().zip(masks) {
+        let classes = kernel.classify(block);
+        *quote = classes.quote;
+        *backslash = classes.backslash;
+        *bracket = classes.bracket;
+        *separator = classes.separator;
+        *white = classes.white;
+    }
 }
 
 /// Lists the positions of the tokens, for a window whose tokens are walked.

@@ -25,6 +25,7 @@ use std::ops::ControlFlow;
 use super::members::{LoopEnd, WindowText, dropped_members, elements, members};
 use super::{Expect, Machine, SkipMode, WalkEnd, WalkError, WindowContext};
 use crate::error::Raise;
+use crate::fast_paths::{FastPath, is_off};
 use crate::json::policy::{Action, Policy};
 use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::test_work::{MachineRoute, count_route};
@@ -71,6 +72,9 @@ impl Machine {
         next: usize,
         floor: usize,
     ) -> usize {
+        if is_off(FastPath::DroppedContainers) {
+            return next;
+        }
         match self.fast_path::<true, NoHandler>(cx, tokens, next, floor, 0, &mut NoHandler) {
             Ok(ControlFlow::Continue(token)) => token,
             // Only with a handler.
@@ -183,7 +187,11 @@ impl Machine {
             (next, end) = if QUIET && object {
                 dropped_members(&scan, tokens, next, &mut skip)
             } else if QUIET {
-                elements(&scan, tokens, next, &mut skip)
+                match scan.container(tokens, next, Action::Skip) {
+                    Some(end) => (next, end),
+                    None if is_off(FastPath::Elements) => (next, LoopEnd::NotPlain),
+                    None => elements(&scan, tokens, next, &mut skip),
+                }
             } else {
                 let mut policy = h.policy();
                 match policy.others {
@@ -194,6 +202,10 @@ impl Machine {
                     },
                     Action::Ask => (next, scan.ask(tokens, next, object)),
                     Action::Keep if policy.output.is_none() => {
+                        (next, scan.ask(tokens, next, object))
+                    }
+                    _ if object && is_off(FastPath::PolicyMembers) => {
+                        entry = scan.entry(tokens, next, policy.names);
                         (next, scan.ask(tokens, next, object))
                     }
                     _ if object => {
@@ -208,7 +220,13 @@ impl Machine {
                     }
                     // Names have no meaning in an array.
                     _ if policy.names.is_some() => (next, scan.ask(tokens, next, object)),
-                    _ => elements(&scan, tokens, next, &mut policy),
+                    others => match scan.container(tokens, next, others) {
+                        Some(end) => (next, end),
+                        None if is_off(FastPath::Elements) => {
+                            (next, scan.ask(tokens, next, object))
+                        }
+                        None => elements(&scan, tokens, next, &mut policy),
+                    },
                 }
             };
             if next > begun {
@@ -325,7 +343,7 @@ impl Machine {
             SkipMode::Brackets { floor, through } => {
                 let from = position(next).unwrap_or(to);
                 // The position after the last bracket is turned into a token by counting the tokens before it.
-                Ok(match self.leap(cx, from, to, floor, through)? {
+                Ok(match self.skip_to_end(cx, from, to, floor, through)? {
                     Some(landed) => {
                         ControlFlow::Continue(cx.window.tokens_before(landed - cx.base))
                     }

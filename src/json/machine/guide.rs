@@ -148,7 +148,7 @@
 //!
 //! | test | what it compares |
 //! |---|---|
-//! | `plain_walk.rs` | the switch: while it is on, every token goes through the walk and `leap_by_token` |
+//! | `src/fast_paths.rs` | the switches: with all shortcuts off, every token goes through the walk and `leap_by_token` |
 //! | `machine/tests/loops.rs` | the events and the end of a machine with and without the switch, on generated documents |
 //! | `filter/loop_diff.rs` | output, report and error of whole programs, with and without the switch |
 //! | fuzz target `loop_vs_walk` | the comparison of `loop_diff.rs`, on inputs of a fuzzer |

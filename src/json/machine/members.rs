@@ -25,6 +25,7 @@
 //! | no | no | `select`, `retain` and tests under `structure` |
 //! | yes | yes | `exclude`, drops, patches |
 
+use crate::fast_paths::{FastPath, is_off};
 use crate::json::policy::{Action, KindSet, MemberResult, Output, Policy, ScalarMember};
 use crate::json::scalar::{self, ScalarStep};
 use crate::path::names::{KeySet, NameTable, NodeId};
@@ -60,6 +61,15 @@ impl WindowText<'_> {
             tokens.get(next).is_some()
         };
         if good { LoopEnd::Ask } else { LoopEnd::NotPlain }
+    }
+
+    /// Returns what to do with the element at `next` if it is a container. Most arrays have only scalars or only
+    /// containers, and for the latter a call of [`elements`] is wasted.
+    #[inline(always)]
+    pub(super) fn container(&self, tokens: &[u16], next: usize, others: Action) -> Option<LoopEnd> {
+        let first = self.text.get(usize::from(*tokens.get(next)?))?;
+        let end = if others == Action::Skip { LoopEnd::Skip } else { LoopEnd::Ask };
+        (class_of(*first) == CONTAINER).then_some(end)
     }
 
     /// Returns the entry of the name of the plain member at `next` in the policy's table.
@@ -298,7 +308,8 @@ fn each_member<const CHECK: bool, const KEEP: bool, const NAMED: bool>(
         // The member at which the loop above stopped.
         let Some(member) = Member::at(text, tokens, next) else {
             // A kept string would have to be written in two parts, so the walk handles it.
-            if !KEEP && is_cut_string(scan, tokens, next, strict, names) {
+            let cut = !KEEP && !is_off(FastPath::CutStrings);
+            if cut && is_cut_string(scan, tokens, next, strict, names) {
                 next += 3;
                 break LoopEnd::CutString;
             }

@@ -10,7 +10,8 @@
 //!   they stop before anything that is not plain and leave it to the walk.
 //! - `skip_container.rs` skips dropped containers under `validation: structure` by their brackets.
 //! - `carry_over.rs` keeps what crosses the end of a window or a chunk.
-//! - `plain_walk.rs` turns the shortcuts off, so that tests can check that they make no difference.
+//!
+//! Tests and a bench turn the shortcuts off, one by one or all (`src/fast_paths.rs`): they make no difference but time.
 //!
 //! Between chunks only the fields of [`Machine`] and the scanner's carry remain. [`Machine::settle`] copies everything
 //! else that is still needed.
@@ -19,13 +20,13 @@ mod carry_over;
 mod fast_path;
 mod guide;
 mod members;
-pub(crate) mod plain_walk;
 mod skip_container;
 #[cfg(test)]
 mod tests;
 mod walk;
 
 use crate::error::{Error, ErrorKind, Raise};
+use crate::fast_paths::{FastPath, is_off};
 use crate::json::levels::Levels;
 use crate::json::path_tracker::PathTracker;
 use crate::json::scalar::{ScalarState, ScalarStep};
@@ -240,7 +241,7 @@ impl Machine {
         chunk: &[u8],
         h: &mut H,
     ) -> Result<FeedResult, Error> {
-        if !plain_walk::is_on() && self.continues_value(chunk, h) {
+        if !is_off(FastPath::ShortWrites) && self.continues_value(chunk, h) {
             return Ok(FeedResult::All);
         }
         if self.copying.is_some() {
@@ -261,7 +262,7 @@ impl Machine {
             if let SkipMode::Brackets { floor, through } = self.mode
                 && fatal.is_none()
                 && !window.any_bad_escape()
-                && !plain_walk::is_on()
+                && !is_off(FastPath::BracketMasks)
             {
                 // Only brackets matter here, so the tokens of the window may never be needed.
                 let cx = WindowContext { chunk, window, base, limit };
@@ -468,12 +469,7 @@ impl Machine {
                     if let Some(token) = tokens.get(next) {
                         at = at.max(cx.base + usize::from(*token));
                     }
-                    let landed = if plain_walk::is_on() {
-                        self.leap_by_token(cx, at, to, floor, through)?
-                    } else {
-                        self.leap(cx, at, to, floor, through)?
-                    };
-                    match landed {
+                    match self.skip_to_end(cx, at, to, floor, through)? {
                         Some(landed) => WalkEnd::Next(before(landed)),
                         None => WalkEnd::Next(count),
                     }

@@ -17,6 +17,7 @@
 //! applied: its blocks are handled bracket by bracket, which finds the place.
 
 use super::{Machine, SkipMode, WalkError, WindowContext};
+use crate::fast_paths::{FastPath, is_off};
 use crate::scan::{BLOCK, BracketBatch};
 
 /// Blocks of a container that are handled bracket by bracket before batches are tried: most containers end before.
@@ -30,6 +31,22 @@ const FIRST: usize = 8;
 const LONGEST: usize = 16;
 
 impl Machine {
+    /// Calls [`leap`](Self::leap), or its reference if that path is off. The tokens of the window must be listed.
+    #[inline(always)]
+    pub(super) fn skip_to_end(
+        &mut self,
+        cx: &WindowContext<'_>,
+        from: usize,
+        to: usize,
+        floor: usize,
+        through: bool,
+    ) -> Result<Option<usize>, WalkError> {
+        if is_off(FastPath::BracketMasks) {
+            return self.leap_by_token(cx, from, to, floor, through);
+        }
+        self.leap(cx, from, to, floor, through)
+    }
+
     /// Finds the end of the container at depth `floor`, whose opening bracket is before `from`. Returns the position where
     /// the walk continues, or `None` if the container does not end before `to`. `through`: the position is after the closing
     /// bracket, which is consumed; otherwise it is that of the bracket. At the end the mode is `Inspect`.
@@ -51,7 +68,7 @@ impl Machine {
         let mut batches_from = if from == 0 { 0 } else { block + SHORT };
         let few = self.steps + FEW;
         loop {
-            if block >= batches_from && self.steps >= few {
+            if block >= batches_from && self.steps >= few && !is_off(FastPath::BracketBatches) {
                 (block, batches_from) = self.apply_batches(cx, block, to, floor);
                 if block * BLOCK >= to {
                     return Ok(None);
@@ -129,7 +146,7 @@ impl Machine {
     }
 
     /// Finds the end of the container at depth `floor` like [`leap`](Self::leap), but visits every token. The reference
-    /// for `leap` in tests; see `plain_walk.rs`.
+    /// for `leap` in tests; see `fast_paths.rs`.
     pub(super) fn leap_by_token(
         &mut self,
         cx: &WindowContext<'_>,
@@ -138,10 +155,11 @@ impl Machine {
         floor: usize,
         through: bool,
     ) -> Result<Option<usize>, WalkError> {
-        for token in cx.window.tokens() {
+        let first = cx.window.tokens_before(from - cx.base);
+        for token in cx.window.tokens().get(first..).unwrap_or_default() {
             let at = cx.base + usize::from(*token);
-            if !(from..to).contains(&at) {
-                continue;
+            if at >= to {
+                break;
             }
             let byte = cx.byte(at);
             if matches!(byte, b'{' | b'[') {

@@ -14,8 +14,9 @@
 
 use std::ops::ControlFlow;
 
-use super::{Expect, Machine, SkipMode, WalkEnd, WalkError, WindowContext, bad, plain_walk};
+use super::{Expect, Machine, SkipMode, WalkEnd, WalkError, WindowContext, bad};
 use crate::error::{LimitName, Raise};
+use crate::fast_paths::{FastPath, is_off};
 use crate::json::key::RawKey;
 use crate::json::scalar::{self, ScalarStep};
 use crate::json::{Handler, Interest, ValueKind, ValueSlot};
@@ -45,7 +46,7 @@ impl Machine {
             // A token outside the string: its escapes were skipped or checked by now.
             self.lax_string = false;
             // The fast path first. If it handles nothing, this token is not plain, and the grammar below handles it.
-            let passed = if plain_walk::is_on() {
+            let passed = if is_off(FastPath::Policies) {
                 next
             } else if QUIET && let SkipMode::Validate { floor, .. } = self.mode {
                 self.validate_fast(cx, tokens, next, floor)

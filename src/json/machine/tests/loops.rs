@@ -5,9 +5,9 @@ use tamis_testkit::loops::{Focus, LoopTrial};
 use tamis_testkit::prng::Prng;
 
 use super::super::MachineConfig;
-use super::super::plain_walk::plain_walk;
 use super::table_handler::{TableHandler, TableRule};
 use super::{FULL, RunEnd, run};
+use crate::fast_paths::{FastPath, plain_walk, without};
 
 const RULES: [TableRule; 6] = [
     TableRule::Select,
@@ -61,6 +61,14 @@ impl MachineTrial {
             fast == plain,
             "the loops differ from the walk\n  {self:?}\n  cuts: {cuts:?}\n  document: {}\n  \
              loops: {fast:?}\n  walk:  {plain:?}",
+            document.escape_ascii()
+        );
+        let path = FastPath::cycle(document.len() + cuts.first().copied().unwrap_or(0));
+        let other = without(path, || self.run(document, cuts));
+        assert!(
+            other == plain,
+            "without {path:?}, the result differs from the walk\n  {self:?}\n  cuts: {cuts:?}\n  \
+             document: {}\n  found: {other:?}\n  walk:  {plain:?}",
             document.escape_ascii()
         );
         plain.1 != RunEnd::Complete
