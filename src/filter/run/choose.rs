@@ -37,6 +37,10 @@ pub(super) struct BranchChoice {
     pub(super) watching: bool,
 }
 
+/// The probe for the branch.
+///
+/// A test refers to one place of the document. The places of all tests form a trie, which the chooser follows. A test
+/// holds if the value at its place equals its own.
 #[derive(Debug)]
 pub(super) struct BranchChooser {
     program: Arc<CompiledProgram>,
@@ -52,11 +56,14 @@ pub(super) struct BranchChooser {
     choice: Option<(Branch, u64)>,
     /// The value that is being read for tests.
     captured: Option<TestedValue>,
+    /// The limit of a tested value, in bytes.
     item: u64,
 }
 
+/// A value that is copied, because it is compared with the values of tests.
 #[derive(Debug)]
 struct TestedValue {
+    /// The node of the trie for its place.
     node: NodeId,
     text: Vec<u8>,
     /// Longer values equal no test.
@@ -117,6 +124,7 @@ impl BranchChooser {
         self.program.when.as_ref()
     }
 
+    /// Returns the node of a value, if a test refers to it or to something inside it.
     fn child(&self, slot: ValueSlot<'_>) -> Option<NodeId> {
         let trie = &self.when()?.trie;
         match (slot, self.open.last()) {
@@ -137,16 +145,20 @@ impl BranchChooser {
         }
     }
 
-    /// Returns what to do with a value at a node.
+    /// Returns the interest in a value at a node: copied if a test may hold for it, entered if tests refer to values inside
+    /// it, else skipped. `offset` is the byte that decides its kind.
     fn look(&mut self, node: NodeId, kind: ValueKind, offset: u64) -> Interest {
         let program = self.program.clone();
         let Some(when) = &program.when else { return Interest::Skip };
+        // Tests refer to values inside this one.
         let goes_on = kind.is_container() && !when.trie.children(node).is_empty();
+        // After the choice the value is only watched for duplicate members.
         if self.choice.is_none() {
             let (mut wanted, mut most) = (false, 0);
             for number in when.trie.ends(node) {
                 count(WorkKind::Branches, 1);
                 let number = *number as usize;
+                // The test was decided before.
                 if self.holds.get(number) != Some(&None) {
                     continue;
                 }
@@ -155,14 +167,17 @@ impl BranchChooser {
                         wanted = true;
                         most = most.max(test.longest().unwrap_or(u64::MAX));
                     }
+                    // A value of this kind cannot equal that of the test.
                     _ => self.decide(number, false),
                 }
             }
+            // A copied container has no events inside it, so `judge` reads its text.
             if wanted {
                 let text = Vec::new();
                 self.captured = Some(TestedValue { node, text, most, over: false });
                 return Interest::Copy;
             }
+            // A scalar or a container that is not entered: no test below can hold.
             if !goes_on {
                 self.complete(node);
             }
@@ -175,6 +190,7 @@ impl BranchChooser {
         Interest::Inspect
     }
 
+    /// Records the result of a test. The first one counts.
     fn decide(&mut self, test: usize, holds: bool) {
         if let Some(state) = self.holds.get_mut(test) {
             state.get_or_insert(holds);
@@ -191,11 +207,13 @@ impl BranchChooser {
         }
     }
 
-    /// Chooses a branch if the tests so far allow it.
+    /// Chooses a branch if the tests so far allow it: that of the first test that holds, if all tests before it
+    /// have failed. `offset` is the byte that made it certain.
     fn conclude(&mut self, offset: u64) {
         while self.choice.is_none() {
             count(WorkKind::Branches, 1);
             match self.holds.get(self.next) {
+                // Undecided: a later byte may make it hold.
                 Some(None) => return,
                 Some(Some(false)) => self.next += 1,
                 Some(Some(true)) => self.choice = Some((Branch::Number(self.next), offset)),
@@ -208,6 +226,7 @@ impl BranchChooser {
     fn judge(&mut self, node: NodeId, text: &str) -> Result<(), Raise> {
         let program = self.program.clone();
         let Some(When { trie, tests, .. }) = &program.when else { return Ok(()) };
+        // A stack instead of recursion: nothing recurses on the depth of the input.
         let mut values = vec![(node, text)];
         while let Some((node, text)) = values.pop() {
             for number in trie.ends(node) {

@@ -1,5 +1,14 @@
 //! One run: everything before the stages (byte order mark, search for `extract`, choice of a branch), error handling,
 //! and the report.
+//!
+//! ```text
+//! chunk ─▶ skip_bom ─▶ seek ──────────▶ choose ──────────▶ feed: the stages
+//!                      │ `extract` may   │ `when`: undecided
+//!                      │ be missing      │
+//!                      └─ Lookahead      └─ Lookahead, then watched for duplicates
+//! ```
+//!
+//! Each step passes the held input and then the rest of the chunk to the next one. A step without a task is left out.
 
 use std::collections::HashSet;
 
@@ -33,8 +42,10 @@ pub(in crate::filter) enum RunMode {
     FirstPass,
 }
 
+/// A run over one document, or over one document after another ([`restart`](FilterRun::restart)).
 #[derive(Debug)]
 pub(in crate::filter) struct FilterRun {
+    /// The program for this call, without the rules that the call skips.
     program: Program,
     options: CallOptions,
     pass: RunMode,
@@ -50,19 +61,22 @@ pub(in crate::filter) struct FilterRun {
     branch: Option<(Branch, Program)>,
     meter: Meter,
     bom: BomSkipper,
-    /// Bytes before the document.
+    /// Bytes before the document: those of the byte order mark.
     prefix: u64,
+    /// Bytes of the output.
     written: u64,
-    /// Bytes read.
+    /// Bytes read, up to the offset at which the run stopped.
     consumed: u64,
     /// The last byte read.
     last: u8,
     /// The run is complete, and further input is ignored.
     stopped: bool,
     state: RunState,
+    /// The rules that the call skips.
     skips: Option<Skips>,
     /// The program has rules that apply.
     applies: bool,
+    /// The error of the run, for the report.
     failure: Option<FailureReport>,
 }
 
@@ -146,6 +160,7 @@ impl FilterRun {
         let program = self.branch.as_ref().map_or(&self.program, |(_, program)| program);
         let mut chain = StageChain::new(program, &self.options, facts.payload);
         if let Some(items) = chain.first_items() {
+            // A slice is not held any more once its payload is known.
             let never_holds = match self.pass {
                 RunMode::Stream => false,
                 RunMode::Slice => !items.is_looking(),
@@ -173,6 +188,7 @@ impl FilterRun {
         Ok(())
     }
 
+    /// Begins a new document and reuses the allocations.
     pub(in crate::filter) fn restart(&mut self) {
         if let Some(seeking) = &mut self.seeking {
             seeking.restart(&self.options);
@@ -194,6 +210,7 @@ impl FilterRun {
         self.failure = None;
     }
 
+    /// Returns whether further input is ignored.
     pub(in crate::filter) fn is_done(&self) -> bool {
         self.stopped || self.state == RunState::Ended
     }
@@ -233,7 +250,10 @@ impl FilterRun {
         self.guard(|core, sink| core.take(chunk, sink), sink)
     }
 
-    /// The document is complete.
+    /// Ends the document.
+    ///
+    /// # Errors
+    /// The document is incomplete, a decision or a rule fails at its end, or the run has failed before.
     pub(in crate::filter) fn end(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         self.guard(Self::complete, sink)
     }
@@ -263,6 +283,7 @@ impl FilterRun {
         result
     }
 
+    /// Reads a chunk. If the stages stop in it, `consumed` ends at that offset, and later chunks are ignored.
     fn take(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         if self.stopped {
             return Ok(());
@@ -290,6 +311,7 @@ impl FilterRun {
         };
         let found = seeking.ahead.write(chunk, self.options.limits(), &mut self.meter)?;
         let Some(Decided { decision: there, held, .. }) = found else { return Ok(None) };
+        // Without the value at `extract`, the rules apply to the whole document.
         seeking.done = true;
         if !there {
             self.program = seeking.program.unextracted().clone();
@@ -301,6 +323,7 @@ impl FilterRun {
         }
     }
 
+    /// Passes bytes of the document to the choice of a branch, or to the stages if there is none.
     fn choose_or_feed(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<Option<u64>, Error> {
         match &self.choosing {
             None => self.feed(chunk, sink),
@@ -329,6 +352,7 @@ impl FilterRun {
             let Some(Decided { decision, at, held, read, later }) = chosen else {
                 return Ok(None);
             };
+            // The chooser has read only a part of the chunk. The stages read all of it.
             let rest = chunk.get(read..).unwrap_or_default();
             let watched = later.and_then(|()| choosing.ahead.watch(rest));
             self.take_branch(decision, DocumentFacts::default())
@@ -349,6 +373,7 @@ impl FilterRun {
                 if matches!(error.kind(), ErrorKind::Duplicate | ErrorKind::Limit)
                     || self.program.compiled().spec.validation == Validation::Structure =>
             {
+                // The stages write what comes before the error, so that the output does not depend on chunks.
                 let upto = error.offset().unwrap_or(begin).saturating_sub(begin);
                 let upto = usize::try_from(upto).unwrap_or(usize::MAX);
                 match self.feed(chunk.get(..upto).unwrap_or(chunk), sink)? {
@@ -373,6 +398,7 @@ impl FilterRun {
         sink: &mut dyn Sink,
         step: FeedStep,
     ) -> Result<Option<u64>, Error> {
+        // The held input and the run charge the same meter, so it is taken out of the run for the time of the replay.
         let mut stopped = None;
         let mut meter = std::mem::take(&mut self.meter);
         let replayed = held.replay(&mut meter, |_, piece| {
@@ -388,6 +414,7 @@ impl FilterRun {
         let (document, settled) = self.bom.skip(chunk)?;
         self.consumed += (chunk.len() - document.len()) as u64;
         if let Some(prefix) = settled {
+            // The step that reads the document first counts the mark in its offsets.
             self.prefix = prefix;
             if let Some(seeking) = &mut self.seeking {
                 seeking.ahead.skip_prefix(prefix);
@@ -402,6 +429,7 @@ impl FilterRun {
         Ok(document)
     }
 
+    /// Ends each step that is still undecided, then the stages.
     fn complete(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         self.bom.end()?;
         if self.stopped {

@@ -4,7 +4,15 @@
 //! Looking ──root decided──▶ Running ──must wait──▶ Waiting ──hit or miss──▶ Running ──stop_early──▶ Stopped
 //! ```
 //!
-//! In `Looking` and `Waiting` a [`Lookahead`] reads the input. Nothing is written before it has decided.
+//! | phase | who reads the input | ends |
+//! |---|---|---|
+//! | `Looking` | a [`Lookahead`] with a [`RootProbe`] | with the payload, or with the document |
+//! | `Running` | the machine of the items stage | if the stage stops before a value |
+//! | `Waiting` | a [`Lookahead`] with a copy of the items stage, from that value on | with the first hit, or if there is none |
+//! | `Stopped` | nothing: the rest of the input does not matter | – |
+//!
+//! In `Looking` and `Waiting` nothing is written. After the decision the rules read the held input first. A phase that is
+//! not needed is left out.
 
 use super::items::ItemsStage;
 use super::items::first_hit::HitOutcome;
@@ -77,7 +85,7 @@ fn payload_config(
     MachineConfig { keep_white: config.keep_white && output.is_none(), ..config }
 }
 
-/// Returns whether input can be read again, or is held.
+/// Returns the input of a search, which is held unless it can be read again.
 fn input(again: bool) -> Input {
     if again { Input::Again } else { Input::once() }
 }
@@ -85,6 +93,7 @@ fn input(again: bool) -> Input {
 impl ItemsRun {
     /// Starts to look for the first hit where the stage has stopped.
     fn begin_search(&mut self, config: MachineConfig, scanner: Scanner, again: bool) {
+        // The probe and its window are reused in later documents.
         let Self { engine, items, hit } = self;
         let hit = match hit {
             Some(hit) => {
@@ -144,6 +153,8 @@ impl PayloadStage {
         }
     }
 
+    /// Returns the configuration of a machine. Only the rules need `drops_empty`: a search for the root does not depend on
+    /// empty strings.
     fn config(&self, drops_empty: bool) -> MachineConfig {
         payload_config(&self.program, &self.limits, self.output.as_ref(), drops_empty)
     }
@@ -163,6 +174,7 @@ impl PayloadStage {
         }
     }
 
+    /// Accounts for bytes before the document, which only count for offsets. They are known before the first write.
     pub(super) fn skip_prefix(&mut self, bytes: u64) {
         self.prefix = bytes;
         match (self.phase, &mut self.root, &mut self.running) {
@@ -231,6 +243,10 @@ impl PayloadStage {
         self.phase = PayloadPhase::Running;
     }
 
+    /// Reads the next bytes in the current phase.
+    ///
+    /// # Errors
+    /// The input is invalid, a search needs more bytes than may be held, or a rule fails.
     pub(super) fn write(
         &mut self,
         chunk: &[u8],
@@ -265,6 +281,7 @@ impl PayloadStage {
         meter: &mut Meter,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
+        // The phase may change within the held input: after the root is found, the rules may wait for a hit.
         held.replay(meter, |meter, piece| {
             self.write(piece, meter, sink)?;
             Ok(!self.is_stopped())
@@ -272,6 +289,8 @@ impl PayloadStage {
         self.write(chunk, meter, sink)
     }
 
+    /// Runs the rules over a chunk. If the stage stops, either it has what it needs, or the search for the first hit begins
+    /// with the rest of the chunk.
     fn run_chunk(
         &mut self,
         chunk: &[u8],
@@ -291,6 +310,7 @@ impl PayloadStage {
         if fed? == FeedResult::All {
             return Ok(());
         }
+        // `stop_early`: the open containers are closed, so that the output is complete.
         if !items.must_probe() {
             self.phase = PayloadPhase::Stopped;
             in_front(output, sink, |sink| {
@@ -299,6 +319,7 @@ impl PayloadStage {
             })?;
             return self.end_output(sink);
         }
+        // The machine's offset is that of the value at which it stopped.
         let read = engine.machine.offset().saturating_sub(begin);
         let rest = chunk.get(usize::try_from(read).unwrap_or(usize::MAX)..);
         self.begin_wait(rest.unwrap_or_default(), meter, sink)
@@ -333,6 +354,7 @@ impl PayloadStage {
         let Self { limits, running: Some(running), .. } = self else { return Ok(()) };
         let ItemsRun { items, hit: Some(hit), .. } = &mut **running else { return Ok(()) };
         let found = hit.write(chunk, limits, meter);
+        // The report of a failed run has the counts up to the error, which only the probe knows.
         if found.is_err() && hit.has_failed() {
             items.fail_as(hit.probe());
         }
@@ -353,6 +375,7 @@ impl PayloadStage {
         let Self { running: Some(running), .. } = self else { return Ok(()) };
         let ItemsRun { items, hit: Some(hit), .. } = &mut **running else { return Ok(()) };
         let Decided { decision, held, later, .. } = decided;
+        // The error of the probe is that of the run.
         if decision == HitOutcome::Refused {
             items.fail_as(hit.probe());
             later?;
@@ -368,6 +391,10 @@ impl PayloadStage {
         self.replay(held, chunk, meter, sink)
     }
 
+    /// Ends the document: first the search that is still undecided, then the rules, then the output stages.
+    ///
+    /// # Errors
+    /// The document is incomplete, or a rule fails at its end.
     pub(super) fn end(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
         match (self.phase, &mut self.root, &mut self.running) {
             (PayloadPhase::Stopped, ..) => return Ok(()),

@@ -3,7 +3,15 @@
 //!
 //! The probe reads the members of the document's object, skips their values, and writes nothing. With `auto` it stops
 //! when an array `items` begins, with `type: object` at the first selected value. Otherwise the end of the object
-//! decides.
+//! decides:
+//!
+//! | members of the document's object | payload |
+//! |---|---|
+//! | an array `items`, `result`, `data`, or any array, in this order | the array |
+//! | no array, but a string `raw` with only its companions | the document, as plain text |
+//! | all others | the document |
+//!
+//! A document that is not an object is its own payload.
 
 use std::sync::Arc;
 
@@ -34,6 +42,7 @@ pub(crate) enum Payload {
 const RAW_COMPANIONS: [&[u8]; 5] =
     [b"_exit_code", b"_text_filtered", b"_compact", b"_original_items", b"stderr"];
 
+/// The probe for the payload.
 #[derive(Debug)]
 pub(super) struct RootProbe {
     program: Arc<CompiledProgram>,
@@ -41,12 +50,16 @@ pub(super) struct RootProbe {
     open: SmallVec<[NodeId; 8]>,
     /// By node: whether it was seen. A node is one place of the document.
     met: Vec<bool>,
+    /// The number of members of the document's object that were seen.
     members: u64,
+    /// The indices of the arrays with these names, and of the first array. A later `items` replaces an earlier one.
     items: Option<u64>,
     result: Option<u64>,
     data: Option<u64>,
     first: Option<u64>,
+    /// A string `raw` was seen.
     raw: bool,
+    /// A member was seen that plain text does not have.
     not_raw: bool,
     /// The decision, and the offset of the byte that made it final.
     decided: Option<(Payload, u64)>,
@@ -76,7 +89,8 @@ impl RootProbe {
         rules.select.as_ref().filter(|_| rules.root == RootRule::DocumentOrArray)
     }
 
-    /// Returns what to do with a value, or `None` if it is selected.
+    /// Returns the interest in a value, or `None` if it is selected. Enters only containers in which something may be
+    /// selected.
     fn look(
         &mut self,
         selection: &SelectRules,
@@ -92,6 +106,7 @@ impl RootProbe {
             _ => None,
         };
         let Some(node) = node else { return Some(Interest::Skip) };
+        // Only the first member of a name counts.
         match self.met.get_mut(node as usize) {
             Some(met) if !*met => *met = true,
             _ => return Some(Interest::Skip),
@@ -124,6 +139,7 @@ impl RootProbe {
         }
     }
 
+    /// Records a member of the document's object. `name` is `None` if no path can match the key.
     fn member(&mut self, name: Option<&[u8]>, kind: ValueKind) {
         let number = self.members;
         self.members += 1;
@@ -186,6 +202,7 @@ impl Handler for StageHandler<'_, RootProbe> {
             }
             return Ok(interest.unwrap_or(Interest::Stop));
         }
+        // No other member has precedence over `items`.
         if let Some(items) = probe.items {
             probe.decided = Some((Payload::Member(items), offset));
             return Ok(Interest::Stop);
@@ -195,6 +212,7 @@ impl Handler for StageHandler<'_, RootProbe> {
 
     fn close(&mut self, offset: u64) -> Result<(), Raise> {
         let probe = &mut *self.stage;
+        // The document's object has ended, or one inside it that `look` has entered.
         probe.open.pop();
         if probe.open.is_empty() {
             probe.decided = Some((probe.decision(), offset));

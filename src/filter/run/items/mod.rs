@@ -12,6 +12,15 @@
 //!
 //! Before the stage selects, it must be known whether there is a hit at all. [`first_hit`] finds that out. After that
 //! only shared values are held.
+//!
+//! | file | question |
+//! |---|---|
+//! | `root.rs` | is this value on the path to the payload, is it the payload, or is it a sibling? |
+//! | `mod.rs` | is this element an item, and does it count? |
+//! | `select.rs` | which outputs does a value of an item have? |
+//! | `emit.rs` | is a value written as a whole, in part, or not at all? |
+//! | `policy.rs` | which members may the machine handle without asking? |
+//! | `first_hit.rs` | does the select apply to this document? |
 
 mod emit;
 pub(super) mod first_hit;
@@ -88,15 +97,18 @@ enum PayloadTarget {
     At(Path),
 }
 
+/// The stage. A clone of it is the probe for the first hit.
 #[derive(Clone, Debug)]
 pub(super) struct ItemsStage {
     program: Arc<CompiledProgram>,
     state: ItemsState,
 }
 
+/// The state of the stage in a document.
 #[derive(Clone, Debug)]
 struct ItemsState {
     target: PayloadTarget,
+    /// The roles of the open containers that the machine inspects, outer ones first.
     roles: SmallVec<[ContainerRole; 8]>,
     writer: JsonWriter,
     search: HitSearch,
@@ -108,6 +120,7 @@ struct ItemsState {
     objects: bool,
     /// The names of members, if corrections are suggested.
     seen: Option<Arc<SeenNames>>,
+    /// The payload has begun.
     payload_met: bool,
     /// The payload is a single object, so members of the envelope are kept.
     single: bool,
@@ -115,6 +128,7 @@ struct ItemsState {
     met: Vec<u64>,
     /// The number of containers entered, over all documents.
     serial: u64,
+    /// The value that is being held. While it is there, the bytes of the machine are not written.
     capture: Option<CapturedValue>,
     /// Bytes of the held values that are being read again.
     captured: u64,
@@ -151,6 +165,7 @@ struct CapturedValue {
     node: NodeId,
     item: bool,
     bytes: Vec<u8>,
+    /// The value exceeds the limit, and its bytes are not held any more.
     over: bool,
 }
 
@@ -381,6 +396,7 @@ impl ItemsState {
         self.counts.clone_from(counts);
     }
 
+    /// Returns the interest in a value, by the role of its container.
     #[inline]
     fn value(
         &mut self,
@@ -402,6 +418,7 @@ impl ItemsState {
         }
     }
 
+    /// Ends the innermost container, and writes its bracket if it was opened in the output.
     fn close(&mut self, cx: &mut Cx<'_>) -> Result<(), Raise> {
         let role = self.roles.pop();
         let bracket = match role {
@@ -411,6 +428,7 @@ impl ItemsState {
                 }
                 if object { b'}' } else { b']' }
             }
+            // All items were seen, so a probe without a hit decides here.
             Some(ContainerRole::Items) => {
                 self.considered(cx)?;
                 self.publish_length();
@@ -455,11 +473,13 @@ impl ItemsState {
         kind: ValueKind,
     ) -> Result<Interest, Raise> {
         let ValueSlot::Element(index) = slot else { return Ok(Interest::Skip) };
+        // The items after `max_items` are counted, but skipped.
         self.counts.seen = Some(index + 1);
         if index < self.max_items(cx.rules) {
             self.counts.kept += 1;
             return self.item(cx, slot, kind);
         }
+        // Only the items that are kept count for the first hit.
         if index == self.max_items(cx.rules) {
             self.considered(cx)?;
             if self.has_decided() {
@@ -473,6 +493,7 @@ impl ItemsState {
         Ok(Interest::Skip)
     }
 
+    /// Returns the number of items that are kept, and that count for the first hit.
     fn max_items(&self, rules: &ItemRules) -> u64 {
         // After a total miss there is no limit.
         if self.has_missed() { u64::MAX } else { rules.max_items }
@@ -506,6 +527,7 @@ impl ItemsState {
                 return Ok(self.unselected(cx, slot, kind, start));
             }
         };
+        // The item is written as an object, even if nothing in it is selected.
         self.objects = true;
         self.open(cx, slot, kind);
         if selection.node(0).shared {
