@@ -139,17 +139,17 @@ pub fn filter_file<'a, 's, W: Write>(
 /// `facts` receives the findings, including those before an error.
 fn read_ahead(file: &mut File, call: &Call<'_>, facts: &mut DocumentFacts) -> Result<(), Error> {
     let begin = file.stream_position().map_err(Error::read)?;
-    while let Some(scout) = FirstPass::new(call, *facts) {
-        let found = first_pass(file, scout);
+    while let Some(first_pass) = FirstPass::new(call, *facts) {
+        let found = read_first(file, first_pass);
         file.seek(SeekFrom::Start(begin)).map_err(Error::read)?;
         *facts = found?;
     }
     Ok(())
 }
 
-fn first_pass(file: &mut File, mut scout: FirstPass) -> Result<DocumentFacts, Error> {
-    each_chunk(file, |chunk| scout.write(chunk).map(|enough| !enough))?;
-    scout.end()
+fn read_first(file: &mut File, mut first_pass: FirstPass) -> Result<DocumentFacts, Error> {
+    each_chunk(file, |chunk| first_pass.write(chunk).map(|enough| !enough))?;
+    first_pass.end()
 }
 
 /// Returns the error for a file whose [stamp](FileStamp) is another after the second pass.

@@ -138,8 +138,8 @@ pub fn filter_slice<'a>(
 ) -> Result<(Vec<u8>, Report), FailedRun<Report>> {
     let call = call.into();
     let mut facts = DocumentFacts::default();
-    while let Some(mut scout) = FirstPass::new(&call, facts) {
-        let found = scout.write(document).and_then(|_| scout.end());
+    while let Some(mut first_pass) = FirstPass::new(&call, facts) {
+        let found = first_pass.write(document).and_then(|_| first_pass.end());
         facts = found.map_err(|error| {
             let report = Filter::with_facts(&call, Vec::new(), facts, true).fail(&error);
             FailedRun::new(error, report)

@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_without_names_has_no_sieve() {
+    fn a_table_without_names_has_no_key_set() {
         let mut table = NameTable::new(Vec::new());
         table.sharpen();
         assert!(table.key_set.is_none(), "two kilobytes for every leaf");
@@ -368,7 +368,7 @@ mod tests {
 
     /// The set never rejects a name, whatever bytes follow it, and rejects nearly all other keys.
     #[test]
-    fn a_sieve_lets_names_through() {
+    fn a_key_set_lets_names_through() {
         let head = |key: &str, behind: &str| {
             let text = format!("\"{key}{behind}\0\0\0\0\0\0\0");
             u64::from_le_bytes(*text.as_bytes().first_chunk().unwrap())

@@ -1,4 +1,4 @@
-//! The loops over plain members and elements: the second and last place where their grammar is written.
+//! The loops over plain members and elements: besides the walk, the only place with their grammar.
 //!
 //! A loop knows the tokens of a window, the syntax of scalars, and a [`Policy`]. It handles members as the policy says
 //! and stops before the first one that needs anything else, without having consumed any of it. `fast_path.rs` decides
