@@ -115,7 +115,7 @@ impl StageChain {
                 if items.is_stopped() {
                     return Ok(Some(items.offset()));
                 }
-                fed.map(|()| None)
+                fed.map(|()| None).inspect_err(|_| items.fail_before())
             }
         }
     }
@@ -136,7 +136,7 @@ impl StageChain {
                 if let Some(error) = error {
                     return Err(error.in_what_was_left());
                 }
-                ended?;
+                ended.inspect_err(|_| items.fail_before())?;
                 items.end(meter, sink).map_err(Error::in_what_was_left)
             }
         }

@@ -364,6 +364,15 @@ impl PayloadStage {
         }
     }
 
+    /// Takes over the counts of the probe, because the stage before this one has failed.
+    pub(super) fn fail_before(&mut self) {
+        if let (PayloadPhase::Waiting, Some(running)) = (self.phase, &mut self.running)
+            && let ItemsRun { items, hit: Some(hit), .. } = &mut **running
+        {
+            items.fail_as(hit.probe());
+        }
+    }
+
     /// Continues with the rules, because the outcome is known.
     fn end_wait(
         &mut self,
@@ -425,14 +434,10 @@ impl PayloadStage {
         self.end_output(sink)
     }
 
-    /// Returns the stage on items that has read most, unless the document has no root yet.
+    /// Returns the stage on items, unless the document has no root yet.
     fn items(&self) -> Option<&ItemsStage> {
         let running = self.running.as_ref().filter(|_| !self.is_looking())?;
-        match (self.phase, &running.hit) {
-            // The rules have read nothing yet that the probe has not.
-            (PayloadPhase::Waiting, Some(hit)) => Some(hit.probe()),
-            _ => Some(&running.items),
-        }
+        Some(&running.items)
     }
 
     /// Finishes the output stages.
