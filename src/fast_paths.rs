@@ -72,7 +72,7 @@ impl FastPath {
 mod switches {
     use std::cell::Cell;
 
-    use super::FastPath;
+    use crate::fast_paths::FastPath;
 
     thread_local! {
         /// The paths that are off, one bit each.

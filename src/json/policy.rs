@@ -35,7 +35,7 @@ impl KindSet {
 
     /// `null` and `""`, each only if it is in the set.
     pub(crate) fn new(null: bool, empty_string: bool) -> Self {
-        Self(u8::from(null) * Self::NULL | u8::from(empty_string) * Self::EMPTY_STRING)
+        Self((u8::from(null) * Self::NULL) | (u8::from(empty_string) * Self::EMPTY_STRING))
     }
 
     /// Whether the set contains the kind of the valid scalar at `at`, whose first byte is `first`.

@@ -223,7 +223,7 @@ where
 
 impl HeldInput {
     /// Passes the input on, in order and in pieces. Ends early when `take` returns `false`, which must end the run: the
-    /// rules cannot continue after a gap. So a sink that needs no more output is no reason to end early.
+    /// rules cannot continue after a gap. They also read on for a sink that needs no more output.
     pub(super) fn replay(
         mut self,
         meter: &mut Meter,

@@ -188,6 +188,15 @@ fn added(sum: Option<u64>, more: Option<u64>) -> Option<u64> {
     }
 }
 
+/// Compares two roots, which are short and usually empty. The address of an empty string is invalid, and `memcmp`
+/// can take longer with an invalid address than everything else that is done for a record.
+fn is_same(one: Option<&str>, other: Option<&str>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => one.bytes().eq(other.bytes()),
+        (one, other) => one.is_none() && other.is_none(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::ReportSum;
@@ -216,14 +225,5 @@ mod tests {
         };
         assert!(cost(20_000) <= 5 * cost(10_000) / 2);
         assert!(cost(10_000) <= 10 * 10_000 * 4, "units for ten records");
-    }
-}
-
-/// Compares two roots, which are short and usually empty. A call of `memcmp` with the address of an empty string, which
-/// is no valid one, can take longer than the rest of this file's work.
-fn is_same(one: Option<&str>, other: Option<&str>) -> bool {
-    match (one, other) {
-        (Some(one), Some(other)) => one.bytes().eq(other.bytes()),
-        (one, other) => one.is_none() && other.is_none(),
     }
 }

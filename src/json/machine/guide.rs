@@ -56,7 +56,7 @@
 //! | `resume` (`mod.rs`) | the rest of a scalar, or of a string whose second byte decides, in the next window | nothing |
 //! | `settle` (`carry_over.rs`) | the bytes of a chunk that are still needed after it: keys, white space, copied bytes | nothing |
 //!
-//! Each of these paths exists because some input is much faster with it. `benches/README.md` describes what each path is worth.
+//! Each of these paths exists because some input is much faster with it. `benches/README.md` has a table of their worth.
 //!
 //! # Policies
 //!

@@ -261,7 +261,7 @@ fn usual_members<const CHECK: bool, const KEEP: bool, const STRICT: bool>(
     while let Some(member) = Member::at(text, tokens, next)
         && member.is_usual()
         && !named.is_some_and(|named| named.may_have(member.head, member.key_len() - 1))
-        && !(STRICT && !member.is_spelled_plainly(scan))
+        && (!STRICT || member.is_spelled_plainly(scan))
         && (!CHECK || member.is_good(text))
         && !(KEEP && drop.contains(text, member.value, member.first))
     {
@@ -319,7 +319,8 @@ fn each_member<const CHECK: bool, const KEEP: bool, const NAMED: bool>(
         // From here on the member is either left as it is or handled completely.
         let container = class_of(member.first) == CONTAINER;
         let last = member.after == b'}';
-        if !container && !(member.is_usual() || last && class_of(member.first) == SCALAR) {
+        let scalar = member.is_usual() || (last && class_of(member.first) == SCALAR);
+        if !(container || scalar) {
             break LoopEnd::NotPlain;
         }
         if strict && !member.is_spelled_plainly(scan) {

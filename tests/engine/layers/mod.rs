@@ -24,6 +24,7 @@ const LAYERS: [&[&str]; 15] = [
         "report",
         "sink",
         "test_work",
+        "fast_paths",
         "tokens",
     ],
     &["scan", "path"],
