@@ -108,18 +108,17 @@ impl Policy<'_> {
         action.copied().unwrap_or_default()
     }
 
-    /// Carries out the action for a member with a name in the table, whose value is a valid scalar. `kept`: all others
-    /// are kept, and consecutive ones are written at once.
+    /// Carries out the action for a member with a name in the table, whose value is a valid scalar.
     #[inline(never)]
     pub(crate) fn apply(
         &mut self,
         text: &[u8],
         member: ScalarMember,
         entry: NodeId,
-        kept: bool,
     ) -> MemberResult {
         let action = self.action(entry);
-        // Consecutive members have their own keys.
+        // Consecutive kept members are written at once, with their own keys.
+        let kept = self.others == Action::Keep;
         let writes = match action {
             // No rule counts names and keeps all other members: a run of members does not end at the last name.
             _ if kept && self.once.is_some() => return MemberResult::Ask,

@@ -57,7 +57,7 @@ pub(super) fn bracket_batch<K: Kernel>(
 }
 
 /// Returns the brackets of complete blocks of `text` from `block` on, of at most `most` blocks and at most 64 brackets, or
-/// `None` if there is no complete block.
+/// `None` if no block is complete.
 #[inline(always)]
 pub(super) fn collect<K: Kernel>(
     kernel: K,

@@ -341,7 +341,7 @@ impl Window {
     }
 
     /// Returns the brackets of at most `most` complete blocks of `text` from `block` on, without pairs. `text` is a prefix of
-    /// the scanned bytes. Returns `None` if there is no complete block, or if the kernel has no fast way.
+    /// the scanned bytes. Returns `None` if no block is complete, or if the kernel has no fast way.
     #[inline]
     pub(crate) fn bracket_batch(
         &self,

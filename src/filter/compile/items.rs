@@ -88,9 +88,7 @@ pub(in crate::filter) struct SelectNode {
 pub(in crate::filter) struct SelectSource {
     /// The path as written, for the report.
     pub(in crate::filter) text: String,
-    /// The output key as JSON.
-    pub(in crate::filter) key: Vec<u8>,
-    /// The key is the last name of the path and has no escapes. A member whose key has the same length in the input
+    /// The output key is the last name of the path and has no escapes. A member whose key has the same length in the input
     /// is spelled the same.
     pub(in crate::filter) key_is_name: bool,
     pub(in crate::filter) path: Path,
@@ -222,7 +220,7 @@ impl SelectSource {
     /// Returns whether the source is exactly the value at `depth`: a member that a fast loop may take by its name.
     fn is_plain_at(&self, depth: usize) -> bool {
         // Every field is named: the machine does not write a source with a new property until it is considered here.
-        let Self { text: _, key: _, key_is_name: _, path, passing: _, exclude } = self;
+        let Self { text: _, key_is_name: _, path, passing: _, exclude } = self;
         path.0.len() == depth && !exclude.is_hit()
     }
 }
@@ -240,7 +238,7 @@ impl SelectRules {
             return refuse_in("select", 0, false, message);
         }
         let mut sources = Vec::with_capacity(written.len());
-        let mut keys = HashSet::new();
+        let (mut names, mut keys) = (HashSet::new(), Vec::with_capacity(written.len()));
         for (entry, source) in written.iter().enumerate() {
             let Written { key, path: text } = source;
             let path = steps(read(text, envelope), "select", entry, text, allowance)?;
@@ -254,7 +252,7 @@ impl SelectRules {
                 let message = format!("select: the output key of {text} is empty");
                 return refuse_in("select", entry, true, message);
             }
-            if !keys.insert(name.to_owned()) {
+            if !names.insert(name.to_owned()) {
                 let message = format!(
                     "select: the output key {name:?} is used twice; rename one: other={text}, in a file `other: \"{text}\"`"
                 );
@@ -268,23 +266,23 @@ impl SelectRules {
                 plain && matches!(last, Some(PathToken::Name(last)) if **last == *name);
             sources.push(SelectSource {
                 text: text.clone(),
-                key: quoted,
                 key_is_name,
                 path,
                 passing: false,
                 exclude: at_key,
             });
+            keys.push(quoted);
         }
         for name in ENVELOPE {
-            if envelope && keys.insert(name.to_owned()) {
+            if envelope && names.insert(name.to_owned()) {
                 sources.push(SelectSource {
                     text: name.to_owned(),
-                    key: key::quote(name),
                     key_is_name: true,
                     path: Path(vec![PathToken::Name(name.into())]),
                     passing: true,
                     exclude: exclude.start().member(exclude, Some(name.as_bytes())),
                 });
+                keys.push(key::quote(name));
             }
         }
         let mut trie = Trie::new(sources.iter().map(|source| &source.path));
@@ -339,7 +337,6 @@ impl SelectRules {
         if let Some(item) = nodes.first_mut() {
             item.passing_members = passing;
         }
-        let keys = sources.iter().map(|source| source.key.clone()).collect();
         let selection = Self { trie, nodes, sources, keys };
         selection.check_overlap()?;
         Ok(selection)
@@ -364,6 +361,11 @@ impl SelectRules {
             }
         }
         Ok(())
+    }
+
+    /// Returns the output key of a source as JSON.
+    pub(in crate::filter) fn key(&self, source: u32) -> &[u8] {
+        self.keys.get(source as usize).map_or(b"\"\"", Vec::as_slice)
     }
 
     pub(in crate::filter) fn node(&self, id: NodeId) -> &SelectNode {

@@ -33,7 +33,7 @@ pub(super) struct StageExplanation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "stage", rename_all = "snake_case")]
 pub(super) enum StageAction {
-    /// There is no rule.
+    /// No rule applies: the document is only validated.
     Validate,
     Extract {
         path: String,

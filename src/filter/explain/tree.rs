@@ -75,7 +75,7 @@ impl PathList {
             let mut marks = Vec::new();
             for number in select.trie.ends(node) {
                 let Some(source) = select.sources.get(*number as usize) else { continue };
-                let key = String::from_utf8_lossy(&source.key);
+                let key = String::from_utf8_lossy(select.key(*number));
                 let many =
                     if source.path.0.contains(&PathToken::Any) { ", all in an array" } else { "" };
                 let gone = if source.exclude.is_hit() { ", removed by exclude" } else { "" };

@@ -48,7 +48,8 @@ impl WindowText<'_> {
         self.window.any_backslash() || self.longest < WINDOW
     }
 
-    /// For policies that no loop carries out: returns [`LoopEnd::Ask`] if an element begins at `next`, or a member with a plain key whose value may be valid.
+    /// For policies that no loop carries out: returns [`LoopEnd::Ask`] if an element begins at `next`, or a member with a
+    /// plain key whose value may be valid.
     #[inline(always)]
     pub(super) fn ask(&self, tokens: &[u16], next: usize, member: bool) -> LoopEnd {
         // The value itself is checked after the handler was asked.
@@ -342,7 +343,7 @@ fn each_member<const CHECK: bool, const KEEP: bool, const NAMED: bool>(
             break LoopEnd::NotPlain;
         }
         let result = match entry {
-            Some(entry) => policy.apply(text, member.span(text), entry, KEEP),
+            Some(entry) => policy.apply(text, member.span(text), entry),
             None if KEEP && !drop.contains(text, member.value, member.first) => MemberResult::Kept,
             None => MemberResult::Finished,
         };
@@ -382,19 +383,12 @@ fn is_cut_string(
     strict: bool,
     names: Option<(&NameTable, &[Action])>,
 ) -> bool {
-    let text = scan.text;
-    let Some([key, colon, value]) = tokens.get(next..).and_then(|rest| rest.first_chunk()) else {
-        return false;
-    };
-    let [key, colon, value] = [*key, *colon, *value].map(usize::from);
-    // No token follows: the string has no end in this window, or the window ends with it.
-    let last = tokens.len() == next + 3 && text.get(value) == Some(&b'"');
-    let plain = text.get(key) == Some(&b'"')
-        && text.get(colon.wrapping_sub(1)..=colon) == Some(b"\":")
-        && !(strict && (colon - key > scan.longest || !scan.window.is_plain(key, colon)));
-    let named =
-        || names.is_some_and(|(names, _)| names.get_in(text, key + 1, colon - key - 2).is_some());
-    last && plain && !named()
+    let Some(&[key, colon, value]) = tokens.get(next..) else { return false };
+    // No token follows the value: the string has no end in this window, or the window ends with it.
+    let Some(member) = Member::at(scan.text, &[key, colon, value, value], 0) else { return false };
+    member.first == b'"'
+        && (!strict || member.is_spelled_plainly(scan))
+        && names.is_none_or(|(table, _)| member.entry(scan.text, table).is_none())
 }
 
 /// Writes the members or elements whose tokens are in `from..to`. The token before `to` is the comma after the last

@@ -41,6 +41,7 @@ impl Machine {
         floor: usize,
         through: bool,
     ) -> Result<Option<usize>, WalkError> {
+        #[cfg(any(test, fuzzing))]
         if is_off(FastPath::BracketMasks) {
             return self.leap_by_token(cx, from, to, floor, through);
         }
@@ -147,7 +148,8 @@ impl Machine {
 
     /// Finds the end of the container at depth `floor` like [`leap`](Self::leap), but visits every token. The reference
     /// for `leap` in tests; see `fast_paths.rs`.
-    pub(super) fn leap_by_token(
+    #[cfg(any(test, fuzzing))]
+    fn leap_by_token(
         &mut self,
         cx: &WindowContext<'_>,
         from: usize,
@@ -185,7 +187,6 @@ impl Machine {
 
 #[cfg(test)]
 mod tests {
-
     use crate::scan::tests::scanners;
     use crate::spec::{Spec, Validation};
     use crate::{CallOptions, Filter, Limits, Program};

@@ -452,7 +452,7 @@ impl Machine {
         if lost && self.copying.is_some() {
             h.raw(b"\"");
         }
-        // The key is no longer needed: the handler has seen or written it.
+        // The handler has seen or written the key.
         self.lead.clear();
         if self.member.split {
             self.member.split = false;

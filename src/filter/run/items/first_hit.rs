@@ -7,18 +7,18 @@
 
 use super::{Cx, ItemsStage, ItemsState, PayloadTarget, SHOWN};
 use crate::error::{ErrorKind, Raise};
-use crate::filter::compile::items::{RootRule, WaitFrom};
+use crate::filter::compile::items::{ItemRules, RootRule, WaitFrom};
 use crate::filter::run::lookahead::Probe;
 use crate::nearest::ComparisonBudget;
 
 /// The outcome of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::filter::run) enum HitOutcome {
-    /// There is a hit, or none is needed.
+    /// A hit was found, or none is needed.
     Hit,
-    /// There is no hit: the payload passes unselected.
+    /// The document has no hit: the payload passes unselected.
     Miss,
-    /// There is no hit, or a value of which nothing can be selected, and that is an error.
+    /// The document has no hit, or the payload is a value of which nothing can be selected, and that is an error.
     Refused,
 }
 
@@ -51,15 +51,11 @@ impl ItemsStage {
 
     /// Returns whether the stage will stop at the document itself, if that is a container.
     pub(in crate::filter::run) fn stops_at_document(&self) -> bool {
-        let state = &self.state;
-        let waits = self.program.items.waits();
-        state.search == HitSearch::Open
-            && !self.program.items.refuses
-            && match state.target {
-                PayloadTarget::Document => waits.is_some(),
-                PayloadTarget::RawText => false,
-                _ => waits == Some(WaitFrom::Document),
-            }
+        let (state, rules) = (&self.state, &self.program.items);
+        let is_payload = state.target == PayloadTarget::Document;
+        !rules.refuses
+            && (state.must_wait(rules, WaitFrom::Document)
+                || (is_payload && state.must_wait(rules, WaitFrom::Payload)))
     }
 
     /// Returns the probe for the rest of the document.
@@ -113,10 +109,10 @@ impl ItemsStage {
 
 impl ItemsState {
     /// Returns whether the probe has to read on from here before the stage does.
-    pub(super) fn must_wait(&self, cx: &Cx<'_>, from: WaitFrom) -> bool {
+    pub(super) fn must_wait(&self, rules: &ItemRules, from: WaitFrom) -> bool {
         self.search == HitSearch::Open
             && self.target != PayloadTarget::RawText
-            && cx.rules.waits() == Some(from)
+            && rules.waits() == Some(from)
     }
 
     /// Returns whether select does not apply, because there was no hit.

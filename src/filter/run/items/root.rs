@@ -39,7 +39,7 @@ impl ItemsState {
             return Ok(self.pass(cx, slot));
         }
         // The checks above need no search for a hit: their result is certain with the first byte.
-        if self.must_wait(cx, WaitFrom::Document) {
+        if self.must_wait(cx.rules, WaitFrom::Document) {
             return Ok(Interest::Stop);
         }
         let here = match self.target {
@@ -100,7 +100,7 @@ impl ItemsState {
             _ => (kind == ValueKind::Array && !met, true, met && self.is_payload_name(slot)),
         };
         // Before anything changes: after the search the machine asks about the value again.
-        if here && last && self.must_wait(cx, WaitFrom::Payload) && kind.is_container() {
+        if here && last && self.must_wait(cx.rules, WaitFrom::Payload) && kind.is_container() {
             return Ok(Interest::Stop);
         }
         if let Some(ContainerRole::OnPath { members, met, .. }) = self.roles.last_mut() {
@@ -153,7 +153,7 @@ impl ItemsState {
         kind: ValueKind,
         pointer: &str,
     ) -> Result<Interest, Raise> {
-        if kind.is_container() && self.must_wait(cx, WaitFrom::Payload) {
+        if kind.is_container() && self.must_wait(cx.rules, WaitFrom::Payload) {
             return Ok(Interest::Stop);
         }
         self.payload_met = true;

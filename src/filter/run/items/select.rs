@@ -153,9 +153,8 @@ impl ItemsState {
         slot: ValueSlot<'_>,
         kind: ValueKind,
     ) -> Result<Interest, Raise> {
-        let Some(source) =
-            cx.rules.select.as_ref().and_then(|select| select.sources.get(number as usize))
-        else {
+        let Some(select) = &cx.rules.select else { return Ok(Interest::Skip) };
+        let Some(source) = select.sources.get(number as usize) else {
             return Ok(Interest::Skip);
         };
         if source.passing && !self.single {
@@ -178,16 +177,15 @@ impl ItemsState {
             }
         }
         if gathers {
-            return Ok(self.gather(cx, number, source, token));
+            return Ok(self.gather(cx, number, select, source, token));
         }
+        let key = select.key(number);
         let label = match slot {
             // The key is spelled the same, so the member can be copied as a whole.
-            ValueSlot::Member(key)
-                if source.key_is_name && key.raw().len() + 2 == source.key.len() =>
-            {
-                Label::Spelled(key)
+            ValueSlot::Member(name) if source.key_is_name && name.raw().len() + 2 == key.len() => {
+                Label::Spelled(name)
             }
-            _ => Label::Given(&source.key),
+            _ => Label::Given(key),
         };
         Ok(self.emit(cx, label, kind, &source.exclude))
     }
@@ -198,6 +196,7 @@ impl ItemsState {
         &mut self,
         cx: &mut Cx<'_>,
         number: u32,
+        select: &SelectRules,
         source: &SelectSource,
         token: usize,
     ) -> Interest {
@@ -206,7 +205,7 @@ impl ItemsState {
         }
         // Without matches the array is empty, and `drop_empty` drops it.
         let deferred = cx.rules.drop_empty;
-        self.open_labelled(cx, Label::Given(&source.key), ValueKind::Array, deferred);
+        self.open_labelled(cx, Label::Given(select.key(number)), ValueKind::Array, deferred);
         self.gathered = 0;
         self.roles.push(ContainerRole::Gather { source: number, token, met: false, outer: true });
         Interest::Inspect
