@@ -1,0 +1,3 @@
+//! The binary that `tamis mcp` starts: see the library `tamis_gateway`.
+
+fn main() {}
