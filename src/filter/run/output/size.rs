@@ -1,7 +1,7 @@
 //! The size of a text, in bytes or tokens.
 //!
-//! [`OutputSize`] is a sink that only counts. The bytes that pass the budget are also written to it, for the report. A summary
-//! is written to it before it is written to the sink, to find out whether it fits.
+//! [`OutputSize`] is a sink that only counts. The bytes that pass the budget are also written to it, for the report. A
+//! summary is written to it before it is written to the sink, to find out whether it fits.
 
 use crate::sink::Sink;
 use crate::spec::Budget;
@@ -21,9 +21,9 @@ pub(super) struct OutputSize {
     /// The bytes so far.
     pub(super) bytes: u64,
     /// Counts the tokens of a text that arrives in parts.
-    /// The number of tokens, set by [`end`](Self::end).
     #[cfg(feature = "tokens")]
     counter: Option<TokenCounter>,
+    /// The number of tokens, set by [`end`](Self::end).
     #[cfg(feature = "tokens")]
     pub(super) counted: Option<u64>,
 }
