@@ -10,9 +10,9 @@
 //! ```
 //!
 //! Nearly every prefix needs a mark, whose length depends on the count. So the items are read once to find the prefixes
-//! that fit without a mark. They are then tried with their marks, the longest first. Only the last
-//! [`REMEMBERED`] prefixes are remembered: each item that is left out saves at least its comma, so one of these prefixes
-//! fits with its mark if any does.
+//! that fit without a mark. They are then tried with their marks, the longest first. Only the last [`REMEMBERED`]
+//! prefixes are remembered: each item that is left out saves at least its comma, so one of these prefixes fits with its
+//! mark if any does.
 //!
 //! Tokens are counted for the frame with the items that must be kept, for each further item with its comma, and for the
 //! mark. Their sum is compared with the budget.

@@ -12,8 +12,7 @@
 //!
 //! Each stage exists only if the spec or the call needs it. Each reads and writes valid JSON, and does not depend on
 //! the rules before it. The stage on items has located the payload before the first byte arrives here. Each stage finds
-//! it again by its [`RootPath`]. A stage is the sink of the one before it ([`StageSink`]), so nothing is buffered between
-//! two stages apart from what their writers gather.
+//! it again by its [`RootPath`]. A stage is the sink of the one before it ([`StageSink`]). No bytes wait between them.
 //!
 //! # The budget
 //!
@@ -21,14 +20,13 @@
 //! them. [`ItemBudget`](budget::ItemBudget) receives the bytes of both and decides what is kept. It never parses JSON.
 //!
 //! ```text
-//! collect ── the array is too long ──▶ collect the rest of the frame; further items are not read
-//!    │  │                                 │
-//!    │  └── the end ──────────────────────┴──▶ fit: the longest prefix of items, with its mark ──▶ sink
-//!    │                                            │
-//!    └── the frame and `min_items` are too long ──┴── not even these fit ──▶ shorter forms
-//!
-//! shorter forms ── the first form that fits ──▶ sink at the end
-//!         └─────── none fits ──▶ `on_over: warn`: the shortest form streams; `error`: nothing is written
+//! collect items and frame ── the array is too long ──▶ collect the frame; further items are not read
+//! collect (both)          ── the end ──▶ fit
+//! collect (both)          ── the frame and `min_items` are too long ──▶ shorter forms
+//! fit                     ── the longest prefix that fits with its mark ──▶ sink
+//! fit                     ── none fits ──▶ shorter forms
+//! shorter forms           ── the end: the first form that fits ──▶ sink
+//! shorter forms           ── none fits ──▶ `on_over: warn`: the shortest form streams; `error`: nothing is written
 //! ```
 //!
 //! Example with a budget of 100 bytes, `min_items: 1`, and three items of 30 bytes in a frame of 22:
@@ -40,7 +38,7 @@
 //! ```
 //!
 //! If the frame and the one item had more than 100 bytes, strings would become shorter next, then containers
-//! (`shorten.rs`). Each shorter form is made from the previous one, so that at most the budget is held, and each byte is
+//! (`shorten.rs`). Each shorter form is made from the previous one, so that at most the budget is held. Each byte is
 //! read at most once for each of the 17 forms.
 //!
 //! A budget in tokens is first enforced as the largest number of bytes that this many tokens can have. The tokens are
@@ -49,7 +47,8 @@
 //! # Errors
 //!
 //! A stage may fail while the stage before it writes. [`StageSink`] keeps the first error. It is reported instead of an
-//! error of the stage before it, because the bytes that caused it came first. Its offset is one in the filtered document.
+//! error of the stage before it, because the bytes that caused it came first. Its offset refers to the filtered
+//! document.
 
 mod budget;
 mod chars;

@@ -10,8 +10,9 @@
 //! {"exit":0,"raw":"ok","_text_filtered":true}
 //! ```
 //!
-//! Only members of the document itself count, and only strings. A document that is not an object, or has no such member,
-//! is unchanged. Each of several members `raw` is filtered. The text streams: its lines are filtered as they arrive.
+//! Only members of the document itself count, and only strings. A document that is not an object, or has no such
+//! member, is unchanged. Each of several members `raw` is filtered. The text streams: its lines are filtered as they
+//! arrive.
 
 use crate::error::Raise;
 use crate::filter::run::stage::{StageHandler, StageState};

@@ -1,8 +1,8 @@
 //! The stage that applies a budget: separates the items of the filtered document from everything around them.
 //!
-//! It finds the payload. [`ItemBudget`] decides what is kept. All bytes of the document come through here once, and each
-//! goes to one of two calls of the budget: bytes between the brackets of the payload to [`ItemBudget::item`], all others
-//! to [`ItemBudget::frame`]. The commas between items go to neither; the budget writes its own.
+//! It finds the payload. [`ItemBudget`] decides what is kept. All bytes of the document come through here once. Those
+//! between the brackets of the payload are passed to [`ItemBudget::item`], all others to [`ItemBudget::frame`]. The
+//! commas between items are passed to neither, because the budget writes its own.
 //!
 //! ```text
 //! input         calls
@@ -218,8 +218,8 @@ impl Handler for StageHandler<'_, ItemSplitter> {
     fn close(&mut self, _: u64) -> Result<(), Raise> {
         let Self { stage, sink } = self;
         let in_items = std::mem::take(&mut stage.in_items);
-        // The mark is the last element of an array that has no object around it. Otherwise it is the last member of that
-        // object.
+        // The mark is the last element of an array that has no object around it. Otherwise it is the last member of
+        // that object.
         let alone = in_items && !stage.way.is_around_in_object();
         let parent = !in_items && stage.way.is_at_parent() && stage.way.is_in_object();
         if in_items || parent {
