@@ -54,8 +54,6 @@ pub(super) struct ContentRun {
     limits: Limits,
     /// The bytes of the next piece. Its allocation is reused.
     pending: Vec<u8>,
-    /// The number of bytes in complete pieces.
-    offset: u64,
     /// The kind of the document, once it is known.
     phase: ContentPhase,
     /// The document so far, while it may be needed again.
@@ -107,7 +105,6 @@ impl ContentRun {
             compiled: Arc::clone(compiled),
             limits: options.limits().clone(),
             pending: Vec::new(),
-            offset: 0,
             phase: ContentPhase::Sniff,
             hold: Hold::default(),
             meter: Meter::default(),
@@ -126,7 +123,6 @@ impl ContentRun {
     /// Begins a new document.
     pub(super) fn restart(&mut self) {
         self.pending.clear();
-        self.offset = 0;
         self.phase = ContentPhase::Sniff;
         self.hold = Hold::default();
         self.meter = Meter::default();
@@ -195,7 +191,6 @@ impl ContentRun {
             self.phase = self.sniff();
         }
         let piece = std::mem::take(&mut self.pending);
-        self.offset += piece.len() as u64;
         match &mut self.phase {
             ContentPhase::Sniff => {}
             ContentPhase::Json => self.keep(&piece)?,

@@ -149,7 +149,6 @@ impl SummaryStage {
             scratch: Vec::new(),
             item: Vec::new(),
             in_items: false,
-            in_item: false,
             any: false,
             begun: false,
             left: RENDERED,
@@ -252,8 +251,6 @@ struct ItemRenderer<'a> {
     item: Vec<u8>,
     /// The payload is open.
     in_items: bool,
-    /// The last value in it was an item. Only objects are.
-    in_item: bool,
     /// The document has a payload that is an array.
     any: bool,
     /// A line was rendered, so that the next one needs a line break before it.
@@ -359,8 +356,8 @@ impl Handler for StageHandler<'_, ItemRenderer<'_>> {
                 return Ok(Interest::Skip);
             }
             // Other elements have no fields, so they are not rendered.
-            render.in_item = kind == ValueKind::Object;
-            return Ok(if render.in_item { Interest::Copy } else { Interest::Skip });
+            let is_object = kind == ValueKind::Object;
+            return Ok(if is_object { Interest::Copy } else { Interest::Skip });
         }
         let step = render.way.step(slot, kind);
         if step == RootStep::Outside {
