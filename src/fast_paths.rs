@@ -60,7 +60,7 @@ impl FastPath {
 
     /// Returns the path for a number, in turn.
     pub(crate) fn cycle(number: usize) -> Self {
-        Self::ALL[number % Self::ALL.len()]
+        Self::ALL.get(number % Self::ALL.len()).copied().unwrap_or(Self::Policies)
     }
 
     const fn bit(self) -> u16 {
