@@ -84,7 +84,7 @@ impl ItemsStage {
         probe
     }
 
-    /// Makes a probe of an earlier document that for the rest of this one. It reuses the allocations of the earlier
+    /// Makes the probe of an earlier document the probe for the rest of this one. It reuses the allocations of the earlier
     /// probe.
     pub(in crate::filter::run) fn begin_probe_in(&self, probe: &mut Self) {
         probe.state.copy_from(&self.state);
