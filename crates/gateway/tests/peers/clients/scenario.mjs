@@ -17,7 +17,7 @@ export const emit = (step) => process.stdout.write(JSON.stringify(step) + '\n');
 export const replies = {
   sampling: () => ({ role: 'assistant', content: { type: 'text', text: 'a sampled text' }, model: 'test-model' }),
   elicitation: (params) => ({ action: 'accept', content: fillIn(params.requestedSchema ?? {}) }),
-  roots: () => ({ roots: [{ uri: 'file:///tmp', name: 'scratch' }] }),
+  roots: () => ({ roots: [{ uri: 'file://' + (process.env.TAMIS_ROOT ?? '/tmp'), name: 'scratch' }] }),
 };
 
 // A value for each required property, and the default of every other property that has one.
