@@ -27,14 +27,13 @@ import sys
 import kit
 
 PLAN = kit.HERE / "clients" / "plan.json"
-# The reference clients: how each is started. `rmcp` is an example of crates/gateway and is used if it was built.
-RMCP = pathlib.Path(os.environ.get("TAMIS_RMCP_CLIENT") or kit.HERE.parents[3] / "target" / "debug" / "examples" / "rmcp_client")
+# How each client is started. `rmcp` is used if it was built.
 CLIENTS = {
     "ts1": [str(kit.NODE), str(kit.HERE / "clients" / "ts1.mjs")],
     "ts2": [str(kit.NODE), str(kit.HERE / "clients" / "ts2.mjs")],
     "py1": [str(kit.CACHE / "py1" / "bin" / "python"), str(kit.HERE / "clients" / "py1.py")],
     "py2": [str(kit.CACHE / "py2" / "bin" / "python"), str(kit.HERE / "clients" / "py2.py")],
-    "rmcp": [str(RMCP)],
+    "rmcp": [str(kit.CACHE / "rmcp" / "debug" / "rmcp-client")],
 }
 FORMS = ("stdio", "http", "bridge")
 
