@@ -7,11 +7,22 @@
 //   onUpdate(handler)                  called with the URI of a resource that changed
 //   watch(uri)                         asks for such changes
 
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 const TIMEOUT = 20_000;
 
-export const emit = (step) => process.stdout.write(JSON.stringify(step) + '\n');
+const LARGE = 200_000;
+
+// Prints a step. A large result is replaced by its size and its hash.
+export function emit(step) {
+  const text = JSON.stringify(step.result ?? null);
+  if (text.length > LARGE) {
+    const digest = createHash('sha256').update(text).digest('hex').slice(0, 16);
+    step = { ...step, result: { bytes: text.length, digest, isError: step.result.isError } };
+  }
+  process.stdout.write(JSON.stringify(step) + '\n');
+}
 
 // What the client answers when a server asks.
 export const replies = {
@@ -170,5 +181,6 @@ export async function play(makeAdapter) {
   await client.close();
   emit({ step: 'closed' });
   clearTimeout(watchdog);
-  process.exit(0);
+  // The process ends after everything is printed.
+  process.stdout.write('', () => process.exit(0));
 }

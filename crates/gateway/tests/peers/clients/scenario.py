@@ -14,6 +14,7 @@ An adapter hides the differences of the two lines of the package:
 """
 
 import asyncio
+import hashlib
 import json
 import os
 import re
@@ -24,7 +25,15 @@ HANDLE = re.compile(r"tm_[a-z2-7]{26}")
 MEMBERS = {"tools": "tools", "resources": "resources", "templates": "resourceTemplates", "prompts": "prompts"}
 
 
+LARGE = 200_000
+
+
 def emit(step):
+    """Prints a step. A large result is replaced by its size and its hash."""
+    text = json.dumps(step.get("result"), ensure_ascii=False, sort_keys=True)
+    if len(text) > LARGE:
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        step = {**step, "result": {"bytes": len(text), "digest": digest, "isError": step["result"].get("isError", False)}}
     print(json.dumps(step, ensure_ascii=False), flush=True)
 
 

@@ -39,6 +39,17 @@ def block(value):
     return {"type": "text", "text": value}
 
 
+def with_result_type(pieces):
+    """The pieces of a result object with `resultType`, which the modern era requires, as its first member."""
+    first = True
+    for piece in pieces:
+        if first and piece:
+            rest = piece[1:].lstrip()
+            piece = '{"resultType": "complete"' + (rest if rest == "}" else ", " + rest)
+            first = False
+        yield piece
+
+
 # -- Results of any size and shape ----------------------------------------------------------------------------------------
 
 def item(number, canary):
@@ -354,15 +365,19 @@ def duplicate(call):
 @behaviour()
 def escaped_names(call):
     """Writes names of members with escapes, such as `re\\u0073ult`."""
-    body = "".join(shaped(call.arguments)).replace('"content"', '"\\u0063ontent"').replace('"structuredContent"', '"structured\\u0043ontent"')
+    body = "".join(with_result_type(shaped(call.arguments)) if call.modern else shaped(call.arguments))
+    body = body.replace('"content"', '"\\u0063ontent"').replace('"structuredContent"', '"structured\\u0043ontent"')
     call.send_text(f'{{"jsonrpc": "2.0", "\\u0069d": {call.id_text}, "re\\u0073ult": {body}}}')
 
 
 @behaviour()
 def extra_members(call):
-    """Responds with members and numbers that types of SDKs drop: `1.10`, big integers, unknown members at each level."""
+    """Responds with members and numbers that types of SDKs drop: `1.10`, big integers, unknown members at each level. top: also
+    at the top level, which some SDKs refuse."""
+    top = '"x-top": 1.10, ' if call.arguments.get("top") else ""
+    kind = '"resultType": "complete", ' if call.modern else ""
     call.send_text(
-        f'{{"x-top": 1.10, "jsonrpc": "2.0", "id": {call.id_text}, "result": {{"x-result": 12345678901234567890, '
+        f'{{{top}"jsonrpc": "2.0", "id": {call.id_text}, "result": {{{kind}"x-result": 12345678901234567890, '
         '"content": [{"type": "text", "text": "small", "x-block": [1.0, 1e2]}], "_meta": {"x/y": {"deep": [[]]}}}}'
     )
 

@@ -10,7 +10,7 @@ import json
 import threading
 import uuid
 
-from behaviours import BEHAVIOURS
+from behaviours import BEHAVIOURS, with_result_type
 
 SUPPORTED = ("2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = "2026-07-28"
@@ -21,6 +21,18 @@ RELATED_KEY = "io.modelcontextprotocol/related-task"
 def dump(value):
     """JSON with characters as they are, so that U+0085 and U+2028 go over the wire."""
     return json.dumps(value, ensure_ascii=False)
+
+
+def gathered(pieces, size=65536):
+    """The same text in larger pieces. Clients that join what they read are slow with many small ones."""
+    parts, length = [], 0
+    for piece in pieces:
+        parts.append(piece)
+        length += len(piece)
+        if length >= size:
+            yield "".join(parts)
+            parts, length = [], 0
+    yield "".join(parts)
 
 
 class Call:
@@ -71,16 +83,6 @@ class Call:
     def send_partial(self, text):
         """Sends the beginning of a message. The process ends afterwards."""
         self.channel.write_partial(text)
-
-
-def with_result_type(pieces):
-    """The pieces of a result object with `resultType` as its first member."""
-    first = True
-    for piece in pieces:
-        if first and piece:
-            piece = '{"resultType": "complete", ' + piece[1:] if piece.strip() not in ("{}", "") else '{"resultType": "complete"}'
-            first = False
-        yield piece
 
 
 class Server:

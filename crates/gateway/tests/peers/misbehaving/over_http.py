@@ -12,6 +12,8 @@ import time
 import uuid
 import zlib
 
+from core import gathered
+
 LINE_ENDS = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
 
 
@@ -100,7 +102,7 @@ class Events:
             self.body.write(f"x-unknown: value{end}")
         self.body.write("data:" if self.via.get("no_space") else "data: ")
         first = True
-        for piece in pieces:
+        for piece in gathered(pieces):
             if first and self.via.get("split_data"):
                 # A line break after the first brace: the two lines join to the same JSON text.
                 piece = piece[:1] + f"{end}data: " + piece[1:]
@@ -147,7 +149,7 @@ class Exchange:
             self.body.end()
         elif self.pending is not None:
             self.body.start("application/json")
-            for piece in self.pending:
+            for piece in gathered(self.pending):
                 self.body.write(piece)
             self.body.end()
         else:

@@ -5,6 +5,8 @@ import sys
 import threading
 import time
 
+from core import gathered
+
 LINE_ENDS = {"lf": b"\n", "crlf": b"\r\n", "cr": b"\r"}
 
 
@@ -19,7 +21,7 @@ class Lines:
         with self.lock:
             cut = self.via.get("cut")
             written = 0
-            for piece in pieces:
+            for piece in gathered(pieces):
                 data = piece.encode(errors="replace")
                 if cut is not None and not interim and written + len(data) >= cut:
                     self.emit(data[: cut - written])

@@ -9,7 +9,13 @@
 
 mod handler;
 
-use std::{collections::HashSet, future::Future, io::Write, time::Duration};
+use std::{
+    collections::HashSet,
+    future::Future,
+    hash::{Hash, Hasher},
+    io::Write,
+    time::Duration,
+};
 
 use anyhow::{Context, Result, anyhow};
 use handler::{Handler, model};
@@ -29,8 +35,23 @@ type Client = RunningService<RoleClient, Handler>;
 const STEP_TIMEOUT: Duration = Duration::from_secs(25);
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Prints a step.
+/// Results that are printed whole have at most this many bytes.
+const LARGE: usize = 200_000;
+
+/// Prints a step. A large result is replaced by its size and its hash.
 pub fn emit(step: &Value) {
+    let mut step = step.clone();
+    let text = step["result"].to_string();
+    if text.len() > LARGE {
+        let mut hasher = std::hash::DefaultHasher::new();
+        text.hash(&mut hasher);
+        let digest = format!("{:016x}", hasher.finish());
+        let failed = step["result"]["isError"].clone();
+        step["result"] = json!({"bytes": text.len(), "digest": digest, "isError": failed});
+    }
+    if step["result"].is_null() {
+        step.as_object_mut().map(|members| members.remove("result"));
+    }
     let mut output = std::io::stdout().lock();
     // The runner reports a run without output as incomplete.
     let _ = writeln!(output, "{step}");
