@@ -24,7 +24,7 @@ export function emit(step) {
   process.stdout.write(JSON.stringify(step) + '\n');
 }
 
-// What the client answers when a server asks.
+// Replies to the requests of servers.
 export const replies = {
   sampling: () => ({ role: 'assistant', content: { type: 'text', text: 'a sampled text' }, model: 'test-model' }),
   elicitation: (params) => ({ action: 'accept', content: fillIn(params.requestedSchema ?? {}) }),

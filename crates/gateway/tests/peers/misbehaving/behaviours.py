@@ -206,7 +206,8 @@ def echo(call):
 
 @behaviour()
 def received(call):
-    """Returns every message that this server has received, in order, as JSON text; over HTTP with the request headers."""
+    """Returns every message that this server has received, in order, as JSON text; over HTTP with the request headers, and with
+    `{"disconnected": id}` for a client that went away before the response ended."""
     call.respond({"content": [block(json.dumps(call.server.received))]})
 
 

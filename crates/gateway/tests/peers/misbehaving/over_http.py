@@ -7,7 +7,9 @@ details of both come from `via` (see upstream.py), which a call may override in 
 import http.server
 import json
 import queue
+import select
 import socket
+import threading
 import time
 import uuid
 import zlib
@@ -119,6 +121,7 @@ class Exchange:
         self.via = via
         self.pending = None
         self.events = None
+        self.finished = False
         self.stream = uuid.uuid4().hex[:8]
         if via.get("framing") == "sse":
             self.start_events()
@@ -143,6 +146,7 @@ class Exchange:
         self.write([text], False)
 
     def finish(self):
+        self.finished = True
         if self.events is not None:
             if self.pending is not None:
                 self.events.write(self.pending)
@@ -230,12 +234,30 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.interrupted(text, via)
                 return
             channel = Exchange(self, via)
+            threading.Thread(target=self.watch, args=(channel, json.loads(text)), daemon=True).start()
             self.upstream.handle(text, channel, dict(self.headers))
             channel.finish()
         except (ConnectionError, TimeoutError):
             # Either `cut` has ended the body, or the client has gone away.
             self.close_connection = True
             self.connection.close()
+
+    def watch(self, channel, message):
+        """Notes when the client goes away before the response has ended, which cancels the call in the modern era."""
+        while not channel.finished:
+            try:
+                readable, _, _ = select.select([self.connection], [], [], 0.1)
+                if not readable or self.connection.recv(1, socket.MSG_PEEK):
+                    time.sleep(0.05)
+                    continue
+            except (OSError, ValueError):
+                pass
+            if not channel.finished and isinstance(message, dict):
+                with self.upstream.changed:
+                    self.upstream.received.append({"disconnected": message.get("id")})
+                    self.upstream.cancelled.add(json.dumps(message.get("id")))
+                    self.upstream.changed.notify_all()
+            return
 
     def interrupted(self, text, via):
         """Sends the priming event and ends the response. The result then waits for the GET."""

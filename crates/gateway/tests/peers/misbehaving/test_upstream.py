@@ -4,8 +4,10 @@ import http.client
 import json
 import pathlib
 import re
+import socket
 import subprocess
 import sys
+import time
 import unittest
 
 UPSTREAM = [sys.executable, str(pathlib.Path(__file__).with_name("upstream.py"))]
@@ -159,6 +161,16 @@ class Http(unittest.TestCase):
         self.assertEqual(200, self.send(request(2, "echo"), **gone)[0].status)
         self.send(None, "DELETE", **gone)
         self.assertEqual(404, self.send(request(3, "echo"), **gone)[0].status)
+
+    def test_disconnect_is_noted(self):
+        message = json.dumps(request("gone", "late", {"ms": 800})).encode()
+        head = f"POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: {len(message)}\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", self.port)) as connection:
+            connection.sendall(head.encode() + message)
+            time.sleep(0.2)
+        time.sleep(0.5)
+        self.assertIn('{"disconnected": "gone"}', text_of(json.loads(self.call("received", {}))))
+        self.assertNotIn('"disconnected": 1', text_of(json.loads(self.call("received", {}))))
 
     def test_status(self):
         response, body = self.send(request(1, "echo", {"via": {"status": 503, "body": "busy"}}))

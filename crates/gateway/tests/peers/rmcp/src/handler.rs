@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use crate::emit;
 
-/// What the server has sent without being asked.
+/// Notifications that have arrived.
 #[derive(Default)]
 pub struct Seen {
     pub progress: Mutex<Vec<Value>>,
