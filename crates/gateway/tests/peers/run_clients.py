@@ -231,7 +231,7 @@ def main():
     proxies = {form: getattr(options, form) for form in FORMS}
     given = [form for form in FORMS if proxies[form]]
     forms = options.form or given or ["stdio", "http"]
-    clients = options.client or [name for name in CLIENTS if pathlib.Path(CLIENTS[name][0]).exists()]
+    clients = [name for name in options.client or CLIENTS if pathlib.Path(CLIENTS[name][0]).exists()]
     direct_runs, bad = {}, 0
     print(f"{'client':7}{'server':12}{'form':8}{'equal':>7}{'changed':>9}{'lost':>6}{'reads':>8}  bytes of changed results")
     for client in clients:
