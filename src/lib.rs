@@ -198,7 +198,7 @@ pub use io::{
     filter_file, filter_ndjson, filter_reader, filter_slice,
 };
 pub use limits::Limits;
-pub use report::{FailureReport, MissedPath, Report, SkipReason};
+pub use report::{FailureReport, InnerReport, MissedPath, Report, SkipReason};
 pub use sink::Sink;
 pub use spec::rules::Spec;
 

@@ -295,6 +295,23 @@ impl Error {
         self
     }
 
+    /// Adds the entry of `json_strings` that contains the refused rule.
+    pub(crate) fn in_json_string(mut self, entry: usize, at: &str) -> Self {
+        let place = self.0.rule.take();
+        let message = place.as_ref().map_or(self.message(), |place| &place.message);
+        let name = format!("json_strings at `{at}`");
+        let (rule, message) = ("json_strings", format!("{name}: {message}"));
+        self.0.rule = Some(RulePlace { rule, entry, is_key: false, at: 0, message });
+        self.0.message = format!("{name}: {}", self.0.message).into();
+        self
+    }
+
+    /// The error of a text inside a string, to be raised for the string. Its place becomes part of the message.
+    pub(crate) fn to_raise_of_string(&self) -> Raise {
+        let message = format!("json_strings: {self:#} (place in the text of the string)").into();
+        Raise { message, ..self.to_raise() }
+    }
+
     /// Notes that offset and path belong to the output of the rules on items.
     pub(crate) fn in_filtered(self) -> Self {
         self.placed_in("the filtered document")

@@ -17,7 +17,6 @@ mod unescape;
 
 pub use decoder::{StringDecoder, StringError, StringErrorKind};
 pub use encoder::StringEncoder;
-#[cfg(feature = "text")]
 pub(crate) use escape::StringEscaper;
 #[cfg(feature = "text")]
 pub(crate) use unescape::StringUnescaper;

@@ -63,6 +63,7 @@ impl StringUnescaper {
                 match bytes.get(plain) {
                     Some(b'\\') => self.state = UnescapeState::Backslash,
                     Some(quote) => {
+                        self.give_up(text);
                         self.fail(StringErrorKind::UnescapedQuote, self.offset + at as u64, text);
                         text.push(*quote);
                     }
