@@ -56,7 +56,7 @@
 //! |--:|---|---|
 //! | 1 | `io/mod.rs` | `filter_reader` reads 64 KiB and calls `Filter::write` |
 //! | 2 | `filter/run/filter_run.rs` | checks the state of the run, skips a byte order mark, waits (`lookahead.rs`) while a branch of `when` is undecided |
-//! | 3 | `filter/run/chain.rs` | passes the chunk to the first stage: the document stage (`extract`, `retain`, `patches`) or the items |
+//! | 3 | `filter/run/chain.rs` | passes the chunk to the first stage: strings (`json_strings`), the document stage (`extract`, `retain`, `patches`) or the items |
 //! | 4 | `filter/run/payload.rs` | finds the payload (`root`), waits (`lookahead.rs`) while the root or the first hit is unknown |
 //! | 5 | `filter/run/stage.rs` | pairs the stage with the machine and the sink |
 //! | 6 | `scan/` | turns a window of 4 KiB into bit masks and token positions |
@@ -126,7 +126,7 @@
 //!
 //! A call that asks for raw output ([`CallOptions`]) gets everything, unless the spec says
 //! [`allow_raw(false)`](Spec::allow_raw). Rules that remove also apply to responses of failed calls. JSON inside
-//! strings is text. The path of an error may contain keys that a rule would have removed. Spilled and teed bytes, and
+//! strings is text, unless [`json_strings`](Spec::json_strings) names the strings. The path of an error may contain keys that a rule would have removed. Spilled and teed bytes, and
 //! the full outputs of commands, are not redacted.
 //!
 //! # Features

@@ -23,10 +23,11 @@
 //! |---|---|
 //! | reading the document | the first byte that no valid document has there; its length if it ended too early |
 //! | a handler refuses a value | the first byte of the value, or the second byte of a string if that decides what it is |
+//! | the JSON in a string (`json_strings`) | the end of the string; the message has the place in its text |
 //! | a captured value is replayed | the end of the value in the document, wherever inside the value the replay fails |
 //! | a limit on held bytes (`held`, `spill`) | the first byte that did not fit, so that the place does not depend on chunks |
 //! | a second pass over held bytes | as in the first pass: the machine starts at offset 0 with the same prefix |
-//! | items after `extract`, `retain` or `patches` | a byte of the output of these rules; the message says so, and `Error::is_elsewhere` is true |
+//! | rules after `json_strings`, items after `extract`, `retain` or `patches` | a byte of the output of these rules; the message says so, and `Error::is_elsewhere` is true |
 //! | `text_filter`, `budget`, `compact` | a byte of the filtered document; the message says so |
 //! | a content coding | a byte of the encoded body; the message says so |
 //! | a stream of documents | a byte of the stream: the driver adds the start of the record |
