@@ -30,13 +30,6 @@ fn settings(choices: &mut impl Choices, focus: Focus, fields: &mut Map<String, J
     if choices.one_in(12) {
         fields.insert("extract".into(), path(choices, focus).into());
     }
-    if choices.one_in(10) {
-        let at = choices.pick(&["/a", "/items/a", "/b/c", "/0"]);
-        let apply = if choices.one_in(3) { "same".into() } else { rules(choices, focus) };
-        let otherwise = choices.pick(&["keep", "drop", "error"]);
-        let entry = json!({ "at": at, "apply": apply, "otherwise": otherwise });
-        fields.insert("json_strings".into(), json!([entry]));
-    }
 }
 
 /// Rules on items.
