@@ -23,8 +23,11 @@ fn text(prng: &mut Prng, depth: usize) -> String {
         "01",
     ];
     match prng.below(if depth == 0 { 4 } else { 12 }) {
-        0..4 => scalars[prng.below(if prng.one_in(9) { scalars.len() } else { scalars.len() - 1 })]
-            .to_owned(),
+        0..4 => {
+            // The last one is invalid.
+            let known = scalars.len() - usize::from(!prng.one_in(9));
+            scalars[prng.below(known)].to_owned()
+        }
         4..8 => {
             let keys = ["a", "x", "\\u0078", "items", "long name"];
             let member = |prng: &mut Prng| {
