@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::string_run::{StringOutput, StringRun};
+use super::string_run::{StringEnd, StringOutput, StringRun};
 use crate::error::{ErrorKind, Raise};
 use crate::filter::compile::json_strings::{JsonStringEntry, JsonStringRules};
 use crate::filter::compile::program::CompiledProgram;
@@ -140,9 +140,7 @@ impl JsonStringStage {
             let message = format!("json_strings: expected a string with JSON at `{}`", entry.at);
             return Err(Raise::new(ErrorKind::Syntax, message));
         }
-        if let Some(report) = self.reports.get_mut(number) {
-            report.not_json += 1;
-        }
+        self.count(number, Some(StringEnd::Kept), sink);
         if otherwise == JsonStringFallback::Keep {
             return Ok(None);
         }
@@ -150,6 +148,27 @@ impl JsonStringStage {
             self.drop_document(sink);
         }
         Ok(Some(Interest::Skip))
+    }
+
+    /// Counts a value at a pointer, unless the rules after this stage have stopped or failed before it.
+    ///
+    /// They read what is written here in pieces that depend on the chunks. So they first get all that was written.
+    fn count(&mut self, number: usize, end: Option<StringEnd>, sink: &mut dyn Sink) {
+        self.writer.flush(sink);
+        if sink.is_closed() {
+            return;
+        }
+        let Self { reports, runs, .. } = self;
+        let Some(report) = reports.get_mut(number) else { return };
+        match end {
+            Some(StringEnd::Filtered) => {
+                if let Some(run) = runs.get(number).and_then(Option::as_ref) {
+                    run.report(report);
+                }
+            }
+            Some(StringEnd::Kept | StringEnd::Dropped) => report.not_json += 1,
+            None => {}
+        }
     }
 
     /// Writes a document of which nothing is kept, which must still be valid JSON.
@@ -256,19 +275,18 @@ impl Handler for StageHandler<'_, JsonStringStage> {
 
     fn copied(&mut self, _: u64) -> Result<(), Raise> {
         let Self { stage, sink } = self;
-        let number = stage.string.take();
-        let JsonStringStage { writer, runs, reports, meter, .. } = &mut **stage;
-        let mut dropped = false;
-        if let Some(number) = number
-            && let Some(run) = runs.get_mut(number).and_then(Option::as_mut)
-            && let Some(report) = reports.get_mut(number)
-        {
-            dropped = run.end(meter, &mut StringOutput { writer, sink: *sink }, report)?;
+        let mut end = None;
+        if let Some(number) = stage.string.take() {
+            let JsonStringStage { writer, runs, meter, .. } = &mut **stage;
+            if let Some(run) = runs.get_mut(number).and_then(Option::as_mut) {
+                end = Some(run.end(meter, &mut StringOutput { writer, sink: *sink })?);
+            }
+            stage.count(number, end, *sink);
         }
         if stage.open.is_empty() {
-            match dropped {
-                true => stage.drop_document(*sink),
-                false => stage.scope.leave(),
+            match end {
+                Some(StringEnd::Dropped) => stage.drop_document(*sink),
+                _ => stage.scope.leave(),
             }
         }
         Ok(())

@@ -66,6 +66,17 @@ pub(super) struct StringRun {
     failed: Option<Raise>,
 }
 
+/// What became of a string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StringEnd {
+    /// Its JSON was filtered.
+    Filtered,
+    /// It is not JSON, and was written as it is.
+    Kept,
+    /// It is not JSON, and nothing was written.
+    Dropped,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StringState {
     /// Only white space was read.
@@ -155,30 +166,30 @@ impl StringRun {
         }
     }
 
-    /// Ends the string, and adds to the report. Returns whether the string is dropped.
+    /// Ends the string.
     pub(super) fn end(
         &mut self,
         meter: &mut Meter,
         output: &mut StringOutput<'_>,
-        report: &mut InnerReport,
-    ) -> Result<bool, Raise> {
+    ) -> Result<StringEnd, Raise> {
         self.finish(meter, output);
         self.hold.clear(meter);
         if let Some(raise) = self.failed.take() {
             self.used = true;
             return Err(raise);
         }
-        if self.state != StringState::Other {
-            output.writer.raw(output.sink, b"\"");
-            report.add(&self.run.tally());
-            return Ok(false);
-        }
-        report.not_json += 1;
-        if self.otherwise == JsonStringFallback::Drop {
-            return Ok(true);
-        }
+        let end = match (self.state, self.otherwise) {
+            (StringState::Other, JsonStringFallback::Drop) => return Ok(StringEnd::Dropped),
+            (StringState::Other, _) => StringEnd::Kept,
+            _ => StringEnd::Filtered,
+        };
         output.writer.raw(output.sink, b"\"");
-        Ok(false)
+        Ok(end)
+    }
+
+    /// Adds what the inner run did with the last string.
+    pub(super) fn report(&self, report: &mut InnerReport) {
+        report.add(&self.run.tally());
     }
 
     /// Decides about a string that is complete.
