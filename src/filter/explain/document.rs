@@ -57,7 +57,8 @@ pub(super) fn choice(spec: &Spec) -> StageExplanation {
         what: "the document",
         until: "a branch is certain to apply, or none",
         limits: &["held", "spill"],
-        instead: Some("a slice or a regular file is read twice"),
+        // What `json_strings` leave always arrives as a stream.
+        instead: spec.json_strings.is_empty().then_some("a slice or a regular file is read twice"),
     };
     let value = HoldExplanation {
         what: "a value that a test asks for",
