@@ -327,6 +327,12 @@ impl CallOptions {
         }
     }
 
+    /// Returns the options for JSON in strings of the document. The size of the output is not that of a string.
+    pub(super) fn of_strings(&self) -> Self {
+        let policy = CallPolicy::default();
+        Self { raw: false, is_error: false, suggest: false, policy, ..self.clone() }
+    }
+
     /// Returns the options that apply to the program derived for the call.
     pub(super) fn of_rest(&self, skips: Option<Skips>) -> Self {
         let raw = matches!(skips, Some(Skips::Raw | Skips::RawOfFailed));

@@ -12,7 +12,7 @@ use crate::error::RulePlace;
 use crate::filter::Program;
 use crate::path::Path;
 use crate::regex_budget::RegexBudget;
-use crate::spec::{OnTestFailure, PatchOpKind, Root, Spec, WhenFallback};
+use crate::spec::{InnerRules, OnTestFailure, PatchOpKind, Root, Spec, WhenFallback};
 
 /// The name of tamis' own format.
 pub(super) const NATIVE: &str = "tamis";
@@ -253,9 +253,13 @@ impl<'a> Building<'a> {
             }
         }
         let branches = spec.when.iter().flatten().map(|branch| ("when", branch));
+        let strings = spec.json_strings.iter().filter_map(|entry| match &entry.apply {
+            InnerRules::Spec(rules) => Some(("json_strings", &**rules)),
+            InnerRules::Same => None,
+        });
         let outer = spec.on_test_failure;
-        for (inside, spec) in std::iter::once(("", spec)).chain(branches) {
-            for (rule, message) in doubts(spec, !inside.is_empty(), outer) {
+        for (inside, spec) in std::iter::once(("", spec)).chain(branches).chain(strings) {
+            for (rule, message) in doubts(spec, inside == "when", outer) {
                 warn(if inside.is_empty() { rule } else { inside }, message);
             }
         }

@@ -10,7 +10,7 @@ struct RuleGroups {
     items: bool,
     /// Rules on the filtered document.
     output: bool,
-    /// `content` and `wrap`, which belong to no other group.
+    /// `json_strings`, `content` and `wrap`, which belong to no other group.
     other: bool,
 }
 
@@ -20,6 +20,7 @@ impl Spec {
     fn groups(&self) -> RuleGroups {
         let Self {
             extract: _,
+            json_strings,
             select,
             exclude,
             retain,
@@ -64,7 +65,7 @@ impl Spec {
                 || budget.is_some()
                 || compact.is_some()
                 || (*omitted == Some(Omitted::Mark) && *max_items > 0),
-            other: content.is_some() || *wrap,
+            other: content.is_some() || *wrap || !json_strings.is_empty(),
         }
     }
 

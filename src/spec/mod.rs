@@ -24,6 +24,7 @@ pub(crate) mod content;
 mod fields;
 mod groups;
 mod json;
+mod json_strings;
 mod output;
 mod patch;
 pub(crate) mod rules;
@@ -37,6 +38,7 @@ pub(crate) use content::ContentFormat;
 pub use json::RawJson;
 #[cfg(feature = "manifest")]
 pub(crate) use json::TEXT as JSON_TEXT;
+pub use json_strings::{InnerRules, JsonStringFallback, JsonStrings};
 pub use output::{Budget, Compact, Omitted, OnOver};
 pub use patch::{Condition, OnTestFailure, PatchOp, WhenFallback};
 pub(crate) use patch::{PatchOpKind, named};

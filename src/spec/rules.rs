@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::fields::{is_default, some};
 use super::{
-    Budget, Compact, Condition, Content, Omitted, OnOver, OnTestFailure, PatchOp, SelectPath,
-    Selection, TextSpec, WhenFallback,
+    Budget, Compact, Condition, Content, JsonStrings, Omitted, OnOver, OnTestFailure, PatchOp,
+    SelectPath, Selection, TextSpec, WhenFallback,
 };
 use crate::reserved::ReservedParameters;
 
@@ -37,6 +37,8 @@ use crate::reserved::ReservedParameters;
 pub struct Spec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) extract: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) json_strings: Vec<JsonStrings>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) select: Option<Selection>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -240,6 +242,34 @@ impl Spec {
     #[must_use]
     pub fn extract(mut self, path: impl Into<String>) -> Self {
         self.extract = Some(path.into());
+        self
+    }
+
+    /// Filters the JSON inside the strings at a pointer by rules of its own. The rule can be added several times.
+    ///
+    /// Servers that wrap their results often write a document as the text of a string. Without this rule such a
+    /// string is text, and no other rule sees what is in it.
+    ///
+    /// The strings are filtered before all other rules but [`extract`](Self::extract). A string holds JSON if its
+    /// characters are one JSON object or array, with or without white space around it. They are filtered like a
+    /// document of their own and encoded again. Only quotes, backslashes and control characters are then escaped; the
+    /// tokens of the inner document keep their bytes. Inner rules report in [`Report::inner`](crate::Report::inner).
+    ///
+    /// ```
+    /// use tamis::spec::JsonStrings;
+    /// use tamis::{Program, Spec, filter_slice};
+    ///
+    /// let inner = Spec::new().select("id").root("items");
+    /// let program = Program::compile(&Spec::new().json_strings(JsonStrings::new("/text", inner)))?;
+    /// let input = br#"{"text": "{\"items\": [{\"id\": 1, \"x\": 2}]}", "items": []}"#;
+    /// let (output, report) = filter_slice(&program, input)?;
+    /// assert_eq!(output, br#"{"text":"{\"items\":[{\"id\":1}]}","items":[]}"#);
+    /// assert_eq!(report.inner[0].filtered, 1);
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn json_strings(mut self, entry: JsonStrings) -> Self {
+        self.json_strings.push(entry);
         self
     }
 
@@ -542,6 +572,7 @@ impl Spec {
             || self.has_document_rules()
             || self.shapes_output()
             || self.content.is_some()
+            || !self.json_strings.is_empty()
             || self.wrap;
         shapes.then(|| ReservedParameters::new(self.allows_raw()))
     }

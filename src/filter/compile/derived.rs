@@ -8,6 +8,7 @@
 use super::call::Skips;
 use super::content::WholeRules;
 use super::items::{ItemRules, RootRule};
+use super::json_strings::JsonStringRules;
 use super::output::OutputRules;
 use super::program::{CompiledProgram, DerivedPrograms, Program};
 use super::when::When;
@@ -38,6 +39,17 @@ impl Program {
             Self::of(compiled.without_extract(depth))
         })
     }
+
+    /// Returns the program with the rules that apply after `json_strings`, to what `extract` and these leave.
+    pub(in crate::filter) fn after_strings(&self) -> &Self {
+        let compiled = self.compiled();
+        compiled.derived.after_strings.get_or_init(|| {
+            let depth = compiled.extract.as_ref().map_or(0, |path| path.0.len());
+            let rest = compiled.without_extract(depth);
+            let spec = Spec { json_strings: Vec::new(), ..rest.spec };
+            Self::of(CompiledProgram { spec, json_strings: None, ..rest })
+        })
+    }
 }
 
 impl CompiledProgram {
@@ -53,6 +65,7 @@ impl CompiledProgram {
             spec,
             extract: self.extract.clone(),
             may_lack_extract: failed && self.may_lack_extract_of_failed(),
+            json_strings: None,
             when: None,
             retain: None,
             patches: None,
@@ -71,6 +84,7 @@ impl CompiledProgram {
         // Every field is named: a new rule does not compile until this says whether it applies to a failed call.
         let Spec {
             extract,
+            json_strings,
             select: _,
             exclude,
             retain,
@@ -105,6 +119,7 @@ impl CompiledProgram {
         } = self.spec.clone();
         let spec = Spec {
             extract,
+            json_strings,
             exclude,
             retain,
             patches,
@@ -141,6 +156,7 @@ impl CompiledProgram {
             spec,
             extract: self.extract.clone(),
             may_lack_extract: self.may_lack_extract_of_failed(),
+            json_strings: self.json_strings.as_ref().map(JsonStringRules::failed),
             when: self.when.as_ref().map(|when| {
                 when.map(|program| {
                     // A branch is chosen inside the document, so the value that the branch itself extracts must
@@ -175,6 +191,7 @@ impl CompiledProgram {
             spec,
             extract,
             may_lack_extract: false,
+            json_strings: self.json_strings.clone(),
             when: self.when.as_ref().map(|when| {
                 when.map(|program| Program::of(program.compiled().without_extract(depth)))
             }),

@@ -106,6 +106,7 @@ impl ItemRules {
         // Every field is named: a new rule does not compile until it is part of `idle`, or does not apply to items.
         let Spec {
             extract: _,
+            json_strings: _,
             select,
             exclude,
             retain: _,

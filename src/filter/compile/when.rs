@@ -142,6 +142,7 @@ fn check_beside(spec: &Spec) -> Result<(), Error> {
     let defaults = Spec::new();
     let beside = Spec {
         extract: None,
+        json_strings: Vec::new(),
         when: None,
         otherwise: None,
         on_error: None,
@@ -157,8 +158,8 @@ fn check_beside(spec: &Spec) -> Result<(), Error> {
     if beside == defaults {
         return Ok(());
     }
-    let message = "rules are not allowed next to `when`: move them into its branches, and keep only `otherwise`, `extract`, `on_error`, \
-                   `lenient_remove`, `on_test_failure`, `validation`, `whitespace` and `allow_raw`";
+    let message = "rules are not allowed next to `when`: move them into its branches, and keep only `otherwise`, `extract`, \
+                   `json_strings`, `on_error`, `lenient_remove`, `on_test_failure`, `validation`, `whitespace` and `allow_raw`";
     refuse_in("when", 0, true, message.into())
 }
 

@@ -20,7 +20,7 @@ use crate::filter::compile::size_policy::SizePolicy;
 use crate::filter::options::CallOptions;
 use crate::limits::Limits;
 use crate::spec::{DuplicateKeys, OnError, Spec, Validation, Whitespace};
-use document::{branches, choice, extract_stage, whole_stage};
+use document::{branches, choice, extract_stage, strings_stage, whole_stage};
 use output::output_stages;
 pub(super) use plan::EXTRACT_SEARCH;
 pub use stage::ExecutionMode;
@@ -47,6 +47,8 @@ use tree::PathList;
 ///
 /// - `validate`: there is no rule.
 /// - `extract`: with its `path`, and `optional` if the document may lack it.
+/// - `json_strings`: with `entries`, each with `at`, `otherwise`, `same` (the rules are those of the spec itself), and
+///   in `apply` the keys of an explanation of its own.
 /// - `when`: with the action of `otherwise`.
 /// - `retain`: with `paths`.
 /// - `patches`: with textual `operations`, `lenient_remove`, `on_test_failure` if one is a test, and `tree`, the
@@ -150,6 +152,7 @@ impl Program {
             spec,
             extract: _,
             may_lack_extract: _,
+            json_strings: _,
             when,
             retain,
             patches,
@@ -167,6 +170,7 @@ impl Program {
             stages.push(whole_stage(spec, budget));
         }
         stages.extend(extract_stage(compiled));
+        stages.extend(strings_stage(compiled, options));
         if !self.is_text() {
             stages.extend(retain.as_ref().map(|trie| {
                 let paths = PathList::plain(trie, spec.retain.as_deref().unwrap_or_default(), true);

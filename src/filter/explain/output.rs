@@ -9,6 +9,7 @@ pub(super) fn output_stages(spec: &Spec, policy: &SizePolicy) -> Vec<StageExplan
     // Every field is named: a new rule does not compile until it is explained, here or by the stages before.
     let Spec {
         extract: _,
+        json_strings: _,
         select: _,
         exclude: _,
         retain: _,

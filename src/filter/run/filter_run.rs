@@ -24,6 +24,7 @@ use super::extract_search::ExtractSearch;
 use super::first_pass::DocumentFacts;
 use super::items::SHOWN;
 use super::lookahead::{Decided, HeldInput, Input, Probe};
+use super::payload::PayloadStage;
 use crate::error::{Error, ErrorKind, Raise};
 use crate::filter::compile::call::Skips;
 use crate::filter::compile::program::Program;
@@ -153,7 +154,8 @@ impl FilterRun {
     /// begin here: at once, or when that search is done.
     fn begin(&mut self, facts: DocumentFacts) {
         let compiled = self.program.compiled();
-        if compiled.when.is_none() {
+        // If strings are filtered first, the chain has a run that chooses.
+        if compiled.when.is_none() || compiled.json_strings.is_some() {
             return self.begin_chain(facts);
         }
         // A first pass holds nothing, and neither does a run whose branch is known.
@@ -275,6 +277,53 @@ impl FilterRun {
     /// The document is incomplete, a decision or a rule fails at its end, or the run has failed before.
     pub(in crate::filter) fn end(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         self.guard(Self::complete, sink)
+    }
+
+    /// Reads the next bytes of a document inside that of another run, whose meter is charged.
+    pub(super) fn write_within(
+        &mut self,
+        chunk: &[u8],
+        meter: &mut Meter,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Error> {
+        std::mem::swap(&mut self.meter, meter);
+        let written = self.write(chunk, sink);
+        std::mem::swap(&mut self.meter, meter);
+        written
+    }
+
+    /// Ends a document inside that of another run, whose meter is charged.
+    pub(super) fn end_within(
+        &mut self,
+        meter: &mut Meter,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Error> {
+        std::mem::swap(&mut self.meter, meter);
+        let ended = self.end(sink);
+        std::mem::swap(&mut self.meter, meter);
+        ended
+    }
+
+    /// Accounts for an error of a stage before this run, whose output it reads.
+    pub(super) fn fail_before(&mut self) {
+        if let Some(chain) = &mut self.chain {
+            chain.fail_before();
+        }
+    }
+
+    /// Returns the number of bytes read, up to the offset at which the run stopped.
+    pub(super) fn consumed(&self) -> u64 {
+        self.consumed
+    }
+
+    /// Returns whether the program has rules that apply.
+    pub(super) fn applies(&self) -> bool {
+        self.applies
+    }
+
+    /// Returns the stage on the payload.
+    pub(super) fn items(&self) -> Option<&PayloadStage> {
+        self.chain.as_ref().and_then(StageChain::items)
     }
 
     /// Runs `step`. After an error the run stays failed. Counts the bytes written, and keeps the error for the report.
@@ -525,18 +574,26 @@ impl FilterRun {
         let missed = report.filter_partial_miss.iter().filter(|path| known.insert(path.as_str()));
         report.missed = missed.map(|path| MissedPath { path: path.clone(), meant: None }).collect();
         self.suggest(&mut report.missed);
-        report.plan = match &self.branch {
-            None => self.program.plan_with(&self.options),
-            Some((_, program)) => self.program.plan_of_branch(program, &self.options),
+        report.plan = self.plan();
+        report
+    }
+
+    /// Returns the plan of the branch that was chosen, or that of the program.
+    fn plan(&self) -> Vec<String> {
+        let after = self.chain.as_ref().and_then(StageChain::after_strings);
+        let mut plan = match (&self.branch, after) {
+            (None, Some(rest)) => self.program.plan_of_strings(&rest.plan()),
+            (None, None) => self.program.plan_with(&self.options),
+            (Some((_, program)), _) => self.program.plan_of_branch(program, &self.options),
         };
         if let Some(seeking) = &self.seeking
             && seeking.done
         {
             // Whether or not the value was found.
-            report.plan.retain(|line| !line.starts_with("extract"));
-            report.plan.insert(0, EXTRACT_SEARCH.to_owned());
+            plan.retain(|line| !line.starts_with("extract"));
+            plan.insert(0, EXTRACT_SEARCH.to_owned());
         }
-        report
+        plan
     }
 
     /// Returns the report without the plan.

@@ -24,6 +24,7 @@ pub(super) mod filter_run;
 pub(super) mod first_pass;
 pub(crate) mod hold;
 mod items;
+mod json_strings;
 mod lookahead;
 mod output;
 mod payload;

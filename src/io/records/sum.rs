@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use crate::error::Error;
-use crate::report::{FailureReport, MissedPath, Report};
+use crate::report::{FailureReport, InnerReport, MissedPath, Report};
 use crate::test_work::{WorkKind, count, words};
 
 /// The sum so far.
@@ -98,6 +98,7 @@ impl ReportSum {
             self.uncompacted += 1;
             sum.compact_error.get_or_insert_with(|| format!("{record} {number}: {why}"));
         }
+        InnerReport::add_all(&mut sum.inner, &one.inner);
         sum.content_hidden |= one.content_hidden;
         sum.budget_applied |= one.budget_applied;
         sum.budget_exceeded |= one.budget_exceeded;
