@@ -115,6 +115,10 @@ impl OmitBase64Stage {
     /// kept. `held`: its bytes with the quotes.
     fn mark(&self, text: &BinaryText, held: u64) -> Option<(Vec<u8>, u64)> {
         let (kind, chars) = text.end().filter(|(_, chars)| *chars > self.over)?;
+        // A long path is not copied for each of many short strings.
+        if self.path.text.len() as u64 >= held {
+            return None;
+        }
         let (size, kind) = (grouped(chars), kind.as_str());
         let mut mark = format!("\"[tamis: {size} bytes of {kind} left out").into_bytes();
         if !self.path.text.is_empty() {
