@@ -126,6 +126,12 @@ pub struct Report {
     /// What the entries of `json_strings` did, in their order. Absent without the rule.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inner: Vec<InnerReport>,
+    /// Number of strings that `omit_base64_over` replaced.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub base64_omitted: u64,
+    /// Size of these strings in bytes, without escapes.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub base64_omitted_bytes: u64,
     /// The payload, as a JSON Pointer; `""` is the document itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,

@@ -81,6 +81,9 @@ pub(super) enum StageAction {
     },
     DropNulls,
     DropEmpty,
+    OmitBase64Over {
+        over: u64,
+    },
     TextFilter,
     Budget {
         budget: Budget,
