@@ -110,8 +110,9 @@ impl EntryMeta {
 
 /// Returns the name without control characters, and not longer than [`LONGEST`].
 fn printable(name: &str) -> String {
-    let name = name.get(..name.floor_char_boundary(LONGEST)).unwrap_or_default();
-    name.chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
+    let ends = name.char_indices().map(|(at, char)| (at + char.len_utf8(), char));
+    let fits = ends.take_while(|(end, _)| *end <= LONGEST);
+    fits.map(|(_, char)| if char.is_control() { ' ' } else { char }).collect()
 }
 
 /// The header of a complete entry.

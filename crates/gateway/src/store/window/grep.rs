@@ -31,6 +31,8 @@ pub(super) struct GrepStage<'a, N> {
     number: u64,
     /// Whether a piece of the open line was searched before.
     continues: bool,
+    /// Whether a piece of the open line matched.
+    matched: bool,
     /// The last lines that did not match, as they would be shown, with their numbers.
     before: VecDeque<(u64, Vec<u8>)>,
     /// How many lines after the last match are still to be shown.
@@ -51,6 +53,7 @@ impl<'a, N: Stage> GrepStage<'a, N> {
             line: Vec::new(),
             number: first,
             continues: false,
+            matched: false,
             before: VecDeque::new(),
             after: 0,
             shown: None,
@@ -67,21 +70,24 @@ impl<'a, N: Stage> GrepStage<'a, N> {
         }
         let text = line.strip_suffix(b"\r").unwrap_or(&line);
         if let Some(found) = self.pattern.find(text) {
-            self.matches += 1;
+            self.matches += u64::from(!std::mem::replace(&mut self.matched, true));
             for (number, shown) in std::mem::take(&mut self.before) {
                 self.show(number, b'-', &shown);
             }
             self.show(self.number, b':', &excerpt(text, found.range()));
             self.after = self.context;
+        } else if self.continues {
+            // Context is the beginning of a line.
         } else if self.after > 0 {
             self.show(self.number, b'-', &excerpt(text, 0..0));
-            self.after -= usize::from(ends);
-        } else if self.context > 0 && !self.continues {
+            self.after -= 1;
+        } else if self.context > 0 {
             if self.before.len() == self.context {
                 self.before.pop_front();
             }
             self.before.push_back((self.number, excerpt(text, 0..0)));
         }
+        self.matched &= !ends;
         self.continues = !ends;
         self.number += u64::from(ends);
         self.line = line;

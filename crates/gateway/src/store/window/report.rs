@@ -60,7 +60,7 @@ pub struct WindowReport {
 }
 
 impl WindowReport {
-    pub(super) fn new(header: &EntryHeader, window: &Window, facts: WindowFacts) -> Self {
+    pub(super) fn new(header: &EntryHeader, window: &Window, facts: &WindowFacts) -> Self {
         let as_text = window.lines.is_some() || window.grep.is_some() || facts.is_string;
         let mut report = Self {
             kind: if as_text { EntryKind::Text } else { header.meta.kind() },

@@ -120,7 +120,7 @@ impl Window {
             };
             return Err(WindowError(message).into());
         }
-        Ok(WindowReport::new(&header, self, facts))
+        Ok(WindowReport::new(&header, self, &facts))
     }
 
     /// Returns the name of a part of the window that only JSON has.

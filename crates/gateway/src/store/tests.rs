@@ -1,1 +1,0 @@
-//! Tests of the store: writing, scopes, limits, windows.
