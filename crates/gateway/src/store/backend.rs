@@ -1,4 +1,4 @@
-//! What a place for entries must do: a memory, a folder, later an object store.
+//! The interface to a place for entries: memory, a folder, later an object store.
 //!
 //! A backend keeps bytes and accounts for them. Scopes, limits of one entry and windows are the same for all backends
 //! and are not here. All calls block; a backend over a network runs them on a pool for blocking work.
@@ -32,6 +32,9 @@ pub(crate) trait Backend: fmt::Debug + Send + Sync {
     /// Opens a complete entry. `None` if there is none with this name.
     fn open(&self, handle: Handle) -> io::Result<Option<StoredEntry>>;
 
+    /// Returns the handles of all complete entries, the newest first.
+    fn newest(&self) -> io::Result<Vec<Handle>>;
+
     /// Removes expired entries, and what writers that no longer exist left behind.
     fn sweep(&self, now: SystemTime) -> Result<(), StoreError>;
 }
@@ -60,7 +63,7 @@ pub(crate) trait EntryBytes: Read + Seek + Send {}
 
 impl<T: Read + Seek + Send> EntryBytes for T {}
 
-/// Why an entry was not stored.
+/// The error of an entry that is not stored.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -139,6 +142,10 @@ impl Backend for NoBackend {
     }
 
     fn open(&self, _: Handle) -> io::Result<Option<StoredEntry>> {
+        Err(Self::unsupported())
+    }
+
+    fn newest(&self) -> io::Result<Vec<Handle>> {
         Err(Self::unsupported())
     }
 

@@ -1,6 +1,6 @@
-//! What is known about an entry besides its bytes, and how it is written down.
+//! The description of an entry, and its form in a file.
 //!
-//! The header has a fixed size, so that it can be written when the entry is complete, in front of the bytes:
+//! The header comes before the bytes and has a fixed size, so that it can be written when the entry is complete:
 //!
 //! ```text
 //! 0                          1024                              1024 + size
@@ -26,11 +26,13 @@ use super::scope::Scope;
 pub(crate) const HEADER: u64 = 1024;
 /// The first line of a header.
 const MAGIC: &str = "tamis-store 1";
+/// The kind of an entry that is the output of a command.
+const COMMAND: &str = "command";
 /// The longest name of a tool, and the longest path of items, in bytes. Longer names are shortened, longer paths are
 /// left out.
 const LONGEST: usize = 256;
 
-/// What the bytes of an entry are.
+/// The form of an entry's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
     /// One JSON text.
@@ -48,7 +50,7 @@ impl EntryKind {
     }
 }
 
-/// What the writer of an entry says about it.
+/// The description of an entry by its writer.
 ///
 /// ```
 /// use tamis_gateway::store::EntryMeta;
@@ -59,6 +61,8 @@ impl EntryKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryMeta {
     kind: EntryKind,
+    /// The entry is the output of a command.
+    command: bool,
     tool: String,
     items: Option<String>,
 }
@@ -68,13 +72,20 @@ impl EntryMeta {
     /// `{"blocks": […]}`.
     #[must_use]
     pub fn json(tool: &str) -> Self {
-        Self { kind: EntryKind::Json, tool: printable(tool), items: None }
+        Self { kind: EntryKind::Json, command: false, tool: printable(tool), items: None }
     }
 
     /// Describes an entry that is text.
     #[must_use]
     pub fn text(tool: &str) -> Self {
         Self { kind: EntryKind::Text, ..Self::json(tool) }
+    }
+
+    /// Describes an entry that is the full output of a command. [`Store::latest_command`](super::Store::latest_command)
+    /// finds the last one.
+    #[must_use]
+    pub fn command(line: &str) -> Self {
+        Self { command: true, ..Self::text(line) }
     }
 
     /// Sets the path of the array whose elements are the items of the entry, as `root` in a spec. An empty text is the
@@ -89,10 +100,16 @@ impl EntryMeta {
         self
     }
 
-    /// Returns what the bytes of the entry are.
+    /// Returns the form of the entry's bytes.
     #[must_use]
     pub fn kind(&self) -> EntryKind {
         self.kind
+    }
+
+    /// Returns whether the entry is the output of a command.
+    #[must_use]
+    pub fn is_command(&self) -> bool {
+        self.command
     }
 
     /// Returns the name of the tool, or the command, whose result it is.
@@ -134,7 +151,7 @@ impl EntryHeader {
         let since = self.created.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let mut text = format!(
             "{MAGIC}\nkind {}\nsize {}\ncreated {}.{:09}\ncomplete {}\nscope {}\ntool {}\n",
-            self.meta.kind.name(),
+            if self.meta.command { COMMAND } else { self.meta.kind.name() },
             self.size,
             since.as_secs(),
             since.subsec_nanos(),
@@ -164,6 +181,7 @@ impl EntryHeader {
         let meta = match fact("kind")? {
             "json" => EntryMeta::json(tool),
             "text" => EntryMeta::text(tool),
+            COMMAND => EntryMeta::command(tool),
             _ => return None,
         };
         let (seconds, nanos) = fact("created")?.split_once('.')?;
@@ -193,7 +211,7 @@ mod tests {
         let long = "é".repeat(LONGEST);
         for meta in [
             EntryMeta::json("tool"),
-            EntryMeta::text("cargo test --all"),
+            EntryMeta::command("cargo test --all"),
             EntryMeta::text(""),
             EntryMeta::json("a\nscope user\u{7f}"),
             EntryMeta::json(&long).with_items(&"x".repeat(LONGEST)),

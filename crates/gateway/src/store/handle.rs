@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// The characters of base32, in the order of their values.
 const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
-/// What every handle begins with.
+/// The beginning of every handle.
 const PREFIX: &str = "tm_";
 /// Random bytes of a handle.
 const BYTES: usize = 16;

@@ -1,11 +1,11 @@
 //! Limits of a store, and what is removed when it is full.
 //!
-//! Nothing that a notice named within the last hour is removed to make room: a model that was told of a handle has this
-//! time to use it. If the store is full all the same, no new entry begins, and the caller cuts nothing.
+//! Entries of the last hour are not removed to make room, because a model may still use a handle from a notice. If the
+//! store is full, no new entry begins, and the caller must not cut anything.
 
 use std::time::{Duration, SystemTime};
 
-/// What is reserved for an entry before anything is cut.
+/// Bytes that are reserved for an entry before anything is cut.
 pub(crate) const RESERVATION: u64 = 1 << 20;
 
 /// Limits of a store.
@@ -50,8 +50,8 @@ impl StoreLimits {
         self
     }
 
-    /// Sets how many bytes all entries together may have, with about 1 KiB for the header of each. What is reserved for
-    /// entries that are being written is included.
+    /// Sets how many bytes all entries together may have, with about 1 KiB for the header of each. Reservations
+    /// of entries that are being written are included.
     #[must_use]
     pub fn with_total(mut self, bytes: u64) -> Self {
         self.total = bytes;
@@ -96,14 +96,14 @@ impl StoreLimits {
         self.age
     }
 
-    /// Returns whether an entry is expired. One from the future, of a clock that was set back, is not.
+    /// Returns whether an entry is expired.
     pub(crate) fn is_expired(&self, created: SystemTime, now: SystemTime) -> bool {
-        now.duration_since(created).is_ok_and(|age| age >= self.age)
+        distance(created, now) >= self.age
     }
 
     /// Returns whether an entry may be removed to make room.
     pub(crate) fn may_make_room(&self, created: SystemTime, now: SystemTime) -> bool {
-        now.duration_since(created).is_ok_and(|age| age >= self.protected.min(self.age))
+        distance(created, now) >= self.protected.min(self.age)
     }
 
     /// Returns the size up to which an entry grows next: at least `needed` bytes, and in steps that double, so that an
@@ -112,4 +112,10 @@ impl StoreLimits {
         let doubled = reserved.saturating_add(reserved.clamp(RESERVATION, 64 * RESERVATION));
         (needed <= self.entry).then(|| doubled.max(needed).min(self.entry))
     }
+}
+
+/// Returns the time between two moments, in either order. An entry from the future was written before the clock was set
+/// back. If it is from the far future, its age means nothing, and it must not block the store until then.
+fn distance(created: SystemTime, now: SystemTime) -> Duration {
+    now.duration_since(created).unwrap_or_else(|ahead| ahead.duration())
 }

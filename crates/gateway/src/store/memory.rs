@@ -2,6 +2,9 @@
 //!
 //! Entries are lists of pieces, so that growing never copies or needs twice the memory. Readers share a complete entry,
 //! and keep its memory until they are done, even if it is removed in between.
+//!
+//! Invariant: `charged` is the sum of the sizes of all entries, of all reservations, and of a header for each. It is
+//! changed only under the lock, together with the table, so that threads never exceed the limit.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
@@ -61,7 +64,7 @@ impl Table {
         limits: &StoreLimits,
         now: SystemTime,
     ) -> Result<(), StoreError> {
-        self.remove_while(|created, _| limits.is_expired(created, now));
+        self.remove_expired(limits, now);
         let fits = |charged: u64| charged.saturating_add(bytes) <= limits.total();
         // Nothing is removed if it does not help.
         if !fits(self.charged - self.removable(limits, now)) {
@@ -78,20 +81,37 @@ impl Table {
         old.filter_map(|(_, handle)| self.entries.get(handle)).map(|entry| entry.charge()).sum()
     }
 
+    /// Removes expired entries: the oldest ones, and those from the far future, which a clock that was set back left.
+    fn remove_expired(&mut self, limits: &StoreLimits, now: SystemTime) {
+        self.remove_while(|created, _| limits.is_expired(created, now));
+        while let Some((created, handle)) = self.ages.last().copied()
+            && limits.is_expired(created, now)
+        {
+            self.ages.pop_last();
+            self.remove(handle);
+        }
+    }
+
     /// Removes the oldest entries while the condition, on their age and all charged bytes, holds.
     fn remove_while(&mut self, condition: impl Fn(SystemTime, u64) -> bool) {
         while let Some((created, handle)) = self.ages.first().copied()
             && condition(created, self.charged)
         {
             self.ages.pop_first();
-            if let Some(entry) = self.entries.remove(&handle) {
-                self.charged -= entry.charge();
-            }
+            self.remove(handle);
+        }
+    }
+
+    /// Removes an entry whose age was removed.
+    fn remove(&mut self, handle: Handle) {
+        if let Some(entry) = self.entries.remove(&handle) {
+            self.charged -= entry.charge();
         }
     }
 }
 
 impl MemoryEntry {
+    /// Returns the bytes that the entry counts for. The header stands in for what the table itself takes.
     fn charge(&self) -> u64 {
         HEADER + self.header.size
     }
@@ -130,8 +150,12 @@ impl Backend for MemoryBackend {
         }))
     }
 
+    fn newest(&self) -> io::Result<Vec<Handle>> {
+        Ok(lock(&self.table).ages.iter().rev().map(|(_, handle)| *handle).collect())
+    }
+
     fn sweep(&self, now: SystemTime) -> Result<(), StoreError> {
-        lock(&self.table).remove_while(|created, _| self.limits.is_expired(created, now));
+        lock(&self.table).remove_expired(&self.limits, now);
         Ok(())
     }
 }
@@ -157,6 +181,7 @@ impl PendingEntry for PendingMemory {
 
     fn append(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
+            // A full piece is followed by a new one, so all pieces but the last one have the same length.
             let room = self.pieces.last().map_or(0, |piece| PIECE - piece.len());
             let Some((now, later)) = bytes.split_at_checked(room.min(bytes.len())) else { break };
             match self.pieces.last_mut().filter(|_| room > 0) {
@@ -175,6 +200,7 @@ impl PendingEntry for PendingMemory {
         let created = header.created;
         let entry = Arc::new(MemoryEntry { header, pieces: std::mem::take(&mut self.pieces) });
         let mut table = lock(&self.table);
+        // From here on the entry counts with its own size, and everyone with the handle can open it.
         table.charged = table.charged - self.charged + entry.charge();
         table.pending.remove(&self.handle);
         table.ages.insert((created, self.handle));

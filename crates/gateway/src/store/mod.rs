@@ -1,4 +1,4 @@
-//! Results that can be fetched back: what a filter left out, kept for a day.
+//! Keeps results that a filter shortened, so that the rest can be fetched for a day.
 //!
 //! A proxy or a command runner that shortens a result first writes the whole of it here, and then names the entry in
 //! its notice. The reader of the shortened result asks for a part of the rest by that name.
@@ -13,7 +13,7 @@
 //! - [`EntryWriter`] streams the entry. An entry that outgrows the limits is dropped.
 //! - [`Store::read`] checks the [`Scope`] and writes a [`Window`] of the entry: a value, items, lines, matches of a
 //!   pattern. Memory does not grow with the entry.
-//! - [`OmissionNotice`] is the line that says what was left out, and how to get it.
+//! - [`OmissionNotice`] is the line that reports what was left out, and how to get it.
 //!
 //! Entries are in memory, or in a folder that any number of processes share. A failed or unfinished write leaves nothing
 //! that can be read.
@@ -39,6 +39,7 @@ use tamis::Sink;
 
 use backend::Backend;
 pub use backend::StoreError;
+use entry::EntryHeader;
 pub use entry::{EntryKind, EntryMeta};
 use handle::HandleSource;
 pub use handle::{Handle, InvalidHandle};
@@ -51,7 +52,7 @@ pub use writer::{EntryWriter, Reservation};
 /// How often a new handle is drawn if its entry exists.
 const ATTEMPTS: u32 = 3;
 
-/// Where a store keeps its entries, and how much of them.
+/// The place of a store and its limits.
 ///
 /// ```
 /// use tamis_gateway::store::{Store, StoreConfig, StoreLimits};
@@ -150,7 +151,7 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// What writers of entries share with their store.
+/// The parts of a store that writers of entries need.
 #[derive(Clone, Debug)]
 struct StoreShared {
     limits: StoreLimits,
@@ -233,12 +234,29 @@ impl Store {
     ) -> Result<WindowReport, ReadError> {
         let Ok(handle) = handle.trim().parse() else { return Err(ReadError::Unknown) };
         let entry = self.backend.open(handle)?.ok_or(ReadError::Unknown)?;
-        let header = &entry.header;
-        let expired = self.shared.limits.is_expired(header.created, self.shared.clock.now());
-        if expired || !scope.may_read(&header.scope) {
+        if !self.is_readable(&entry.header, scope, self.shared.clock.now()) {
             return Err(ReadError::Unknown);
         }
         window.run(entry, out)
+    }
+
+    /// Returns the handle of the last [command](EntryMeta::command) whose full output a caller in `scope` can read.
+    ///
+    /// # Errors
+    /// [`ReadError::Io`].
+    pub fn latest_command(&self, scope: &Scope) -> Result<Option<Handle>, ReadError> {
+        let now = self.shared.clock.now();
+        for handle in self.backend.newest()? {
+            let Some(entry) = self.backend.open(handle)? else { continue };
+            if entry.header.meta.is_command() && self.is_readable(&entry.header, scope, now) {
+                return Ok(Some(handle));
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_readable(&self, header: &EntryHeader, scope: &Scope, now: SystemTime) -> bool {
+        !self.shared.limits.is_expired(header.created, now) && scope.may_read(&header.scope)
     }
 
     /// Removes expired entries, and what writers that were killed left behind. Reservations do the same, so only a

@@ -1,4 +1,4 @@
-//! The line that says what was left out of a result, and how to get it.
+//! The line that reports what was left out of a result, and how to get it.
 //!
 //! ```text
 //! [tamis: 112 of 137 items left out (~41,200 → ~2,100 tokens); tamis_retrieve(handle="tm_…", items="25-49")]
@@ -16,7 +16,7 @@ const MOST: u64 = 50;
 /// Bytes of a token, as estimated.
 const TOKEN: u64 = 4;
 
-/// What a result consists of.
+/// The parts of a result that a notice counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OmittedUnit {
@@ -28,7 +28,7 @@ pub enum OmittedUnit {
     Values,
 }
 
-/// How what was left out can be fetched.
+/// The way to fetch the omitted part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remedy {
@@ -38,7 +38,7 @@ pub enum Remedy {
     Lost(LostReason),
 }
 
-/// Why what was left out cannot be fetched.
+/// The reason why the omitted part cannot be fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LostReason {

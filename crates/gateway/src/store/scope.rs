@@ -1,7 +1,7 @@
-//! Scopes: who may read an entry.
+//! Scopes: the callers that may read an entry.
 //!
-//! An entry belongs to the scope in which it was written, and every read states the scope of the reader. A handle alone
-//! does not open the entry of another session or another user. Only hashes of credentials are kept.
+//! An entry belongs to the scope in which it was written, and every read names the scope of the reader. A handle is not
+//! enough to read the entry of another session or another user. Only hashes of credentials are kept.
 
 use std::fmt;
 
@@ -132,7 +132,7 @@ impl Scope {
     }
 }
 
-/// What the header of an entry says: the kind, and the hash in hexadecimal.
+/// The text in the header of an entry: the kind, and the hash in hexadecimal.
 impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kind.name())?;

@@ -14,7 +14,7 @@ use super::scope::Scope;
 
 /// Room for an entry, reserved before anything is cut. Dropping it releases the room.
 ///
-/// A filter that would cut something first makes sure that what it cuts can be stored. If
+/// A filter reserves room before it cuts anything, so that the omitted part can be stored. If
 /// [`Store::reserve`](super::Store::reserve) fails, it cuts nothing.
 #[derive(Debug)]
 pub struct Reservation {

@@ -34,7 +34,7 @@ fn only_the_scope_of_an_entry_reads_it() {
 }
 
 #[test]
-fn unknown_handles_have_one_answer() {
+fn unknown_handles_have_one_error() {
     let (stores, folder) = stores(|config| config);
     for (place, store) in stores {
         let handle = put(&store, &Scope::user(), EntryMeta::text("x"), b"a").to_string();
@@ -56,7 +56,7 @@ fn unknown_handles_have_one_answer() {
             let expected = Err("unknown or expired; call the tool again".to_owned());
             assert_eq!(text(other), expected, "{place}: {other}");
         }
-        // A window that cannot be read is no reason to say that the handle exists.
+        // A window that the entry cannot have does not reveal that the handle exists.
         let foreign = Window::new().with_items("1").unwrap();
         let error = store.read(&Scope::process(), &handle, &foreign, &mut Vec::new());
         assert_eq!(error.unwrap_err().to_string(), "unknown or expired; call the tool again");
@@ -112,11 +112,38 @@ fn an_entry_that_outgrows_its_limit_is_dropped() {
             let handle = writer.handle();
             assert!(exact.is_empty() || writer.write_all(&exact).is_ok());
             assert!(writer.write_all(b"y").is_err() && writer.has_failed());
-            // What comes after is not stored either.
+            // Later bytes are not stored either.
             assert!(writer.write_all(b"z").is_err());
             assert!(matches!(writer.finish(), Err(StoreError::TooLarge(limit)) if limit == entry));
             assert!(is_unknown(&store, &scope, handle), "{place}");
         }
+    }
+}
+
+#[test]
+fn the_last_command_is_found() {
+    let clock = TestClock::default();
+    let (stores, _folder) = stores(|config| {
+        let clock = clock.clone();
+        config.with_clock(move || clock.now())
+    });
+    for (place, store) in stores {
+        let scope = Scope::user();
+        let last = || store.latest_command(&scope).unwrap();
+        assert_eq!(last(), None, "{place}");
+        let entries = [
+            (Scope::user(), EntryMeta::command("make")),
+            (Scope::user(), EntryMeta::command("make again")),
+            (Scope::session(b"a"), EntryMeta::command("ls")),
+            (Scope::user(), EntryMeta::text("tool")),
+        ];
+        let handles = entries.map(|(scope, meta)| {
+            clock.advance(1);
+            put(&store, &scope, meta, b"x")
+        });
+        assert_eq!(last(), Some(handles[1]), "{place}");
+        clock.advance(24 * 60 * 60);
+        assert_eq!(last(), None, "{place}");
     }
 }
 
@@ -191,7 +218,7 @@ fn a_full_store_removes_what_is_old() {
         assert!(matches!(writer.finish(), Err(StoreError::Full(_))), "{place}");
         assert_eq!([b, c, d, e, f].map(seen), [false, false, true, true, true], "{place}");
         assert!((40..50).contains(&written), "{place}: {written}");
-        // What it had reserved is free again.
+        // Its reservation is free again.
         assert!(seen(write(1_900)), "{place}");
     }
 }

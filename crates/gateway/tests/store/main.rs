@@ -74,7 +74,7 @@ fn read(
     Ok((String::from_utf8_lossy(&out).into_owned(), report))
 }
 
-/// Whether the handle is answered as unknown.
+/// Whether reading reports the handle as unknown.
 fn is_unknown(store: &Store, scope: &Scope, handle: Handle) -> bool {
     match read(store, scope, handle, &Window::new()) {
         Ok(_) => false,

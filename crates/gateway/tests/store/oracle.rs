@@ -96,7 +96,7 @@ fn char_start(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap()
 }
 
-/// What `lines` and `grep` leave of a text.
+/// A text after `lines` and `grep`.
 fn lines_of(text: &str, lines: Option<(u64, Option<u64>)>, grep: Option<(&str, usize)>) -> String {
     let first = lines.map_or(1, |(first, _)| first);
     let within = |number: u64| {

@@ -1,6 +1,6 @@
 //! A folder that several processes use at once, and processes that are killed while they write.
 //!
-//! The other processes are this test binary, told by an environment variable what to do.
+//! The other processes are this test binary. An environment variable names their task.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -13,7 +13,7 @@ use tamis_gateway::store::{
 
 use super::{is_unknown, put, read};
 
-/// What a process does, and the folder.
+/// The variables that name the task of a process, and the folder.
 const TASK: &str = "TAMIS_TEST_STORE_TASK";
 const FOLDER: &str = "TAMIS_TEST_STORE_FOLDER";
 /// All entries and reservations together, in every test of this file.
@@ -114,7 +114,7 @@ fn a_killed_writer_leaves_nothing() {
     let kept = put(&store, &Scope::user(), EntryMeta::text("x"), b"kept");
     let mut child = start("hang", &folder);
     let begun = handles(&mut child, true).remove(0);
-    // What it reserved counts while it lives.
+    // Its reservation counts while it lives.
     assert!(bytes(&folder) >= 3 << 20);
     assert!(matches!(
         store
@@ -151,7 +151,7 @@ fn only_the_owner_has_access() {
     let refused = read(&store_in_folder, &Scope::user(), handle, &Window::new());
     assert!(matches!(refused, Err(ReadError::Io(_))));
     std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o700)).unwrap();
-    // Neither is a folder behind a link, or a file.
+    // A link to a folder and a file are not used either.
     let link = root.path().join("link");
     symlink(&folder, &link).unwrap();
     assert!(matches!(store(&link).reserve(), Err(StoreError::Io(_))));

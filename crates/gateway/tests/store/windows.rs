@@ -31,7 +31,7 @@ fn window(parts: &[(&str, &str)]) -> Result<Window, WindowError> {
     })
 }
 
-/// Entry, path of its items, window, what is read, what the reader is told.
+/// Entry, path of its items, window, expected text or error, expected remark.
 type Case = (
     &'static str,
     Option<&'static str>,

@@ -37,7 +37,7 @@ use super::limits::StoreLimits;
 
 /// The file whose lock protects the count of what takes room.
 const LOCK: &CStr = c"lock";
-/// What begins and ends the name of an entry that is being written.
+/// The beginning and the end of the name of an entry that is being written.
 const PART: (&str, &str) = (".", ".part");
 /// How long a process waits for the lock. It is held for the time of reading the folder, so a longer wait means that
 /// its holder is stopped.
@@ -130,6 +130,7 @@ impl Backend for FolderBackend {
         let folder = self.create()?;
         let name = handle.to_string();
         let part = format!("{}{name}{}", PART.0, PART.1);
+        // Counting, removing and creating are one step for all processes.
         let lock = FolderLock::take(&folder)?;
         if rustix::fs::statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
             return Err(StoreError::HandleTaken);
@@ -150,9 +151,11 @@ impl Backend for FolderBackend {
             part: Some(part),
             limits: self.limits.clone(),
         };
+        // The system releases this lock when the process ends, in whatever way. The lock of the folder is still held, so
+        // no other process sees the file before it is locked.
         let locked = rustix::fs::flock(&pending.file, FlockOperation::NonBlockingLockExclusive);
         locked.map_err(io::Error::from)?;
-        pending.file.set_len(HEADER.saturating_add(bytes))?;
+        allocate(&pending.file, HEADER.saturating_add(bytes))?;
         pending.file.seek(SeekFrom::Start(HEADER))?;
         drop(lock);
         Ok(Box::new(pending))
@@ -179,10 +182,19 @@ impl Backend for FolderBackend {
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
             read => read?,
         }
+        // A file of another length lost its end, or is not ours.
         let length = u64::try_from(stat.st_size).unwrap_or_default();
         let header = EntryHeader::decode(&header)
             .filter(|header| HEADER.checked_add(header.size) == Some(length));
         Ok(header.map(|header| StoredEntry { header, bytes: Box::new(FileBytes(file)) }))
+    }
+
+    fn newest(&self) -> io::Result<Vec<Handle>> {
+        let path = std::path::absolute(&self.path)?;
+        match open_folder(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+            folder => room::newest(&folder?),
+        }
     }
 
     fn sweep(&self, now: SystemTime) -> Result<(), StoreError> {
@@ -194,6 +206,26 @@ impl Backend for FolderBackend {
         let _lock = FolderLock::take(&folder)?;
         room::make(&folder, 0, &self.limits, now)
     }
+}
+
+/// Sets the length of a file and takes the room for it, as far as the file system can. So a full disk is found before
+/// anything is cut.
+fn allocate(file: &File, length: u64) -> io::Result<()> {
+    use rustix::process::{Resource, getrlimit};
+    // Beyond this limit the system would end the process by a signal.
+    if getrlimit(Resource::Fsize).current.is_some_and(|limit| length > limit) {
+        return Err(ErrorKind::FileTooLarge.into());
+    }
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{FallocateFlags, fallocate};
+        match fallocate(file, FallocateFlags::empty(), 0, length) {
+            // Not all file systems can. The length still counts for all processes.
+            Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::INTR) => {}
+            allocated => return Ok(allocated?),
+        }
+    }
+    file.set_len(length)
 }
 
 /// An entry that is being written. Dropping it removes the file.
@@ -213,7 +245,7 @@ impl PendingEntry for PendingFile {
         let length = HEADER.saturating_add(bytes);
         let more = length.saturating_sub(self.file.metadata()?.len());
         room::make(&self.folder, more, &self.limits, now)?;
-        self.file.set_len(length)?;
+        allocate(&self.file, length)?;
         Ok(())
     }
 
@@ -222,6 +254,7 @@ impl PendingEntry for PendingFile {
     }
 
     fn commit(mut self: Box<Self>, header: EntryHeader) -> io::Result<()> {
+        // Everything is in its place before the name appears.
         self.file.write_all_at(&header.encode(), 0)?;
         self.file.set_len(HEADER + header.size)?;
         // The age of a file is that of its entry, so that counting room does not read headers.

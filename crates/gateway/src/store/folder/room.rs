@@ -36,6 +36,7 @@ pub(super) fn make(
         let found = found.map_err(std::io::Error::from)?;
         let name = found.file_name();
         let Some(complete) = is_complete(name) else { continue };
+        // A file that vanished was complete a moment ago, or was removed: it counts under its other name, or not at all.
         let Ok(stat) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else {
             continue;
         };
@@ -54,6 +55,7 @@ pub(super) fn make(
             entries.push(EntryFile { created, bytes: size, name: name.to_owned() });
         }
     }
+    // A reservation adds an entry, growing one does not.
     let new = usize::from(bytes > HEADER);
     let fits = |taken: u64, count: usize| {
         taken.saturating_add(bytes) <= limits.total() && count + new <= MAX_ENTRIES
@@ -61,6 +63,7 @@ pub(super) fn make(
     if bytes == 0 || fits(taken, entries.len()) {
         return Ok(());
     }
+    // From here on, only entries that may be removed are looked at.
     let mut count = entries.len();
     entries.retain(|entry| limits.may_make_room(entry.created, now));
     let removable = entries.iter().fold(0, |sum: u64, entry| sum.saturating_add(entry.bytes));
@@ -78,6 +81,23 @@ pub(super) fn make(
         }
     }
     Err(StoreError::Full(limits.total()))
+}
+
+/// Returns the handles of all complete entries, the newest first.
+pub(super) fn newest(folder: &OwnedFd) -> std::io::Result<Vec<Handle>> {
+    let mut found = Vec::new();
+    let mut names = Dir::read_from(folder)?;
+    while let Some(entry) = names.read() {
+        let entry = entry?;
+        let handle = entry.file_name().to_str().ok().and_then(|name| name.parse().ok());
+        let Some(handle) = handle else { continue };
+        // A file that vanished in between was removed.
+        if let Ok(stat) = rustix::fs::statat(folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
+            found.push((modified(&stat), handle));
+        }
+    }
+    found.sort_unstable_by(|a, b| b.cmp(a));
+    Ok(found.into_iter().map(|(_, handle)| handle).collect())
 }
 
 /// Returns whether a name is that of a complete entry, or of one that is being written. `None` for other files.
@@ -101,7 +121,8 @@ fn modified(stat: &rustix::fs::Stat) -> SystemTime {
 /// Returns whether the writer of a file no longer exists: writers hold a lock, and the system releases it when they
 /// end.
 fn is_abandoned(folder: &OwnedFd, name: &CStr) -> bool {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    // Some network file systems lock exclusively only files that are open for writing.
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let Ok(file) = rustix::fs::openat(folder, name, flags, Mode::empty()) else { return false };
     rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
 }

@@ -1,7 +1,7 @@
 //! Passes the lines that match a pattern, with their numbers and the lines around them.
 //!
 //! The form is that of grep: `12:` before a line that matches, `11-` before a line of context, and `--` between groups of
-//! lines that do not follow each other. Of a long line the text around its first match is shown.
+//! lines that do not follow each other. A long line is shortened to the text around its first match.
 
 use std::collections::VecDeque;
 use std::io::Write as _;
@@ -11,7 +11,7 @@ use memchr::memchr;
 use regex::bytes::Regex;
 
 use super::report::WindowFacts;
-use super::run::Stage;
+use super::stage::Stage;
 
 /// The longest line that is searched as a whole.
 const LONGEST: usize = 64 << 10;
@@ -68,6 +68,7 @@ impl<'a, N: Stage> GrepStage<'a, N> {
         if !ends && !self.continues {
             self.long_lines += 1;
         }
+        // `$` matches before the carriage return of a line that ends with both.
         let text = line.strip_suffix(b"\r").unwrap_or(&line);
         if let Some(found) = self.pattern.find(text) {
             self.matches += u64::from(!std::mem::replace(&mut self.matched, true));
@@ -115,6 +116,8 @@ fn excerpt(line: &[u8], found: Range<usize>) -> Vec<u8> {
     if line.len() <= SHOWN {
         return line.to_vec();
     }
+    // The window begins before the match and has at least `AROUND` bytes from its start on. The match itself may be longer
+    // than what is shown.
     let start = char_start(line, found.start.saturating_sub(AROUND));
     let end = found.end.min(found.start + SHOWN).max(found.start + AROUND);
     let end = char_start(line, (end + AROUND).min(line.len()));
@@ -138,6 +141,7 @@ fn char_start(line: &[u8], at: usize) -> usize {
 impl<N: Stage> Stage for GrepStage<'_, N> {
     fn write(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() && !self.next.is_closed() {
+            // A piece ends at the newline, at the limit of a line, or with the bytes.
             let room = LONGEST - self.line.len();
             let piece = bytes.get(..room).unwrap_or(bytes);
             let end = memchr(b'\n', piece);

@@ -13,7 +13,7 @@ use memchr::memchr2;
 
 use super::WindowRange;
 use super::report::WindowFacts;
-use super::run::Stage;
+use super::stage::Stage;
 
 /// Where the stage is in the document.
 ///
@@ -130,6 +130,7 @@ impl<N: Stage> ItemStage<N> {
                 at += self.skip_string(bytes.get(at..).unwrap_or_default());
                 continue;
             }
+            // Commas and the bracket of the array itself separate items.
             if self.depth == 0 && matches!(byte, b',' | b']') {
                 self.end_item(bytes.get(mark..at).unwrap_or_default());
                 at += 1;
@@ -140,6 +141,7 @@ impl<N: Stage> ItemStage<N> {
                 }
                 self.index += 1;
                 mark = at;
+                // The engine stops at the last item, so this is a second safeguard.
                 if self.range.and_then(|range| range.last).is_some_and(|last| self.index > last) {
                     self.finish();
                     return at;

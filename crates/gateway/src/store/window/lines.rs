@@ -1,10 +1,13 @@
 //! Passes a range of lines.
+//!
+//! A line ends with a newline, which belongs to it. The last line may have none. Lines before the range are only counted,
+//! by a search for newlines; the first line after the range closes the stage, so that nothing after it is read.
 
 use memchr::{memchr, memchr_iter};
 
 use super::WindowRange;
 use super::report::WindowFacts;
-use super::run::Stage;
+use super::stage::Stage;
 
 /// The stage of `lines`. Lines keep their line endings.
 pub(super) struct LineStage<N> {
@@ -32,6 +35,7 @@ impl<N: Stage> LineStage<N> {
         if ahead == 0 {
             return bytes;
         }
+        // The end of the last line that is skipped, and the number of skipped lines.
         let mut end = bytes.len();
         let mut count = 0_u64;
         for at in memchr_iter(b'\n', bytes).take(ahead) {
@@ -54,7 +58,7 @@ impl<N: Stage> Stage for LineStage<N> {
         let mut rest = self.skip(bytes);
         while !rest.is_empty() && !self.is_past() && !self.next.is_closed() {
             let Some(last) = self.range.last else {
-                // Only the number of lines matters.
+                // Without a last line everything passes, and the lines are only counted for the report.
                 self.line += memchr_iter(b'\n', rest).count() as u64;
                 self.in_line = rest.last().is_some_and(|byte| *byte != b'\n');
                 self.next.write(rest);
@@ -64,6 +68,7 @@ impl<N: Stage> Stage for LineStage<N> {
             let end = memchr(b'\n', rest);
             let (line, later) = rest.split_at(end.map_or(rest.len(), |end| end + 1));
             self.next.write(line);
+            // A line without an end goes on with the next bytes.
             self.in_line = end.is_none();
             self.line += u64::from(end.is_some());
             rest = later;

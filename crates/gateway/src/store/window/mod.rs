@@ -1,7 +1,7 @@
 //! Windows: the part of an entry that a read asks for.
 //!
-//! A model that was told "112 of 137 items left out" rarely needs all of them. It asks for a value, for items, for
-//! lines, or for the lines around a match, and gets at most 16 KiB of that with the place where it goes on.
+//! A model that reads "112 of 137 items left out" rarely needs all of them. It asks for a value, for items, for lines, or
+//! for the lines around a match, and gets at most 16 KiB of that, with the offset of the rest.
 //!
 //! The parts of a window apply in this order. Each one streams, so memory does not grow with the entry:
 //!
@@ -22,6 +22,7 @@ mod lines;
 mod output;
 mod report;
 mod run;
+mod stage;
 mod string_text;
 mod text_view;
 
@@ -162,8 +163,8 @@ impl Window {
 
     /// Reads only lines that match a regular expression, each with its number.
     ///
-    /// A line longer than 64 KiB is searched in pieces of that length, which the report counts. Of a long line only the
-    /// text around the first match is shown.
+    /// A line longer than 64 KiB is searched in pieces of that length, which the report counts. A line
+    /// longer than 4 KiB is shortened to the text around its first match.
     ///
     /// # Errors
     /// The pattern is not a regular expression, or too large.
@@ -205,7 +206,8 @@ impl Window {
         self
     }
 
-    /// Sets how many bytes are written at most. No character is cut in two. `None` is no limit.
+    /// Sets how many bytes are written at most. No character is cut in two, and at least one is written. `None` is no
+    /// limit.
     ///
     /// ### Default
     /// [`LIMIT`](Self::LIMIT).
@@ -249,7 +251,7 @@ impl WindowRange {
     }
 }
 
-/// The error of a window that cannot be read: what is wrong with the question. Its [`Display`](fmt::Display) is one line.
+/// The error of a window that an entry cannot have. Its [`Display`](fmt::Display) is one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WindowError(String);
 
@@ -261,12 +263,12 @@ impl fmt::Display for WindowError {
 
 impl std::error::Error for WindowError {}
 
-/// Why an entry was not read.
+/// The error of an entry that was not read.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// There is no such entry for this caller. Whether it never existed, is expired, or belongs to another scope is not
-    /// said.
+    /// There is no such entry for this caller. The error does not reveal whether it never existed, is expired, or belongs
+    /// to another scope.
     Unknown,
     /// The entry has no such part.
     Window(WindowError),
@@ -334,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_that_cannot_be_answered_are_refused() {
+    fn windows_that_no_entry_has_are_refused() {
         for (window, message) in [
             (Window::new().with_lines("0-3"), "lines: expected a range from 1, such as 1-80"),
             (

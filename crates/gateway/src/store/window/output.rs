@@ -1,4 +1,7 @@
 //! The last stages of a window: `offset` and `limit`, then the marks of imitated notices.
+//!
+//! The window is cut before it is marked. So an offset counts bytes of the entry's text, whatever was marked in earlier
+//! windows, and a text cannot use the beginning of a window, which it may know in advance, to show a notice.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -7,7 +10,7 @@ use tamis::Sink;
 use tamis::text::mark_notices;
 
 use super::report::WindowFacts;
-use super::run::Stage;
+use super::stage::Stage;
 
 /// Cuts the window. Cuts only between characters, so that the next window begins with a whole one.
 pub(super) struct CutStage<'a> {
@@ -65,6 +68,7 @@ impl Stage for CutStage<'_> {
         let skipped = usize::try_from(self.skip).unwrap_or(usize::MAX).min(bytes.len());
         self.skip -= skipped as u64;
         bytes = bytes.get(skipped..).unwrap_or_default();
+        // A character may be cut by the pieces in which bytes arrive. It waits for its end.
         if !self.open.is_empty() {
             let missing = char_length(&self.open) - self.open.len();
             let more =
@@ -153,7 +157,7 @@ pub(super) enum MarkMode {
     Lines,
 }
 
-/// The longest line that is tested as a whole. Of a longer one, later pieces are tested after their first line break.
+/// The longest line that is tested as a whole. Later pieces of a longer line are tested after their first line break.
 const LONGEST: usize = 64 << 10;
 /// The mark before a line that imitates a notice.
 const MARK: &[u8] = b"| ";
@@ -192,6 +196,7 @@ impl<'a> MarkStage<'a> {
                     }
                 }
             }
+            // Enough bytes for the test are collected first.
             MarkMode::Beginning if !self.continues => {
                 self.held.extend_from_slice(bytes);
                 if self.held.len() >= BEGINNING {

@@ -1,11 +1,11 @@
-//! What a read says about its window: where it goes on, and how much there is.
+//! The report of a read: the size of the window, and the offset of the rest.
 
 use std::fmt::Write as _;
 
 use super::Window;
 use crate::store::entry::{EntryHeader, EntryKind};
 
-/// What the stages of a window saw.
+/// Facts that the stages of a window collect.
 #[derive(Debug, Default)]
 pub(super) struct WindowFacts {
     /// Bytes of the window that were written, without marks.
@@ -25,11 +25,11 @@ pub(super) struct WindowFacts {
     pub(super) no_items: bool,
 }
 
-/// The report of a read. Nothing is ever cut without [`next_offset`](Self::next_offset).
+/// The report of a read. A window that was cut always has a [`next_offset`](Self::next_offset).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WindowReport {
-    /// What was written: a JSON text or a part of one, or text.
+    /// The form of the written bytes: a JSON text or a part of one, or text.
     pub kind: EntryKind,
     /// The tool, or the command, whose result the entry is.
     pub tool: String,
@@ -82,8 +82,8 @@ impl WindowReport {
         report
     }
 
-    /// Returns what a reader has to know besides the bytes, as one line without brackets: that more follows and where,
-    /// or why there is nothing. `None` if the window is complete and not empty.
+    /// Returns a line about the window for its reader, without brackets: the offset of the rest, or the reason for an
+    /// empty window. `None` if the window is complete and not empty.
     ///
     /// ```text
     /// bytes 0-16383 of 48213; for the next, the same with offset=16384

@@ -14,6 +14,7 @@ use super::items::ItemStage;
 use super::lines::LineStage;
 use super::output::{CutStage, MarkMode, MarkStage};
 use super::report::WindowFacts;
+use super::stage::Stage;
 use super::text_view::TextViewStage;
 use super::{ReadError, Window, WindowError, WindowReport};
 use crate::store::backend::{EntryBytes, StoredEntry};
@@ -21,32 +22,6 @@ use crate::store::entry::{EntryHeader, EntryKind};
 
 /// Bytes that are read at once.
 const READ: usize = 64 << 10;
-
-/// One stage of a window. It passes bytes on to the next stage, which it owns.
-pub(super) trait Stage {
-    /// Takes the next bytes.
-    fn write(&mut self, bytes: &[u8]);
-
-    /// Ends the stage and those after it, and states what it saw.
-    fn end(&mut self, facts: &mut WindowFacts);
-
-    /// Whether no later byte can change the window.
-    fn is_closed(&self) -> bool;
-}
-
-impl Stage for Box<dyn Stage + '_> {
-    fn write(&mut self, bytes: &[u8]) {
-        (**self).write(bytes);
-    }
-
-    fn end(&mut self, facts: &mut WindowFacts) {
-        (**self).end(facts);
-    }
-
-    fn is_closed(&self) -> bool {
-        (**self).is_closed()
-    }
-}
 
 /// The first stage, as the sink of a filter.
 struct StageSink<'a>(Box<dyn Stage + 'a>);
@@ -74,6 +49,7 @@ impl Window {
             let message = format!("{part}: the entry is text; use lines, grep or offset");
             return Err(WindowError(message).into());
         }
+        // Two ways lead through an entry: bytes and lines of it, or values that the engine finds.
         let program = if is_json { self.program(&header)? } else { None };
         let as_text = self.lines.is_some() || self.grep.is_some();
         let mut facts = WindowFacts::default();
@@ -96,6 +72,7 @@ impl Window {
                 })?
             }
             Some(program) => {
+                // The filter is done after the last item of the window. It is closed after the last byte.
                 let mut filter = Filter::new(&program, &mut sink);
                 let ended = pump(&mut bytes, |chunk| {
                     filter.write(chunk).map_err(|error| self.not_there(&error))?;
@@ -147,9 +124,11 @@ impl Window {
         let mut spec = Spec::new().validation(Validation::Structure).on_error(OnError::Closed);
         let items = header.meta.items().filter(|_| self.has_items());
         match self.pointer.as_deref().or(items) {
+            // The document is the array.
             Some("") => spec = spec.root(Root::Object),
             // An array is the payload in every mode. An object is one item, even if it contains arrays.
             Some(path) => spec = spec.extract(path).root(Root::Object),
+            // Siblings of the array would only be in the way: the window has its items.
             None => spec = spec.root(Root::Auto).siblings(Siblings::Drop),
         }
         spec = self.selecting(spec);
@@ -204,7 +183,7 @@ impl Window {
         stage
     }
 
-    /// Says what an error of the engine means for the reader.
+    /// Converts an error of the engine into one about the window.
     fn not_there(&self, error: &tamis::Error) -> ReadError {
         match error.io_error() {
             Some(error) => ReadError::Io(io::Error::new(error.kind(), error.to_string())),

@@ -1,6 +1,6 @@
 //! The characters of a JSON string, decoded while its literal arrives.
 //!
-//! Reading must not fail on what a tool wrote: a surrogate without its other half becomes U+FFFD.
+//! Reading never fails: a surrogate without its other half becomes U+FFFD.
 
 /// Decodes a string literal without its opening quote. Ends at the closing quote.
 #[derive(Debug, Default)]

@@ -1,4 +1,7 @@
 //! JSON as text, for lines and patterns: a string as its characters, any other value indented.
+//!
+//! Minified JSON is one line, in which neither a range of lines nor a pattern with context is of use. Indented, each
+//! scalar has a line of its own. The first byte decides: a string begins with a quote.
 
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -8,12 +11,12 @@ use tamis::PrettyWriter;
 
 use super::output::MarkMode;
 use super::report::WindowFacts;
-use super::run::Stage;
+use super::stage::Stage;
 use super::string_text::StringText;
 
 /// The stage of the text view.
 pub(super) struct TextViewStage<N> {
-    /// Whether values other than strings are indented. Otherwise they pass as they are.
+    /// Whether values other than strings are indented. Otherwise they are unchanged.
     indents: bool,
     /// How the last stage marks imitations: a string is text of the tool.
     mode: Rc<Cell<MarkMode>>,
@@ -59,6 +62,7 @@ impl<N: Stage> Stage for TextViewStage<N> {
             && let View::Undecided(next) = std::mem::replace(&mut self.view, View::Changing)
         {
             bytes = bytes.get(at..).unwrap_or_default();
+            // The quote is not part of the characters.
             self.view = if let Some(literal) = bytes.strip_prefix(b"\"") {
                 bytes = literal;
                 self.mode.set(MarkMode::Lines);
