@@ -35,7 +35,7 @@ pub(crate) use lines::{quoted, rule_ops};
 
 /// Marks the places in a line where a reader would see a notice of tamis begin: `| [tamis …`.
 ///
-/// Use it for text of a tool that is shown beside notices, so that the tool cannot imitate one. The test sees through
+/// Use it for text of a tool that is shown together with notices, so that the tool cannot imitate one. The test sees through
 /// letter case, white space, escape sequences and characters that are not shown. A place is the beginning of the line,
 /// or follows a character that a reader sees as a line break, such as a carriage return. `line` has no newline.
 ///
