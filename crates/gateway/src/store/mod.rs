@@ -268,3 +268,13 @@ impl Store {
         self.backend.sweep(self.shared.clock.now())
     }
 }
+
+/// A store is shared by threads, and entries are written in any of them.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    const fn moved<T: Send>() {}
+    shared::<Store>();
+    shared::<Window>();
+    moved::<Reservation>();
+    moved::<EntryWriter>();
+};
