@@ -11,11 +11,14 @@ use crate::explain::ExplainArgs;
 use crate::filter::FilterArgs;
 use crate::help::HelpArgs;
 use crate::prune::PruneArgs;
+use crate::recall::RecallArgs;
 use crate::runner::RunArgs;
 use crate::scripts::{CompletionsArgs, ManArgs};
 use crate::text::TextArgs;
 use crate::tools::ToolsArgs;
-use crate::{check, colour, content, explain, filter, help, prune, runner, scripts, text, tools};
+use crate::{
+    check, colour, content, explain, filter, help, prune, recall, runner, scripts, text, tools,
+};
 
 /// Filters tool output: keeps the fields you declare and drops the rest as the bytes arrive
 #[derive(Debug, Parser)]
@@ -54,6 +57,14 @@ pub(crate) enum Command {
         after_long_help = runner::HELP
     )]
     Run(RunArgs),
+
+    /// Prints a stored result or a part of it, by the handle that a notice names
+    #[command(
+        args_override_self = true,
+        after_help = recall::HELP_SHORT,
+        after_long_help = recall::HELP
+    )]
+    Recall(Box<RecallArgs>),
 
     /// Filters the saved output of a command: keeps failures, errors and summaries, removes progress
     #[command(args_override_self = true, after_help = text::HELP)]

@@ -13,7 +13,7 @@ use crate::diagnostics::{Console, Exit, Usage};
 use crate::print::print;
 
 /// Name, title, page.
-const TOPICS: [(&str, &str, &str); 11] = [
+const TOPICS: [(&str, &str, &str); 12] = [
     (
         "paths",
         "how to name values: dot paths, wildcards, JSON Pointers",
@@ -42,6 +42,11 @@ const TOPICS: [(&str, &str, &str); 11] = [
         include_str!("topics/running.md"),
     ),
     (
+        "recalling",
+        "recall: stored results, their parts, how long they are kept",
+        include_str!("topics/recalling.md"),
+    ),
+    (
         "history",
         "pruning old tool results of a chat: rules, shapes",
         include_str!("topics/history.md"),
@@ -56,9 +61,10 @@ const TOPICS: [(&str, &str, &str); 11] = [
 ];
 
 /// The commands that completions offer.
-pub(crate) const COMMANDS: [&str; 10] = [
+pub(crate) const COMMANDS: [&str; 11] = [
     "filter",
     "run",
+    "recall",
     "text",
     "content",
     "prune",
@@ -78,6 +84,7 @@ Topics (tamis help TOPIC):
   pages       the text of pages and responses: what is kept, where it is cut
   commands    the output of commands: tamis text, and rules for it
   running     run: how a command runs and where its output is kept
+  recalling   recall: stored results, their parts, how long they are kept
   history     pruning old tool results of a chat: rules, shapes
   limits      limits on memory and temporary files, and how to change them
   reports     --report and --stats: the figures of a run
@@ -95,8 +102,8 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct HelpArgs {
-    /// A command, or a topic: paths, roots, rules, manifests, pages, commands, running, history, limits, reports,
-    /// exit-codes
+    /// A command, or a topic: paths, roots, rules, manifests, pages, commands, running, recalling, history, limits,
+    /// reports, exit-codes
     #[arg(value_name = "COMMAND|TOPIC", value_parser = Page, hide_possible_values = true)]
     about: Option<String>,
 }

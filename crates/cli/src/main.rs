@@ -8,8 +8,8 @@
 //! ```text
 //! main, args                                   the table of commands
 //! filter explain content prune check text      one module per command
-//! tools runner help scripts
-//! run, resolve, tool, patch, rules             jobs, and where their rules come from
+//! tools runner recall help scripts
+//! run, resolve, tool, patch, rules, full_output   jobs, where their rules come from, where full outputs go
 //! report, places, files, print, lists, ...     files, values of flags, standard streams
 //! diagnostics, colour, progress, remedies      messages on standard error
 //! ```
@@ -23,6 +23,8 @@ mod diagnostics;
 mod explain;
 mod files;
 mod filter;
+#[cfg(unix)]
+mod full_output;
 mod groups;
 mod help;
 mod lists;
@@ -32,6 +34,7 @@ mod places;
 mod print;
 mod progress;
 mod prune;
+mod recall;
 mod remedies;
 mod report;
 mod resolve;
@@ -76,6 +79,7 @@ fn execute(command: Command) -> Exit {
     match command {
         Command::Filter(args) => filter::run(*args),
         Command::Run(args) => runner::run(&args),
+        Command::Recall(args) => recall::run(&args),
         Command::Content(args) => run::run(&content::resolve(args)),
         Command::Explain(args) => explain::run(&args),
         Command::Prune(args) => prune::run(&args),

@@ -7,3 +7,6 @@
 //! |---|---|---|
 //! | `store` | results that can be fetched back | `store` |
 //! | `mcp` | the proxy in front of an MCP server | `mcp` |
+
+#[cfg(feature = "store")]
+pub mod store;

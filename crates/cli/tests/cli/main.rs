@@ -20,6 +20,8 @@ mod manifest;
 mod output;
 mod paths;
 mod prune;
+#[cfg(unix)]
+mod recall;
 mod records;
 mod rules;
 mod shell;
