@@ -6,4 +6,13 @@
 //! | module | for | feature |
 //! |---|---|---|
 //! | `store` | results that can be fetched back | `store` |
-//! | `mcp` | the proxy in front of an MCP server | `mcp` |
+//! | `config` | files and flags that choose filters, profile and store | `mcp` |
+//! | `rules` | which filter a tool gets | `mcp` |
+//! | [`jsonrpc`] | the parts of a message, as ranges of its bytes | `mcp` |
+//! | `mcp` | the protocol of the proxy, without input and output | `mcp` |
+//! | [`transport`] | messages over standard input and output, and over HTTP | `mcp` |
+
+#[cfg(feature = "mcp")]
+pub mod jsonrpc;
+#[cfg(feature = "mcp")]
+pub mod transport;
