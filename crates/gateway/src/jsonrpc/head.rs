@@ -92,8 +92,7 @@ parts! {
         ContentsUri = "result.contents[].uri",
         ContentsItem = "result.contents[]",
         ContentsText = "result.contents[].text",
-        ErrorMessage = "error.message",
-        ErrorData = "error.data",
+        ErrorCode = "error.code",
     }
 }
 
@@ -110,7 +109,8 @@ parts! {
         LinkUri = "content[].uri",
         Structured = "structuredContent",
         IsError = "isError",
-        Kindred = "resultType",
+        ResultType = "resultType",
+        Wrapped = "structuredContent.result",
     }
 }
 

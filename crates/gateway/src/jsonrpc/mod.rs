@@ -9,6 +9,7 @@ pub(crate) mod head;
 mod id;
 pub(crate) mod reply;
 pub(crate) mod splice;
+pub(crate) mod strings;
 pub(crate) mod text;
 
 pub use id::{Id, LONGEST_ID};

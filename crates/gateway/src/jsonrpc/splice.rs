@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
+use tamis::Sink as _;
+
 use super::find::Found;
+use super::strings::StringEncoder;
 use crate::transport::spool::{Spool, SpoolError};
 
 /// New bytes for a range.
@@ -14,6 +17,8 @@ pub(crate) enum Piece {
     Bytes(Vec<u8>),
     /// A range of the second spool that [`Splice::write`] is given.
     Scratch(Range<u64>),
+    /// A range of the second spool, as the content of a JSON string.
+    Quoted(Range<u64>),
 }
 
 /// Replacements in a message. Ranges may be added in any order and must not overlap.
@@ -54,6 +59,13 @@ impl Splice {
                 Piece::Cut => {}
                 Piece::Bytes(bytes) => out.push(&bytes)?,
                 Piece::Scratch(range) => scratch.each_chunk(range, |chunk| out.push(chunk))?,
+                Piece::Quoted(range) => {
+                    let mut encoder = StringEncoder::new(&mut *out);
+                    scratch.each_chunk(range, |chunk| {
+                        encoder.write(chunk);
+                        Ok::<_, SpoolError>(())
+                    })?;
+                }
             }
             at = at.max(replaced.end);
         }

@@ -75,6 +75,12 @@ impl Spool {
         Self { memory: bytes, ..Self::new(limits) }
     }
 
+    /// Returns how much the spool may take.
+    #[must_use]
+    pub fn limits(&self) -> SpoolLimits {
+        self.limits
+    }
+
     /// Returns the number of bytes.
     #[must_use]
     pub fn len(&self) -> u64 {
