@@ -1,37 +1,28 @@
-//! Finds the places of values in a message. The only file that knows which scanner does it.
+//! Finds the places of values in a message, by the scanner of the engine.
 
 use std::ops::Range;
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
 use smallvec::SmallVec;
+pub(crate) use tamis::json::JsonKind as ValueKind;
+use tamis::json::{FoundValue, ValueFinder, ValuePaths};
+use tamis::{ErrorKind, Limits};
 
 use crate::transport::spool::{Spool, SpoolError};
 
 /// The largest number of values that are looked at in one message. A listing of 10,000 tools has about 70,000.
 const MOST_VALUES: usize = 250_000;
 
-/// The longest message that this scanner reads.
-const LONGEST: usize = 64 << 20;
+/// The deepest message that is looked at. A filter refuses a result that nests as deeply, but the id of the message must
+/// be known, so that its request can be answered.
+const DEEPEST: usize = 100_000;
 
-/// The kind of a JSON value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ValueKind {
-    Object,
-    Array,
-    String,
-    Number,
-    Bool,
-    Null,
-}
-
-/// A value and its place.
+/// A value and its place in a message.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
     /// The position of its path among those that were looked for.
     pub(crate) path: usize,
     pub(crate) kind: ValueKind,
-    /// Its bytes in the message.
+    /// Its bytes.
     pub(crate) span: Range<u64>,
     /// The first byte of its name, or of an element itself.
     pub(crate) start: u64,
@@ -39,14 +30,36 @@ pub(crate) struct Found {
     pub(crate) indices: SmallVec<[u64; 2]>,
 }
 
-/// The paths to look for: names with dots between them, `["…"]` for a name with dots, `[]` for each element.
-#[derive(Debug)]
-pub(crate) struct Paths(Vec<Vec<Step>>);
+impl Found {
+    /// Returns a value of the document that begins at `base` of the message.
+    fn at(base: u64, value: &FoundValue) -> Self {
+        Self {
+            path: value.path,
+            kind: value.kind,
+            span: base + value.span.start..base + value.span.end,
+            start: base + value.start(),
+            indices: value.indices().into(),
+        }
+    }
+}
 
-#[derive(Debug, PartialEq, Eq)]
-enum Step {
-    Name(String),
-    Each,
+/// The paths to look for.
+#[derive(Debug)]
+pub(crate) struct Paths(Option<ValuePaths>);
+
+impl Paths {
+    /// Compiles paths. A path that cannot be compiled makes every search fail, which a test rules out.
+    pub(crate) fn new(paths: &[&str]) -> Self {
+        let limits = Limits::new().with_depth(DEEPEST);
+        let paths = ValuePaths::new(paths).ok();
+        Self(paths.map(|paths| paths.with_limits(limits).with_max_values(MOST_VALUES)))
+    }
+
+    /// Returns whether all paths could be compiled.
+    #[cfg(test)]
+    pub(crate) fn are_valid(&self) -> bool {
+        self.0.is_some()
+    }
 }
 
 /// The reason why a message was not understood.
@@ -54,7 +67,7 @@ enum Step {
 pub(crate) enum FindError {
     /// It is not valid JSON.
     NotJson,
-    /// It has too many parts, or is too deep or too long.
+    /// It has too many parts, or is too deep.
     Limit,
     /// The temporary file that holds it cannot be read.
     Io,
@@ -69,32 +82,13 @@ impl From<SpoolError> for FindError {
     }
 }
 
-impl Paths {
-    pub(crate) fn new(paths: &[&str]) -> Self {
-        Self(paths.iter().map(|path| steps(path)).collect())
-    }
-}
-
-fn steps(mut path: &str) -> Vec<Step> {
-    let mut steps = Vec::new();
-    while !path.is_empty() {
-        path = path.strip_prefix('.').unwrap_or(path);
-        if let Some(rest) = path.strip_prefix("[]") {
-            steps.push(Step::Each);
-            path = rest;
-        } else if let Some((name, rest)) =
-            path.strip_prefix("[\"").and_then(|rest| rest.split_once("\"]"))
-        {
-            steps.push(Step::Name(name.to_owned()));
-            path = rest;
-        } else {
-            let end = path.find(['.', '[']).unwrap_or(path.len());
-            let (name, rest) = path.split_at(end);
-            steps.push(Step::Name(name.to_owned()));
-            path = rest;
+impl From<tamis::Error> for FindError {
+    fn from(error: tamis::Error) -> Self {
+        match error.kind() {
+            ErrorKind::Syntax | ErrorKind::UnexpectedEnd | ErrorKind::Encoding => Self::NotJson,
+            _ => Self::Limit,
         }
     }
-    steps
 }
 
 /// Finds all values at the paths in the JSON document that is a range of a message, duplicates included, in document
@@ -104,177 +98,17 @@ pub(crate) fn find(
     message: &Spool,
     range: Range<u64>,
 ) -> Result<Vec<Found>, FindError> {
-    let start = range.start;
-    let copy;
-    let document = match message.as_slice() {
-        Some(bytes) => slice(bytes, range),
-        None => {
-            copy = message.to_vec(range, LONGEST)?;
-            &copy
-        }
-    };
-    let text = std::str::from_utf8(document).map_err(|_invalid| FindError::NotJson)?;
-    let value: &RawValue = serde_json::from_str(text).map_err(|_invalid| FindError::NotJson)?;
-    let mut walk = Walk {
-        paths: &paths.0,
-        base: text.as_ptr() as usize,
-        start,
-        found: Vec::new(),
-        indices: SmallVec::new(),
-    };
-    let live: Vec<(usize, usize)> = (0..paths.0.len()).map(|path| (path, 0)).collect();
-    walk.value(value, &live)?;
-    Ok(walk.found)
-}
-
-fn slice(bytes: &[u8], range: Range<u64>) -> &[u8] {
-    let clamp = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
-    bytes.get(clamp(range.start)..clamp(range.end)).unwrap_or_default()
-}
-
-struct Walk<'a> {
-    paths: &'a [Vec<Step>],
-    base: usize,
-    start: u64,
-    found: Vec<Found>,
-    indices: SmallVec<[u64; 2]>,
-}
-
-impl Walk<'_> {
-    /// `live`: the paths that lead through this value, each with the number of steps taken.
-    fn value(&mut self, value: &RawValue, live: &[(usize, usize)]) -> Result<(), FindError> {
-        let kind = value.get().as_bytes().first();
-        let mut deserializer = serde_json::Deserializer::from_str(value.get());
-        let visited = match kind {
-            Some(b'{') => Members { walk: self, live }.deserialize(&mut deserializer),
-            Some(b'[') => Elements { walk: self, live }.deserialize(&mut deserializer),
-            _ => return Ok(()),
-        };
-        visited.map_err(|_invalid| FindError::NotJson)?;
-        if self.found.len() > MOST_VALUES { Err(FindError::Limit) } else { Ok(()) }
+    const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+    let base = range.start;
+    let Some(paths) = &paths.0 else { return Err(FindError::Limit) };
+    // Files may begin with this mark, messages may not, and receivers disagree on it.
+    if message.to_vec(base..base + 3, 3)? == BYTE_ORDER_MARK {
+        return Err(FindError::NotJson);
     }
-
-    fn child(
-        &mut self,
-        key_start: Option<u64>,
-        value: &RawValue,
-        live: &[(usize, usize)],
-    ) -> Result<(), FindError> {
-        let from = self.start + (value.get().as_ptr() as usize - self.base) as u64;
-        let span = from..from + value.get().len() as u64;
-        let kind = match value.get().as_bytes().first() {
-            Some(b'{') => ValueKind::Object,
-            Some(b'[') => ValueKind::Array,
-            Some(b'"') => ValueKind::String,
-            Some(b't' | b'f') => ValueKind::Bool,
-            Some(b'n') => ValueKind::Null,
-            _ => ValueKind::Number,
-        };
-        let mut further: SmallVec<[(usize, usize); 8]> = SmallVec::new();
-        for (path, taken) in live {
-            let steps = self.paths.get(*path).map_or(0, Vec::len);
-            if *taken == steps {
-                self.found.push(Found {
-                    path: *path,
-                    kind,
-                    span: span.clone(),
-                    start: key_start.unwrap_or(from),
-                    indices: self.indices.clone(),
-                });
-            } else {
-                further.push((*path, *taken));
-            }
-        }
-        if further.is_empty() { Ok(()) } else { self.value(value, &further) }
-    }
-
-    fn step(&self, (path, taken): (usize, usize), is: impl Fn(&Step) -> bool) -> Option<(usize, usize)> {
-        let step = self.paths.get(path)?.get(taken)?;
-        is(step).then_some((path, taken + 1))
-    }
-}
-
-struct Members<'w, 'a, 'l> {
-    walk: &'w mut Walk<'a>,
-    live: &'l [(usize, usize)],
-}
-
-impl<'de> DeserializeSeed<'de> for Members<'_, '_, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Members<'_, '_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<&RawValue>()? {
-            let value: &RawValue = map.next_value()?;
-            let name: String = serde_json::from_str(key.get()).unwrap_or_default();
-            let live: SmallVec<[(usize, usize); 8]> = self
-                .live
-                .iter()
-                .filter_map(|live| {
-                    self.walk.step(*live, |step| matches!(step, Step::Name(own) if *own == name))
-                })
-                .collect();
-            if !live.is_empty() {
-                let at = self.walk.start + (key.get().as_ptr() as usize - self.walk.base) as u64;
-                let went = self.walk.child(Some(at), value, &live);
-                went.map_err(|_error| serde::de::Error::custom("limit"))?;
-            }
-        }
-        Ok(())
-    }
-}
-
-struct Elements<'w, 'a, 'l> {
-    walk: &'w mut Walk<'a>,
-    live: &'l [(usize, usize)],
-}
-
-impl<'de> DeserializeSeed<'de> for Elements<'_, '_, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Elements<'_, '_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("an array")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
-        let live: SmallVec<[(usize, usize); 8]> = self
-            .live
-            .iter()
-            .filter_map(|live| self.walk.step(*live, |step| *step == Step::Each))
-            .collect();
-        if live.is_empty() {
-            while elements.next_element::<IgnoredAny>()?.is_some() {}
-            return Ok(());
-        }
-        let mut index = 0;
-        while let Some(value) = elements.next_element::<&RawValue>()? {
-            self.walk.indices.push(index);
-            let went = self.walk.child(None, value, &live);
-            self.walk.indices.pop();
-            went.map_err(|_error| serde::de::Error::custom("limit"))?;
-            index += 1;
-        }
-        Ok(())
-    }
+    let mut finder = ValueFinder::new(paths);
+    message.each_chunk(range, |chunk| Ok::<_, FindError>(finder.write(chunk)?))?;
+    finder.end()?;
+    Ok(finder.found().map(|value| Found::at(base, value)).collect())
 }
 
 #[cfg(test)]
@@ -318,5 +152,18 @@ mod tests {
         for text in ["", "{", "{} {}", "nul", "{\"a\":01}", "{\"a\":\"\n\"}", "[1,]", "{\"id\":NaN}"] {
             assert!(matches!(found(&["id"], text), Err(FindError::NotJson)), "{text}");
         }
+        let message = Spool::from_vec(b"\xEF\xBB\xBF{}".to_vec());
+        let found = find(&Paths::new(&["id"]), &message, 0..message.len());
+        assert!(matches!(found, Err(FindError::NotJson)));
+    }
+
+    #[test]
+    fn a_deep_result_does_not_hide_the_id() {
+        let text = format!("{{\"result\":{}{},\"id\":1}}", "[".repeat(50_000), "]".repeat(50_000));
+        assert_eq!(found(&["id"], &text).unwrap().len(), 1);
+        let text = format!("{{\"result\":{}{},\"id\":1}}", "[".repeat(200_000), "]".repeat(200_000));
+        assert!(matches!(found(&["id"], &text), Err(FindError::Limit)));
+        let text = format!("[{}1]", "1,".repeat(300_000));
+        assert!(matches!(found(&["[]"], &text), Err(FindError::Limit)));
     }
 }

@@ -89,7 +89,6 @@ parts! {
         Content = "result.content",
         Structured = "result.structuredContent",
         Contents = "result.contents",
-        ContentsUri = "result.contents[].uri",
         ContentsItem = "result.contents[]",
         ContentsText = "result.contents[].text",
         ErrorCode = "error.code",
@@ -237,4 +236,20 @@ pub(crate) fn is_batch(message: &Spool) -> bool {
     let start = message.to_vec(0..64, 64).unwrap_or_default();
     let first = start.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
     first == Some(&b'[')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BatchPart, ListPart, MessagePart, Part, ResultPart};
+
+    #[test]
+    fn all_paths_compile() {
+        let all = [
+            MessagePart::paths(),
+            ResultPart::paths(),
+            ListPart::paths(),
+            BatchPart::paths(),
+        ];
+        assert!(all.iter().all(|paths| paths.are_valid()));
+    }
 }

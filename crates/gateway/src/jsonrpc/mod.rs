@@ -9,7 +9,6 @@ pub(crate) mod head;
 mod id;
 pub(crate) mod reply;
 pub(crate) mod splice;
-pub(crate) mod strings;
 pub(crate) mod text;
 
 pub use id::{Id, LONGEST_ID};

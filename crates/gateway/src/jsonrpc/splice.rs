@@ -5,7 +5,7 @@ use std::ops::Range;
 use tamis::Sink as _;
 
 use super::find::Found;
-use super::strings::StringEncoder;
+use tamis::json::StringEncoder;
 use crate::transport::spool::{Spool, SpoolError};
 
 /// New bytes for a range.

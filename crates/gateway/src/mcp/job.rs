@@ -88,8 +88,6 @@ pub(super) enum Task {
         result: Option<Found>,
         error: Option<Found>,
         status: Option<Found>,
-        /// Whether nobody waits for a response.
-        is_notification: bool,
         /// Whether a member occurs twice.
         is_ambiguous: bool,
     },
@@ -109,7 +107,6 @@ impl Task {
             result: parts.last(MessagePart::InnerResult).cloned(),
             error: parts.last(MessagePart::InnerError).cloned(),
             status: parts.last(MessagePart::StatusMessage).cloned(),
-            is_notification: false,
             is_ambiguous: parts.repeats(&[MessagePart::StatusMessage]),
         }
     }
@@ -123,7 +120,6 @@ impl Task {
             result: parts.last(MessagePart::ParamsResult).cloned(),
             error: parts.last(MessagePart::ParamsError).cloned(),
             status: parts.last(MessagePart::ParamsStatusMessage).cloned(),
-            is_notification: true,
             is_ambiguous: parts.repeats(&places) || parts.repeats(&[MessagePart::TaskId]),
         }
     }

@@ -198,11 +198,6 @@ impl OpenCalls {
         self.open.contains_key(id)
     }
 
-    /// Iterates over the open requests.
-    pub(super) fn open(&self) -> impl Iterator<Item = &OpenCall> {
-        self.open.values()
-    }
-
     /// Iterates over all requests that a response may come to.
     pub(super) fn all(&self) -> impl Iterator<Item = &OpenCall> {
         self.open.values().chain(self.closed.values().map(|(_, call)| call))

@@ -7,7 +7,7 @@ use tamis::Sink;
 use super::failure::Failure;
 use super::job::Context;
 use crate::jsonrpc::find::Found;
-use crate::jsonrpc::strings::StringEncoder;
+use tamis::json::StringEncoder;
 use crate::jsonrpc::text;
 use crate::store::{OmissionNotice, ReadError, Window, WindowError};
 use crate::transport::spool::Spool;

@@ -6,7 +6,7 @@ use tamis::{CallOptions, ErrorKind, Filter, Program, Report, Sink};
 
 use super::failure::Failure;
 use crate::jsonrpc::find::Found;
-use crate::jsonrpc::strings::StringDecoder;
+use tamis::json::StringDecoder;
 use crate::rules::ToolFilter;
 use crate::transport::spool::{Spool, SpoolError};
 

@@ -378,6 +378,9 @@ impl Session {
                 }
                 self.from_server_unasked(message, span, &parts, exchange)
             }
+            MessageForm::Other if self.proxy.may_remove_for_safety => {
+                Step::Drop(DropReason::UnknownResponse)
+            }
             MessageForm::Other => Step::Forward,
         }
     }

@@ -5,7 +5,7 @@ use tamis::{Filter, Sink};
 use super::failure::Failure;
 use super::job::Context;
 use super::run::{RunError, Source, read};
-use crate::jsonrpc::strings::StringEncoder;
+use tamis::json::StringEncoder;
 use crate::rules::{StoredForm, ToolFilter};
 use crate::store::{EntryMeta, EntryWriter, Handle, LostReason, Remedy, Reservation, StoreError};
 use crate::transport::spool::Spool;

@@ -24,8 +24,6 @@ pub(crate) struct SpecFacts {
     pub(crate) text: Option<TextSpec>,
     /// The path of the value that becomes the document.
     pub(crate) extract: Option<String>,
-    /// Whether the end of an array may stay unread.
-    pub(crate) stops_early: bool,
 }
 
 impl SpecFacts {
@@ -42,7 +40,6 @@ impl SpecFacts {
             renders: renders(&keys),
             text: keys.get("text_filter").cloned().and_then(|it| serde_json::from_value(it).ok()),
             extract: keys.get("extract").and_then(Value::as_str).map(str::to_owned),
-            stops_early: keys.get("stop_early").and_then(Value::as_bool) == Some(true),
         }
     }
 }

@@ -54,8 +54,6 @@ pub struct ToolFilter {
     pub(crate) drops_copies: bool,
     /// Whether rules are skipped for the result of a failed call.
     pub(crate) minds_errors: bool,
-    /// Whether the end of an array may stay unread, so that it cannot be stored.
-    pub(crate) stops_early: bool,
     /// Why no result passes, if the rules cannot be used.
     pub(crate) refuses: Option<&'static str>,
 }
@@ -98,7 +96,6 @@ impl ToolFilter {
             keeps_everything: offered.is_none() && facts.extract.is_none(),
             drops_copies: false,
             minds_errors: true,
-            stops_early: facts.stops_early,
             refuses: None,
         })
     }
@@ -123,7 +120,6 @@ impl ToolFilter {
             keeps_everything,
             drops_copies: true,
             minds_errors: false,
-            stops_early: false,
             refuses: None,
         }))
     }
@@ -144,7 +140,6 @@ impl ToolFilter {
             keeps_everything: false,
             drops_copies: false,
             minds_errors: true,
-            stops_early: false,
             refuses: Some(reason),
         }
     }
