@@ -224,7 +224,7 @@ mod tests {
         for chunk in [1, 7, 100_000] {
             let (output, report) = cut(&text, Some(400), chunk);
             assert!(output.starts_with("line 1\n") && output.ends_with("line 1000\n"), "{output}");
-            assert!(output.contains("line 38\n[tamis: lines 39-990 left out]\nline 991"), "{output}");
+            assert!(output.contains("line 38\n[tamis: lines 39-989 left out]\nline 990"), "{output}");
             assert!(output.len() < 450);
             assert_eq!((report.lines, report.shown), (1000, 38));
             let (output, report) = cut(&text, None, chunk);
