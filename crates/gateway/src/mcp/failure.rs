@@ -49,9 +49,12 @@ pub(super) const MESSAGE_WITHHELD: &str =
 
 /// Returns the JSON text of a result that says that the tool's output is withheld.
 pub(super) fn withheld_result(tool: &str, failure: Failure, is_modern: bool) -> String {
+    let name = match tool {
+        "" => "the tool".to_owned(),
+        tool => format!("the tool {}", text::short(tool, 128)),
+    };
     let sentence = format!(
-        "[tamis: the tool {} did run, but its output is withheld: {}. Calling it again repeats what it did.]",
-        text::short(tool, 128),
+        "[tamis: {name} did run, but its output is withheld: {}. Calling it again repeats what it did.]",
         failure.0
     );
     let kind = if is_modern { "\"resultType\":\"complete\"," } else { "" };

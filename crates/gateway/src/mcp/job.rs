@@ -401,6 +401,10 @@ impl Task {
                 if is_ambiguous && closed {
                     return Err(Failure::AMBIGUOUS);
                 }
+                let is_object = |found: &Found| found.kind == ValueKind::Object;
+                if closed && !result.as_ref().is_none_or(is_object) {
+                    return Err(Failure::UNKNOWN_FORM);
+                }
                 let mut rewritten = match result {
                     Some(found) => result::rewrite(message, &found.span, &call, context, record)?,
                     None => Rewritten::nothing(),

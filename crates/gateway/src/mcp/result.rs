@@ -85,7 +85,11 @@ pub(super) fn rewrite(
             context,
             tool: &call.tool,
         };
-        let (rewritten, remedy) = rewrite.run(room)?;
+        let Attempt { rewritten, remedy, is_worthwhile } = rewrite.run(room)?;
+        if !is_worthwhile && let Some(lossless) = lossless() {
+            filter = lossless;
+            continue;
+        }
         if matches!(remedy, Some(Remedy::Lost(LostReason::NoRoom)))
             && let Some(lossless) = lossless()
         {
@@ -156,6 +160,18 @@ struct ResultRewrite<'a> {
     tool: &'a str,
 }
 
+/// The outcome of an attempt.
+struct Attempt {
+    rewritten: Rewritten,
+    /// How what was left out can be fetched, if anything was.
+    remedy: Option<Remedy>,
+    /// Whether the result is shorter than one that keeps everything.
+    is_worthwhile: bool,
+}
+
+/// About the bytes of a notice.
+const NOTICE: u64 = 160;
+
 /// The filtered `structuredContent`.
 struct StructuredRun<'a> {
     found: &'a Found,
@@ -164,7 +180,7 @@ struct StructuredRun<'a> {
 }
 
 impl ResultRewrite<'_> {
-    fn run(self, room: Room) -> Result<(Rewritten, Option<Remedy>), Failure> {
+    fn run(self, room: Room) -> Result<Attempt, Failure> {
         let mut scratch = Spool::new(self.context.proxy.limits().spool);
         let (structured, withheld) = self.structured(&mut scratch)?;
         let mut texts = self.texts(structured.is_some() || withheld, &mut scratch)?;
@@ -172,13 +188,27 @@ impl ResultRewrite<'_> {
             self.drop_copies(structured, &mut texts, &scratch)?;
         }
         let omission = self.omission(structured.as_ref(), &texts);
+        if omission.is_some_and(|omission| self.costs_more_than_it_saves(&omission)) {
+            let (rewritten, remedy) = (Rewritten::nothing(), None);
+            return Ok(Attempt { rewritten, remedy, is_worthwhile: false });
+        }
         let remedy = omission.map(|_| {
             let stored = self.stored(structured.as_ref(), &texts);
             room.store(self.message, &stored, self.context, self.filter, self.tool)
         });
         let told = omission.zip(remedy);
         let splice = self.assemble(structured, withheld, &texts, told, &scratch)?;
-        Ok((Rewritten { splice, scratch }, remedy))
+        let rewritten = Rewritten { splice, scratch };
+        Ok(Attempt { rewritten, remedy, is_worthwhile: true })
+    }
+
+    /// Whether a profile removed less than the notice about it takes. What exceeds the limit of the profile is cut in
+    /// any case.
+    fn costs_more_than_it_saves(&self, omission: &Omission) -> bool {
+        let fits = self.filter.max_tokens.is_some_and(|tokens| omission.bytes_in <= tokens * 4);
+        !self.filter.is_own()
+            && fits
+            && omission.bytes_in.saturating_sub(omission.bytes_out) < NOTICE
     }
 
     /// Filters `structuredContent`. The second value says that it has to be withheld.
