@@ -75,6 +75,9 @@ pub(super) enum StageAction {
     },
     DropNulls,
     DropEmpty,
+    OmitBase64 {
+        over: u64,
+    },
     TextFilter,
     Budget {
         budget: Budget,

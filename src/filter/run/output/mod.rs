@@ -1,11 +1,12 @@
 //! The last stages: text filters, budgets and summaries of the filtered document.
 //!
 //! ```text
-//! items ─▶ lines ─▶ fit ─▶ summary ─▶ sink
+//! items ─▶ omit ─▶ lines ─▶ fit ─▶ summary ─▶ sink
 //! ```
 //!
 //! | stage | rule | code | what it holds |
 //! |---|---|---|---|
+//! | omit | `omit_base64_over` | [`OmitBase64Stage`] | a string while it may be base64 |
 //! | lines | `text_filter` | [`RawTextStage`] | what its text filter holds |
 //! | fit | `budget`, or marks for `max_items` | [`ItemSplitter`] | with a budget: as much as the budget allows |
 //! | summary | `compact` | `SummaryStage` | the document, and the rendered text |
@@ -50,11 +51,13 @@
 //! error of the stage before it, because the bytes that caused it came first. Its offset refers to the filtered
 //! document.
 
+mod binary_text;
 mod budget;
 mod chars;
 mod item_prefix;
 mod notes;
 mod omission;
+mod omit_base64;
 #[cfg(feature = "text")]
 mod raw_text;
 mod shorten;
@@ -82,6 +85,7 @@ use crate::sink::Sink;
 use crate::spec::{Budget, OnOver};
 #[cfg(feature = "template")]
 use crate::template::Totals;
+use omit_base64::OmitBase64Stage;
 #[cfg(feature = "text")]
 use raw_text::RawTextStage;
 #[cfg(not(feature = "tokens"))]
@@ -116,10 +120,19 @@ pub(super) struct OutputStages {
 /// The stages of one document, in order.
 #[derive(Debug)]
 struct OutputPipeline {
+    /// Leaves out long strings of base64.
+    omit: Option<(StageMachine, OmitBase64Stage)>,
+    /// Reads what `omit` writes, or the document itself.
+    kept: AfterOmit,
+}
+
+/// The stages after the one that leaves out base64.
+#[derive(Debug)]
+struct AfterOmit {
     /// Filters the text of a response that is plain text in JSON.
     #[cfg(feature = "text")]
     lines: Option<(StageMachine, RawTextStage)>,
-    /// Reads what `lines` writes, or the document itself.
+    /// Reads what `lines` writes, or what this stage reads.
     rest: AfterText,
 }
 
@@ -175,7 +188,6 @@ impl OutputStages {
         })
     }
 
-    /// Starts a document whose payload is known.
     /// Starts a document whose payload is known. Machines of the previous document are reused, because the window of
     /// each takes some 13 KiB.
     pub(super) fn begin(&mut self, program: &CompiledProgram, payload: Option<Payload>) {
@@ -222,11 +234,14 @@ impl OutputStages {
             exceeded: false,
             error: None,
         };
-        *stages = Some(OutputPipeline {
+        let over = program.spec.omit_base64_over;
+        let omit = (over > 0).then(|| (engine(), OmitBase64Stage::new(over, limits.clone())));
+        let kept = AfterOmit {
             #[cfg(feature = "text")]
             lines: lines.map(|text| (engine(), RawTextStage::new(text.clone(), limits.clone()))),
             rest: AfterText { fit, last, bytes: 0 },
-        });
+        };
+        *stages = Some(OutputPipeline { omit, kept });
     }
 
     /// Reads bytes of the filtered document. Text that is about to be dropped is held briefly, so it is limited to one
@@ -238,13 +253,11 @@ impl OutputStages {
     /// Passes at most [`PIECE`] bytes to the first stage.
     fn write_piece(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         let Some(stages) = &mut self.stages else { return Ok(()) };
-        #[cfg(feature = "text")]
-        if let Some((engine, lines)) = &mut stages.lines {
-            let mut out = StageSink { stage: &mut stages.rest, sink, error: None };
-            let fed = engine.feed(lines, bytes, &mut out);
-            return out.result(fed);
-        }
-        stages.rest.take(bytes, sink)
+        let OutputPipeline { omit, kept } = stages;
+        let Some((engine, omit)) = omit else { return kept.take(bytes, sink) };
+        let mut out = StageSink { stage: kept, sink, error: None };
+        let fed = engine.feed(omit, bytes, &mut out);
+        out.result(fed)
     }
 
     /// Returns the counters in which the stage on items publishes the length of the payload.
@@ -277,7 +290,8 @@ impl OutputStages {
     #[cfg(test)]
     pub(super) fn steps(&self) -> (u64, u64) {
         let Some(stages) = &self.stages else { return (0, 0) };
-        let steps = 0;
+        let steps = stages.omit.as_ref().map_or(0, |(engine, _)| engine.steps());
+        let stages = &stages.kept;
         #[cfg(feature = "text")]
         let steps = steps + stages.lines.as_ref().map_or(0, |(engine, _)| engine.steps());
         #[cfg(feature = "template")]
@@ -291,10 +305,11 @@ impl OutputStages {
 
     /// Adds the sizes and counts of the current document to the report.
     pub(super) fn report(&self, report: &mut Report) {
-        let Some(OutputPipeline { rest: AfterText { fit, last, bytes, .. }, .. }) = &self.stages
-        else {
-            return;
-        };
+        let Some(OutputPipeline { omit, kept }) = &self.stages else { return };
+        let AfterText { fit, last, bytes } = &kept.rest;
+        if let Some((_, omit)) = omit {
+            omit.report_held(report);
+        }
         report.held_peak_bytes += last.meter.peak();
         if let Some((_, fit)) = fit {
             report.held_peak_bytes += fit.held_peak();
@@ -305,6 +320,9 @@ impl OutputStages {
         }
         // The size of the filtered document, before the budget and the summary.
         report.filter_result_bytes = *bytes;
+        if let Some((_, omit)) = omit {
+            omit.report_omitted(report);
+        }
         report.compact_error.clone_from(&last.error);
         let (Some((_, fit)), Some(budget)) = (fit, self.policy.budget) else { return };
         if let Some(kept) = fit.kept() {
@@ -340,22 +358,22 @@ impl OutputStages {
 impl OutputPipeline {
     /// Ends the stages in order. Each one may still write to the next.
     fn end(&mut self, kept: u64, original: u64, sink: &mut dyn Sink) -> Result<(), Error> {
-        #[cfg(feature = "text")]
-        if let Some((engine, lines)) = &mut self.lines {
-            let mut out = StageSink { stage: &mut self.rest, sink, error: None };
-            let ended = engine.end(lines, &mut out);
+        if let Some((engine, omit)) = &mut self.omit {
+            let mut out = StageSink { stage: &mut self.kept, sink: &mut *sink, error: None };
+            let ended = engine.end(omit, &mut out);
             out.result(ended)?;
         }
-        self.rest.end(kept, original, sink)
+        self.kept.end(kept, original, sink)
     }
 
     /// Keeps the machines for the next document.
     fn leave_engines(self, spare: &mut Vec<StageMachine>) {
+        spare.extend(self.omit.map(|(engine, _)| engine));
         #[cfg(feature = "text")]
-        spare.extend(self.lines.map(|(engine, _)| engine));
-        spare.extend(self.rest.fit.map(|(engine, _)| engine));
+        spare.extend(self.kept.lines.map(|(engine, _)| engine));
+        spare.extend(self.kept.rest.fit.map(|(engine, _)| engine));
         #[cfg(feature = "template")]
-        spare.extend(self.rest.last.summary.map(|(engine, _)| engine));
+        spare.extend(self.kept.rest.last.summary.map(|(engine, _)| engine));
     }
 }
 
@@ -368,6 +386,31 @@ trait ByteStage {
 impl ByteStage for OutputStages {
     fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         self.write(bytes, sink)
+    }
+}
+
+impl ByteStage for AfterOmit {
+    fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
+        #[cfg(feature = "text")]
+        if let Some((engine, lines)) = &mut self.lines {
+            let mut out = StageSink { stage: &mut self.rest, sink, error: None };
+            let fed = engine.feed(lines, bytes, &mut out);
+            return out.result(fed);
+        }
+        self.rest.take(bytes, sink)
+    }
+}
+
+impl AfterOmit {
+    /// Ends the stages in order. Each one may still write to the next.
+    fn end(&mut self, kept: u64, original: u64, sink: &mut dyn Sink) -> Result<(), Error> {
+        #[cfg(feature = "text")]
+        if let Some((engine, lines)) = &mut self.lines {
+            let mut out = StageSink { stage: &mut self.rest, sink: &mut *sink, error: None };
+            let ended = engine.end(lines, &mut out);
+            out.result(ended)?;
+        }
+        self.rest.end(kept, original, sink)
     }
 }
 
