@@ -45,11 +45,6 @@ impl<'a> RawKey<'a> {
         Self { raw: &[], plain: true, long: true, entry: None }
     }
 
-    /// Returns whether the key exceeds the limit, so that its bytes are unknown.
-    pub(crate) fn is_long(&self) -> bool {
-        self.long
-    }
-
     /// Returns the bytes between the quotes, as spelled.
     #[inline]
     pub(crate) fn raw(&self) -> &'a [u8] {

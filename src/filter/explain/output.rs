@@ -50,7 +50,7 @@ pub(super) fn output_stages(spec: &Spec, policy: &SizePolicy) -> Vec<StageExplan
             limits: &["held", "spill"],
             instead: None,
         };
-        let does = StageAction::OmitBase64 { over: *omit_base64_over };
+        let does = StageAction::OmitBase64Over { over: *omit_base64_over };
         StageExplanation::new(does, vec![string])
     });
     let text =

@@ -75,7 +75,7 @@ pub(super) enum StageAction {
     },
     DropNulls,
     DropEmpty,
-    OmitBase64 {
+    OmitBase64Over {
         over: u64,
     },
     TextFilter,

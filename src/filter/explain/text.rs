@@ -114,7 +114,7 @@ impl StageAction {
             Self::Exclude { .. } => "exclude",
             Self::DropNulls => "drop_nulls",
             Self::DropEmpty => "drop_empty",
-            Self::OmitBase64 { .. } => "omit_base64_over",
+            Self::OmitBase64Over { .. } => "omit_base64_over",
             Self::TextFilter => "text_filter",
             Self::Budget { .. } => "budget",
             Self::Mark => "mark",
@@ -245,7 +245,7 @@ impl StageExplanation {
                 }
                 writeln!(f, "   without text, the document is unchanged")?;
             }
-            StageAction::OmitBase64 { over } => {
+            StageAction::OmitBase64Over { over } => {
                 let over = GroupedNumber(*over);
                 writeln!(
                     f,

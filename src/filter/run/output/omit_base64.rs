@@ -7,14 +7,14 @@
 //!
 //! The mark has the size, and the place as a JSON Pointer into the document that this stage reads. Strings at every depth
 //! are looked at; keys are not. A string is replaced only if all of it is binary data, if it is longer than the limit,
-//! and if the mark is shorter.
+//! and if the mark is shorter. The place needs all keys on its path, so a key over the limit `key` is an error.
 //!
 //! # What is held
 //!
 //! A string is held while it may be binary data, because a string that turns out to be something else is written
-//! unchanged. Prose is written from its first blank on, and nearly nothing of it is held. Long binary data fills memory
-//! up to the limit `held`, then a temporary file up to `spill`; beyond that the run fails. The first bytes are held in a
-//! buffer of their own, which is reused for each string.
+//! unchanged. Prose is written from its first blank on, and nearly nothing of it is held. The first 4 KiB are held in a
+//! buffer that is reused for each string. Longer binary data fills memory up to the limit `held`, then a temporary file
+//! up to `spill`; beyond that the run fails.
 
 use super::binary_text::BinaryText;
 use crate::error::Raise;
@@ -120,9 +120,6 @@ impl HeldString {
 
     /// Appends bytes.
     fn push(&mut self, bytes: &[u8], limits: &Limits, meter: &mut Meter) -> Result<(), Raise> {
-        if self.len().saturating_add(bytes.len() as u64) > Hold::capacity(limits) {
-            return Err(Hold::overflow(limits));
-        }
         let room = BEGINNING.saturating_sub(self.beginning.len());
         let (first, rest) = bytes.split_at(bytes.len().min(room));
         self.beginning.extend_from_slice(first);
@@ -161,11 +158,6 @@ impl Handler for StageHandler<'_, OmitBase64Stage> {
         let Self { stage, sink } = self;
         let OmitBase64Stage { writer, path, string, spare, .. } = &mut **stage;
         let member = match slot {
-            ValueSlot::Member(key) if key.is_long() => {
-                // The bytes of the key are not known, so a mark could not name the place.
-                writer.begin(*sink);
-                return Ok(Interest::CopyMember);
-            }
             ValueSlot::Member(key) => Some(key),
             ValueSlot::Top | ValueSlot::Element(_) => None,
         };
@@ -255,11 +247,6 @@ impl Handler for StageHandler<'_, OmitBase64Stage> {
         held.beginning.clear();
         *spare = held.beginning;
         done
-    }
-
-    /// Members with long keys are copied.
-    fn takes_long_keys(&self, _: usize) -> bool {
-        true
     }
 }
 
