@@ -18,7 +18,10 @@ const FILTERS: [(&str, &str); 7] = [
     ("patches", "{patches: [{op: remove, path: /ssn}], lenient_remove: true}"),
     ("when", "{when: [{test: {path: /id, value: 1}, retain: [/id]}], otherwise: drop}"),
     ("closed", "{select: [id], root: object, on_error: closed}"),
-    ("closed, with a text filter", "{select: [id], root: object, on_error: closed, text_filter: {max_lines: 9}}"),
+    (
+        "closed, with a text filter",
+        "{select: [id], root: object, on_error: closed, text_filter: {max_lines: 9}}",
+    ),
 ];
 
 /// Results of the tool. `$OBJECT` is the object with the canary, `$TEXT` the same as the content of a string.
@@ -210,7 +213,8 @@ fn request(id: u64, rest: &str, is_modern: bool) -> String {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{rest}{meta}}}}}")
 }
 
-const CALL: &str = r#""method":"tools/call","params":{"name":"a","arguments":{"_output_mode":"raw"}"#;
+const CALL: &str =
+    r#""method":"tools/call","params":{"name":"a","arguments":{"_output_mode":"raw"}"#;
 
 fn results() -> Vec<String> {
     let mut all = Vec::new();
@@ -242,7 +246,8 @@ fn the_canary_stays_away_in_every_result() {
                     let response = RESPONSES[0].replace("$RESULT", result);
                     let sent = setup.server(&response, &exchange);
                     assert!(!sent.contains("CANARY"), "{name}: {response}\n{sent}");
-                    passed += usize::from(sent.contains(r#"{"id":1}"#) || sent.contains(r#"{\"id\":1}"#));
+                    passed +=
+                        usize::from(sent.contains(r#"{"id":1}"#) || sent.contains(r#"{\"id\":1}"#));
                 }
             }
             assert!(!setup.is_stored(), "{name}");
@@ -307,13 +312,18 @@ fn the_canary_stays_away_in_tasks_and_resources() {
                     setup.session = Session::new(&setup.proxy);
                     let mut exchange = exchange.clone();
                     setup.client(&request(1, CALL, true), &mut exchange);
-                    let start = r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"task","taskId":"T1"}}"#;
+                    let start =
+                        r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"task","taskId":"T1"}}"#;
                     assert_eq!(setup.server(start, &exchange), start);
                     for (place, asked, answer) in places {
                         let mut exchange = exchange.clone();
-                        setup.client(&request(2, &asked.replace("$TASK", task), true), &mut exchange);
+                        setup.client(
+                            &request(2, &asked.replace("$TASK", task), true),
+                            &mut exchange,
+                        );
                         let answer = answer.replace("$RESULT", result).replace("$TASK", task);
-                        let response = format!("{{\"result\":{answer},\"jsonrpc\":\"2.0\",\"id\":2}}");
+                        let response =
+                            format!("{{\"result\":{answer},\"jsonrpc\":\"2.0\",\"id\":2}}");
                         let sent = setup.server(&response, &exchange);
                         assert!(!sent.contains("CANARY"), "{name}, {place}: {response}\n{sent}");
                     }

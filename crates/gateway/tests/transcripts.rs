@@ -188,7 +188,8 @@ impl<'a> Transcript<'a> {
             };
             _ = writeln!(out, "{line}");
             for sent in sent {
-                let same = |text: &str| if text == rest { "same".to_owned() } else { text.to_owned() };
+                let same =
+                    |text: &str| if text == rest { "same".to_owned() } else { text.to_owned() };
                 let (mark, text) = match &sent {
                     Sent::Server(text) => ("->".to_owned(), same(text)),
                     Sent::Client(text) => ("<-".to_owned(), same(text)),
@@ -242,9 +243,9 @@ fn http(settings: &str) -> Exchange {
     for setting in settings.split_whitespace() {
         let (key, value) = setting.split_once('=').expect("key=value");
         exchange = match key {
-            "session" => exchange
-                .with_session_id(true)
-                .with_scope(Scope::session(value.as_bytes())),
+            "session" => {
+                exchange.with_session_id(true).with_scope(Scope::session(value.as_bytes()))
+            }
             "events" => exchange.with_event_stream(value == "yes"),
             "method" => exchange.with_method_header(Some(value)),
             "name" => exchange.with_name_header(Some(value)),

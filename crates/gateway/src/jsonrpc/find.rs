@@ -149,7 +149,9 @@ mod tests {
 
     #[test]
     fn what_is_not_json_is_refused() {
-        for text in ["", "{", "{} {}", "nul", "{\"a\":01}", "{\"a\":\"\n\"}", "[1,]", "{\"id\":NaN}"] {
+        for text in
+            ["", "{", "{} {}", "nul", "{\"a\":01}", "{\"a\":\"\n\"}", "[1,]", "{\"id\":NaN}"]
+        {
             assert!(matches!(found(&["id"], text), Err(FindError::NotJson)), "{text}");
         }
         let message = Spool::from_vec(b"\xEF\xBB\xBF{}".to_vec());
@@ -161,7 +163,8 @@ mod tests {
     fn a_deep_result_does_not_hide_the_id() {
         let text = format!("{{\"result\":{}{},\"id\":1}}", "[".repeat(50_000), "]".repeat(50_000));
         assert_eq!(found(&["id"], &text).unwrap().len(), 1);
-        let text = format!("{{\"result\":{}{},\"id\":1}}", "[".repeat(200_000), "]".repeat(200_000));
+        let text =
+            format!("{{\"result\":{}{},\"id\":1}}", "[".repeat(200_000), "]".repeat(200_000));
         assert!(matches!(found(&["id"], &text), Err(FindError::Limit)));
         let text = format!("[{}1]", "1,".repeat(300_000));
         assert!(matches!(found(&["[]"], &text), Err(FindError::Limit)));

@@ -244,12 +244,8 @@ mod tests {
 
     #[test]
     fn all_paths_compile() {
-        let all = [
-            MessagePart::paths(),
-            ResultPart::paths(),
-            ListPart::paths(),
-            BatchPart::paths(),
-        ];
+        let all =
+            [MessagePart::paths(), ResultPart::paths(), ListPart::paths(), BatchPart::paths()];
         assert!(all.iter().all(|paths| paths.are_valid()));
     }
 }

@@ -165,7 +165,19 @@ mod tests {
     fn other_values_are_no_ids() {
         let long = format!("\"{}\"", "x".repeat(LONGEST_ID));
         for json in [
-            "null", "true", "{}", "[]", "", "-", "01", "1.", ".5", "1e", "+1", "\"\\ud800\"", &long,
+            "null",
+            "true",
+            "{}",
+            "[]",
+            "",
+            "-",
+            "01",
+            "1.",
+            ".5",
+            "1e",
+            "+1",
+            "\"\\ud800\"",
+            &long,
             "1e9999999999999999999",
         ] {
             assert_eq!(id(json), None, "{json}");

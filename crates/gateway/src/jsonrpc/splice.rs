@@ -5,8 +5,8 @@ use std::ops::Range;
 use tamis::Sink as _;
 
 use super::find::Found;
-use tamis::json::StringEncoder;
 use crate::transport::spool::{Spool, SpoolError};
+use tamis::json::StringEncoder;
 
 /// New bytes for a range.
 #[derive(Clone, Debug)]

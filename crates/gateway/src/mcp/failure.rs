@@ -12,7 +12,8 @@ pub(super) struct Failure(pub(super) &'static str);
 impl Failure {
     pub(super) const AMBIGUOUS: Self = Self("a member that has to be unique occurs twice in it");
     pub(super) const UNKNOWN_FORM: Self = Self("it has a form that the filter does not know");
-    pub(super) const TEXT: Self = Self("it has text that is not JSON, which the rules do not cover");
+    pub(super) const TEXT: Self =
+        Self("it has text that is not JSON, which the rules do not cover");
     pub(super) const TOO_LONG: Self = Self("it is too long for one message");
     pub(super) const TOO_COMPLEX: Self = Self("it is too long, too deep, or has too many parts");
     pub(super) const UNKNOWN_CALL: Self = Self("it is not known which call it belongs to");
@@ -44,8 +45,7 @@ impl From<crate::transport::spool::SpoolError> for Failure {
 }
 
 /// The sentence in place of the message of a failed call.
-pub(super) const MESSAGE_WITHHELD: &str =
-    "[tamis: the call failed; its message is withheld, because the rules for this tool do not cover text]";
+pub(super) const MESSAGE_WITHHELD: &str = "[tamis: the call failed; its message is withheld, because the rules for this tool do not cover text]";
 
 /// Returns the JSON text of a result that says that the tool's output is withheld.
 pub(super) fn withheld_result(tool: &str, failure: Failure, is_modern: bool) -> String {

@@ -171,9 +171,9 @@ impl Job {
         let slow = |work: &Work| matches!(work.task, Task::Retrieve { .. });
         match &self.0 {
             JobKind::One(work) => slow(work),
-            JobKind::Batch(elements) => {
-                elements.iter().any(|(_, element)| matches!(element, Element::Work(work) if slow(work)))
-            }
+            JobKind::Batch(elements) => elements
+                .iter()
+                .any(|(_, element)| matches!(element, Element::Work(work) if slow(work))),
         }
     }
 

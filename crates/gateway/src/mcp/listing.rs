@@ -33,7 +33,9 @@ pub(super) fn rewrite(
     for tool in parts.all(ListPart::Tool) {
         let index = tool.indices.first().copied().unwrap_or_default();
         let members = members.of(index);
-        let Some(name) = members.name.and_then(|found| short_text(message, found)) else { continue };
+        let Some(name) = members.name.and_then(|found| short_text(message, found)) else {
+            continue;
+        };
         if name == retrieve::TOOL && proxy.store().is_some() {
             return Err(Failure(
                 "the server has a tool that is called tamis_retrieve; start the proxy with --store off",
@@ -51,7 +53,8 @@ pub(super) fn rewrite(
         };
         add_parameters(message, members.input_schema, members.properties, offered, &mut splice)?;
     }
-    if offers_retrieval && let Some(tools) = parts.last(ListPart::Tools)
+    if offers_retrieval
+        && let Some(tools) = parts.last(ListPart::Tools)
         && tools.kind == ValueKind::Array
     {
         let (at, comma) = end_of(message, &tools.span)?;

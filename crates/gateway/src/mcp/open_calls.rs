@@ -118,7 +118,8 @@ impl OpenCalls {
         if self.open.contains_key(&id) {
             return Err(Refused::Open);
         }
-        if self.closed.get(&id).is_some_and(|(_, closed)| !closed.expected.is_like(&call.expected)) {
+        if self.closed.get(&id).is_some_and(|(_, closed)| !closed.expected.is_like(&call.expected))
+        {
             return Err(Refused::Closed);
         }
         if self.open.len() >= most {

@@ -29,11 +29,21 @@ enum ScanState {
     #[default]
     Start,
     /// In a string; `escaped`: after a backslash.
-    String { escaped: bool, is_key: bool, is_id: bool },
-    AfterKey { is_id: bool },
-    BeforeValue { is_id: bool },
+    String {
+        escaped: bool,
+        is_key: bool,
+        is_id: bool,
+    },
+    AfterKey {
+        is_id: bool,
+    },
+    BeforeValue {
+        is_id: bool,
+    },
     /// In a number or a word.
-    Word { is_id: bool },
+    Word {
+        is_id: bool,
+    },
 }
 
 impl OverflowScan {
@@ -186,7 +196,10 @@ mod tests {
     fn the_id_is_found_wherever_it_stands() {
         for (message, id) in [
             (r#"{"id":1,"result":{"id":2}}"#, Some("1")),
-            (r#"{"result":{"id":2,"a":["id",{"id":3}]},"jsonrpc":"2.0","id":"x\"y"}"#, Some("\"x\\\"y\"")),
+            (
+                r#"{"result":{"id":2,"a":["id",{"id":3}]},"jsonrpc":"2.0","id":"x\"y"}"#,
+                Some("\"x\\\"y\""),
+            ),
             (r#"{ "i\u0064" : -1.5e3 , "result" : "id" }"#, Some("-1.5e3")),
             (r#"{"result":"\\","id":7}"#, Some("7")),
             (r#"{"result":"{\"id\":1}","id":8"#, Some("8")),
@@ -207,10 +220,9 @@ mod tests {
 
     #[test]
     fn requests_are_told_from_responses() {
-        for (message, has_method) in [
-            (r#"{"method":"x","id":1}"#, true),
-            (r#"{"result":{"method":"x"},"id":1}"#, false),
-        ] {
+        for (message, has_method) in
+            [(r#"{"method":"x","id":1}"#, true), (r#"{"result":{"method":"x"},"id":1}"#, false)]
+        {
             let mut scan = OverflowScan::new();
             scan.write(message.as_bytes());
             assert_eq!(scan.has_method, has_method);

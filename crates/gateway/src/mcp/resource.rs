@@ -117,7 +117,7 @@ pub(super) fn rewrite(
             [StoredPart::Text(source)] => StoredResult::Text(source.clone()),
             _ => StoredResult::Blocks(stored, None),
         };
-        let remedy = room.store(message, &result, context, filter, &call.tool);
+        let remedy = room.store(message, &result, context, filter, &call.tool, false);
         tell(&mut splice, contents, items, omission, remedy, message)?;
     }
     Ok(Rewritten { splice, scratch })

@@ -20,7 +20,7 @@ use crate::jsonrpc::find::{FindError, Found, ValueKind};
 use crate::jsonrpc::head::{Parts, ResultPart, short_text};
 use crate::jsonrpc::splice::{Piece, Splice, cut_members, end_of};
 use crate::jsonrpc::text;
-use crate::rules::{Structured, ToolFilter};
+use crate::rules::{StoredForm, Structured, ToolFilter};
 use crate::store::{LostReason, OmittedUnit, Remedy};
 use crate::transport::spool::Spool;
 
@@ -50,10 +50,17 @@ pub(super) fn rewrite(
     if let Some(reason) = call.filter.refuses {
         return Err(Failure(reason));
     }
-    let parts = Parts::<ResultPart>::find(message, result.clone()).map_err(|error| match error {
-        FindError::NotJson | FindError::Limit => Failure::TOO_COMPLEX,
-        FindError::Io => Failure::IO,
-    })?;
+    let parts =
+        Parts::<ResultPart>::find(message, result.clone()).map_err(|error| match error {
+            FindError::NotJson | FindError::Limit => Failure::TOO_COMPLEX,
+            FindError::Io => Failure::IO,
+        })?;
+    let kind = parts.last(ResultPart::ResultType).map(|found| short_text(message, found));
+    if call.filter.removes_for_safety
+        && !kind.is_none_or(|kind| kind.as_deref() == Some("complete"))
+    {
+        return Err(Failure::UNKNOWN_FORM);
+    }
     let blocks = blocks::read(message, &parts, call.filter.removes_for_safety)?;
     remember_resources(message, &blocks, call, context)?;
     let mut filter = Arc::clone(&call.filter);
@@ -194,7 +201,8 @@ impl ResultRewrite<'_> {
         }
         let remedy = omission.map(|_| {
             let stored = self.stored(structured.as_ref(), &texts);
-            room.store(self.message, &stored, self.context, self.filter, self.tool)
+            let is_error = self.options.is_error();
+            room.store(self.message, &stored, self.context, self.filter, self.tool, is_error)
         });
         let told = omission.zip(remedy);
         let splice = self.assemble(structured, withheld, &texts, told, &scratch)?;
@@ -364,23 +372,36 @@ impl ResultRewrite<'_> {
         let report = &run.report;
         let of = report.items_seen.or(report.filter_items_truncated_from);
         let shown = report.items_kept.zip(Some(of));
-        let shown = shown.filter(|(shown, of)| of.is_none_or(|of| of > *shown) || report.tail_unread);
-        let is_counted = shown.is_some() || report.budget_applied || report.tail_unread;
-        // Rules that remove for safety leave out what nobody may fetch.
-        let may_shrink = !self.filter.keeps_everything && !self.filter.removes_for_safety;
-        let is_cut = is_counted || (may_shrink && self.shrank(source, run));
+        let shown =
+            shown.filter(|(shown, of)| of.is_none_or(|of| of > *shown) || report.tail_unread);
+        let is_counted = shown.is_some()
+            || report.budget_applied
+            || report.tail_unread
+            || report.base64_omitted_bytes > 0;
+        let is_cut = is_counted || (!self.filter.keeps_everything && self.shrank(source, run));
         let unit = if shown.is_some() { OmittedUnit::Items } else { OmittedUnit::Values };
         (is_cut, Omission { unit, shown, bytes_in: run.bytes_in, bytes_out: run.len() })
     }
 
-    /// Whether an output lacks more than white space.
+    /// Whether an output lacks more than white space, and what was removed for safety.
     fn shrank(&self, source: &Source, run: &JsonRun) -> bool {
         if run.len() >= run.bytes_in {
             return false;
         }
-        // White space alone hardly ever makes more than half of a document.
-        run.len() * 2 < run.bytes_in
-            || run::minified(self.message, source).is_none_or(|minified| run.len() < minified)
+        let fetchable = match &self.filter.stored {
+            // Nobody may know how much was removed.
+            StoredForm::Nothing if self.filter.removes_for_safety => return false,
+            // White space alone hardly ever makes more than half of a document.
+            StoredForm::Nothing | StoredForm::Source if run.len() * 2 < run.bytes_in => {
+                return true;
+            }
+            StoredForm::Nothing | StoredForm::Source => run::minified(self.message, source),
+            StoredForm::Program(form) => {
+                let options = CallOptions::new().with_is_error(self.options.is_error());
+                run::length(self.message, source, form, &options)
+            }
+        };
+        fetchable.is_some_and(|fetchable| run.len() < fetchable)
     }
 
     /// Returns what is stored: the structured result, else the only JSON, else all blocks.
@@ -607,9 +628,8 @@ fn same_bytes(spool: &Spool, first: &Range<u64>, second: &Range<u64>) -> Result<
     let mut at = 0;
     while at < length {
         let end = (at + WINDOW).min(length);
-        let [one, other] = [first, second].map(|range| {
-            spool.to_vec(range.start + at..range.start + end, WINDOW as usize)
-        });
+        let [one, other] = [first, second]
+            .map(|range| spool.to_vec(range.start + at..range.start + end, WINDOW as usize));
         if one? != other? {
             return Ok(false);
         }

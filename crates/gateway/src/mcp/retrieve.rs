@@ -7,10 +7,10 @@ use tamis::Sink;
 use super::failure::Failure;
 use super::job::Context;
 use crate::jsonrpc::find::Found;
-use tamis::json::StringEncoder;
 use crate::jsonrpc::text;
 use crate::store::{OmissionNotice, ReadError, Window, WindowError};
 use crate::transport::spool::Spool;
+use tamis::json::StringEncoder;
 
 /// The name of the tool.
 pub(super) const TOOL: &str = OmissionNotice::TOOL;

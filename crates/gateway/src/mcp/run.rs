@@ -6,9 +6,9 @@ use tamis::{CallOptions, ErrorKind, Filter, Program, Report, Sink};
 
 use super::failure::Failure;
 use crate::jsonrpc::find::Found;
-use tamis::json::StringDecoder;
 use crate::rules::ToolFilter;
 use crate::transport::spool::{Spool, SpoolError};
+use tamis::json::StringDecoder;
 
 /// A part of a message that a filter reads.
 #[derive(Clone, Debug)]
@@ -160,7 +160,11 @@ fn run_all(
 }
 
 /// Returns what a program reads: the output of the one before it, if there is one.
-fn step<'a>(message: &'a Spool, source: &Source, between: Option<&'a Spool>) -> (&'a Spool, Source) {
+fn step<'a>(
+    message: &'a Spool,
+    source: &Source,
+    between: Option<&'a Spool>,
+) -> (&'a Spool, Source) {
     match between {
         None => (message, source.clone()),
         Some(between) => (between, Source::Value(0..between.len())),
@@ -186,8 +190,18 @@ fn run_one(
 /// Returns the size of a JSON value without white space between its tokens.
 pub(super) fn minified(message: &Spool, source: &Source) -> Option<u64> {
     let program = Program::compile(&tamis::Spec::new()).ok()?;
+    length(message, source, &program, &CallOptions::new())
+}
+
+/// Returns the size of the output of a program. `None`: it fails.
+pub(super) fn length(
+    message: &Spool,
+    source: &Source,
+    program: &Program,
+    options: &CallOptions,
+) -> Option<u64> {
     let mut count = Count(0);
-    let mut filter = Filter::new(&program, &mut count);
+    let mut filter = Filter::new(program.with_options(options), &mut count);
     read(message, source, |chunk| Ok(filter.write(chunk)?)).ok()?;
     filter.end().ok()?;
     Some(count.0)

@@ -106,9 +106,8 @@ impl Session {
     pub fn upstream_ended(&mut self, status: &str) -> Vec<Vec<u8>> {
         let message = format!("upstream exited ({status})");
         let calls = self.calls.drain();
-        let error = |call: &OpenCall| {
-            reply::error(Some(&call.raw_id), reply::INTERNAL_ERROR, &message)
-        };
+        let error =
+            |call: &OpenCall| reply::error(Some(&call.raw_id), reply::INTERNAL_ERROR, &message);
         calls.iter().map(error).collect()
     }
 
@@ -164,9 +163,10 @@ impl Session {
                 Step::Forward
             }
             MessageForm::Response | MessageForm::Other => Step::Forward,
-            MessageForm::Ambiguous => {
-                refuse(unique_id(message, &parts).as_deref(), "a request has no result and no error")
-            }
+            MessageForm::Ambiguous => refuse(
+                unique_id(message, &parts).as_deref(),
+                "a request has no result and no error",
+            ),
         }
     }
 
@@ -204,7 +204,8 @@ impl Session {
             let why = "the headers of the request differ from its body";
             return Step::Reject(reply::error(Some(&raw), reply::HEADER_MISMATCH, why));
         }
-        let client = if is_modern { MessagePart::ModernClientName } else { MessagePart::ClientName };
+        let client =
+            if is_modern { MessagePart::ModernClientName } else { MessagePart::ClientName };
         if let Some(client) = parts.text(message, client) {
             self.client = Some(client);
         }
@@ -631,9 +632,8 @@ const DECISIVE_IN_RESPONSES: [MessagePart; 11] = [
 /// Returns what is done with the response to a call. `None`: it passes as it came.
 fn tool_result(message: &Spool, parts: &Parts<MessagePart>, call: ToolCall) -> Option<Task> {
     let closed = call.filter.removes_for_safety;
-    let withhold = |call: ToolCall, failure| {
-        closed.then_some(Task::Withhold { tool: call.tool, failure })
-    };
+    let withhold =
+        |call: ToolCall, failure| closed.then_some(Task::Withhold { tool: call.tool, failure });
     let Some(result) = parts.last(MessagePart::Result) else {
         return closed.then(|| Task::error(call, parts));
     };

@@ -1,14 +1,14 @@
 //! Stores a result that something was cut from.
 
-use tamis::{Filter, Sink};
+use tamis::{CallOptions, Filter, Sink};
 
 use super::failure::Failure;
 use super::job::Context;
 use super::run::{RunError, Source, read};
-use tamis::json::StringEncoder;
 use crate::rules::{StoredForm, ToolFilter};
 use crate::store::{EntryMeta, EntryWriter, Handle, LostReason, Remedy, Reservation, StoreError};
 use crate::transport::spool::Spool;
+use tamis::json::StringEncoder;
 
 /// A part of a result, as it is stored.
 #[derive(Clone, Debug)]
@@ -66,7 +66,9 @@ impl Room {
         context: &Context,
         filter: &ToolFilter,
         tool: &str,
+        is_error: bool,
     ) -> Remedy {
+        let form = Form { stored: &filter.stored, is_error };
         let reservation = match self {
             Self::Reserved(reservation) => reservation,
             Self::NotStored => return Remedy::Lost(LostReason::NotStored),
@@ -79,10 +81,10 @@ impl Room {
         };
         let mut writer = reservation.begin(context.scope.clone(), meta);
         let written = match result {
-            StoredResult::Json(source, _) => json(message, source, filter, &mut writer),
+            StoredResult::Json(source, _) => form.json(message, source, &mut writer),
             StoredResult::Text(source) => text(message, source, &mut writer),
             StoredResult::Blocks(parts, structured) => {
-                blocks(message, parts, structured.as_ref(), filter, &mut writer)
+                form.blocks(message, parts, structured.as_ref(), &mut writer)
             }
         };
         if written.is_err() && !writer.has_failed() {
@@ -100,63 +102,67 @@ fn finish(writer: EntryWriter) -> Result<Handle, StoreError> {
     writer.finish()
 }
 
-/// Writes a JSON value in its safe form.
-fn json(
-    message: &Spool,
-    source: &Source,
-    filter: &ToolFilter,
-    out: &mut dyn Sink,
-) -> Result<(), RunError> {
-    match &filter.stored {
-        StoredForm::Nothing => Err(RunError::Failed(Failure("it is not stored"))),
-        StoredForm::Source => read(message, source, |chunk| {
-            out.write(chunk);
-            Ok(())
-        }),
-        StoredForm::Program(program) => {
-            let mut filter = Filter::new(program, out);
-            read(message, source, |chunk| Ok(filter.write(chunk)?))?;
-            filter.end()?;
-            Ok(())
+/// The form in which values are stored.
+struct Form<'a> {
+    stored: &'a StoredForm,
+    /// Whether they are the result of a failed call.
+    is_error: bool,
+}
+
+impl Form<'_> {
+    /// Writes a JSON value without what was removed for safety.
+    fn json(&self, message: &Spool, source: &Source, out: &mut dyn Sink) -> Result<(), RunError> {
+        match self.stored {
+            StoredForm::Nothing => Err(RunError::Failed(Failure("it is not stored"))),
+            StoredForm::Source => text(message, source, out),
+            StoredForm::Program(program) => {
+                let options = CallOptions::new().with_is_error(self.is_error);
+                let mut filter = Filter::new(program.with_options(&options), out);
+                read(message, source, |chunk| Ok(filter.write(chunk)?))?;
+                filter.end()?;
+                Ok(())
+            }
         }
+    }
+
+    /// Writes an object with all blocks, and the structured result before them.
+    fn blocks(
+        &self,
+        message: &Spool,
+        parts: &[StoredPart],
+        structured: Option<&Source>,
+        out: &mut dyn Sink,
+    ) -> Result<(), RunError> {
+        out.write(b"{");
+        if let Some(structured) = structured {
+            out.write(b"\"structuredContent\":");
+            self.json(message, structured, out)?;
+            out.write(b",");
+        }
+        out.write(b"\"blocks\":[");
+        for (index, part) in parts.iter().enumerate() {
+            if index > 0 {
+                out.write(b",");
+            }
+            match part {
+                StoredPart::Json(source) => self.json(message, source, out)?,
+                StoredPart::Text(source) => {
+                    out.write(b"\"");
+                    text(message, source, &mut StringEncoder::new(&mut *out))?;
+                    out.write(b"\"");
+                }
+                StoredPart::Nothing => out.write(b"null"),
+            }
+        }
+        out.write(b"]}");
+        Ok(())
     }
 }
 
+/// Writes a source as it is.
 fn text(message: &Spool, source: &Source, out: &mut dyn Sink) -> Result<(), RunError> {
     read(message, source, |chunk| {
         out.write(chunk);
         Ok(())
     })
-}
-
-fn blocks(
-    message: &Spool,
-    parts: &[StoredPart],
-    structured: Option<&Source>,
-    filter: &ToolFilter,
-    out: &mut dyn Sink,
-) -> Result<(), RunError> {
-    out.write(b"{");
-    if let Some(structured) = structured {
-        out.write(b"\"structuredContent\":");
-        json(message, structured, filter, out)?;
-        out.write(b",");
-    }
-    out.write(b"\"blocks\":[");
-    for (index, part) in parts.iter().enumerate() {
-        if index > 0 {
-            out.write(b",");
-        }
-        match part {
-            StoredPart::Json(source) => json(message, source, filter, out)?,
-            StoredPart::Text(source) => {
-                out.write(b"\"");
-                text(message, source, &mut StringEncoder::new(&mut *out))?;
-                out.write(b"\"");
-            }
-            StoredPart::Nothing => out.write(b"null"),
-        }
-    }
-    out.write(b"]}");
-    Ok(())
 }

@@ -65,7 +65,8 @@ pub(super) struct TextCutReport {
 impl<'a> TextCut<'a> {
     /// `most`: the most bytes of the result, not counting the line in the gap.
     pub(super) fn new(out: &'a mut Spool, most: Option<u64>) -> Self {
-        let eighth = most.map_or(usize::MAX, |most| usize::try_from(most / 8).unwrap_or(usize::MAX));
+        let eighth =
+            most.map_or(usize::MAX, |most| usize::try_from(most / 8).unwrap_or(usize::MAX));
         Self {
             out,
             longest_piece: eighth.clamp(256, LONGEST_PIECE),
@@ -224,7 +225,10 @@ mod tests {
         for chunk in [1, 7, 100_000] {
             let (output, report) = cut(&text, Some(400), chunk);
             assert!(output.starts_with("line 1\n") && output.ends_with("line 1000\n"), "{output}");
-            assert!(output.contains("line 38\n[tamis: lines 39-989 left out]\nline 990"), "{output}");
+            assert!(
+                output.contains("line 38\n[tamis: lines 39-989 left out]\nline 990"),
+                "{output}"
+            );
             assert!(output.len() < 450);
             assert_eq!((report.lines, report.shown), (1000, 38));
             let (output, report) = cut(&text, None, chunk);

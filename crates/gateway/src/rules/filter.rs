@@ -1,20 +1,17 @@
 //! The filter of one tool, with everything that the proxy has to know about it.
 
-use tamis::text::TextProgram;
+use serde_json::{Map, Value};
+use tamis::manifest::{ManifestEntry, Profile, Structured, UnreadText};
+use tamis::spec::Retrieve;
+use tamis::text::{TextProgram, TextSpec};
 use tamis::{Error, Program, Spec};
 
-use super::facts::SpecFacts;
-use super::profile::Profile;
+use super::profile;
 use crate::mcp::RuleSource;
 
-/// Whether a result keeps its `structuredContent`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Structured {
-    /// It is filtered, like the text.
-    Keep,
-    /// It is removed together with the schema in the listing, so that clients show the text.
-    Drop,
-}
+/// Keys of a spec that change no value of a document.
+const HARMLESS: [&str; 6] =
+    ["root", "validation", "whitespace", "duplicate_keys", "allow_raw", "on_error"];
 
 /// What is stored of a result that something was cut from.
 #[derive(Clone, Debug)]
@@ -37,10 +34,9 @@ pub struct ToolFilter {
     pub(crate) text: Option<TextProgram>,
     pub(crate) stored: StoredForm,
     pub(crate) structured: Structured,
-    /// Whether text that is not JSON passes beside a structured result, or without one, although the filter removes for
-    /// safety.
+    /// Whether text that is not JSON passes although the filter removes for safety.
     pub(crate) keeps_text: bool,
-    /// Whether the messages of failed calls pass, although the filter removes for safety.
+    /// Whether the messages of failed calls pass although the filter removes for safety.
     pub(crate) keeps_error_text: bool,
     /// Whether the filter fails closed.
     pub(crate) removes_for_safety: bool,
@@ -69,31 +65,25 @@ pub(crate) struct Parameters {
 
 impl ToolFilter {
     /// Compiles the filter of a manifest or of the catalog.
-    pub(crate) fn own(program: &Program, source: RuleSource) -> Result<Self, Error> {
-        let spec = program.spec();
-        let facts = SpecFacts::of(spec);
-        // Filters of the catalog only save, whatever rules they use.
-        let removes = match source {
-            RuleSource::Catalog => facts.says_closed,
-            RuleSource::Manifest | RuleSource::Profile => facts.removes_for_safety,
-        };
-        let text = facts.text.as_ref().map(TextProgram::compile).transpose()?;
+    pub(crate) fn own(entry: &ManifestEntry) -> Result<Self, Error> {
+        let spec = entry.spec();
+        let keys = keys(spec);
         let offered = spec.reserved_parameters();
         let names: Vec<&str> =
             offered.iter().flat_map(|all| all.iter()).map(|parameter| parameter.name()).collect();
-        let raw = names.contains(&"_output_mode") && (!removes || facts.allow_raw == Some(true));
+        let raw = names.contains(&"_output_mode") && entry.allows_raw_for_models();
         Ok(Self {
-            source,
-            programs: vec![program.clone()],
-            text,
-            stored: stored_form(&facts)?,
-            structured: if facts.renders { Structured::Drop } else { Structured::Keep },
-            keeps_text: false,
-            keeps_error_text: false,
-            removes_for_safety: removes,
+            source: if entry.is_builtin() { RuleSource::Catalog } else { RuleSource::Manifest },
+            programs: vec![entry.program().clone()],
+            text: text_rules(&keys).as_ref().map(TextProgram::compile).transpose()?,
+            stored: stored_form(spec, entry.retrieve())?,
+            structured: entry.structured(),
+            keeps_text: entry.text_beside() == UnreadText::Keep,
+            keeps_error_text: entry.error_text() == UnreadText::Keep,
+            removes_for_safety: entry.removes_for_safety(),
             parameters: Parameters { raw, budget: names.contains(&"_budget") },
             max_tokens: None,
-            keeps_everything: offered.is_none() && facts.extract.is_none(),
+            keeps_everything: keys.keys().all(|key| HARMLESS.contains(&key.as_str())),
             drops_copies: false,
             minds_errors: true,
             refuses: None,
@@ -102,13 +92,12 @@ impl ToolFilter {
 
     /// Compiles a profile. Returns `None` for [`Profile::Off`].
     pub(crate) fn of_profile(profile: Profile) -> Result<Option<Self>, Error> {
-        if profile == Profile::Off {
-            return Ok(None);
-        }
-        let keeps_everything = profile.keeps_everything();
+        let Some(spec) = profile::spec(profile) else { return Ok(None) };
+        let max_tokens = profile::max_tokens(profile);
+        let keeps_everything = max_tokens.is_none();
         Ok(Some(Self {
             source: RuleSource::Profile,
-            programs: vec![Program::compile(&profile.spec())?],
+            programs: vec![Program::compile(&spec)?],
             text: None,
             stored: if keeps_everything { StoredForm::Nothing } else { StoredForm::Source },
             structured: Structured::Keep,
@@ -116,7 +105,7 @@ impl ToolFilter {
             keeps_error_text: true,
             removes_for_safety: false,
             parameters: Parameters::default(),
-            max_tokens: profile.max_tokens(),
+            max_tokens,
             keeps_everything,
             drops_copies: true,
             minds_errors: false,
@@ -148,16 +137,70 @@ impl ToolFilter {
     pub(crate) fn is_own(&self) -> bool {
         self.source != RuleSource::Profile
     }
+
+    /// Combines a filter of a file that was found with one of the user that removes for safety.
+    ///
+    /// The user's rules apply first, to the names of the source: a file that only came with a project cannot rename
+    /// what they remove. What they exclude is removed from the output as well, where the same names may appear.
+    pub(crate) fn under(self, user: &ManifestEntry) -> Result<Self, Error> {
+        let safe = user.spec().stored_form(user.spec().default_retrieve());
+        let (Some(safe), None) = (safe, self.refuses) else {
+            return Ok(Self::refusing(
+                "the user's rules for the tool cannot be combined with others",
+            ));
+        };
+        let safe = Program::compile(&safe)?;
+        let mut programs = vec![safe.clone()];
+        programs.extend(self.programs);
+        if let Some(excluded) = excluded(user.spec()) {
+            programs.push(Program::compile(&excluded)?);
+        }
+        let stored = match self.stored {
+            // Of both forms, the user's lacks what must not be stored.
+            StoredForm::Source if user.retrieve() != Retrieve::None => StoredForm::Program(safe),
+            _ => StoredForm::Nothing,
+        };
+        Ok(Self {
+            programs,
+            stored,
+            keeps_text: self.keeps_text && user.text_beside() == UnreadText::Keep,
+            keeps_error_text: self.keeps_error_text && user.error_text() == UnreadText::Keep,
+            removes_for_safety: true,
+            parameters: Parameters { raw: false, ..self.parameters },
+            keeps_everything: false,
+            ..self
+        })
+    }
 }
 
-/// Returns what is stored of a result. A filter that removes for safety stores nothing until the form without what it
-/// removes can be derived.
-fn stored_form(facts: &SpecFacts) -> Result<StoredForm, Error> {
-    if facts.removes_for_safety {
-        return Ok(StoredForm::Nothing);
+/// Returns the keys of a spec, as a native manifest has them.
+fn keys(spec: &Spec) -> Map<String, Value> {
+    match serde_json::to_value(spec) {
+        Ok(Value::Object(keys)) => keys,
+        _ => Map::new(),
     }
-    match &facts.extract {
-        None => Ok(StoredForm::Source),
-        Some(path) => Program::compile(&Spec::new().extract(path)).map(StoredForm::Program),
+}
+
+/// Returns the rules of a spec for text that is not JSON.
+fn text_rules(keys: &Map<String, Value>) -> Option<TextSpec> {
+    let rules = keys.get("text_filter")?;
+    serde_json::from_value(rules.clone()).ok()
+}
+
+/// Returns a spec that removes only what a spec excludes.
+fn excluded(spec: &Spec) -> Option<Spec> {
+    let mut keys = keys(spec);
+    keys.retain(|key, _| key == "exclude" || key == "root");
+    if !keys.contains_key("exclude") {
+        return None;
+    }
+    serde_json::from_value(Value::Object(keys)).ok()
+}
+
+fn stored_form(spec: &Spec, retrieve: Retrieve) -> Result<StoredForm, Error> {
+    match spec.stored_form(retrieve) {
+        None => Ok(StoredForm::Nothing),
+        Some(form) if form == Spec::new() => Ok(StoredForm::Source),
+        Some(form) => Program::compile(&form).map(StoredForm::Program),
     }
 }

@@ -9,7 +9,6 @@
 //! Filters of the catalog and of profiles only save. A filter of a manifest may remove for safety, and then fails
 //! closed.
 
-mod facts;
 mod filter;
 mod names;
 mod profile;
@@ -17,13 +16,10 @@ mod profile;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub use filter::{Structured, ToolFilter};
+pub use filter::ToolFilter;
 pub(crate) use filter::{Parameters, StoredForm};
-pub use profile::{Profile, UnknownProfile};
-use tamis::Program;
-use tamis::manifest::{Manifest, ManifestErrorKind};
-
-use crate::mcp::RuleSource;
+use tamis::manifest::{Manifest, ManifestEntry, ManifestErrorKind};
+pub use tamis::manifest::{Profile, Structured};
 
 /// The most tools whose filters are kept. Filters of further tools are made for each call.
 const MOST_TOOLS: usize = 4096;
@@ -38,6 +34,8 @@ pub struct Rules {
     /// The service that the server is said to be.
     service: Option<String>,
     uses_catalog: bool,
+    /// Replaces what filters say.
+    structured: Option<Structured>,
     profile: Option<Arc<ToolFilter>>,
     /// Used where nothing may be cut, because it could not be fetched back.
     lossless: Option<Arc<ToolFilter>>,
@@ -55,6 +53,7 @@ impl Rules {
             user: None,
             service: None,
             uses_catalog: true,
+            structured: None,
             profile: ToolFilter::of_profile(profile)?.map(Arc::new),
             lossless: ToolFilter::of_profile(Profile::Lossless)?.map(Arc::new),
             cache: Mutex::default(),
@@ -90,6 +89,13 @@ impl Rules {
         self
     }
 
+    /// Sets whether results keep `structuredContent`, whatever their filters say.
+    #[must_use]
+    pub fn with_structured(mut self, structured: Option<Structured>) -> Self {
+        self.structured = structured;
+        self
+    }
+
     /// Returns the filter of a tool, by the name that the server gave itself. `None`: results pass as they come.
     pub(crate) fn filter(&self, tool: &str, server: Option<&str>) -> Option<Arc<ToolFilter>> {
         let key = (tool.to_owned(), server.map(str::to_owned));
@@ -112,43 +118,43 @@ impl Rules {
     /// Returns whether a filter of any tool removes for safety.
     pub(crate) fn may_remove_for_safety(&self) -> bool {
         let manifests = [&self.first, &self.user].into_iter().flatten();
-        manifests.flat_map(Manifest::entries).any(|entry| {
-            ToolFilter::own(entry.program(), RuleSource::Manifest)
-                .map_or(true, |filter| filter.removes_for_safety)
-        })
+        manifests.flat_map(Manifest::entries).any(ManifestEntry::removes_for_safety)
     }
 
     fn find(&self, tool: &str, server: Option<&str>) -> Option<Arc<ToolFilter>> {
+        let mut filter = self.find_own(tool, server);
+        if let (Some(filter), Some(structured)) = (&mut filter, self.structured) {
+            filter.structured = structured;
+        }
+        filter.map(Arc::new).or_else(|| self.profile.clone())
+    }
+
+    fn find_own(&self, tool: &str, server: Option<&str>) -> Option<ToolFilter> {
         let known = self.service.as_deref().or_else(|| server.and_then(names::service_of));
         let first = self.first.as_ref().and_then(|manifest| named(manifest, tool, known));
         let user = self.user.as_ref().and_then(|manifest| named(manifest, tool, known));
-        if let Some(own) = first.map(own_filter) {
-            return Some(Arc::new(match user.map(own_filter) {
-                Some(user) if user.removes_for_safety => both(own, user),
-                _ => own,
-            }));
+        match (first, user) {
+            (Some(first), Some(Ok(user))) if user.removes_for_safety() => {
+                Some(compiled(first.and_then(|first| both(first, user))))
+            }
+            // The user's rules may remove for safety, so they are not left out.
+            (_, Some(Err(why))) => Some(ToolFilter::refusing(why)),
+            (Some(own), _) | (None, Some(own)) => Some(compiled(own.and_then(own_filter))),
+            (None, None) if self.uses_catalog => of_catalog(tool, known),
+            (None, None) => None,
         }
-        if let Some(user) = user.map(own_filter) {
-            return Some(Arc::new(user));
-        }
-        if self.uses_catalog
-            && let Some(filter) = of_catalog(tool, known)
-        {
-            return Some(Arc::new(filter));
-        }
-        self.profile.clone()
     }
 }
 
 /// Looks a tool up under all names that it may have. An error means that its rules cannot be used.
-fn named(
-    manifest: &Manifest,
+fn named<'a>(
+    manifest: &'a Manifest,
     tool: &str,
     service: Option<&str>,
-) -> Option<Result<Program, &'static str>> {
+) -> Option<Result<&'a ManifestEntry, &'static str>> {
     for name in names::candidates(tool, service) {
         match manifest.entry(&name) {
-            Ok(entry) => return Some(Ok(entry.program().clone())),
+            Ok(entry) => return Some(Ok(entry)),
             Err(error) if error.kind() == ManifestErrorKind::UnknownTool => {}
             Err(_) => return Some(Err("several rules match the tool equally well")),
         }
@@ -156,12 +162,18 @@ fn named(
     None
 }
 
-fn own_filter(program: Result<Program, &'static str>) -> ToolFilter {
-    let compiled = program.and_then(|program| {
-        ToolFilter::own(&program, RuleSource::Manifest)
-            .map_err(|_error| "the rules for text cannot be compiled")
-    });
-    compiled.unwrap_or_else(ToolFilter::refusing)
+const NOT_COMPILED: &str = "the rules for the tool cannot be compiled";
+
+fn own_filter(entry: &ManifestEntry) -> Result<ToolFilter, &'static str> {
+    ToolFilter::own(entry).map_err(|_error| NOT_COMPILED)
+}
+
+fn both(first: &ManifestEntry, user: &ManifestEntry) -> Result<ToolFilter, &'static str> {
+    own_filter(first)?.under(user).map_err(|_error| NOT_COMPILED)
+}
+
+fn compiled(filter: Result<ToolFilter, &'static str>) -> ToolFilter {
+    filter.unwrap_or_else(ToolFilter::refusing)
 }
 
 fn of_catalog(tool: &str, known: Option<&str>) -> Option<ToolFilter> {
@@ -173,33 +185,7 @@ fn of_catalog(tool: &str, known: Option<&str>) -> Option<ToolFilter> {
         (_, None) => return None,
     };
     let manifest = Manifest::catalog_for(&name).ok()?;
-    let program = manifest.program(&name).ok()?;
-    ToolFilter::own(&program, RuleSource::Catalog).ok()
-}
-
-/// Combines a filter of a file that was found with one of the user that removes for safety.
-///
-/// The user's rules apply first, to the names of the source: a file that only came with a project cannot rename what
-/// they remove. They apply again to the output, where the same names may appear.
-fn both(own: ToolFilter, user: ToolFilter) -> ToolFilter {
-    if own.refuses.is_some() {
-        return own;
-    }
-    if user.refuses.is_some() {
-        return user;
-    }
-    let mut programs = user.programs.clone();
-    programs.extend(own.programs.iter().cloned());
-    ToolFilter {
-        programs,
-        stored: user.stored.clone(),
-        keeps_text: user.keeps_text,
-        keeps_error_text: user.keeps_error_text,
-        removes_for_safety: true,
-        parameters: Parameters { raw: false, ..own.parameters },
-        keeps_everything: false,
-        ..own
-    }
+    ToolFilter::own(manifest.entry(&name).ok()?).ok()
 }
 
 #[cfg(test)]

@@ -3,29 +3,36 @@
 //! An MCP server calls its tool `list_issues`. A manifest may call it `github.list-issues`, and a client
 //! `mcp__github__list_issues`.
 
-/// Servers that are known to be a service of the catalog, by the name that they send.
-const SERVERS: [(&str, &str); 7] = [
-    ("github-mcp-server", "github"),
-    ("mcp-atlassian", "jira"),
-    ("kubernetes-mcp-server", "kubernetes"),
-    ("Linear", "linear"),
-    ("notion-mcp-server", "notion"),
-    ("slack-mcp-server", "slack"),
-    ("stripe-mcp-server", "stripe"),
-];
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use tamis::manifest::Manifest;
 
 /// Returns the service of the catalog that a server is known to be, by the name that it sends.
 pub(crate) fn service_of(server: &str) -> Option<&'static str> {
-    SERVERS.iter().find(|(name, _)| *name == server).map(|(_, service)| *service)
+    static SERVICES: OnceLock<HashMap<String, &'static str>> = OnceLock::new();
+    let services = SERVICES.get_or_init(|| {
+        let Ok(catalog) = Manifest::catalog() else { return HashMap::new() };
+        let mut services = HashMap::new();
+        for entry in catalog.entries() {
+            let service = entry.name().split_once('.').map(|(service, _)| service);
+            let service = Manifest::services().find(|known| Some(*known) == service);
+            for server in entry.servers() {
+                services.extend(service.map(|service| (server.clone(), service)));
+            }
+        }
+        services
+    });
+    services.get(server).copied()
 }
 
 /// Returns the service of the catalog and the name within it, if the name of the tool has the service in it.
 pub(crate) fn split(tool: &str) -> Option<(&'static str, &str)> {
     let tool = tool.strip_prefix("mcp__").unwrap_or(tool);
-    SERVERS.iter().find_map(|(_, service)| {
+    Manifest::services().find_map(|service| {
         let rest = tool.strip_prefix(service)?;
         let name = ["__", ".", "_", "-"].iter().find_map(|between| rest.strip_prefix(between))?;
-        (!name.is_empty()).then_some((*service, name))
+        (!name.is_empty()).then_some((service, name))
     })
 }
 
@@ -53,14 +60,13 @@ pub(crate) fn candidates(tool: &str, service: Option<&str>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{SERVERS, candidates, of_catalog, split};
+    use super::{candidates, of_catalog, service_of, split};
 
     #[test]
-    fn every_service_is_in_the_catalog() {
+    fn servers_of_the_catalog() {
+        assert_eq!(service_of("github-mcp-server"), Some("github"));
+        assert_eq!(service_of("my-github-mcp-server"), None);
         let catalog = tamis::manifest::Manifest::catalog().unwrap();
-        for (_, service) in SERVERS {
-            assert!(catalog.names().any(|name| name.starts_with(&format!("{service}."))));
-        }
         assert!(catalog.has(&of_catalog("github", "list_issues")));
     }
 

@@ -26,12 +26,13 @@ fn a_tool_gets_the_first_filter_that_knows_it() {
         ("mcp__github__get_issue", None, catalog),
         ("github_get_issue", Some("another"), catalog),
         ("github_get_issue", Some("slack-mcp-server"), profile),
+        ("get_issue", Some("github"), catalog),
         ("get_user", None, profile),
     ] {
         assert_eq!(source(tool, server), expected, "{tool} {server:?}");
     }
     let rules = rules.with_service(Some("crm"));
-    assert_eq!(rules.find("get_user", None).map(|filter| filter.source), own);
+    assert_eq!(rules.find_own("get_user", None).map(|filter| filter.source), own);
     assert!(Rules::new(Profile::Off).unwrap().filter("x", None).is_none());
 }
 
@@ -50,7 +51,7 @@ fn the_users_rules_for_safety_apply_beside_those_of_a_project() {
         .with_manifest(manifest("  a: {select: {x: ssn}}\n  b: {select: [id]}\n"))
         .with_user_manifest(manifest("  a: {exclude: [ssn]}\n  b: {max_items: 3}\n"));
     let filter = rules.filter("a", None).unwrap();
-    assert!(filter.removes_for_safety && filter.programs.len() == 2 && !filter.parameters.raw);
+    assert!(filter.removes_for_safety && filter.programs.len() == 3 && !filter.parameters.raw);
     let filter = rules.filter("b", None).unwrap();
     assert!(!filter.removes_for_safety && filter.programs.len() == 1 && filter.parameters.raw);
 }
