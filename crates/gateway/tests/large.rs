@@ -117,9 +117,15 @@ fn a_long_text_is_cut_and_read_back() {
 fn many_blocks_share_one_limit() {
     let proxy = proxy(Profile::Tight);
     let mut session = Session::new(&proxy);
-    let block = |id| format!("{{\"type\":\"text\",\"text\":\"{{\\\"id\\\":{id},\\\"text\\\":\\\"{}\\\"}}\"}}", "x".repeat(500));
+    let block = |id| {
+        format!(
+            "{{\"type\":\"text\",\"text\":\"{{\\\"id\\\":{id},\\\"text\\\":\\\"{}\\\"}}\"}}",
+            "x".repeat(500)
+        )
+    };
     let blocks: Vec<String> = (0..100).map(block).collect();
-    let (result, _, length) = answer(&mut session, &format!("{{\"content\":[{}]}}", blocks.join(",")));
+    let (result, _, length) =
+        answer(&mut session, &format!("{{\"content\":[{}]}}", blocks.join(",")));
     assert!(length < 12_000, "{length}");
     let content = result["content"].as_array().unwrap();
     let notice = content.last().unwrap()["text"].as_str().unwrap();
@@ -164,7 +170,9 @@ fn messages_that_clients_cannot_take_are_cut() {
 fn base64_is_left_out_by_the_default_profile() {
     let image = "QUJD".repeat(500);
     let proxy = proxy(Profile::Standard);
-    let result = format!("{{\"structuredContent\":{{\"id\":1,\"icon\":\"data:image/png;base64,{image}\"}}}}");
+    let result = format!(
+        "{{\"structuredContent\":{{\"id\":1,\"icon\":\"data:image/png;base64,{image}\"}}}}"
+    );
     let (result, _, length) = answer(&mut Session::new(&proxy), &result);
     assert!(length < 600, "{length}");
     assert!(result["structuredContent"]["icon"].as_str().unwrap().contains("left out"));
@@ -193,7 +201,8 @@ fn requests_and_tables_are_bounded() {
     let mut refused = 0;
     for id in 0..5 {
         let request = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}");
-        let route = session.from_client(&Spool::from_vec(request.into_bytes()), &mut Exchange::stdio());
+        let route =
+            session.from_client(&Spool::from_vec(request.into_bytes()), &mut Exchange::stdio());
         refused += usize::from(matches!(route, Route::Answer(_)));
     }
     assert_eq!((refused, session.open_requests()), (2, 3));

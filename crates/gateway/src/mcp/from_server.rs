@@ -255,9 +255,7 @@ fn tool_result(message: &Spool, parts: &Parts<MessagePart>, call: ToolCall) -> O
     match kind.map(|found| short_text(message, found).unwrap_or_default()).as_deref() {
         None if parts.has(MessagePart::LegacyTask) && !has_output => None,
         None | Some("complete") => {
-            // Members of other results do not belong here, and would not be filtered.
-            let is_foreign = parts.has(MessagePart::InnerResult) || parts.has(MessagePart::Contents);
-            if result.kind != ValueKind::Object || (closed && is_foreign) {
+            if result.kind != ValueKind::Object {
                 return withhold(call, Failure::UNKNOWN_FORM);
             }
             Some(Task::Result { call, result: result.span.clone() })

@@ -307,9 +307,14 @@ impl ResultRewrite<'_> {
                     let bytes_out = range.end - range.start;
                     let whole = report.shown < report.lines;
                     let shown = whole.then_some((report.shown, Some(report.lines)));
-                    let unit = OmittedUnit::Lines;
-                    let bytes_in = report.bytes;
-                    (report.left_out > 0, Omission { unit, shown, bytes_in, bytes_out })
+                    // The numbers of lines are those of the text that the filter left.
+                    let is_exact = report.filtered_out == 0;
+                    let (unit, shown) = match is_exact {
+                        true => (OmittedUnit::Lines, shown),
+                        false => (unit, None),
+                    };
+                    let is_cut = report.left_out > 0 || !is_exact;
+                    (is_cut, Omission { unit, shown, bytes_in: report.bytes, bytes_out })
                 }
                 BlockText::Dropped { is_cut } => {
                     (*is_cut, Omission { unit, shown, bytes_in, bytes_out: 0 })
@@ -356,6 +361,9 @@ impl ResultRewrite<'_> {
 
     /// Whether an output lacks more than white space, and what was removed for safety.
     fn shrank(&self, source: &Source, run: &JsonRun) -> bool {
+        if self.filter.renders && !matches!(self.filter.stored, StoredForm::Nothing) {
+            return true;
+        }
         if run.len() >= run.bytes_in {
             return false;
         }
@@ -383,7 +391,7 @@ impl ResultRewrite<'_> {
     ) -> StoredResult {
         let with_text = || self.blocks.iter().zip(texts).filter(|(block, _)| block.text.is_some());
         let cuts_text = with_text().any(|(_, text)| match text {
-            Some(BlockText::Text(_, report)) => report.left_out > 0,
+            Some(BlockText::Text(_, report)) => report.left_out > 0 || report.filtered_out > 0,
             Some(BlockText::Dropped { is_cut }) => *is_cut,
             _ => false,
         });
