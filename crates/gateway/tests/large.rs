@@ -1,5 +1,13 @@
 //! Results that are long, many or deep.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "in a test a panic is the report"
+)]
+
 use std::sync::Arc;
 
 use serde_json::Value;

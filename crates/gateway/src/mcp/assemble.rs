@@ -84,7 +84,7 @@ impl ResultRewrite<'_> {
                 added.push(omission.block(remedy).into_bytes());
             }
         }
-        self.finish_content(&mut splice, &dropped, added, removed)?;
+        self.finish_content(&mut splice, &dropped, &added, removed)?;
         Ok(splice)
     }
 
@@ -135,7 +135,7 @@ impl ResultRewrite<'_> {
         &self,
         splice: &mut Splice,
         dropped: &[&Found],
-        added: Vec<Vec<u8>>,
+        added: &[Vec<u8>],
         removed: Option<&Found>,
     ) -> Result<(), Failure> {
         let content = self.parts.last(ResultPart::Content);

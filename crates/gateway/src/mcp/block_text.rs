@@ -29,7 +29,7 @@ pub(super) enum BlockText {
     /// It stays as it came.
     Same,
     /// It was one JSON value, and this is the output.
-    Json(JsonRun),
+    Json(Box<JsonRun>),
     /// It was another text; the range in the scratch spool has its new characters.
     Text(Range<u64>, TextCutReport),
     /// The range in the scratch spool has the new content of the string, with escapes.
@@ -77,7 +77,7 @@ impl BlockContext<'_> {
                 }
             };
             match run::json(message, &source, self.filter, options, scratch) {
-                Ok(run) => return Ok(BlockText::Json(run)),
+                Ok(run) => return Ok(BlockText::Json(Box::new(run))),
                 Err(RunError::NotJson) => {}
                 Err(RunError::Failed(_)) if self.withholds_messages() => {
                     return Ok(BlockText::Withheld);

@@ -55,7 +55,7 @@ pub(super) fn rewrite(
         })?;
     let kind = parts.last(ResultPart::ResultType).map(|found| short_text(message, found));
     if call.filter.removes_for_safety
-        && !kind.is_none_or(|kind| kind.as_deref() == Some("complete"))
+        && kind.is_some_and(|kind| kind.as_deref() != Some("complete"))
     {
         return Err(Failure::UNKNOWN_FORM);
     }

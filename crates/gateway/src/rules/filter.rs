@@ -78,7 +78,7 @@ impl ToolFilter {
             source: if entry.is_builtin() { RuleSource::Catalog } else { RuleSource::Manifest },
             programs: vec![entry.program().clone()],
             text: text_rules(&keys).as_ref().map(TextProgram::compile).transpose()?,
-            stored: stored_form(spec, entry.retrieve()),
+            stored: stored_form(entry),
             structured: entry.structured(),
             keeps_text: entry.text_beside() == UnreadText::Keep,
             keeps_error_text: entry.error_text() == UnreadText::Keep,
@@ -213,12 +213,13 @@ fn renders(keys: &Map<String, Value>) -> bool {
 }
 
 /// Returns what is stored of a result. Nothing is stored if the form without what is removed for safety is not known.
-fn stored_form(spec: &Spec, retrieve: Retrieve) -> StoredForm {
-    match spec.stored_form(retrieve) {
-        None => StoredForm::Nothing,
-        Some(form) if form == Spec::new() => StoredForm::Source,
-        Some(form) => Program::compile(&form).map_or(StoredForm::Nothing, StoredForm::Program),
+fn stored_form(entry: &ManifestEntry) -> StoredForm {
+    let Some(form) = entry.spec().stored_form(entry.retrieve()) else { return StoredForm::Nothing };
+    let is_source = keys(&form).keys().all(|key| HARMLESS.contains(&key.as_str()));
+    if is_source && !entry.removes_for_safety() {
+        return StoredForm::Source;
     }
+    Program::compile(&form).map_or(StoredForm::Nothing, StoredForm::Program)
 }
 
 #[cfg(test)]

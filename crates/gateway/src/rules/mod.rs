@@ -24,6 +24,9 @@ pub use tamis::manifest::{Profile, Structured};
 /// The most tools whose filters are kept. Filters of further tools are made for each call.
 const MOST_TOOLS: usize = 4096;
 
+/// The name of a tool, and the name that its server gave itself.
+type ToolOfServer = (String, Option<String>);
+
 /// The rules of a proxy.
 #[derive(Debug)]
 pub struct Rules {
@@ -39,7 +42,7 @@ pub struct Rules {
     profile: Option<Arc<ToolFilter>>,
     /// Used where nothing may be cut, because it could not be fetched back.
     lossless: Option<Arc<ToolFilter>>,
-    cache: Mutex<HashMap<(String, Option<String>), Option<Arc<ToolFilter>>>>,
+    cache: Mutex<HashMap<ToolOfServer, Option<Arc<ToolFilter>>>>,
 }
 
 impl Rules {
