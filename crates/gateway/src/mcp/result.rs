@@ -13,7 +13,7 @@ use super::job::{Context, Record};
 use super::memory::Named;
 use super::notice::Omission;
 use super::open_calls::ToolCall;
-use super::run::{self, JsonRun, RunError, Source};
+use super::run::{self, JsonRun, RunError, Source, Texts};
 use super::stored::{Room, StoredPart, StoredResult};
 use crate::jsonrpc::find::{FindError, Found, ValueKind};
 use crate::jsonrpc::head::{Parts, ResultPart, short_text};
@@ -66,6 +66,7 @@ pub(super) fn rewrite(
         Some(found) => message.to_vec(found.span.clone(), 8).is_ok_and(|it| it == b"true"),
         None => false,
     };
+    let texts = Texts::new(message, context.proxy.limits().spool);
     let mut cap = None;
     loop {
         let room = Room::reserve(context, &filter);
@@ -80,6 +81,7 @@ pub(super) fn rewrite(
         }
         let rewrite = ResultRewrite {
             message,
+            texts: &texts,
             result,
             parts: &parts,
             blocks: &blocks,
@@ -154,6 +156,7 @@ fn remember_resources(
 /// One attempt to rewrite a result.
 pub(super) struct ResultRewrite<'a> {
     pub(super) message: &'a Spool,
+    texts: &'a Texts<'a>,
     pub(super) result: &'a Range<u64>,
     pub(super) parts: &'a Parts<ResultPart>,
     pub(super) blocks: &'a [Block<'a>],
@@ -201,7 +204,7 @@ impl ResultRewrite<'_> {
         let remedy = omission.map(|_| {
             let stored = self.stored(structured.as_ref(), &texts);
             let is_error = self.options.is_error();
-            room.store(self.message, &stored, self.context, self.filter, self.tool, is_error)
+            room.store(self.texts, &stored, self.context, self.filter, self.tool, is_error)
         });
         let told = omission.zip(remedy);
         let splice = self.assemble(structured, withheld, &texts, told, &scratch)?;
@@ -228,7 +231,7 @@ impl ResultRewrite<'_> {
             return Ok((None, false));
         };
         let source = Source::Value(found.span.clone());
-        match run::json(self.message, &source, self.filter, &self.options, scratch) {
+        match run::json(self.texts, &source, self.filter, &self.options, scratch) {
             Ok(run) => {
                 let first = scratch.to_vec(run.output.start..run.output.start + 1, 1)?;
                 let is_object = first == b"{";
@@ -264,7 +267,7 @@ impl ResultRewrite<'_> {
                 room: room.filter(|_| !self.options.raw() || self.cap.is_some()),
             };
             let before = scratch.len();
-            let text = context.filter(self.message, found, scratch)?;
+            let text = context.filter(self.texts, found, scratch)?;
             let length = match &text {
                 BlockText::Same => found.span.end - found.span.start,
                 _ => scratch.len() - before,
@@ -374,10 +377,10 @@ impl ResultRewrite<'_> {
             StoredForm::Nothing | StoredForm::Source if run.len() * 2 < run.bytes_in => {
                 return true;
             }
-            StoredForm::Nothing | StoredForm::Source => run::minified(self.message, source),
+            StoredForm::Nothing | StoredForm::Source => run::minified(self.texts, source),
             StoredForm::Program(form) => {
                 let options = CallOptions::new().with_is_error(self.options.is_error());
-                run::length(self.message, source, form, &options)
+                run::length(self.texts, source, form, &options)
             }
         };
         fetchable.is_some_and(|fetchable| run.len() < fetchable)
