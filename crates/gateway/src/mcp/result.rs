@@ -367,7 +367,7 @@ impl ResultRewrite<'_> {
         if self.filter.renders && !matches!(self.filter.stored, StoredForm::Nothing) {
             return true;
         }
-        if run.len() >= run.bytes_in {
+        if run.len() >= run.bytes_in || self.filter.shows_all_that_is_stored {
             return false;
         }
         let fetchable = match &self.filter.stored {

@@ -48,6 +48,8 @@ pub struct ToolFilter {
     pub(crate) keeps_everything: bool,
     /// Whether the output is text rather than the document's own shape, so that sizes do not tell what is missing.
     pub(crate) renders: bool,
+    /// Whether what is stored is all that may be shown, so that sizes need not be compared.
+    pub(crate) shows_all_that_is_stored: bool,
     /// Whether a text is dropped that only repeats the structured result.
     pub(crate) drops_copies: bool,
     /// Whether rules are skipped for the result of a failed call.
@@ -86,6 +88,7 @@ impl ToolFilter {
             parameters: Parameters { raw, budget: names.contains(&"_budget") },
             max_tokens: None,
             renders: renders(&keys),
+            shows_all_that_is_stored: shows_all_that_is_stored(entry, &keys),
             keeps_everything: keys.keys().all(|key| HARMLESS.contains(&key.as_str())),
             drops_copies: false,
             minds_errors: true,
@@ -111,6 +114,7 @@ impl ToolFilter {
             max_tokens,
             keeps_everything,
             renders: false,
+            shows_all_that_is_stored: false,
             drops_copies: true,
             minds_errors: false,
             refuses: None,
@@ -132,6 +136,7 @@ impl ToolFilter {
             max_tokens: None,
             keeps_everything: false,
             renders: false,
+            shows_all_that_is_stored: false,
             drops_copies: false,
             minds_errors: true,
             refuses: Some(reason),
@@ -173,6 +178,7 @@ impl ToolFilter {
             removes_for_safety: true,
             parameters: Parameters { raw: false, ..self.parameters },
             keeps_everything: false,
+            shows_all_that_is_stored: false,
             ..self
         })
     }
@@ -210,6 +216,16 @@ fn renders(keys: &Map<String, Value>) -> bool {
         || keys.contains_key("content")
         || encodes
         || branches.filter_map(Value::as_object).any(renders)
+}
+
+/// Returns whether the stored form has the rules of the spec itself: these only remove for safety.
+fn shows_all_that_is_stored(entry: &ManifestEntry, own: &Map<String, Value>) -> bool {
+    let Some(form) = entry.spec().stored_form(entry.retrieve()) else { return false };
+    let without_raw = |mut keys: Map<String, Value>| {
+        keys.remove("allow_raw");
+        keys
+    };
+    without_raw(keys(&form)) == without_raw(own.clone())
 }
 
 /// Returns what is stored of a result. Nothing is stored if the form without what is removed for safety is not known.
