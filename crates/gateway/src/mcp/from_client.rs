@@ -230,18 +230,19 @@ impl Session {
         };
         let before = exchange.requests.len();
         let mut elements = Vec::new();
-        let mut refused = None;
+        let mut answers = Vec::new();
         for found in parts.all(BatchPart::Element) {
             match self.client_message(message, found.span.clone(), exchange, true) {
                 Step::Forward => elements.push((found.span.clone(), Element::Copy)),
                 Step::Work(work) => elements.push((found.span.clone(), Element::Work(work))),
                 Step::Drop(_) => elements.push((found.span.clone(), Element::Cut)),
-                Step::Answer(answer) | Step::Reject(answer) => refused = Some(answer),
+                Step::Answer(answer) | Step::Reject(answer) => answers.push(answer),
             }
         }
-        let Some(refused) = refused else { return batch_route(elements) };
+        if answers.is_empty() {
+            return batch_route(elements);
+        }
         // One bad request refuses the batch: its other responses would come in another message.
-        let mut answers = vec![refused];
         for raw in exchange.requests.drain(before..) {
             if let Some(id) = Id::parse(&raw)
                 && self.calls.is_open(&id)

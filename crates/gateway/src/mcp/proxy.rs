@@ -123,10 +123,14 @@ impl Proxy {
     pub(super) fn filter(&self, tool: &str) -> Option<Arc<ToolFilter>> {
         let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let filter = self.options.rules.filter(tool, server.as_deref())?;
-        if filter.is_own() || self.store().is_some() {
-            return Some(filter);
-        }
-        Some(self.options.rules.lossless().cloned().unwrap_or(filter))
+        if filter.is_own() { Some(filter) } else { self.profile() }
+    }
+
+    /// Returns the filter of tools without one of their own. Without a store, a profile cuts nothing.
+    pub(super) fn profile(&self) -> Option<Arc<ToolFilter>> {
+        let profile = self.options.rules.profile()?;
+        let lossless = self.lossless().filter(|_| self.store().is_none());
+        Some(Arc::clone(lossless.unwrap_or(profile)))
     }
 
     /// Returns the filter that keeps every value.

@@ -13,6 +13,7 @@ use super::job::{Context, Record};
 use super::memory::Named;
 use super::notice::Omission;
 use super::open_calls::ToolCall;
+use super::record::RuleSource;
 use super::run::{self, JsonRun, RunError, Source, Texts};
 use super::stored::{Room, StoredPart, StoredResult};
 use crate::jsonrpc::find::{FindError, Found, ValueKind};
@@ -92,7 +93,15 @@ pub(super) fn rewrite(
             context,
             tool: &call.tool,
         };
-        let Attempt { rewritten, remedy, is_worthwhile } = rewrite.run(room)?;
+        let Attempt { rewritten, remedy, is_worthwhile, has_missed } = rewrite.run(room)?;
+        if has_missed
+            && filter.source == RuleSource::Catalog
+            && let Some(profile) = context.proxy.profile()
+        {
+            // The server is not the one that the filter was written for, or its results look different.
+            filter = profile;
+            continue;
+        }
         if !is_worthwhile && let Some(lossless) = lossless() {
             filter = lossless;
             continue;
@@ -176,6 +185,19 @@ struct Attempt {
     remedy: Option<Remedy>,
     /// Whether the result is shorter than one that keeps everything.
     is_worthwhile: bool,
+    /// Whether no part of the result has what the filter selects.
+    has_missed: bool,
+}
+
+/// Returns whether no part of a result has what the filter selects.
+fn has_missed(structured: Option<&StructuredRun<'_>>, texts: &[Option<BlockText>]) -> bool {
+    let of_texts = texts.iter().filter_map(|text| match text {
+        Some(BlockText::Json(run)) => Some(run.as_ref()),
+        _ => None,
+    });
+    let mut runs =
+        structured.map(|structured| &structured.run).into_iter().chain(of_texts).peekable();
+    runs.peek().is_some() && runs.all(|run| run.report.filter_error.is_some())
 }
 
 /// About the bytes of a notice.
@@ -196,10 +218,17 @@ impl ResultRewrite<'_> {
         if let Some(structured) = &structured {
             self.drop_copies(structured, &mut texts, &scratch)?;
         }
+        if !self.filter.removes_for_safety && has_missed(structured.as_ref(), &texts) {
+            let (rewritten, remedy) = (Rewritten::nothing(), None);
+            let missed = Attempt { rewritten, remedy, is_worthwhile: true, has_missed: true };
+            if self.filter.source == RuleSource::Catalog && self.context.proxy.profile().is_some() {
+                return Ok(missed);
+            }
+        }
         let omission = self.omission(structured.as_ref(), &texts);
         if omission.is_some_and(|omission| self.costs_more_than_it_saves(&omission)) {
             let (rewritten, remedy) = (Rewritten::nothing(), None);
-            return Ok(Attempt { rewritten, remedy, is_worthwhile: false });
+            return Ok(Attempt { rewritten, remedy, is_worthwhile: false, has_missed: false });
         }
         let remedy = omission.map(|_| {
             let stored = self.stored(structured.as_ref(), &texts);
@@ -209,7 +238,7 @@ impl ResultRewrite<'_> {
         let told = omission.zip(remedy);
         let splice = self.assemble(structured, withheld, &texts, told, &scratch)?;
         let rewritten = Rewritten { splice, scratch };
-        Ok(Attempt { rewritten, remedy, is_worthwhile: true })
+        Ok(Attempt { rewritten, remedy, is_worthwhile: true, has_missed: false })
     }
 
     /// Whether a profile removed less than the notice about it takes. What exceeds the limit of the profile is cut in

@@ -113,6 +113,11 @@ impl Rules {
         filter
     }
 
+    /// Returns the filter of tools without one of their own. `None`: their results pass as they come.
+    pub(crate) fn profile(&self) -> Option<&Arc<ToolFilter>> {
+        self.profile.as_ref()
+    }
+
     /// Returns the filter that keeps every value.
     pub(crate) fn lossless(&self) -> Option<&Arc<ToolFilter>> {
         self.lossless.as_ref()
