@@ -217,6 +217,19 @@ fn requests_and_tables_are_bounded() {
 }
 
 #[test]
+fn one_exchange_serves_a_whole_connection() {
+    let proxy = proxy(Profile::Standard);
+    let mut session = Session::new(&proxy);
+    let mut exchange = Exchange::stdio();
+    for id in 0..1_000 {
+        let request = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}");
+        session.from_client(&Spool::from_vec(request.into_bytes()), &mut exchange);
+        assert_eq!(exchange.request_id(), Some(id.to_string().as_bytes()));
+    }
+    assert!(format!("{exchange:?}").len() < 1_000);
+}
+
+#[test]
 fn messages_that_are_too_long_are_answered() {
     let proxy = proxy(Profile::Standard);
     let mut session = Session::new(&proxy);

@@ -17,7 +17,7 @@ use super::session::{Session, Step, batch_route, route};
 use crate::jsonrpc::find::{FindError, ValueKind};
 use crate::jsonrpc::head::{BatchPart, MessageForm, MessagePart, Parts};
 use crate::jsonrpc::{Id, reply};
-use crate::rules::ToolFilter;
+use crate::rules::{LONGEST_TOOL_NAME, ToolFilter};
 use crate::transport::spool::Spool;
 
 /// Members of a request that readers would disagree on if they occurred twice.
@@ -169,6 +169,9 @@ impl Session {
                 let Some(tool) = parts.text(message, MessagePart::Name) else {
                     return Err((reply::INVALID_PARAMS, "the name of the tool must be a string"));
                 };
+                if tool.len() > LONGEST_TOOL_NAME {
+                    return Err((reply::INVALID_PARAMS, "the name of the tool is too long"));
+                }
                 if tool == retrieve::TOOL && self.proxy.store().is_some() {
                     let arguments = parts.last(MessagePart::Arguments);
                     return retrieve::arguments(message, arguments)

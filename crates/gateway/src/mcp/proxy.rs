@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::clients::{self, ClientReads};
 use super::memory::Memory;
-use crate::rules::{Parameters, Rules, ToolFilter};
+use crate::rules::{LONGEST_TOOL_NAME, Parameters, Rules, ToolFilter};
 use crate::store::Store;
 use crate::transport::spool::SpoolLimits;
 
@@ -147,7 +147,7 @@ impl Proxy {
     /// Remembers that a tool has a parameter of its own with the name of one of ours.
     pub(super) fn learn_parameters(&self, tool: String, own: Parameters) {
         let mut known = self.own_parameters.lock().unwrap_or_else(PoisonError::into_inner);
-        if own == Parameters::default() {
+        if own == Parameters::default() || tool.len() > LONGEST_TOOL_NAME {
             known.remove(&tool);
         } else if known.len() < MOST_TOOLS || known.contains_key(&tool) {
             known.insert(tool, own);

@@ -24,6 +24,9 @@ pub use tamis::manifest::{Profile, Structured};
 /// The most tools whose filters are kept. Filters of further tools are made for each call.
 const MOST_TOOLS: usize = 4096;
 
+/// The longest name of a tool, in bytes. The protocol advises 128 characters.
+pub(crate) const LONGEST_TOOL_NAME: usize = 1024;
+
 /// The name of a tool, and the name that its server gave itself.
 type ToolOfServer = (String, Option<String>);
 
@@ -107,7 +110,7 @@ impl Rules {
             return filter.clone();
         }
         let filter = self.find(tool, server);
-        if cache.len() < MOST_TOOLS {
+        if cache.len() < MOST_TOOLS && tool.len() <= LONGEST_TOOL_NAME {
             cache.insert(key, filter.clone());
         }
         filter
