@@ -2,7 +2,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Config, ConfigFiles, ConfigFlags, ConfigPlaces};
+use crate::mcp::{Action, Exchange, Proxy, Route, Session};
 use crate::rules::Profile;
+use crate::transport::spool::Spool;
 
 /// A home folder with a repository in it.
 struct Home(tempfile::TempDir);
@@ -116,10 +118,18 @@ fn folders_are_expanded() {
 }
 
 #[test]
-fn the_users_rules_are_known_to_the_proxy() {
+fn the_users_rules_apply_beside_those_of_a_project() {
     let home = Home::new();
-    home.write(".config/tamis/tamis.yaml", "filters:\n  t: {exclude: [ssn]}\n");
-    home.write("repo/tamis.yaml", "filters:\n  t: {select: [ssn]}\n");
+    home.write(".config/tamis/tamis.yaml", "filters:\n  t: {exclude: [ssn], root: object}\n");
+    home.write("repo/tamis.yaml", "filters:\n  t: {select: {x: ssn, id: id}, root: object}\n");
     let options = home.load("repo", &ConfigFlags::default()).unwrap().proxy_options().unwrap();
-    assert!(format!("{options:?}").contains("MemoryStore") || !format!("{options:?}").is_empty());
+    let mut session = Session::new(&Proxy::new(options));
+    let spool = |text: &str| Spool::from_vec(text.as_bytes().to_vec());
+    let call = spool(r#"{"id":1,"method":"tools/call","params":{"name":"t"}}"#);
+    session.from_client(&call, &mut Exchange::stdio());
+    let response = spool(r#"{"id":1,"result":{"structuredContent":{"id":7,"ssn":8}}}"#);
+    let Route::Run(job) = session.from_server(&response, &Exchange::stdio()) else { panic!() };
+    let Action::Send(sent) = job.run(&response).action else { panic!() };
+    let sent = String::from_utf8(sent.into_vec().unwrap()).unwrap();
+    assert!(sent.contains(r#""structuredContent":{"id":7}"#), "{sent}");
 }

@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::failure::{self, Failure};
 use super::listing;
 use super::memory::Memory;
 use super::open_calls::ToolCall;
 use super::proxy::Proxy;
-use super::record::{CallOutcome, CallRecord};
+use super::record::{CallOutcome, CallRecord, RuleSource};
 use super::resource;
 use super::result::{self, Rewritten};
 use super::retrieve;
@@ -255,7 +255,7 @@ impl Work {
         let is_result = matches!(task, Task::Result { .. } | Task::Withhold { .. });
         let is_notification = context.raw_id.is_empty();
         let is_filtered = tool.is_some();
-        let mut record = Record::new(&withheld_tool, &context, started);
+        let mut record = Record::new(&withheld_tool, started);
         record.bytes_in = span.end - span.start;
         let done = task.run(message, span, &context, out, &mut record);
         let done = done.and_then(|done| match out.error() {
@@ -320,8 +320,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    fn new(tool: &str, context: &Context, started: Instant) -> Self {
-        _ = context;
+    fn new(tool: &str, started: Instant) -> Self {
         Self {
             tool: text::short(tool, 128),
             bytes_in: 0,
@@ -334,22 +333,18 @@ impl Record {
         }
     }
 
-    fn finish(
-        self,
-        source: Option<super::record::RuleSource>,
-        arrived: Option<Instant>,
-    ) -> CallRecord {
+    fn finish(self, source: Option<RuleSource>, arrived: Option<Instant>) -> CallRecord {
         let duration = self.started.elapsed();
         CallRecord {
             tool: self.tool,
-            source: source.unwrap_or(super::record::RuleSource::Profile),
+            source: source.unwrap_or(RuleSource::Profile),
             bytes_in: self.bytes_in,
             bytes_out: self.bytes_out,
             handle: self.handle,
             outcome: self.outcome,
             reason: self.reason,
             duration,
-            latency: arrived.map(|arrived: Instant| -> Duration { arrived.elapsed() }),
+            latency: arrived.map(|arrived| arrived.elapsed()),
         }
     }
 }
