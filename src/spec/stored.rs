@@ -5,7 +5,7 @@
 //! input.
 //!
 //! ```text
-//! spec:     extract ─ when ─ retain ─ patches ─ root ─ max_items ─ select ─ exclude ─ drops ─ text ─ budget ─ compact
+//! spec:     extract ─ when ─ retain ─ patches ─ root ─ max_items ─ select ─ exclude ─ drops ─ text ─ base64 ─ budget ─ compact
 //! all:      extract ─ when ─ retain ─ patches ─ root ─────────────────────── exclude'
 //! cut:      extract ─ when ─ retain ─ patches ─ root ───────────── select ─ exclude ─ drops ─ text
 //! ```
@@ -30,7 +30,7 @@ impl Spec {
     ///
     /// With [`Retrieve::All`] the stored form is the document after `extract`, `when`, `retain` and `patches`, without
     /// the values that `exclude` removes from the output. With [`Retrieve::Cut`] it is the output without the limits on
-    /// its length: `max_items`, `budget`, `max_lines`, `max_tokens` and `compact`. Run it over the same input and with
+    /// its length: `max_items`, `omit_base64_over`, `budget`, `max_lines`, `max_tokens` and `compact`. Run it over the same input and with
     /// the same [`CallOptions::is_error`](crate::CallOptions::is_error), without raw output and without a budget of the
     /// call, and only if the run of the spec itself succeeded.
     ///
@@ -89,6 +89,7 @@ impl Spec {
             stop_early: _,
             drop_nulls: _,
             drop_empty: _,
+            omit_base64_over: _,
             text_filter: _,
             budget: _,
             min_items: _,
@@ -136,6 +137,7 @@ impl Spec {
         let mut stored = Self {
             max_items: 0,
             stop_early: false,
+            omit_base64_over: 0,
             budget: None,
             min_items: None,
             omitted: None,
