@@ -87,10 +87,14 @@ fn read(building: &mut Building<'_>, root: &Node) {
     }
 }
 
-/// Suggests a key of [`Delivery`] for an unknown key, if one is closer than the rules.
+/// Explains an unknown key that is meant to be one of [`Delivery`]: a misspelled one, or one in a branch of `when`.
 fn meant(flaw: Flaw) -> Flaw {
     let close = |key: &str| suggest::closest(key, Delivery::KEYS);
     match flaw.unknown_key() {
+        Some((at, key)) if Delivery::KEYS.contains(&key) => Flaw::new(
+            at,
+            format!("`{key}` is not allowed in a branch of `when`; set it for the whole filter"),
+        ),
         Some((at, key)) if close(key).is_some() => {
             Flaw::new(at, suggest::unknown("key", key, &Delivery::KEYS))
         }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Unexpected, Visitor};
 
-/// The place of stored results.
+/// The place of stored results. In a file it is one word, or else the path of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StorePlace {
@@ -79,7 +79,7 @@ impl StoreSettings {
     }
 }
 
-/// The map form.
+/// The map form. Each key is optional, and a misspelled one is an error with its place.
 #[derive(Default, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct StoreMap {
@@ -92,6 +92,7 @@ struct StoreMap {
 
 impl<'de> Deserialize<'de> for StoreSettings {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// Reads either form: a place alone, or a map with limits.
         struct StoreVisitor;
         impl<'de> Visitor<'de> for StoreVisitor {
             type Value = StoreSettings;
@@ -108,6 +109,7 @@ impl<'de> Deserialize<'de> for StoreSettings {
                 let StoreMap { at, max_entry, max_total, max_age, scope } =
                     StoreMap::deserialize(MapAccessDeserializer::new(map))?;
                 let (max_entry, max_total) = (max_entry.map(|it| it.0), max_total.map(|it| it.0));
+                // A result that is larger than the store could never be stored.
                 if let (Some(entry), Some(total)) = (max_entry, max_total)
                     && entry > total
                 {
@@ -127,6 +129,7 @@ impl<'de> Deserialize<'de> for StoreSettings {
     }
 }
 
+/// Reads the text of a place. A path may have any characters that a file system accepts.
 struct PlaceVisitor;
 
 impl Visitor<'_> for PlaceVisitor {
@@ -155,11 +158,13 @@ impl<'de> Deserialize<'de> for StorePlace {
 
 impl<'de> Deserialize<'de> for StoreScope {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// The map form: `{header: X-User}`.
         #[derive(serde::Deserialize)]
         #[serde(deny_unknown_fields)]
         struct ByHeader {
             header: HeaderName,
         }
+        /// Reads either form.
         struct ScopeVisitor;
         impl<'de> Visitor<'de> for ScopeVisitor {
             type Value = StoreScope;
@@ -226,7 +231,8 @@ impl<'de> Deserialize<'de> for Age {
     }
 }
 
-/// Reads a whole number of at least 1, or a text of such a number with a unit.
+/// Reads a whole number of at least 1, or a text of such a number with a unit. Fractions and blanks are refused, so that a
+/// quantity can be spelled in few ways.
 struct QuantityVisitor {
     /// The suffixes with their factors; the empty one is last.
     units: &'static [(&'static str, u64)],

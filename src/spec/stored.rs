@@ -5,7 +5,7 @@
 //! input.
 //!
 //! ```text
-//! spec:     extract ─ when ─ retain ─ patches ─ root ─ max_items ─ select ─ exclude ─ drops ─ base64 ─ text ─ budget ─ compact
+//! spec:     extract ─ when ─ retain ─ patches ─ root ─ max_items ─ select ─ exclude ─ drops ─ text ─ base64 ─ budget ─ compact
 //! all:      extract ─ when ─ retain ─ patches ─ root ─────────────────────── exclude'
 //! cut:      extract ─ when ─ retain ─ patches ─ root ───────────── select ─ exclude ─ drops ─ text
 //! ```
@@ -62,9 +62,8 @@ impl Spec {
         };
         if let Some(branches) = &mut stored.when {
             for branch in branches {
-                *branch = branch.stored_form(retrieve)?;
-                // It applies to all branches, and may not be in one of them.
-                branch.allow_raw = None;
+                // Raw output is a setting of the whole spec.
+                *branch = Self { allow_raw: None, ..branch.stored_form(retrieve)? };
             }
         }
         Some(stored)
@@ -331,16 +330,16 @@ mod tests {
             assert_eq!(stored(spec, Retrieve::All), all, "{spec}");
             assert_eq!(stored(spec, Retrieve::Cut), cut, "{spec}");
             assert_eq!(stored(spec, Retrieve::None), "none", "{spec}");
-        }
-    }
-
-    #[test]
-    fn a_stored_form_with_branches_compiles() {
-        let spec = r#"{"when": [{"test": {"path": "/t", "value": 1}, "retain": ["/a"]}]}"#;
-        let spec: Spec = serde_json::from_str(spec).unwrap();
-        for retrieve in [Retrieve::All, Retrieve::Cut] {
-            let stored = spec.stored_form(retrieve).unwrap();
-            assert!(crate::Program::compile(&stored).is_ok());
+            let spec: Spec = serde_json::from_str(spec).unwrap();
+            for retrieve in [Retrieve::All, Retrieve::Cut] {
+                let stored = spec.stored_form(retrieve).unwrap();
+                // Without these features, two of the rules do not compile.
+                let compiles = crate::Program::compile(&stored).is_ok();
+                assert!(
+                    compiles || !cfg!(all(feature = "template", feature = "text")),
+                    "{stored:?}"
+                );
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use super::stage::{HoldExplanation, StageAction, StageExplanation};
 use crate::filter::compile::size_policy::SizePolicy;
 use crate::spec::{Omitted, Spec};
 
-/// Returns the stages on the filtered document: what leaves out base64, the text filter, the budget and the
+/// Returns the stages on the filtered document: the text filter, what leaves out base64, the budget and the
 /// summary.
 pub(super) fn output_stages(spec: &Spec, policy: &SizePolicy) -> Vec<StageExplanation> {
     // Every field is named: a new rule does not compile until it is explained, here or by the stages before.
@@ -72,7 +72,7 @@ pub(super) fn output_stages(spec: &Spec, policy: &SizePolicy) -> Vec<StageExplan
         };
         StageExplanation::new(StageAction::Compact, vec![document, item])
     });
-    [omit, text, budget_stage(policy), mark, compact].into_iter().flatten().collect()
+    [text, omit, budget_stage(policy), mark, compact].into_iter().flatten().collect()
 }
 
 /// Returns the stage that applies a budget, if there is one.

@@ -95,6 +95,11 @@ impl Program {
         if text_filter.is_some() {
             plan.push("text_filter: stream, by line");
         }
+        if *omit_base64_over > 0 {
+            plan.push(
+                "omit_base64_over: hold a string while it may be base64 (limits held, spill)",
+            );
+        }
         if policy.budget.is_some() {
             plan.push(BUDGET);
         } else if policy.marks_max_items(spec) {

@@ -10,7 +10,7 @@ use tamis::{Program, Spec, filter_slice};
 use tamis_testkit::model::dom::{Node, Value};
 use tamis_testkit::model::generate;
 use tamis_testkit::model::rules::Rules;
-use tamis_testkit::prng::{Choices, Prng};
+use tamis_testkit::prng::Prng;
 
 const PAIRS: u64 = 20_000;
 /// The number of the first scalar. No generated document has digits like these.

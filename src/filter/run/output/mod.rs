@@ -1,13 +1,14 @@
 //! The last stages: text filters, budgets and summaries of the filtered document.
 //!
 //! ```text
-//! items ─▶ omit ─▶ lines ─▶ fit ─▶ summary ─▶ sink
+//! items ─▶ lines ─▶ omit ─▶ fit ─▶ summary ─▶ sink
 //! ```
 //!
 //! | stage | rule | code | what it holds |
 //! |---|---|---|---|
 //! | omit | `omit_base64_over` | [`OmitBase64Stage`] | a string while it may be base64 |
 //! | lines | `text_filter` | [`RawTextStage`] | what its text filter holds |
+//! | omit | `omit_base64_over` | [`OmitBase64Stage`] | a string while it may be base64 |
 //! | fit | `budget`, or marks for `max_items` | [`ItemSplitter`] | with a budget: as much as the budget allows |
 //! | summary | `compact` | `SummaryStage` | the document, and the rendered text |
 //!
@@ -139,6 +140,15 @@ struct AfterOmit {
 /// The stages after the text filter.
 #[derive(Debug)]
 struct AfterText {
+    /// Leaves out long strings of base64. It comes after the text filter, which would take its marks for the tool's.
+    omit: Option<(StageMachine, OmitBase64Stage)>,
+    /// Reads what `omit` writes.
+    rest: AfterOmit,
+}
+
+/// The stages after the one that leaves out base64.
+#[derive(Debug)]
+struct AfterOmit {
     /// Applies the budget and writes marks.
     fit: Option<(StageMachine, ItemSplitter)>,
     /// Reads what `fit` writes.
@@ -236,12 +246,11 @@ impl OutputStages {
         };
         let over = program.spec.omit_base64_over;
         let omit = (over > 0).then(|| (engine(), OmitBase64Stage::new(over, limits.clone())));
-        let kept = AfterOmit {
+        *stages = Some(OutputPipeline {
             #[cfg(feature = "text")]
             lines: lines.map(|text| (engine(), RawTextStage::new(text.clone(), limits.clone()))),
-            rest: AfterText { fit, last, bytes: 0 },
-        };
-        *stages = Some(OutputPipeline { omit, kept });
+            rest: AfterText { omit, rest: AfterOmit { fit, last, bytes: 0 } },
+        });
     }
 
     /// Reads bytes of the filtered document. Text that is about to be dropped is held briefly, so it is limited to one
@@ -294,10 +303,11 @@ impl OutputStages {
         let stages = &stages.kept;
         #[cfg(feature = "text")]
         let steps = steps + stages.lines.as_ref().map_or(0, |(engine, _)| engine.steps());
+        let AfterText { omit, rest } = &stages.rest;
+        let steps = steps + omit.as_ref().map_or(0, |(engine, _)| engine.steps());
         #[cfg(feature = "template")]
-        let steps =
-            steps + stages.rest.last.summary.as_ref().map_or(0, |(engine, _)| engine.steps());
-        match &stages.rest.fit {
+        let steps = steps + rest.last.summary.as_ref().map_or(0, |(engine, _)| engine.steps());
+        match &rest.fit {
             Some((engine, fit)) => (steps + engine.steps(), fit.work()),
             None => (steps, 0),
         }
@@ -305,8 +315,10 @@ impl OutputStages {
 
     /// Adds the sizes and counts of the current document to the report.
     pub(super) fn report(&self, report: &mut Report) {
-        let Some(OutputPipeline { omit, kept }) = &self.stages else { return };
-        let AfterText { fit, last, bytes } = &kept.rest;
+        let Some(OutputPipeline { rest: AfterText { omit, rest }, .. }) = &self.stages else {
+            return;
+        };
+        let AfterOmit { fit, last, bytes } = rest;
         if let Some((_, omit)) = omit {
             omit.report_held(report);
         }
@@ -358,9 +370,10 @@ impl OutputStages {
 impl OutputPipeline {
     /// Ends the stages in order. Each one may still write to the next.
     fn end(&mut self, kept: u64, original: u64, sink: &mut dyn Sink) -> Result<(), Error> {
-        if let Some((engine, omit)) = &mut self.omit {
-            let mut out = StageSink { stage: &mut self.kept, sink: &mut *sink, error: None };
-            let ended = engine.end(omit, &mut out);
+        #[cfg(feature = "text")]
+        if let Some((engine, lines)) = &mut self.lines {
+            let mut out = StageSink { stage: &mut self.rest, sink: &mut *sink, error: None };
+            let ended = engine.end(lines, &mut out);
             out.result(ended)?;
         }
         self.kept.end(kept, original, sink)
@@ -370,10 +383,12 @@ impl OutputPipeline {
     fn leave_engines(self, spare: &mut Vec<StageMachine>) {
         spare.extend(self.omit.map(|(engine, _)| engine));
         #[cfg(feature = "text")]
-        spare.extend(self.kept.lines.map(|(engine, _)| engine));
-        spare.extend(self.kept.rest.fit.map(|(engine, _)| engine));
+        spare.extend(self.lines.map(|(engine, _)| engine));
+        let AfterText { omit, rest } = self.rest;
+        spare.extend(omit.map(|(engine, _)| engine));
+        spare.extend(rest.fit.map(|(engine, _)| engine));
         #[cfg(feature = "template")]
-        spare.extend(self.kept.rest.last.summary.map(|(engine, _)| engine));
+        spare.extend(rest.last.summary.map(|(engine, _)| engine));
     }
 }
 
@@ -416,6 +431,27 @@ impl AfterOmit {
 
 impl ByteStage for AfterText {
     fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
+        let Some((engine, omit)) = &mut self.omit else { return self.rest.take(bytes, sink) };
+        let mut out = StageSink { stage: &mut self.rest, sink, error: None };
+        let fed = engine.feed(omit, bytes, &mut out);
+        out.result(fed)
+    }
+}
+
+impl AfterText {
+    /// Ends the stages in order. Each one may still write to the next.
+    fn end(&mut self, kept: u64, original: u64, sink: &mut dyn Sink) -> Result<(), Error> {
+        if let Some((engine, omit)) = &mut self.omit {
+            let mut out = StageSink { stage: &mut self.rest, sink: &mut *sink, error: None };
+            let ended = engine.end(omit, &mut out);
+            out.result(ended)?;
+        }
+        self.rest.end(kept, original, sink)
+    }
+}
+
+impl ByteStage for AfterOmit {
+    fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         self.bytes += bytes.len() as u64;
         let Some((engine, fit)) = &mut self.fit else { return self.last.take(bytes, sink) };
         let mut out = StageSink { stage: &mut self.last, sink, error: None };
@@ -425,7 +461,7 @@ impl ByteStage for AfterText {
     }
 }
 
-impl AfterText {
+impl AfterOmit {
     /// Ends the budget and then the stages after it, which get the number of items that the budget kept.
     fn end(&mut self, kept: u64, original: u64, sink: &mut dyn Sink) -> Result<(), Error> {
         let mut kept = kept;

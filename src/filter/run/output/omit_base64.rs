@@ -35,7 +35,9 @@ const BEGINNING: usize = 4 << 10;
 pub(super) struct OmitBase64Stage {
     /// Strings with more characters are replaced.
     over: u64,
+    /// The limits of the call, for what is held.
     limits: Limits,
+    /// Writes the document.
     writer: JsonWriter,
     /// The place of the current value.
     path: PointerPath,
@@ -43,13 +45,26 @@ pub(super) struct OmitBase64Stage {
     string: Option<HeldString>,
     /// The buffer of strings that have ended, for reuse.
     spare: Vec<u8>,
+    /// Charged for what is held beyond the buffer.
     meter: Meter,
-    /// Replaced strings, and their characters.
+    /// The most bytes held at once, the buffer included.
+    held_peak: u64,
+    /// The number of replaced strings.
     omitted: u64,
+    /// The characters of the replaced strings, without escapes.
     omitted_bytes: u64,
 }
 
 /// A string that is being copied.
+///
+/// ```text
+///           the quote               a character that does not fit
+/// Opening ────────────▶ Candidate ────────────────────────────────▶ Passing
+///                           │ the hold is full
+///                           └──────────────────▶ Failed
+/// ```
+///
+/// At the end a candidate is replaced, or written if it does not qualify. A failed one ends the run.
 #[derive(Debug)]
 struct HeldString {
     state: StringState,
@@ -82,6 +97,7 @@ impl OmitBase64Stage {
             string: None,
             spare: Vec::new(),
             meter: Meter::default(),
+            held_peak: 0,
             omitted: 0,
             omitted_bytes: 0,
         }
@@ -89,7 +105,7 @@ impl OmitBase64Stage {
 
     /// Adds the peak of the held bytes to the report.
     pub(super) fn report_held(&self, report: &mut Report) {
-        report.held_peak_bytes += self.meter.peak();
+        report.held_peak_bytes += self.held_peak;
     }
 
     /// Adds the replaced strings to the report.
@@ -98,9 +114,14 @@ impl OmitBase64Stage {
         report.base64_omitted_bytes = self.omitted_bytes;
     }
 
-    /// Returns the mark for a string with its quotes, if it is to be replaced. `held`: its bytes with the quotes.
+    /// Returns the mark for a string, with quotes, and the number of characters that it replaces. `None` if the string is
+    /// kept. `held`: its bytes with the quotes.
     fn mark(&self, text: &BinaryText, held: u64) -> Option<(Vec<u8>, u64)> {
         let (kind, chars) = text.end().filter(|(_, chars)| *chars > self.over)?;
+        // A long path is not copied for each of many short strings.
+        if self.path.text.len() as u64 >= held {
+            return None;
+        }
         let (size, kind) = (grouped(chars), kind.as_str());
         let mut mark = format!("\"[tamis: {size} bytes of {kind} left out").into_bytes();
         if !self.path.text.is_empty() {
@@ -118,7 +139,10 @@ impl HeldString {
         self.beginning.len() as u64 + self.rest.len()
     }
 
-    /// Appends bytes.
+    /// Appends bytes: first to the buffer, then to the hold.
+    ///
+    /// # Errors
+    /// The hold is full, or the temporary file cannot be written.
     fn push(&mut self, bytes: &[u8], limits: &Limits, meter: &mut Meter) -> Result<(), Raise> {
         let room = BEGINNING.saturating_sub(self.beginning.len());
         let (first, rest) = bytes.split_at(bytes.len().min(room));
@@ -126,7 +150,10 @@ impl HeldString {
         if rest.is_empty() { Ok(()) } else { self.rest.push(rest, limits, meter) }
     }
 
-    /// Writes the held bytes.
+    /// Writes the held bytes, and holds none of them any more.
+    ///
+    /// # Errors
+    /// The temporary file cannot be read.
     fn release(
         &mut self,
         writer: &mut JsonWriter,
@@ -192,7 +219,7 @@ impl Handler for StageHandler<'_, OmitBase64Stage> {
 
     /// Holds or writes bytes of a copied value.
     fn raw(&mut self, bytes: &[u8]) {
-        let OmitBase64Stage { limits, writer, string, meter, .. } = &mut *self.stage;
+        let OmitBase64Stage { limits, writer, string, meter, held_peak, .. } = &mut *self.stage;
         let Some(held) = string else { return writer.raw(self.sink, bytes) };
         let mut bytes = bytes;
         if let StringState::Opening = held.state
@@ -211,6 +238,7 @@ impl Handler for StageHandler<'_, OmitBase64Stage> {
         let (fitting, others) = bytes.split_at(text.read(bytes).min(bytes.len()));
         // What fits is held even if the string passes, so that the limit does not depend on chunks.
         let mut done = held.push(fitting, limits, meter);
+        *held_peak = held.len().max(*held_peak);
         if !others.is_empty() {
             done = done.and_then(|()| held.release(writer, meter, self.sink));
             held.state = StringState::Passing;
@@ -251,6 +279,9 @@ impl Handler for StageHandler<'_, OmitBase64Stage> {
 }
 
 /// The JSON Pointer of the current value, spelled as in a JSON string.
+///
+/// Keys keep their escapes, so that the pointer can be copied into the mark. The text is truncated to the pointer of the
+/// innermost container before the next step, so each key is copied once.
 #[derive(Debug, Default)]
 struct PointerPath {
     text: Vec<u8>,
