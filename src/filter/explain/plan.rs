@@ -87,11 +87,6 @@ impl Program {
                 plan.push("items: stream");
             }
         }
-        if *omit_base64_over > 0 {
-            plan.push(
-                "omit_base64_over: hold a string while it may be base64 (limits held, spill)",
-            );
-        }
         if text_filter.is_some() {
             plan.push("text_filter: stream, by line");
         }

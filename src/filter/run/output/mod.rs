@@ -6,7 +6,6 @@
 //!
 //! | stage | rule | code | what it holds |
 //! |---|---|---|---|
-//! | omit | `omit_base64_over` | [`OmitBase64Stage`] | a string while it may be base64 |
 //! | lines | `text_filter` | [`RawTextStage`] | what its text filter holds |
 //! | omit | `omit_base64_over` | [`OmitBase64Stage`] | a string while it may be base64 |
 //! | fit | `budget`, or marks for `max_items` | [`ItemSplitter`] | with a budget: as much as the budget allows |
@@ -121,19 +120,10 @@ pub(super) struct OutputStages {
 /// The stages of one document, in order.
 #[derive(Debug)]
 struct OutputPipeline {
-    /// Leaves out long strings of base64.
-    omit: Option<(StageMachine, OmitBase64Stage)>,
-    /// Reads what `omit` writes, or the document itself.
-    kept: AfterOmit,
-}
-
-/// The stages after the one that leaves out base64.
-#[derive(Debug)]
-struct AfterOmit {
     /// Filters the text of a response that is plain text in JSON.
     #[cfg(feature = "text")]
     lines: Option<(StageMachine, RawTextStage)>,
-    /// Reads what `lines` writes, or what this stage reads.
+    /// Reads what `lines` writes, or the document itself.
     rest: AfterText,
 }
 
@@ -262,11 +252,13 @@ impl OutputStages {
     /// Passes at most [`PIECE`] bytes to the first stage.
     fn write_piece(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         let Some(stages) = &mut self.stages else { return Ok(()) };
-        let OutputPipeline { omit, kept } = stages;
-        let Some((engine, omit)) = omit else { return kept.take(bytes, sink) };
-        let mut out = StageSink { stage: kept, sink, error: None };
-        let fed = engine.feed(omit, bytes, &mut out);
-        out.result(fed)
+        #[cfg(feature = "text")]
+        if let Some((engine, lines)) = &mut stages.lines {
+            let mut out = StageSink { stage: &mut stages.rest, sink, error: None };
+            let fed = engine.feed(lines, bytes, &mut out);
+            return out.result(fed);
+        }
+        stages.rest.take(bytes, sink)
     }
 
     /// Returns the counters in which the stage on items publishes the length of the payload.
@@ -299,8 +291,7 @@ impl OutputStages {
     #[cfg(test)]
     pub(super) fn steps(&self) -> (u64, u64) {
         let Some(stages) = &self.stages else { return (0, 0) };
-        let steps = stages.omit.as_ref().map_or(0, |(engine, _)| engine.steps());
-        let stages = &stages.kept;
+        let steps = 0;
         #[cfg(feature = "text")]
         let steps = steps + stages.lines.as_ref().map_or(0, |(engine, _)| engine.steps());
         let AfterText { omit, rest } = &stages.rest;
@@ -376,12 +367,11 @@ impl OutputPipeline {
             let ended = engine.end(lines, &mut out);
             out.result(ended)?;
         }
-        self.kept.end(kept, original, sink)
+        self.rest.end(kept, original, sink)
     }
 
     /// Keeps the machines for the next document.
     fn leave_engines(self, spare: &mut Vec<StageMachine>) {
-        spare.extend(self.omit.map(|(engine, _)| engine));
         #[cfg(feature = "text")]
         spare.extend(self.lines.map(|(engine, _)| engine));
         let AfterText { omit, rest } = self.rest;
@@ -401,31 +391,6 @@ trait ByteStage {
 impl ByteStage for OutputStages {
     fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         self.write(bytes, sink)
-    }
-}
-
-impl ByteStage for AfterOmit {
-    fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
-        #[cfg(feature = "text")]
-        if let Some((engine, lines)) = &mut self.lines {
-            let mut out = StageSink { stage: &mut self.rest, sink, error: None };
-            let fed = engine.feed(lines, bytes, &mut out);
-            return out.result(fed);
-        }
-        self.rest.take(bytes, sink)
-    }
-}
-
-impl AfterOmit {
-    /// Ends the stages in order. Each one may still write to the next.
-    fn end(&mut self, kept: u64, original: u64, sink: &mut dyn Sink) -> Result<(), Error> {
-        #[cfg(feature = "text")]
-        if let Some((engine, lines)) = &mut self.lines {
-            let mut out = StageSink { stage: &mut self.rest, sink: &mut *sink, error: None };
-            let ended = engine.end(lines, &mut out);
-            out.result(ended)?;
-        }
-        self.rest.end(kept, original, sink)
     }
 }
 
