@@ -62,7 +62,8 @@ impl Spec {
         };
         if let Some(branches) = &mut stored.when {
             for branch in branches {
-                *branch = branch.stored_form(retrieve)?;
+                // Raw output is a setting of the whole spec.
+                *branch = Self { allow_raw: None, ..branch.stored_form(retrieve)? };
             }
         }
         Some(stored)
@@ -329,6 +330,16 @@ mod tests {
             assert_eq!(stored(spec, Retrieve::All), all, "{spec}");
             assert_eq!(stored(spec, Retrieve::Cut), cut, "{spec}");
             assert_eq!(stored(spec, Retrieve::None), "none", "{spec}");
+            let spec: Spec = serde_json::from_str(spec).unwrap();
+            for retrieve in [Retrieve::All, Retrieve::Cut] {
+                let stored = spec.stored_form(retrieve).unwrap();
+                // Without these features, two of the rules do not compile.
+                let compiles = crate::Program::compile(&stored).is_ok();
+                assert!(
+                    compiles || !cfg!(all(feature = "template", feature = "text")),
+                    "{stored:?}"
+                );
+            }
         }
     }
 

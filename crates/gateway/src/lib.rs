@@ -5,8 +5,22 @@
 //!
 //! | module | for | feature |
 //! |---|---|---|
-//! | `store` | results that can be fetched back | `store` |
-//! | `mcp` | the proxy in front of an MCP server | `mcp` |
+//! | [`store`] | results that can be fetched back | `store` |
+//! | [`config`] | files and flags that choose filters, profile and store | `mcp` |
+//! | [`rules`] | which filter a tool gets | `mcp` |
+//! | [`jsonrpc`] | the parts of a message, as ranges of its bytes | `mcp` |
+//! | [`mcp`] | the protocol of the proxy, without input and output | `mcp` |
+//! | [`transport`] | messages over standard input and output, and over HTTP | `mcp` |
 
+#[cfg(feature = "mcp")]
+pub mod config;
+#[cfg(feature = "mcp")]
+pub mod jsonrpc;
+#[cfg(feature = "mcp")]
+pub mod mcp;
+#[cfg(feature = "mcp")]
+pub mod rules;
 #[cfg(feature = "store")]
 pub mod store;
+#[cfg(feature = "mcp")]
+pub mod transport;

@@ -1,0 +1,3 @@
+//! Carries messages between the client and the server.
+
+pub mod spool;
