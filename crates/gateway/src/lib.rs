@@ -7,3 +7,12 @@
 //! |---|---|---|
 //! | `store` | results that can be fetched back | `store` |
 //! | `mcp` | the proxy in front of an MCP server | `mcp` |
+//! | `transport` | messages between the client and the server | `mcp` |
+//! | `observe` | the log, the metrics, and sums of a log | `mcp` |
+
+#[cfg(feature = "mcp")]
+pub mod mcp;
+#[cfg(feature = "mcp")]
+pub mod observe;
+#[cfg(feature = "mcp")]
+pub mod transport;

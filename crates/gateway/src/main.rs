@@ -1,3 +1,194 @@
-//! The binary that `tamis mcp` starts: see the library `tamis_gateway`.
+//! The binary that `tamis mcp` and `tamis savings` start.
+//!
+//! It parses flags, opens what they name, and runs a transport of the library. Only [`main`] sets the exit code: 2 for a
+//! wrong command line, 1 for other failures.
 
-fn main() {}
+mod args;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufReader, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Parser;
+use tamis_gateway::observe::log::CallLog;
+use tamis_gateway::observe::savings::Savings;
+use tamis_gateway::observe::{Observer, endpoint};
+use tamis_gateway::transport::child::{self, ServerCommand};
+use tamis_gateway::transport::shutdown::Shutdown;
+use tamis_gateway::transport::spool::SpoolLimits;
+use tamis_gateway::transport::stdio::StdioProxy;
+use tamis_gateway::transport::{HandlerFactory, PassThrough};
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
+
+use args::{McpArgs, SavingsArgs};
+
+/// Filters the results of MCP servers; started by tamis mcp
+#[derive(Debug, Parser)]
+#[command(name = "tamis-gateway", version, max_term_width = 100, disable_help_subcommand = true)]
+enum Command {
+    /// Runs a proxy in front of an MCP server: filters the results of its tools
+    #[command(
+        args_override_self = true,
+        after_help = args::MCP_HELP_SHORT,
+        after_long_help = args::MCP_HELP
+    )]
+    Mcp(Box<McpArgs>),
+
+    /// Sums the log of tamis mcp per tool
+    #[command(after_help = args::SAVINGS_HELP)]
+    Savings(SavingsArgs),
+}
+
+/// A failure with its message and exit code.
+struct Failure {
+    message: String,
+    code: u8,
+}
+
+impl Failure {
+    fn usage(message: impl Into<String>) -> Self {
+        Self { message: message.into(), code: 2 }
+    }
+
+    fn run(message: impl Into<String>) -> Self {
+        Self { message: message.into(), code: 1 }
+    }
+}
+
+fn main() -> ExitCode {
+    let mut typed = std::env::args_os();
+    if let Some(code) = launched(&mut typed) {
+        return code;
+    }
+    let done = match Command::try_parse() {
+        Ok(Command::Mcp(args)) => mcp(&args),
+        Ok(Command::Savings(args)) => savings(&args),
+        Err(error) => {
+            _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    match done {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            // There is no other place to report it.
+            _ = writeln!(io::stderr(), "tamis: {}", failure.message);
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+/// Becomes an MCP server if this process was started for that. Returns only if that failed, or was not asked for.
+#[cfg(target_os = "linux")]
+fn launched(typed: &mut impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    if typed.nth(1)? != child::LAUNCH {
+        return None;
+    }
+    let error = child::launch(typed);
+    _ = writeln!(io::stderr(), "tamis: the server cannot be executed: {error}");
+    let code = if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 };
+    Some(ExitCode::from(code))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn launched(_: &mut impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    None
+}
+
+/// Runs `tamis mcp`.
+fn mcp(args: &McpArgs) -> Result<u8, Failure> {
+    let observer = Arc::new(Observer::new(Some(open_log(args.log.as_deref())?)));
+    let handlers = handlers(args)?;
+    let code = match &args.upstream {
+        None => over_stdio(args, &handlers, observer)?,
+        Some(_) => return Err(Failure::usage("--upstream is not supported yet")),
+    };
+    Ok(code)
+}
+
+/// Returns what makes the handler of each client.
+fn handlers(_: &McpArgs) -> Result<HandlerFactory, Failure> {
+    Ok(Arc::new(|| Box::new(PassThrough)))
+}
+
+fn open_log(path: Option<&Path>) -> Result<CallLog, Failure> {
+    let Some(path) = path else { return Ok(CallLog::on_standard_error()) };
+    CallLog::open(path)
+        .map_err(|error| Failure::usage(format!("--log {}: {error}", path.display())))
+}
+
+/// Runs the proxy between a client and a server on standard input and output.
+fn over_stdio(
+    args: &McpArgs,
+    handlers: &HandlerFactory,
+    observer: Arc<Observer>,
+) -> Result<u8, Failure> {
+    let mut command = args.command.iter().cloned();
+    let program = command.next().ok_or_else(|| Failure::usage("expected a command after --"))?;
+    let command = ServerCommand::new(program, command.collect()).with_launcher(true);
+    let limits = SpoolLimits { held: args.held.unwrap_or(4 << 20), spill: args.spill.unwrap_or(60 << 20) };
+    let runtime = runtime(&mut Builder::new_current_thread())?;
+    // The server must be started by this thread, whose end the kernel counts as that of the proxy.
+    let ended = runtime.block_on(async {
+        serve_metrics(args, &observer).await?;
+        let shutdown = shutdown()?;
+        let proxy = StdioProxy::new(command, limits, observer);
+        let ended = proxy.run(handlers(), shutdown).await;
+        ended.map_err(|error| Failure { message: error.to_string(), code: error.exit_code() })
+    });
+    runtime.shutdown_background();
+    ended
+}
+
+fn runtime(builder: &mut Builder) -> Result<Runtime, Failure> {
+    builder
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::run(format!("cannot start the runtime: {error}")))
+}
+
+fn shutdown() -> Result<Shutdown, Failure> {
+    Shutdown::on_signals().map_err(|error| Failure::run(format!("cannot receive signals: {error}")))
+}
+
+/// Serves the metrics in the background, if they are asked for.
+async fn serve_metrics(args: &McpArgs, observer: &Arc<Observer>) -> Result<(), Failure> {
+    let Some(address) = args.metrics else { return Ok(()) };
+    let listener = listen(address).await?;
+    tokio::spawn(endpoint::serve(listener, Arc::clone(observer)));
+    Ok(())
+}
+
+/// Listens at an address, and reports the port if the system chose it.
+async fn listen(address: std::net::SocketAddr) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address)
+        .await
+        .map_err(|error| Failure::run(format!("cannot listen at {address}: {error}")))
+}
+
+/// Runs `tamis savings`.
+fn savings(args: &SavingsArgs) -> Result<u8, Failure> {
+    let mut savings = Savings::default();
+    for path in &args.log {
+        let read = if path.as_os_str() == "-" {
+            savings.read(io::stdin().lock())
+        } else {
+            File::open(path).and_then(|file| savings.read(BufReader::new(file)))
+        };
+        read.map_err(|error| Failure::run(format!("{}: {error}", path.display())))?;
+    }
+    if savings.skipped() > 0 {
+        let skipped = savings.skipped();
+        _ = writeln!(io::stderr(), "tamis: skipped {skipped} lines that are not records of calls");
+    }
+    match io::stdout().write_all(savings.table().as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::run(format!("standard output: {error}")))
+        }
+        _ => Ok(0),
+    }
+}
