@@ -84,7 +84,7 @@ impl DropReason {
     }
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct OverflowScan;
 impl OverflowScan {
     pub fn new() -> Self {

@@ -87,6 +87,7 @@ impl<R: Read> LineReader<R> {
 ///              or the disk is full
 ///   Message ───────────────────────▶ TooLong
 /// ```
+#[derive(Debug)]
 pub(crate) enum Collecting {
     Message(Spool),
     TooLong(OverflowScan),
