@@ -8,6 +8,7 @@ mod args;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufReader, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,6 +18,9 @@ use tamis_gateway::observe::log::CallLog;
 use tamis_gateway::observe::savings::Savings;
 use tamis_gateway::observe::{Observer, endpoint};
 use tamis_gateway::transport::child::{self, ServerCommand};
+use tamis_gateway::transport::http::headers::{CallerCheck, InjectedHeader};
+use tamis_gateway::transport::http::upstream::Upstream;
+use tamis_gateway::transport::http::{HttpProxy, PATH};
 use tamis_gateway::transport::shutdown::Shutdown;
 use tamis_gateway::transport::spool::SpoolLimits;
 use tamis_gateway::transport::stdio::StdioProxy;
@@ -25,6 +29,9 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 
 use args::{McpArgs, SavingsArgs};
+
+/// The address for clients over HTTP, unless another is given.
+const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8931);
 
 /// Filters the results of MCP servers; started by tamis mcp
 #[derive(Debug, Parser)]
@@ -75,8 +82,7 @@ fn main() -> ExitCode {
     match done {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            // There is no other place to report it.
-            _ = writeln!(io::stderr(), "tamis: {}", failure.message);
+            note(failure.message);
             ExitCode::from(failure.code)
         }
     }
@@ -89,7 +95,7 @@ fn launched(typed: &mut impl Iterator<Item = OsString>) -> Option<ExitCode> {
         return None;
     }
     let error = child::launch(typed);
-    _ = writeln!(io::stderr(), "tamis: the server cannot be executed: {error}");
+    note(format_args!("the server cannot be executed: {error}"));
     let code = if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 };
     Some(ExitCode::from(code))
 }
@@ -105,7 +111,7 @@ fn mcp(args: &McpArgs) -> Result<u8, Failure> {
     let handlers = handlers(args)?;
     let code = match &args.upstream {
         None => over_stdio(args, &handlers, observer)?,
-        Some(_) => return Err(Failure::usage("--upstream is not supported yet")),
+        Some(url) => over_http(args, url, handlers, observer)?,
     };
     Ok(code)
 }
@@ -144,6 +150,50 @@ fn over_stdio(
     ended
 }
 
+/// Runs the proxy between clients and a server over HTTP.
+fn over_http(
+    args: &McpArgs,
+    url: &str,
+    handlers: HandlerFactory,
+    observer: Arc<Observer>,
+) -> Result<u8, Failure> {
+    let upstream = upstream(args, url)?;
+    let limits =
+        SpoolLimits { held: args.held.unwrap_or(4 << 20), spill: args.spill.unwrap_or(1 << 30) };
+    let runtime = runtime(&mut Builder::new_multi_thread())?;
+    let ended = runtime.block_on(async {
+        let shutdown = shutdown()?;
+        serve_metrics(args, &observer).await?;
+        let (listener, address) = listen(args.listen.unwrap_or(LISTEN)).await?;
+        if !address.ip().is_loopback() {
+            note(format_args!("anyone who reaches {address} can use the server"));
+        }
+        let callers = CallerCheck::new(address, args.allow_origin.clone());
+        let proxy = HttpProxy::new(upstream, handlers, callers, limits, observer);
+        note(format_args!("listening at http://{address}{PATH}"));
+        Ok(proxy.serve(listener, shutdown).await)
+    });
+    runtime.shutdown_background();
+    ended
+}
+
+/// Creates the client for the server, with the headers of the command line.
+fn upstream(args: &McpArgs, url: &str) -> Result<Upstream, Failure> {
+    let headers = args.header.iter().map(|header| {
+        InjectedHeader::parse(header, |name| std::env::var_os(name))
+            // The text may hold a secret that was meant for the environment.
+            .map_err(|error| Failure::usage(format!("--header: {error}")))
+    });
+    let headers = headers.collect::<Result<Vec<_>, _>>()?;
+    Upstream::new(url, headers).map_err(|error| Failure::usage(format!("--upstream: {error}")))
+}
+
+/// Prints a line on standard error.
+fn note(message: impl std::fmt::Display) {
+    // There is no other place to report it.
+    _ = io::stderr().write_all(format!("tamis: {message}\n").as_bytes());
+}
+
 fn runtime(builder: &mut Builder) -> Result<Runtime, Failure> {
     builder
         .enable_all()
@@ -158,16 +208,18 @@ fn shutdown() -> Result<Shutdown, Failure> {
 /// Serves the metrics in the background, if they are asked for.
 async fn serve_metrics(args: &McpArgs, observer: &Arc<Observer>) -> Result<(), Failure> {
     let Some(address) = args.metrics else { return Ok(()) };
-    let listener = listen(address).await?;
+    let (listener, address) = listen(address).await?;
+    note(format_args!("metrics at http://{address}/metrics"));
     tokio::spawn(endpoint::serve(listener, Arc::clone(observer)));
     Ok(())
 }
 
-/// Listens at an address, and reports the port if the system chose it.
-async fn listen(address: std::net::SocketAddr) -> Result<TcpListener, Failure> {
-    TcpListener::bind(address)
-        .await
-        .map_err(|error| Failure::run(format!("cannot listen at {address}: {error}")))
+/// Listens at an address. Returns it with the port, which the system may have chosen.
+async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Failure> {
+    let fail = |error| Failure::run(format!("cannot listen at {address}: {error}"));
+    let listener = TcpListener::bind(address).await.map_err(fail)?;
+    let address = listener.local_addr().map_err(fail)?;
+    Ok((listener, address))
 }
 
 /// Runs `tamis savings`.
@@ -183,7 +235,7 @@ fn savings(args: &SavingsArgs) -> Result<u8, Failure> {
     }
     if savings.skipped() > 0 {
         let skipped = savings.skipped();
-        _ = writeln!(io::stderr(), "tamis: skipped {skipped} lines that are not records of calls");
+        note(format_args!("skipped {skipped} lines that are not records of calls"));
     }
     match io::stdout().write_all(savings.table().as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

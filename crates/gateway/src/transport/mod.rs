@@ -15,6 +15,8 @@
 
 pub mod child;
 mod handler;
+pub mod http;
+mod jobs;
 pub mod lines;
 pub mod pipe;
 pub mod shutdown;

@@ -140,13 +140,19 @@ impl SseEvent {
         self.has_id
     }
 
-    /// Returns the message of an event, which is then consumed.
-    #[must_use]
-    pub fn into_message(self) -> Option<Spool> {
-        match self.data {
-            Some(Collecting::Message(spool)) if self.message => Some(spool),
-            _ => None,
+    /// Takes the data out, for a filter in another thread. [`SseEvent::restore_data`] puts it back.
+    pub(crate) fn take_data(&mut self) -> Spool {
+        match self.data.take() {
+            Some(Collecting::Message(spool)) => spool,
+            _ => Spool::from_vec(Vec::new()),
         }
+    }
+
+    /// Puts the data back that [`SseEvent::take_data`] took out.
+    #[must_use]
+    pub(crate) fn restore_data(mut self, data: Spool) -> Self {
+        self.data = Some(Collecting::Message(data));
+        self
     }
 
     /// Returns the scan of data that is beyond the limits, and an event with what may be forwarded of this one.
