@@ -56,12 +56,14 @@ const TOPICS: [(&str, &str, &str); 11] = [
 ];
 
 /// The commands that completions offer.
-pub(crate) const COMMANDS: [&str; 10] = [
+pub(crate) const COMMANDS: [&str; 12] = [
     "filter",
     "run",
     "text",
     "content",
     "prune",
+    "mcp",
+    "savings",
     "explain",
     "check",
     "tools",

@@ -3,6 +3,8 @@
 //! This file is in two packages: `tamis-gateway` uses the values; `tamis` has the flags for its help, its manual pages
 //! and its completions, and passes the command line on. A test compares the two files.
 
+#![allow(dead_code, reason = "the package `tamis` does not read the values")]
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -32,7 +34,6 @@ Examples:
 
 /// Where the messages come from and go to, and which rules apply.
 #[derive(Debug, clap::Args)]
-#[cfg_attr(not(feature = "mcp"), allow(dead_code, reason = "the flags are read by tamis-gateway"))]
 pub(crate) struct McpArgs {
     /// The server to start, which reads from standard input and writes to standard output
     ///
@@ -124,7 +125,6 @@ pub(crate) struct McpArgs {
 
 /// The log to sum.
 #[derive(Debug, clap::Args)]
-#[cfg_attr(not(feature = "mcp"), allow(dead_code, reason = "the flags are read by tamis-gateway"))]
 pub(crate) struct SavingsArgs {
     /// A file that `tamis mcp --log` wrote; `-` is standard input
     #[arg(value_name = "LOG", required = true)]

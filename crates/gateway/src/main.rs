@@ -13,10 +13,11 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use tamis_gateway::observe::log::CallLog;
 use tamis_gateway::observe::savings::Savings;
 use tamis_gateway::observe::{Observer, endpoint};
+use tamis_gateway::transport::bridge::HttpBridge;
 use tamis_gateway::transport::child::{self, ServerCommand};
 use tamis_gateway::transport::http::headers::{CallerCheck, InjectedHeader};
 use tamis_gateway::transport::http::upstream::Upstream;
@@ -36,6 +37,16 @@ const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8931
 /// Filters the results of MCP servers; started by tamis mcp
 #[derive(Debug, Parser)]
 #[command(name = "tamis-gateway", version, max_term_width = 100, disable_help_subcommand = true)]
+struct Args {
+    /// Accepted because `tamis` passes its whole command line on
+    #[arg(long, global = true, hide = true, value_name = "WHEN")]
+    color: Option<String>,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
 enum Command {
     /// Runs a proxy in front of an MCP server: filters the results of its tools
     #[command(
@@ -71,9 +82,9 @@ fn main() -> ExitCode {
     if let Some(code) = launched(&mut typed) {
         return code;
     }
-    let done = match Command::try_parse() {
-        Ok(Command::Mcp(args)) => mcp(&args),
-        Ok(Command::Savings(args)) => savings(&args),
+    let done = match Args::try_parse() {
+        Ok(Args { command: Command::Mcp(args), .. }) => mcp(&args),
+        Ok(Args { command: Command::Savings(args), .. }) => savings(&args),
         Err(error) => {
             _ = error.print();
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
@@ -111,6 +122,7 @@ fn mcp(args: &McpArgs) -> Result<u8, Failure> {
     let handlers = handlers(args)?;
     let code = match &args.upstream {
         None => over_stdio(args, &handlers, observer)?,
+        Some(url) if args.stdio => bridged(args, url, &handlers, observer)?,
         Some(url) => over_http(args, url, handlers, observer)?,
     };
     Ok(code)
@@ -136,7 +148,7 @@ fn over_stdio(
     let mut command = args.command.iter().cloned();
     let program = command.next().ok_or_else(|| Failure::usage("expected a command after --"))?;
     let command = ServerCommand::new(program, command.collect()).with_launcher(true);
-    let limits = SpoolLimits { held: args.held.unwrap_or(4 << 20), spill: args.spill.unwrap_or(60 << 20) };
+    let limits = line_limits(args);
     let runtime = runtime(&mut Builder::new_current_thread())?;
     // The server must be started by this thread, whose end the kernel counts as that of the proxy.
     let ended = runtime.block_on(async {
@@ -175,6 +187,29 @@ fn over_http(
     });
     runtime.shutdown_background();
     ended
+}
+
+/// Runs the proxy between a client on standard input and output and a server over HTTP.
+fn bridged(
+    args: &McpArgs,
+    url: &str,
+    handlers: &HandlerFactory,
+    observer: Arc<Observer>,
+) -> Result<u8, Failure> {
+    let bridge = HttpBridge::new(upstream(args, url)?, line_limits(args), Arc::clone(&observer));
+    let runtime = runtime(Builder::new_multi_thread().worker_threads(2))?;
+    let ended = runtime.block_on(async {
+        let shutdown = shutdown()?;
+        serve_metrics(args, &observer).await?;
+        Ok(bridge.run(handlers, shutdown).await)
+    });
+    runtime.shutdown_background();
+    ended
+}
+
+/// Returns the limits of a line.
+fn line_limits(args: &McpArgs) -> SpoolLimits {
+    SpoolLimits { held: args.held.unwrap_or(4 << 20), spill: args.spill.unwrap_or(60 << 20) }
 }
 
 /// Creates the client for the server, with the headers of the command line.

@@ -13,6 +13,7 @@
 //! | [`http`] | a client and a server over streamable HTTP |
 //! | [`bridge`] | a client on standard input and output, a server over HTTP |
 
+pub mod bridge;
 pub mod child;
 mod handler;
 pub mod http;

@@ -93,7 +93,7 @@ def respond(connection, path, headers, request):
     session = headers.get("mcp-session-id")
     if method == "initialize":
         connection.json(result, [("Mcp-Session-Id", "session-%s" % params.get("name", 1))])
-    elif method == "headers":
+    elif method == "headers" or params.get("headers_please"):
         connection.json({**result, "result": {"path": path, "headers": headers}}, [("X-From-Server", "1")])
     elif method == "big":
         size = params["bytes"]

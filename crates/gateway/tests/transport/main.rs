@@ -2,6 +2,7 @@
 
 #![cfg(unix)]
 
+mod bridge;
 mod death;
 mod figures;
 mod http;

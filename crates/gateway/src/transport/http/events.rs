@@ -132,7 +132,7 @@ impl EventRelay {
     }
 
     async fn handle(&mut self, mut event: SseEvent) {
-        self.resumable |= event.has_id();
+        self.resumable |= event.id().is_some();
         let route = match event.data() {
             EventData::NotMessage => return self.send(event),
             EventData::TooLong => return self.respond_to_long(event),

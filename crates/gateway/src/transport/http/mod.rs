@@ -13,7 +13,7 @@ pub(crate) mod body;
 mod events;
 mod front;
 pub mod headers;
-mod sessions;
+pub(crate) mod sessions;
 pub mod upstream;
 
 use std::sync::Arc;

@@ -83,8 +83,10 @@ enum EventLines {
 pub struct SseEvent {
     lines: Vec<EventLines>,
     data: Option<Collecting>,
-    has_id: bool,
-    has_retry: bool,
+    /// The value of the last `id` field.
+    id: Option<Vec<u8>>,
+    /// The value of the last `retry` field: milliseconds.
+    retry: Option<u64>,
     /// Whether clients read the data as a message: the type is `message` or missing.
     message: bool,
 }
@@ -102,7 +104,7 @@ pub enum EventData<'a> {
 
 impl SseEvent {
     fn empty() -> Self {
-        Self { lines: Vec::new(), data: None, has_id: false, has_retry: false, message: true }
+        Self { lines: Vec::new(), data: None, id: None, retry: None, message: true }
     }
 
     /// Creates the LF of an event whose empty line ended with CR at the end of a piece.
@@ -134,10 +136,16 @@ impl SseEvent {
         }
     }
 
-    /// Returns whether the event has an `id` field: the stream can be resumed after it.
+    /// Returns the value of the `id` field. The stream can be resumed after an event that has one.
     #[must_use]
-    pub fn has_id(&self) -> bool {
-        self.has_id
+    pub fn id(&self) -> Option<&[u8]> {
+        self.id.as_deref()
+    }
+
+    /// Returns the value of the `retry` field: how many milliseconds to wait before resuming.
+    #[must_use]
+    pub fn retry(&self) -> Option<u64> {
+        self.retry
     }
 
     /// Takes the data out, for a filter in another thread. [`SseEvent::restore_data`] puts it back.
@@ -199,7 +207,7 @@ impl SseEvent {
     #[must_use]
     pub fn without_data(mut self) -> Self {
         self.data = None;
-        if self.has_id || self.has_retry {
+        if self.id.is_some() || self.retry.is_some() {
             self.lines.retain(|lines| matches!(lines, EventLines::Raw(_)));
         } else {
             self.lines.clear();
@@ -525,7 +533,7 @@ impl SseFramer {
 
     /// Returns whether the event has a field other than data. A comment alone can be returned early.
     fn has_fields(&self) -> bool {
-        self.event.has_id || self.event.has_retry || !self.event.message || self.event.lines.len() > 1
+        self.event.id.is_some() || self.event.retry.is_some() || !self.event.message || self.event.lines.len() > 1
     }
 
     /// Notes fields that matter for forwarding.
@@ -533,13 +541,14 @@ impl SseFramer {
         let colon = memchr::memchr(b':', line).unwrap_or(line.len());
         let (name, value) = line.split_at(colon);
         let value = value.strip_prefix(b":").unwrap_or(value);
+        let value = value.strip_prefix(b" ").unwrap_or(value);
         match name {
-            b"id" => self.event.has_id = true,
-            b"retry" => self.event.has_retry = true,
-            b"event" => {
-                let value = value.strip_prefix(b" ").unwrap_or(value);
-                self.event.message = matches!(value, b"" | b"message");
+            b"id" => self.event.id = Some(value.to_vec()),
+            b"retry" => {
+                let number = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+                self.event.retry = number.or(self.event.retry);
             }
+            b"event" => self.event.message = matches!(value, b"" | b"message"),
             _ => {}
         }
     }
