@@ -85,21 +85,21 @@ pub(crate) struct McpArgs {
     pub(crate) upstream: Option<String>,
 
     /// The address for clients over HTTP; port 0 is a free one [default: 127.0.0.1:8931]
-    #[arg(long, value_name = "ADDRESS", requires = "upstream", conflicts_with = "stdio", help_heading = "HTTP")]
+    #[arg(long, value_name = "ADDRESS", requires = "upstream", conflicts_with_all = ["command", "stdio"], help_heading = "HTTP")]
     pub(crate) listen: Option<std::net::SocketAddr>,
 
     /// The client is on standard input and output, the server is that of --upstream
-    #[arg(long, requires = "upstream", help_heading = "HTTP")]
+    #[arg(long, requires = "upstream", conflicts_with = "command", help_heading = "HTTP")]
     pub(crate) stdio: bool,
 
     /// A header for requests to the server, from an environment variable; may be repeated
     ///
     /// It replaces the header of the client. Values on the command line are refused: other users can read them.
-    #[arg(long, value_name = "NAME=@env:VAR", requires = "upstream", help_heading = "HTTP")]
+    #[arg(long, value_name = "NAME=@env:VAR", requires = "upstream", conflicts_with = "command", help_heading = "HTTP")]
     pub(crate) header: Vec<String>,
 
     /// An origin of web pages that may use the proxy, in addition to those of this machine; may be repeated
-    #[arg(long, value_name = "ORIGIN", requires = "upstream", conflicts_with = "stdio", help_heading = "HTTP")]
+    #[arg(long, value_name = "ORIGIN", requires = "upstream", conflicts_with_all = ["command", "stdio"], help_heading = "HTTP")]
     pub(crate) allow_origin: Vec<String>,
 
     /// Append a line of JSON for each call to this file, instead of standard error

@@ -64,7 +64,7 @@ fn wrong_arguments_are_reported_before_the_binary_is_needed() {
         (&["mcp"], "COMMAND"),
         (&["mcp", "server"], "unexpected argument 'server'"),
         (&["mcp", "--profile", "x", "--", "a"], "lossless, standard, tight, off"),
-        (&["mcp", "--listen", "127.0.0.1:1", "--", "a"], "--upstream"),
+        (&["mcp", "--listen", "127.0.0.1:1", "--", "a"], "--listen <ADDRESS>' cannot be used"),
         (&["savings"], "LOG"),
     ];
     for (args, words) in cases {
