@@ -35,9 +35,9 @@ mod measured {
     use std::hint::black_box;
 
     use tamis::fuzzing::{fast_paths, without_fast_path};
-    use tamis::spec::{Siblings, Validation};
-    use tamis::{CallOptions, Filter, Program, Spec};
-    use tamis_testkit::data::{self, Shape};
+    use tamis::spec::Validation;
+    use tamis::{CallOptions, Filter, Program};
+    use tamis_testkit::data::{self, Shape, specs};
 
     /// A job whose time with a path is at least this share longer without it needs the path.
     const MATTERS: f64 = 1.03;
@@ -63,51 +63,12 @@ mod measured {
         }
     }
 
-    /// Returns the paths that some items keep, and the names that the others lose.
-    fn members(shape: Shape) -> (&'static [&'static str], &'static [&'static str]) {
-        match shape {
-            Shape::Repositories | Shape::Pretty => (
-                &[
-                    "name",
-                    "full_name",
-                    "private",
-                    "owner.login",
-                    "html_url",
-                    "description",
-                    "updated_at",
-                    "stargazers_count",
-                    "language",
-                    "open_issues_count",
-                    "default_branch",
-                ],
-                &["node_id", "owner", "forks_url", "keys_url", "events_url", "license", "topics"],
-            ),
-            Shape::Issues => (
-                &["number", "title", "user.login", "state", "updated_at"],
-                &["labels", "reactions", "url"],
-            ),
-            Shape::Graphql => (
-                &["name", "owner.login", "stargazerCount", "primaryLanguage.name", "updatedAt"],
-                &["owner", "primaryLanguage", "updatedAt"],
-            ),
-            Shape::Numbers => (&["id", "label", "score", "at"], &["embedding"]),
-            Shape::Unicode => (&["id", "user.name", "題名", "tags"], &["user", "tags"]),
-        }
-    }
-
     fn jobs(shape: Shape) -> Vec<Job> {
-        let root = match shape {
-            Shape::Graphql => "data.organization.repositories.nodes",
-            _ => "object",
-        };
-        let (kept, gone) = members(shape);
-        let spec = || Spec::new().root(root);
-        let select = spec().siblings(Siblings::Drop);
-        let select =
-            kept.iter().fold(select, |spec, path| spec.select_as(path.replace('.', "_"), *path));
-        let exclude = gone.iter().fold(spec(), |spec, name| spec.exclude(*name));
-        let validate = Spec::new().retain("/none");
-        let specs = [("select", select), ("exclude", exclude), ("validate", validate)];
+        let specs = [
+            ("select", shape.selection().spec()),
+            ("exclude", specs::exclude(shape)),
+            ("validate", specs::validate()),
+        ];
         let mut jobs = Vec::new();
         for (theme, spec) in specs {
             for (level, validation) in

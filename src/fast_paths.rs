@@ -1,7 +1,7 @@
 //! Switches that turn shortcuts off, so that tests can compare them with the walk and benches can measure them.
 //!
 //! Output, report and errors must be the same with and without each path. Only builds for tests and for fuzzers have
-//! the switches. In other builds [`is_off`] is a constant, and the checks are optimised away. [`plain_walk`] turns
+//! the switches. In other builds [`is_off`] is a constant, and the checks are optimised away. `plain_walk` turns
 //! every shortcut of the JSON machine off: every member and element goes through `json/machine/walk.rs`, and every
 //! question to [`Handler::value`](crate::json::Handler::value).
 
@@ -60,7 +60,7 @@ impl FastPath {
 
     /// Returns the path for a number, in turn.
     pub(crate) fn cycle(number: usize) -> Self {
-        Self::ALL[number % Self::ALL.len()]
+        Self::ALL.get(number % Self::ALL.len()).copied().unwrap_or(Self::Policies)
     }
 
     const fn bit(self) -> u16 {

@@ -30,6 +30,7 @@
 //! | [`content`] | the main text of pages | `content` |
 //! | `command` | the output of commands; running commands | `command` |
 //! | [`history`] | old tool results in a chat | |
+//! | [`json`] | places of values, and strings, in documents that are routed or edited | |
 //! | `manifest` | files that map names of tools to specs | `manifest` |
 //! | [`reserved`] | parameters with which a model chooses the size of a response | |
 //! | `http` | bodies, streams and services that do not block | `tokio` |
@@ -82,7 +83,7 @@
 //!   (counts steps in tests).
 //! - `scan`: bit masks of blocks of 64 bytes, without a grammar.
 //! - `path`: parses paths, and follows many of them at once along a document.
-//! - `json`: walks tokens, validates, and carries out a handler's policies or asks it about each value, without rules.
+//! - [`json`]: walks tokens, validates, and carries out a handler's policies or asks it about each value, without rules.
 //! - `tree`: a document as raw pieces, for the patches that cannot stream.
 //! - `reserved`: the parameters that a tool with a filter takes in addition to its own.
 //! - `template`: renders items by Go's `text/template` (feature `template`), without filters.
@@ -158,7 +159,6 @@ mod fast_paths;
 mod filter;
 mod glob;
 mod io;
-mod json;
 mod limits;
 mod nearest;
 mod notice;
@@ -176,6 +176,7 @@ pub mod content;
 pub mod history;
 #[cfg(feature = "tokio")]
 pub mod http;
+pub mod json;
 #[cfg(feature = "manifest")]
 pub mod manifest;
 pub mod reserved;
@@ -242,6 +243,8 @@ const _: () = {
     moved::<Filter<Vec<u8>>>();
     shared::<history::PruneProgram>();
     moved::<history::PruneFilter<Vec<u8>>>();
+    shared::<json::ValuePaths>();
+    moved::<json::ValueFinder>();
     #[cfg(feature = "tokio")]
     {
         moved::<http::Transform>();

@@ -123,6 +123,12 @@ pub struct Report {
     pub duplicates_dropped: u64,
     /// Maximum number of bytes held at once, in memory and in the temporary file. Depends on the driver and the chunks.
     pub held_peak_bytes: u64,
+    /// Number of strings that `omit_base64_over` replaced.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub base64_omitted: u64,
+    /// Size of these strings in bytes, without escapes.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub base64_omitted_bytes: u64,
     /// The payload, as a JSON Pointer; `""` is the document itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,

@@ -23,12 +23,13 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::service::TowerToHyperService;
 use serde_json::{Map, Value};
 use tamis::http::{FilterLayer, Transform};
-use tamis::spec::{Siblings, Validation};
+use tamis::spec::Validation;
 use tamis::{Program, Spec};
 use tokio::net::TcpListener;
 use tower::{Layer, Service, ServiceBuilder, service_fn};
 
 use crate::data::Shape;
+use crate::data::specs::SELECT_REPOSITORIES;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
@@ -75,33 +76,15 @@ impl Role {
 
     /// Returns the spec for tamis.
     pub(crate) fn program(self) -> Option<Program> {
-        let spec = Spec::new().root("object").siblings(Siblings::Drop);
-        let select =
-            || FIELDS.into_iter().fold(spec.clone(), |spec, (key, path)| spec.select_as(key, path));
         let spec = match self {
             Self::Upstream | Self::PassThrough | Self::Value => return None,
-            Self::Select => select(),
-            Self::Structure => select().validation(Validation::Structure),
+            Self::Select => SELECT_REPOSITORIES.spec(),
+            Self::Structure => SELECT_REPOSITORIES.spec().validation(Validation::Structure),
             Self::Exclude => DROPPED.into_iter().fold(Spec::new().root("object"), Spec::exclude),
         };
         Some(Program::compile(&spec).unwrap())
     }
 }
-
-/// Keys and paths of the selected values: the first `select` of the other benches.
-const FIELDS: [(&str, &str); 11] = [
-    ("name", "name"),
-    ("full_name", "full_name"),
-    ("private", "private"),
-    ("owner_login", "owner.login"),
-    ("html_url", "html_url"),
-    ("description", "description"),
-    ("updated_at", "updated_at"),
-    ("stargazers_count", "stargazers_count"),
-    ("language", "language"),
-    ("open_issues_count", "open_issues_count"),
-    ("default_branch", "default_branch"),
-];
 
 const DROPPED: [&str; 9] = [
     "node_id",
@@ -219,11 +202,12 @@ async fn picked(answer: Response<Incoming>) -> Result<Response<Full<Bytes>>, Fai
 
 /// Moves the wanted members out of the item.
 fn pick(mut item: Value) -> Value {
-    let mut picked = Map::with_capacity(FIELDS.len());
-    for (key, path) in FIELDS {
-        let found = path.split('.').try_fold(&mut item, |value, name| value.get_mut(name));
+    let fields = SELECT_REPOSITORIES.fields;
+    let mut picked = Map::with_capacity(fields.len());
+    for field in fields {
+        let found = field.path.iter().try_fold(&mut item, |value, name| value.get_mut(*name));
         if let Some(found) = found {
-            picked.insert(key.to_owned(), found.take());
+            picked.insert(field.key.to_owned(), found.take());
         }
     }
     Value::Object(picked)

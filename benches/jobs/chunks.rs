@@ -3,9 +3,9 @@
 use tamis::spec::Validation;
 
 use crate::data::Shape;
+use crate::data::specs::SELECT_REPOSITORIES;
 use crate::harness::{Floor, Job, Table};
 
-use super::select::REPOSITORIES;
 use super::{FULL, STRUCTURE, tamis_job};
 
 const CHUNKS: [(&str, usize, Option<Floor>); 6] = [
@@ -25,7 +25,7 @@ pub(super) fn tables() -> Vec<Table> {
 }
 
 fn table(shape: Shape, expected: (usize, u64)) -> Table {
-    let spec = REPOSITORIES.spec();
+    let spec = SELECT_REPOSITORIES.spec();
     let structure = spec.clone().validation(Validation::Structure);
     let mut jobs = vec![
         tamis_job("tamis full, slice", &spec, usize::MAX),

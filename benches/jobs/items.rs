@@ -1,52 +1,21 @@
 //! Rules that keep most of an item (exclude, drop_nulls), and max_items with the rest read or unread.
 
 use jiter::Jiter;
-use tamis::Spec;
 
 use crate::data::Shape;
+use crate::data::specs::{self, MAX_ITEMS};
 use crate::harness::{Floor, Job, Table};
 
 use super::transcode::{self, Rules};
 use super::{FULL, STRUCTURE, lazy, tamis_job, tamis_jobs};
 
-/// Long and short names, at the beginning and at the end.
-const REPOSITORY_MEMBERS: &[&str] = &[
-    "node_id",
-    "owner",
-    "forks_url",
-    "keys_url",
-    "events_url",
-    "git_url",
-    "license",
-    "topics",
-    "permissions",
-];
-
-/// The number of items to keep. (The small document of repositories has only 20.)
-const FIRST: usize = 25;
-
 pub(super) fn tables() -> Vec<Table> {
     use Shape::{Issues, Numbers, Pretty, Repositories, Unicode};
     vec![
-        exclude(
-            Repositories,
-            "9 of 80 members go",
-            REPOSITORY_MEMBERS,
-            (91_372, 0x6BFC_9C4E_7FD5_90E5),
-        ),
-        exclude(
-            Issues,
-            "the escaped body stays",
-            &["labels", "reactions", "url"],
-            (110_542, 0x0D58_573D_8CD3_BFD3),
-        ),
-        exclude(
-            Numbers,
-            "the floats go, the integers stay",
-            &["embedding"],
-            (30_163, 0x0DFB_C4E0_67C5_8B04),
-        ),
-        exclude(Unicode, "the text stays", &["user", "tags"], (101_759, 0x19C4_A60B_B89E_1E49)),
+        exclude(Repositories, "9 of 80 members go", (91_372, 0x6BFC_9C4E_7FD5_90E5)),
+        exclude(Issues, "the escaped body stays", (110_542, 0x0D58_573D_8CD3_BFD3)),
+        exclude(Numbers, "the floats go, the integers stay", (30_163, 0x0DFB_C4E0_67C5_8B04)),
+        exclude(Unicode, "the text stays", (101_759, 0x19C4_A60B_B89E_1E49)),
         drop_nulls(Repositories, (123_611, 0x78C1_E606_077B_3B26)),
         drop_nulls(Pretty, (106_725, 0x23AF_F96C_9D98_2080)),
         drop_nulls(Issues, (119_760, 0x3B24_82AD_BCFD_2596)),
@@ -58,15 +27,9 @@ pub(super) fn tables() -> Vec<Table> {
     ]
 }
 
-fn exclude(
-    shape: Shape,
-    what: &'static str,
-    names: &'static [&'static str],
-    expected: (usize, u64),
-) -> Table {
-    let spec = Spec::new().root("object");
-    let spec = names.iter().fold(spec, |spec, name| spec.exclude(*name));
-    let mut jobs = tamis_jobs(&spec);
+fn exclude(shape: Shape, what: &'static str, expected: (usize, u64)) -> Table {
+    let names = shape.excluded();
+    let mut jobs = tamis_jobs(&specs::exclude(shape));
     let rules = Rules { exclude: names, ..Rules::default() };
     let sonic = match shape {
         Shape::Repositories => Some(2.4),
@@ -131,7 +94,7 @@ fn sonic_members(names: &'static [&'static str]) -> Job {
 }
 
 fn drop_nulls(shape: Shape, expected: (usize, u64)) -> Table {
-    let mut jobs = tamis_jobs(&Spec::new().root("object").drop_nulls(true));
+    let mut jobs = tamis_jobs(&specs::drop_nulls());
     let rules = Rules { nulls: true, ..Rules::default() };
     jobs.extend(transcode::jobs(rules).into_iter().map(floor));
     jobs.push(floor(
@@ -157,21 +120,23 @@ fn without_nulls(value: &mut serde_json::Value) {
 }
 
 fn max_items(shape: Shape, expected: (usize, u64)) -> Table {
-    let mut jobs = tamis_jobs(&Spec::new().root("object").max_items(FIRST as u64));
-    let rules = Rules { max_items: FIRST, ..Rules::default() };
+    let mut jobs = tamis_jobs(&specs::max_items());
+    let rules = Rules { max_items: MAX_ITEMS, ..Rules::default() };
     jobs.extend(transcode::jobs(rules).into_iter().map(floor));
     let what = "25 items, the rest is read";
     Table { theme: "max_items", what, shape, references: 2, jobs, expected }
 }
 
 fn stop_early(shape: Shape, expected: (usize, u64)) -> Table {
-    let spec = Spec::new().root("object").max_items(FIRST as u64).stop_early(true);
+    let spec = specs::max_items().stop_early(true);
     let jobs = vec![
         tamis_job("tamis full", &spec, usize::MAX).has_to(Floor::Time(60e-6)),
         tamis_job("tamis full, 64 KiB chunks", &spec, 64 << 10),
         Job::new("sonic-rs lazy items", |document, output| {
             lazy::wrapped(&[], output, |output| {
-                for (index, item) in sonic_rs::to_array_iter(&**document).take(FIRST).enumerate() {
+                for (index, item) in
+                    sonic_rs::to_array_iter(&**document).take(MAX_ITEMS).enumerate()
+                {
                     if index > 0 {
                         output.push(b',');
                     }
@@ -183,7 +148,7 @@ fn stop_early(shape: Shape, expected: (usize, u64)) -> Table {
             lazy::wrapped(&[], output, |output| {
                 let mut jiter = Jiter::new(document);
                 let mut next = jiter.next_array().unwrap();
-                for index in 0..FIRST {
+                for index in 0..MAX_ITEMS {
                     let Some(peek) = next else { break };
                     if index > 0 {
                         output.push(b',');

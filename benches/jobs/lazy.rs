@@ -5,11 +5,10 @@ use sonic_rs::PointerTree;
 use struson::reader::{JsonReader, JsonStreamReader};
 use struson::writer::{JsonStreamWriter, JsonWriter};
 
+use crate::data::specs::{BenchSelection, SelectedField};
 use crate::harness::Job;
 
-use super::{Field, Selection};
-
-pub(super) fn select(selection: Selection) -> Vec<Job> {
+pub(super) fn select(selection: BenchSelection) -> Vec<Job> {
     vec![sonic(selection), jiter(selection), struson(selection)]
 }
 
@@ -25,7 +24,7 @@ pub(super) fn wrapped(root: &[&str], output: &mut Vec<u8>, items: impl FnOnce(&m
 }
 
 /// Iterates over the items and calls `get_many` for each.
-fn sonic(selection: Selection) -> Job {
+fn sonic(selection: BenchSelection) -> Job {
     let mut tree = PointerTree::new();
     for field in selection.fields {
         tree.add_path(field.path);
@@ -56,7 +55,7 @@ fn member(output: &mut Vec<u8>, first: bool, key: &str) {
     output.extend_from_slice(b"\":");
 }
 
-fn jiter(selection: Selection) -> Job {
+fn jiter(selection: BenchSelection) -> Job {
     Job::new("jiter", move |document, output| {
         let mut jiter = Jiter::new(document);
         enter(&mut jiter, selection.root, &mut |jiter| {
@@ -100,7 +99,7 @@ pub(super) fn enter<'j>(
 /// Copies the fields of one object.
 fn fields(
     jiter: &mut Jiter<'_>,
-    wanted: &[Field],
+    wanted: &[SelectedField],
     depth: usize,
     output: &mut Vec<u8>,
     first: &mut bool,
@@ -124,7 +123,7 @@ fn fields(
     }
 }
 
-fn struson(selection: Selection) -> Job {
+fn struson(selection: BenchSelection) -> Job {
     Job::new("struson", move |document, output| {
         let mut reader = JsonStreamReader::new(&**document);
         let mut writer = JsonStreamWriter::new(output);
@@ -161,7 +160,7 @@ fn struson(selection: Selection) -> Job {
 fn transfer(
     reader: &mut impl JsonReader,
     writer: &mut impl JsonWriter,
-    wanted: &[Field],
+    wanted: &[SelectedField],
     depth: usize,
 ) {
     reader.begin_object().unwrap();

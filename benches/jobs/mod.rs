@@ -29,29 +29,6 @@ pub(crate) fn tables() -> Vec<Table> {
     tables
 }
 
-/// A path in an item and the key of its value in the output, in document order.
-#[derive(Clone, Copy)]
-struct Field {
-    key: &'static str,
-    path: &'static [&'static str],
-}
-
-/// The place of the items and the selected members of each item.
-#[derive(Clone, Copy)]
-struct Selection {
-    root: &'static [&'static str],
-    fields: &'static [Field],
-}
-
-impl Selection {
-    fn spec(&self) -> Spec {
-        let root = self.root.join(".");
-        let spec = Spec::new().root(if root.is_empty() { "object" } else { &root });
-        let spec = spec.siblings(tamis::spec::Siblings::Drop);
-        self.fields.iter().fold(spec, |spec, field| spec.select_as(field.key, field.path.join(".")))
-    }
-}
-
 /// Returns the two reference rows: full validation, and structural validation.
 fn tamis_jobs(spec: &Spec) -> Vec<Job> {
     vec![

@@ -4,21 +4,19 @@ use rsonpath::engine::{Compiler as _, Engine as _, RsonpathEngine};
 use rsonpath::input::BorrowedBytes;
 use rsonpath::result::Match;
 use sonic_rs::PointerTree;
-use tamis::Spec;
 
 use crate::data::Shape;
+use crate::data::specs::{self, EXTRACT_GRAPHQL};
 use crate::harness::{Job, Table};
 
 use super::typed::Remaining;
 use super::{FULL, STRUCTURE, lazy, tamis_jobs};
 
-pub(super) const PATH: [&str; 3] = ["data", "rateLimit", "remaining"];
-
 pub(super) fn tables() -> Vec<Table> {
-    let mut jobs = tamis_jobs(&Spec::new().extract(PATH.join(".")));
+    let mut jobs = tamis_jobs(&specs::extract());
     jobs.extend([rsonpath().floor(STRUCTURE, 0.9), sonic_many()]);
     jobs.push(Job::new("sonic-rs get", |document, output| {
-        let found = sonic_rs::get(&**document, PATH).unwrap();
+        let found = sonic_rs::get(&**document, EXTRACT_GRAPHQL).unwrap();
         output.extend_from_slice(found.as_raw_str().as_bytes());
     }));
     jobs.push(
@@ -31,7 +29,7 @@ pub(super) fn tables() -> Vec<Table> {
     );
     jobs.push(Job::new("jiter", |document, output| {
         let mut jiter = jiter::Jiter::new(document);
-        lazy::enter(&mut jiter, &PATH, &mut |jiter| {
+        lazy::enter(&mut jiter, &EXTRACT_GRAPHQL, &mut |jiter| {
             let start = jiter.current_index();
             jiter.next_skip().unwrap();
             output.extend_from_slice(jiter.slice_to_current(start));
@@ -51,7 +49,7 @@ pub(super) fn tables() -> Vec<Table> {
 }
 
 fn rsonpath() -> Job {
-    let query = rsonpath_syntax::parse(&format!("$.{}", PATH.join("."))).unwrap();
+    let query = rsonpath_syntax::parse(&format!("$.{}", EXTRACT_GRAPHQL.join("."))).unwrap();
     let engine = RsonpathEngine::compile_query(&query).unwrap();
     Job::new("rsonpath", move |document, output| {
         let mut found: Vec<Match> = Vec::new();
@@ -62,7 +60,7 @@ fn rsonpath() -> Job {
 
 fn sonic_many() -> Job {
     let mut tree = PointerTree::new();
-    tree.add_path(PATH);
+    tree.add_path(EXTRACT_GRAPHQL);
     Job::new("sonic-rs get_many", move |document, output| {
         let found = sonic_rs::get_many(&**document, &tree).unwrap();
         output.extend_from_slice(found[0].as_ref().unwrap().as_raw_str().as_bytes());

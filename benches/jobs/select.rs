@@ -1,78 +1,18 @@
 //! Select: a few members of each item, one of them nested.
 
 use crate::data::Shape;
+use crate::data::specs::{self, BenchSelection};
 use crate::harness::{Job, Table};
 
 use super::typed::{self, typed};
-use super::{FULL, Field, STRUCTURE, Selection, lazy, tamis_jobs};
-
-macro_rules! fields {
-    ($($key:literal: $($path:literal).+,)*) => { &[$(Field { key: $key, path: &[$($path),+] },)*] };
-}
-
-pub(super) const REPOSITORIES: Selection = Selection {
-    root: &[],
-    fields: fields! {
-        "name": "name",
-        "full_name": "full_name",
-        "private": "private",
-        "owner_login": "owner"."login",
-        "html_url": "html_url",
-        "description": "description",
-        "updated_at": "updated_at",
-        "stargazers_count": "stargazers_count",
-        "language": "language",
-        "open_issues_count": "open_issues_count",
-        "default_branch": "default_branch",
-    },
-};
-
-const ISSUES: Selection = Selection {
-    root: &[],
-    fields: fields! {
-        "number": "number",
-        "title": "title",
-        "user": "user"."login",
-        "state": "state",
-        "updated_at": "updated_at",
-    },
-};
-
-const BODIES: Selection = Selection {
-    root: &[],
-    fields: fields! { "number": "number", "title": "title", "user": "user"."login", "body": "body", },
-};
-
-const GRAPHQL: Selection = Selection {
-    root: &["data", "organization", "repositories", "nodes"],
-    fields: fields! {
-        "name": "name",
-        "owner": "owner"."login",
-        "stargazerCount": "stargazerCount",
-        "language": "primaryLanguage"."name",
-        "updatedAt": "updatedAt",
-    },
-};
-
-const MEASUREMENTS: Selection = Selection {
-    root: &[],
-    fields: fields! { "id": "id", "label": "label", "score": "score", "at": "at", },
-};
-
-const COUNTS: Selection =
-    Selection { root: &[], fields: fields! { "id": "id", "counts": "counts", } };
-
-const MESSAGES: Selection = Selection {
-    root: &[],
-    fields: fields! { "id": "id", "user": "user"."name", "題名": "題名", "tags": "tags", },
-};
+use super::{FULL, STRUCTURE, lazy, tamis_jobs};
 
 pub(super) fn tables() -> Vec<Table> {
     use Shape::{Graphql, Issues, Numbers, Pretty, Repositories, Unicode};
     use typed::{
         Answer, Issue, IssueWithBody, Measurement, MeasurementWithCounts, Message, Repository,
     };
-    let table = |shape, what, selection: Selection, typed: [Job; 3], expected| {
+    let table = |shape, what, selection: BenchSelection, typed: [Job; 3], expected| {
         let mut jobs = tamis_jobs(&selection.spec());
         jobs.extend(typed.into_iter().map(|job| floor(job, shape)));
         jobs.extend(lazy::select(selection));
@@ -90,56 +30,56 @@ pub(super) fn tables() -> Vec<Table> {
         table(
             Repositories,
             "11 of 80 members",
-            REPOSITORIES,
+            specs::SELECT_REPOSITORIES,
             typed!(Vec<Repository<'_>>),
             (8_407, 0xC9EC_164E_E35C_946E),
         ),
         table(
             Pretty,
             "11 of 80 members",
-            REPOSITORIES,
+            specs::SELECT_REPOSITORIES,
             typed!(Vec<Repository<'_>>),
             (7_286, 0x24CC_2AD1_75CC_81DA),
         ),
         table(
             Issues,
             "5 members, the escaped body not",
-            ISSUES,
+            specs::SELECT_ISSUES,
             typed!(Vec<Issue<'_>>),
             (9_497, 0x33B7_C0A8_B2B8_6DB7),
         ),
         table(
             Issues,
             "4 members, the escaped body too",
-            BODIES,
+            specs::SELECT_ISSUES_WITH_BODY,
             typed!(Vec<IssueWithBody<'_>>),
             (82_168, 0x37FA_7E79_3560_594E),
         ),
         table(
             Graphql,
             "5 members of the outermost nodes",
-            GRAPHQL,
+            specs::SELECT_GRAPHQL,
             typed!(Answer<'_>),
             (1_645, 0x2298_83D7_FF31_0EBF),
         ),
         table(
             Numbers,
             "4 scalars, the arrays not",
-            MEASUREMENTS,
+            specs::SELECT_NUMBERS,
             typed!(Vec<Measurement<'_>>),
             (2_148, 0x26E6_5D7B_CB2A_981E),
         ),
         table(
             Numbers,
             "an array of integers",
-            COUNTS,
+            specs::SELECT_NUMBERS_WITH_COUNTS,
             typed!(Vec<MeasurementWithCounts>),
             (28_611, 0x265F_3C05_F214_480B),
         ),
         table(
             Unicode,
             "4 members, the text not",
-            MESSAGES,
+            specs::SELECT_UNICODE,
             typed!(Vec<Message<'_>>),
             (29_730, 0x0A3F_98BC_99A7_2D88),
         ),
@@ -176,7 +116,7 @@ fn on_demand_floor(shape: Shape) -> Option<f64> {
 }
 
 /// Parses into a tree, picks members and writes them.
-fn value(selection: Selection) -> Job {
+fn value(selection: BenchSelection) -> Job {
     use serde_json::Value;
     Job::new("serde_json Value", move |document, output| {
         let items: Vec<Value> = serde_json::from_slice(document).unwrap();

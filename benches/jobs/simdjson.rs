@@ -3,9 +3,10 @@
 
 use simdjson_peer as peer;
 
+use crate::data::specs::{BenchSelection, EXTRACT_GRAPHQL};
 use crate::harness::{Job, PADDING};
 
-use super::{STRUCTURE, Selection};
+use super::STRUCTURE;
 
 const _: () = assert!(peer::PADDING == PADDING);
 
@@ -14,7 +15,7 @@ pub(crate) fn version() -> Option<String> {
     peer::FOUND.then(|| format!("simdjson {} ({})", peer::version(), peer::kernel()))
 }
 
-pub(super) fn select(selection: Selection, floor: Option<f64>) -> Option<Job> {
+pub(super) fn select(selection: BenchSelection, floor: Option<f64>) -> Option<Job> {
     let fields: Vec<_> = selection.fields.iter().map(|field| (field.key, field.path)).collect();
     let job =
         on_demand(move |padded, output| peer::select(padded, selection.root, &fields, output));
@@ -27,7 +28,7 @@ pub(super) fn exclude(names: &'static [&'static str], floor: Option<f64>) -> Opt
 }
 
 pub(super) fn path() -> Option<Job> {
-    on_demand(|padded, output| peer::path(padded, &super::path::PATH, output))
+    on_demand(|padded, output| peer::path(padded, &EXTRACT_GRAPHQL, output))
 }
 
 pub(super) fn dom() -> Option<Job> {

@@ -6,9 +6,8 @@ use actson::feeder::SliceJsonFeeder;
 use actson::{JsonEvent, JsonParser};
 use serde::de::IgnoredAny;
 use struson::reader::{JsonReader as _, JsonStreamReader};
-use tamis::Spec;
 
-use crate::data::Shape;
+use crate::data::{Shape, specs};
 use crate::harness::{Job, Table};
 
 use super::{FULL, tamis_job};
@@ -21,8 +20,7 @@ pub(super) fn tables() -> Vec<Table> {
 }
 
 fn table(shape: Shape) -> Table {
-    // Retaining a missing value reads everything; the empty container that remains is dropped.
-    let spec = Spec::new().retain("/none");
+    let spec = specs::validate();
     #[cfg_attr(not(feature = "bench-simdjson"), allow(unused_mut, reason = "simdjson is the last"))]
     let mut jobs = vec![
         Job { run: silent(tamis_job("", &spec, usize::MAX)), ..Job::new("tamis", |_, _| {}) },

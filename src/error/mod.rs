@@ -390,7 +390,7 @@ impl Error {
     /// such as `"depth"` or `"held"`. `None` unless the kind is [`ErrorKind::Limit`].
     ///
     /// If `held` and `spill` were reached together, this is `"held"`; [`limits`](Self::limits) returns both. Limits of
-    /// decoding are `"max_bytes"` and `"max_ratio"`.
+    /// decoding are `"max_bytes"` and `"max_ratio"`; that of [`ValuePaths`](crate::json::ValuePaths) is `"max_values"`.
     ///
     /// ```
     /// use tamis::{CallOptions, Limits, Program, Spec, filter_slice};

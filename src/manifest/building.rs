@@ -3,10 +3,14 @@
 //! This module does not depend on a format. For each tool, a format supplies the spec and the places of its rules in
 //! the file.
 
+use std::sync::Arc;
+
+use super::delivery::Delivery;
 use super::entry::{MAX_FILTERS, MAX_PATTERNS, ManifestEntry, Service, too_many_patterns};
 use super::error::{Diagnostic, Problems, Text};
 use super::node::{Flaw, Key, Node, Value};
 use super::scalar::byte_inside;
+use super::settings::Settings;
 use super::{name, suggest};
 use crate::error::RulePlace;
 use crate::filter::Program;
@@ -42,7 +46,18 @@ pub(super) struct Building<'a> {
     /// Set when a limit of the file is exceeded: no further entry is compiled.
     is_full: bool,
     others: Option<ManifestEntry>,
+    /// The keys of the file that only a gateway reads.
+    pub(super) settings: Settings,
     problems: Problems,
+}
+
+/// What a format has read from a file.
+#[derive(Default)]
+pub(super) struct Built {
+    pub(super) entries: Vec<ManifestEntry>,
+    /// The entry for all tools that are not named.
+    pub(super) others: Option<ManifestEntry>,
+    pub(super) settings: Settings,
 }
 
 impl<'a> Building<'a> {
@@ -60,13 +75,30 @@ impl<'a> Building<'a> {
             patterns: 0,
             is_full: false,
             others: None,
+            settings: Settings::default(),
             problems: Problems::default(),
         }
     }
 
-    /// Returns the entries and the entry for all other tools, or the problems that were found.
-    pub(super) fn finish(self) -> Result<(Vec<ManifestEntry>, Option<ManifestEntry>), Problems> {
-        if self.problems.is_empty() { Ok((self.entries, self.others)) } else { Err(self.problems) }
+    /// Returns what was read, or the problems that were found.
+    pub(super) fn finish(self) -> Result<Built, Problems> {
+        if !self.problems.is_empty() {
+            return Err(self.problems);
+        }
+        let (mut entries, settings) = (self.entries, self.settings);
+        if let Some(servers) = &settings.servers {
+            for entry in &mut entries {
+                entry.servers = Arc::clone(&servers.value);
+            }
+        }
+        Ok(Built { entries, others: self.others, settings })
+    }
+
+    /// Sets the keys of the filter added last that only a gateway reads.
+    pub(super) fn deliver(&mut self, tool: &str, delivery: Delivery) {
+        if let Some(entry) = self.entries.last_mut().filter(|entry| entry.name == tool) {
+            entry.delivery = delivery;
+        }
     }
 
     /// Sets the filter of all tools that are not named.
@@ -153,7 +185,17 @@ impl<'a> Building<'a> {
         warnings.extend(self.path_warnings(&name, at, spec, &rules));
         warnings.extend(self.unknown(&name, at, &program, &rules));
         let (format, service) = (self.format, self.service.clone());
-        self.entries.push(ManifestEntry { name, program, format, service, place, warnings });
+        self.entries.push(ManifestEntry {
+            name,
+            program,
+            format,
+            service,
+            place,
+            warnings,
+            delivery: Delivery::default(),
+            servers: Arc::new([]),
+            is_builtin: false,
+        });
     }
 
     /// Applies the meaning that this format gives to a spec.

@@ -168,6 +168,16 @@ impl Trie {
         indices.get(at).map(|(_, child)| *child)
     }
 
+    /// Returns the child for every element or member, if a path has a wildcard here.
+    pub(crate) fn any(&self, id: NodeId) -> Option<NodeId> {
+        self.node(id)?.any
+    }
+
+    /// Whether a path continues with an element of an array.
+    pub(crate) fn takes_elements(&self, id: NodeId) -> bool {
+        self.node(id).is_some_and(|node| node.any.is_some() || !node.indices.is_empty())
+    }
+
     /// Returns a cursor at the beginning of all paths.
     pub(crate) fn start(&self) -> Cursor {
         let mut cursor = Cursor::default();

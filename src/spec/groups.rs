@@ -35,6 +35,7 @@ impl Spec {
             stop_early: _,
             drop_nulls,
             drop_empty,
+            omit_base64_over,
             text_filter,
             budget,
             min_items: _,
@@ -60,7 +61,8 @@ impl Spec {
                 || *drop_nulls
                 || *drop_empty
                 || *siblings == Siblings::Drop,
-            output: text_filter.is_some()
+            output: *omit_base64_over > 0
+                || text_filter.is_some()
                 || budget.is_some()
                 || compact.is_some()
                 || (*omitted == Some(Omitted::Mark) && *max_items > 0),

@@ -27,7 +27,9 @@ mod json;
 mod output;
 mod patch;
 pub(crate) mod rules;
+mod safety;
 mod select;
+mod stored;
 mod summary;
 pub(crate) mod text;
 
@@ -42,6 +44,7 @@ pub use patch::{Condition, OnTestFailure, PatchOp, WhenFallback};
 pub(crate) use patch::{PatchOpKind, named};
 pub(crate) use rules::Spec;
 pub use rules::{DuplicateKeys, OnError, Root, Siblings, Validation, Whitespace};
+pub use safety::Retrieve;
 pub use select::{SelectPath, Selection};
 #[cfg(feature = "text")]
 pub(crate) use text::DedupMode;

@@ -67,6 +67,8 @@ pub struct Spec {
     pub(crate) drop_nulls: bool,
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) drop_empty: bool,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) omit_base64_over: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) text_filter: Option<TextSpec>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -411,6 +413,29 @@ impl Spec {
     #[must_use]
     pub fn drop_empty(mut self, yes: bool) -> Self {
         self.drop_empty = yes;
+        self
+    }
+
+    /// Replaces each string that is base64 or a `data:` URL, and longer than this number of bytes, by a mark with its size
+    /// and its place as a JSON Pointer. Applies to the whole output, at every depth. 0 means never.
+    ///
+    /// A string counts as base64 only if all of it is. It may have line breaks, and it may lack padding in the alphabet
+    /// for URLs. Hexadecimal digits are not base64. Each candidate is held until its end, because anything else is
+    /// written unchanged.
+    ///
+    /// ```
+    /// use tamis::{Program, Spec, filter_slice};
+    ///
+    /// let program = Program::compile(&Spec::new().omit_base64_over(256))?;
+    /// let input = format!(r#"[{{"id": 1, "icon": "{}"}}]"#, "iVBORw0KGgo+".repeat(100));
+    /// let (output, report) = filter_slice(&program, input.as_bytes())?;
+    /// assert_eq!(output, br#"[{"id":1,"icon":"[tamis: 1,200 bytes of base64 left out at /0/icon]"}]"#);
+    /// assert_eq!(report.base64_omitted, 1);
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn omit_base64_over(mut self, bytes: u64) -> Self {
+        self.omit_base64_over = bytes;
         self
     }
 

@@ -36,6 +36,7 @@ impl Spec {
             stop_early: _,
             drop_nulls: _,
             drop_empty: _,
+            omit_base64_over: _,
             text_filter,
             budget,
             min_items: _,

@@ -51,6 +51,13 @@ pub(crate) struct McpArgs {
     #[arg(long, value_name = "FILE", help_heading = "Rules")]
     pub(crate) manifest: Vec<PathBuf>,
 
+    /// Which configuration files are read in addition: that of the user, that of the project, or both [default: both]
+    ///
+    /// The user's is ~/.config/tamis/tamis.yaml. The project's is the first tamis.yaml in the current folder and those
+    /// above it, up to the root of the repository; it may have filters and a profile only.
+    #[arg(long, value_name = "WHICH", value_parser = ["user", "project", "both"], help_heading = "Rules")]
+    pub(crate) config: Option<String>,
+
     /// The filter for tools without a filter of their own [default: standard]
     ///
     /// lossless: removes white space and copies. standard: also nulls, empty values and long base64, and at most 8,000

@@ -5,14 +5,25 @@
 //!
 //! | module | for | feature |
 //! |---|---|---|
-//! | `store` | results that can be fetched back | `store` |
-//! | `mcp` | the proxy in front of an MCP server | `mcp` |
-//! | `transport` | messages between the client and the server | `mcp` |
-//! | `observe` | the log, the metrics, and sums of a log | `mcp` |
+//! | [`store`] | results that can be fetched back | `store` |
+//! | [`config`] | the configuration: files and flags | `mcp` |
+//! | [`rules`] | which filter a tool gets | `mcp` |
+//! | [`jsonrpc`] | the parts of a message, as ranges of its bytes | `mcp` |
+//! | [`mcp`] | the protocol of the proxy, without input and output | `mcp` |
+//! | [`transport`] | messages between the client and the server | `mcp` |
+//! | [`observe`] | the log, the metrics, and sums of a log | `mcp` |
 
+#[cfg(feature = "mcp")]
+pub mod config;
+#[cfg(feature = "mcp")]
+pub mod jsonrpc;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 #[cfg(feature = "mcp")]
 pub mod observe;
+#[cfg(feature = "mcp")]
+pub mod rules;
+#[cfg(feature = "store")]
+pub mod store;
 #[cfg(feature = "mcp")]
 pub mod transport;

@@ -4,6 +4,7 @@
 //! wrong command line, 1 for other failures.
 
 mod args;
+mod setup;
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -25,11 +26,11 @@ use tamis_gateway::transport::http::{HttpProxy, PATH};
 use tamis_gateway::transport::shutdown::Shutdown;
 use tamis_gateway::transport::spool::SpoolLimits;
 use tamis_gateway::transport::stdio::StdioProxy;
-use tamis_gateway::transport::{HandlerFactory, PassThrough};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 
 use args::{McpArgs, SavingsArgs};
+use setup::Setup;
 
 /// The address for clients over HTTP, unless another is given.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8931);
@@ -119,18 +120,11 @@ fn launched(_: &mut impl Iterator<Item = OsString>) -> Option<ExitCode> {
 /// Runs `tamis mcp`.
 fn mcp(args: &McpArgs) -> Result<u8, Failure> {
     let observer = Arc::new(Observer::new(Some(open_log(args.log.as_deref())?)));
-    let handlers = handlers(args)?;
-    let code = match &args.upstream {
-        None => over_stdio(args, &handlers, observer)?,
-        Some(url) if args.stdio => bridged(args, url, &handlers, observer)?,
-        Some(url) => over_http(args, url, handlers, observer)?,
-    };
-    Ok(code)
-}
-
-/// Returns what makes the handler of each client.
-fn handlers(_: &McpArgs) -> Result<HandlerFactory, Failure> {
-    Ok(Arc::new(|| Box::new(PassThrough)))
+    match &args.upstream {
+        None => over_stdio(args, observer),
+        Some(url) if args.stdio => bridged(args, url, observer),
+        Some(url) => over_http(args, url, observer),
+    }
 }
 
 fn open_log(path: Option<&Path>) -> Result<CallLog, Failure> {
@@ -140,22 +134,19 @@ fn open_log(path: Option<&Path>) -> Result<CallLog, Failure> {
 }
 
 /// Runs the proxy between a client and a server on standard input and output.
-fn over_stdio(
-    args: &McpArgs,
-    handlers: &HandlerFactory,
-    observer: Arc<Observer>,
-) -> Result<u8, Failure> {
+fn over_stdio(args: &McpArgs, observer: Arc<Observer>) -> Result<u8, Failure> {
     let mut command = args.command.iter().cloned();
     let program = command.next().ok_or_else(|| Failure::usage("expected a command after --"))?;
     let command = ServerCommand::new(program, command.collect()).with_launcher(true);
     let limits = line_limits(args);
+    let setup = Setup::new(args, limits)?;
     let runtime = runtime(&mut Builder::new_current_thread())?;
     // The server must be started by this thread, whose end the kernel counts as that of the proxy.
     let ended = runtime.block_on(async {
         serve_metrics(args, &observer).await?;
         let shutdown = shutdown()?;
         let proxy = StdioProxy::new(command, limits, observer);
-        let ended = proxy.run(handlers(), shutdown).await;
+        let ended = proxy.run((setup.handlers)(), shutdown).await;
         ended.map_err(|error| Failure { message: error.to_string(), code: error.exit_code() })
     });
     runtime.shutdown_background();
@@ -163,15 +154,11 @@ fn over_stdio(
 }
 
 /// Runs the proxy between clients and a server over HTTP.
-fn over_http(
-    args: &McpArgs,
-    url: &str,
-    handlers: HandlerFactory,
-    observer: Arc<Observer>,
-) -> Result<u8, Failure> {
+fn over_http(args: &McpArgs, url: &str, observer: Arc<Observer>) -> Result<u8, Failure> {
     let upstream = upstream(args, url)?;
     let limits =
         SpoolLimits { held: args.held.unwrap_or(4 << 20), spill: args.spill.unwrap_or(1 << 30) };
+    let setup = Setup::new(args, limits)?;
     let runtime = runtime(&mut Builder::new_multi_thread())?;
     let ended = runtime.block_on(async {
         let shutdown = shutdown()?;
@@ -181,7 +168,8 @@ fn over_http(
             note(format_args!("anyone who reaches {address} can use the server"));
         }
         let callers = CallerCheck::new(address, args.allow_origin.clone());
-        let proxy = HttpProxy::new(upstream, handlers, callers, limits, observer);
+        let proxy = HttpProxy::new(upstream, setup.handlers, callers, limits, observer)
+            .with_scope(setup.scope);
         note(format_args!("listening at http://{address}{PATH}"));
         Ok(proxy.serve(listener, shutdown).await)
     });
@@ -190,18 +178,15 @@ fn over_http(
 }
 
 /// Runs the proxy between a client on standard input and output and a server over HTTP.
-fn bridged(
-    args: &McpArgs,
-    url: &str,
-    handlers: &HandlerFactory,
-    observer: Arc<Observer>,
-) -> Result<u8, Failure> {
-    let bridge = HttpBridge::new(upstream(args, url)?, line_limits(args), Arc::clone(&observer));
+fn bridged(args: &McpArgs, url: &str, observer: Arc<Observer>) -> Result<u8, Failure> {
+    let limits = line_limits(args);
+    let setup = Setup::new(args, limits)?;
+    let bridge = HttpBridge::new(upstream(args, url)?, limits, Arc::clone(&observer));
     let runtime = runtime(Builder::new_multi_thread().worker_threads(2))?;
     let ended = runtime.block_on(async {
         let shutdown = shutdown()?;
         serve_metrics(args, &observer).await?;
-        Ok(bridge.run(handlers, shutdown).await)
+        Ok(bridge.run(&setup.handlers, shutdown).await)
     });
     runtime.shutdown_background();
     ended

@@ -6,7 +6,7 @@
 //! - [`cases`] reads cases from TOML files and turns each into a test that can be run by its name.
 //! - [`fuzz`] holds what the fuzz targets do.
 //! - [`loops`] generates inputs for the comparison of the JSON machine's loops with its walk.
-//! - [`data`] makes the documents of the benches.
+//! - [`data`] makes the documents of the benches and has the specs for them.
 //!
 //! The kit compiles with any subset of the features of tamis. A module that needs a feature exists only with that feature.
 

@@ -121,6 +121,7 @@ impl ItemRules {
             stop_early,
             drop_nulls,
             drop_empty,
+            omit_base64_over: _,
             text_filter: _,
             budget: _,
             min_items: _,

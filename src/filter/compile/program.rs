@@ -123,6 +123,7 @@ impl Program {
             stop_early: _,
             drop_nulls: _,
             drop_empty: _,
+            omit_base64_over: _,
             text_filter: _,
             budget: _,
             min_items: _,

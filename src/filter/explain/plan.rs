@@ -37,6 +37,7 @@ impl Program {
             omitted: _,
             on_over: _,
             foreign: _,
+            omit_base64_over,
             text_filter,
             compact,
             content,
@@ -85,6 +86,11 @@ impl Program {
             if !reasons.contains(&HoldReason::Shared) {
                 plan.push("items: stream");
             }
+        }
+        if *omit_base64_over > 0 {
+            plan.push(
+                "omit_base64_over: hold a string while it may be base64 (limits held, spill)",
+            );
         }
         if text_filter.is_some() {
             plan.push("text_filter: stream, by line");

@@ -75,6 +75,9 @@ pub(super) enum StageAction {
     },
     DropNulls,
     DropEmpty,
+    OmitBase64Over {
+        over: u64,
+    },
     TextFilter,
     Budget {
         budget: Budget,

@@ -114,6 +114,7 @@ impl StageAction {
             Self::Exclude { .. } => "exclude",
             Self::DropNulls => "drop_nulls",
             Self::DropEmpty => "drop_empty",
+            Self::OmitBase64Over { .. } => "omit_base64_over",
             Self::TextFilter => "text_filter",
             Self::Budget { .. } => "budget",
             Self::Mark => "mark",
@@ -243,6 +244,13 @@ impl StageExplanation {
                     )?;
                 }
                 writeln!(f, "   without text, the document is unchanged")?;
+            }
+            StageAction::OmitBase64Over { over } => {
+                let over = GroupedNumber(*over);
+                writeln!(
+                    f,
+                    "   strings of base64 and data: URLs of more than {over} bytes are replaced by a mark"
+                )?;
             }
             StageAction::TextFilter => {
                 writeln!(f, "   the lines of a text in the document's member `raw` are filtered")?;

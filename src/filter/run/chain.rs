@@ -6,8 +6,19 @@
 //! input ─▶ whole: content, or a document that is taken as a whole ─▶ sink
 //! ```
 //!
-//! A stage without rules is left out, unless no other stage is left. Each stage has a machine of its own, so a document with rules of two kinds is
-//! scanned twice.
+//! A stage without rules is left out, unless no other stage is left. Each stage has a machine of its own, so a document
+//! with rules of two kinds is scanned twice.
+//!
+//! | the program has rules on | `document` | `items` |
+//! |---|---|---|
+//! | the document only | reads the input and writes the output | – |
+//! | items or the output only | – | reads the input and writes the output |
+//! | both | reads the input | reads what `document` writes |
+//! | neither | copies the input | – |
+//!
+//! Example: `extract: /result`, `select: id` and `{"result":[{"id":1,"x":2}]}`. The document stage writes
+//! `[{"id":1,"x":2}]` piece by piece. Each piece is fed to the payload stage at once, which writes `[{"id":1}]`.
+//! Errors of the payload stage have offsets in the text between the two stages, and they note that.
 
 use super::content::WholeDocument;
 use super::document::DocumentStage;
@@ -26,13 +37,14 @@ use crate::sink::Sink;
 pub(super) struct StageChain {
     /// Present if the program has rules on the document, or no other stage.
     document: Option<DocumentStage>,
+    /// Present if a rule applies to items or to the output.
     items: Option<PayloadStage>,
     /// Used instead of the other two: the document is taken as a whole.
     whole: Option<WholeDocument>,
 }
 
 impl StageChain {
-    /// Creates the stages for one call.
+    /// Creates the stages for one call. `payload` is the place of the payload, if a first pass has found it.
     pub(super) fn new(program: &Program, options: &CallOptions, payload: Option<Payload>) -> Self {
         if let Some(whole) = WholeDocument::new(program, options) {
             return Self { document: None, items: None, whole: Some(whole) };
@@ -77,7 +89,8 @@ impl StageChain {
         if self.document.is_some() { None } else { self.items.as_mut() }
     }
 
-    /// Returns whether the stage that reads the document still looks for its payload.
+    /// Returns whether the stage that reads the document still looks for its payload. Only then can a first pass find
+    /// the payload.
     pub(super) fn looks_first(&self) -> bool {
         self.document.is_none() && self.items.as_ref().is_some_and(PayloadStage::is_looking)
     }
@@ -87,7 +100,12 @@ impl StageChain {
         self.items.as_ref()
     }
 
-    /// Reads the next bytes. Returns the offset at which the stages stopped, if they did.
+    /// Reads the next bytes. Returns the offset at which the stages stopped, if they did. If both stages are present,
+    /// the offset is that in the output of the document stage, and so is the size in the report.
+    ///
+    /// # Errors
+    /// The input is invalid, a rule fails, or too much has to be held. An error of the payload stage precedes one of
+    /// the document stage in the same chunk, because it has only read what was written before that.
     pub(super) fn write(
         &mut self,
         bytes: &[u8],
@@ -99,6 +117,7 @@ impl StageChain {
             return whole.write(bytes, sink).map(|()| None);
         }
         match (document, items) {
+            // Not reached: without a payload stage there is a document stage.
             (None, None) => Ok(None),
             (None, Some(items)) => {
                 items.write(bytes, meter, sink)?;
@@ -120,6 +139,11 @@ impl StageChain {
         }
     }
 
+    /// Ends the document in each stage, in their order. The end of the first stage may still write, so the second one
+    /// ends after it.
+    ///
+    /// # Errors
+    /// The document is incomplete, or a rule fails at its end.
     pub(super) fn end(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
         let Self { document, items, whole } = self;
         if let Some(whole) = whole {
@@ -170,11 +194,13 @@ impl StageChain {
     }
 }
 
-/// The stage on the payload as the sink of the stage on the document.
+/// The stage on the payload as the sink of the stage on the document. After an error of that stage further bytes are
+/// ignored, and the sink is closed, so that the first stage may stop.
 struct ItemsSink<'a> {
     items: &'a mut PayloadStage,
     meter: &'a mut Meter,
     sink: &'a mut dyn Sink,
+    /// The first error of the payload stage. A sink cannot return it, so the chain does after the call.
     error: Option<Error>,
 }
 

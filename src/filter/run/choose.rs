@@ -8,6 +8,18 @@
 //! **Cost.** In addition to reading the document, each test is looked at once. Each test of a place is compared with
 //! the value there, which costs tests × length. A held value is read once for each level at which tests refer to
 //! values inside it.
+//!
+//! Example: two branches with the tests `/kind` = `"a"` and `/v` = `1`.
+//!
+//! | input so far | test 0 | test 1 | choice |
+//! |---|---|---|---|
+//! | `{"v":1,` | undecided | holds | none yet: test 0 comes first and may still hold |
+//! | `{"v":1,"kind":"b",` | failed | holds | branch 1 |
+//! | `{"v":1,"kind":"b","kind":"a"` | | | an error: a duplicate key, even after the choice |
+//! | `{"v":2}` instead | failed at `}` | failed | `otherwise` |
+//!
+//! A value is copied until its end and then compared. If its kind differs from that of the test, the test fails at
+//! once.
 
 use std::sync::Arc;
 
@@ -32,6 +44,7 @@ use crate::tree::{children, equal};
 /// The choice of a branch, reused for all documents of a run.
 #[derive(Debug)]
 pub(super) struct BranchChoice {
+    /// The machine of the chooser, with the input that is held for it.
     pub(super) ahead: Lookahead<BranchChooser>,
     /// The document is still read: first for the choice, then for duplicate members.
     pub(super) watching: bool,
@@ -44,6 +57,7 @@ pub(super) struct BranchChoice {
 #[derive(Debug)]
 pub(super) struct BranchChooser {
     program: Arc<CompiledProgram>,
+    /// Follows `extract`: tests refer to the extracted value.
     scope: DocumentScope,
     /// The trie nodes of the open containers.
     open: SmallVec<[NodeId; 8]>,
@@ -53,6 +67,7 @@ pub(super) struct BranchChooser {
     holds: Vec<Option<bool>>,
     /// The first test that has not failed.
     next: usize,
+    /// The branch, and the offset of the byte that made it certain. Set once in a document.
     choice: Option<(Branch, u64)>,
     /// The value that is being read for tests.
     captured: Option<TestedValue>,
@@ -65,14 +80,16 @@ pub(super) struct BranchChooser {
 struct TestedValue {
     /// The node of the trie for its place.
     node: NodeId,
+    /// Its text so far, as the machine passes it on.
     text: Vec<u8>,
     /// Longer values equal no test.
     most: u64,
-    /// The value exceeds the limit.
+    /// The value is longer than `most` or the limit, and the end of its text is missing.
     over: bool,
 }
 
 impl BranchChoice {
+    /// `input`: whether the document has to be held until the choice.
     pub(super) fn new(program: &Arc<CompiledProgram>, options: &CallOptions, input: Input) -> Self {
         let config = machine_config(&program.spec, options.limits(), false);
         let chooser = BranchChooser::new(program, options.limits());
@@ -107,7 +124,7 @@ impl BranchChooser {
         chooser
     }
 
-    /// Begins a new document.
+    /// Begins a new document. All tests become undecided. Costs one write for each test and each node of the trie.
     fn restart(&mut self) {
         self.scope.restart();
         self.open.clear();
@@ -124,7 +141,8 @@ impl BranchChooser {
         self.program.when.as_ref()
     }
 
-    /// Returns the node of a value, if a test refers to it or to something inside it.
+    /// Returns the node of a value, if a test refers to it or to something inside it. The machine may have looked the
+    /// name up already (`entry`), because the policy has the names of this level.
     fn child(&self, slot: ValueSlot<'_>) -> Option<NodeId> {
         let trie = &self.when()?.trie;
         match (slot, self.open.last()) {
@@ -137,7 +155,8 @@ impl BranchChooser {
         }
     }
 
-    /// Records a member on a path. Returns an error if it was seen before.
+    /// Records a member on a path. Returns an error if it was seen before. Only paths of tests are watched, so a
+    /// duplicate elsewhere in the document is not an error here.
     fn meet(&mut self, node: NodeId) -> Result<(), Raise> {
         match self.met.get_mut(node as usize).map(|met| std::mem::replace(met, true)) {
             Some(true) => Err(twice()),
@@ -145,8 +164,9 @@ impl BranchChooser {
         }
     }
 
-    /// Returns the interest in a value at a node: copied if a test may hold for it, entered if tests refer to values inside
-    /// it, else skipped. `offset` is the byte that decides its kind.
+    /// Returns the interest in a value at a node: copied if a test may hold for it, entered if tests refer to values
+    /// inside it, else skipped. `offset` is the byte that decides its kind. All undecided tests of this
+    /// place are compared when the copied value ends.
     fn look(&mut self, node: NodeId, kind: ValueKind, offset: u64) -> Interest {
         let program = self.program.clone();
         let Some(when) = &program.when else { return Interest::Skip };
@@ -197,7 +217,8 @@ impl BranchChooser {
         }
     }
 
-    /// Fails the undecided tests at and below a node, because its value has ended.
+    /// Fails the undecided tests at and below a node, because its value has ended. A test below a scalar fails, and so
+    /// does one whose place is missing in a container.
     fn complete(&mut self, node: NodeId) {
         let program = self.program.clone();
         let Some(when) = &program.when else { return };
@@ -207,8 +228,9 @@ impl BranchChooser {
         }
     }
 
-    /// Chooses a branch if the tests so far allow it: that of the first test that holds, if all tests before it
-    /// have failed. `offset` is the byte that made it certain.
+    /// Chooses a branch if the tests so far allow it: that of the first test that holds, if all tests before it have
+    /// failed. `offset` is the byte that made it certain. Each test is passed at most once in a document. Without a
+    /// test that holds the choice is `Otherwise`.
     fn conclude(&mut self, offset: u64) {
         while self.choice.is_none() {
             count(WorkKind::Branches, 1);
@@ -222,7 +244,11 @@ impl BranchChooser {
         }
     }
 
-    /// Decides the tests of a value, and those of the values inside it, from its text.
+    /// Decides the tests of a value, and those of the values inside it, from its text. `text` is the complete and
+    /// valid text of the value. After it, the tests whose places are missing in it fail.
+    ///
+    /// # Errors
+    /// A duplicate member on a test's path inside the value, or a comparison that exceeds the limit of tested values.
     fn judge(&mut self, node: NodeId, text: &str) -> Result<(), Raise> {
         let program = self.program.clone();
         let Some(When { trie, tests, .. }) = &program.when else { return Ok(()) };
@@ -262,6 +288,7 @@ impl BranchChooser {
     }
 }
 
+/// Returns the error of a duplicate member on the path of a test.
 fn twice() -> Raise {
     let message = "duplicate key in an object tested by `when`";
     Raise::new(ErrorKind::Duplicate, message)
@@ -295,6 +322,7 @@ impl Handler for StageHandler<'_, BranchChooser> {
             chooser.meet(node)?;
         }
         let interest = chooser.look(node, kind, offset);
+        // The document is a scalar, or no test refers to anything inside it: it ends without `close`.
         if let (ValueSlot::Top, Interest::Skip) = (slot, interest) {
             chooser.scope.leave();
         }
@@ -303,6 +331,7 @@ impl Handler for StageHandler<'_, BranchChooser> {
 
     fn policy(&mut self) -> Policy<'_> {
         let chooser = &*self.stage;
+        // Only the names on paths of tests matter. The loops of the machine skip all other members.
         let top = chooser.open.last().filter(|_| chooser.scope.is_inside());
         let names = top.and_then(|top| chooser.when()?.trie.names(*top));
         names.map_or(Policy::ASK, |names| Policy::ask_named(names, Action::Skip))
@@ -313,6 +342,7 @@ impl Handler for StageHandler<'_, BranchChooser> {
         if !chooser.scope.close()? {
             return Ok(());
         }
+        // A container on a path has ended: tests of places that it lacks have failed.
         if let Some(top) = chooser.open.pop()
             && chooser.choice.is_none()
         {
@@ -328,6 +358,7 @@ impl Handler for StageHandler<'_, BranchChooser> {
     fn raw(&mut self, bytes: &[u8]) {
         let item = self.stage.item;
         let Some(captured) = &mut self.stage.captured else { return };
+        // A text that is too long for every test is not stored further. `copied` decides whether that is an error.
         let len = captured.text.len() as u64 + bytes.len() as u64;
         if len > captured.most.min(item) {
             captured.over = true;
@@ -342,6 +373,7 @@ impl Handler for StageHandler<'_, BranchChooser> {
         let Some(TestedValue { node, text, most, over }) = chooser.captured.take() else {
             return Ok(());
         };
+        // A longer value could have been equal, so its test cannot be decided.
         if over && most > chooser.item {
             let message = format!("a value tested by `when` exceeds {} bytes", chooser.item);
             return Err(Raise::limit(LimitName::Item, message));

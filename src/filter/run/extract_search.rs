@@ -2,6 +2,15 @@
 //! §3).
 //!
 //! The document is held until the result is certain. Nothing is written.
+//!
+//! | event, with `extract: /a/b` | result | example |
+//! |---|---|---|
+//! | the value begins | it exists | `{"a":{"b":` and the first byte of the value |
+//! | a container on the path ends | it is missing | `{"x":1}` or `{"a":{}` |
+//! | there is a scalar on the path | it is missing | `{"a":3` |
+//!
+//! If the value exists, the program runs with its `extract`. Otherwise the same program runs without it, so its rules
+//! apply to the whole response.
 
 use super::document::scope::DocumentScope;
 use super::lookahead::{Input, Lookahead, Probe};
@@ -25,6 +34,7 @@ pub(super) struct ExtractSearch {
 /// Decides whether the value exists.
 #[derive(Debug)]
 pub(super) struct ExtractProbe {
+    /// Follows the path of `extract`.
     scope: DocumentScope,
     /// Whether the value exists, and the offset of the byte that made it certain.
     found: Option<(bool, u64)>,
@@ -73,6 +83,7 @@ impl Handler for StageHandler<'_, ExtractProbe> {
         offset: u64,
     ) -> Result<Interest, Raise> {
         let ExtractProbe { scope, found, .. } = &mut *self.stage;
+        // The piece that was being read may go on after the decision, as in `{"a":{},"c":1}`.
         if found.is_some() {
             return Ok(Interest::SkipRest);
         }

@@ -9,6 +9,12 @@
 //! ```
 //!
 //! Each step passes the held input and then the rest of the chunk to the next one. A step without a task is left out.
+//!
+//! **States.** `Running` becomes `Ended` at the end of the document, and `Failed` after an error. Both refuse further
+//! calls with an error. A run that has *stopped* (`stop_early`) is still `Running`, ignores input, and can be ended.
+//!
+//! **Errors.** Output that precedes an error is written before the error is returned. Neither of them depends on how
+//! the input is divided into chunks.
 
 use std::collections::HashSet;
 
@@ -48,6 +54,7 @@ pub(in crate::filter) struct FilterRun {
     /// The program for this call, without the rules that the call skips.
     program: Program,
     options: CallOptions,
+    /// `Slice` becomes `Stream` if the search for `extract` has to hold the input.
     pass: RunMode,
     /// Present if the document may lack the value at `extract`.
     seeking: Option<ExtractSearch>,
@@ -59,7 +66,9 @@ pub(in crate::filter) struct FilterRun {
     chain: Option<StageChain>,
     /// The chosen branch and its program.
     branch: Option<(Branch, Program)>,
+    /// Bytes held for decisions: now, and at most.
     meter: Meter,
+    /// Removes a byte order mark before any other step.
     bom: BomSkipper,
     /// Bytes before the document: those of the byte order mark.
     prefix: u64,
@@ -80,6 +89,7 @@ pub(in crate::filter) struct FilterRun {
     failure: Option<FailureReport>,
 }
 
+/// Whether the run accepts calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RunState {
     Running,
@@ -96,6 +106,8 @@ fn bom_of(program: &Program) -> BomSkipper {
 }
 
 impl FilterRun {
+    /// `facts` come from first passes over the same document. The rules that the call skips are removed from the
+    /// program here, once, so that no later step has to consider them.
     pub(in crate::filter) fn new(
         program: &Program,
         options: &CallOptions,
@@ -137,7 +149,8 @@ impl FilterRun {
         core
     }
 
-    /// Starts the choice of a branch, or creates the stages if there is none.
+    /// Starts the choice of a branch, or creates the stages if there is none. The steps after the search for `extract`
+    /// begin here: at once, or when that search is done.
     fn begin(&mut self, facts: DocumentFacts) {
         let compiled = self.program.compiled();
         if compiled.when.is_none() {
@@ -155,7 +168,8 @@ impl FilterRun {
         }
     }
 
-    /// Creates the stages of the program that applies.
+    /// Creates the stages of the program that applies. Called when the program is certain. If every document has the
+    /// same program, later documents reuse the stages.
     fn begin_chain(&mut self, facts: DocumentFacts) {
         let program = self.branch.as_ref().map_or(&self.program, |(_, program)| program);
         let mut chain = StageChain::new(program, &self.options, facts.payload);
@@ -188,7 +202,8 @@ impl FilterRun {
         Ok(())
     }
 
-    /// Begins a new document and reuses the allocations.
+    /// Begins a new document and reuses the allocations. Facts of the earlier document are forgotten: a branch or a
+    /// payload is searched for again.
     pub(in crate::filter) fn restart(&mut self) {
         if let Some(seeking) = &mut self.seeking {
             seeking.restart(&self.options);
@@ -230,7 +245,8 @@ impl FilterRun {
         }
     }
 
-    /// Returns what the first pass has found out.
+    /// Returns what the first pass has found out. A fact is absent as long as later bytes may
+    /// change it.
     pub(in crate::filter) fn found(&self) -> DocumentFacts {
         let items = self.chain.as_ref().and_then(StageChain::items);
         let choice = self.choosing.as_ref().and_then(|choosing| choosing.ahead.probe().decided());
@@ -241,7 +257,10 @@ impl FilterRun {
         }
     }
 
-    /// Reads the next bytes of the document.
+    /// Reads the next bytes of the document. After the run has stopped, the bytes are ignored.
+    ///
+    /// # Errors
+    /// The document is invalid, a rule fails, a limit is exceeded, or the run has ended or failed before.
     pub(in crate::filter) fn write(
         &mut self,
         chunk: &[u8],
@@ -258,7 +277,7 @@ impl FilterRun {
         self.guard(Self::complete, sink)
     }
 
-    /// Runs `step`. After an error the run stays failed.
+    /// Runs `step`. After an error the run stays failed. Counts the bytes written, and keeps the error for the report.
     fn guard(
         &mut self,
         step: impl FnOnce(&mut Self, &mut dyn Sink) -> Result<(), Error>,
@@ -283,7 +302,8 @@ impl FilterRun {
         result
     }
 
-    /// Reads a chunk. If the stages stop in it, `consumed` ends at that offset, and later chunks are ignored.
+    /// Reads a chunk. If the stages stop in it, `consumed` ends at that offset, and later chunks are ignored. After an
+    /// error `consumed` stays where it was: the report takes the offset of the error instead, if it has one.
     fn take(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         if self.stopped {
             return Ok(());
@@ -304,7 +324,8 @@ impl FilterRun {
         fed.map(|_| ())
     }
 
-    /// Searches for the value at `extract` if it may be missing, then continues with the branch or the stages.
+    /// Searches for the value at `extract` if it may be missing, then continues with the branch or the stages. While
+    /// the search is undecided, the chunk is held and nothing else happens.
     fn seek(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<Option<u64>, Error> {
         let Some(seeking) = self.seeking.as_mut().filter(|seeking| !seeking.done) else {
             return self.choose_or_feed(chunk, sink);
@@ -339,11 +360,16 @@ impl FilterRun {
         }
     }
 
-    /// Looks for the branch, or watches the rest of the document for duplicate members, and feeds the stages.
+    /// Looks for the branch, or watches the rest of the document for duplicate members, and feeds the stages. While it
+    /// watches, the chooser reads each chunk before the stages do.
+    ///
+    /// # Errors
+    /// No branch applies, or a member that a test depends on is duplicated, even after the choice.
     fn choose(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<Option<u64>, Error> {
         let Some(choosing) = self.choosing.as_mut().filter(|choosing| choosing.watching) else {
             return self.feed(chunk, sink);
         };
+        // The offset of the first byte of the chunk, because the chooser has read everything before it.
         let begin = choosing.ahead.offset();
         let watched = if self.chain.is_some() {
             choosing.ahead.watch(chunk)
@@ -352,6 +378,8 @@ impl FilterRun {
             let Some(Decided { decision, at, held, read, later }) = chosen else {
                 return Ok(None);
             };
+            // Still before `take_branch`: the chooser reads the rest of the chunk, so that it is level with the
+            // stages.
             // The chooser has read only a part of the chunk. The stages read all of it.
             let rest = chunk.get(read..).unwrap_or_default();
             let watched = later.and_then(|()| choosing.ahead.watch(rest));
@@ -360,6 +388,7 @@ impl FilterRun {
             if self.pass == RunMode::FirstPass {
                 return Ok(None);
             }
+            // The held input comes before this chunk, which the stages read below.
             if let Some(stopped) = self.replay(held, sink, Self::feed)? {
                 return Ok(Some(stopped));
             }
@@ -391,7 +420,8 @@ impl FilterRun {
         }
     }
 
-    /// Runs `step` with each piece of the held input until it stops.
+    /// Runs `step` with each piece of the held input until it stops. The stages may stop within it, and then the rest
+    /// is discarded.
     fn replay(
         &mut self,
         held: HeldInput,
@@ -429,7 +459,8 @@ impl FilterRun {
         Ok(document)
     }
 
-    /// Ends each step that is still undecided, then the stages.
+    /// Ends each step that is still undecided, then the stages. An undecided search for `extract` is an incomplete
+    /// document, because the end of its container decides.
     fn complete(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         self.bom.end()?;
         if self.stopped {
@@ -443,6 +474,7 @@ impl FilterRun {
         if self.chain.is_none()
             && let Some(choosing) = &mut self.choosing
         {
+            // No branch was chosen yet: the end of the document decides, and the stages have read nothing.
             // A scalar ends with the document.
             if let Some(Decided { decision, at, held, .. }) = choosing.ahead.end()? {
                 self.take_branch(decision, DocumentFacts::default())
@@ -485,6 +517,7 @@ impl FilterRun {
         }
     }
 
+    /// Returns the report with the plan and with suggestions for missed paths.
     pub(in crate::filter) fn report(&self) -> Report {
         let mut report = self.tally();
         // A path may be selected twice, under two keys.
@@ -508,6 +541,7 @@ impl FilterRun {
 
     /// Returns the report without the plan.
     pub(in crate::filter) fn tally(&self) -> Report {
+        // A final newline is not part of the document, so its byte does not count.
         let newline = u64::from(self.last == b'\n' && !self.stopped);
         let consumed = match self.failure.as_ref().and_then(|failure| failure.offset) {
             Some(offset) => offset,
@@ -525,6 +559,7 @@ impl FilterRun {
         };
         if let Some(chain) = &self.chain {
             chain.report(&mut report, self.written);
+            // An output stage has replaced the size, so the size of the actual output is reported, too.
             let same = report.filter_result_bytes == self.written;
             report.output_bytes = (!same).then_some(self.written);
         }

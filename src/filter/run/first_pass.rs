@@ -2,6 +2,15 @@
 //!
 //! A first pass writes and holds nothing. The run finds errors of the document again, except those before the value
 //! that decides.
+//!
+//! Drivers repeat passes while [`FirstPass::new`] returns one. At most two are needed: the payload can only be looked
+//! for once the branch is known.
+//!
+//! ```text
+//! pass 1   facts {}                    reads until the branch is certain         facts {branch}
+//! pass 2   facts {branch}              reads until the payload is certain        facts {branch, payload}
+//! run      facts {branch, payload}     reads the whole document, holds nothing for either of them
+//! ```
 
 use super::filter_run::{FilterRun, RunMode};
 use super::root::Payload;
@@ -12,7 +21,9 @@ use crate::filter::options::Call;
 /// Facts about a document that are known before a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DocumentFacts {
+    /// The branch of `when`. `None` if it is unknown, or if the program has no branches.
     pub(in crate::filter) branch: Option<Branch>,
+    /// The place of the payload. `None` if it is unknown, or if it needs no search.
     pub(in crate::filter) payload: Option<Payload>,
 }
 
@@ -26,7 +37,9 @@ impl DocumentFacts {
 /// One reading of a document.
 #[derive(Debug)]
 pub(crate) struct FirstPass {
+    /// A run that writes nothing.
     core: FilterRun,
+    /// The facts before this pass.
     facts: DocumentFacts,
 }
 
@@ -48,7 +61,11 @@ impl FirstPass {
         }
     }
 
-    /// Finishes the pass, at the end of the document or when enough was read.
+    /// Finishes the pass, at the end of the document or when enough was read. Returns the facts before this pass
+    /// together with those that it has found.
+    ///
+    /// # Errors
+    /// The document is incomplete, or no branch applies to it.
     pub(crate) fn end(mut self) -> Result<DocumentFacts, Error> {
         if self.core.found() == DocumentFacts::default() {
             self.core.end(&mut Vec::new())?;

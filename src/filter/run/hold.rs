@@ -4,6 +4,18 @@
 //! The file is created only when memory is full, and never if the limit `spill` is 0. It has no name and disappears
 //! with the process. Drivers whose thread must not block on the disk prevent its use for one step at a time by a gate in
 //! the [`Limits`]. Bytes for the file then stay in memory.
+//!
+//! ```text
+//! 0                                 limits.held()        len()   limits.held() + limits.spill()
+//! ├───────┬───────┬───────┬──────────┼─────────┬──────────┼───────┤
+//! │ PIECE │ PIECE │ PIECE │ the last │ written │ gathered │ free  │
+//! └───────┴───────┴───────┴──────────┼─────────┼──────────┴───────┘
+//! │            memory                │  file   │
+//! ```
+//!
+//! Example with `held` = 100 and `spill` = 50: of three texts of 80, 40 and 40 bytes, the first one fills memory up to
+//! 80. The second one is split: 20 bytes for memory, 20 for the file. The third one exceeds the sum of 150 and is an
+//! error.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -18,10 +30,12 @@ const PIECE: usize = 64 << 10;
 /// Held bytes: first `memory`, then `file`, then `gathered`.
 #[derive(Debug, Default)]
 pub(crate) struct Hold {
-    /// Pieces of [`PIECE`] bytes; only the last one may be shorter.
+    /// Pieces of [`PIECE`] bytes; only the last one may be shorter. Apart from the first one, a piece is not moved
+    /// when bytes are added.
     memory: Vec<Vec<u8>>,
     /// Bytes in `memory`.
     in_memory: u64,
+    /// Created by the first push of bytes for the file while the disk may be used.
     file: Option<File>,
     /// Bytes in `file` and in `gathered`.
     in_file: u64,
@@ -51,10 +65,11 @@ impl Hold {
         Error::at(raise, Self::capacity(limits), String::new())
     }
 
-    /// Appends bytes.
+    /// Appends bytes. Nothing may be appended after a [`visit`](Self::visit) that ended within the file, because the
+    /// position of the file is then not its end.
     ///
     /// # Errors
-    /// They exceed the limits, or the file cannot be written.
+    /// They exceed the limits, or the file cannot be written. Then only a part of the bytes may have been stored.
     pub(crate) fn push(
         &mut self,
         bytes: &[u8],
@@ -101,7 +116,11 @@ impl Hold {
     }
 
     /// Appends bytes to the file. Small ones are gathered first. All of them stay in memory while the driver does not
-    /// allow the disk.
+    /// allow the disk. The file is written when more than a piece was gathered, so small chunks do not cost one system
+    /// call each.
+    ///
+    /// # Errors
+    /// The file cannot be created or written.
     fn spill(&mut self, bytes: &[u8], limits: &Limits) -> std::io::Result<()> {
         self.in_file += bytes.len() as u64;
         count(WorkKind::Hold, words(bytes.len()));
@@ -126,7 +145,12 @@ impl Hold {
         Ok(())
     }
 
-    /// Passes the bytes on, in order and in pieces, and forgets them. Ends early when `take` returns `false`.
+    /// Passes the bytes on, in order and in pieces, and forgets them. Ends early when `take` returns `false`. Memory
+    /// is released piece by piece, so the users of the bytes may hold them again. `failed` turns an error of the file
+    /// into that of the caller.
+    ///
+    /// # Errors
+    /// `take` fails, or the file cannot be read. The rest of the bytes is lost.
     pub(crate) fn drain<E>(
         &mut self,
         meter: &mut Meter,
@@ -153,7 +177,11 @@ impl Hold {
         Ok(())
     }
 
-    /// Passes the bytes on, in order and in pieces, and keeps them. Ends early when `take` returns `false`.
+    /// Passes the bytes on, in order and in pieces, and keeps them. Ends early when `take` returns `false`. May be
+    /// called again, and then begins with the first byte.
+    ///
+    /// # Errors
+    /// `take` fails, or the file cannot be read.
     pub(crate) fn visit<E>(
         &mut self,
         mut take: impl FnMut(&[u8]) -> Result<bool, E>,
@@ -178,7 +206,10 @@ impl Hold {
     }
 
     /// Replaces `into` with the bytes from offset `at` on: as many as are stored contiguously. Nothing may be pushed
-    /// after that.
+    /// after that. Empty if `at` is the end.
+    ///
+    /// # Errors
+    /// The file cannot be read.
     pub(crate) fn read_at(&mut self, at: u64, into: &mut Vec<u8>) -> Result<(), Raise> {
         into.clear();
         let written = self.in_file - self.gathered.len() as u64;
@@ -236,6 +267,7 @@ fn read_all<E>(
     }
 }
 
+/// Returns the error of a file that cannot be read.
 fn unreadable(error: std::io::Error) -> Raise {
     Raise::spill("cannot read the temporary file", error)
 }

@@ -51,6 +51,7 @@ pub(super) enum Input {
 /// Reads input with a probe, and holds it until the probe has decided.
 #[derive(Debug)]
 pub(super) struct Lookahead<P> {
+    /// The machine of the probe, in addition to that of the rules.
     engine: StageMachine,
     probe: P,
     input: Input,
@@ -156,6 +157,7 @@ where
         limits: &Limits,
         meter: &mut Meter,
     ) -> Result<Option<Decided<P::Decision>>, Error> {
+        // Pieces of growing size: little of a chunk is read after the decision, and thus twice.
         let mut read = 0;
         let mut fed = Ok(());
         while fed.is_ok() && self.probe.decided().is_none() && read < chunk.len() {
@@ -164,6 +166,8 @@ where
             self.piece = self.piece.saturating_mul(2);
             read = end;
         }
+        // Both a decision and an error count only if they are within the limit, measured from the first byte of the
+        // probe.
         let decided = self.probe.decided();
         let failed_at = fed.as_ref().err().and_then(Error::offset);
         let at = decided.map(|(_, at)| at).or(failed_at);

@@ -13,6 +13,17 @@
 //!
 //! In `Looking` and `Waiting` nothing is written. After the decision the rules read the held input first. A phase that is
 //! not needed is left out.
+//!
+//! Example: `root: auto`, `select: id`, and two chunks.
+//!
+//! ```text
+//! write {"items":[{"a":1},    Looking   the probe decides at `[`: the payload is member 0
+//!                             Running   the rules write `{` and stop before the member `items`
+//!                             Waiting   the probe reads `[{"a":1},` and is undecided: these bytes are held
+//! write {"id":2}]}            Waiting   the value 2 is a hit
+//!                             Running   the rules read the held bytes, then this chunk
+//!                                       output: {"items":[{},{"id":2}]}
+//! ```
 
 use super::items::ItemsStage;
 use super::items::first_hit::HitOutcome;
@@ -31,12 +42,15 @@ use crate::report::Report;
 use crate::scan::Scanner;
 use crate::sink::Sink;
 
+/// The stage on the payload, reused for all documents of a run.
 #[derive(Debug)]
 pub(super) struct PayloadStage {
     program: Program,
+    /// The limits of the run, such as those of held bytes.
     limits: Limits,
     /// Names are kept, to suggest corrections.
     suggests: bool,
+    /// The part of the stage that reads the next bytes.
     phase: PayloadPhase,
     /// Looks for the root, if it needs a search.
     root: Option<Lookahead<RootProbe>>,
@@ -53,6 +67,7 @@ pub(super) struct PayloadStage {
     prefix: u64,
 }
 
+/// The phases of a document; see the table at the top of this file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PayloadPhase {
     /// The root is unknown.
@@ -65,9 +80,12 @@ enum PayloadPhase {
     Stopped,
 }
 
+/// The rules on items with their machine, and the search for the first hit.
 #[derive(Debug)]
 struct ItemsRun {
+    /// Its offset is the first byte that the rules have not read.
     engine: StageMachine,
+    /// The state of the rules. The probe of the search begins as a copy of it.
     items: ItemsStage,
     /// Looks for the first hit. Made when it is needed.
     hit: Option<Lookahead<ItemsStage>>,
@@ -91,7 +109,8 @@ fn input(again: bool) -> Input {
 }
 
 impl ItemsRun {
-    /// Starts to look for the first hit where the stage has stopped.
+    /// Starts to look for the first hit where the stage has stopped. The probe continues with a copy of the machine,
+    /// so it reads from the middle of the document with all containers open.
     fn begin_search(&mut self, config: MachineConfig, scanner: Scanner, again: bool) {
         // The probe and its window are reused in later documents.
         let Self { engine, items, hit } = self;
@@ -110,6 +129,7 @@ impl ItemsRun {
 }
 
 impl PayloadStage {
+    /// `payload` is its place if a first pass has found it. `output` receives what the rules write.
     pub(super) fn new(
         program: &Program,
         options: &CallOptions,
@@ -159,7 +179,8 @@ impl PayloadStage {
         payload_config(&self.program, &self.limits, self.output.as_ref(), drops_empty)
     }
 
-    /// Begins a new document.
+    /// Begins a new document. A first pass has not read this document, so its payload is searched for if it needs a
+    /// search.
     pub(super) fn restart(&mut self) {
         self.prefix = 0;
         self.wrap = ArrayWrap::new(&self.program);
@@ -189,10 +210,12 @@ impl PayloadStage {
         self.running.as_ref().map_or(self.prefix, |running| running.engine.machine.offset())
     }
 
+    /// Returns whether the root is still unknown.
     pub(super) fn is_looking(&self) -> bool {
         self.phase == PayloadPhase::Looking
     }
 
+    /// Returns whether `stop_early` has ended the run.
     pub(super) fn is_stopped(&self) -> bool {
         self.phase == PayloadPhase::Stopped
     }
@@ -212,13 +235,15 @@ impl PayloadStage {
         self.output.as_ref().map_or((0, 0), OutputStages::steps)
     }
 
-    /// Returns the payload if no later byte can change it.
+    /// Returns the payload if no later byte can change it. Only a first pass needs it: a run begins with the rules as
+    /// soon as the payload is known.
     pub(super) fn decided(&self) -> Option<Payload> {
         let root = self.root.as_ref().filter(|_| self.is_looking())?;
         root.probe().decided().map(|(payload, _)| payload)
     }
 
-    /// Starts the rules, because the payload is known.
+    /// Starts the rules, because the payload is known. The output stages receive the payload first, because they find
+    /// it again in what the rules write.
     fn run(&mut self, payload: Option<Payload>) {
         let compiled = self.program.compiled();
         let config = self.config(compiled.items.drop_empty);
@@ -261,7 +286,7 @@ impl PayloadStage {
         }
     }
 
-    /// Reads on to find the root.
+    /// Reads on to find the root. Without a decision the chunk is held.
     fn look(&mut self, chunk: &[u8], meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
         let Some(root) = &mut self.root else { return Ok(()) };
         let Some(decided) = root.write(chunk, &self.limits, meter)? else { return Ok(()) };
@@ -273,7 +298,7 @@ impl PayloadStage {
         self.replay(decided.held, chunk, meter, sink)
     }
 
-    /// Runs the rules over the held input, then over `chunk`.
+    /// Runs the rules over the held input, then over `chunk`. Ends early if the rules need no more input.
     fn replay(
         &mut self,
         held: HeldInput,
@@ -289,8 +314,12 @@ impl PayloadStage {
         self.write(chunk, meter, sink)
     }
 
-    /// Runs the rules over a chunk. If the stage stops, either it has what it needs, or the search for the first hit begins
-    /// with the rest of the chunk.
+    /// Runs the rules over a chunk. If the stage stops, either it has what it needs, or the search for the first hit
+    /// begins with the rest of the chunk. In both cases everything before that value was written.
+    ///
+    /// # Errors
+    /// The input is invalid or a rule fails. An error of an output stage comes first, because it has only read what
+    /// was written before.
     fn run_chunk(
         &mut self,
         chunk: &[u8],
@@ -334,7 +363,8 @@ impl PayloadStage {
             })
     }
 
-    /// Begins to wait for the first hit. The rules have read everything before `rest`.
+    /// Begins to wait for the first hit. The rules have read everything before `rest`. The phase becomes `Waiting`,
+    /// and the probe reads `rest` at once.
     fn begin_wait(
         &mut self,
         rest: &[u8],
@@ -349,7 +379,10 @@ impl PayloadStage {
         self.wait(rest, meter, sink)
     }
 
-    /// Reads on to find the first hit.
+    /// Reads on to find the first hit. Until the outcome is known, the chunk is held, and nothing is written.
+    ///
+    /// # Errors
+    /// The probe fails, as the rules would with the same input, or too much has to be held.
     fn wait(&mut self, chunk: &[u8], meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
         let Self { limits, running: Some(running), .. } = self else { return Ok(()) };
         let ItemsRun { items, hit: Some(hit), .. } = &mut **running else { return Ok(()) };
@@ -364,7 +397,8 @@ impl PayloadStage {
         }
     }
 
-    /// Takes over the counts of the probe, because the stage before this one has failed.
+    /// Takes over the counts of the probe, because the stage before this one has failed. Without this the report of
+    /// the failed run would lack the items that only the probe has counted.
     pub(super) fn fail_before(&mut self) {
         if let (PayloadPhase::Waiting, Some(running)) = (self.phase, &mut self.running)
             && let ItemsRun { items, hit: Some(hit), .. } = &mut **running
@@ -373,7 +407,11 @@ impl PayloadStage {
         }
     }
 
-    /// Continues with the rules, because the outcome is known.
+    /// Continues with the rules, because the outcome is known. The rules then read the held bytes, and `chunk` after
+    /// them.
+    ///
+    /// # Errors
+    /// The outcome is `Refused`, or the rules fail.
     fn end_wait(
         &mut self,
         decided: Decided<HitOutcome>,
@@ -440,7 +478,7 @@ impl PayloadStage {
         Some(&running.items)
     }
 
-    /// Finishes the output stages.
+    /// Finishes the output stages. They receive the counts of items, which their marks and summaries name.
     fn end_output(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         let Self { output: Some(output), running: Some(running), .. } = self else {
             return Ok(());
@@ -461,6 +499,8 @@ impl PayloadStage {
         self.items().is_some_and(|items| items.miss().is_some())
     }
 
+    /// Adds the counts and messages of the rules on items and of the output stages. Adds nothing if the root was not
+    /// found.
     pub(super) fn report(&self, report: &mut Report) {
         let Some(items) = self.items() else { return };
         if let Some(output) = &self.output
@@ -474,6 +514,7 @@ impl PayloadStage {
         report.duplicates_dropped = counts.duplicates;
         report.items_seen = counts.seen;
         report.items_kept = counts.seen.map(|_| counts.kept);
+        // The rest was not read, so the number of items is a minimum.
         if counts.stopped {
             report.items_at_least = counts.seen;
             report.items_seen = None;
@@ -488,6 +529,7 @@ impl PayloadStage {
         if items.is_raw_text() && self.program.compiled().items.select.is_some() {
             report.filter_skipped = Some(crate::report::SkipReason::RawOutput);
         }
+        // After a miss the document was written without the select, so the rules did not apply.
         if let Some(error) = items.miss() {
             report.filter_applied = false;
             report.filter_error = Some(error);

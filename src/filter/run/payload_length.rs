@@ -12,6 +12,7 @@ pub(super) struct PayloadLength(Arc<SharedLength>);
 
 #[derive(Debug, Default)]
 struct SharedLength {
+    /// The payload has ended, and the other fields are those of this document.
     known: AtomicBool,
     seen: AtomicU64,
     kept: AtomicU64,
@@ -30,6 +31,7 @@ pub(super) struct PayloadItems {
 }
 
 impl PayloadLength {
+    /// Called at most once in a document: when an array of items ends, or when `stop_early` ends the run.
     pub(super) fn set(&self, items: PayloadItems) {
         let Self(shared) = self;
         shared.seen.store(items.seen, Ordering::Relaxed);
@@ -43,7 +45,8 @@ impl PayloadLength {
         self.0.known.store(false, Ordering::Relaxed);
     }
 
-    /// Returns `None` before the payload has ended.
+    /// Returns `None` before the payload has ended. The two stages run in the same call, one after the other, so the
+    /// order of the loads does not matter.
     pub(super) fn get(&self) -> Option<PayloadItems> {
         let Self(shared) = self;
         shared.known.load(Ordering::Relaxed).then(|| PayloadItems {

@@ -12,6 +12,14 @@
 //! | all others | the document |
 //!
 //! A document that is not an object is its own payload.
+//!
+//! | document | payload, counted from 0 | reason |
+//! |---|---|---|
+//! | `{"data":[1],"items":[2]}` | member 1 | `items` precedes all other names |
+//! | `{"a":[1],"data":[2]}` | member 1 | `data` precedes arrays with other names |
+//! | `{"items":"x","a":[1]}` | member 1 | only arrays count |
+//! | `{"raw":"text","_exit_code":0}` | plain text | `_exit_code` is a companion of `raw` |
+//! | `{"raw":"text","n":1}` | the document | `n` is not |
 
 use std::sync::Arc;
 
@@ -90,7 +98,8 @@ impl RootProbe {
     }
 
     /// Returns the interest in a value, or `None` if it is selected. Enters only containers in which something may be
-    /// selected.
+    /// selected. Counts as selected where a source ends, and at a container where the rest of a source begins with a
+    /// wildcard. Each value costs one step in the trie.
     fn look(
         &mut self,
         selection: &SelectRules,
@@ -195,6 +204,7 @@ impl Handler for StageHandler<'_, RootProbe> {
             }
             _ => {}
         }
+        // With a selection, an array `items` does not end the search: a selected value may come later.
         if let Some(selection) = selection {
             let interest = probe.look(selection, slot, kind);
             if interest.is_none() {

@@ -2,12 +2,26 @@
 //!
 //! The stage on items has decided where the payload is. The output stages find it again in what that stage has left,
 //! by the names and numbers of the members on the path.
+//!
+//! Example: the payload is at `/data/items`, siblings are dropped, and the output is `{"data":{"items":[1]}}`.
+//!
+//! ```text
+//! step(document) = OnPath      enter
+//! step(data)     = OnPath      enter     is_at_parent() is now true
+//! step(items)    = Items       enter     the elements are read without step()
+//! close                        leave     at the end of each of the three containers
+//! ```
+//!
+//! The caller calls [`RootTracker::step`] once for each child of a container on the path, and [`RootTracker::enter`]
+//! only after `OnPath` or `Items`. So the open levels are the containers on the path, and the payload while it is
+//! read.
 
 use super::root::Payload;
 use crate::filter::compile::items::RootRule;
 use crate::json::{ValueKind, ValueSlot};
 use crate::path::{Path, PathToken};
 
+/// Follows the path to the payload, one value after the other.
 #[derive(Clone, Debug)]
 pub(super) struct RootTracker {
     place: RootPath,
@@ -15,9 +29,12 @@ pub(super) struct RootTracker {
     open: Vec<TrackedLevel>,
 }
 
+/// An open container on the path, or the payload.
 #[derive(Clone, Copy, Debug)]
 struct TrackedLevel {
+    /// It is an object, not an array.
     object: bool,
+    /// The child on the path was seen. Later children of the same name are not on the path.
     met: bool,
     /// Children so far.
     children: u64,
@@ -26,6 +43,7 @@ struct TrackedLevel {
 /// The location of the payload in the filtered document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RootPath {
+    /// The payload is the document itself.
     Document,
     /// The first member that is an array.
     First,
@@ -34,9 +52,10 @@ pub(super) enum RootPath {
     /// The index of the child in each container on the path.
     #[cfg(feature = "template")]
     Steps(Vec<u64>),
-    /// `alone`: siblings were dropped, so an element on the path is the first one whatever its original index was.
+    /// The value at this path.
     At {
         path: Path,
+        /// Siblings were dropped, so an element on the path is the first one, and its original index does not count.
         alone: bool,
     },
 }
@@ -53,7 +72,8 @@ pub(super) enum RootStep {
 }
 
 impl RootPath {
-    /// Returns the location in the filtered document. `siblings`: whether its siblings were kept.
+    /// Returns the location in the filtered document. `siblings`: whether its siblings were kept. If siblings were
+    /// dropped, the payload is the only child of its parent, so its index is 0.
     pub(super) fn new(root: &RootRule, payload: Option<Payload>, siblings: bool) -> Self {
         match (payload, root) {
             (Some(Payload::Member(number)), _) => Self::Member(if siblings { number } else { 0 }),
@@ -81,7 +101,8 @@ impl RootTracker {
         }
     }
 
-    /// Returns the position of the value that begins.
+    /// Returns the position of the value that begins. Counts the value as a child of the innermost container. The
+    /// first match on a level counts.
     pub(super) fn step(&mut self, slot: ValueSlot<'_>, kind: ValueKind) -> RootStep {
         let Some(level) = self.open.len().checked_sub(1) else { return self.document(kind) };
         let TrackedLevel { met, children, .. } = self
@@ -121,6 +142,7 @@ impl RootTracker {
         }
     }
 
+    /// Returns the position of the document itself.
     fn document(&self, kind: ValueKind) -> RootStep {
         match (&self.place, kind) {
             (RootPath::At { .. }, ValueKind::Object | ValueKind::Array) => RootStep::OnPath,
@@ -134,7 +156,7 @@ impl RootTracker {
         }
     }
 
-    /// Enters a container on the path.
+    /// Enters a container on the path, or the payload.
     pub(super) fn enter(&mut self, kind: ValueKind) {
         self.open.push(TrackedLevel { object: kind == ValueKind::Object, met: false, children: 0 });
     }

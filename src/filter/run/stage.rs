@@ -2,6 +2,13 @@
 //!
 //! The state of a stage lives as long as the run. The sink is borrowed for one call. Together they are a
 //! [`StageHandler`], which implements [`Handler`] for one call of the machine.
+//!
+//! ```text
+//!           ┌──────── StageMachine ────────┐   events   ┌── StageHandler ──┐   bytes
+//! chunk ──▶ │ Scanner ─▶ Window ─▶ Machine │ ─────────▶ │ stage, sink      │ ────────▶ sink
+//!           └──────────────────────────────┘ ◀───────── └──────────────────┘
+//!                                             interests
+//! ```
 
 use crate::error::Error;
 use crate::json::Handler;
@@ -19,12 +26,15 @@ pub(super) trait StageState {
 
 /// A stage's state with its sink. Together they handle the machine's events.
 pub(super) struct StageHandler<'a, S> {
+    /// The state, which outlives the call.
     pub(super) stage: &'a mut S,
+    /// Receives the output of this call.
     pub(super) sink: &'a mut dyn Sink,
 }
 
 /// A machine with its scanner and window. The window takes about 13 KiB and is allocated once.
 pub(super) struct StageMachine {
+    /// A search begins with a copy of it, and the stages read its offset.
     pub(super) machine: Machine,
     scanner: Scanner,
     window: Box<Window>,
@@ -57,7 +67,8 @@ impl StageMachine {
         self.machine.restart(config);
     }
 
-    /// Continues where another machine has stopped, with its state and its offset.
+    /// Continues where another machine has stopped, with its state and its offset. The window keeps nothing between
+    /// calls, so it needs no copy.
     pub(super) fn continue_from(&mut self, other: Machine) {
         #[cfg(test)]
         {
@@ -75,6 +86,7 @@ impl StageMachine {
     }
 
     /// Feeds the machine and writes the buffered output, also after an error: the output before it is part of the result.
+    /// Returns `Stopped` if the handler has stopped the machine; the rest of the chunk was not read.
     ///
     /// # Errors
     /// The input is invalid, or the handler fails.
@@ -121,7 +133,8 @@ impl std::fmt::Debug for StageMachine {
     }
 }
 
-/// Returns the machine's configuration for a spec and its limits.
+/// Returns the machine's configuration for a spec and its limits. `detect_empty_strings`: a rule depends on `""`, so
+/// the machine reads the second byte of a string before the event.
 pub(super) fn machine_config(
     spec: &Spec,
     limits: &Limits,

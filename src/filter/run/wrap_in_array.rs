@@ -1,10 +1,19 @@
 //! Wraps a document that is not an array in an array (seed: AIOS's `field`; SPEC §9.4).
 //!
 //! The first byte that the stage on items writes decides.
+//!
+//! ```text
+//!        ┌── first byte is `[`, or a miss ──▶ No
+//! Unless ┤
+//!        └── any other first byte ──▶ Open, after writing `[` ──end──▶ No, after writing `]`
+//! ```
+//!
+//! So `{"a":1}` becomes `[{"a":1}]`, `[1]` is unchanged, and so is a document that passes after a miss.
 
 use crate::filter::compile::program::Program;
 use crate::sink::Sink;
 
+/// Whether the output of a document is wrapped. Created again for each document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ArrayWrap {
     /// The document stays unchanged.
@@ -33,13 +42,14 @@ impl ArrayWrap {
     }
 }
 
+/// A sink that adds the brackets. Made for one call; the decision is kept in [`ArrayWrap`].
 pub(super) struct ArrayWrapSink<'a> {
     wrap: &'a mut ArrayWrap,
     sink: &'a mut dyn Sink,
 }
 
 impl ArrayWrapSink<'_> {
-    /// The document is complete.
+    /// The document is complete. Writes the closing bracket if the opening one was written.
     pub(super) fn end(&mut self) {
         if *self.wrap == ArrayWrap::Open {
             self.sink.write(b"]");

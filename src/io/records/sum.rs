@@ -66,6 +66,8 @@ impl ReportSum {
             *bytes += one.filter_result_bytes;
         }
         sum.duplicates_dropped += one.duplicates_dropped;
+        sum.base64_omitted += one.base64_omitted;
+        sum.base64_omitted_bytes += one.base64_omitted_bytes;
         sum.held_peak_bytes = sum.held_peak_bytes.max(one.held_peak_bytes);
         sum.tail_unread |= one.tail_unread;
         sum.items_seen = added(sum.items_seen, one.items_seen);

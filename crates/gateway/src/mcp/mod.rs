@@ -1,147 +1,62 @@
-//! Stand-in for the protocol until that branch is merged: the types of the seam, and a session that forwards everything.
-#![allow(missing_docs, clippy::needless_pass_by_value, reason = "replaced by the real module")]
+//! The protocol of the proxy, without input and output.
+//!
+//! A [`Session`] is given each message of the client and of the server, and says where it goes ([`Route`]). Messages
+//! that have to be rewritten are rewritten by a [`Job`], which runs without the session. Everything that is not replaced
+//! is forwarded as the bytes that came.
+//!
+//! ```text
+//!  client ──▶ from_client ──▶ Forward | Run(Job) | Answer | Reject | Drop
+//!                 │ notes what the response will be (open_calls)
+//!  server ──▶ from_server ──▶ Forward | Run(Job) | Drop
+//!                                        │
+//!                                        ├─ listing    tools/list: schemas, parameters, tamis_retrieve
+//!                                        ├─ result     the result of a tool, wherever it arrives
+//!                                        │    └─ blocks, text_cut, notice, stored
+//!                                        ├─ resource   resources/read of what a result named
+//!                                        └─ retrieve   tamis_retrieve, from the store
+//! ```
+//!
+//! A filter that only saves never breaks a session: if it fails, the message passes as it came. A filter that removes
+//! for safety fails closed: the client gets a result that says that the output is withheld (`failure`).
+//!
+//! | file | decides |
+//! |---|---|
+//! | `session` | where a message goes |
+//! | `open_calls` | which request a response belongs to |
+//! | `memory` | which tool a task or a resource belongs to |
+//! | `call` | options and parameters of a call |
+//! | `clients` | which part of a result a client shows |
+//! | `headers` | whether headers and body agree |
 
-use std::time::Duration;
+mod block_text;
+mod blocks;
+mod call;
+mod clients;
+mod exchange;
+mod failure;
+mod headers;
+mod job;
+mod listing;
+mod memory;
+mod notice;
+mod open_calls;
+mod overflow;
+mod proxy;
+mod record;
+mod resource;
+mod result;
+mod retrieve;
+mod route;
+mod run;
+mod session;
+mod stored;
+mod text_cut;
 
-use crate::transport::spool::Spool;
-
-pub struct Exchange;
-impl Exchange {
-    pub fn stdio() -> Self {
-        Self
-    }
-    pub fn http() -> Self {
-        Self
-    }
-    pub fn with_session_id(self, _: bool) -> Self {
-        self
-    }
-    pub fn with_method_header(self, _: Option<&str>) -> Self {
-        self
-    }
-    pub fn with_name_header(self, _: Option<&str>) -> Self {
-        self
-    }
-    pub fn with_version_header(self, _: Option<&str>) -> Self {
-        self
-    }
-    pub fn with_event_stream(self, _: bool) -> Self {
-        self
-    }
-    pub fn is_modern(&self) -> bool {
-        false
-    }
-    pub fn request_id(&self) -> Option<&[u8]> {
-        None
-    }
-}
-
-pub enum Route {
-    Forward,
-    Run(Box<Job>),
-    Answer(Vec<u8>),
-    Reject { status: u16, body: Vec<u8> },
-    Drop(DropReason),
-}
-
-pub struct Job;
-impl Job {
-    pub fn run(self: Box<Self>, _: &Spool) -> Outcome {
-        Outcome { action: Action::Original, records: Vec::new() }
-    }
-    pub fn is_slow(&self) -> bool {
-        false
-    }
-}
-
-pub struct Outcome {
-    pub action: Action,
-    pub records: Vec<CallRecord>,
-}
-
-pub enum Action {
-    Original,
-    Send(Spool),
-    Answer(Spool),
-    Drop(DropReason),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DropReason {
-    NotJson,
-    UnknownAnswer,
-    Ambiguous,
-    FailedClosed,
-}
-impl DropReason {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NotJson => "not_json",
-            Self::UnknownAnswer => "unknown_answer",
-            Self::Ambiguous => "ambiguous",
-            Self::FailedClosed => "failed_closed",
-        }
-    }
-}
-
-#[derive(Debug, Default)]
-pub struct OverflowScan;
-impl OverflowScan {
-    pub fn new() -> Self {
-        Self
-    }
-    pub fn write(&mut self, _: &[u8]) {}
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RuleSource {
-    Manifest,
-    Catalog,
-    Profile,
-    None,
-}
-impl RuleSource {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Manifest => "manifest",
-            Self::Catalog => "catalog",
-            Self::Profile => "profile",
-            Self::None => "none",
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CallOutcome {
-    Filtered,
-    Unchanged,
-    FailedOpen,
-    FailedClosed,
-    Retrieved,
-}
-impl CallOutcome {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Filtered => "filtered",
-            Self::Unchanged => "unchanged",
-            Self::FailedOpen => "failed_open",
-            Self::FailedClosed => "failed_closed",
-            Self::Retrieved => "retrieved",
-        }
-    }
-}
-
-#[derive(Clone, Debug)]
-pub struct CallRecord {
-    pub tool: String,
-    pub rule: RuleSource,
-    pub bytes_in: u64,
-    pub bytes_out: u64,
-    pub tokens_in: u64,
-    pub tokens_out: u64,
-    pub handle: Option<String>,
-    pub outcome: CallOutcome,
-    pub reason: Option<&'static str>,
-    pub duration: Duration,
-    pub latency: Option<Duration>,
-}
+pub use clients::{ClientReads, UnknownClientReads};
+pub use exchange::Exchange;
+pub use job::Job;
+pub use overflow::OverflowScan;
+pub use proxy::{MessageLimits, Proxy, ProxyOptions};
+pub use record::{CallOutcome, CallRecord, RuleSource};
+pub use route::{Action, DropReason, Outcome, Route};
+pub use session::Session;

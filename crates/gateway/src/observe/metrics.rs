@@ -157,10 +157,10 @@ impl Metrics {
         let stage = |stage| Stage { tool: tool.clone(), stage };
         self.bytes.get_or_create(&stage("in")).inc_by(record.bytes_in);
         self.bytes.get_or_create(&stage("out")).inc_by(record.bytes_out);
-        self.tokens.get_or_create(&stage("in")).inc_by(record.tokens_in);
-        self.tokens.get_or_create(&stage("out")).inc_by(record.tokens_out);
+        self.tokens.get_or_create(&stage("in")).inc_by(record.tokens_in());
+        self.tokens.get_or_create(&stage("out")).inc_by(record.tokens_out());
         let outcome = record.outcome.as_str();
-        self.calls.get_or_create(&Call { tool, rule: record.rule.as_str(), outcome }).inc();
+        self.calls.get_or_create(&Call { tool, rule: record.source.as_str(), outcome }).inc();
         if matches!(record.outcome, CallOutcome::FailedOpen | CallOutcome::FailedClosed) {
             self.failure(record.outcome.as_str());
         }

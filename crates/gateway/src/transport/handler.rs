@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::spool::Spool;
-use crate::mcp::{Exchange, OverflowScan, Route};
+use crate::mcp::{Exchange, OverflowScan, Route, Session};
 
 /// Decides what happens to each message of one client.
 ///
-/// The session of `mcp` is the handler that filters. [`PassThrough`] forwards everything: a bench compares the two to measure
+/// [`Session`] is the handler that filters. [`PassThrough`] forwards everything: a bench compares the two to measure
 /// what filtering costs.
 ///
 /// No method may block on anything but the spool, because transports hold a lock during the calls. The work on large
@@ -27,7 +27,7 @@ pub trait MessageHandler: Send {
     fn exchange_ended(&mut self, exchange: &Exchange, why: &str) -> Option<Vec<u8>>;
 
     /// Returns whether a message that is too long to be collected may be forwarded unfiltered.
-    fn may_forward_unseen(&self, exchange: &Exchange) -> bool;
+    fn may_forward_unseen(&self) -> bool;
 
     /// Returns the response to send after a message of the server was too long.
     fn from_server_overflow(
@@ -43,6 +43,41 @@ pub trait MessageHandler: Send {
 
 /// Makes the handler of a new client.
 pub type HandlerFactory = Arc<dyn Fn() -> Box<dyn MessageHandler> + Send + Sync>;
+
+impl MessageHandler for Session {
+    fn from_client(&mut self, message: &Spool, exchange: &mut Exchange) -> Route {
+        Self::from_client(self, message, exchange)
+    }
+
+    fn from_server(&mut self, message: &Spool, exchange: &Exchange) -> Route {
+        Self::from_server(self, message, exchange)
+    }
+
+    fn upstream_ended(&mut self, status: &str) -> Vec<Vec<u8>> {
+        Self::upstream_ended(self, status)
+    }
+
+    fn exchange_ended(&mut self, exchange: &Exchange, why: &str) -> Option<Vec<u8>> {
+        Self::exchange_ended(self, exchange, why)
+    }
+
+    fn may_forward_unseen(&self) -> bool {
+        Self::may_forward_unseen(self)
+    }
+
+    fn from_server_overflow(
+        &mut self,
+        scan: OverflowScan,
+        exchange: &Exchange,
+        forwarded: bool,
+    ) -> Option<Vec<u8>> {
+        Self::from_server_overflow(self, scan, exchange, forwarded)
+    }
+
+    fn from_client_overflow(&mut self, scan: OverflowScan) -> Vec<u8> {
+        Self::from_client_overflow(self, scan)
+    }
+}
 
 /// A handler that forwards every message unchanged.
 #[derive(Debug, Default)]
@@ -65,7 +100,7 @@ impl MessageHandler for PassThrough {
         None
     }
 
-    fn may_forward_unseen(&self, _: &Exchange) -> bool {
+    fn may_forward_unseen(&self) -> bool {
         true
     }
 

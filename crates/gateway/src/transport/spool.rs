@@ -75,6 +75,12 @@ impl Spool {
         Self { memory: bytes, ..Self::new(limits) }
     }
 
+    /// Returns how much the spool may take.
+    #[must_use]
+    pub fn limits(&self) -> SpoolLimits {
+        self.limits
+    }
+
     /// Returns the number of bytes.
     #[must_use]
     pub fn len(&self) -> u64 {
@@ -110,7 +116,8 @@ impl Spool {
     /// None of the bytes counts then.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), SpoolError> {
         let room = self.limits.held.saturating_sub(self.memory.len() as u64);
-        let room = if self.is_in_memory() { usize::try_from(room).unwrap_or(usize::MAX) } else { 0 };
+        let room =
+            if self.is_in_memory() { usize::try_from(room).unwrap_or(usize::MAX) } else { 0 };
         let (memory, file) = bytes.split_at(bytes.len().min(room));
         if !file.is_empty() {
             let on_disk = self.in_file + self.gathered.len() as u64;

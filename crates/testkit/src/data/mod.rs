@@ -11,6 +11,7 @@ mod issues;
 mod numbers;
 mod pretty;
 mod repositories;
+pub mod specs;
 mod unicode;
 
 /// The shape of a document.

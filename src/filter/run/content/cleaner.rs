@@ -4,6 +4,15 @@
 //! controls (C0 except line breaks and tabs, DEL, C1) and the characters that reorder others (bidirectional
 //! embeddings, overrides and isolates). A carriage return ends a line. Lines that have the form of a notice are
 //! marked. At most [`HEAD`] bytes are held.
+//!
+//! ```text
+//! start of a line ── may be a notice, incomplete ──▶ held in `head` ── more text ──▶ the same question again
+//!        │                                               └── a notice, or HEAD bytes ──▶ marked, written
+//!        └── not a notice ──▶ decided: the rest of the line is written at once
+//! ```
+//!
+//! Example: `[ta` and `mis x]\n` arrive in two pieces. The first may begin a notice and is held. With the second the
+//! line is complete and is written as `| [tamis x]\n`. If `b]\n` arrives instead, `[tab]\n` is written.
 
 use crate::notice;
 
@@ -11,18 +20,20 @@ use crate::notice;
 /// undecided then is marked.
 const HEAD: usize = 1 << 10;
 
+/// The state of the text between two pieces. The result does not depend on how the text is cut into pieces.
 #[derive(Debug, Default)]
 pub(super) struct ContentCleaner {
-    /// The start of a line that may be a notice.
+    /// The start of a line that may be a notice. Empty if the line is decided or has not begun.
     head: String,
-    /// The rest of the line is passed on.
+    /// The line is not a notice, or is marked already: the rest of it is passed on. Reset at its end.
     decided: bool,
     /// The line ended with a carriage return. A line feed after it belongs to it.
     returned: bool,
 }
 
 impl ContentCleaner {
-    /// Reads more text, and appends the part that is decided.
+    /// Reads more text, and appends the part that is decided to `out`. Lines without a dropped character are not copied
+    /// in between.
     pub(super) fn push(&mut self, text: &str, out: &mut String) {
         for line in text.split_inclusive('\n') {
             if line.bytes().all(is_plain) && !self.returned {
@@ -30,6 +41,7 @@ impl ContentCleaner {
                 continue;
             }
             let mut kept = String::with_capacity(line.len());
+            // `\r\n` is one line break, also if it is cut in two.
             for char in line.chars() {
                 let after_return = std::mem::replace(&mut self.returned, char == '\r');
                 match char {
@@ -47,7 +59,7 @@ impl ContentCleaner {
         }
     }
 
-    /// The text is complete.
+    /// Ends the text: decides a line that is still held, and resets the cleaner.
     pub(super) fn end(&mut self, out: &mut String) {
         if !self.decided && notice::looks_like_one(self.head.as_bytes(), true) {
             out.push_str(notice::MARK);
@@ -56,15 +68,17 @@ impl ContentCleaner {
         *self = Self::default();
     }
 
-    /// Handles a part of a line, or a whole line with its end.
+    /// Handles a part of a line, or a whole line with its end. The part has no dropped characters.
     fn plain(&mut self, part: &str, out: &mut String) {
         let whole = part.ends_with('\n');
+        // Nothing to decide in this part.
         if self.decided || part.is_empty() {
             out.push_str(part);
             self.decided &= !whole;
             return;
         }
         let line = part.trim_end_matches('\n');
+        // The question is always asked about the line from its beginning, of which at most HEAD bytes are looked at.
         if !self.head.is_empty() {
             self.head.push_str(line);
         }
@@ -72,6 +86,7 @@ impl ContentCleaner {
         let looked = head.get(..floor(head, HEAD)).unwrap_or(head);
         let is_all = whole && looked.len() == head.len();
         let may_be_one = notice::looks_like_one(looked.as_bytes(), is_all);
+        // The rest of the line decides.
         if may_be_one && !whole && head.len() < HEAD {
             if self.head.is_empty() {
                 self.head.push_str(line);
@@ -98,6 +113,7 @@ fn is_plain(byte: u8) -> bool {
     !matches!(byte, 0..=0x08 | 0x0B..=0x1F | 0x7F | 0xC2 | 0xE2)
 }
 
+/// Returns whether a character is kept. A carriage return is not asked about.
 fn is_kept(char: char) -> bool {
     match char {
         '\n' | '\t' => true,

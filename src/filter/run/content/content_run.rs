@@ -1,13 +1,28 @@
 //! The run of a `content` filter: detects the kind of document, extracts its text, and cuts it (seed: AIOS; SPEC §10).
 //!
 //! ```text
-//! bytes ─▶ Sniff ─▶ Page ─▶ text ─▶ cut ─▶ sink
+//! bytes ─▶ Sniff ─▶ Page ─▶ text ─▶ cleaner ─▶ cut ─▶ sink
 //!            │ └──▶ Text ─────────▶
 //!            └────▶ Json: held; then its fields, each text or a page
 //! ```
 //! The output is never empty. If no text is found, it is the document itself, or a notice for a page whose text is
 //! hidden. For this the document is held: a page until it has text, JSON until its end. Documents are processed in
 //! pieces of fixed size, so that the result does not depend on chunks.
+//!
+//! | document | output | `content_from` | `filter_error` |
+//! |---|---|---|---|
+//! | page with an article | the article | `Article` | |
+//! | page with other content | the body without navigation | `Body` | |
+//! | page without content | all of its visible text | `Page` | yes |
+//! | page with hidden text only | a notice | `Page` | yes |
+//! | page without text | unchanged | `Response` | yes |
+//! | JSON with text in its fields | the texts, with blank lines between them | `Fields` | |
+//! | JSON without such text | unchanged | `Response` | yes |
+//! | begins like JSON, but is not; `extract` is given | none: an error | | |
+//! | begins like JSON, but is not; no `extract` | as text | `Text` | yes |
+//! | everything else | as text | `Text` | |
+//!
+//! Text passes through [`ContentCleaner`] and [`Cut`] in all cases, so "unchanged" output is also cleaned and cut.
 
 use std::sync::Arc;
 
@@ -25,44 +40,61 @@ use crate::report::{ContentSource, Report};
 use crate::sink::Sink;
 use crate::spec::Budget;
 
-/// The size of a piece.
+/// The size of a piece in bytes. The first piece has [`SNIFFED`] bytes.
 const PIECE: usize = 16 << 10;
 /// The notice for a page without visible text.
 const HIDDEN: &str = "all text of the page is hidden";
 
+/// The state of one document. [`restart`](Self::restart) begins the next one.
 #[derive(Debug)]
 pub(super) struct ContentRun {
+    /// Has the rules, including the programs that select fields.
     compiled: Arc<CompiledProgram>,
+    /// The limits of the call. `held` and `spill` bound `hold`, and `item` the selected fields.
     limits: Limits,
+    /// The bytes of the next piece. Its allocation is reused.
     pending: Vec<u8>,
-    offset: u64,
+    /// The kind of the document, once it is known.
     phase: ContentPhase,
+    /// The document so far, while it may be needed again.
     hold: Hold,
+    /// Charged for `hold` and for the fields.
     meter: Meter,
+    /// The first of the two steps between extracted text and the sink.
     clean: ContentCleaner,
+    /// The second one: cuts the text at the budget.
     cut: Cut,
+    /// The budget of the call, or that of the spec.
     budget: Option<Budget>,
+    /// The sizes of the text and the output, known at the end.
     sizes: Sizes,
     /// The source of the text, for the report.
     from: Option<ContentSource>,
-    /// There was text other than white space.
+    /// There was text other than white space. If not, the end of the document tries another source.
     spoke: bool,
-    /// The next text has to be separated from the previous one.
+    /// The next text has to be separated from the previous one. Set after each field.
     apart: bool,
     /// Hidden text of a page was left out.
     hid: bool,
+    /// The warning for the report, if the output is not what the rules ask for.
     note: Option<String>,
 }
 
+/// The kind of the document. It never changes after the first piece.
 #[derive(Debug)]
 enum ContentPhase {
+    /// The first piece is not complete.
     Sniff,
+    /// The document begins like JSON. It is held until its end.
     Json,
+    /// A page. It is also held while `holds` is set, until it certainly has text.
     Page { decoder: Decoder, page: Box<Page>, holds: bool },
+    /// Any other text, which is emitted piece by piece.
     Text(Decoder),
 }
 
 impl ContentRun {
+    /// Creates the run of the first document.
     pub(super) fn new(
         compiled: &Arc<CompiledProgram>,
         rules: &ContentRules,
@@ -73,7 +105,6 @@ impl ContentRun {
             compiled: Arc::clone(compiled),
             limits: options.limits().clone(),
             pending: Vec::new(),
-            offset: 0,
             phase: ContentPhase::Sniff,
             hold: Hold::default(),
             meter: Meter::default(),
@@ -92,7 +123,6 @@ impl ContentRun {
     /// Begins a new document.
     pub(super) fn restart(&mut self) {
         self.pending.clear();
-        self.offset = 0;
         self.phase = ContentPhase::Sniff;
         self.hold = Hold::default();
         self.meter = Meter::default();
@@ -103,10 +133,12 @@ impl ContentRun {
         self.hid = false;
     }
 
+    /// Returns whether pages become Markdown instead of plain text.
     fn markdown(&self) -> bool {
         self.compiled.content_rules().is_some_and(|rules| rules.markdown)
     }
 
+    /// Adds a chunk to the pending bytes, and processes each piece that becomes complete.
     pub(super) fn write(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         let mut rest = chunk;
         while !rest.is_empty() {
@@ -122,7 +154,10 @@ impl ContentRun {
         Ok(())
     }
 
-    /// The document is complete.
+    /// Ends the document: processes the last piece, tries other sources if there was no text, and ends the cut.
+    ///
+    /// # Errors
+    /// The document is empty, invalid JSON from which a spec extracts fields, or too large to be held.
     pub(super) fn end(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         self.piece(true, sink)?;
         match std::mem::replace(&mut self.phase, ContentPhase::Sniff) {
@@ -135,6 +170,7 @@ impl ContentRun {
             }
             ContentPhase::Text(_) | ContentPhase::Sniff => {}
         }
+        // A line that the cleaner still holds, then the text that the cut still holds.
         let mut rest = String::new();
         self.clean.end(&mut rest);
         self.put(&rest, sink);
@@ -144,17 +180,17 @@ impl ContentRun {
         Ok(())
     }
 
-    /// Processes the pending bytes.
+    /// Processes the pending bytes. `last`: the document ends with them.
     fn piece(&mut self, last: bool, sink: &mut dyn Sink) -> Result<(), Error> {
         if matches!(self.phase, ContentPhase::Sniff) {
             if self.pending.is_empty() {
                 let raise = Raise::new(ErrorKind::UnexpectedEnd, "the document is empty");
                 return Err(Error::at(raise, 0, String::new()));
             }
+            // The first piece is complete, or the document is shorter than it.
             self.phase = self.sniff();
         }
         let piece = std::mem::take(&mut self.pending);
-        self.offset += piece.len() as u64;
         match &mut self.phase {
             ContentPhase::Sniff => {}
             ContentPhase::Json => self.keep(&piece)?,
@@ -166,6 +202,7 @@ impl ContentRun {
             ContentPhase::Page { decoder, page, holds } => {
                 let html = decoder.decode(&piece, last);
                 let text = page.push(&html);
+                // The piece in which the first text is found need not be held: the page is not read again.
                 let held = *holds && !page.has_text();
                 if *holds && !held {
                     *holds = false;
@@ -177,6 +214,7 @@ impl ContentRun {
                 }
             }
         }
+        // Keep the allocation.
         if !last {
             self.pending = piece;
             self.pending.clear();
@@ -184,15 +222,17 @@ impl ContentRun {
         Ok(())
     }
 
+    /// Holds a piece of the document. Fails if the limits are exceeded.
     fn keep(&mut self, piece: &[u8]) -> Result<(), Error> {
         let Self { hold, limits, meter, .. } = self;
         hold.push(piece, limits, meter).map_err(|raise| Hold::place(&self.limits, raise))
     }
 
-    /// Detects the kind of document from its first bytes.
+    /// Detects the kind of document from its first bytes. A content type is not considered.
     fn sniff(&self) -> ContentPhase {
         let beginning = self.pending.as_slice();
         let bare = beginning.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(beginning).trim_ascii_start();
+        // Scalars other than strings have no text, and plain text may begin like them.
         if matches!(bare.first(), Some(b'{' | b'[' | b'"')) {
             return ContentPhase::Json;
         }
@@ -205,7 +245,7 @@ impl ContentRun {
         ContentPhase::Text(decoder)
     }
 
-    /// Emits text after cleaning it.
+    /// Emits text after cleaning it. Empty text changes no state.
     fn say(&mut self, text: &str, sink: &mut dyn Sink) {
         if text.is_empty() {
             return;
@@ -219,12 +259,13 @@ impl ContentRun {
         self.put(&clean, sink);
     }
 
-    /// Emits text unless it is cut.
+    /// Emits cleaned text unless it is cut. The cut also counts the text that it leaves out.
     fn put(&mut self, text: &str, sink: &mut dyn Sink) {
         self.cut.push(text, &mut |text| sink.write(text.as_bytes()));
     }
 
-    /// Emits the notice for a page whose text is hidden.
+    /// Emits the notice for a page whose text is hidden, as a line of its own. The notice is not cleaned: the cleaner
+    /// would mark it as one of the input.
     fn hidden(&mut self, sink: &mut dyn Sink) {
         let mut line = String::new();
         if std::mem::take(&mut self.apart) {
@@ -237,7 +278,7 @@ impl ContentRun {
         self.note = Some(format!("{HIDDEN}, and left out"));
     }
 
-    /// Finishes a page. Returns whether hidden text was left out.
+    /// Finishes a page, emits the rest of its text and records its source. Returns whether hidden text was left out.
     fn end_page(&mut self, page: Page, sink: &mut dyn Sink) -> bool {
         let (text, from, hid) = page.finish();
         self.from = Some(match from {
@@ -250,7 +291,10 @@ impl ContentRun {
         hid
     }
 
-    /// Reads a page without main content again and emits all of its text. If there is none, emits the page itself.
+    /// Reads a page without main content again and emits all of its text. If there is none, emits the page itself, or a
+    /// notice if its text is hidden.
+    ///
+    /// The page is still held, because it had no text. `decoder` knows its encoding.
     fn end_bare_page(&mut self, decoder: &Decoder, sink: &mut dyn Sink) -> Result<(), Error> {
         let mut hold = std::mem::take(&mut self.hold);
         let limits = self.limits.clone();
@@ -281,7 +325,7 @@ impl ContentRun {
         self.whole(hold, decoder.again(), sink)
     }
 
-    /// Emits the document unchanged.
+    /// Emits the document unchanged, apart from its encoding. `decoder` is at the start of the document.
     fn whole(
         &mut self,
         mut hold: Hold,
@@ -304,7 +348,9 @@ impl ContentRun {
         Ok(())
     }
 
-    /// Emits the text of the fields of a JSON response.
+    /// Emits the text of the fields of a JSON response: of those that `extract` names, or else of the usual ones.
+    ///
+    /// The held document is read at most once for each of the two programs, and once more if it is emitted unchanged.
     fn end_json(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         let mut hold = std::mem::take(&mut self.hold);
         let compiled = Arc::clone(&self.compiled);
@@ -312,6 +358,7 @@ impl ContentRun {
         let limits = self.limits.clone();
         let extract = rules.extract.as_ref().map(|program| (program, false));
         for (program, first) in extract.into_iter().chain([(&rules.usual, true)]) {
+            // Fields without text count as a miss: the usual fields are tried next.
             match ContentFields::read(program, first, &mut hold, &limits) {
                 Ok(fields) => {
                     let peak = fields.bytes();
@@ -338,6 +385,7 @@ impl ContentRun {
                     self.note = Some(format!(
                         "the document begins like JSON, but is invalid at byte {offset}: it is treated as text"
                     ));
+                    // The encoding is declared near the beginning, as for any other text.
                     let mut beginning = Vec::new();
                     hold.visit(
                         |piece| {
@@ -355,11 +403,13 @@ impl ContentRun {
             }
         }
         self.note = Some("no text was found in the response: it is unchanged".to_owned());
+        // Nothing was emitted. The document is not separated from anything.
         self.apart = false;
         self.whole(hold, Decoder::new(b""), sink)
     }
 
-    /// Emits the text of a field, which may be a page.
+    /// Emits the text of a field, which may be a page. A page is emitted as a document would be: its content, else all
+    /// of its visible text, else the notice that its text is hidden, else its source.
     fn field(&mut self, text: &str, sink: &mut dyn Sink) {
         if text.trim().is_empty() {
             return;
@@ -369,6 +419,7 @@ impl ContentRun {
             self.apart = true;
             return;
         }
+        // For this field only.
         let spoke = std::mem::take(&mut self.spoke);
         let mut hid = false;
         for mut page in [Page::new(self.markdown()), Page::again(self.markdown())] {
@@ -388,6 +439,7 @@ impl ContentRun {
         self.spoke |= spoke;
     }
 
+    /// Adds to the report. After an error only the held bytes are reported.
     pub(super) fn report(&self, report: &mut Report) {
         report.held_peak_bytes += self.meter.peak();
         if report.error.is_some() {
@@ -398,6 +450,7 @@ impl ContentRun {
         report.filter_error.clone_from(&self.note);
         report.filter_applied = self.from != Some(ContentSource::Response);
         report.filter_result_bytes = self.sizes.bytes;
+        // The budget is only reported if it left something out.
         let (true, Some(budget)) = (self.sizes.cut, self.budget) else { return };
         report.budget_applied = true;
         report.budget_original_bytes = Some(self.sizes.bytes);

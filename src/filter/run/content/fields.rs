@@ -3,6 +3,17 @@
 //! The output is an object, or an array of objects, whose members have the numbers of the declared fields. The text
 //! of a list or an object consists of its members `content`, `text` and `body`, and the strings of lists. Without
 //! these, it is the JSON itself. The selected fields are held within the limit `item`.
+//!
+//! Example with `extract: [title, body]`, of which `title` has the number 0 and `body` the number 1:
+//!
+//! ```text
+//! document     [{"id":1,"body":[{"type":"text","text":"x"},"y"],"title":"T"}]
+//! selected     [{"1":[{"type":"text","text":"x"},"y"],"0":"T"}]
+//! fields       item 1, number 0: "T"       item 1, number 1: [{"type":"text","text":"x"},"y"]
+//! texts        T                           x, a blank line, y
+//! ```
+//!
+//! The run reads the complete document, which it holds. It calls [`ContentFields::read`] once for each program.
 
 use crate::error::{Error, ErrorKind, LimitName, Raise};
 use crate::filter::compile::content::USUAL;
@@ -22,25 +33,34 @@ use crate::spec::Spec;
 /// The selected fields, in the order in which they are read.
 #[derive(Debug, Default)]
 pub(super) struct ContentFields {
+    /// Sorted by item, then by the order in which the spec declares the fields.
     fields: Vec<ContentField>,
     /// Only the first field with text is used of each item.
     first: bool,
+    /// The memory of the fields, for the limit `item`.
     bytes: u64,
 }
 
+/// A selected value.
 #[derive(Debug)]
 struct ContentField {
-    /// The number of its object, and its number in the declaration.
+    /// The number of its item, which is an object or a string outside objects, from 1.
     item: u64,
+    /// Its number in the declaration. 0 for a string that is not in an object.
     number: usize,
+    /// Decides how `json` is turned into text.
     kind: ValueKind,
+    /// The value as selected: valid, minified JSON.
     json: Vec<u8>,
 }
 
-/// Collects output up to a limit.
+/// Collects output up to a limit, so that the selected fields of a large document are not held without bound.
 struct CappedSink {
+    /// The output, or nothing after it was too long.
     json: Vec<u8>,
+    /// The limit `item`, in bytes.
     limit: u64,
+    /// The output was too long. The stage is not stopped, and the caller reports the error.
     over: bool,
 }
 
@@ -68,6 +88,7 @@ impl ContentFields {
         limits: &Limits,
     ) -> Result<Self, Error> {
         let options = CallOptions::new().with_limits(limits.clone());
+        // First reading: the items stage selects the fields of the held document.
         let mut selected = CappedSink { json: Vec::new(), limit: limits.item(), over: false };
         let mut meter = Meter::default();
         let mut bom = BomSkipper::new();
@@ -84,6 +105,7 @@ impl ContentFields {
         )?;
         bom.end()?;
         stage.end(&mut meter, &mut selected)?;
+        // After a total miss the output is the unselected document.
         if stage.is_total_miss() {
             return Err(Error::new(ErrorKind::Miss, "the response has none of the fields"));
         }
@@ -91,6 +113,7 @@ impl ContentFields {
         if over {
             return Err(Error::at(too_much(limits.item()), 0, String::new()));
         }
+        // Second reading: the selected output is split into its fields.
         let mut found = FieldReader { limit: limits.item(), ..FieldReader::default() };
         run(&mut found, &json, limits)?;
         let FieldReader { mut fields, bytes, .. } = found;
@@ -103,7 +126,8 @@ impl ContentFields {
         self.bytes
     }
 
-    /// Returns the texts, item by item, in the order of the fields.
+    /// Returns the texts, item by item, in the order of the fields. Fields without text are left out. With `first` each
+    /// item has at most one text.
     pub(super) fn texts(self) -> impl Iterator<Item = String> {
         let Self { fields, first, .. } = self;
         let mut last = None;
@@ -128,6 +152,7 @@ fn too_much(limit: u64) -> Raise {
 }
 
 impl ContentField {
+    /// Returns the text of the value, which is empty for `null` and `""`.
     fn text(self) -> String {
         match self.kind {
             ValueKind::String | ValueKind::EmptyString => text_of(&self.json),
@@ -137,6 +162,7 @@ impl ContentField {
                 let limits = Limits::new().with_depth(usize::MAX);
                 // The selected output is valid JSON.
                 _ = run(&mut inner, &self.json, &limits);
+                // A container without any usual text is shown as it is written.
                 if inner.text.trim().is_empty() { string_of(&self.json) } else { inner.text }
             }
             ValueKind::Number | ValueKind::Bool => string_of(&self.json),
@@ -144,6 +170,7 @@ impl ContentField {
     }
 }
 
+/// Reads JSON that is in memory with a handler.
 fn run<S: StageState>(stage: &mut S, json: &[u8], limits: &Limits) -> Result<(), Error>
 where
     for<'a> StageHandler<'a, S>: Handler,
@@ -154,33 +181,41 @@ where
     fed.and_then(|()| engine.end(stage, &mut nowhere))
 }
 
+/// Returns JSON as text. It is valid UTF-8, because a stage wrote it.
 fn string_of(json: &[u8]) -> String {
     String::from_utf8_lossy(json).into_owned()
 }
 
-/// The memory of a field in addition to its JSON.
+/// The memory of a field in addition to its JSON. Twice the size, because the list of fields grows by doubling.
 const OVERHEAD: u64 = 2 * size_of::<ContentField>() as u64;
 
 /// Reads the fields from the selected output.
 #[derive(Debug, Default)]
 struct FieldReader {
+    /// The complete fields, in document order.
     fields: Vec<ContentField>,
+    /// The field that is being copied.
     open: Option<ContentField>,
+    /// The number of items that have begun.
     items: u64,
+    /// The memory of the complete fields, and its limit.
     bytes: u64,
     limit: u64,
 }
 
 impl StageState for FieldReader {
+    // Writes no output.
     fn flush(&mut self, _: &mut dyn Sink) {}
 }
 
 impl Handler for StageHandler<'_, FieldReader> {
+    /// Copies the values of members, and strings outside objects. Each object or string outside an object is an item.
     fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Raise> {
         let found = &mut *self.stage;
         let mut number = 0;
         match slot {
             ValueSlot::Member(key) => {
+                // The selection uses the numbers of the fields as keys.
                 let read = key.with_name(|name| std::str::from_utf8(name?).ok()?.parse().ok());
                 number = read.unwrap_or(usize::MAX);
             }
@@ -208,6 +243,7 @@ impl Handler for StageHandler<'_, FieldReader> {
         }
     }
 
+    /// Adds the complete field, unless the fields exceed the limit.
     fn copied(&mut self, _: u64) -> Result<(), Raise> {
         let found = &mut *self.stage;
         let Some(field) = found.open.take() else { return Ok(()) };
@@ -220,18 +256,22 @@ impl Handler for StageHandler<'_, FieldReader> {
     }
 }
 
-/// Reads the text inside a field.
+/// Reads the text inside a field: the strings of arrays, and of members with a usual name, at any depth.
 #[derive(Debug, Default)]
 struct InnerTextReader {
+    /// The strings so far, with blank lines between them.
     text: String,
+    /// The JSON of the string that is being copied.
     open: Option<Vec<u8>>,
 }
 
 impl StageState for InnerTextReader {
+    // Writes no output.
     fn flush(&mut self, _: &mut dyn Sink) {}
 }
 
 impl Handler for StageHandler<'_, InnerTextReader> {
+    /// Inspects all containers and copies the strings that are text.
     fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Raise> {
         if kind.is_container() {
             return Ok(Interest::Inspect);
@@ -259,6 +299,7 @@ impl Handler for StageHandler<'_, InnerTextReader> {
         }
     }
 
+    /// Appends the complete string to the text.
     fn copied(&mut self, _: u64) -> Result<(), Raise> {
         if let Some(json) = self.stage.open.take() {
             let text = &mut self.stage.text;

@@ -1,6 +1,20 @@
 //! Runs that take a document as a whole: it is forwarded unchanged, or its content is extracted.
 //!
-//! A final newline is dropped.
+//! The chain has only this one stage then: the rules on JSON do not apply, and input and output may be any text.
+//!
+//! | spec | run | output |
+//! |---|---|---|
+//! | passes every document (`spec.pass`) | `Pass` | the bytes of the document, at once |
+//! | `content` | `Content` | the text of a page, of JSON fields or of plain text |
+//!
+//! A final newline is dropped, because it counts nowhere and drivers add their own. A newline can only be known as the
+//! last one at the end, so the most recent one is held back:
+//!
+//! ```text
+//! written    "a\n"    "\n"    "b\n"    end
+//! passed     "a"      "\n"    "\nb"
+//! held       "\n"     "\n"    "\n"     dropped
+//! ```
 
 #[cfg(feature = "content")]
 mod cleaner;
@@ -26,24 +40,30 @@ use crate::sink::Sink;
 const NO_FILTER: &str =
     "the registry has no filter of a known type for this tool: its response passes unfiltered";
 
+/// The only stage of a program with [`WholeRules`].
 #[derive(Debug)]
 pub(super) struct WholeDocument {
+    /// Reads the document.
     run: WholeRun,
-    /// The last byte was a newline, which is not written yet.
+    /// The last byte of the output so far was a newline, which is not written yet. Reset for each document.
     newline: bool,
 }
 
+/// The work of the stage.
 #[derive(Debug)]
 enum WholeRun {
+    /// Every byte is forwarded when it arrives. Cannot fail.
     Pass {
+        /// The report warns that no filter applies.
         warns: bool,
     },
+    /// The content is extracted. Boxed, because it is much larger than the other variant.
     #[cfg(feature = "content")]
     Content(Box<ContentRun>),
 }
 
 impl WholeDocument {
-    /// Returns the run of a program that takes documents as a whole.
+    /// Returns the run of a program that takes documents as a whole, or `None` for all other programs.
     #[cfg_attr(
         not(feature = "content"),
         expect(unused_variables, reason = "a document that passes has no options")
@@ -61,6 +81,7 @@ impl WholeDocument {
         Some(Self { run, newline: false })
     }
 
+    /// Begins a new document.
     pub(super) fn restart(&mut self) {
         self.newline = false;
         match &mut self.run {
@@ -70,6 +91,10 @@ impl WholeDocument {
         }
     }
 
+    /// Reads the next bytes of the document.
+    ///
+    /// # Errors
+    /// Only the extraction of content fails, for example if more bytes have to be held than the limits allow.
     pub(super) fn write(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         let Self { run, newline } = self;
         let mut sink = FinalNewlineSink { sink, newline };
@@ -81,6 +106,10 @@ impl WholeDocument {
         Ok(())
     }
 
+    /// Ends the document. Text that was held until its end is written now.
+    ///
+    /// # Errors
+    /// With `content`: the document is empty, or it is JSON and cannot be read.
     pub(super) fn end(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         let Self { run, newline } = self;
         let mut sink = FinalNewlineSink { sink, newline };
@@ -92,6 +121,7 @@ impl WholeDocument {
         Ok(())
     }
 
+    /// Adds to the report. A document that passes unfiltered counts as not filtered, with a warning if `warns` is set.
     pub(super) fn report(&self, report: &mut Report) {
         match &self.run {
             WholeRun::Pass { warns } => {
@@ -108,11 +138,14 @@ impl WholeDocument {
 
 /// Holds a newline back until more output follows.
 struct FinalNewlineSink<'a> {
+    /// The sink of the run.
     sink: &'a mut dyn Sink,
+    /// The state between two calls, which the stage keeps.
     newline: &'a mut bool,
 }
 
 impl Sink for FinalNewlineSink<'_> {
+    /// Writes the newline that was held back, then `bytes` without a newline at their end.
     fn write(&mut self, bytes: &[u8]) {
         let Some((last, before)) = bytes.split_last() else { return };
         if std::mem::take(self.newline) {

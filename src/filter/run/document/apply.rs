@@ -1,4 +1,14 @@
 //! Applies the operations of `patches` to a tree, one after the other.
+//!
+//! Used for sequences that cannot be resolved from their paths, for example with a `test` or an index of an array. The
+//! document is complete when the operations run. Each operation reads the result of the previous one:
+//!
+//! ```text
+//! document   {"v":1,"list":[1,2]}
+//! test       /v = 1               holds, counted as applied
+//! remove     /list/0              {"v":1,"list":[2]}
+//! test       /v = 2               fails: an error, or with `on_test_failure: stop` the end of the sequence
+//! ```
 
 use crate::error::{ErrorKind, Raise};
 use crate::filter::compile::patches::Patches;
@@ -6,8 +16,9 @@ use crate::spec::OnTestFailure;
 use crate::tree::Tree;
 use crate::tree::patch::EditOutcome;
 
-/// The reasons for a failed test.
+/// The reason for a failed test of a value that exists.
 const DIFFERS: &str = "test failed: the value is different";
+/// The reason for a failed test of a value that does not exist.
 const LACKS: &str = "test failed: no value at this path";
 
 /// The result of a sequence.
@@ -22,6 +33,7 @@ pub(super) struct Applied {
 }
 
 impl Patches {
+    /// Returns the error of a test that did not hold, with the name of its operation.
     fn test_failed(&self, operation: usize, why: &'static str) -> Raise {
         self.named(operation, &Raise::new(ErrorKind::Patch, why))
     }
@@ -34,6 +46,7 @@ impl Patches {
     pub(super) fn apply(&self, tree: &mut Tree) -> Result<Applied, Raise> {
         let mut applied = Applied::default();
         for (operation, edit) in self.sequence.iter().enumerate() {
+            // The effects of the operations before a failed one are in the tree, which the caller then discards.
             let did = tree.apply(edit, self.lenient);
             match did.map_err(|raise| self.named(operation, &raise))? {
                 EditOutcome::Apply => applied.operations += 1,

@@ -1,11 +1,36 @@
 //! The stage on the document: `extract`, `retain` and `patches`.
 //!
+//! It is the first stage of the chain and reads the bytes of the response. It writes valid, minified JSON (unless white
+//! space is kept) to the stage on items, or to the sink of the run if no other stage exists. The chain creates this
+//! stage if the spec has one of the three rules, or no rule that needs another stage.
+//!
 //! ```text
 //! no patches         machine ─▶ RetainStage ─▶ sink
 //! patches stream     machine ─▶ StreamPatcher ─▶ HeldOutput ─▶ sink
 //! failures pass      Lookahead with a StreamPatcher, until the outcome is known
 //!    then            machine ─▶ StreamPatcher, or RetainStage after a failure ─▶ sink
 //! patches need tree  machine ─▶ RetainStage ─▶ TreeInput ─▶ Tree ─▶ sink
+//! ```
+//!
+//! An operation that fails must not leave a half-patched document in the output. The kind of the patches and `on_error`
+//! decide which bytes wait until no operation can fail:
+//!
+//! | patches | `on_error` | handler | held |
+//! |---|---|---|---|
+//! | none | any | [`RetainStage`] | nothing |
+//! | stream and cannot fail | any | [`StreamPatcher`] | nothing |
+//! | stream and may fail | `closed` (default) | [`StreamPatcher`] | the output, in [`HeldOutput`] |
+//! | stream and may fail | `raw` | [`StreamPatcher`] or [`RetainStage`] | the input, in a [`Lookahead`] |
+//! | need a tree | any | [`RetainStage`] | the retained document, in [`TreeInput`] |
+//!
+//! With `raw` the input waits instead of the output, because a failure must write the same document unpatched.
+//!
+//! Example with `{"op": "remove", "path": "/b"}`, which fails if the document has no member `b`:
+//!
+//! ```text
+//! input                       held until              output
+//! {"a":1,"b":2,"c":3}         the value of "b"        {"a":1,"c":3}
+//! {"a":1,"c":3}               the end                 none, and an error; with `raw`: {"a":1,"c":3}
 //! ```
 
 mod apply;
@@ -33,34 +58,49 @@ use held_output::HeldOutput;
 use patcher::StreamPatcher;
 use retain::RetainStage;
 
+/// The run of the document rules over one document. It is reused for the next document after
+/// [`restart`](Self::restart).
 #[derive(Debug)]
 pub(super) struct DocumentStage {
     program: Arc<CompiledProgram>,
+    /// The limits of the call: depth and key length for the machine, `held` and `spill` for bytes that wait, and `item`
+    /// for a tree.
     limits: Limits,
+    /// The machine that reads the document for `handler`.
     engine: StageMachine,
+    /// The rules that the machine asks. Replaced by [`edit`](Self::edit), and after a failed check.
     handler: DocumentHandler,
+    /// The compiled `patches` of the spec.
     patches: Option<Arc<Patches>>,
-    /// Finds out whether the operations can be applied.
+    /// Finds out whether the operations can be applied, if a failure lets the document pass. Created for the first such
+    /// document and reused.
     check: Option<Box<Lookahead<StreamPatcher>>>,
-    /// That is not known yet.
+    /// The check is undecided. Until then all input goes to `check`, and `handler` has read nothing.
     checking: bool,
-    /// The retained document, collected for a tree.
+    /// The output of `handler`, collected for a tree. Present from the start to the end of a document whose patches
+    /// need a tree.
     gather: Option<TreeInput>,
     /// Charged for held input.
     meter: Meter,
+    /// The counts of the patches for the report. Set at the end, and only if the sequence was applied.
     applied: Option<Applied>,
-    /// Why the document passed unpatched.
+    /// The message of the operation that failed, if the document passed unpatched.
     passed: Option<String>,
+    /// The largest size of the tree in bytes, for the report.
     tree_peak: u64,
 }
 
+/// The handler of the machine that writes the output of this stage.
 #[derive(Debug)]
 enum DocumentHandler {
+    /// Keeps and drops values. Used without patches, before a tree, and after a failed check.
     Retain(Box<RetainStage>),
+    /// Also applies patches while the document streams.
     Edited(Box<StreamPatcher>),
 }
 
 impl DocumentStage {
+    /// Creates the stage for a compiled program and begins the first document.
     pub(super) fn new(program: &Arc<CompiledProgram>, limits: &Limits, scanner: Scanner) -> Self {
         let patches = program.patches.clone();
         let retain = RetainStage::new(program);
@@ -85,6 +125,7 @@ impl DocumentStage {
     /// Begins a new document.
     pub(super) fn restart(&mut self) {
         self.engine.restart(machine_config(&self.program.spec, &self.limits, false));
+        // `begin` restarts a patcher, because it also decides what is held.
         if let DocumentHandler::Retain(retain) = &mut self.handler {
             retain.restart();
         }
@@ -93,9 +134,11 @@ impl DocumentStage {
         self.begin();
     }
 
+    /// Selects the row of the table in the [module](self) for the next document, and prepares its handler.
     fn begin(&mut self) {
         (self.checking, self.gather) = (false, None);
         let Some(patches) = &self.patches else { return };
+        // The operations need a tree. The handler is a `RetainStage`, whose output is collected.
         if patches.edits().is_none() {
             self.gather = Some(TreeInput::new(self.limits.item()));
             return;
@@ -121,10 +164,11 @@ impl DocumentStage {
         let output = HeldOutput::new(false, &self.limits);
         let probe = StreamPatcher::new(&self.program, patches, output);
         let check = Lookahead::new(config, self.engine.scanner(), probe, Input::once());
+        // Output is discarded, so holding it is unnecessary.
         self.check = Some(Box::new(check));
     }
 
-    /// Sends the document through the edits. `holds`: output waits until no operation can fail.
+    /// Makes a [`StreamPatcher`] the handler, or restarts it. `holds`: output waits until no operation can fail.
     fn edit(&mut self, holds: bool) {
         let Some(patches) = &self.patches else { return };
         if let DocumentHandler::Edited(edited) = &mut self.handler {
@@ -137,6 +181,7 @@ impl DocumentStage {
         self.handler = DocumentHandler::Edited(Box::new(edited));
     }
 
+    /// Accounts for bytes before the document, such as a byte order mark, which only count for offsets.
     pub(super) fn skip_prefix(&mut self, bytes: u64) {
         self.engine.machine.skip_prefix(bytes);
         if let Some(check) = &mut self.check {
@@ -150,20 +195,29 @@ impl DocumentStage {
         self.engine.steps() + self.check.as_ref().map_or(0, |check| check.steps())
     }
 
+    /// Reads the next bytes of the document.
+    ///
+    /// # Errors
+    /// The input is invalid, the value at `extract` does not exist, or too many bytes have to be held.
     pub(super) fn write(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
+        // An undecided check holds the chunk. The decision can only be that no operation fails, so the patcher is still
+        // the handler: it reads the held input now and the current chunk below.
         if let Some(check) = self.check.as_mut().filter(|_| self.checking) {
             let decided = check.write(chunk, &self.limits, &mut self.meter)?;
             let Some(Decided { decision: (), held, .. }) = decided else { return Ok(()) };
             self.checking = false;
             self.replay(held, sink)?;
         }
+        // Moved out of `self`, because it is the sink of `feed`.
         let Some(mut gather) = self.gather.take() else { return self.feed(chunk, sink) };
         let fed = self.feed(chunk, &mut gather);
+        // The error of a full tree comes first: the bytes that did not fit were written before the machine failed.
         let full = gather.error();
         self.gather = Some(gather);
         full.map_or(fed, Err)
     }
 
+    /// Runs the handler over a chunk. Returns the error of the held output before that of the machine.
     fn feed(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         let Self { engine, handler, .. } = self;
         let (fed, full) = match handler {
@@ -177,8 +231,9 @@ impl DocumentStage {
         settled(fed, full)
     }
 
-    /// Reads the held input.
+    /// Runs the handler over the input that the check has held, and releases its memory piece by piece.
     fn replay(&mut self, held: HeldInput, sink: &mut dyn Sink) -> Result<(), Error> {
+        // `feed` borrows all of `self`.
         let mut meter = std::mem::take(&mut self.meter);
         let replayed = held.replay(&mut meter, |_, piece| {
             self.feed(piece, sink)?;
@@ -188,6 +243,10 @@ impl DocumentStage {
         replayed
     }
 
+    /// Ends the document: applies a tree, or decides a check that is still open.
+    ///
+    /// # Errors
+    /// The document is incomplete, an operation fails and `on_error` is `closed`, or a limit is exceeded.
     pub(super) fn end(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         if let Some(mut gather) = self.gather.take() {
             let ended = self.end_handler(&mut gather);
@@ -195,6 +254,7 @@ impl DocumentStage {
             return self.end_tree(gather, sink);
         }
         if let Some(check) = self.check.as_mut().filter(|_| self.checking) {
+            // The document must be complete. A cut document is an error, whatever the operations.
             check.end()?;
             // At the end of the document only a failed operation is left.
             if let (Some((operation, raise)), Some(patches)) =
@@ -202,17 +262,20 @@ impl DocumentStage {
             {
                 self.passed = Some(patches.named(operation, &raise).message.into_owned());
             }
+            // The whole input is held. It passes with the other document rules applied, but unpatched.
             let held = check.take_held();
             self.handler = DocumentHandler::Retain(Box::new(RetainStage::new(&self.program)));
             self.replay(held, sink)?;
             return self.end_handler(sink);
         }
+        // The document is complete, and so is its output unless an operation failed.
         self.end_handler(sink)?;
         let (DocumentHandler::Edited(edited), Some(patches)) = (&self.handler, &self.patches)
         else {
             return Ok(());
         };
         if let Some((operation, raise)) = edited.failure() {
+            // Its output is still held and is never released.
             return Err(self.engine.machine.place(patches.named(operation, &raise)));
         }
         let (operations, without_effect) = edited.applied();
@@ -220,6 +283,7 @@ impl DocumentStage {
         Ok(())
     }
 
+    /// Ends the machine and its handler. Returns the error of the held output before that of the machine.
     fn end_handler(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         let Self { engine, handler, .. } = self;
         let (ended, full) = match handler {
@@ -232,7 +296,10 @@ impl DocumentStage {
         settled(ended, full)
     }
 
-    /// Patches the collected document.
+    /// Patches the collected document and writes the result.
+    ///
+    /// If an operation fails and `on_error` is not `closed`, the collected document is written unchanged. Limits are
+    /// errors in both cases.
     fn end_tree(&mut self, gather: TreeInput, sink: &mut dyn Sink) -> Result<(), Error> {
         let Self { program, limits, patches: Some(patches), engine, .. } = self else {
             return Ok(());
@@ -240,6 +307,7 @@ impl DocumentStage {
         let closed = program.spec.is_closed();
         let mut tree =
             Tree::new(gather.text, limits.item()).map_err(|raise| engine.machine.place(raise))?;
+        // After an error the tree is unusable, but it still has the text that it was made from.
         let done = patches.apply(&mut tree);
         self.tree_peak = tree.peak();
         match done {
@@ -257,6 +325,7 @@ impl DocumentStage {
         }
     }
 
+    /// Adds the held bytes to the report, and, unless the run failed, the result of the patches.
     pub(super) fn report(&self, report: &mut Report) {
         if let DocumentHandler::Edited(edited) = &self.handler {
             report.held_peak_bytes += edited.output.peak();
@@ -288,9 +357,13 @@ fn settled<T>(fed: Result<T, Error>, full: Option<Error>) -> Result<(), Error> {
 /// The document, collected for a tree.
 #[derive(Debug)]
 struct TreeInput {
+    /// The retained document so far. It misses bytes only if `failed` is set.
     text: Vec<u8>,
+    /// The limit `item` of the call, in bytes.
     limit: u64,
+    /// Charged for `text`. Its peak is not reported: the tree has its own.
     meter: Meter,
+    /// The first error. [`Sink::write`] cannot return it.
     failed: Option<Raise>,
 }
 
@@ -307,6 +380,7 @@ impl TreeInput {
 }
 
 impl Sink for TreeInput {
+    /// Appends bytes, or records that they exceed the limit. Later bytes may still fit, but the error remains.
     fn write(&mut self, bytes: &[u8]) {
         let (before, more) = (self.text.len() as u64, bytes.len() as u64);
         match self.meter.charge(LimitName::Item, self.limit, before, more) {

@@ -3,6 +3,19 @@
 //!
 //! A container is opened when something in it is kept. The root always is. Values outside the extracted value are
 //! read but not written.
+//!
+//! Example with the pointer `/a/b`:
+//!
+//! ```text
+//! input      decision   action                               written
+//! {          partly     opened, as the root                  {
+//! "a":{      partly     opened deferred
+//! "b":1      kept       copied, which commits the opening    "a":{"b":1
+//! "c":2      removed    skipped
+//! }                     closed                               }
+//! "d":{..}   removed    skipped as a whole
+//! }                     closed                               }
+//! ```
 
 use std::sync::Arc;
 
@@ -18,16 +31,22 @@ use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::path::trie::Cursor;
 use crate::sink::Sink;
 
+/// The handler that applies `extract` and `retain`. Its output never waits for a decision.
 #[derive(Debug)]
 pub(super) struct RetainStage {
     scope: DocumentScope,
+    /// The open containers that are kept partly, outermost first. Containers on the path to `extract` are not among
+    /// them, and neither are copied ones.
     open: SmallVec<[RetainedContainer; 16]>,
+    /// Knows which of the open containers are still deferred.
     writer: JsonWriter,
 }
 
 #[derive(Debug)]
 struct RetainedContainer {
+    /// The positions in the pointers that this container has.
     cursor: Cursor,
+    /// An object. Otherwise an array.
     object: bool,
 }
 
@@ -55,6 +74,7 @@ impl StageState for RetainStage {
 }
 
 impl Handler for StageHandler<'_, RetainStage> {
+    /// Decides about a value, and opens it if it is kept partly.
     #[inline]
     fn value(
         &mut self,
@@ -88,6 +108,7 @@ impl Handler for StageHandler<'_, RetainStage> {
         };
         let object = kind == ValueKind::Object;
         let bracket = if object { b'{' } else { b'[' };
+        // Only the root is written even if nothing in it is kept.
         match slot {
             ValueSlot::Top => writer.open(*sink, bracket),
             ValueSlot::Member(key) => writer.open_deferred_spelled(key.raw(), bracket),
@@ -97,6 +118,7 @@ impl Handler for StageHandler<'_, RetainStage> {
         Ok(Interest::Inspect)
     }
 
+    /// States the pointers of the open container as a policy: names on no pointer are skipped by the machine.
     #[inline]
     fn policy(&mut self) -> Policy<'_> {
         let Self { stage, sink } = self;
@@ -119,6 +141,7 @@ impl Handler for StageHandler<'_, RetainStage> {
     fn close(&mut self, _: u64) -> Result<(), Raise> {
         let RetainStage { scope, open, writer } = &mut *self.stage;
         if !scope.close()? {
+            // The container is around the extracted value, so it was never opened.
             return Ok(());
         }
         if let Some(top) = open.pop() {
@@ -136,6 +159,7 @@ impl Handler for StageHandler<'_, RetainStage> {
     }
 
     fn copied(&mut self, _: u64) -> Result<(), Raise> {
+        // The document itself was copied, so it has ended.
         if self.stage.open.is_empty() {
             self.stage.scope.leave();
         }

@@ -1,7 +1,18 @@
 //! Decides for one value after the other whether it is part of the document (`extract`, seed: kimbap; SPEC §3), and
 //! whether it is kept (`retain`, seed: reShapr ToolsFilters; SPEC §8).
 //!
-//! Writes nothing and has no stack: the caller provides the cursor of the open container.
+//! Writes nothing and has no stack: the caller provides the cursor of the open container. The handlers of this stage
+//! use it, and so do the search for `extract` and the branches of `when`, which do not retain.
+//!
+//! ```text
+//! with `extract`     OnPath(0) ── next step ──▶ OnPath(1) ── … ── last step ──▶ Inside ── leave ──▶ After
+//!                        └──── a container on the path ends ──▶ error: no value
+//! without            Inside
+//! ```
+//!
+//! Example with `extract: /a/0` and the input `{"x":1,"a":[{"k":2},3]}`: the root is inspected as a container on the
+//! path, `x` is skipped, the array is inspected, and its first element is the document. The `3` and everything after it
+//! is skipped.
 
 use std::sync::Arc;
 
@@ -12,10 +23,12 @@ use crate::json::{Interest, ValueKind, ValueSlot};
 use crate::path::PathToken;
 use crate::path::trie::{Cursor, Trie};
 
+/// The position relative to the extracted value, and the pointers that apply inside it.
 #[derive(Debug)]
 pub(in crate::filter) struct DocumentScope {
+    /// Has the path of `extract` and the pointers of `retain`.
     program: Arc<CompiledProgram>,
-    /// The whole document is kept.
+    /// The whole document is kept: `retain` is missing or does not apply here.
     whole: bool,
     /// The document is a value inside the input.
     extracts: bool,
@@ -25,7 +38,7 @@ pub(in crate::filter) struct DocumentScope {
 /// The position of the machine relative to the extracted value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ScopePosition {
-    /// On the path to it, inside this many containers.
+    /// On the path to it, inside this many containers. 0: the root of the input comes next.
     OnPath(usize),
     /// Inside it.
     Inside,
@@ -47,7 +60,7 @@ pub(super) enum Retention {
 }
 
 impl DocumentScope {
-    /// `retains`: whether `retain` applies.
+    /// Creates the scope of a document. `retains`: whether `retain` applies.
     pub(in crate::filter) fn new(program: &Arc<CompiledProgram>, retains: bool) -> Self {
         let extracts = program.extract.is_some();
         let place = if extracts { ScopePosition::OnPath(0) } else { ScopePosition::Inside };
@@ -66,7 +79,11 @@ impl DocumentScope {
         self.place == ScopePosition::Inside
     }
 
-    /// Classifies a value. `top`: the cursor of the open container. The slot of the document itself becomes `Top`.
+    /// Classifies a value. `top`: the cursor of the open container, or `None` for the document itself, whose slot
+    /// becomes `Top`.
+    ///
+    /// # Errors
+    /// A scalar is on the path to the extracted value.
     #[inline]
     pub(super) fn judge(
         &mut self,
@@ -83,6 +100,7 @@ impl DocumentScope {
             (ValueSlot::Element(index), Some(top)) => top.element(trie, index),
             _ => trie.start(),
         };
+        // The root is opened even if no pointer can match in it.
         Ok(if cursor.is_hit() {
             Retention::Kept
         } else if kind.is_container() && (!cursor.is_dead() || matches!(slot, ValueSlot::Top)) {
@@ -115,10 +133,14 @@ impl DocumentScope {
     }
 
     /// Handles a value before or after the extracted one. Returns `None` if it is the extracted one.
+    ///
+    /// Takes a step if the value is a container on the path. Only the first container of a name is entered: if it lacks
+    /// the value, its end is an error, even if a duplicate follows.
     #[cold]
     fn beside(&mut self, slot: ValueSlot<'_>, kind: ValueKind) -> Result<Option<Interest>, Raise> {
         let ScopePosition::OnPath(step) = self.place else { return Ok(Some(Interest::SkipRest)) };
         let path = self.program.extract.as_ref().map_or(&[][..], |path| &path.0);
+        // At step 0 the value is the root of the input. Later, token `step - 1` selects a child of the open container.
         let here = match (slot, step.checked_sub(1).and_then(|step| path.get(step))) {
             (ValueSlot::Member(key), Some(PathToken::Name(name))) => {
                 key.with_name(|spelled| spelled == Some(name.as_bytes()))
@@ -141,7 +163,7 @@ impl DocumentScope {
         Ok(Some(Interest::Inspect))
     }
 
-    /// Records the end of the document.
+    /// Records the end of the document. With `extract` all values after it are skipped. Otherwise nothing follows.
     pub(in crate::filter) fn leave(&mut self) {
         if self.extracts {
             self.place = ScopePosition::After;

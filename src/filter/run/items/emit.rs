@@ -3,6 +3,34 @@
 //! A value without rules below it is copied as a whole: the machine passes its bytes on without an event for each
 //! member. Otherwise the container is opened with the role `Emit`, and its members are decided one by one or by the
 //! policy of that role.
+//!
+//! [`ItemsState::emit`] decides about one value by the first row that applies:
+//!
+//! | value | result |
+//! |---|---|
+//! | a member `null` under `drop_nulls`, or `""` under `drop_empty` | skipped |
+//! | a value at which a path of `exclude` ends | skipped |
+//! | a container below which a path of `exclude` leads, or any one under a drop rule | opened, role `Emit` |
+//! | any other value | copied as a whole |
+//!
+//! Example: `exclude: a.b` on the item `{"a":{"b":1,"c":2},"d":[3]}`. Paths of `exclude` begin at the item as it is
+//! written, so after a select they begin with an output key.
+//!
+//! ```text
+//! value({)   unselected    writes `{`        a path leads below: role Emit
+//! value(a)   emit          writes `"a":{`    a path leads below: role Emit
+//! value(b)   emit          skipped           the path ends here
+//! value(c)   emit          `"c":2`           no path leads here: CopyMember
+//! close(})                 writes `}`
+//! value(d)   emit          `"d":[3]`         the machine copies the array without an event for the 3
+//! ```
+//!
+//! The output is `{"a":{"c":2},"d":[3]}`. Most members do not come here, because the policy of the role (`policy.rs`)
+//! lets the machine decide them with the same result.
+//!
+//! **Empty containers.** Under `drop_empty` the bracket of a member is *deferred*: the writer holds it until something
+//! inside is written. In `{"a":{"b":""}}` the member `b` is dropped, so `a` has no content, and the output is `{}`.
+//! Elements are never dropped by their kind, because that would move the elements after them.
 
 use super::{ContainerRole, Cx, ItemsState, Label};
 use crate::error::Raise;
@@ -11,7 +39,8 @@ use crate::json::{Interest, ValueKind, ValueSlot};
 use crate::path::trie::Cursor;
 
 impl ItemsState {
-    /// Emits a whole value with its key as spelled. Returns how the machine has to copy it.
+    /// Emits a whole value with its key as spelled. Returns how the machine has to copy it. The bytes follow through
+    /// [`Handler::raw`](crate::json::Handler::raw), so only the comma is written here.
     pub(super) fn pass(&mut self, cx: &mut Cx<'_>, slot: ValueSlot<'_>) -> Interest {
         let (writer, sink) = (&mut self.writer, &mut *cx.sink);
         writer.begin(sink);
@@ -21,8 +50,10 @@ impl ItemsState {
         }
     }
 
-    /// Emits an item without its excluded and dropped parts. The item itself is always kept, even if it becomes
-    /// empty.
+    /// Emits an item without its excluded and dropped parts. The item itself is always kept, even if it becomes empty.
+    /// Used for items without a selection: no `select`, a miss, plain text in `raw`, or an item that is not an object.
+    /// `cursor` is the start of the paths of `exclude`. An item that is an array keeps its elements as items, too
+    /// (`item`).
     pub(super) fn unselected(
         &mut self,
         cx: &mut Cx<'_>,
@@ -40,7 +71,8 @@ impl ItemsState {
     }
 
     /// Returns whether a rule may remove something inside a value. `cursor`: the place of the value in the paths of
-    /// `exclude`; it is dead if no path leads below.
+    /// `exclude`; it is dead if no path leads below. Drop rules apply at any depth, so under them every container is
+    /// opened. Costs time: its members come as events or through the policy, instead of as one copy.
     #[inline]
     fn is_changed_below(&self, cx: &Cx<'_>, kind: ValueKind, cursor: &Cursor) -> bool {
         // Every rule is named: a new one does not compile until it is considered here.
@@ -68,7 +100,8 @@ impl ItemsState {
     }
 
     /// Opens a container with a key. `deferred`: the container is written only when something inside it is, as
-    /// `drop_empty` requires.
+    /// `drop_empty` requires. A deferred container that stays empty is not written, and its end writes no bracket. The
+    /// caller pushes the role if the machine inspects the container.
     pub(super) fn open_labelled(
         &mut self,
         cx: &mut Cx<'_>,
@@ -102,8 +135,10 @@ impl ItemsState {
         self.scratch = spelled;
     }
 
-    /// Emits a value unless it is excluded at `cursor` or dropped. If a rule may remove something inside it, opens
-    /// it.
+    /// Emits a value unless it is excluded at `cursor` or dropped. If a rule may remove something inside it, opens it.
+    /// `label` decides about the key: a key as spelled is copied with its value, and a key of the spec is written
+    /// first. Called for each selected value, each match of a wildcard, and each child of a container with the role
+    /// `Emit`.
     #[inline(always)]
     pub(super) fn emit(
         &mut self,
@@ -136,6 +171,7 @@ impl ItemsState {
                 ValueKind::EmptyString => *drop_empty,
                 _ => false,
             };
+        // A hit also removes a container, so nothing below it needs a look.
         if dropped || cursor.is_hit() {
             return Interest::Skip;
         }
@@ -161,7 +197,8 @@ impl ItemsState {
         }
     }
 
-    /// Opens a container from which something may be removed. Its members come as events, or by the policy.
+    /// Opens a container from which something may be removed. Its members come as events, or by the policy. Kept out
+    /// of line: it is the rare case of [`emit`](Self::emit), which is inlined into every caller.
     #[inline(never)]
     fn emit_in_part(
         &mut self,
@@ -177,7 +214,9 @@ impl ItemsState {
         Interest::Inspect
     }
 
-    /// Handles a member or element of a container that is emitted in part.
+    /// Handles a member or element of a container that is emitted in part. Follows the paths of `exclude` by one step:
+    /// the cursor of the container gives that of the child. Without a path below the container the child's cursor is
+    /// dead, too, and only the drop rules apply to it.
     #[inline]
     pub(super) fn in_emit(
         &mut self,
@@ -195,6 +234,8 @@ impl ItemsState {
             ValueSlot::Element(index) if *item => {
                 let mut below = cursor.element(trie, index);
                 below.begin(trie);
+                // The element is compared with paths that count it as an element, such as `0.a`, and with paths of an
+                // item, such as `a`.
                 let interest = self.emit(cx, slot.into(), kind, &below);
                 // Its elements are treated like items, too.
                 if kind == ValueKind::Array

@@ -4,6 +4,20 @@
 //! continues with a copy of the machine, while the input is held and the output of the probe is discarded. The probe
 //! handles every value as the stage would. So the stage would find what it finds, and fail where it fails. When the
 //! outcome is known, the stage continues.
+//!
+//! ```text
+//! stage:  Open ──must_wait: stops before the value──▶ (the probe reads) ──end_search──▶ Known(Hit | Miss)
+//! probe:  Probing(None) ──decide──▶ Probing(Some(outcome, offset))
+//! ```
+//!
+//! | document, with `select: id` | the probe | output |
+//! |---|---|---|
+//! | `[{"a":1},{"id":2}]` | `Hit` at the value 2 | `[{},{"id":2}]` |
+//! | `[{"a":1}]` | `Miss` at the closing `]` | `[{"a":1}]`, with a warning |
+//! | `[{"a":1}]` and `on_error: closed` | `Refused` at the closing `]` | nothing; the run fails |
+//!
+//! The stage stops before the payload ([`WaitFrom::Payload`]), or before the document ([`WaitFrom::Document`]) if a
+//! miss changes even the bytes before the payload. [`ItemRules::waits`] decides which of them applies.
 
 use super::{Cx, ItemsStage, ItemsState, PayloadTarget, SHOWN};
 use crate::error::{ErrorKind, Raise};
@@ -29,6 +43,8 @@ pub(super) enum HitSearch {
     Open,
     /// This is the probe. The outcome has the offset of the byte that made it certain.
     Probing(Option<(HitOutcome, u64)>),
+    /// The stage was given the outcome by [`end_search`](ItemsStage::end_search). It does not wait again in this
+    /// document.
     Known(HitOutcome),
 }
 
@@ -44,12 +60,14 @@ impl Probe for ItemsStage {
 }
 
 impl ItemsStage {
-    /// Returns whether the stage has stopped before a value that the probe must read first.
+    /// Returns whether the stage has stopped before a value that the probe must read first. Otherwise the machine was
+    /// stopped by `stop_early`, and the run needs no more input.
     pub(in crate::filter::run) fn must_probe(&self) -> bool {
         self.state.search == HitSearch::Open && !self.state.counts.stopped
     }
 
-    /// Returns whether the stage will stop at the document itself, if that is a container.
+    /// Returns whether the stage will stop at the document itself, if that is a container. Then the stage need not be
+    /// fed its first byte: the probe can begin at once. A scalar is never waited for.
     pub(in crate::filter::run) fn stops_at_document(&self) -> bool {
         let (state, rules) = (&self.state, &self.program.items);
         let is_payload = state.target == PayloadTarget::Document;
@@ -58,14 +76,16 @@ impl ItemsStage {
                 || (is_payload && state.must_wait(rules, WaitFrom::Payload)))
     }
 
-    /// Returns the probe for the rest of the document.
+    /// Returns the probe for the rest of the document. Copies the state of the stage: time and memory grow with the
+    /// nodes of the select, not with the document.
     pub(in crate::filter::run) fn begin_probe(&self) -> Self {
         let mut probe = self.clone();
         probe.begin_as_probe();
         probe
     }
 
-    /// Makes a probe of an earlier document that for the rest of this one.
+    /// Makes the probe of an earlier document the probe for the rest of this one. It reuses the allocations of the earlier
+    /// probe.
     pub(in crate::filter::run) fn begin_probe_in(&self, probe: &mut Self) {
         probe.state.copy_from(&self.state);
         probe.begin_as_probe();
@@ -77,7 +97,8 @@ impl ItemsStage {
         self.state.length = None;
     }
 
-    /// Ends the search.
+    /// Ends the search. After a miss the stage takes over the message and the names, which only the probe has seen.
+    /// After a hit it takes over nothing, because it reads the same values again and counts them itself.
     pub(in crate::filter::run) fn end_search(&mut self, outcome: HitOutcome, probe: &Self) {
         self.state.search = HitSearch::Known(outcome);
         if outcome == HitOutcome::Miss {
@@ -125,7 +146,8 @@ impl ItemsState {
         matches!(self.search, HitSearch::Probing(Some(_)))
     }
 
-    /// Ends the search of the probe. The first decision counts.
+    /// Ends the search of the probe. The first decision counts. The stage itself is not probing, so its calls have no
+    /// effect.
     #[cold]
     pub(super) fn decide(&mut self, cx: &Cx<'_>, outcome: HitOutcome) {
         if let HitSearch::Probing(decided @ None) = &mut self.search {
@@ -152,7 +174,9 @@ impl ItemsState {
         Raise::new(ErrorKind::Miss, message)
     }
 
-    /// Decides, because every item that counts was seen.
+    /// Decides, because every item that counts was seen. Called at the end of the payload, at the end of a payload
+    /// that is an object, and at the first element that `max_items` cuts. Does nothing in the stage itself. Without a
+    /// select, or without an object among the items, nothing can be missed, so that counts as a hit.
     pub(super) fn considered(&mut self, cx: &Cx<'_>) -> Result<(), Raise> {
         if self.search != HitSearch::Probing(None) {
             return Ok(());
@@ -161,6 +185,7 @@ impl ItemsState {
             self.decide(cx, HitOutcome::Hit);
             return Ok(());
         };
+        // The message names the first paths only. Members of the envelope are not named: they are never missed.
         let mut sources = select.sources.iter().filter(|source| !source.passing);
         let (mut shown, mut meant, mut pairs) =
             (Vec::new(), Vec::new(), ComparisonBudget::default());

@@ -2,6 +2,16 @@
 //!
 //! A held value is read by a machine of its own, whose events come here too. Their offsets are relative to the held
 //! value, so the offset of the end of that value is used instead (`replaying`).
+//!
+//! | event | handled by |
+//! |---|---|
+//! | `value`, `close` | [`ItemsState`](super::ItemsState), by the role of the innermost container |
+//! | `policy` | `policy.rs` |
+//! | `raw` | the held value, if there is one, or else the writer |
+//! | `copied` | `select.rs` (`replay`), if a value was held; otherwise nothing |
+//! | `lead`, `gap` | the writer; they only come if white space is kept |
+//!
+//! A value is held while the machine copies it, so only `raw` comes between its first byte and `copied`.
 
 use super::{ContainerRole, Cx, ItemsStage, PayloadTarget};
 use crate::error::Raise;
@@ -67,6 +77,9 @@ impl Handler for StageHandler<'_, ItemsStage> {
         self.stage.state.writer.gap(bytes);
     }
 
+    /// Returns whether a key of more than `limit` bytes can be handled without its text. If it cannot, the run fails
+    /// with the limit of keys. A key that is only compared is harmless once it is longer than all spellings of the
+    /// names it could match. A key that is written is needed in full.
     fn takes_long_keys(&self, limit: usize) -> bool {
         let ItemsStage { program, state } = &*self.stage;
         // Every rule is named: a key that is too long to compare must not pass a rule that would have matched it.

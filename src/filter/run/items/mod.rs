@@ -21,6 +21,14 @@
 //! | `emit.rs` | is a value written as a whole, in part, or not at all? |
 //! | `policy.rs` | which members may the machine handle without asking? |
 //! | `first_hit.rs` | does the select apply to this document? |
+//!
+//! **One document.** With `select: id, user, name=user.name` and `[{"id":1,"user":{"name":"Ada"}}]` the calls are:
+//!
+//! ```text
+//! value([)     on the document: writes `[`, role Items         value(user)  held, because two outputs need it
+//! value({)     an item: writes `{`, role Select                copied(})    read twice: `"user":{…}`, `"name":"Ada"`
+//! value(id)    copied: `"id":1`                                close(}), close(])  write the brackets
+//! ```
 
 mod emit;
 pub(super) mod first_hit;
@@ -62,15 +70,16 @@ pub(super) const SHOWN: usize = 5;
 /// The role of an open container: what its members mean.
 #[derive(Clone, Debug)]
 enum ContainerRole {
-    /// On the path to the payload. `step`: the step of the root path that its child takes; `met`: that child was
-    /// seen.
+    /// On the path to the payload. `step`: number of the root path's token that its child takes; `members`: children
+    /// seen so far; `met`: the child on the path was seen.
     OnPath { step: usize, members: u64, met: bool, object: bool },
     /// The payload, an array.
     Items,
-    /// Inside an item, at a node of the select trie. `left`: children that were not seen yet. `names`: the names of
-    /// its members are kept for suggestions.
+    /// Inside an item, at a node of the select trie. `serial`: its number in [`ItemsState::met`]. `left`: children
+    /// that were not seen yet. `item`: it is the item itself. `names`: its members' names are kept for suggestions.
     Select { node: NodeId, serial: u64, left: u32, item: bool, names: bool },
-    /// Inside a value that a wildcard matches. Children are compared with token number `token` of the source.
+    /// Inside a value on a wildcard's path. Children are compared with token number `token` of the source. `met`: a
+    /// child of that name was seen. `outer`: the container of the first wildcard, whose end closes the output array.
     Gather { source: u32, token: usize, met: bool, outer: bool },
     /// Inside an emitted value, at `cursor` of the exclude trie. `item`: an array in place of an item, whose elements
     /// are treated like items.
@@ -79,6 +88,7 @@ enum ContainerRole {
     Replay(ReplayTask),
 }
 
+/// The use of a held value for one output.
 #[derive(Clone, Copy, Debug)]
 enum ReplayTask {
     /// For a source that begins with the value, at this token of its path.
@@ -90,10 +100,15 @@ enum ReplayTask {
 /// The location of the payload, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum PayloadTarget {
+    /// The document itself.
     Document,
+    /// The document, an object with plain text in `raw`. No select applies.
     RawText,
+    /// The member with this index in the document's object.
     Member(u64),
+    /// The document, if it is an array, or else its first member that is an array.
     First,
+    /// The value at this path, of whatever kind.
     At(Path),
 }
 
@@ -107,10 +122,12 @@ pub(super) struct ItemsStage {
 /// The state of the stage in a document.
 #[derive(Clone, Debug)]
 struct ItemsState {
+    /// Set for each document. After a miss of `DocumentOrArray` it becomes `Document`.
     target: PayloadTarget,
     /// The roles of the open containers that the machine inspects, outer ones first.
     roles: SmallVec<[ContainerRole; 8]>,
     writer: JsonWriter,
+    /// Whether the select applies to this document.
     search: HitSearch,
     /// By source: found in some item.
     found: Vec<bool>,
@@ -118,7 +135,7 @@ struct ItemsState {
     actions: Vec<Action>,
     /// There was an object among the items.
     objects: bool,
-    /// The names of members, if corrections are suggested.
+    /// The names of members, if corrections are suggested. The probe shares them with the stage until it adds one.
     seen: Option<Arc<SeenNames>>,
     /// The payload has begun.
     payload_met: bool,
@@ -138,24 +155,33 @@ struct ItemsState {
     gathered: u64,
     /// The payload's name. Later members of this name are duplicates.
     payload_name: Option<Vec<u8>>,
+    /// Buffer for a key with its quotes.
     scratch: Vec<u8>,
     counts: ItemCounts,
     /// Shares the length of the payload with the output stages.
     length: Option<PayloadLength>,
     limits: Limits,
     scanner: Scanner,
+    /// Machines for held values, reused.
     replays: ReplayMachines,
 }
 
 /// The counts for the report.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ItemCounts {
+    /// Elements of the payload, as far as it was read. `None` if it is not an array.
     pub(super) seen: Option<u64>,
+    /// Elements that `max_items` kept.
     pub(super) kept: u64,
+    /// `stop_early` ended the run.
     pub(super) stopped: bool,
+    /// Members that were dropped as duplicates.
     pub(super) duplicates: u64,
+    /// The payload as a JSON Pointer, once it has begun.
     pub(super) root: Option<String>,
+    /// Why the select or all rules on items do not apply, or why the run failed.
     pub(super) error: Option<String>,
+    /// The largest number of bytes held at once, over all levels of held values.
     pub(super) captured_peak: u64,
 }
 
@@ -164,6 +190,7 @@ pub(super) struct ItemCounts {
 struct CapturedValue {
     node: NodeId,
     item: bool,
+    /// Its text, as the machine passes it on.
     bytes: Vec<u8>,
     /// The value exceeds the limit, and its bytes are not held any more.
     over: bool,
@@ -183,6 +210,7 @@ impl Clone for ReplayMachines {
 struct Cx<'a> {
     rules: &'a ItemRules,
     sink: &'a mut dyn Sink,
+    /// The byte in the document that decides the event.
     offset: u64,
 }
 
@@ -238,7 +266,8 @@ impl ItemsStage {
         self.state.reset();
     }
 
-    /// Closes all open containers after the run was stopped.
+    /// Closes all open containers after the run was stopped. The bracket of an item needs no entry here: `stop_early`
+    /// stops between items.
     pub(super) fn close_all(&mut self, sink: &mut dyn Sink) {
         while let Some(role) = self.state.roles.pop() {
             match role {
@@ -309,6 +338,7 @@ impl StageState for ItemsStage {
 }
 
 impl CapturedValue {
+    /// Appends bytes. After the limit was exceeded, only that fact is kept, and `replay` returns the error.
     fn push(&mut self, bytes: &[u8], limit: u64) {
         if self.over || (self.bytes.len() + bytes.len()) as u64 > limit {
             self.over = true;

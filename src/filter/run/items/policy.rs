@@ -10,6 +10,10 @@
 //! | all others | ask |
 //!
 //! A policy may only say what [`ItemsState::value`] would do. If in doubt, it is [`Policy::ASK`].
+//!
+//! Example: `select: id` and the item `{"a":1,"id":2,"b":3}`. In the first item the machine asks about `id`, because
+//! the action of its node is still `Ask`. The value is a hit, so its action becomes `Keep`. In all later items the
+//! machine may skip `a`, write `"id":2` and skip the rest of the item without a call of `value`.
 
 use super::{ContainerRole, ItemsState};
 use crate::filter::compile::items::ItemRules;

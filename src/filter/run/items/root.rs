@@ -3,6 +3,24 @@
 //! The containers on the path have the role `OnPath`. Their other members are siblings, which are kept or dropped. The
 //! payload is an array, whose elements are items, or an object, which is one item. Any other value is kept, unless
 //! `on_error: closed` refuses it.
+//!
+//! A child of a container with the role `OnPath` is compared with the target:
+//!
+//! | target | on the path | the payload |
+//! |---|---|---|
+//! | `At(path)` | its name or index is token `step` of the path | the token is the last one |
+//! | `Member(n)` | it is child `n` of the document | always |
+//! | `First` | it is the first member of the document that is an array | always |
+//!
+//! Example: `root: /data/items` and `{"n":1,"data":{"items":[1,2]},"data":3}`.
+//!
+//! ```text
+//! value({)       the document     writes `{`             OnPath, step 0
+//! value(n)       a sibling        `"n":1`                dropped instead under `siblings: drop`
+//! value(data)    on the path      writes `"data":{`      OnPath, step 1
+//! value(items)   the payload      writes `"items":[`     Items
+//! value(data)    a duplicate      dropped                an error under `duplicate_keys: reject`
+//! ```
 
 use super::first_hit::HitOutcome;
 use super::{ContainerRole, Cx, ItemsState, PayloadTarget};
@@ -12,7 +30,12 @@ use crate::json::{Interest, ValueKind, ValueSlot};
 use crate::path::{Path, PathToken};
 
 impl ItemsState {
-    /// Handles the document itself: refuses it, enters it, or treats it as the payload.
+    /// Handles the document itself: refuses it, enters it, or treats it as the payload. The checks come in this order:
+    /// documents that are errors in any case, then scalars, then the search for the first hit. Only after the search
+    /// is a bracket written.
+    ///
+    /// # Errors
+    /// Under `on_error: closed`, if nothing can be selected from a document of this kind.
     pub(super) fn document(
         &mut self,
         cx: &mut Cx<'_>,
@@ -61,7 +84,11 @@ impl ItemsState {
         Ok(Interest::Inspect)
     }
 
-    /// Handles a member or element of a container on the path to the payload.
+    /// Handles a member or element of a container on the path to the payload. Nothing changes before the search for a
+    /// hit has ended: the stage returns `Stop`, and the machine later asks about the same value again.
+    ///
+    /// # Errors
+    /// A duplicate under `duplicate_keys: reject`, or a payload that `on_error: closed` refuses.
     pub(super) fn on_the_way(
         &mut self,
         cx: &mut Cx<'_>,
@@ -111,6 +138,7 @@ impl ItemsState {
             return self.duplicate(cx);
         }
         if here && last {
+            // The name is kept, so that a later member of this name is recognised as a duplicate.
             let pointer = match (&self.target, slot) {
                 (PayloadTarget::At(path), _) => path.to_pointer(),
                 (_, ValueSlot::Member(key)) => {
@@ -123,6 +151,8 @@ impl ItemsState {
             };
             return self.payload(cx, slot, kind, &pointer);
         }
+        // A scalar on the path, as in `{"data":3}` for `/data/items`, is handled as a sibling, and a later `data` is a
+        // duplicate.
         if here && kind.is_container() {
             self.open(cx, slot, kind);
             let object = kind == ValueKind::Object;
@@ -145,7 +175,11 @@ impl ItemsState {
         key.with_name(|name| name == Some(payload))
     }
 
-    /// Handles the payload. `pointer` is its place, for the report.
+    /// Handles the payload. `pointer` is its place, for the report. In the probe, the payload ends the search with a
+    /// hit if there is no select, or if it is a scalar that is kept.
+    ///
+    /// # Errors
+    /// A payload that is a scalar under `on_error: closed` with a select.
     pub(super) fn payload(
         &mut self,
         cx: &mut Cx<'_>,
@@ -187,7 +221,9 @@ impl ItemsState {
         }
     }
 
-    /// Handles a document without a value at the root, when the document ends.
+    /// Handles a document without a value at the root, when the document ends. Without `on_error: closed` the output
+    /// is already written, and only the report has the message. In the response of a failed call a missing payload is
+    /// not reported (`judges`).
     pub(super) fn no_payload(&mut self, cx: &mut Cx<'_>) -> Result<(), Raise> {
         if !cx.rules.judges {
             return Ok(());

@@ -1,6 +1,10 @@
 //! Keeps the member names of the first item, to suggest corrections for paths that no item has.
 //!
 //! Names are only kept on request, and their number is bounded.
+//!
+//! Example: `select: /user/nmae` and the item `{"id":1,"user":{"name":"Ada"}}`. Two objects are on selected paths: the
+//! item, with the names `id` and `user`, and the value of `user`, with the name `name`. [`SeenNames::meant`] follows
+//! the path: `user` is known, `nmae` is not, and `name` is close to it. The result is `/user/name`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,12 +17,15 @@ use crate::test_work::{WorkKind, count, words};
 
 /// The largest number of names kept of one object, and of all objects.
 const OF_ONE: usize = 64;
+/// Each object also counts as one name in the sum.
 const OF_ALL: usize = 512;
 
 /// The names of the first object at each node of the select trie. They are shared until one of the sharers adds a name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SeenNames {
+    /// By node of the select trie: the names in the order of the document.
     objects: HashMap<NodeId, Vec<Box<str>>>,
+    /// Names and objects so far, at most `OF_ALL`.
     total: usize,
 }
 
@@ -37,7 +44,8 @@ impl SeenNames {
     }
 
     /// Adds a name of the innermost object at a node. `None` is a name that no path can spell. Returns whether more
-    /// names are needed.
+    /// names are needed. A name that is longer than the longest word to compare is not kept. The first call after a
+    /// copy of the stage copies all names, at most [`OF_ALL`] of them.
     pub(super) fn add(shared: &mut Arc<Self>, node: NodeId, name: Option<&[u8]>) -> bool {
         let Self { objects, total } = Arc::make_mut(shared);
         let Some(names) = objects.get_mut(&node) else { return false };
@@ -50,7 +58,10 @@ impl SeenNames {
         names.len() < OF_ONE && *total < OF_ALL
     }
 
-    /// Returns the path of a source with its first unknown name corrected.
+    /// Returns the path of a source with its first unknown name corrected. Returns `None` if the walk reaches a
+    /// wildcard, an unknown index or an object whose names were not kept, if no name is similar, and if every name is
+    /// known. Names are compared as far as `pairs` allows. The result has the syntax of the source: a pointer remains
+    /// a pointer, except where a comma would end it.
     pub(super) fn meant(
         &self,
         select: &SelectRules,

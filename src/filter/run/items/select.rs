@@ -11,6 +11,25 @@
 //! | more than one output needs the value (`shared`) | the value is held, then read once for each of them |
 //!
 //! Each name counts once. Later members of the same name are duplicates.
+//!
+//! Example: `select: id, user, name=user.name, t=tags.*.t`. Outputs begin at the nodes `id`, `user`, `user.name` and
+//! `tags`.
+//!
+//! ```text
+//! item    {"id":1,"user":{"name":"Ada","mail":"x"},"tags":[{"t":1},{"u":2},{"t":3}]}
+//!
+//! id      one source ends here                  `"id":1`
+//! user    one source ends here, one is below    held; read for `user`, then for the sources inside it
+//! tags    the next token of `t` is a wildcard   writes `"t":[`, role Gather with token 1 (`*`)
+//!   {     matched by `*`                        role Gather with token 2 (`t`)
+//!   t     the last token                        an element of the output: `1`, later `3`
+//!   ]     the end of the outer Gather           writes `]`
+//!
+//! output  {"id":1,"user":{"name":"Ada","mail":"x"},"name":"Ada","t":[1,3]}
+//! ```
+//!
+//! Members are written in the order of the document. A held value is read for each source that begins with it, in the
+//! order of the spec, then for the sources inside it.
 
 use super::first_hit::HitOutcome;
 use super::seen_names::SeenNames;
@@ -24,8 +43,9 @@ use crate::path::trie::NodeId;
 use crate::spec::DuplicateKeys;
 
 impl ItemsState {
-    /// Enters a container at a node of the select trie. `item`: it is an item. `left` counts the children that may still be
-    /// found; at 0 the rest is skipped.
+    /// Enters a container at a node of the select trie. `item`: it is an item. `left` counts the children that may
+    /// still be found; at 0 the rest is skipped. Costs constant time, however many names are selected: `met` need not
+    /// be cleared.
     pub(super) fn enter_select(
         &mut self,
         selection: &SelectRules,
@@ -46,7 +66,11 @@ impl ItemsState {
         self.roles.push(ContainerRole::Select { node, serial: self.serial, left, item, names });
     }
 
-    /// Handles a member or element of a container in an item.
+    /// Handles a member or element of a container in an item. Looks the child up in the trie, unless the machine has
+    /// done so. Children that no path leads to are skipped.
+    ///
+    /// # Errors
+    /// A duplicate under `duplicate_keys: reject`.
     #[inline]
     pub(super) fn in_select(
         &mut self,
@@ -81,7 +105,9 @@ impl ItemsState {
         self.select_child(cx, child, slot, kind)
     }
 
-    /// Handles a member or element whose node in the select trie is known.
+    /// Handles a member or element whose node in the select trie is known. A second child at the same node is a
+    /// duplicate. It is dropped even if the first one was not a hit, as in `{"user":3,"user":{"name":"Ada"}}` with
+    /// `select: user.name`.
     #[inline(always)]
     pub(super) fn select_child(
         &mut self,
@@ -97,6 +123,7 @@ impl ItemsState {
         };
         let serial = *serial;
         let at = selection.node(child);
+        // Members of the envelope are only kept with a payload that is a single object.
         if at.passing && !self.single {
             return Ok(Interest::Skip);
         }
@@ -127,7 +154,8 @@ impl ItemsState {
         }
     }
 
-    /// Handles a value that contains selected values.
+    /// Handles a value that contains selected values. A scalar cannot contain them, so it is skipped, and its sources
+    /// have no hit here.
     pub(super) fn inside(
         &mut self,
         cx: &mut Cx<'_>,
@@ -143,7 +171,11 @@ impl ItemsState {
     }
 
     /// Handles the value at which a source's output begins, `token` tokens into its path: the selected value, or the
-    /// container of its first wildcard.
+    /// container of its first wildcard. The first time the value of a source begins, the source counts as found. In
+    /// the probe this decides the search.
+    ///
+    /// Returns the interest in the value: skipped if the kind does not fit, `Stop` in a probe that has decided, and
+    /// otherwise that of [`emit`](Self::emit) or of the array for a wildcard.
     #[inline(always)]
     pub(super) fn source(
         &mut self,
@@ -190,7 +222,9 @@ impl ItemsState {
         Ok(self.emit(cx, label, kind, &source.exclude))
     }
 
-    /// Opens an array for the matches of a source's first wildcard.
+    /// Opens an array for the matches of a source's first wildcard. The array has the source's key and exists even if
+    /// nothing matches: `tags.*.t` on `{"tags":[]}` results in `"t":[]`. Its elements are the matches in the order of
+    /// the document.
     #[cold]
     fn gather(
         &mut self,
@@ -211,7 +245,12 @@ impl ItemsState {
         Interest::Inspect
     }
 
-    /// Handles a member or element below a wildcard's container.
+    /// Handles a member or element below a wildcard's container. Each level of the container has a role of its own
+    /// with the next token, so nested wildcards (`a.*.b.*`) need no recursion. All matches are elements of the same
+    /// array, numbered by `gathered`.
+    ///
+    /// # Errors
+    /// A duplicate of a named child under `duplicate_keys: reject`.
     pub(super) fn in_gather(
         &mut self,
         cx: &mut Cx<'_>,
@@ -267,7 +306,9 @@ impl ItemsState {
         Ok(Interest::Inspect)
     }
 
-    /// Starts to hold the value that begins now, because more than one output needs it.
+    /// Starts to hold the value that begins now, because more than one output needs it. From now on
+    /// [`Handler::raw`](crate::json::Handler::raw) appends its bytes to the held value instead of the output. `item`:
+    /// the value is the item itself, whose opening bracket was already written. The end of the value calls `replay`.
     pub(super) fn capture(&mut self, node: NodeId, item: bool) {
         self.capture = Some(CapturedValue { node, item, bytes: Vec::new(), over: false });
     }
@@ -277,7 +318,11 @@ impl StageHandler<'_, ItemsStage> {
     /// Reads a complete held value once for each output that begins with it, then once for the outputs inside it. `end` is
     /// the offset of the end of the value, which stands for all offsets inside it.
     ///
-    /// Held values may be nested: each level has a machine of its own, and the bytes of all levels count against the limit.
+    /// Held values may be nested: each level has a machine of its own, and the bytes of all levels count against the
+    /// limit. Each level of overlapping paths reads the value once more, and the compiler limits the number of levels.
+    ///
+    /// # Errors
+    /// The held values exceed the limit `item`, or a rule fails inside the value.
     #[cold]
     pub(super) fn replay(&mut self, end: u64) -> Result<(), Raise> {
         let outer = self.stage.state.replaying;
@@ -302,6 +347,7 @@ impl StageHandler<'_, ItemsStage> {
             .iter()
             .map(|source| ReplayTask::Source { source: *source, token: node.depth });
         let inside = (node.members > 0).then_some(ReplayTask::Inside(capture.node));
+        // The role `Replay` is the container of the value: `value` for the top of the held text carries out the task.
         for task in starts.chain(inside) {
             self.stage.state.roles.push(ContainerRole::Replay(task));
             let config = machine_config(&program.spec, &self.stage.state.limits, rules.drop_empty);
@@ -321,6 +367,7 @@ impl StageHandler<'_, ItemsStage> {
         }
         self.stage.state.replaying = outer;
         self.stage.state.captured -= bytes;
+        // The brackets of an item belong to its selection, not to any of the tasks.
         if capture.item {
             let state = &mut self.stage.state;
             let mut cx = Cx { rules, sink: self.sink, offset };

@@ -1,9 +1,16 @@
 //! Applies a budget: keeps the longest prefix of items that fits together with everything around them, or else a
-//! shorter form of the document (seed: kimbap's `_budget`; SPEC §6).
+//! shorter form of the document (seed: kimbap's `_budget`; SPEC §6). The [module](super) has a diagram and an example.
 //!
 //! The budget deals with the bytes of items and of the *frame* (everything around the items), not with JSON. It holds
 //! at most the budget and one piece of input. An item that cannot fit is not held, and neither are the items after
 //! it. If the frame and the items that must be kept are too long, everything is passed to [`ShorterForms`].
+//!
+//! | bytes of | no budget | collecting (`forms` is `None`) | shorter forms |
+//! |---|---|---|---|
+//! | the frame | written | held in `frame` | passed on |
+//! | an item that must be kept | written | held in `items` | passed on |
+//! | any other item | written | held in `items`, unless `closed` | held in `tail`, unless `tail_cut` |
+//! | a mark | written | added at the end | passed on as a note |
 
 use super::notes;
 use super::omission::{MarkNames, Omission, element};
@@ -21,18 +28,21 @@ use crate::test_work::{self, WorkKind, words};
 /// buffered.
 const AT_ONCE: u64 = 2 * super::PIECE as u64;
 
+/// The state of the budget for one document. Without a budget it only adds the mark of `max_items`.
 #[derive(Debug)]
 pub(super) struct ItemBudget {
+    /// The budget, `min_items`, and which omissions are marked.
     policy: SizePolicy,
-    /// The largest size of the output.
+    /// The largest size of the output in bytes, also for a budget in tokens.
     limit: u64,
     /// The call's limits, and limits with room for the piece that is about to be dropped.
     limits: Limits,
     roomy: Limits,
+    /// Charged for `frame`, `items` and the held form.
     pub(super) meter: Meter,
-    /// Everything around the items.
+    /// Everything around the items, until there are shorter forms.
     pub(super) frame: Hold,
-    /// Positions in the frame.
+    /// Positions in the frame, as offsets in ascending order.
     pub(super) points: Vec<(u64, FramePoint)>,
     /// The items, each after a newline. Minified JSON contains no newlines.
     pub(super) items: Hold,
@@ -42,8 +52,9 @@ pub(super) struct ItemBudget {
     /// The size of the complete items, and of those that must be kept.
     pub(super) complete_bytes: u64,
     pub(super) stay: u64,
-    /// No more items are held.
+    /// No more items are held, because they cannot fit. The item that was begun last may be incomplete.
     closed: bool,
+    /// Items arrive only while it is `Open`. Set by [`array`](Self::array) and [`end_array`](Self::end_array).
     array: ArrayState,
     /// The mark is a member of the object around the payload. `taken`: the members of that object with the name of a
     /// mark.
@@ -51,11 +62,12 @@ pub(super) struct ItemBudget {
     taken: MarkNames,
     /// Counts the items that earlier rules left out.
     length: PayloadLength,
+    /// Receives everything once the frame and the items that must be kept are too long. Never reset to `None`.
     forms: Option<ShorterForms>,
     /// The items after those that must be kept, while they are no longer than a mark. Longer ones are left out.
     tail: Vec<u8>,
     tail_cut: bool,
-    /// Items were left out without a shorter form.
+    /// Items were left out without a shorter form. Known at the end.
     cut: bool,
     /// The text of the payload's mark.
     mark: Option<String>,
@@ -73,6 +85,7 @@ pub(super) enum FramePoint {
     Mark,
 }
 
+/// The state of the payload, if it is an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ArrayState {
     /// The payload is not an array, or has not begun.
@@ -82,6 +95,7 @@ enum ArrayState {
 }
 
 impl ItemBudget {
+    /// Creates the budget of one document. `length`: counters that the stage on items sets.
     pub(super) fn new(policy: SizePolicy, length: &PayloadLength, limits: &Limits) -> Self {
         let roomy = match limits.spill() {
             0 => limits.clone().with_held(limits.held().saturating_add(AT_ONCE)),
@@ -113,7 +127,7 @@ impl ItemBudget {
         }
     }
 
-    /// Records a position in the frame.
+    /// Records a position in the frame. It is between the bytes passed so far and the next ones.
     pub(super) fn point(&mut self, point: FramePoint, sink: &mut dyn Sink) -> Result<(), Raise> {
         match (point, &self.forms) {
             _ if self.policy.budget.is_none() => {
@@ -139,12 +153,12 @@ impl ItemBudget {
         self.point(FramePoint::Items, sink)
     }
 
-    /// Records a member next to the payload by its spelled key.
+    /// Records a member next to the payload by its spelled key. The name of the mark must differ from it.
     pub(super) fn beside(&mut self, key: &[u8]) {
         self.taken.add(key);
     }
 
-    /// Ends the payload.
+    /// Ends the payload. A tail that is not longer than a mark is kept.
     pub(super) fn end_array(&mut self, sink: &mut dyn Sink) -> Result<(), Raise> {
         self.array = ArrayState::Ended;
         if self.forms.is_some() && !self.tail_cut {
@@ -200,7 +214,7 @@ impl ItemBudget {
         self.forms.as_ref().map_or(0, |forms| forms.work)
     }
 
-    /// Adds bytes of the frame.
+    /// Adds bytes of the frame, and switches to shorter forms if they are too long.
     pub(super) fn frame(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Raise> {
         if self.policy.budget.is_none() {
             sink.write(bytes);
@@ -213,7 +227,7 @@ impl ItemBudget {
         Ok(())
     }
 
-    /// Starts an item. Returns whether it may be kept.
+    /// Starts an item and writes or holds its separator. Returns whether it may be kept. If not, no later item may.
     pub(super) fn begin_item(&mut self, sink: &mut dyn Sink) -> Result<bool, Raise> {
         let stays = self.begun < self.policy.min_items;
         if !stays && (self.closed || self.tail_cut) {
@@ -237,7 +251,7 @@ impl ItemBudget {
         Ok(stays || !(self.closed || self.tail_cut))
     }
 
-    /// Adds bytes of an item.
+    /// Adds bytes of the item that was begun last. Bytes of an item that is not kept are ignored.
     pub(super) fn item(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Raise> {
         let stays = self.begun <= self.policy.min_items;
         if self.policy.budget.is_none() {
@@ -258,6 +272,7 @@ impl ItemBudget {
         }
     }
 
+    /// Ends an item. It can be part of a prefix if all of it is held.
     pub(super) fn end_item(&mut self) {
         let stays = self.begun <= self.policy.min_items;
         if stays || !self.closed {
@@ -265,11 +280,12 @@ impl ItemBudget {
             self.complete_bytes = self.items.len();
         }
         if stays {
+            // The first `min_items` items.
             self.stay = self.complete_bytes;
         }
     }
 
-    /// The document is complete.
+    /// Ends the document: writes the longest prefix that fits, or the shorter form.
     pub(super) fn end(&mut self, sink: &mut dyn Sink) -> Result<(), Raise> {
         let Some(budget) = self.policy.budget else {
             self.complete = self.begun;
@@ -277,6 +293,7 @@ impl ItemBudget {
             return Ok(());
         };
         if self.forms.is_none() {
+            // Shorter forms are only needed if not even the items that must be kept fit with their mark.
             if let Some((count, bytes, mark)) = self.fitting(budget)? {
                 self.cut = count < self.came();
                 self.complete = count;
@@ -295,11 +312,13 @@ impl ItemBudget {
         forms.end(meter, sink)
     }
 
+    /// Returns the largest size of the output in bytes.
     pub(super) fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Returns the number of items in the input.
+    /// Returns the number of items in the input, as far as it is known: that of the stage on items, which also counts
+    /// items that this stage did not read.
     pub(super) fn came(&self) -> u64 {
         self.length.get().map_or(self.begun, |items| items.kept)
     }
@@ -314,7 +333,7 @@ impl ItemBudget {
         if self.tail_cut { self.policy.min_items } else { self.begun }
     }
 
-    /// Returns the content of the mark for `kept` items, if there is a mark.
+    /// Returns the content of the mark for `kept` items, or `None` if the policy wants none for this number.
     fn mark_body(&self, kept: u64) -> Option<String> {
         let came = self.came();
         let PayloadItems { seen, more, .. } =
@@ -336,7 +355,7 @@ impl ItemBudget {
         Some(if self.in_object { taken.member(&body, false) } else { element(&body, kept == 0) })
     }
 
-    /// Returns whether a mark would not be shorter than the items it replaces.
+    /// Returns whether a mark would not be shorter than the `items` that it replaces, which have this many bytes.
     fn is_short(&self, bytes: u64, items: u64) -> bool {
         let omission = Omission { omitted: items, of: self.begun, more: false };
         let room = match self.in_object {
@@ -351,28 +370,32 @@ impl ItemBudget {
         self.policy.omitted != Some(Omitted::Silent)
     }
 
-    /// Checks the limit and the budget, as if bytes had arrived one by one. Drops items over the budget.
+    /// Checks the limit and the budget after bytes were held, as if they had arrived one by one. Drops items over the
+    /// budget, and switches to shorter forms if the rest is still too long.
     fn check(&mut self, sink: &mut dyn Sink) -> Result<(), Raise> {
         let items = self.items.len();
         // There is no comma for the first newline.
         let waits = self.frame.len() + items.saturating_sub(1);
         let capacity = Hold::capacity(&self.limits);
+        // The call's limits are smaller than the budget.
         if waits > capacity && self.limit > capacity {
             return Err(Hold::overflow(&self.limits));
         }
         let all_stay = self.begun <= self.policy.min_items;
         let behind = self.begun.saturating_sub(self.policy.min_items);
+        // The output would not become shorter without items that are not longer than their mark.
         if waits > self.limit && !all_stay && !self.is_short(items - self.stay, behind) {
             self.closed = true;
         }
         let stay = if all_stay { items } else { self.stay };
+        // Not even without the other items.
         if self.frame.len() + stay.saturating_sub(1) > self.limit {
             self.enter(sink)?;
         }
         Ok(())
     }
 
-    /// Adds to the items after those that must be kept.
+    /// Adds to the items after those that must be kept. Once they are longer than a mark, all of them are left out.
     fn add_to_tail(&mut self, bytes: &[u8]) {
         let behind = self.begun.saturating_sub(self.policy.min_items);
         if self.is_short((self.tail.len() + bytes.len()) as u64, behind) {
@@ -389,7 +412,7 @@ impl ItemBudget {
         forms.as_mut().map_or(Ok(()), |forms| forms.push(bytes, roomy, meter, sink))
     }
 
-    /// Passes the content of the mark on to the shorter forms.
+    /// Passes the content of the mark on to the shorter forms, which choose its name.
     fn note_mark(&mut self, sink: &mut dyn Sink) -> Result<(), Raise> {
         self.mark = self.mark_body(self.in_forms());
         let Some(body) = &self.mark else { return Ok(()) };
@@ -398,7 +421,7 @@ impl ItemBudget {
         self.shorter(&note, sink)
     }
 
-    /// Switches to shorter forms, and passes all held bytes on to them.
+    /// Switches to shorter forms, and passes all held bytes on to them, with their points as notes.
     fn enter(&mut self, sink: &mut dyn Sink) -> Result<(), Raise> {
         let Some(spec::Budget::Bytes(count) | spec::Budget::Tokens(count)) = self.policy.budget
         else {
@@ -408,6 +431,7 @@ impl ItemBudget {
             OnOver::Warn => OverflowMode::Stream,
             OnOver::Error => OverflowMode::Drop,
         };
+        // Frame, points and meter are taken out of `self`, which `hand_on` borrows.
         self.forms = Some(ShorterForms::new(self.limit, count, self.marks(), over));
         let mut frame = std::mem::take(&mut self.frame);
         let mut points = std::mem::take(&mut self.points).into_iter().peekable();
@@ -416,6 +440,7 @@ impl ItemBudget {
         let drained = frame.drain(
             &mut meter,
             |_, mut piece| {
+                // The part of the piece before the point, then the point.
                 while let Some((place, point)) =
                     points.next_if(|(place, _)| *place < at + piece.len() as u64)
                 {
@@ -437,6 +462,7 @@ impl ItemBudget {
         Ok(())
     }
 
+    /// Passes a point on to the shorter forms. At [`FramePoint::Items`] these are the held items.
     fn hand_on(&mut self, point: FramePoint, sink: &mut dyn Sink) -> Result<(), Raise> {
         if point != FramePoint::Items {
             return self.point(point, sink);
@@ -451,6 +477,7 @@ impl ItemBudget {
         self.tail_cut = self.closed || !self.is_short(all - stay, behind);
         let mut items = std::mem::take(&mut self.items);
         let mut text = Vec::new();
+        // While the array is open, items after those that must be kept go to the tail, which may still grow too long.
         let upto = if self.tail_cut || self.array == ArrayState::Open { stay } else { all };
         each_part(&mut items, 1, upto, |piece| {
             joined(piece, &mut text);
@@ -469,7 +496,7 @@ impl ItemBudget {
         Ok(())
     }
 
-    /// Writes the frame with the first `bytes` of the items and their mark.
+    /// Writes the frame with the first `bytes` of the held items and their mark. Releases both holds.
     fn write(&mut self, bytes: u64, mark: Option<&str>, sink: &mut dyn Sink) -> Result<(), Raise> {
         let Self { frame, items, points, meter, .. } = self;
         let mut points = std::mem::take(points).into_iter().peekable();
@@ -511,7 +538,7 @@ impl ItemBudget {
     }
 }
 
-/// Passes on the bytes of a hold between two offsets.
+/// Passes on the bytes of a hold between two offsets. Reads the pieces from the start up to `to`.
 pub(super) fn each_part(
     hold: &mut Hold,
     from: u64,
@@ -536,7 +563,7 @@ pub(super) fn each_part(
     )
 }
 
-/// Writes a part of the items with commas between them.
+/// Writes a part of the held items to `text`, with commas in place of newlines.
 fn joined(piece: &[u8], text: &mut Vec<u8>) {
     test_work::count(WorkKind::Tail, words(piece.len()));
     text.clear();

@@ -1,6 +1,22 @@
 //! Finds the characters of a JSON string that arrives byte by byte.
 //!
-//! A character is a Unicode scalar value. An escape is one character, and so is a surrogate pair.
+//! A character is a Unicode scalar value. An escape is one character, and so is a surrogate pair. Strings are shortened
+//! by characters, so that no escape and no UTF-8 sequence is cut in two.
+//!
+//! ```text
+//! spelled        é (2 bytes)     \n    \u00e9    \ud83d\ude00     \ud83dx
+//! characters     1               1     1         1                2: an unpaired surrogate, and `x`
+//! ```
+//!
+//! The end of most characters is known from their first byte. A high surrogate must wait for the next bytes, because a
+//! low one after it belongs to the same character:
+//!
+//! ```text
+//! byte    \  u  d  8  3  d   x
+//! read    O  O  O  O  O  O   Before(\ud83d, x)         O: open
+//! byte    \  u  d  8  3  d   \  n
+//! read    O  O  O  O  O  O   O  Before(\ud83d, \n)
+//! ```
 
 use smallvec::SmallVec;
 
@@ -13,12 +29,13 @@ pub(super) type SpelledChar = SmallVec<[u8; LONGEST]>;
 /// A character that may be incomplete.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PartialChar {
+    /// The bytes so far. Empty between two characters.
     bytes: SpelledChar,
-    /// Its final length, or 0 before its first byte.
+    /// Its final length in bytes, or 0 before its first byte. An escape has 2 until its second byte is a `u`.
     wanted: usize,
 }
 
-/// The effect of one byte.
+/// The effect of one byte on the character that is open.
 pub(super) enum CharRead {
     /// The character is incomplete.
     Open,
@@ -29,17 +46,21 @@ pub(super) enum CharRead {
 }
 
 impl PartialChar {
+    /// Returns whether no character is open.
     pub(super) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Ends the character at the end of its string or text.
+    /// Ends the character at the end of its string or text, and returns its bytes.
     pub(super) fn take(&mut self) -> SpelledChar {
         self.wanted = 0;
         std::mem::take(&mut self.bytes)
     }
 
     /// Adds a byte of a string. The byte is not a closing quote unless a character is open.
+    ///
+    /// The string must be valid JSON. Bytes that are returned as the start of another character are not kept here: the
+    /// caller adds them again.
     pub(super) fn add(&mut self, byte: u8) -> CharRead {
         if self.is_high() && self.bytes.len() == self.wanted {
             // A high surrogate waits for the low one.
@@ -48,6 +69,7 @@ impl PartialChar {
             }
             self.wanted = LONGEST;
         }
+        // Inside the second escape of what may be a pair.
         if self.wanted == LONGEST {
             self.bytes.push(byte);
             let other = self.bytes.get(6..).unwrap_or_default();
@@ -68,17 +90,19 @@ impl PartialChar {
             };
         }
         self.bytes.push(byte);
+        // `\u` and four digits.
         if self.bytes.as_slice() == b"\\u" {
             self.wanted = 6;
         }
         self.read(self.bytes.len() == self.wanted && !self.is_high())
     }
 
+    /// Returns the character if it is complete.
     fn read(&mut self, complete: bool) -> CharRead {
         if complete { CharRead::Complete(self.take()) } else { CharRead::Open }
     }
 
-    /// Returns whether the character is a high surrogate.
+    /// Returns whether the character is a complete escape of a high surrogate, `\ud800` to `\udbff`.
     fn is_high(&self) -> bool {
         matches!(
             self.bytes.as_slice(),
@@ -87,7 +111,7 @@ impl PartialChar {
     }
 }
 
-/// Returns whether these bytes may start a low surrogate.
+/// Returns whether these bytes may start a low surrogate, `\udc00` to `\udfff`. They follow a high one.
 fn may_be_low(bytes: &[u8]) -> bool {
     match bytes {
         [] | [b'\\'] | [b'\\', b'u'] => true,

@@ -1,4 +1,21 @@
 //! The first step of a budget: finds how many items fit.
+//!
+//! Called once, when the document is complete and no shorter form was needed so far. The items that arrived before the
+//! array was too long are held, each after a newline. A prefix of them is kept, with the mark for all others:
+//!
+//! ```text
+//! held items     \n{"a":1}\n{"a":2}\n{"a":3}
+//! prefixes       ^0       ^1       ^2       ^3      `bytes`, the offset of the caret: 0, 8, 16, 24
+//! written        frame + {"a":1},{"a":2} + mark     16 - 1 bytes of items for the prefix of 2
+//! ```
+//!
+//! Nearly every prefix needs a mark, whose length depends on the count. So the items are read once to find the prefixes
+//! that fit without a mark. They are then tried with their marks, the longest first. Only the last [`REMEMBERED`]
+//! prefixes are remembered: each item that is left out saves at least its comma, so one of these prefixes fits with its
+//! mark if any does.
+//!
+//! Tokens are counted for the frame with the items that must be kept, for each further item with its comma, and for the
+//! mark. Their sum is compared with the budget.
 
 use std::collections::VecDeque;
 
@@ -17,8 +34,9 @@ const REMEMBERED: usize = 64;
 /// A number of first items.
 #[derive(Clone, Copy, Debug)]
 struct ItemPrefix {
+    /// The number of items.
     count: u64,
-    /// Their size, with a newline before each.
+    /// Their size, with a newline before each. The commas in the output take the same space, except the first.
     bytes: u64,
     /// The tokens of the frame and these items, if tokens are counted.
     tokens: u64,
@@ -40,6 +58,7 @@ impl ItemBudget {
                 break;
             }
             let mark = self.mark_text(count);
+            // The first newline does not become a comma.
             let length =
                 frame + bytes.saturating_sub(1) + mark.as_ref().map_or(0, String::len) as u64;
             if length <= limit && self.pays(budget, tokens, mark.as_deref()) {
@@ -49,21 +68,27 @@ impl ItemBudget {
         Ok(None)
     }
 
-    /// Returns the longest prefixes that fit without a mark.
+    /// Returns the longest prefixes that fit without a mark, in ascending order. None of them has fewer items than must
+    /// be kept.
+    ///
+    /// Reads the complete items once, up to the first prefix that does not fit.
     fn prefixes(&mut self, budget: spec::Budget) -> Result<VecDeque<ItemPrefix>, Raise> {
         let (limit, frame) = (self.limit(), self.frame.len());
         let (stay, complete, upto) = (self.stay, self.complete, self.complete_bytes);
         let mut prefixes = VecDeque::new();
+        // `spent` is the sum of the tokens of the frame and of all complete items. The counter has the open item.
         #[cfg(feature = "tokens")]
         let mut purse =
             TokenTally { counter: TokenCounter::default(), spent: self.frame_tokens(budget)? };
         #[cfg(not(feature = "tokens"))]
         let _ = budget;
+        // The largest number of tokens, if they are counted.
         let most = match budget {
             #[cfg(feature = "tokens")]
             spec::Budget::Tokens(tokens) => tokens,
             _ => u64::MAX,
         };
+        // The offset of the piece in the held items, and the number of items before the current newline.
         let mut at = 0;
         let mut count = 0;
         let mut add = |count: u64, bytes: u64, tokens: u64| {
@@ -76,9 +101,11 @@ impl ItemBudget {
             }
             fits
         };
+        // Each newline ends the item before it. The first one ends no item: it gives the prefix without items.
         let mut more = true;
         each_part(&mut self.items, 0, upto, |piece| {
             test_work::count(WorkKind::Tail, words(piece.len()));
+            // The start of the current item in this piece.
             #[cfg(feature = "tokens")]
             let mut from = 0;
             for newline in memchr::memchr_iter(b'\n', piece) {
@@ -99,6 +126,7 @@ impl ItemBudget {
                 let tokens = purse.spent;
                 #[cfg(not(feature = "tokens"))]
                 let tokens = 0;
+                // Prefixes without the items that must be kept are not candidates.
                 more = bytes < stay || add(count, bytes, tokens);
                 if !more {
                     return Ok(false);
@@ -112,6 +140,7 @@ impl ItemBudget {
             at += piece.len() as u64;
             Ok(true)
         })?;
+        // All complete items fit. The end of the last one has no newline.
         if more {
             #[cfg(feature = "tokens")]
             if most < u64::MAX && upto > stay {
@@ -126,7 +155,7 @@ impl ItemBudget {
         Ok(prefixes)
     }
 
-    /// Returns whether the budget has enough tokens for the mark as well.
+    /// Returns whether the budget has enough tokens for the mark as well. `spent`: the tokens of everything else.
     #[cfg(feature = "tokens")]
     #[expect(clippy::unused_self, reason = "as where tokens are not counted")]
     fn pays(&self, budget: spec::Budget, spent: u64, mark: Option<&str>) -> bool {
@@ -136,13 +165,15 @@ impl ItemBudget {
         spent + counter.finish() <= limit
     }
 
+    /// Returns `true`: without the feature, the limit in bytes is the only one.
     #[cfg(not(feature = "tokens"))]
     #[expect(clippy::unused_self, reason = "as where tokens are counted")]
     fn pays(&self, _: spec::Budget, _: u64, _: Option<&str>) -> bool {
         true
     }
 
-    /// Returns the tokens of the frame and of the items that must be kept, or 0 for a budget in bytes.
+    /// Returns the tokens of the frame and of the items that must be kept, or 0 for a budget in bytes. They are counted
+    /// as one text, with the items in their place.
     #[cfg(feature = "tokens")]
     fn frame_tokens(&mut self, budget: spec::Budget) -> Result<u64, Raise> {
         if matches!(budget, spec::Budget::Bytes(_)) {
@@ -166,10 +197,12 @@ impl ItemBudget {
     }
 }
 
-/// Counts the tokens of items.
+/// Counts the tokens of items. Each item with its comma is counted on its own.
 #[cfg(feature = "tokens")]
 struct TokenTally {
+    /// The open item.
     counter: TokenCounter,
+    /// The tokens of all earlier ones, and of the frame.
     spent: u64,
 }
 

@@ -1,17 +1,63 @@
 //! The last stages: text filters, budgets and summaries of the filtered document.
 //!
 //! ```text
-//! items ─▶ lines ─▶ fit ─▶ summary ─▶ sink
+//! items ─▶ omit ─▶ lines ─▶ fit ─▶ summary ─▶ sink
 //! ```
 //!
+//! | stage | rule | code | what it holds |
+//! |---|---|---|---|
+//! | omit | `omit_base64_over` | [`OmitBase64Stage`] | a string while it may be base64 |
+//! | lines | `text_filter` | [`RawTextStage`] | what its text filter holds |
+//! | fit | `budget`, or marks for `max_items` | [`ItemSplitter`] | with a budget: as much as the budget allows |
+//! | summary | `compact` | `SummaryStage` | the document, and the rendered text |
+//!
 //! Each stage exists only if the spec or the call needs it. Each reads and writes valid JSON, and does not depend on
-//! the rules before it. The stage on items has located the payload before the first byte arrives here.
+//! the rules before it. The stage on items has located the payload before the first byte arrives here. Each stage finds
+//! it again by its [`RootPath`]. A stage is the sink of the one before it ([`StageSink`]). No bytes wait between them.
+//!
+//! # The budget
+//!
+//! [`ItemSplitter`] divides the document into the *items* of the payload and the *frame*, which is everything around
+//! them. [`ItemBudget`](budget::ItemBudget) receives the bytes of both and decides what is kept. It never parses JSON.
+//!
+//! ```text
+//! collect items and frame ── the array is too long ──▶ collect the frame; further items are not read
+//! collect (both)          ── the end ──▶ fit
+//! collect (both)          ── the frame and `min_items` are too long ──▶ shorter forms
+//! fit                     ── the longest prefix that fits with its mark ──▶ sink
+//! fit                     ── none fits ──▶ shorter forms
+//! shorter forms           ── the end: the first form that fits ──▶ sink
+//! shorter forms           ── none fits ──▶ `on_over: warn`: the shortest form streams; `error`: nothing is written
+//! ```
+//!
+//! Example with a budget of 100 bytes, `min_items: 1`, and three items of 30 bytes in a frame of 22:
+//!
+//! ```text
+//! {"total":3,"items":[ITEM,ITEM,ITEM]}                                    114 bytes
+//! {"total":3,"items":[ITEM,ITEM],"_omitted":{"items":1,"of":3}}           113 bytes: the mark counts, too
+//! {"total":3,"items":[ITEM],"_omitted":{"items":2,"of":3}}                 82 bytes: written
+//! ```
+//!
+//! If the frame and the one item had more than 100 bytes, strings would become shorter next, then containers
+//! (`shorten.rs`). Each shorter form is made from the previous one, so that at most the budget is held. Each byte is
+//! read at most once for each of the 17 forms.
+//!
+//! A budget in tokens is first enforced as the largest number of bytes that this many tokens can have. The tokens are
+//! counted when the document is complete. Without the feature `tokens` a token is estimated as four bytes.
+//!
+//! # Errors
+//!
+//! A stage may fail while the stage before it writes. [`StageSink`] keeps the first error. It is reported instead of an
+//! error of the stage before it, because the bytes that caused it came first. Its offset refers to the filtered
+//! document.
 
+mod binary_text;
 mod budget;
 mod chars;
 mod item_prefix;
 mod notes;
 mod omission;
+mod omit_base64;
 #[cfg(feature = "text")]
 mod raw_text;
 mod shorten;
@@ -39,6 +85,7 @@ use crate::sink::Sink;
 use crate::spec::{Budget, OnOver};
 #[cfg(feature = "template")]
 use crate::template::Totals;
+use omit_base64::OmitBase64Stage;
 #[cfg(feature = "text")]
 use raw_text::RawTextStage;
 #[cfg(not(feature = "tokens"))]
@@ -48,33 +95,53 @@ use split_items::ItemSplitter;
 #[cfg(feature = "template")]
 use summary::{RenderedItems, SummaryCounts, SummaryStage};
 
+/// The output stages of a run, for one document after the other.
 #[derive(Debug)]
 pub(super) struct OutputStages {
+    /// The limits of the call.
     limits: Limits,
+    /// The settings of all machines here.
     config: MachineConfig,
     scanner: Scanner,
+    /// The budget of the call or of the spec.
     policy: SizePolicy,
     /// The output is limited or marked.
     fits: bool,
+    /// Counters that the stage on items sets and the budget reads.
     length: PayloadLength,
-    /// The stages of the current document.
+    /// The stages of the current document. `None` before its payload is located.
     stages: Option<OutputPipeline>,
     /// Machines of earlier documents, for reuse.
     spare: Vec<StageMachine>,
+    /// A stage failed on the current document.
     failed: bool,
 }
 
+/// The stages of one document, in order.
 #[derive(Debug)]
 struct OutputPipeline {
+    /// Leaves out long strings of base64.
+    omit: Option<(StageMachine, OmitBase64Stage)>,
+    /// Reads what `omit` writes, or the document itself.
+    kept: AfterOmit,
+}
+
+/// The stages after the one that leaves out base64.
+#[derive(Debug)]
+struct AfterOmit {
+    /// Filters the text of a response that is plain text in JSON.
     #[cfg(feature = "text")]
     lines: Option<(StageMachine, RawTextStage)>,
+    /// Reads what `lines` writes, or what this stage reads.
     rest: AfterText,
 }
 
 /// The stages after the text filter.
 #[derive(Debug)]
 struct AfterText {
+    /// Applies the budget and writes marks.
     fit: Option<(StageMachine, ItemSplitter)>,
+    /// Reads what `fit` writes.
     last: AfterBudget,
     /// The number of bytes read: the size of the filtered document.
     bytes: u64,
@@ -83,14 +150,18 @@ struct AfterText {
 /// The stages after the budget.
 #[derive(Debug)]
 struct AfterBudget {
+    /// Replaces the payload. It holds everything until the end.
     #[cfg(feature = "template")]
     summary: Option<(StageMachine, SummaryStage)>,
+    /// Charged for what the summary holds.
     meter: Meter,
+    /// The policy of the run. That of `fit` may be more lenient.
     policy: SizePolicy,
     /// The size of the output: of the text read, or of the text with the summary in it.
     size: OutputSize,
-    /// The output is longer than its budget.
+    /// The output is longer than its budget. Known at the end.
     exceeded: bool,
+    /// The reason why the document was not summarized.
     error: Option<String>,
 }
 
@@ -117,7 +188,8 @@ impl OutputStages {
         })
     }
 
-    /// Starts a document whose payload is known.
+    /// Starts a document whose payload is known. Machines of the previous document are reused, because the window of
+    /// each takes some 13 KiB.
     pub(super) fn begin(&mut self, program: &CompiledProgram, payload: Option<Payload>) {
         let Self { limits, config, scanner, policy, fits, length, stages, spare, failed } = self;
         *failed = false;
@@ -140,6 +212,7 @@ impl OutputStages {
         #[cfg(not(feature = "template"))]
         let has_summary = false;
         // A document that is too long may fit as a summary. Only the size of the output is decisive.
+        // So the budget must not fail before the summary exists.
         let fit_policy =
             if has_summary { SizePolicy { on_over: OnOver::Warn, ..*policy } } else { *policy };
         let fit =
@@ -161,27 +234,30 @@ impl OutputStages {
             exceeded: false,
             error: None,
         };
-        *stages = Some(OutputPipeline {
+        let over = program.spec.omit_base64_over;
+        let omit = (over > 0).then(|| (engine(), OmitBase64Stage::new(over, limits.clone())));
+        let kept = AfterOmit {
             #[cfg(feature = "text")]
             lines: lines.map(|text| (engine(), RawTextStage::new(text.clone(), limits.clone()))),
             rest: AfterText { fit, last, bytes: 0 },
-        });
+        };
+        *stages = Some(OutputPipeline { omit, kept });
     }
 
-    /// Text that is about to be dropped is held briefly, so it is limited to one piece at a time.
+    /// Reads bytes of the filtered document. Text that is about to be dropped is held briefly, so it is limited to one
+    /// piece at a time.
     fn write(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         bytes.chunks(PIECE).try_for_each(|piece| self.write_piece(piece, sink))
     }
 
+    /// Passes at most [`PIECE`] bytes to the first stage.
     fn write_piece(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         let Some(stages) = &mut self.stages else { return Ok(()) };
-        #[cfg(feature = "text")]
-        if let Some((engine, lines)) = &mut stages.lines {
-            let mut out = StageSink { stage: &mut stages.rest, sink, error: None };
-            let fed = engine.feed(lines, bytes, &mut out);
-            return out.result(fed);
-        }
-        stages.rest.take(bytes, sink)
+        let OutputPipeline { omit, kept } = stages;
+        let Some((engine, omit)) = omit else { return kept.take(bytes, sink) };
+        let mut out = StageSink { stage: kept, sink, error: None };
+        let fed = engine.feed(omit, bytes, &mut out);
+        out.result(fed)
     }
 
     /// Returns the counters in which the stage on items publishes the length of the payload.
@@ -190,6 +266,9 @@ impl OutputStages {
     }
 
     /// Finishes the document, of whose `original` items `kept` arrived.
+    ///
+    /// # Errors
+    /// A stage fails at the end, or the output exceeds its budget and `on_over` is `error`.
     pub(super) fn end(
         &mut self,
         kept: u64,
@@ -211,7 +290,8 @@ impl OutputStages {
     #[cfg(test)]
     pub(super) fn steps(&self) -> (u64, u64) {
         let Some(stages) = &self.stages else { return (0, 0) };
-        let steps = 0;
+        let steps = stages.omit.as_ref().map_or(0, |(engine, _)| engine.steps());
+        let stages = &stages.kept;
         #[cfg(feature = "text")]
         let steps = steps + stages.lines.as_ref().map_or(0, |(engine, _)| engine.steps());
         #[cfg(feature = "template")]
@@ -223,11 +303,13 @@ impl OutputStages {
         }
     }
 
+    /// Adds the sizes and counts of the current document to the report.
     pub(super) fn report(&self, report: &mut Report) {
-        let Some(OutputPipeline { rest: AfterText { fit, last, bytes, .. }, .. }) = &self.stages
-        else {
-            return;
-        };
+        let Some(OutputPipeline { omit, kept }) = &self.stages else { return };
+        let AfterText { fit, last, bytes } = &kept.rest;
+        if let Some((_, omit)) = omit {
+            omit.report_held(report);
+        }
         report.held_peak_bytes += last.meter.peak();
         if let Some((_, fit)) = fit {
             report.held_peak_bytes += fit.held_peak();
@@ -236,13 +318,18 @@ impl OutputStages {
             // The run ended before anything was decided.
             return;
         }
+        // The size of the filtered document, before the budget and the summary.
         report.filter_result_bytes = *bytes;
+        if let Some((_, omit)) = omit {
+            omit.report_omitted(report);
+        }
         report.compact_error.clone_from(&last.error);
         let (Some((_, fit)), Some(budget)) = (fit, self.policy.budget) else { return };
         if let Some(kept) = fit.kept() {
             report.items_kept = Some(kept);
         }
         report.budget_exceeded = last.exceeded;
+        // A budget that left everything in is not reported.
         if !fit.has_cut() {
             return;
         }
@@ -269,34 +356,61 @@ impl OutputStages {
 }
 
 impl OutputPipeline {
-    /// The document is complete.
+    /// Ends the stages in order. Each one may still write to the next.
     fn end(&mut self, kept: u64, original: u64, sink: &mut dyn Sink) -> Result<(), Error> {
-        #[cfg(feature = "text")]
-        if let Some((engine, lines)) = &mut self.lines {
-            let mut out = StageSink { stage: &mut self.rest, sink, error: None };
-            let ended = engine.end(lines, &mut out);
+        if let Some((engine, omit)) = &mut self.omit {
+            let mut out = StageSink { stage: &mut self.kept, sink: &mut *sink, error: None };
+            let ended = engine.end(omit, &mut out);
             out.result(ended)?;
         }
-        self.rest.end(kept, original, sink)
+        self.kept.end(kept, original, sink)
     }
 
+    /// Keeps the machines for the next document.
     fn leave_engines(self, spare: &mut Vec<StageMachine>) {
+        spare.extend(self.omit.map(|(engine, _)| engine));
         #[cfg(feature = "text")]
-        spare.extend(self.lines.map(|(engine, _)| engine));
-        spare.extend(self.rest.fit.map(|(engine, _)| engine));
+        spare.extend(self.kept.lines.map(|(engine, _)| engine));
+        spare.extend(self.kept.rest.fit.map(|(engine, _)| engine));
         #[cfg(feature = "template")]
-        spare.extend(self.rest.last.summary.map(|(engine, _)| engine));
+        spare.extend(self.kept.rest.last.summary.map(|(engine, _)| engine));
     }
 }
 
-/// A stage that reads bytes written by the previous one.
+/// A stage that reads bytes written by the previous one, and writes to the sink of the run.
 trait ByteStage {
+    /// Reads the next bytes. Is not called again after an error.
     fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error>;
 }
 
 impl ByteStage for OutputStages {
     fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         self.write(bytes, sink)
+    }
+}
+
+impl ByteStage for AfterOmit {
+    fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
+        #[cfg(feature = "text")]
+        if let Some((engine, lines)) = &mut self.lines {
+            let mut out = StageSink { stage: &mut self.rest, sink, error: None };
+            let fed = engine.feed(lines, bytes, &mut out);
+            return out.result(fed);
+        }
+        self.rest.take(bytes, sink)
+    }
+}
+
+impl AfterOmit {
+    /// Ends the stages in order. Each one may still write to the next.
+    fn end(&mut self, kept: u64, original: u64, sink: &mut dyn Sink) -> Result<(), Error> {
+        #[cfg(feature = "text")]
+        if let Some((engine, lines)) = &mut self.lines {
+            let mut out = StageSink { stage: &mut self.rest, sink: &mut *sink, error: None };
+            let ended = engine.end(lines, &mut out);
+            out.result(ended)?;
+        }
+        self.rest.end(kept, original, sink)
     }
 }
 
@@ -312,16 +426,19 @@ impl ByteStage for AfterText {
 }
 
 impl AfterText {
+    /// Ends the budget and then the stages after it, which get the number of items that the budget kept.
     fn end(&mut self, kept: u64, original: u64, sink: &mut dyn Sink) -> Result<(), Error> {
         let mut kept = kept;
         if let Some((engine, fit)) = &mut self.fit {
             let mut out = StageSink { stage: &mut self.last, sink: &mut *sink, error: None };
+            // The machine only ends the document. `finish` then writes what fits.
             let ended = engine.end(fit, &mut out);
             let held = fit.finish(&mut out);
             out.result(held.and(ended))?;
             self.last.exceeded = fit.is_exceeded();
             kept = fit.kept().unwrap_or(kept);
         }
+        // All bytes of the stage before the summary have been measured.
         self.last.size.end();
         let fit = self.fit.as_ref().map(|(_, fit)| fit);
         self.last.end(kept, original, fit, self.bytes, sink)
@@ -329,6 +446,7 @@ impl AfterText {
 }
 
 impl ByteStage for AfterBudget {
+    /// Measures the bytes and passes them on. A summary holds them until the end.
     fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         self.size.write(bytes);
         #[cfg(feature = "template")]
@@ -342,6 +460,9 @@ impl ByteStage for AfterBudget {
 
 impl AfterBudget {
     /// Finishes the filtered document. `bytes`: its size.
+    ///
+    /// The order matters: a summary is rendered, measured, and checked against the budget before its first byte is
+    /// written, so that an error leaves no output.
     #[cfg(feature = "template")]
     fn end(
         &mut self,
@@ -355,12 +476,15 @@ impl AfterBudget {
         else {
             return self.policy.check(self.exceeded, bytes);
         };
+        // A shorter form may have fewer children before the payload.
         if let Some(place) = fit.and_then(ItemSplitter::place) {
             summary.move_to(place);
         }
         let mark = fit.and_then(ItemSplitter::mark);
         let counts = SummaryCounts { totals: Totals::new(kept, original), items: kept, mark };
         let mut rendered = summary.render(engine, counts, meter)?;
+        // The budget applies to the document with the summary in place of the payload. That document is measured by
+        // writing it to a sink that only counts.
         if let (Some(budget), RenderedItems::Text(text)) = (policy.budget, &mut rendered) {
             *size = OutputSize::new(Some(budget));
             summary.swap(engine, text, counts, size)?;
@@ -372,6 +496,7 @@ impl AfterBudget {
         Ok(())
     }
 
+    /// Finishes the filtered document, which was written already. `bytes`: its size.
     #[cfg(not(feature = "template"))]
     fn end(
         &mut self,
@@ -387,8 +512,11 @@ impl AfterBudget {
 
 /// A stage as the sink of the previous one. Keeps the first error and ignores everything after it.
 struct StageSink<'a, T> {
+    /// The stage that reads.
     stage: &'a mut T,
+    /// The sink of that stage.
     sink: &'a mut dyn Sink,
+    /// Its first error. [`Sink::write`] cannot return it.
     error: Option<Error>,
 }
 
@@ -415,6 +543,9 @@ impl<T: ByteStage> Sink for StageSink<'_, T> {
 }
 
 /// Runs `step` with a sink that leads through the output stages, if there are any.
+///
+/// # Errors
+/// That of an output stage, placed in the filtered document, or else that of `step`.
 pub(super) fn in_front<R>(
     tail: &mut Option<OutputStages>,
     sink: &mut dyn Sink,

@@ -2,21 +2,33 @@
 //!
 //! A note begins with a control character, which minified JSON never contains. Notes are not written and do not count
 //! as length, except for the text of a mark between its two control characters.
+//!
+//! [`ItemBudget`](super::budget::ItemBudget) adds the notes about the payload. [`ShorterForms`](super::shorten) keeps
+//! them in each form, and adds those about omitted children and marks. Example of a form with notes (`W`, `P`, `G`, `I`
+//! and `M` are the control characters) and of the text that it stands for:
+//!
+//! ```text
+//! W{"a":[1G2GM,{"_omitted":{"items":2,"of":3}}M]P,"items":[7]I{"items":4,"of":5}IM,"_omitted":{"items":4,"of":5}M}
+//!  {"a":[1    ,{"_omitted":{"items":2,"of":3}} ] ,"items":[7]                     ,"_omitted":{"items":4,"of":5} }
+//! ```
 
 /// The next child is on the path to the payload.
 pub(super) const WAY: u8 = 0x01;
 /// The next child is the payload.
 pub(super) const PAYLOAD: u8 = 0x02;
-/// Delimits the number of children left out here.
+/// Delimits the number of children left out here, in decimal digits.
 pub(super) const GAP: u8 = 0x03;
-/// Delimits the content of the payload's mark.
+/// Delimits the content of the payload's mark. At the end of the container that gets the mark.
 pub(super) const ITEMS: u8 = 0x04;
-/// Delimits the text of a mark.
+/// Delimits the text of a mark, with its comma. The next form drops this text and writes its own.
 pub(super) const MARK: u8 = 0x05;
 
+/// The meaning of a control character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Note {
+    /// [`WAY`].
     OnPath,
+    /// [`PAYLOAD`].
     Payload,
     /// Ends at the next occurrence of its first character.
     Span(u8),
@@ -54,6 +66,7 @@ pub(super) struct NoteStripper {
 }
 
 impl NoteStripper {
+    /// Passes the text without notes to `take`, in parts. A note may be cut anywhere.
     pub(super) fn write(&mut self, mut bytes: &[u8], mut take: impl FnMut(&[u8])) {
         while !bytes.is_empty() {
             let note = bytes.iter().position(|byte| *byte <= MARK).unwrap_or(bytes.len());
@@ -62,6 +75,7 @@ impl NoteStripper {
                 take(text);
             }
             let Some((byte, behind)) = behind.split_first() else { return };
+            // The text of a mark is output, so only its two delimiters are removed.
             match *byte {
                 GAP | ITEMS if self.open == Some(*byte) => self.open = None,
                 GAP | ITEMS => self.open = Some(*byte),

@@ -25,6 +25,7 @@ const COUNTED: usize = 5;
 /// The number of children left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Omission {
+    /// Children that are not in the output.
     pub(super) omitted: u64,
     /// The number of children before that.
     pub(super) of: u64,

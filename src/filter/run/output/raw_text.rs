@@ -2,6 +2,17 @@
 //! `text_filter`; SPEC §10).
 //!
 //! All other members are forwarded unchanged. A member `_text_filtered: true` is added at the end.
+//!
+//! Example with `strip_ansi`:
+//!
+//! ```text
+//! {"exit":0,"raw":"\u001b[1mok\u001b[0m"}
+//! {"exit":0,"raw":"ok","_text_filtered":true}
+//! ```
+//!
+//! Only members of the document itself count, and only strings. A document that is not an object, or has no such
+//! member, is unchanged. Each of several members `raw` is filtered. The text streams: its lines are filtered as they
+//! arrive.
 
 use crate::error::Raise;
 use crate::filter::run::stage::{StageHandler, StageState};
@@ -12,28 +23,35 @@ use crate::sink::Sink;
 use crate::text::TextProgram;
 use crate::text::quoted::QuotedPipeline;
 
-/// The member with the text, and the member that reports that it was filtered.
+/// The member with the text.
 const RAW: &[u8] = b"raw";
+/// The member that reports that the text was filtered.
 const FILTERED: &[u8] = b"_text_filtered";
 
+/// The handler of the stage. One per document.
 #[derive(Debug)]
 pub(super) struct RawTextStage {
+    /// The compiled `text_filter`.
     program: TextProgram,
+    /// The limits of the call, for the text filter.
     limits: Limits,
+    /// Writes the document.
     writer: JsonWriter,
-    /// The text that is being filtered.
+    /// The text that is being filtered: set while a member `raw` is copied.
     text: Option<RawTextMember>,
-    /// The document has such a text.
+    /// The document has such a text, which may have ended.
     filtered: bool,
-    /// The document already has the member `_text_filtered`.
+    /// The document already has the member `_text_filtered`, which is then not added.
     said: bool,
 }
 
+/// A member `raw` whose value is being read.
 struct RawTextMember {
+    /// Filters the contents of the string, as spelled between its quotes.
     lines: QuotedPipeline,
     /// The opening quote was written.
     begun: bool,
-    /// The byte before the next one, because the last byte is the closing quote.
+    /// The most recent byte, which is held: it may be the closing quote, which does not belong to the contents.
     last: Option<u8>,
 }
 
@@ -43,6 +61,7 @@ impl std::fmt::Debug for RawTextMember {
     }
 }
 
+/// The writer as the sink of the text filter.
 struct WriterSink<'a>(&'a mut JsonWriter, &'a mut dyn Sink);
 
 impl Sink for WriterSink<'_> {
@@ -52,6 +71,7 @@ impl Sink for WriterSink<'_> {
 }
 
 impl RawTextStage {
+    /// Creates the stage for one document.
     pub(super) fn new(program: TextProgram, limits: Limits) -> Self {
         Self {
             program,
@@ -71,6 +91,7 @@ impl StageState for RawTextStage {
 }
 
 impl Handler for StageHandler<'_, RawTextStage> {
+    /// Copies every value. The value of a member `raw` is copied to the text filter instead of the writer.
     fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Raise> {
         let Self { stage, sink } = self;
         let RawTextStage { program, limits, writer, text, filtered, said } = &mut **stage;
@@ -99,6 +120,7 @@ impl Handler for StageHandler<'_, RawTextStage> {
         Ok(Interest::Copy)
     }
 
+    /// Ends the document, an object. All other containers are copied and do not come here.
     fn close(&mut self, _: u64) -> Result<(), Raise> {
         let RawTextStage { writer, filtered: true, said, .. } = &mut *self.stage else {
             self.stage.writer.close(self.sink, b'}');
@@ -112,10 +134,12 @@ impl Handler for StageHandler<'_, RawTextStage> {
         Ok(())
     }
 
+    /// Passes copied bytes on, to the text filter or to the writer.
     fn raw(&mut self, bytes: &[u8]) {
         let RawTextStage { writer, text, .. } = &mut *self.stage;
         let Some(text) = text else { return writer.raw(self.sink, bytes) };
         let mut rest = bytes;
+        // The first byte of a string is its opening quote.
         if !text.begun
             && let Some((quote, behind)) = rest.split_first()
         {
@@ -123,6 +147,7 @@ impl Handler for StageHandler<'_, RawTextStage> {
             text.begun = true;
             rest = behind;
         }
+        // A later byte shows that the one held is not the closing quote.
         if let Some((last, before)) = rest.split_last() {
             let mut to = WriterSink(writer, self.sink);
             if let Some(earlier) = text.last.replace(*last) {
@@ -132,6 +157,7 @@ impl Handler for StageHandler<'_, RawTextStage> {
         }
     }
 
+    /// Ends the text: writes the lines that are still held, and the closing quote.
     fn copied(&mut self, _: u64) -> Result<(), Raise> {
         let RawTextStage { writer, text, .. } = &mut *self.stage;
         if let Some(mut text) = text.take() {

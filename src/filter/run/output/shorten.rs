@@ -6,11 +6,17 @@
 //!
 //! Each form is a part of the previous one. The text so far is held in the first form that fits. When it becomes too
 //! long, it is read again and turned into the next form. The result is the same as for the whole text at once. If the
-//! last form is too long, it streams.
+//! last form is too long, it streams. At most 17 forms are made, whatever the text.
 //!
 //! In a shortened container, the children after the first ones are a *run*. A run that is not longer than a mark is
 //! kept. The child on the path to the payload is kept, with a run before it and one after it. The payload itself is
-//! not shortened here.
+//! not shortened here. Example with strings of at most 10 characters, then with at most one child:
+//!
+//! ```text
+//! {"id":1,"text":"abcdefghijklmnop","tags":["first-tag","second-tag","third-tag"]}
+//! {"id":1,"text":"abcdefghij...","tags":["first-tag","second-tag","third-tag"]}
+//! {"id":1,"_omitted":{"members":2,"of":3}}
+//! ```
 
 use super::chars::CharRead;
 use super::notes;
@@ -41,8 +47,10 @@ pub(super) enum OverflowMode {
     Drop,
 }
 
+/// The held form of one text. The next bytes of the text are turned into this form as they arrive.
 #[derive(Debug)]
 pub(super) struct ShorterForms {
+    /// The largest size of a form in bytes.
     limit: u64,
     over: OverflowMode,
     /// Whether omitted children are replaced by a mark.
@@ -51,14 +59,17 @@ pub(super) struct ShorterForms {
     threshold: u64,
     /// The number of thresholds left.
     passes: u32,
-    /// The largest number of children of a container.
+    /// The largest number of children of a container. `u64::MAX` until the lowest threshold did not fit.
     most: u64,
+    /// The text so far in the current form, with notes.
     held: Hold,
     /// The size of the held text and of `made`, without notes.
     size: u64,
-    /// The output for the last bytes.
+    /// The output for the last bytes, not yet in `held`.
     made: Vec<u8>,
+    /// No form fits, so the last one is written as it is made, or nothing is.
     exceeded: bool,
+    /// Something was left out. Never reset, because a later form leaves out more.
     cut: bool,
     /// The position of the payload: the index of the child in each container on the path.
     steps: Vec<u64>,
@@ -93,7 +104,7 @@ impl ShorterForms {
         }
     }
 
-    /// Returns whether no form fits.
+    /// Returns whether no form fits. The output is then too long, or empty with [`OverflowMode::Drop`].
     pub(super) fn is_exceeded(&self) -> bool {
         self.exceeded
     }
@@ -109,7 +120,7 @@ impl ShorterForms {
         &self.steps
     }
 
-    /// Reads more of the text, which may contain notes.
+    /// Reads more of the text, which may contain notes. Makes as many shorter forms as necessary to hold it.
     pub(super) fn push(
         &mut self,
         bytes: &[u8],
@@ -127,6 +138,7 @@ impl ShorterForms {
                 self.end(meter, sink)?;
             }
         }
+        // A form that fits is held, because the rest of the text may require a shorter one.
         if !self.exceeded {
             self.held.push(&self.made, limits, meter)?;
         } else if self.over == OverflowMode::Stream {
@@ -136,7 +148,8 @@ impl ShorterForms {
         Ok(())
     }
 
-    /// Finishes the text.
+    /// Finishes the text: writes the held form without its notes. Called twice if no form fits, the second time with
+    /// nothing left to write.
     pub(super) fn end(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Raise> {
         if self.exceeded && self.over == OverflowMode::Drop {
             self.held.clear(meter);
@@ -169,6 +182,7 @@ impl ShorterForms {
         Ok(())
     }
 
+    /// Counts the tokens of the held form without its notes. Reads all of it.
     #[cfg(feature = "tokens")]
     fn tokens(&mut self) -> Result<u64, Raise> {
         let mut counter = crate::tokens::TokenCounter::default();
@@ -183,6 +197,7 @@ impl ShorterForms {
 
     /// Switches to the next form. Returns `false` if there is none.
     fn shorten(&mut self, limits: &Limits, meter: &mut Meter) -> Result<bool, Raise> {
+        // First strings, down to the lowest threshold, and then containers.
         if self.most == u64::MAX && self.passes > 1 && self.threshold / 2 >= LOWEST {
             self.passes -= 1;
             self.threshold /= 2;
@@ -198,6 +213,9 @@ impl ShorterForms {
     }
 
     /// Turns the held text into the next form.
+    ///
+    /// The lexer starts over, then takes over the position of the old one: which string and character is open does not
+    /// depend on the form. The containers, the run and the rest of a string are those of the new form.
     fn again(&mut self, limits: &Limits, meter: &mut Meter) -> Result<(), Raise> {
         let mut held = std::mem::take(&mut self.held);
         let made = std::mem::take(&mut self.made);
@@ -214,6 +232,7 @@ impl ShorterForms {
             |raise| raise,
         )?;
         self.lex(&made);
+        // After `made` come the bytes that the old form keeps back, or the number of children that it leaves out.
         match open.run {
             ChildRun::None => self.lex(&open.rest),
             ChildRun::Short => {
@@ -238,6 +257,7 @@ impl ShorterForms {
         Ok(())
     }
 
+    /// Turns bytes of the text into the current form, and appends it to `made`.
     fn lex(&mut self, mut bytes: &[u8]) {
         #[cfg(test)]
         {
@@ -258,6 +278,7 @@ impl ShorterForms {
                 }
                 LexState::Key | LexState::Value => {
                     let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0x80..);
+                    // Plain characters are handled at once, all others byte by byte.
                     let plain = bytes.iter().position(special).unwrap_or(bytes.len());
                     if self.lexer.character.is_empty() && plain > 0 {
                         let (now, later) = bytes.split_at(plain);
@@ -272,7 +293,8 @@ impl ShorterForms {
         }
     }
 
-    /// Handles the start of `bytes`, which is outside strings. Returns the rest.
+    /// Handles the start of `bytes`, which is outside strings. Returns the rest. A child begins with its comma. The
+    /// first child of a container begins with its own first byte.
     fn outside<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         let Some((first, behind)) = bytes.split_first() else { return bytes };
         if let Some(note) = Note::of(*first) {
@@ -294,6 +316,7 @@ impl ShorterForms {
                 self.put(b",");
             }
             _ => {
+                // The first child of a container.
                 if std::mem::take(&mut self.lexer.fresh) {
                     self.child();
                 }
@@ -308,10 +331,12 @@ impl ShorterForms {
         match first {
             b'{' | b'[' => {
                 let object = first == b'{';
+                // The root is not a child, so its note is kept here.
                 if self.lexer.levels.is_empty() {
                     self.keep_note();
                 }
                 self.put(&[first]);
+                // The children of a container inside a run are not counted: it is kept or dropped as a whole.
                 if !self.lexer.is_inside_run() && self.lexer.run == ChildRun::None {
                     let payload = self.lexer.next == NextChild::Payload;
                     self.lexer.levels.push(FormLevel { payload, ..FormLevel::default() });
@@ -327,6 +352,7 @@ impl ShorterForms {
                 self.put(b"\"");
             }
             _ => {
+                // After a colon the next string is a value.
                 self.lexer.key &= first != b':';
                 let special = |byte: &u8| {
                     *byte < b' ' || matches!(byte, b'{' | b'}' | b'[' | b']' | b',' | b'"' | b':')
@@ -340,7 +366,7 @@ impl ShorterForms {
         behind
     }
 
-    /// Handles the start of a child of the innermost container.
+    /// Handles the start of a child of the innermost container: keeps it, or adds it to a run.
     fn child(&mut self) {
         if self.lexer.is_inside_run() {
             return;
@@ -349,6 +375,7 @@ impl ShorterForms {
         let wanted = lexer.next != NextChild::Any;
         let Some(level) = lexer.levels.last_mut() else { return };
         level.count += 1;
+        // Children of the payload were chosen by the budget on items.
         if wanted || level.payload || level.count <= *most {
             self.end_run();
             if let Some(level) = self.lexer.levels.last_mut() {
@@ -400,7 +427,7 @@ impl ShorterForms {
         }
     }
 
-    /// Handles the end of a container.
+    /// Handles the end of a container: ends its run and adds its marks, the one of the payload first.
     fn close(&mut self, bracket: u8) {
         self.lexer.fresh = false;
         self.lexer.key = false;
@@ -436,7 +463,8 @@ impl ShorterForms {
         self.size += text.len() as u64;
     }
 
-    /// Handles a complete note.
+    /// Handles a complete note: children that an earlier form left out, or the content of the payload's mark. The text
+    /// of a mark is dropped, because each form writes its own.
     fn note(&mut self, kind: u8) {
         let text = std::mem::take(&mut self.lexer.note);
         match kind {
@@ -469,7 +497,7 @@ impl ShorterForms {
         }
     }
 
-    /// Adds to the form.
+    /// Adds to the form, or to the run. A run that becomes longer than its mark is dropped.
     fn put(&mut self, bytes: &[u8]) {
         let Self { lexer, made, size, .. } = self;
         match &mut lexer.run {
@@ -506,10 +534,11 @@ impl ShorterForms {
         }
     }
 
-    /// Handles characters of a string: a single one, or as many as there are bytes.
+    /// Handles characters of a string: a single one, or as many as there are bytes. `count`: their number.
     fn chars(&mut self, bytes: &[u8], count: u64) {
         if self.lexer.state == LexState::Key {
             if self.lexer.name.len() <= omission::LONGEST {
+                // Keys are kept in full. The beginning is enough to know whether it is the name of a mark.
                 let few = bytes.get(..omission::LONGEST + 1).unwrap_or(bytes);
                 self.lexer.name.extend_from_slice(few);
             }
@@ -523,6 +552,7 @@ impl ShorterForms {
         let room = if count > 1 { usize::try_from(room).unwrap_or(usize::MAX) } else { 0 };
         let (now, later) = bytes.split_at(room.min(bytes.len()));
         self.put(now);
+        // The dots replace everything after the threshold, so it need not be kept.
         if self.is_cut() {
             self.lexer.rest.clear();
         } else {
@@ -535,6 +565,7 @@ impl ShorterForms {
         self.threshold + (REST.len() as u64) < self.lexer.chars
     }
 
+    /// Handles the closing quote. Characters after the threshold are written if they are no longer than the dots.
     fn end_string(&mut self) {
         let key = self.lexer.state == LexState::Key;
         if key && !self.lexer.is_inside_run() {

@@ -1,5 +1,14 @@
 //! The position of [shortening](super::shorten) in its text: the open containers, what is left out of them, and the
 //! open string.
+//!
+//! ```text
+//! Outside ── `"` ──▶ Key or Value ── closing quote ──▶ Outside
+//! Outside ── control character ──▶ Note ── the same character ──▶ Outside
+//!
+//! run of the innermost kept container:
+//! None ── a child too many ──▶ Short ── longer than a mark ──▶ Dropped      without marks: Dropped at once
+//!   ▲                            └────── the end, or the child on the path ──────┘ ──▶ None
+//! ```
 
 use smallvec::SmallVec;
 
@@ -7,7 +16,7 @@ use super::chars::{LONGEST, PartialChar};
 use super::omission::MarkNames;
 use crate::json::levels::Levels;
 
-/// The position of the next byte.
+/// The position of the next byte. Only [`ShorterForms`](super::shorten::ShorterForms) changes it.
 #[derive(Debug)]
 pub(super) struct FormLexer {
     /// The kinds of all open containers.
@@ -25,23 +34,26 @@ pub(super) struct FormLexer {
     /// The next string is a key.
     pub(super) key: bool,
     pub(super) state: LexState,
-    /// The number of characters of the open string.
+    /// The number of characters of the open string so far.
     pub(super) chars: u64,
-    /// The character that is open.
+    /// The character that is open, if it has several bytes.
     pub(super) character: PartialChar,
     /// The characters after the threshold, while they are no longer than the dots would be.
     pub(super) rest: SmallVec<[u8; 3 * LONGEST]>,
-    /// The open key, as far as it may be the name of a mark.
+    /// The open key, as far as it may be the name of a mark. Longer keys are not complete here.
     pub(super) name: SmallVec<[u8; 16]>,
+    /// The text of the open note so far.
     pub(super) note: Vec<u8>,
 }
 
+/// An open container that is kept.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FormLevel {
     /// This container is the payload.
     pub(super) payload: bool,
-    /// The number of children that have begun, and of those that are kept.
+    /// The number of children that have begun, including those that earlier forms left out.
     pub(super) count: u64,
+    /// The number of children that are kept.
     pub(super) kept: u64,
     /// Kept members with the name of a mark.
     pub(super) taken: MarkNames,
@@ -60,6 +72,7 @@ pub(super) enum ChildRun {
     Dropped(u64),
 }
 
+/// A run that may be kept: its text, the number of its children, and their names that a mark must avoid.
 #[derive(Debug, Default)]
 pub(super) struct ShortRun {
     pub(super) text: SmallVec<[u8; 64]>,
@@ -67,17 +80,23 @@ pub(super) struct ShortRun {
     pub(super) taken: MarkNames,
 }
 
+/// The kind of the next byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LexState {
+    /// A bracket, a comma, a colon, an opening quote, a part of another scalar, or the start of a note.
     Outside,
     /// In a key, which is never shortened.
     Key,
+    /// In any other string.
     Value,
+    /// In a note that ends with this character.
     Note(u8),
 }
 
+/// The note that was read before the next child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NextChild {
+    /// No note: the child may be left out.
     Any,
     /// The child is on the path to the payload.
     OnPath,

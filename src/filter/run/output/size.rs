@@ -1,28 +1,35 @@
 //! The size of a text, in bytes or tokens.
+//!
+//! [`OutputSize`] is a sink that only counts. The bytes that pass the budget are also written to it, for the report. A
+//! summary is written to it before it is written to the sink, to find out whether it fits.
 
 use crate::sink::Sink;
 use crate::spec::Budget;
 #[cfg(feature = "tokens")]
 use crate::tokens::TokenCounter;
 
-/// The number of bytes processed at once.
+/// The number of bytes processed at once. Bounds the bytes that are held above a budget.
 pub(super) const PIECE: usize = 64 << 10;
 /// The estimated number of bytes of a token, if tokens are not counted.
 #[cfg(not(feature = "tokens"))]
 pub(super) const BYTES_PER_TOKEN: u64 = 4;
 
-/// The size of a text, in the unit of its budget.
+/// The size of a text, in the unit of its budget. Tokens are only counted for a budget in tokens, because counting them
+/// takes time.
 #[derive(Debug)]
 pub(super) struct OutputSize {
+    /// The bytes so far.
     pub(super) bytes: u64,
-    /// Counts the tokens. `counted`: the result.
+    /// Counts the tokens of a text that arrives in parts.
     #[cfg(feature = "tokens")]
     counter: Option<TokenCounter>,
+    /// The number of tokens, set by [`end`](Self::end).
     #[cfg(feature = "tokens")]
     pub(super) counted: Option<u64>,
 }
 
 impl OutputSize {
+    /// Creates the size of an empty text.
     pub(super) fn new(budget: Option<Budget>) -> Self {
         #[cfg(not(feature = "tokens"))]
         let _ = budget;
@@ -35,7 +42,7 @@ impl OutputSize {
         }
     }
 
-    /// Finishes the text.
+    /// Finishes the text, so that its tokens are known.
     #[cfg_attr(not(feature = "tokens"), expect(clippy::unused_self, reason = "bytes are counted"))]
     pub(super) fn end(&mut self) {
         #[cfg(feature = "tokens")]
@@ -44,7 +51,7 @@ impl OutputSize {
         }
     }
 
-    /// Returns whether the text exceeds its budget.
+    /// Returns whether the text exceeds its budget. Call [`end`](Self::end) first.
     #[cfg(feature = "template")]
     pub(super) fn exceeds(&self, budget: Budget) -> bool {
         match budget {

@@ -1,6 +1,22 @@
 //! The stage that applies a budget: separates the items of the filtered document from everything around them.
 //!
-//! It finds the payload. [`ItemBudget`] decides what is kept.
+//! It finds the payload. [`ItemBudget`] decides what is kept. All bytes of the document come through here once. Those
+//! between the brackets of the payload are passed to [`ItemBudget::item`], all others to [`ItemBudget::frame`]. The
+//! commas between items are passed to neither, because the budget writes its own.
+//!
+//! ```text
+//! input         calls
+//! {"total":2    point(OnPath), then frame
+//! ,"items":[    point(Payload), frame, then array
+//! {"a":1}       begin_item, item, end_item
+//! {"a":2}       begin_item, item, end_item
+//! ]             end_array, then frame
+//! ,"next":3     frame
+//! }             point(Mark), then frame
+//! ```
+//!
+//! The writer gathers bytes of the frame. It is flushed before each point, so that a point is exactly between the bytes
+//! that come before it and those that come after it.
 
 use super::budget::{FramePoint, ItemBudget};
 use crate::error::{Error, Raise};
@@ -13,23 +29,30 @@ use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::Limits;
 use crate::sink::Sink;
 
+/// The handler of the stage. One per document.
 #[derive(Debug)]
 pub(super) struct ItemSplitter {
+    /// Finds the payload.
     way: RootTracker,
+    /// Writes the frame, including its commas.
     writer: JsonWriter,
+    /// Decides what is kept, and writes to the sink.
     budget: ItemBudget,
-    /// The payload is open.
+    /// The payload is open: each value is an item.
     in_items: bool,
-    /// An item is being copied.
+    /// An item is being copied. Its bytes do not belong to the frame.
     in_item: bool,
-    /// The error of text that could not be held.
+    /// The first error of text that could not be held. A sink cannot return it. After it, nothing more is passed on.
     failed: Option<Raise>,
 }
 
-/// A sink for bytes of the frame.
+/// A sink for bytes of the frame. The writer writes to it.
 struct FrameSink<'a> {
+    /// Receives the bytes.
     budget: &'a mut ItemBudget,
+    /// Where the budget writes to.
     sink: &'a mut dyn Sink,
+    /// The error of the splitter.
     failed: &'a mut Option<Raise>,
 }
 
@@ -42,6 +65,7 @@ impl Sink for FrameSink<'_> {
 }
 
 impl ItemSplitter {
+    /// Creates the stage for one document. `length`: counters that the stage on items sets.
     pub(super) fn new(
         place: RootPath,
         policy: SizePolicy,
@@ -58,12 +82,16 @@ impl ItemSplitter {
         }
     }
 
-    /// Returns the error of text that could not be held, if there is one.
+    /// Takes the error of text that could not be held, if there is one.
     pub(super) fn failed(&mut self) -> Result<(), Error> {
         self.failed.take().map_or(Ok(()), |raise| Err(self.budget.place(raise)))
     }
 
-    /// The document is complete.
+    /// Ends the document: the budget writes what fits.
+    ///
+    /// # Errors
+    /// An earlier or a final error of the budget. An output that is too long is not one, see
+    /// [`is_exceeded`](Self::is_exceeded).
     pub(super) fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         self.failed()?;
         self.budget.end(sink).map_err(|raise| self.budget.place(raise))
@@ -107,6 +135,7 @@ impl ItemSplitter {
         self.budget.work()
     }
 
+    /// Returns the writer of the frame with its sink, and the position, which is needed at the same time.
     fn frame<'a>(
         &'a mut self,
         sink: &'a mut dyn Sink,
@@ -131,6 +160,8 @@ impl StageState for ItemSplitter {
 }
 
 impl Handler for StageHandler<'_, ItemSplitter> {
+    /// Decides about a value: an item is copied to the budget, a container on the path is opened in the frame, and all
+    /// other values are copied to the frame.
     fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Raise> {
         let Self { stage, sink } = self;
         if stage.in_items {
@@ -143,8 +174,10 @@ impl Handler for StageHandler<'_, ItemSplitter> {
                 Ok(_) => {}
                 Err(raise) => stage.failed = Some(raise),
             }
+            // The budget needs no more items. The rest of the array is not read.
             return Ok(Interest::SkipRest);
         }
+        // The name of the mark must differ from those of the members next to the payload.
         if let ValueSlot::Member(key) = slot
             && stage.way.is_at_parent()
         {
@@ -153,6 +186,7 @@ impl Handler for StageHandler<'_, ItemSplitter> {
         let step = stage.way.step(slot, kind);
         if step != RootStep::Outside {
             stage.flush(*sink);
+            // The point comes before the comma and the key, because it belongs to the whole child.
             let point =
                 if step == RootStep::Items { FramePoint::Payload } else { FramePoint::OnPath };
             stage.step(|budget| budget.point(point, *sink));
@@ -171,6 +205,7 @@ impl Handler for StageHandler<'_, ItemSplitter> {
         writer.open(&mut frame, if kind == ValueKind::Object { b'{' } else { b'[' });
         way.enter(kind);
         if step == RootStep::Items {
+            // The items follow the opening bracket.
             let in_object = way.is_around_in_object();
             writer.flush(&mut frame);
             stage.step(|budget| budget.array(in_object, *sink));
@@ -179,9 +214,12 @@ impl Handler for StageHandler<'_, ItemSplitter> {
         Ok(Interest::Inspect)
     }
 
+    /// Ends the payload or a container on the path. Other containers are copied and do not come here.
     fn close(&mut self, _: u64) -> Result<(), Raise> {
         let Self { stage, sink } = self;
         let in_items = std::mem::take(&mut stage.in_items);
+        // The mark is the last element of an array that has no object around it. Otherwise it is the last member of
+        // that object.
         let alone = in_items && !stage.way.is_around_in_object();
         let parent = !in_items && stage.way.is_at_parent() && stage.way.is_in_object();
         if in_items || parent {
@@ -199,6 +237,7 @@ impl Handler for StageHandler<'_, ItemSplitter> {
         Ok(())
     }
 
+    /// Passes copied bytes on, to the item or to the frame.
     fn raw(&mut self, bytes: &[u8]) {
         let Self { stage, sink } = self;
         if !stage.in_item {

@@ -3,6 +3,21 @@
 //! The filtered document is held, because a template that fails leaves it unchanged. It is then read once to render
 //! its items, one at a time, and once to write everything around them. With a budget it is read once more in between,
 //! to measure the result.
+//!
+//! ```text
+//! write ──▶ held document ── render ──▶ no array of items ──▶ pass: unchanged
+//!                              │ └──▶ a template failed ────▶ pass: unchanged, with the reason in the report
+//!                              └───▶ text ── swap into a counter, if there is a budget ── swap into the sink
+//! ```
+//!
+//! Example with the item template `#{{.n}}`:
+//!
+//! ```text
+//! {"items":[{"n":1},{"n":2}],"total":2}
+//! {"summary":"#1\n#2","_compact":true,"_original_items":2,"total":2}
+//! ```
+//!
+//! A payload that is not a member, such as the document itself, becomes an object with these members.
 
 use std::sync::Arc;
 
@@ -19,14 +34,15 @@ use crate::sink::Sink;
 use crate::template::{Templates, Totals};
 use crate::test_work::{WorkKind, count, words};
 
-/// The largest number of rendered bytes.
+/// The largest number of rendered bytes. More is a failure of the template.
 const RENDERED: usize = 64 << 20;
 /// The members that replace the payload. Siblings of these names are removed.
 const SUMMARY: [&[u8]; 3] = [b"summary", b"_compact", b"_original_items"];
 
-/// The number of items.
+/// The number of items that reached this stage, and of the response.
 #[derive(Clone, Copy)]
 pub(super) struct SummaryCounts<'a> {
+    /// The counts that templates see.
     pub(super) totals: Totals,
     /// The items present. An element after them is their mark.
     pub(super) items: u64,
@@ -34,16 +50,23 @@ pub(super) struct SummaryCounts<'a> {
     pub(super) mark: Option<&'a str>,
 }
 
+/// Holds the filtered document until its end. One per document.
 #[derive(Debug)]
 pub(super) struct SummaryStage {
+    /// The header, the item and the footer.
     templates: Arc<Templates>,
+    /// The limits of the call. `held` and `spill` apply to the document and again to the text, `item` to one item.
     limits: Limits,
+    /// The settings of the machine, which is restarted for each reading.
     config: MachineConfig,
+    /// The location of the payload in the held document.
     place: RootPath,
+    /// The filtered document so far.
     document: Hold,
 }
 
 impl SummaryStage {
+    /// Creates the stage for one document.
     pub(super) fn new(
         templates: Arc<Templates>,
         place: RootPath,
@@ -54,17 +77,24 @@ impl SummaryStage {
     }
 
     /// Adds more of the filtered document.
+    ///
+    /// # Errors
+    /// The document is too large to be held.
     pub(super) fn write(&mut self, bytes: &[u8], meter: &mut Meter) -> Result<(), Error> {
         let Self { document, limits, .. } = self;
         document.push(bytes, limits, meter).map_err(|raise| Hold::place(limits, raise))
     }
 
-    /// Sets a different location of the payload.
+    /// Sets a different location of the payload. Called before [`render`](Self::render) if the document has a shorter
+    /// form, in which children before the payload may be missing.
     pub(super) fn move_to(&mut self, place: RootPath) {
         self.place = place;
     }
 
-    /// Writes the document with the rendered text. Returns the reason if it was left unchanged.
+    /// Writes the document with the rendered text, and releases both. Returns the reason if it was left unchanged.
+    ///
+    /// # Errors
+    /// The temporary file of a large document cannot be read.
     pub(super) fn finish(
         &mut self,
         engine: &mut StageMachine,
@@ -85,7 +115,7 @@ impl SummaryStage {
         }
     }
 
-    /// Writes the document unchanged.
+    /// Writes the document unchanged and releases it.
     fn pass(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
         let take = |_: &mut Meter, piece: &[u8]| {
             sink.write(piece);
@@ -95,7 +125,11 @@ impl SummaryStage {
         self.document.drain(meter, take, place)
     }
 
-    /// Renders the items of the complete document.
+    /// Renders the items of the complete document. Writes no output.
+    ///
+    /// # Errors
+    /// An item exceeds the limit `item`, or the text is too large to be held. The failure of a template is not an error
+    /// but [`RenderedItems::Failed`].
     pub(super) fn render(
         &mut self,
         engine: &mut StageMachine,
@@ -115,7 +149,6 @@ impl SummaryStage {
             scratch: Vec::new(),
             item: Vec::new(),
             in_items: false,
-            in_item: false,
             any: false,
             begun: false,
             left: RENDERED,
@@ -126,6 +159,7 @@ impl SummaryStage {
         document.visit(
             |piece| {
                 engine.feed(&mut render, piece, &mut DiscardSink)?;
+                // The rest is not read after a failure.
                 Ok(render.failed.is_none())
             },
             at_the_end,
@@ -133,6 +167,7 @@ impl SummaryStage {
         if !render.any {
             return Ok(RenderedItems::NoItems);
         }
+        // Adds nothing after a failure.
         render.footer();
         Ok(match render.failed {
             Some(RenderFailure::Template(message)) => RenderedItems::Failed(message),
@@ -141,7 +176,8 @@ impl SummaryStage {
         })
     }
 
-    /// Writes the document with the summary in place of the payload.
+    /// Writes the document with the summary in place of the payload. May be called again, because document and text are
+    /// kept.
     pub(super) fn swap(
         &mut self,
         engine: &mut StageMachine,
@@ -178,54 +214,69 @@ fn at_the_end(document: &Hold) -> impl Fn(Raise) -> Error + Copy + use<> {
     move |raise| Error::at(raise, length, String::new())
 }
 
-/// The text rendered from the items.
+/// The result of rendering the items.
 pub(super) enum RenderedItems {
+    /// The rendered lines, as the inside of a JSON string.
     Text(Hold),
     /// The payload is not an array.
     NoItems,
+    /// A template failed, with this message.
     Failed(String),
 }
 
+/// The reason why rendering ended early.
 enum RenderFailure {
+    /// The document passes unchanged.
     Template(String),
+    /// The run fails.
     Limit(Raise),
 }
 
-/// Reads the items and renders them.
+/// The handler of the first reading: copies one item after the other and renders it.
 struct ItemRenderer<'a> {
+    /// Finds the payload.
     way: RootTracker,
     templates: &'a Templates,
+    /// The counts that templates see.
     totals: Totals,
+    /// The number of items. Elements after them are a mark.
     items: u64,
     limits: &'a Limits,
     meter: &'a mut Meter,
-    /// The rendered text, as the inside of a JSON string.
+    /// The rendered text, as the inside of a JSON string. Held within the limits, because it may be long.
     text: Hold,
+    /// The text of one template, before it is escaped. Empty between two lines.
     scratch: Vec<u8>,
+    /// The JSON of the item that is being copied, at most `limits.item()` bytes.
     item: Vec<u8>,
+    /// The payload is open.
     in_items: bool,
-    in_item: bool,
+    /// The document has a payload that is an array.
     any: bool,
-    /// A line was rendered.
+    /// A line was rendered, so that the next one needs a line break before it.
     begun: bool,
     /// The number of bytes that may still be rendered.
     left: usize,
+    /// The first failure. Nothing is rendered after it.
     failed: Option<RenderFailure>,
 }
 
 impl ItemRenderer<'_> {
+    /// Renders the header. Called at the start of the payload.
     fn header(&mut self) {
         let Self { templates, totals, left, scratch, .. } = self;
         let rendered = templates.header(totals, *left, scratch);
         self.line(rendered.map_err(|error| error.to_string()));
     }
 
+    /// Renders the footer. Called after the document was read.
     fn footer(&mut self) {
         let Self { templates, totals, left, scratch, .. } = self;
         let rendered = templates.footer(totals, *left, scratch);
         self.line(rendered.map_err(|error| error.to_string()));
     }
 
+    /// Renders the item that was copied.
     fn line_of_item(&mut self) {
         let Self { templates, totals, limits, left, scratch, item, .. } = self;
         count(WorkKind::Tail, words(item.len()));
@@ -236,13 +287,14 @@ impl ItemRenderer<'_> {
                 let rendered = templates.read_item(read, totals, *left, scratch);
                 rendered.map_err(|error| error.to_string())
             }
+            // Only objects are rendered.
             Ok(None) => Ok(false),
             Err(unread) => Err(unread.to_string()),
         };
         self.line(rendered);
     }
 
-    /// Adds the rendered text as a line, if there is any.
+    /// Adds the rendered text as a line, if there is any, and empties `scratch`. `Ok(false)`: nothing was rendered.
     fn line(&mut self, rendered: Result<bool, String>) {
         if self.failed.is_some() {
             return;
@@ -253,6 +305,7 @@ impl ItemRenderer<'_> {
             Ok(true) => {
                 count(WorkKind::Tail, self.scratch.len());
                 self.left = self.left.saturating_sub(self.scratch.len() + 1);
+                // Lines are separated by an escaped line break. The text of a template may have several lines.
                 let mut quoted = if self.begun { b"\\n".to_vec() } else { Vec::new() };
                 self.begun = true;
                 // Data may look like a notice of tamis.
@@ -271,7 +324,7 @@ impl ItemRenderer<'_> {
     }
 }
 
-/// Appends `text` as the inside of a JSON string.
+/// Appends `text` as the inside of a JSON string. Only quotes, backslashes and control characters are escaped.
 fn escape(text: &[u8], quoted: &mut Vec<u8>) {
     for byte in text {
         match byte {
@@ -287,10 +340,12 @@ fn escape(text: &[u8], quoted: &mut Vec<u8>) {
 }
 
 impl StageState for ItemRenderer<'_> {
+    // Writes no output.
     fn flush(&mut self, _: &mut dyn Sink) {}
 }
 
 impl Handler for StageHandler<'_, ItemRenderer<'_>> {
+    /// Copies items, and skips everything outside the payload.
     fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Raise> {
         let render = &mut *self.stage;
         if render.failed.is_some() {
@@ -300,8 +355,9 @@ impl Handler for StageHandler<'_, ItemRenderer<'_>> {
             if matches!(slot, ValueSlot::Element(index) if index >= render.items) {
                 return Ok(Interest::Skip);
             }
-            render.in_item = kind == ValueKind::Object;
-            return Ok(if render.in_item { Interest::Copy } else { Interest::Skip });
+            // Other elements have no fields, so they are not rendered.
+            let is_object = kind == ValueKind::Object;
+            return Ok(if is_object { Interest::Copy } else { Interest::Skip });
         }
         let step = render.way.step(slot, kind);
         if step == RootStep::Outside {
@@ -316,12 +372,14 @@ impl Handler for StageHandler<'_, ItemRenderer<'_>> {
         Ok(Interest::Inspect)
     }
 
+    /// Ends the payload or a container on the path.
     fn close(&mut self, _: u64) -> Result<(), Raise> {
         self.stage.way.leave();
         self.stage.in_items = false;
         Ok(())
     }
 
+    /// Adds to the item that is being copied.
     fn raw(&mut self, bytes: &[u8]) {
         let render = &mut *self.stage;
         let limit = render.limits.item();
@@ -335,6 +393,7 @@ impl Handler for StageHandler<'_, ItemRenderer<'_>> {
         }
     }
 
+    /// Renders the complete item.
     fn copied(&mut self, _: u64) -> Result<(), Raise> {
         self.stage.line_of_item();
         self.stage.item.clear();
@@ -342,19 +401,25 @@ impl Handler for StageHandler<'_, ItemRenderer<'_>> {
     }
 }
 
-/// Writes the document with the summary in place of the payload.
+/// The handler of the other readings: writes the document with the summary in place of the payload.
 struct SummarySwap<'a> {
+    /// Finds the payload.
     way: RootTracker,
+    /// Writes the new document.
     writer: JsonWriter,
+    /// The rendered text, which is kept.
     text: &'a mut Hold,
     counts: SummaryCounts<'a>,
+    /// The error of reading the text.
     failed: Option<Raise>,
 }
 
 impl SummarySwap<'_> {
+    /// Writes the three members of the summary in place of the payload, which is the value at `slot`.
     fn summary(&mut self, slot: ValueSlot<'_>, sink: &mut dyn Sink) {
         let Self { writer, text, counts, failed, .. } = self;
         writer.begin(sink);
+        // Outside an object, the members need an object of their own.
         let alone = !matches!(slot, ValueSlot::Member(_));
         if alone {
             writer.raw(sink, b"{");
@@ -389,8 +454,10 @@ impl StageState for SummarySwap<'_> {
 }
 
 impl Handler for StageHandler<'_, SummarySwap<'_>> {
+    /// Replaces the payload, drops siblings with the names of its members, and copies everything else.
     fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Raise> {
         let Self { stage, sink } = self;
+        // Whether the value is a sibling of the payload, or the payload itself.
         let beside = stage.way.is_at_parent();
         match stage.way.step(slot, kind) {
             RootStep::Items => {
@@ -418,6 +485,7 @@ impl Handler for StageHandler<'_, SummarySwap<'_>> {
         Ok(Interest::Copy)
     }
 
+    /// Ends a container on the path. Others are copied, and the payload is skipped.
     fn close(&mut self, _: u64) -> Result<(), Raise> {
         let object = self.stage.way.is_in_object();
         self.stage.writer.close(self.sink, if object { b'}' } else { b']' });
@@ -425,6 +493,7 @@ impl Handler for StageHandler<'_, SummarySwap<'_>> {
         Ok(())
     }
 
+    /// Writes copied bytes.
     fn raw(&mut self, bytes: &[u8]) {
         self.stage.writer.raw(self.sink, bytes);
     }

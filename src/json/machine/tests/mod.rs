@@ -40,7 +40,7 @@ enum RunEnd {
 }
 
 impl RunEnd {
-    fn of(error: Error) -> Self {
+    fn of(error: &Error) -> Self {
         Self::Error(
             error.kind(),
             error.message().to_owned(),
@@ -59,11 +59,11 @@ fn run(config: &MachineConfig, document: &[u8], cuts: &[usize], h: &mut impl Han
         match machine.feed(scanner, &mut window, &document[begin..end], h) {
             Ok(FeedResult::All) => {}
             Ok(FeedResult::Stopped) => return RunEnd::Stopped(machine.offset()),
-            Err(failure) => return RunEnd::of(failure),
+            Err(failure) => return RunEnd::of(&failure),
         }
         begin = end;
     }
-    machine.end(h).map_or_else(RunEnd::of, |()| RunEnd::Complete)
+    machine.end(h).map_or_else(|error| RunEnd::of(&error), |()| RunEnd::Complete)
 }
 
 /// A handler that looks up the interest in a name, and records every event as a line of text.

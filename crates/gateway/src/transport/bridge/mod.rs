@@ -35,6 +35,7 @@ use super::spool::{Spool, SpoolLimits};
 use super::{HandlerFactory, jobs, pipe, report};
 use crate::mcp::{Action, Exchange, Route};
 use crate::observe::{Direction, Observer};
+use crate::store::Scope;
 use envelope::{ClientMessage, ParameterHeaders};
 
 /// Requests at once. Further ones wait, and with them the client.
@@ -287,6 +288,7 @@ impl Bridge {
         let modern = envelope.modern_version();
         let name = modern.and(envelope.name()).and_then(envelope::header_text);
         Exchange::http()
+            .with_scope(Scope::process())
             .with_session_id(self.state().id.is_some())
             .with_version_header(modern)
             .with_method_header(modern.and(envelope.method.as_deref()))

@@ -13,6 +13,7 @@ use super::Bridge;
 use super::envelope::{ServerMessage, chosen_version};
 use crate::mcp::{Action, Exchange, Route};
 use crate::observe::Direction;
+use crate::store::Scope;
 use crate::transport::http::body::{empty, of_spool};
 use crate::transport::http::headers::{SESSION_ID, text};
 use crate::transport::lines::Collecting;
@@ -229,7 +230,7 @@ impl Bridge {
             EventData::TooLong => {
                 self.observer.too_long(Direction::FromServer);
                 let Some((scan, _)) = event.into_scan() else { return };
-                let listening = Exchange::http().with_event_stream(true);
+                let listening = listening();
                 let exchange = pending.as_ref().map_or(&listening, |pending| &pending.exchange);
                 let response = self.handler.lock().from_server_overflow(scan, exchange, false);
                 if let Some(response) = response {
@@ -246,7 +247,7 @@ impl Bridge {
     /// Asks the handler about a message of the server, and delivers what the client gets.
     async fn message(&self, message: Spool, pending: Option<&mut Pending<'_>>) {
         self.observer.message(Direction::FromServer, message.len());
-        let listening = Exchange::http().with_session_id(true).with_event_stream(true);
+        let listening = listening();
         let mut response = false;
         if let Some(pending) = &pending {
             response = ServerMessage::of(&message).responds_to(pending.id);
@@ -292,6 +293,11 @@ impl Bridge {
         let version = chosen_version(message);
         self.state().version = version.and_then(|version| HeaderValue::try_from(version).ok());
     }
+}
+
+/// Returns the description of the stream for messages that the server begins.
+fn listening() -> Exchange {
+    Exchange::http().with_scope(Scope::process()).with_session_id(true).with_event_stream(true)
 }
 
 /// Replaces line ends by spaces. In JSON they are only between tokens; on standard output they would end the message.

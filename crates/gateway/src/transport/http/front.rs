@@ -4,10 +4,11 @@ use bytes::Bytes;
 use futures_util::stream;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming};
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
+use hyper::header::{ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use std::sync::Arc;
+use tamis::manifest::StoreScope;
 
 use super::PATH;
 use super::body::{ProxyBody, broken, empty, full, of_frames, of_spool};
@@ -20,6 +21,7 @@ use super::sessions::{Sessions, SharedHandler};
 use super::upstream::Upstream;
 use crate::mcp::{Action, DropReason, Exchange, OverflowScan, Route};
 use crate::observe::{Direction, Observer};
+use crate::store::Scope;
 use crate::transport::lines::{Collecting, scan_of};
 use crate::transport::spool::{Spool, SpoolLimits};
 use crate::transport::{jobs, report};
@@ -31,6 +33,7 @@ pub(super) struct Front {
     pub(super) callers: CallerCheck,
     pub(super) limits: SpoolLimits,
     pub(super) observer: Arc<Observer>,
+    pub(super) scope: StoreScope,
 }
 
 /// A response of the proxy itself, instead of one of the server.
@@ -58,6 +61,7 @@ impl Front {
         }
         let session = text(&parts.headers, &SESSION_ID);
         let mut exchange = Exchange::http()
+            .with_scope(self.scope(&parts.headers))
             .with_session_id(session.is_some())
             .with_method_header(text(&parts.headers, &METHOD))
             .with_name_header(text(&parts.headers, &NAME))
@@ -85,6 +89,19 @@ impl Front {
         };
         self.note_session(&parts, session, &response, &handler);
         Ok(self.relay(response, handler, exchange).await)
+    }
+
+    /// Returns who may read what is stored of the response: the session, or else the callers with the same credentials.
+    fn scope(&self, headers: &HeaderMap) -> Scope {
+        if let Some(id) = headers.get(SESSION_ID) {
+            return Scope::session(id.as_bytes());
+        }
+        match &self.scope {
+            StoreScope::Header(name) => {
+                Scope::header(name, headers.get(name).map(HeaderValue::as_bytes))
+            }
+            _ => Scope::authorization(headers.get(AUTHORIZATION).map(HeaderValue::as_bytes)),
+        }
     }
 
     /// Reads the message of a POST, and returns what is to be sent to the server.
@@ -259,7 +276,7 @@ impl Front {
             Action::Drop(reason) => {
                 self.observer.dropped(reason.as_str());
                 let not_json = reason == DropReason::NotJson;
-                if not_json && handler.lock().may_forward_unseen(&exchange) {
+                if not_json && handler.lock().may_forward_unseen() {
                     return reply(headers, of_spool(message));
                 }
                 if not_json && !parts.status.is_success() {
@@ -293,7 +310,7 @@ impl Front {
                     if message.push(&data).is_err() {
                         let mut scan = scan_of(&message);
                         scan.write(&data);
-                        if handler.lock().may_forward_unseen(&exchange) {
+                        if handler.lock().may_forward_unseen() {
                             self.observer.too_long(Direction::FromServer);
                             let rest = Unseen { body, handler, exchange, scan: Some(scan) };
                             return Collected::Passing(rest.after(message, data));

@@ -23,6 +23,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
+use tamis::manifest::StoreScope;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
@@ -50,7 +51,7 @@ pub const PATH: &str = "/mcp";
 
 /// A proxy for clients over HTTP.
 pub struct HttpProxy {
-    front: Arc<Front>,
+    front: Front,
 }
 
 impl HttpProxy {
@@ -64,11 +65,21 @@ impl HttpProxy {
         observer: Arc<Observer>,
     ) -> Self {
         let sessions = Sessions::new(handlers);
-        Self { front: Arc::new(Front { upstream, sessions, callers, limits, observer }) }
+        let scope = StoreScope::default();
+        Self { front: Front { upstream, sessions, callers, limits, observer, scope } }
+    }
+
+    /// Sets who may read a stored result, where a client has no session. Default: callers with the same
+    /// `Authorization` header.
+    #[must_use]
+    pub fn with_scope(mut self, scope: StoreScope) -> Self {
+        self.front.scope = scope;
+        self
     }
 
     /// Accepts connections until a signal arrives. Returns the exit code.
     pub async fn serve(self, listener: TcpListener, mut shutdown: Shutdown) -> u8 {
+        let front = Arc::new(self.front);
         let permits = Arc::new(Semaphore::new(CONNECTIONS));
         let open = GracefulShutdown::new();
         let code = loop {
@@ -89,7 +100,7 @@ impl HttpProxy {
             };
             // Events are short, and none should wait for the next.
             _ = stream.set_nodelay(true);
-            let front = Arc::clone(&self.front);
+            let front = Arc::clone(&front);
             let service = service_fn(move |request| {
                 let front = Arc::clone(&front);
                 async move { Ok::<_, std::convert::Infallible>(front.handle(request).await) }

@@ -1,0 +1,180 @@
+//! Filters the text of one block.
+//!
+//! ```text
+//! text ─ begins like JSON? ─ yes ─▶ the programs ─ valid ──▶ Json
+//!           │ no                        │ not one JSON value
+//!           └──────────────▶ policy ◀───┘
+//!                              ├─ the filter removes for safety: dropped, withheld or failed closed
+//!                              └─ else: text filter ─▶ imitations marked ─▶ cut to its room
+//! ```
+
+use std::ops::Range;
+
+use tamis::text::{QuotedTextFilter, TextFilter};
+use tamis::{CallOptions, Sink};
+
+use super::failure::Failure;
+use super::run::{self, JsonRun, RunError, Source};
+use super::text_cut::{TextCut, TextCutReport};
+use crate::jsonrpc::find::Found;
+use crate::rules::ToolFilter;
+use crate::transport::spool::Spool;
+
+/// The least room in which a text is cut. With less room, the block is left out.
+const LEAST_ROOM: u64 = 256;
+
+/// What becomes of the text of a block.
+#[derive(Debug)]
+pub(super) enum BlockText {
+    /// It stays as it came.
+    Same,
+    /// It was one JSON value, and this is the output.
+    Json(JsonRun),
+    /// It was another text; the range in the scratch spool has its new characters.
+    Text(Range<u64>, TextCutReport),
+    /// The range in the scratch spool has the new content of the string, with escapes.
+    Escaped(Range<u64>),
+    /// A sentence takes its place, because the message of the failed call is withheld.
+    Withheld,
+    /// The block is dropped.
+    Dropped {
+        /// Whether there was no room for it, so that it can be fetched.
+        is_cut: bool,
+    },
+}
+
+/// The circumstances of a block.
+#[derive(Debug)]
+pub(super) struct BlockContext<'a> {
+    pub(super) filter: &'a ToolFilter,
+    pub(super) options: &'a CallOptions,
+    pub(super) is_error: bool,
+    /// Whether the result has `structuredContent`.
+    pub(super) has_structured: bool,
+    /// Bytes that all further texts of the result may have.
+    pub(super) room: Option<u64>,
+}
+
+impl BlockContext<'_> {
+    /// Filters the text of a block, and writes what it becomes to the end of `scratch`.
+    pub(super) fn filter(
+        &self,
+        message: &Spool,
+        text: &Found,
+        scratch: &mut Spool,
+    ) -> Result<BlockText, Failure> {
+        let source = Source::characters(text);
+        if self.room.is_some_and(|room| room < LEAST_ROOM && room < source.len()) {
+            return Ok(BlockText::Dropped { is_cut: true });
+        }
+        if run::looks_like_json(message, &source) {
+            let limited;
+            let options = match self.room {
+                None => self.options,
+                Some(room) => {
+                    limited = self.options.clone().with_budget(tamis::spec::Budget::Bytes(room));
+                    &limited
+                }
+            };
+            match run::json(message, &source, self.filter, options, scratch) {
+                Ok(run) => return Ok(BlockText::Json(run)),
+                Err(RunError::NotJson) => {}
+                Err(RunError::Failed(_)) if self.withholds_messages() => {
+                    return Ok(BlockText::Withheld);
+                }
+                Err(RunError::Failed(failure)) => return Err(failure),
+            }
+        }
+        self.plain(message, &source, scratch)
+    }
+
+    /// Whether the call failed, and its messages do not pass.
+    fn withholds_messages(&self) -> bool {
+        self.is_error && self.filter.removes_for_safety && !self.filter.keeps_error_text
+    }
+
+    fn plain(
+        &self,
+        message: &Spool,
+        source: &Source,
+        scratch: &mut Spool,
+    ) -> Result<BlockText, Failure> {
+        let is_empty = source.len() <= 2;
+        if self.filter.removes_for_safety && !is_empty {
+            let keeps =
+                if self.is_error { self.filter.keeps_error_text } else { self.filter.keeps_text };
+            if self.withholds_messages() {
+                return Ok(BlockText::Withheld);
+            }
+            if !keeps && self.has_structured {
+                return Ok(BlockText::Dropped { is_cut: false });
+            }
+            if !keeps {
+                return Err(Failure::TEXT);
+            }
+        }
+        if self.options.raw() {
+            return Ok(BlockText::Same);
+        }
+        let start = scratch.len();
+        match self.shorten(message, source, scratch) {
+            Ok((report, changed)) if changed || report.marked || report.left_out > 0 => {
+                Ok(BlockText::Text(start..scratch.len(), report))
+            }
+            Ok(_) => {
+                scratch.truncate(start);
+                Ok(BlockText::Same)
+            }
+            // A lone surrogate stands for no text.
+            Err(RunError::NotJson) => {
+                scratch.truncate(start);
+                self.quoted(message, source, scratch)
+            }
+            Err(RunError::Failed(failure)) => Err(failure),
+        }
+    }
+
+    /// Applies the text filter and the limit. Returns whether the filter changed anything.
+    fn shorten(
+        &self,
+        message: &Spool,
+        source: &Source,
+        scratch: &mut Spool,
+    ) -> Result<(TextCutReport, bool), RunError> {
+        let mut cut = TextCut::new(scratch, self.room);
+        let mut changed = false;
+        match &self.filter.text {
+            None => run::read(message, source, |text| {
+                cut.write(text);
+                Ok(())
+            })?,
+            Some(program) => {
+                let mut filter = TextFilter::new(program, &mut cut);
+                run::read(message, source, |text| Ok(filter.write(text)?))?;
+                changed = filter.end()?.changed;
+            }
+        }
+        Ok((cut.end(), changed))
+    }
+
+    /// Applies the text filter to a string with lone surrogates, which keep their escapes.
+    fn quoted(
+        &self,
+        message: &Spool,
+        source: &Source,
+        scratch: &mut Spool,
+    ) -> Result<BlockText, Failure> {
+        let Some(program) = &self.filter.text else { return Ok(BlockText::Same) };
+        let (Source::Value(range) | Source::Characters(range)) = source;
+        let content = range.start + 1..range.end.saturating_sub(1);
+        let start = scratch.len();
+        let mut filter = QuotedTextFilter::new(program, &mut *scratch);
+        let written = message.each_chunk(content, |chunk| Ok(filter.write(chunk)?));
+        let ended = written.and_then(|()| Ok(filter.end()?));
+        match ended {
+            Ok(_) => Ok(BlockText::Escaped(start..scratch.len())),
+            Err(RunError::NotJson) => Err(Failure::TEXT),
+            Err(RunError::Failed(failure)) => Err(failure),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Which part of a result a client shows to the model.
+//!
+//! Some clients show only `structuredContent` if there is one, and drop the text beside it. For these, a text that
+//! repeats the structured result costs bytes and nothing else. A client that is not on the list may show the text, so
+//! both are kept.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The part of a result that a client shows to the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ClientReads {
+    /// `structuredContent`, if there is one.
+    Structured,
+    /// The text.
+    Content,
+    /// Both, or not known.
+    Both,
+}
+
+/// Clients that show only `structuredContent` if there is one, by the name that they send.
+const READ_STRUCTURED: [&str; 6] = [
+    "claude-code",
+    "codex-mcp-client",
+    "opencode",
+    "github-copilot-developer",
+    "copilot-cli",
+    "github-copilot-cli",
+];
+
+/// Returns which part the client with this name shows.
+pub(super) fn reads(client: &str) -> ClientReads {
+    if READ_STRUCTURED.contains(&client) { ClientReads::Structured } else { ClientReads::Both }
+}
+
+impl FromStr for ClientReads {
+    type Err = UnknownClientReads;
+
+    fn from_str(name: &str) -> Result<Self, UnknownClientReads> {
+        match name {
+            "structured" => Ok(Self::Structured),
+            "content" => Ok(Self::Content),
+            "both" => Ok(Self::Both),
+            _ => Err(UnknownClientReads),
+        }
+    }
+}
+
+/// The error of a word that names no part of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownClientReads;
+
+impl fmt::Display for UnknownClientReads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("expected structured, content or both")
+    }
+}
+
+impl std::error::Error for UnknownClientReads {}

@@ -1,0 +1,147 @@
+//! Tasks and resources that lead to the filter of a tool.
+//!
+//! A result may come long after the call, as the result of a task, and a client may read a resource that a filtered
+//! result named. Both have to be filtered like the result itself.
+
+use std::collections::hash_map::RandomState;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, Hash};
+use std::sync::{Mutex, PoisonError};
+
+use super::open_calls::ToolCall;
+use crate::store::Scope;
+
+/// What a task or a resource is known by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Named {
+    Task,
+    Resource,
+}
+
+/// What is known of a name.
+#[derive(Clone, Debug)]
+pub(super) enum Recalled {
+    /// It came from this call.
+    Call(Box<ToolCall>),
+    /// Nothing.
+    Unknown,
+    /// Nothing, but names were forgotten that must not pass unfiltered.
+    Forgotten,
+}
+
+/// Tasks and resources of one client, or of all clients without sessions.
+///
+/// Only hashes of the names are kept. Two names of one hash would share a filter, which is harmless.
+#[derive(Debug)]
+pub(super) struct Memory {
+    hasher: RandomState,
+    tables: Mutex<Tables>,
+    most: usize,
+}
+
+#[derive(Debug, Default)]
+struct Tables {
+    /// Names whose filter removes for safety, and the others. They are bounded apart, so that many names of the second
+    /// kind do not make the proxy forget those of the first.
+    safety: Table,
+    saving: Table,
+    forgot_safety: bool,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    calls: HashMap<u64, ToolCall>,
+    order: VecDeque<u64>,
+}
+
+impl Table {
+    /// Adds a name. Returns whether another one was forgotten for it.
+    fn add(&mut self, key: u64, call: ToolCall, most: usize) -> bool {
+        if self.calls.insert(key, call).is_none() {
+            self.order.push_back(key);
+        }
+        if self.order.len() <= most {
+            return false;
+        }
+        self.order.pop_front().is_some_and(|oldest| self.calls.remove(&oldest).is_some())
+    }
+}
+
+impl Memory {
+    pub(super) fn new(most: usize) -> Self {
+        Self { hasher: RandomState::new(), tables: Mutex::default(), most }
+    }
+
+    /// Remembers which call a name came from. `scope` tells clients apart that share this memory.
+    pub(super) fn add(&self, kind: Named, scope: &Scope, name: &str, call: &ToolCall) {
+        let key = self.key(kind, scope, name);
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        if call.filter.removes_for_safety {
+            if tables.safety.add(key, call.clone(), self.most) {
+                tables.forgot_safety = true;
+            }
+        } else if !tables.safety.calls.contains_key(&key) {
+            tables.saving.add(key, call.clone(), self.most);
+        }
+    }
+
+    /// Returns what is known of a name.
+    pub(super) fn recall(&self, kind: Named, scope: &Scope, name: &str) -> Recalled {
+        let key = self.key(kind, scope, name);
+        let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = tables.safety.calls.get(&key).or_else(|| tables.saving.calls.get(&key));
+        match found {
+            Some(call) => Recalled::Call(Box::new(call.clone())),
+            None if tables.forgot_safety => Recalled::Forgotten,
+            None => Recalled::Unknown,
+        }
+    }
+
+    fn key(&self, kind: Named, scope: &Scope, name: &str) -> u64 {
+        self.hasher.hash_one(Key { kind, scope, name })
+    }
+}
+
+#[derive(Hash)]
+struct Key<'a> {
+    kind: Named,
+    scope: &'a Scope,
+    name: &'a str,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tamis::CallOptions;
+
+    use super::{Memory, Named, Recalled};
+    use crate::mcp::open_calls::ToolCall;
+    use crate::rules::{Profile, ToolFilter};
+    use crate::store::Scope;
+
+    fn call(safety: bool) -> ToolCall {
+        let saving = || ToolFilter::of_profile(Profile::Standard).unwrap().unwrap();
+        let filter = if safety { ToolFilter::refusing("") } else { saving() };
+        ToolCall { tool: "t".into(), filter: Arc::new(filter), options: CallOptions::new() }
+    }
+
+    #[test]
+    fn names_for_safety_are_kept_before_others() {
+        let (memory, scope) = (Memory::new(3), Scope::process());
+        memory.add(Named::Resource, &scope, "secret", &call(true));
+        for number in 0..10 {
+            memory.add(Named::Resource, &scope, &number.to_string(), &call(false));
+        }
+        let recall = |kind, scope: &Scope, name: &str| memory.recall(kind, scope, name);
+        assert!(matches!(recall(Named::Resource, &scope, "secret"), Recalled::Call(_)));
+        assert!(matches!(recall(Named::Resource, &scope, "9"), Recalled::Call(_)));
+        assert!(matches!(recall(Named::Resource, &scope, "0"), Recalled::Unknown));
+        assert!(matches!(recall(Named::Task, &scope, "9"), Recalled::Unknown));
+        assert!(matches!(recall(Named::Resource, &Scope::user(), "9"), Recalled::Unknown));
+        for number in 0..3 {
+            memory.add(Named::Resource, &scope, &format!("s{number}"), &call(true));
+        }
+        assert!(matches!(recall(Named::Resource, &scope, "secret"), Recalled::Forgotten));
+    }
+}

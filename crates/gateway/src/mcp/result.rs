@@ -1,0 +1,639 @@
+//! Rewrites the result of a tool: `structuredContent`, and the texts of `content`.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use tamis::spec::{Budget, Omitted};
+use tamis::{CallOptions, Limits};
+
+use super::block_text::{BlockContext, BlockText};
+use super::blocks::{self, Block};
+use super::clients::ClientReads;
+use super::failure::{Failure, MESSAGE_WITHHELD};
+use super::job::{Context, Record};
+use super::memory::Named;
+use super::notice::{self, Omission};
+use super::open_calls::ToolCall;
+use super::run::{self, JsonRun, RunError, Source};
+use super::stored::{Room, StoredPart, StoredResult};
+use crate::jsonrpc::find::{FindError, Found, ValueKind};
+use crate::jsonrpc::head::{Parts, ResultPart, short_text};
+use crate::jsonrpc::splice::{Piece, Splice, cut_members, end_of};
+use crate::jsonrpc::text;
+use crate::rules::{StoredForm, Structured, ToolFilter};
+use crate::store::{LostReason, OmittedUnit, Remedy};
+use crate::transport::spool::Spool;
+
+/// Replacements in a message.
+#[derive(Debug)]
+pub(super) struct Rewritten {
+    pub(super) splice: Splice,
+    /// Holds the new bytes.
+    pub(super) scratch: Spool,
+}
+
+impl Rewritten {
+    /// Returns no replacements.
+    pub(super) fn nothing() -> Self {
+        Self { splice: Splice::default(), scratch: Spool::from_vec(Vec::new()) }
+    }
+}
+
+/// Filters the result that is a range of a message.
+pub(super) fn rewrite(
+    message: &Spool,
+    result: &Range<u64>,
+    call: &ToolCall,
+    context: &Context,
+    record: &mut Record,
+) -> Result<Rewritten, Failure> {
+    if let Some(reason) = call.filter.refuses {
+        return Err(Failure(reason));
+    }
+    let parts =
+        Parts::<ResultPart>::find(message, result.clone()).map_err(|error| match error {
+            FindError::NotJson | FindError::Limit => Failure::TOO_COMPLEX,
+            FindError::Io => Failure::IO,
+        })?;
+    let kind = parts.last(ResultPart::ResultType).map(|found| short_text(message, found));
+    if call.filter.removes_for_safety
+        && !kind.is_none_or(|kind| kind.as_deref() == Some("complete"))
+    {
+        return Err(Failure::UNKNOWN_FORM);
+    }
+    let blocks = blocks::read(message, &parts, call.filter.removes_for_safety)?;
+    remember_resources(message, &blocks, call, context)?;
+    let mut filter = Arc::clone(&call.filter);
+    let is_error = match parts.last(ResultPart::IsError) {
+        Some(found) => message.to_vec(found.span.clone(), 8).is_ok_and(|it| it == b"true"),
+        None => false,
+    };
+    let mut cap = None;
+    loop {
+        let room = Room::reserve(context, &filter);
+        let is_profile = !filter.is_own() && !filter.keeps_everything;
+        let lossless = || context.proxy.lossless().filter(|_| is_profile).cloned();
+        if room.is_full()
+            && let Some(lossless) = lossless()
+        {
+            // A profile never cuts what cannot be fetched back.
+            filter = lossless;
+            continue;
+        }
+        let rewrite = ResultRewrite {
+            message,
+            result,
+            parts: &parts,
+            blocks: &blocks,
+            filter: &filter,
+            options: options(call, &filter, context, is_error, cap),
+            is_error,
+            cap,
+            context,
+            tool: &call.tool,
+        };
+        let Attempt { rewritten, remedy, is_worthwhile } = rewrite.run(room)?;
+        if !is_worthwhile && let Some(lossless) = lossless() {
+            filter = lossless;
+            continue;
+        }
+        if matches!(remedy, Some(Remedy::Lost(LostReason::NoRoom)))
+            && let Some(lossless) = lossless()
+        {
+            filter = lossless;
+            continue;
+        }
+        let most = context.proxy.limits().output;
+        let is_long = rewritten.scratch.len() > most || message.len() > most;
+        if is_long && cap.is_none() && context.limits_output && context.proxy.store().is_some() {
+            // Each form of the result gets a share, since escapes make texts longer.
+            cap = Some(most / 4);
+            continue;
+        }
+        if let Some(Remedy::Retrieve(handle)) = remedy {
+            record.handle = Some(handle.to_string());
+        }
+        return Ok(rewritten);
+    }
+}
+
+fn options(
+    call: &ToolCall,
+    filter: &ToolFilter,
+    context: &Context,
+    is_error: bool,
+    cap: Option<u64>,
+) -> CallOptions {
+    let spool = context.proxy.limits().spool;
+    let limits = Limits::new().with_held(spool.held).with_spill(spool.spill);
+    let options = call.options.clone();
+    let options = options.with_omitted(Omitted::Silent).with_limits(limits);
+    let options = options.with_is_error(is_error && filter.minds_errors);
+    match cap {
+        Some(cap) => options.with_budget(Budget::Bytes(cap)),
+        None => options,
+    }
+}
+
+/// Remembers the resources that a result names: reading them must not return what the filter removes.
+fn remember_resources(
+    message: &Spool,
+    blocks: &[Block<'_>],
+    call: &ToolCall,
+    context: &Context,
+) -> Result<(), Failure> {
+    for uri in blocks.iter().flat_map(|block| &block.uris) {
+        match short_text(message, uri) {
+            Some(uri) => context.memory.add(Named::Resource, &context.scope, &uri, call),
+            None if call.filter.removes_for_safety => return Err(Failure::UNKNOWN_FORM),
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+/// One attempt to rewrite a result.
+struct ResultRewrite<'a> {
+    message: &'a Spool,
+    result: &'a Range<u64>,
+    parts: &'a Parts<ResultPart>,
+    blocks: &'a [Block<'a>],
+    filter: &'a ToolFilter,
+    options: CallOptions,
+    is_error: bool,
+    /// The most bytes of each form of the result.
+    cap: Option<u64>,
+    context: &'a Context,
+    tool: &'a str,
+}
+
+/// The outcome of an attempt.
+struct Attempt {
+    rewritten: Rewritten,
+    /// How what was left out can be fetched, if anything was.
+    remedy: Option<Remedy>,
+    /// Whether the result is shorter than one that keeps everything.
+    is_worthwhile: bool,
+}
+
+/// About the bytes of a notice.
+const NOTICE: u64 = 160;
+
+/// The filtered `structuredContent`.
+struct StructuredRun<'a> {
+    found: &'a Found,
+    run: JsonRun,
+    is_object: bool,
+}
+
+impl ResultRewrite<'_> {
+    fn run(self, room: Room) -> Result<Attempt, Failure> {
+        let mut scratch = Spool::new(self.context.proxy.limits().spool);
+        let (structured, withheld) = self.structured(&mut scratch)?;
+        let mut texts = self.texts(structured.is_some() || withheld, &mut scratch)?;
+        if let Some(structured) = &structured {
+            self.drop_copies(structured, &mut texts, &scratch)?;
+        }
+        let omission = self.omission(structured.as_ref(), &texts);
+        if omission.is_some_and(|omission| self.costs_more_than_it_saves(&omission)) {
+            let (rewritten, remedy) = (Rewritten::nothing(), None);
+            return Ok(Attempt { rewritten, remedy, is_worthwhile: false });
+        }
+        let remedy = omission.map(|_| {
+            let stored = self.stored(structured.as_ref(), &texts);
+            let is_error = self.options.is_error();
+            room.store(self.message, &stored, self.context, self.filter, self.tool, is_error)
+        });
+        let told = omission.zip(remedy);
+        let splice = self.assemble(structured, withheld, &texts, told, &scratch)?;
+        let rewritten = Rewritten { splice, scratch };
+        Ok(Attempt { rewritten, remedy, is_worthwhile: true })
+    }
+
+    /// Whether a profile removed less than the notice about it takes. What exceeds the limit of the profile is cut in
+    /// any case.
+    fn costs_more_than_it_saves(&self, omission: &Omission) -> bool {
+        let fits = self.filter.max_tokens.is_some_and(|tokens| omission.bytes_in <= tokens * 4);
+        !self.filter.is_own()
+            && fits
+            && omission.bytes_in.saturating_sub(omission.bytes_out) < NOTICE
+    }
+
+    /// Filters `structuredContent`. The second value says that it has to be withheld.
+    fn structured(
+        &self,
+        scratch: &mut Spool,
+    ) -> Result<(Option<StructuredRun<'_>>, bool), Failure> {
+        let found = self.parts.last(ResultPart::Structured);
+        let Some(found) = found.filter(|found| found.kind != ValueKind::Null) else {
+            return Ok((None, false));
+        };
+        let source = Source::Value(found.span.clone());
+        match run::json(self.message, &source, self.filter, &self.options, scratch) {
+            Ok(run) => {
+                let first = scratch.to_vec(run.output.start..run.output.start + 1, 1)?;
+                let is_object = first == b"{";
+                Ok((Some(StructuredRun { found, run, is_object }), false))
+            }
+            // The result of a failed call rarely has the expected members.
+            Err(RunError::Failed(_)) if self.is_error && self.filter.removes_for_safety => {
+                Ok((None, true))
+            }
+            Err(RunError::Failed(failure)) => Err(failure),
+            Err(RunError::NotJson) => Err(Failure("it is not valid JSON")),
+        }
+    }
+
+    /// Filters the texts of all blocks. Blocks without a text stay.
+    fn texts(
+        &self,
+        has_structured: bool,
+        scratch: &mut Spool,
+    ) -> Result<Vec<Option<BlockText>>, Failure> {
+        let mut room = self.cap.or_else(|| self.filter.max_tokens.map(|tokens| tokens * 4));
+        let mut texts = Vec::with_capacity(self.blocks.len());
+        for block in self.blocks {
+            let Some(found) = block.text else {
+                texts.push(None);
+                continue;
+            };
+            let context = BlockContext {
+                filter: self.filter,
+                options: &self.options,
+                is_error: self.is_error,
+                has_structured,
+                room: room.filter(|_| !self.options.raw() || self.cap.is_some()),
+            };
+            let before = scratch.len();
+            let text = context.filter(self.message, found, scratch)?;
+            let length = match &text {
+                BlockText::Same => found.span.end - found.span.start,
+                _ => scratch.len() - before,
+            };
+            room = room.map(|room| room.saturating_sub(length));
+            texts.push(Some(text));
+        }
+        Ok(texts)
+    }
+
+    /// Drops texts that only repeat the structured result, if the client does not show them.
+    fn drop_copies(
+        &self,
+        structured: &StructuredRun<'_>,
+        texts: &mut [Option<BlockText>],
+        scratch: &Spool,
+    ) -> Result<(), Failure> {
+        let reads_structured = self.context.reads == ClientReads::Structured;
+        if !self.filter.drops_copies || !reads_structured || self.drops(structured) {
+            return Ok(());
+        }
+        let wrapped = self.parts.all(ResultPart::Wrapped).last();
+        for (block, text) in self.blocks.iter().zip(texts) {
+            let is_copy = match (&text, block.text) {
+                (Some(BlockText::Json(copy)), _) => is_copy(scratch, &structured.run, copy)?,
+                (Some(BlockText::Same | BlockText::Text(..)), Some(own)) => match wrapped {
+                    Some(wrapped) => same_bytes(self.message, &own.span, &wrapped.span)?,
+                    None => false,
+                },
+                _ => false,
+            };
+            if is_copy {
+                *text = Some(BlockText::Dropped { is_cut: false });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether `structuredContent` is removed, so that clients show the text.
+    fn drops(&self, structured: &StructuredRun<'_>) -> bool {
+        self.filter.structured == Structured::Drop
+            // Before 2026-07-28 it has to be an object.
+            || (!structured.is_object && !self.context.is_modern)
+    }
+
+    /// Returns what was left out. `None`: nothing.
+    fn omission(
+        &self,
+        structured: Option<&StructuredRun<'_>>,
+        texts: &[Option<BlockText>],
+    ) -> Option<Omission> {
+        if self.options.raw() && self.cap.is_none() {
+            return None;
+        }
+        let mut omissions: Vec<(bool, Omission)> = Vec::new();
+        if let Some(StructuredRun { found, run, .. }) = structured {
+            omissions.push(self.of_json(&Source::Value(found.span.clone()), run));
+        }
+        let mut others = Vec::new();
+        for (block, text) in self.blocks.iter().zip(texts) {
+            let (Some(found), Some(text)) = (block.text, text) else { continue };
+            let source = Source::characters(found);
+            let (shown, bytes_in) = (None, source.len().saturating_sub(2));
+            let unit = OmittedUnit::Values;
+            others.push(match text {
+                BlockText::Json(run) => self.of_json(&source, run),
+                BlockText::Text(range, report) => {
+                    let bytes_out = range.end - range.start;
+                    let whole = report.shown < report.lines;
+                    let shown = whole.then_some((report.shown, Some(report.lines)));
+                    let unit = OmittedUnit::Lines;
+                    let bytes_in = report.bytes;
+                    (report.left_out > 0, Omission { unit, shown, bytes_in, bytes_out })
+                }
+                BlockText::Dropped { is_cut } => {
+                    (*is_cut, Omission { unit, shown, bytes_in, bytes_out: 0 })
+                }
+                BlockText::Same | BlockText::Escaped(_) | BlockText::Withheld => {
+                    (false, Omission { unit, shown, bytes_in, bytes_out: bytes_in })
+                }
+            });
+        }
+        // Beside a structured result, texts are mostly copies of it, and are counted only if they were cut themselves.
+        if structured.is_none() || omissions.iter().all(|(cut, _)| !cut) {
+            omissions.append(&mut others);
+        }
+        if omissions.iter().all(|(cut, _)| !cut) {
+            return None;
+        }
+        let unit = OmittedUnit::Values;
+        match omissions.as_slice() {
+            [(_, one)] => Some(*one),
+            several => Some(Omission {
+                unit,
+                shown: None,
+                bytes_in: several.iter().map(|(_, part)| part.bytes_in).sum(),
+                bytes_out: several.iter().map(|(_, part)| part.bytes_out).sum(),
+            }),
+        }
+    }
+
+    /// Returns whether something was left out of a JSON value, and what.
+    fn of_json(&self, source: &Source, run: &JsonRun) -> (bool, Omission) {
+        let report = &run.report;
+        let of = report.items_seen.or(report.filter_items_truncated_from);
+        let shown = report.items_kept.zip(Some(of));
+        let shown =
+            shown.filter(|(shown, of)| of.is_none_or(|of| of > *shown) || report.tail_unread);
+        let is_counted = shown.is_some()
+            || report.budget_applied
+            || report.tail_unread
+            || report.base64_omitted_bytes > 0;
+        let is_cut = is_counted || (!self.filter.keeps_everything && self.shrank(source, run));
+        let unit = if shown.is_some() { OmittedUnit::Items } else { OmittedUnit::Values };
+        (is_cut, Omission { unit, shown, bytes_in: run.bytes_in, bytes_out: run.len() })
+    }
+
+    /// Whether an output lacks more than white space, and what was removed for safety.
+    fn shrank(&self, source: &Source, run: &JsonRun) -> bool {
+        if run.len() >= run.bytes_in {
+            return false;
+        }
+        let fetchable = match &self.filter.stored {
+            // Nobody may know how much was removed.
+            StoredForm::Nothing if self.filter.removes_for_safety => return false,
+            // White space alone hardly ever makes more than half of a document.
+            StoredForm::Nothing | StoredForm::Source if run.len() * 2 < run.bytes_in => {
+                return true;
+            }
+            StoredForm::Nothing | StoredForm::Source => run::minified(self.message, source),
+            StoredForm::Program(form) => {
+                let options = CallOptions::new().with_is_error(self.options.is_error());
+                run::length(self.message, source, form, &options)
+            }
+        };
+        fetchable.is_some_and(|fetchable| run.len() < fetchable)
+    }
+
+    /// Returns what is stored: the structured result, else the only JSON, else all blocks.
+    fn stored(
+        &self,
+        structured: Option<&StructuredRun<'_>>,
+        texts: &[Option<BlockText>],
+    ) -> StoredResult {
+        let with_text = || self.blocks.iter().zip(texts).filter(|(block, _)| block.text.is_some());
+        let cuts_text = with_text().any(|(_, text)| match text {
+            Some(BlockText::Text(_, report)) => report.left_out > 0,
+            Some(BlockText::Dropped { is_cut }) => *is_cut,
+            _ => false,
+        });
+        let json = |text: &Option<BlockText>| matches!(text, Some(BlockText::Json(_)));
+        if let Some(StructuredRun { found, run, .. }) = structured
+            && !cuts_text
+        {
+            return StoredResult::Json(Source::Value(found.span.clone()), run.report.root.clone());
+        }
+        let mut jsons = with_text().filter(|(_, text)| json(text));
+        if let (Some((block, Some(BlockText::Json(run)))), None, false) =
+            (jsons.next(), jsons.next(), cuts_text)
+            && let Some(found) = block.text
+        {
+            return StoredResult::Json(Source::characters(found), run.report.root.clone());
+        }
+        let mut all = with_text();
+        if let (Some((block, text)), None, None) = (all.next(), all.next(), structured)
+            && !json(text)
+            && let Some(found) = block.text
+        {
+            return StoredResult::Text(Source::characters(found));
+        }
+        let part = |(block, text): (&Block<'_>, &Option<BlockText>)| match (block.text, text) {
+            (Some(found), Some(BlockText::Json(_))) => StoredPart::Json(Source::characters(found)),
+            (Some(found), _) => StoredPart::Text(Source::characters(found)),
+            (None, _) => StoredPart::Nothing,
+        };
+        let structured = structured.map(|structured| Source::Value(structured.found.span.clone()));
+        StoredResult::Blocks(self.blocks.iter().zip(texts).map(part).collect(), structured)
+    }
+
+    /// Returns the replacements.
+    fn assemble(
+        &self,
+        structured: Option<StructuredRun<'_>>,
+        withheld: bool,
+        texts: &[Option<BlockText>],
+        told: Option<(Omission, Remedy)>,
+        scratch: &Spool,
+    ) -> Result<Splice, Failure> {
+        let mut splice = Splice::default();
+        let mut dropped = Vec::new();
+        let mut has_json_text = false;
+        let mut texts_left = 0;
+        for (block, text) in self.blocks.iter().zip(texts) {
+            let (Some(found), Some(text)) = (block.text, text) else { continue };
+            texts_left += 1;
+            let inner = found.span.start + 1..found.span.end.saturating_sub(1);
+            match text {
+                BlockText::Same => {}
+                BlockText::Json(run) => {
+                    has_json_text = true;
+                    if run.len() != run.bytes_in || self.filter.removes_for_safety {
+                        splice.replace(inner, Piece::Quoted(run.output.clone()));
+                    }
+                }
+                BlockText::Text(range, _) => splice.replace(inner, Piece::Quoted(range.clone())),
+                BlockText::Escaped(range) => splice.replace(inner, Piece::Scratch(range.clone())),
+                BlockText::Withheld => {
+                    let sentence = text::quoted(MESSAGE_WITHHELD).into_bytes();
+                    splice.replace(found.span.clone(), Piece::Bytes(sentence));
+                }
+                BlockText::Dropped { .. } => {
+                    dropped.push(block.element);
+                    texts_left -= 1;
+                }
+            }
+        }
+        let mut added: Vec<Vec<u8>> = Vec::new();
+        let mut removed = None;
+        let mut is_told = false;
+        match structured {
+            None if withheld => {
+                removed = self.parts.last(ResultPart::Structured);
+                if texts_left == 0 {
+                    let sentence = text::quoted(MESSAGE_WITHHELD);
+                    added.push(format!("{{\"type\":\"text\",\"text\":{sentence}}}").into_bytes());
+                }
+            }
+            None => {}
+            Some(structured) => {
+                let needs_text = !structured.is_object && told.is_some();
+                if self.drops(&structured) || needs_text {
+                    removed = Some(structured.found);
+                    if !has_json_text {
+                        let output = structured.run.output;
+                        added.push(self.text_block(output, scratch)?);
+                        texts_left += 1;
+                    }
+                } else {
+                    is_told = self.replace_structured(&structured, told, scratch, &mut splice)?;
+                }
+            }
+        }
+        if let Some((omission, remedy)) = told {
+            let shows_structured = self.context.reads == ClientReads::Structured;
+            if !is_told || (texts_left > 0 && !shows_structured) {
+                added.push(omission.block(remedy).into_bytes());
+            }
+        }
+        self.finish_content(&mut splice, &dropped, added, removed)?;
+        Ok(splice)
+    }
+
+    /// Returns a block with an output as its text.
+    fn text_block(&self, output: Range<u64>, scratch: &Spool) -> Result<Vec<u8>, Failure> {
+        let mut block = Spool::new(self.context.proxy.limits().spool);
+        let mut splice = Splice::default();
+        splice.insert(0, b"{\"type\":\"text\",\"text\":\"".to_vec());
+        splice.replace(0..0, Piece::Quoted(output));
+        splice.insert(0, b"\"}".to_vec());
+        let nothing = Spool::from_vec(Vec::new());
+        splice.write(&nothing, 0..0, scratch, &mut block)?;
+        Ok(block.into_vec()?)
+    }
+
+    /// Replaces `structuredContent`, with our member at its end. Returns whether it has one.
+    fn replace_structured(
+        &self,
+        structured: &StructuredRun<'_>,
+        told: Option<(Omission, Remedy)>,
+        scratch: &Spool,
+        splice: &mut Splice,
+    ) -> Result<bool, Failure> {
+        let StructuredRun { found, run, is_object } = structured;
+        let told = told.filter(|_| *is_object);
+        let Some((omission, remedy)) = told else {
+            if run.len() != run.bytes_in || self.filter.removes_for_safety {
+                splice.replace(found.span.clone(), Piece::Scratch(run.output.clone()));
+            }
+            return Ok(false);
+        };
+        let most = usize::try_from(self.context.proxy.limits().spool.held).unwrap_or(usize::MAX);
+        let name = match scratch.to_vec(run.output.clone(), most) {
+            Ok(object) => notice::member_name(&object),
+            // An output that is not in memory is not searched: no tool has a member of this name.
+            Err(_) => "_tamis_of_the_proxy".to_owned(),
+        };
+        let comma = if run.len() > 2 { "," } else { "" };
+        let member = omission.member(remedy, &name);
+        let body = run.output.start..run.output.end - 1;
+        splice.replace(found.span.clone(), Piece::Scratch(body));
+        splice.insert(found.span.end, format!("{comma}{member}}}").into_bytes());
+        Ok(true)
+    }
+
+    /// Drops and adds blocks, and removes `structuredContent`.
+    fn finish_content(
+        &self,
+        splice: &mut Splice,
+        dropped: &[&Found],
+        added: Vec<Vec<u8>>,
+        removed: Option<&Found>,
+    ) -> Result<(), Failure> {
+        let content = self.parts.last(ResultPart::Content);
+        let content = content.filter(|content| content.kind == ValueKind::Array);
+        let blocks = added.join(&b","[..]);
+        match (content, removed) {
+            (Some(content), removed) => {
+                let left = self.blocks.len() - dropped.len();
+                cut_members(self.message, &content.span, dropped.iter().copied(), splice)?;
+                if !added.is_empty() {
+                    let (at, _) = end_of(self.message, &content.span)?;
+                    let comma: &[u8] = if left > 0 { b"," } else { b"" };
+                    splice.insert(at, [comma, &blocks].concat());
+                }
+                if removed.is_some() {
+                    let all = self.parts.all(ResultPart::Structured);
+                    cut_members(self.message, self.result, all, splice)?;
+                }
+            }
+            (None, _) if added.is_empty() && removed.is_none() => {}
+            // There are only structured results: the blocks take their place.
+            (None, Some(removed)) => {
+                let member = [b"\"content\":[".as_slice(), &blocks, b"]"].concat();
+                splice.replace(removed.start..removed.span.end, Piece::Bytes(member));
+            }
+            (None, None) => {
+                let (at, comma) = end_of(self.message, self.result)?;
+                let comma: &[u8] = if comma { b"," } else { b"" };
+                splice.insert(at, [comma, b"\"content\":[", &blocks, b"]"].concat());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns whether an output repeats the structured one, or the only member `result` of it, in which servers wrap what
+/// is no object.
+fn is_copy(scratch: &Spool, structured: &JsonRun, copy: &JsonRun) -> Result<bool, Failure> {
+    const BEFORE: &[u8] = b"{\"result\":";
+    if structured.len() == copy.len() {
+        return Ok(same_bytes(scratch, &structured.output, &copy.output)?);
+    }
+    let before = BEFORE.len() as u64;
+    if structured.len() != copy.len() + before + 1 {
+        return Ok(false);
+    }
+    let start = structured.output.start;
+    let inner = start + before..structured.output.end - 1;
+    let is_wrapped = scratch.to_vec(start..start + before, BEFORE.len())? == BEFORE;
+    Ok(is_wrapped && same_bytes(scratch, &inner, &copy.output)?)
+}
+
+/// Returns whether two ranges have the same bytes.
+fn same_bytes(spool: &Spool, first: &Range<u64>, second: &Range<u64>) -> Result<bool, Failure> {
+    const WINDOW: u64 = 64 << 10;
+    let length = first.end - first.start;
+    if length != second.end - second.start {
+        return Ok(false);
+    }
+    let mut at = 0;
+    while at < length {
+        let end = (at + WINDOW).min(length);
+        let [one, other] = [first, second]
+            .map(|range| spool.to_vec(range.start + at..range.start + end, WINDOW as usize));
+        if one? != other? {
+            return Ok(false);
+        }
+        at = end;
+    }
+    Ok(true)
+}

@@ -1,0 +1,192 @@
+//! Which filter a tool gets.
+//!
+//! ```text
+//! manifests ──▶ catalog, if the server is known to be the service ──▶ profile
+//!     │
+//!     └─ a filter of the user that removes for safety applies in addition to another file's, never instead
+//! ```
+//!
+//! Filters of the catalog and of profiles only save. A filter of a manifest may remove for safety, and then fails
+//! closed.
+
+mod filter;
+mod names;
+mod profile;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub use filter::ToolFilter;
+pub(crate) use filter::{Parameters, StoredForm};
+use tamis::manifest::{Manifest, ManifestEntry, ManifestErrorKind};
+pub use tamis::manifest::{Profile, Structured};
+
+/// The most tools whose filters are kept. Filters of further tools are made for each call.
+const MOST_TOOLS: usize = 4096;
+
+/// The rules of a proxy.
+#[derive(Debug)]
+pub struct Rules {
+    /// The manifest that is asked first.
+    first: Option<Manifest>,
+    /// The user's own, which is asked second. Its rules that remove for safety apply in any case.
+    user: Option<Manifest>,
+    /// The service that the server is said to be.
+    service: Option<String>,
+    uses_catalog: bool,
+    /// Replaces what filters say.
+    structured: Option<Structured>,
+    profile: Option<Arc<ToolFilter>>,
+    /// Used where nothing may be cut, because it could not be fetched back.
+    lossless: Option<Arc<ToolFilter>>,
+    cache: Mutex<HashMap<(String, Option<String>), Option<Arc<ToolFilter>>>>,
+}
+
+impl Rules {
+    /// Creates the rules of a proxy without manifests.
+    ///
+    /// # Errors
+    /// None in a released version: a test compiles every profile.
+    pub fn new(profile: Profile) -> Result<Self, tamis::Error> {
+        Ok(Self {
+            first: None,
+            user: None,
+            service: None,
+            uses_catalog: true,
+            structured: None,
+            profile: ToolFilter::of_profile(profile)?.map(Arc::new),
+            lossless: ToolFilter::of_profile(Profile::Lossless)?.map(Arc::new),
+            cache: Mutex::default(),
+        })
+    }
+
+    /// Sets the manifest that is asked first: those of the command line, or the one that was found in the project.
+    #[must_use]
+    pub fn with_manifest(mut self, manifest: Manifest) -> Self {
+        self.first = Some(manifest);
+        self
+    }
+
+    /// Sets the user's own manifest, which is asked second. Its rules that remove for safety apply to tools of the
+    /// first one, too.
+    #[must_use]
+    pub fn with_user_manifest(mut self, manifest: Manifest) -> Self {
+        self.user = Some(manifest);
+        self
+    }
+
+    /// Sets the service that the server is, whatever name it sends.
+    #[must_use]
+    pub fn with_service(mut self, service: Option<&str>) -> Self {
+        self.service = service.map(str::to_owned);
+        self
+    }
+
+    /// Sets whether the built-in catalog is used.
+    #[must_use]
+    pub fn with_catalog(mut self, yes: bool) -> Self {
+        self.uses_catalog = yes;
+        self
+    }
+
+    /// Sets whether results keep `structuredContent`, whatever their filters say.
+    #[must_use]
+    pub fn with_structured(mut self, structured: Option<Structured>) -> Self {
+        self.structured = structured;
+        self
+    }
+
+    /// Returns the filter of a tool, by the name that the server gave itself. `None`: results pass as they come.
+    pub(crate) fn filter(&self, tool: &str, server: Option<&str>) -> Option<Arc<ToolFilter>> {
+        let key = (tool.to_owned(), server.map(str::to_owned));
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(filter) = cache.get(&key) {
+            return filter.clone();
+        }
+        let filter = self.find(tool, server);
+        if cache.len() < MOST_TOOLS {
+            cache.insert(key, filter.clone());
+        }
+        filter
+    }
+
+    /// Returns the filter that keeps every value.
+    pub(crate) fn lossless(&self) -> Option<&Arc<ToolFilter>> {
+        self.lossless.as_ref()
+    }
+
+    /// Returns whether a filter of any tool removes for safety.
+    pub(crate) fn may_remove_for_safety(&self) -> bool {
+        let manifests = [&self.first, &self.user].into_iter().flatten();
+        manifests.flat_map(Manifest::entries).any(ManifestEntry::removes_for_safety)
+    }
+
+    fn find(&self, tool: &str, server: Option<&str>) -> Option<Arc<ToolFilter>> {
+        let mut filter = self.find_own(tool, server);
+        if let (Some(filter), Some(structured)) = (&mut filter, self.structured) {
+            filter.structured = structured;
+        }
+        filter.map(Arc::new).or_else(|| self.profile.clone())
+    }
+
+    fn find_own(&self, tool: &str, server: Option<&str>) -> Option<ToolFilter> {
+        let known = self.service.as_deref().or_else(|| server.and_then(names::service_of));
+        let first = self.first.as_ref().and_then(|manifest| named(manifest, tool, known));
+        let user = self.user.as_ref().and_then(|manifest| named(manifest, tool, known));
+        match (first, user) {
+            (Some(first), Some(Ok(user))) if user.removes_for_safety() => {
+                Some(compiled(first.and_then(|first| both(first, user))))
+            }
+            // The user's rules may remove for safety, so they are not left out.
+            (_, Some(Err(why))) => Some(ToolFilter::refusing(why)),
+            (Some(own), _) | (None, Some(own)) => Some(compiled(own.and_then(own_filter))),
+            (None, None) if self.uses_catalog => of_catalog(tool, known),
+            (None, None) => None,
+        }
+    }
+}
+
+/// Looks a tool up under all names that it may have. An error means that its rules cannot be used.
+fn named<'a>(
+    manifest: &'a Manifest,
+    tool: &str,
+    service: Option<&str>,
+) -> Option<Result<&'a ManifestEntry, &'static str>> {
+    for name in names::candidates(tool, service) {
+        match manifest.entry(&name) {
+            Ok(entry) => return Some(Ok(entry)),
+            Err(error) if error.kind() == ManifestErrorKind::UnknownTool => {}
+            Err(_) => return Some(Err("several rules match the tool equally well")),
+        }
+    }
+    None
+}
+
+const NOT_COMPILED: &str = "the rules for the tool cannot be compiled";
+
+fn own_filter(entry: &ManifestEntry) -> Result<ToolFilter, &'static str> {
+    ToolFilter::own(entry).map_err(|_error| NOT_COMPILED)
+}
+
+fn both(first: &ManifestEntry, user: &ManifestEntry) -> Result<ToolFilter, &'static str> {
+    own_filter(first)?.under(user).map_err(|_error| NOT_COMPILED)
+}
+
+fn compiled(filter: Result<ToolFilter, &'static str>) -> ToolFilter {
+    filter.unwrap_or_else(ToolFilter::refusing)
+}
+
+fn of_catalog(tool: &str, known: Option<&str>) -> Option<ToolFilter> {
+    let name = match (names::split(tool), known) {
+        (Some((service, name)), known) if known.is_none_or(|known| known == service) => {
+            names::of_catalog(service, name)
+        }
+        (_, Some(service)) => names::of_catalog(service, tool),
+        (_, None) => return None,
+    };
+    let manifest = Manifest::catalog_for(&name).ok()?;
+    ToolFilter::own(manifest.entry(&name).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! From flags to the handlers of clients: reads the configuration and opens the store.
+
+use std::sync::Arc;
+
+use tamis::manifest::{StorePlace, StoreScope};
+use tamis_gateway::config::{Config, ConfigFiles, ConfigFlags, ConfigPlaces};
+use tamis_gateway::mcp::{MessageLimits, Proxy, Session};
+use tamis_gateway::rules::{Profile, Structured};
+use tamis_gateway::transport::spool::SpoolLimits;
+use tamis_gateway::transport::{HandlerFactory, PassThrough};
+
+use crate::Failure;
+use crate::args::McpArgs;
+
+/// What the transports need to know of the configuration.
+pub(crate) struct Setup {
+    pub(crate) handlers: HandlerFactory,
+    /// Who may read a stored result over HTTP, where a client has no session.
+    pub(crate) scope: StoreScope,
+}
+
+impl Setup {
+    /// Reads the configuration. `limits` apply to each message.
+    pub(crate) fn new(args: &McpArgs, limits: SpoolLimits) -> Result<Self, Failure> {
+        if args.pass_through {
+            let handlers: HandlerFactory = Arc::new(|| Box::new(PassThrough));
+            return Ok(Self { handlers, scope: StoreScope::default() });
+        }
+        let fail = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
+        let config = Config::load(&flags(args)?, &ConfigPlaces::of_process());
+        let config = config.map_err(|error| fail(&error))?;
+        let scope = config.scope().clone();
+        let options = config.proxy_options().map_err(|error| fail(&error))?;
+        let limits = MessageLimits { spool: limits, ..MessageLimits::default() };
+        let proxy = Proxy::new(options.with_limits(limits));
+        Ok(Self { handlers: Arc::new(move || Box::new(Session::new(&proxy))), scope })
+    }
+}
+
+/// Returns the part of the command line that configuration files can say too. The parser has checked the words.
+fn flags(args: &McpArgs) -> Result<ConfigFlags, Failure> {
+    let profile = args.profile.as_deref().map(str::parse::<Profile>).transpose();
+    let reads = args.client_reads.as_deref().map(str::parse).transpose();
+    let store = match args.store.as_deref().map(|place| (place, place.to_str())) {
+        None => None,
+        Some((_, Some("memory"))) => Some(StorePlace::Memory),
+        Some((_, Some("off"))) => Some(StorePlace::Off),
+        Some((_, Some(path))) => Some(StorePlace::Folder(path.into())),
+        Some((place, None)) => {
+            let place = place.display();
+            return Err(Failure::usage(format!("--store {place}: the path is not valid UTF-8")));
+        }
+    };
+    Ok(ConfigFlags {
+        manifests: args.manifest.clone(),
+        files: match args.config.as_deref() {
+            Some("user") => ConfigFiles::User,
+            Some("project") => ConfigFiles::Project,
+            _ => ConfigFiles::Both,
+        },
+        profile: profile.map_err(|error| Failure::usage(format!("--profile: {error}")))?,
+        service: args.service.clone(),
+        structured: args.structured.as_deref().map(|word| match word {
+            "drop" => Structured::Drop,
+            _ => Structured::Keep,
+        }),
+        client_reads: reads.map_err(|error| Failure::usage(format!("--client-reads: {error}")))?,
+        store,
+    })
+}
