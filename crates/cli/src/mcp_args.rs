@@ -65,13 +65,13 @@ pub(crate) struct McpArgs {
     #[arg(long, value_name = "NAME", value_parser = ["lossless", "standard", "tight", "off"], help_heading = "Rules")]
     pub(crate) profile: Option<String>,
 
-    /// The service behind the server, such as github: its filters of the built-in catalog apply
+    /// The service that the server gives access to, such as github: its filters of the built-in catalog apply
     ///
     /// Without it, they apply if the server's name is one that the catalog lists.
     #[arg(long, value_name = "NAME", help_heading = "Rules")]
     pub(crate) service: Option<String>,
 
-    /// Whether results keep `structuredContent` beside their text
+    /// Whether results keep `structuredContent` in addition to their text
     ///
     /// drop: the client shows the filtered text to the model. Overrides what manifests say.
     #[arg(long, value_name = "WHICH", value_parser = ["keep", "drop"], help_heading = "Rules")]
@@ -102,7 +102,13 @@ pub(crate) struct McpArgs {
     /// A header for requests to the server, from an environment variable; may be repeated
     ///
     /// It replaces the header of the client. Values on the command line are refused: other users can read them.
-    #[arg(long, value_name = "NAME=@env:VAR", requires = "upstream", conflicts_with = "command", help_heading = "HTTP")]
+    #[arg(
+        long,
+        value_name = "NAME=@env:VAR",
+        requires = "upstream",
+        conflicts_with = "command",
+        help_heading = "HTTP"
+    )]
     pub(crate) header: Vec<String>,
 
     /// An origin of web pages that may use the proxy, in addition to those of this machine; may be repeated

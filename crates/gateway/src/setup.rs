@@ -12,7 +12,7 @@ use tamis_gateway::transport::{HandlerFactory, PassThrough};
 use crate::Failure;
 use crate::args::McpArgs;
 
-/// What the transports need to know of the configuration.
+/// The part of the configuration that transports use.
 pub(crate) struct Setup {
     pub(crate) handlers: HandlerFactory,
     /// Who may read a stored result over HTTP, where a client has no session.

@@ -30,7 +30,9 @@ fn run(folder: &Folder, args: &[&str]) -> Ran {
 #[test]
 fn a_missing_binary_is_reported_with_a_remedy() {
     let folder = apart();
-    for args in [&["mcp", "--", "cat"][..], &["savings", "log"], &["mcp", "--upstream", "http://x/"]] {
+    for args in
+        [&["mcp", "--", "cat"][..], &["savings", "log"], &["mcp", "--upstream", "http://x/"]]
+    {
         let ran = run(&folder, args);
         ran.refused(2, &["tamis-gateway", "not installed", "cargo install tamis-gateway"]);
         ran.one_line();
@@ -43,9 +45,15 @@ fn the_command_line_is_passed_on() {
     let script = "printf '%s|' \"$@\"; cat; exit 7";
     install(&folder, "bin/tamis-gateway", script);
     let cases: [(&[&str], &str); 4] = [
-        (&["mcp", "--log", "l", "--", "server", "--log", "x y", ""], "mcp|--log|l|--|server|--log|x y||"),
+        (
+            &["mcp", "--log", "l", "--", "server", "--log", "x y", ""],
+            "mcp|--log|l|--|server|--log|x y||",
+        ),
         (&["--color", "never", "mcp", "--", "a"], "--color|never|mcp|--|a|"),
-        (&["mcp", "--color=never", "--upstream", "http://x/"], "mcp|--color=never|--upstream|http://x/|"),
+        (
+            &["mcp", "--color=never", "--upstream", "http://x/"],
+            "mcp|--color=never|--upstream|http://x/|",
+        ),
         (&["savings", "a", "b"], "savings|a|b|"),
     ];
     for (args, passed) in cases {

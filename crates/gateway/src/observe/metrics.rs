@@ -21,8 +21,8 @@ const OTHER: &str = "other";
 
 /// Upper bounds of the histograms, in seconds: from the filter of a small result to a slow tool.
 const SECONDS: [f64; 16] = [
-    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0,
-    120.0,
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0,
+    30.0, 120.0,
 ];
 
 /// Where a message comes from.
@@ -148,7 +148,11 @@ impl Metrics {
             Unit::Seconds,
             self.filtering.clone(),
         );
-        registry.register("sessions", "Sessions over HTTP that are remembered", self.sessions.clone());
+        registry.register(
+            "sessions",
+            "Sessions over HTTP that are remembered",
+            self.sessions.clone(),
+        );
     }
 
     /// Counts a call.

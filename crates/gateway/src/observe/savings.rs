@@ -187,6 +187,9 @@ total       3       1   164,040     12,040         38,000    93%
     #[test]
     fn an_empty_log_has_a_total() {
         let table = Savings::default().table();
-        assert!(table.ends_with("total      0       0         0          0              0      -\n"), "{table}");
+        assert!(
+            table.ends_with("total      0       0         0          0              0      -\n"),
+            "{table}"
+        );
     }
 }

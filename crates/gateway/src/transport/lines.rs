@@ -144,9 +144,8 @@ pub fn write_line(output: &mut impl Write, message: &Spool) -> io::Result<()> {
 /// # Errors
 /// The error of the output, or of the temporary file of the message.
 pub fn write_spool(output: &mut impl Write, message: &Spool) -> io::Result<()> {
-    let written = message.each_chunk(0..message.len(), |chunk| {
-        output.write_all(chunk).map_err(SpoolError::Io)
-    });
+    let written = message
+        .each_chunk(0..message.len(), |chunk| output.write_all(chunk).map_err(SpoolError::Io));
     written.map_err(|error| match error {
         SpoolError::Io(error) => error,
         other => io::Error::other(other),

@@ -94,7 +94,7 @@ impl StdioProxy {
     }
 }
 
-/// What the threads report to the supervisor.
+/// An event that the threads report to the supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
     /// The client closed its side, of either pipe.
@@ -258,7 +258,8 @@ impl Relay {
     }
 
     fn send_to_client(&self, message: &Spool) -> Result<(), Closed> {
-        write_line(&mut *lock(&self.to_client), message).map_err(|error| Closed::by(&error, "standard output"))
+        write_line(&mut *lock(&self.to_client), message)
+            .map_err(|error| Closed::by(&error, "standard output"))
     }
 
     /// Sends a message to the server. A last line without an end is forwarded without one.
@@ -331,10 +332,13 @@ fn report_noise(line: &Spool) {
         None => {}
         Some(b'{' | b'[') => {
             let size = line.len();
-            report(format_args!("dropped a line of the server that is not valid JSON: {size} bytes"));
+            report(format_args!(
+                "dropped a line of the server that is not valid JSON: {size} bytes"
+            ));
         }
         Some(_) => {
-            let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+            let plain: String =
+                text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
             let cut = if line.len() > NOISE as u64 { "…" } else { "" };
             report(format_args!("from the server: {plain}{cut}"));
         }

@@ -28,11 +28,13 @@ fn a_legacy_session_has_its_id_and_version_on_all_requests() {
     assert_eq!(headers["mcp-protocol-version"], "2025-06-18");
     assert_eq!(headers["accept"], "application/json, text/event-stream");
     assert_eq!(headers["mcp-method"], Value::Null);
+    // The stream for messages of the server is asked for, and refused. At the end the session is ended.
+    while !server.seen().as_array().unwrap().contains(&json!(["GET", "/mcp"])) {
+        std::thread::yield_now();
+    }
     let (code, rest, errors) = proxy.close();
     assert_eq!((code, rest.as_str(), errors.as_str()), (Some(0), "", ""));
     let seen = server.seen();
-    // The stream for messages of the server is asked for, and refused. At the end the session is ended.
-    assert!(seen.as_array().unwrap().contains(&json!(["GET", "/mcp"])), "{seen}");
     assert_eq!(seen.as_array().unwrap().last().unwrap(), &json!(["DELETE", "/mcp"]));
 }
 
@@ -64,7 +66,8 @@ fn cancelling_a_modern_request_ends_its_connection() {
     while server.seen().as_array().unwrap().is_empty() {
         std::thread::yield_now();
     }
-    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}});
+    let cancel =
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}});
     proxy.send(&cancel);
     server.wait_for_disconnects(1);
     assert_eq!(server.seen().as_array().unwrap().len(), 1);
@@ -94,7 +97,8 @@ fn messages_of_a_stream_become_lines_at_once() {
 fn a_stream_that_ends_early_is_resumed() {
     let server = HttpServer::start();
     let mut proxy = initialized(&server);
-    let message = request(1, "events", json!({"texts": ["id: 8\nretry: 1\ndata:\n\n"], "end": "break"}));
+    let message =
+        request(1, "events", json!({"texts": ["id: 8\nretry: 1\ndata:\n\n"], "end": "break"}));
     proxy.send(&message);
     assert_eq!(proxy.receive(), json!({"jsonrpc": "2.0", "id": 1, "result": {"resumed": true}}));
 }

@@ -11,7 +11,12 @@ fn requests_and_responses_are_forwarded_with_their_headers() {
     let server = HttpServer::start();
     let (proxy, address) = server.proxy(&OFF);
     let _proxy = KillOnDrop(proxy);
-    let headers = [("Authorization", "Bearer client"), ("Mcp-Session-Id", "s"), ("Connection", "x-hop"), ("X-Hop", "1")];
+    let headers = [
+        ("Authorization", "Bearer client"),
+        ("Mcp-Session-Id", "s"),
+        ("Connection", "x-hop"),
+        ("X-Hop", "1"),
+    ];
     let mut response = post(address, &headers, &request(1, "headers", json!({})));
     assert_eq!(response.status, 200);
     assert_eq!(response.headers["x-from-server"], "1");
@@ -30,13 +35,21 @@ fn requests_and_responses_are_forwarded_with_their_headers() {
 fn headers_are_added_from_the_environment() {
     let server = HttpServer::start();
     let url = format!("http://{}/mcp", server.address);
-    let args = ["--upstream", &url, "--listen", "127.0.0.1:0", "--header", "Authorization=@env:TEST_TOKEN"];
+    let args = [
+        "--upstream",
+        &url,
+        "--listen",
+        "127.0.0.1:0",
+        "--header",
+        "Authorization=@env:TEST_TOKEN",
+    ];
     let mut proxy = crate::support::Proxy::start_with(&args, |command| {
         command.env("TEST_TOKEN", "Bearer secret");
     });
     let address = proxy.address("tamis: listening at http://");
     let _proxy = KillOnDrop(proxy);
-    let mut response = post(address, &[("Authorization", "Bearer client")], &request(1, "headers", json!({})));
+    let mut response =
+        post(address, &[("Authorization", "Bearer client")], &request(1, "headers", json!({})));
     assert_eq!(response.json()["result"]["headers"]["authorization"], "Bearer secret");
 }
 
@@ -46,10 +59,18 @@ fn statuses_and_bodies_of_other_responses_are_unchanged() {
     let (proxy, address) = server.proxy(&OFF);
     let _proxy = KillOnDrop(proxy);
     let cases = [
-        (401, json!({"WWW-Authenticate": "Bearer realm=\"x\"", "Content-Type": "application/json"}), r#"{"error":"invalid_token"}"#),
+        (
+            401,
+            json!({"WWW-Authenticate": "Bearer realm=\"x\"", "Content-Type": "application/json"}),
+            r#"{"error":"invalid_token"}"#,
+        ),
         (404, json!({"Content-Type": "text/plain"}), "Session not found"),
         (202, json!({}), ""),
-        (400, json!({"Content-Type": "application/json"}), r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"x"}}"#),
+        (
+            400,
+            json!({"Content-Type": "application/json"}),
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"x"}}"#,
+        ),
     ];
     for (status, headers, body) in cases {
         let params = json!({"status": status, "headers": headers, "body": body});
@@ -106,7 +127,10 @@ fn each_event_is_sent_when_it_is_complete() {
     let notification = |number: u64| json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"n": number}});
     let texts = json!([
         "id: 1\ndata:\n\n",
-        format!(": keep-alive\n\nid: 2\r\nretry: 10\r\nevent: message\r\ndata: {}\r\n\r\n", notification(1)),
+        format!(
+            ": keep-alive\n\nid: 2\r\nretry: 10\r\nevent: message\r\ndata: {}\r\n\r\n",
+            notification(1)
+        ),
         format!("data:{}\rfoo: bar\r\r", notification(2)),
         format!("data: {}\n\n", json!({"jsonrpc": "2.0", "id": 1, "result": {}})),
     ]);
@@ -132,7 +156,10 @@ fn a_stream_that_breaks_is_not_ended_cleanly() {
     let server = HttpServer::start();
     let (proxy, address) = server.proxy(&["--pass-through"]);
     let _proxy = KillOnDrop(proxy);
-    let texts = json!(["id: 1\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n", "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n"]);
+    let texts = json!([
+        "id: 1\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n",
+        "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n"
+    ]);
     let message = request(1, "events", json!({"texts": texts, "end": "break"}));
     let mut response = post(address, &[], &message);
     assert_eq!(response.piece().unwrap(), texts[0].as_str().unwrap().as_bytes());
@@ -163,7 +190,10 @@ fn a_client_that_disconnects_cancels_the_request() {
     // While the server has not responded at all.
     let body = request(2, "hang", json!({})).to_string();
     let mut stream = std::net::TcpStream::connect(address).unwrap();
-    let head = format!("POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
     std::io::Write::write_all(&mut stream, head.as_bytes()).unwrap();
     // The request has arrived when the server has seen it.
     while server.seen().as_array().unwrap().len() < 2 {
@@ -182,7 +212,8 @@ fn a_stream_is_resumed_with_the_last_event() {
     let message = request(1, "events", json!({"texts": ["id: 8\nretry: 10\ndata:\n\n"]}));
     let mut response = post(address, &session, &message);
     assert_eq!(response.text(), "id: 8\nretry: 10\ndata:\n\n");
-    let headers = [("Mcp-Session-Id", "s"), ("Last-Event-ID", "8"), ("Accept", "text/event-stream")];
+    let headers =
+        [("Mcp-Session-Id", "s"), ("Last-Event-ID", "8"), ("Accept", "text/event-stream")];
     let resumed = send(address, "GET", "/mcp", &headers, b"").text();
     assert!(resumed.contains("\"resumed\":true"), "{resumed}");
 }

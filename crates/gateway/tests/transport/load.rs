@@ -45,7 +45,8 @@ fn a_thousand_sessions_with_open_streams() {
         open.push((id, stream));
     }
     for (id, _) in &open {
-        let mut response = post(address, &[("Mcp-Session-Id", id)], &request(2, "echo", json!({"id": id})));
+        let mut response =
+            post(address, &[("Mcp-Session-Id", id)], &request(2, "echo", json!({"id": id})));
         assert_eq!(response.json()["result"]["id"], **id);
     }
     assert!(proxy.0.peak_memory() < 200, "{} MiB", proxy.0.peak_memory());

@@ -3,7 +3,7 @@
     server.py [--ignore-term] [--ignore-end]
 
 Methods: `echo` returns its parameters, `big` a text of a given size, `pids` the ids of its process, `child` starts a
-process that keeps standard output open, `noise` prints lines that are not messages, `exit` ends the process, `never`
+process that keeps standard output open, `noise` prints lines that are not messages, `exit` and `kill` end the process, `never`
 returns nothing, `raw` writes a text to standard output.
 """
 
@@ -35,11 +35,15 @@ def respond(request):
         result = {"pid": os.getpid(), "parent": os.getppid(), "group": os.getpgid(0)}
     elif method == "child":
         result = {"pid": subprocess.Popen(["sleep", "1000"]).pid}
+    elif method == "tools/call":
+        result = params["arguments"]["result"]
     elif method == "noise":
         out.write(b"Server started on \x1b[1mport\x1b[0m 1\n\n{\"half\": \n")
         result = {}
     elif method == "exit":
         os._exit(params["code"])
+    elif method == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
     elif method == "raw":
         out.write(params["text"].encode())
         out.flush()

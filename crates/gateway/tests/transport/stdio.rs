@@ -50,7 +50,8 @@ fn bytes_of_messages_are_unchanged() {
 
 #[test]
 fn large_messages_take_little_memory() {
-    let mut proxy = Proxy::of_server(&["--profile", "off", "--store", "off", "--pass-through"], &[]);
+    let mut proxy =
+        Proxy::of_server(&["--profile", "off", "--store", "off", "--pass-through"], &[]);
     let bytes = 30 << 20;
     let result = proxy.call(1, "big", json!({"bytes": bytes}));
     assert_eq!(result["text"].as_str().unwrap().len(), bytes);
@@ -112,4 +113,25 @@ fn a_script_without_an_interpreter_is_run_by_the_shell() {
     let mut proxy = Proxy::start(&["--pass-through", "--", script.to_str().unwrap()]);
     proxy.send(&json!({"jsonrpc": "2.0", "method": "x"}));
     assert_eq!(proxy.receive()["method"], "x");
+}
+
+#[test]
+fn lines_that_are_not_messages_are_reported() {
+    let mut proxy = Proxy::of_server(&[], &[]);
+    assert_eq!(proxy.call(1, "noise", json!({})), json!({}));
+    let (code, rest, errors) = proxy.close();
+    assert_eq!((code, rest.as_str()), (Some(0), ""));
+    let expected = "\
+tamis: from the server: Server started on  [1mport [0m 1
+tamis: dropped a line of the server that is not valid JSON: 9 bytes
+";
+    assert_eq!(errors, expected);
+}
+
+#[test]
+fn a_client_message_that_is_not_json_reaches_the_server() {
+    let mut proxy = Proxy::of_server(&[], &[]);
+    proxy.send_raw(b"nonsense\n");
+    assert_eq!(proxy.receive()["error"]["code"], -32700);
+    assert_eq!(proxy.call(1, "echo", json!(1)), 1);
 }

@@ -33,6 +33,8 @@ impl Proxy {
     pub(crate) fn start_with(args: &[&str], change: impl FnOnce(&mut Command)) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tamis-gateway"));
         command.arg("mcp").args(args);
+        // The files of whoever runs the tests do not count.
+        command.env("XDG_CONFIG_HOME", "/nonexistent");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         change(&mut command);
         let mut process = command.spawn().unwrap();
@@ -111,7 +113,8 @@ impl Proxy {
 
     /// Returns the largest memory that the process has had, in MiB.
     pub(crate) fn peak_memory(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
         line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() / 1024
     }

@@ -1,6 +1,6 @@
 //! The members of a message that become headers of its request, or that say which request it responds to.
 //!
-//! Messages are only read here. What is forwarded are their bytes, after the handler has seen them.
+//! Messages are only read here. Their bytes are forwarded, after the handler has seen them.
 
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -170,7 +170,10 @@ struct CallParams {
 }
 
 /// Returns the values of the headers for the arguments of a call: header and value.
-pub(super) fn parameter_values(message: &Spool, wanted: &ParameterHeaders) -> Vec<(String, String)> {
+pub(super) fn parameter_values(
+    message: &Spool,
+    wanted: &ParameterHeaders,
+) -> Vec<(String, String)> {
     let Some(call) = parse::<Call>(message) else { return Vec::new() };
     let values = wanted.iter().filter_map(|(argument, header)| {
         let raw = call.params.arguments.get(argument)?.get();
@@ -306,7 +309,13 @@ mod tests {
             let call = format!(r#"{{"params":{{"name":"a","arguments":{{"region":{value}}}}}}}"#);
             parameter_values(&spool(&call), &wanted).pop().map(|(_, value)| value)
         };
-        for (value, header) in [("\"e\\u00fc\"", Some("eü")), ("5", Some("5")), ("true", Some("true")), ("null", None), ("{}", None)] {
+        for (value, header) in [
+            ("\"e\\u00fc\"", Some("eü")),
+            ("5", Some("5")),
+            ("true", Some("true")),
+            ("null", None),
+            ("{}", None),
+        ] {
             assert_eq!(call(value).as_deref(), header, "{value}");
         }
     }

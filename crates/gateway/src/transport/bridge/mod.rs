@@ -1,7 +1,7 @@
 //! A client on standard input and output, and a server over streamable HTTP.
 //!
-//! Each message of the client becomes a POST, and each message in a response becomes a line. What HTTP needs in addition
-//! is kept here: the id of a legacy session and the version that it uses, the headers that repeat members of a modern
+//! Each message of the client becomes a POST, and each message in a response becomes a line. The bridge
+//! also keeps the state that HTTP needs: the id of a legacy session and the version that it uses, the headers that repeat members of a modern
 //! request, the stream for messages that the server begins, and the resumption of streams that break.
 //!
 //! ```text
@@ -137,7 +137,7 @@ fn start_reader(received: Sender<Line>, limits: SpoolLimits) {
     });
 }
 
-/// Starts the thread that writes to standard output. The receiver is told when everything is written.
+/// Starts the thread that writes to standard output. The receiver is notified when everything is written.
 fn start_writer(mut lines: Receiver<Spool>) -> oneshot::Receiver<()> {
     let (finished, done) = oneshot::channel();
     thread::spawn(move || {
@@ -203,7 +203,7 @@ impl Requests {
     }
 }
 
-/// What all tasks share.
+/// The state that all tasks share.
 struct Bridge {
     upstream: Upstream,
     handler: SharedHandler,
@@ -213,7 +213,7 @@ struct Bridge {
     limits: SpoolLimits,
 }
 
-/// What requests need from earlier responses.
+/// Values of earlier responses that requests repeat.
 #[derive(Default)]
 struct SessionState {
     /// The `Mcp-Session-Id` of a legacy session.
@@ -383,7 +383,8 @@ impl Bridge {
     fn listen(self: &Arc<Self>, requests: &mut Requests) {
         if self.state().version.is_some() && requests.listening.is_none() {
             let bridge = Arc::clone(self);
-            requests.listening = Some(requests.tasks.spawn(async move { bridge.listening().await }));
+            requests.listening =
+                Some(requests.tasks.spawn(async move { bridge.listening().await }));
         }
     }
 

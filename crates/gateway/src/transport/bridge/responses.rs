@@ -64,7 +64,11 @@ impl Bridge {
             Ok(response) => self.receive(response, &mut pending).await,
             Err(error) => {
                 let unreachable = error.is_connect();
-                self.observer.failure(if unreachable { "unreachable" } else { "broken_connection" });
+                self.observer.failure(if unreachable {
+                    "unreachable"
+                } else {
+                    "broken_connection"
+                });
                 if unreachable {
                     // The tool did not run, so this is not the result of a tool.
                     self.handler.lock().exchange_ended(&pending.exchange, "");
@@ -123,7 +127,7 @@ impl Bridge {
                 Ok(Ok(data)) => collecting.push(&data),
                 Ok(Err(_)) => {}
                 Err(_) => {
-                    // What arrived may look complete.
+                    // The part that arrived may look complete.
                     self.observer.failure("broken_connection");
                     return Some(Spool::from_vec(Vec::new()));
                 }
@@ -326,8 +330,7 @@ fn on_one_line(
 
 /// Returns the error response to a request. `id` is JSON; `why` must not need escapes.
 fn error_response(id: &str, why: &str) -> Spool {
-    let error = format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":"{why}"}}}}"#
-    );
+    let error =
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":"{why}"}}}}"#);
     Spool::from_vec(error.into_bytes())
 }

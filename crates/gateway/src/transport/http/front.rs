@@ -4,7 +4,9 @@ use bytes::Bytes;
 use futures_util::stream;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming};
-use hyper::header::{ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
+use hyper::header::{
+    ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue,
+};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use std::sync::Arc;
@@ -26,7 +28,7 @@ use crate::transport::lines::{Collecting, scan_of};
 use crate::transport::spool::{Spool, SpoolLimits};
 use crate::transport::{jobs, report};
 
-/// What all requests share.
+/// The state that all requests share.
 pub(super) struct Front {
     pub(super) upstream: Upstream,
     pub(super) sessions: Sessions,
@@ -46,11 +48,7 @@ impl Front {
         self.respond(parts, body).await.unwrap_or_else(|refused| refused)
     }
 
-    async fn respond(
-        &self,
-        parts: Parts,
-        body: Incoming,
-    ) -> Result<Response<ProxyBody>, Refused> {
+    async fn respond(&self, parts: Parts, body: Incoming) -> Result<Response<ProxyBody>, Refused> {
         let authority = parts.uri.authority().map(|authority| authority.as_str());
         if let Some(why) = self.callers.refuse(&parts.headers, authority) {
             self.observer.dropped("refused_caller");
@@ -68,7 +66,9 @@ impl Front {
             .with_version_header(text(&parts.headers, &PROTOCOL_VERSION));
         let handler = self.sessions.handler(session);
         let message = match parts.method {
-            Method::POST => self.read_request(&parts.headers, body, &handler, &mut exchange).await?,
+            Method::POST => {
+                self.read_request(&parts.headers, body, &handler, &mut exchange).await?
+            }
             Method::GET | Method::DELETE | Method::OPTIONS => Spool::from_vec(Vec::new()),
             _ => {
                 let mut response = refused(StatusCode::METHOD_NOT_ALLOWED, "unknown method");
@@ -445,7 +445,8 @@ fn status_only(status: StatusCode) -> Response<ProxyBody> {
 
 /// Returns a response without a message of the protocol. The text must not need escapes.
 fn refused(status: StatusCode, why: &'static str) -> Refused {
-    let text = format!(r#"{{"jsonrpc":"2.0","error":{{"code":-32000,"message":"{why}"}},"id":null}}"#);
+    let text =
+        format!(r#"{{"jsonrpc":"2.0","error":{{"code":-32000,"message":"{why}"}},"id":null}}"#);
     let mut response = Response::new(full(text));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -6,8 +6,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use hyper::HeaderMap;
 use hyper::header::{
-    ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, ETAG, EXPECT, HOST, HeaderName, HeaderValue, ORIGIN,
-    TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+    ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, ETAG, EXPECT, HOST, HeaderName, HeaderValue,
+    ORIGIN, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 
 /// The header of a legacy session.
@@ -32,7 +32,10 @@ const CHECKSUMS: [HeaderName; 5] = [
 /// Headers of one connection, which are not forwarded.
 fn is_of_connection(name: &HeaderName) -> bool {
     [CONNECTION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE].contains(name)
-        || matches!(name.as_str(), "keep-alive" | "proxy-authenticate" | "proxy-authorization" | "proxy-connection")
+        || matches!(
+            name.as_str(),
+            "keep-alive" | "proxy-authenticate" | "proxy-authorization" | "proxy-connection"
+        )
 }
 
 /// Copies the headers that are meant for the other end.
@@ -160,7 +163,11 @@ impl CallerCheck {
     }
 
     /// Returns the reason why a request is refused. `authority` is the target of the request, in HTTP/2.
-    pub(crate) fn refuse(&self, headers: &HeaderMap, authority: Option<&str>) -> Option<&'static str> {
+    pub(crate) fn refuse(
+        &self,
+        headers: &HeaderMap,
+        authority: Option<&str>,
+    ) -> Option<&'static str> {
         let host = text(headers, &HOST).or(authority).unwrap_or_default();
         if self.loopback && !is_local(host) {
             return Some("the Host header does not name this machine");
@@ -304,7 +311,10 @@ mod tests {
             ("Bad Name=@env:A", "`Bad Name` is not a header that can be set"),
             ("Host=@env:A", "`Host` is not a header that can be set"),
             ("X-Token=@env:MISSING", "the environment variable MISSING is not set"),
-            ("X-Token=@env:LINES", "the environment variable LINES is not a valid value of a header"),
+            (
+                "X-Token=@env:LINES",
+                "the environment variable LINES is not a valid value of a header",
+            ),
         ];
         for (text, message) in cases {
             let variable = |name: &str| match name {

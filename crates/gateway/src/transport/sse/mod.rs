@@ -17,9 +17,9 @@
 //!       └──▶ empty line: the event is complete
 //! ```
 
+use crate::mcp::OverflowScan;
 use crate::transport::lines::Collecting;
 use crate::transport::spool::{Spool, SpoolError, SpoolLimits};
-use crate::mcp::OverflowScan;
 
 /// Bytes of an event that are not data. Comments, ids and names are short.
 const OTHER: usize = 1 << 20;
@@ -264,7 +264,9 @@ impl SseEncoder {
             piece.extend_from_slice(name.bytes());
         }
         let mut rest = (name, end, count, true);
-        if count == 1 && self.lines.as_slice().iter().all(|lines| matches!(lines, EventLines::Raw(_))) {
+        if count == 1
+            && self.lines.as_slice().iter().all(|lines| matches!(lines, EventLines::Raw(_)))
+        {
             // The last line: no LF in it, whatever its length.
             let until = self.data.len().min(self.at + PIECE as u64);
             piece.extend_from_slice(&self.data.to_vec(self.at..until, PIECE)?);
@@ -468,7 +470,7 @@ impl SseFramer {
         }
     }
 
-    /// Adds bytes of another line. What is beyond the limit makes the event too long.
+    /// Adds bytes of another line. Bytes beyond the limit make the event too long.
     fn push_other(&mut self, bytes: &[u8]) {
         if self.raw.saturating_add(self.line.len() + bytes.len()) <= OTHER {
             self.line.extend_from_slice(bytes);
@@ -531,9 +533,12 @@ impl SseFramer {
         between.then(|| self.take_event())
     }
 
-    /// Returns whether the event has a field other than data. A comment alone can be returned early.
+    /// Returns whether the event has a field other than data. A comment without fields can be returned early.
     fn has_fields(&self) -> bool {
-        self.event.id.is_some() || self.event.retry.is_some() || !self.event.message || self.event.lines.len() > 1
+        self.event.id.is_some()
+            || self.event.retry.is_some()
+            || !self.event.message
+            || self.event.lines.len() > 1
     }
 
     /// Notes fields that matter for forwarding.

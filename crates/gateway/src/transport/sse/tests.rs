@@ -129,7 +129,11 @@ const CHANGED: &[(&str, &str, &str)] = &[
         ": c\nid: 1\ndata: new\nretry: 5\n\n",
         ": c\nid: 1\nretry: 5\n\n",
     ),
-    ("event: message\r\ndata:x\r\nid: 4\r\n\r\n", "event: message\r\ndata:new\r\nid: 4\r\n\r\n", "event: message\r\nid: 4\r\n\r\n"),
+    (
+        "event: message\r\ndata:x\r\nid: 4\r\n\r\n",
+        "event: message\r\ndata:new\r\nid: 4\r\n\r\n",
+        "event: message\r\nid: 4\r\n\r\n",
+    ),
     ("data\ndata: x\n\n", "data: new\n\n", ""),
     ("data:x\rfoo\r\r", "data:new\rfoo\r\r", ""),
 ];
