@@ -122,7 +122,7 @@ fn mcp(args: &McpArgs) -> Result<u8, Failure> {
     let observer = Arc::new(Observer::new(Some(open_log(args.log.as_deref())?)));
     match &args.upstream {
         None => over_stdio(args, observer),
-        Some(url) if args.stdio => bridged(args, url, observer),
+        Some(url) if args.stdio => bridged(args, url, &observer),
         Some(url) => over_http(args, url, observer),
     }
 }
@@ -178,14 +178,14 @@ fn over_http(args: &McpArgs, url: &str, observer: Arc<Observer>) -> Result<u8, F
 }
 
 /// Runs the proxy between a client on standard input and output and a server over HTTP.
-fn bridged(args: &McpArgs, url: &str, observer: Arc<Observer>) -> Result<u8, Failure> {
+fn bridged(args: &McpArgs, url: &str, observer: &Arc<Observer>) -> Result<u8, Failure> {
     let limits = line_limits(args);
     let setup = Setup::new(args, limits)?;
-    let bridge = HttpBridge::new(upstream(args, url)?, limits, Arc::clone(&observer));
+    let bridge = HttpBridge::new(upstream(args, url)?, limits, Arc::clone(observer));
     let runtime = runtime(Builder::new_multi_thread().worker_threads(2))?;
     let ended = runtime.block_on(async {
         let shutdown = shutdown()?;
-        serve_metrics(args, &observer).await?;
+        serve_metrics(args, observer).await?;
         Ok(bridge.run(&setup.handlers, shutdown).await)
     });
     runtime.shutdown_background();

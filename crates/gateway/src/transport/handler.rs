@@ -12,6 +12,10 @@ use crate::mcp::{Exchange, OverflowScan, Route, Session};
 ///
 /// No method may block on anything but the spool, because transports hold a lock during the calls. The work on large
 /// messages is in [`Route::Run`].
+#[allow(
+    clippy::wrong_self_convention,
+    reason = "a message comes from the client or from the server"
+)]
 pub trait MessageHandler: Send {
     /// Decides about a message of the client, and notes in `exchange` which request it carries.
     fn from_client(&mut self, message: &Spool, exchange: &mut Exchange) -> Route;

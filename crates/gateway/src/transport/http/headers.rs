@@ -133,7 +133,7 @@ impl InjectedHeader {
         let (name, source) = text.split_once('=').ok_or(HeaderError::Shape)?;
         let source = source.strip_prefix("@env:").ok_or(HeaderError::Shape)?;
         let wrong = || HeaderError::Name(String::from(name));
-        let parsed: HeaderName = name.trim().parse().map_err(|_| wrong())?;
+        let parsed: HeaderName = name.trim().parse().map_err(|_error| wrong())?;
         if is_of_connection(&parsed) || [HOST, CONTENT_LENGTH, ACCEPT_ENCODING].contains(&parsed) {
             return Err(wrong());
         }
@@ -173,7 +173,7 @@ impl CallerCheck {
             return Some("the Host header does not name this machine");
         }
         let mut origins = headers.get_all(ORIGIN).iter();
-        let Some(origin) = origins.next() else { return None };
+        let origin = origins.next()?;
         let allowed = origins.next().is_none()
             && origin.to_str().is_ok_and(|origin| self.allows(origin, host));
         (!allowed).then_some("web pages of this origin may not use the proxy (see --allow-origin)")

@@ -70,7 +70,7 @@ impl Upstream {
     /// # Errors
     /// [`UpstreamError`] if the URL cannot be used.
     pub fn new(url: &str, injected: Vec<InjectedHeader>) -> Result<Self, UpstreamError> {
-        let uri: Uri = url.parse().map_err(|_| UpstreamError::Url)?;
+        let uri: Uri = url.parse().map_err(|_error| UpstreamError::Url)?;
         if uri.host().is_none_or(str::is_empty) {
             return Err(UpstreamError::Url);
         }
