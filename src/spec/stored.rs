@@ -63,6 +63,8 @@ impl Spec {
         if let Some(branches) = &mut stored.when {
             for branch in branches {
                 *branch = branch.stored_form(retrieve)?;
+                // It applies to all branches, and may not be in one of them.
+                branch.allow_raw = None;
             }
         }
         Some(stored)
@@ -329,6 +331,16 @@ mod tests {
             assert_eq!(stored(spec, Retrieve::All), all, "{spec}");
             assert_eq!(stored(spec, Retrieve::Cut), cut, "{spec}");
             assert_eq!(stored(spec, Retrieve::None), "none", "{spec}");
+        }
+    }
+
+    #[test]
+    fn a_stored_form_with_branches_compiles() {
+        let spec = r#"{"when": [{"test": {"path": "/t", "value": 1}, "retain": ["/a"]}]}"#;
+        let spec: Spec = serde_json::from_str(spec).unwrap();
+        for retrieve in [Retrieve::All, Retrieve::Cut] {
+            let stored = spec.stored_form(retrieve).unwrap();
+            assert!(crate::Program::compile(&stored).is_ok());
         }
     }
 

@@ -6,7 +6,7 @@
 //! | module | for | feature |
 //! |---|---|---|
 //! | [`store`] | results that can be fetched back | `store` |
-//! | [`config`] | the configuration: files and flags | `mcp` |
+//! | [`config`] | files and flags that choose filters, profile and store | `mcp` |
 //! | [`rules`] | which filter a tool gets | `mcp` |
 //! | [`jsonrpc`] | the parts of a message, as ranges of its bytes | `mcp` |
 //! | [`mcp`] | the protocol of the proxy, without input and output | `mcp` |

@@ -88,6 +88,8 @@ const RESULTS: &[&str] = &[
     r#"{"resultType":"CANARY","content":[]}"#,
     r#"{"resultType":7,"content":[{"type":"text","text":"CANARY"}]}"#,
     r#"{"task":{"taskId":"T"},"content":[{"type":"text","text":"$TEXT"}]}"#,
+    r#"{"content":[],"result":{"content":[{"type":"text","text":"$TEXT"}]}}"#,
+    r#"{"contents":[{"uri":"x:1","text":"CANARY"}]}"#,
 ];
 
 /// Spellings of the object with the canary.
@@ -315,7 +317,7 @@ fn the_canary_stays_away_in_tasks_and_resources() {
                     let start =
                         r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"task","taskId":"T1"}}"#;
                     assert_eq!(setup.server(start, &exchange), start);
-                    for (place, asked, answer) in places {
+                    for (id, (place, asked, answer)) in (2..).zip(places) {
                         let mut exchange = exchange.clone();
                         setup.client(
                             &request(2, &asked.replace("$TASK", task), true),
@@ -323,7 +325,7 @@ fn the_canary_stays_away_in_tasks_and_resources() {
                         );
                         let answer = answer.replace("$RESULT", result).replace("$TASK", task);
                         let response =
-                            format!("{{\"result\":{answer},\"jsonrpc\":\"2.0\",\"id\":2}}");
+                            format!("{{\"result\":{answer},\"jsonrpc\":\"2.0\",\"id\":{id}}}");
                         let sent = setup.server(&response, &exchange);
                         assert!(!sent.contains("CANARY"), "{name}, {place}: {response}\n{sent}");
                     }

@@ -227,8 +227,9 @@ fn finish(route: Route, message: &Spool, on: impl Fn(String) -> Sent) -> Sent {
                 Action::Original => on(text(message)),
                 Action::Send(spool) => {
                     let text = text(&spool);
-                    serde_json::from_str::<serde_json::Value>(&text)
-                        .unwrap_or_else(|error| panic!("{error}: {text}"));
+                    let valid = tamis::Program::compile(&tamis::Spec::new()).unwrap();
+                    tamis::filter_slice(&valid, text.as_bytes())
+                        .unwrap_or_else(|error| panic!("{}: {text}", error.error));
                     on(text)
                 }
                 Action::Answer(spool) => Sent::Client(text(&spool)),

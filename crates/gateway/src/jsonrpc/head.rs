@@ -110,6 +110,10 @@ parts! {
         IsError = "isError",
         ResultType = "resultType",
         Wrapped = "structuredContent.result",
+        /// A member of the result of `tasks/get`.
+        Inner = "result",
+        /// A member of the result of `resources/read`.
+        Contents = "contents",
     }
 }
 

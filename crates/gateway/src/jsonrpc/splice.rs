@@ -41,6 +41,17 @@ impl Splice {
         self.0.is_empty()
     }
 
+    /// Returns the length of the result for a message of this length, not counting escapes that strings need.
+    pub(crate) fn length(&self, message: u64) -> u64 {
+        let removed: u64 = self.0.iter().map(|(range, _)| range.end - range.start).sum();
+        let added = self.0.iter().map(|(_, piece)| match piece {
+            Piece::Cut => 0,
+            Piece::Bytes(bytes) => bytes.len() as u64,
+            Piece::Scratch(range) | Piece::Quoted(range) => range.end - range.start,
+        });
+        message.saturating_sub(removed) + added.sum::<u64>()
+    }
+
     /// Writes a range of a message with its replacements to `out`.
     pub(crate) fn write(
         mut self,
@@ -237,6 +248,7 @@ mod tests {
         splice.replace(1..2, Piece::Cut);
         splice.insert(6, b"!".to_vec());
         let mut out = Spool::new(SpoolLimits::default());
+        assert_eq!(splice.length(message.len()), 8);
         splice.write(&message, 0..6, &scratch, &mut out).unwrap();
         assert_eq!(out.as_slice(), Some(&b"acd[12f!"[..]));
     }

@@ -142,7 +142,7 @@ impl BlockContext<'_> {
         scratch: &mut Spool,
     ) -> Result<(TextCutReport, bool), RunError> {
         let mut cut = TextCut::new(scratch, self.room);
-        let mut changed = false;
+        let (mut changed, mut filtered_out, mut bytes_in) = (false, 0, 0);
         match &self.filter.text {
             None => run::read(message, source, |text| {
                 cut.write(text);
@@ -151,10 +151,15 @@ impl BlockContext<'_> {
             Some(program) => {
                 let mut filter = TextFilter::new(program, &mut cut);
                 run::read(message, source, |text| Ok(filter.write(text)?))?;
-                changed = filter.end()?.changed;
+                let report = filter.end()?;
+                changed = report.changed;
+                filtered_out = report.lines_in.saturating_sub(report.lines_out);
+                bytes_in = report.bytes_in;
             }
         }
-        Ok((cut.end(), changed))
+        let report = cut.end();
+        let bytes = report.bytes.max(bytes_in);
+        Ok((TextCutReport { filtered_out, bytes, ..report }, changed))
     }
 
     /// Applies the text filter to a string with lone surrogates, which keep their escapes.

@@ -43,7 +43,10 @@ pub(super) fn read<'a>(
             && has_form(ResultPart::Resource, ValueKind::Object)
             && has_form(ResultPart::ResourceText, ValueKind::String)
             && has_form(ResultPart::IsError, ValueKind::Bool)
-            && parts.all(ResultPart::Structured).iter().all(|it| it.kind != ValueKind::String);
+            && parts.all(ResultPart::Structured).iter().all(|it| it.kind != ValueKind::String)
+            // Members of other results do not belong here, and would not be filtered.
+            && !parts.has(ResultPart::Inner)
+            && !parts.has(ResultPart::Contents);
         if !is_known {
             return Err(Failure::UNKNOWN_FORM);
         }

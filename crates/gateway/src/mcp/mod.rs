@@ -11,7 +11,7 @@
 //!                                        │
 //!                                        ├─ listing    tools/list: schemas, parameters, tamis_retrieve
 //!                                        ├─ result     the result of a tool, wherever it arrives
-//!                                        │    └─ blocks, text_cut, notice, stored
+//!                                        │    └─ blocks, block_text, copies, stored, assemble
 //!                                        ├─ resource   resources/read of what a result named
 //!                                        └─ retrieve   tamis_retrieve, from the store
 //! ```
@@ -21,19 +21,23 @@
 //!
 //! | file | decides |
 //! |---|---|
-//! | `session` | where a message goes |
+//! | `session`, `from_client`, `from_server` | where a message goes |
 //! | `open_calls` | which request a response belongs to |
 //! | `memory` | which tool a task or a resource belongs to |
 //! | `call` | options and parameters of a call |
 //! | `clients` | which part of a result a client shows |
 //! | `headers` | whether headers and body agree |
 
+mod assemble;
 mod block_text;
 mod blocks;
 mod call;
 mod clients;
+mod copies;
 mod exchange;
 mod failure;
+mod from_client;
+mod from_server;
 mod headers;
 mod job;
 mod listing;

@@ -151,7 +151,8 @@ impl OpenCalls {
         }
         let own = if open { id.clone() } else { self.of_other_kind(id)? };
         let (own, call) = self.remove_open(&own)?;
-        if let Some(most_closed) = keep {
+        // Since 2026-07-28, streams are not resumed, and ids are used again.
+        if let Some(most_closed) = keep.filter(|_| !call.is_modern) {
             self.close(own, call.clone(), most_closed);
         }
         Some(call)

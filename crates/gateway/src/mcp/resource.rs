@@ -86,7 +86,7 @@ pub(super) fn rewrite(
                 splice.replace(inner, Piece::Quoted(run.output));
             }
             BlockText::Text(range, report) => {
-                is_cut = report.left_out > 0;
+                is_cut = report.left_out > 0 || report.filtered_out > 0;
                 splice.replace(inner, Piece::Quoted(range));
             }
             BlockText::Escaped(range) => splice.replace(inner, Piece::Scratch(range)),

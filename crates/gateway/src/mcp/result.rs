@@ -8,18 +8,16 @@ use tamis::{CallOptions, Limits};
 
 use super::block_text::{BlockContext, BlockText};
 use super::blocks::{self, Block};
-use super::clients::ClientReads;
-use super::failure::{Failure, MESSAGE_WITHHELD};
+use super::failure::Failure;
 use super::job::{Context, Record};
 use super::memory::Named;
-use super::notice::{self, Omission};
+use super::notice::Omission;
 use super::open_calls::ToolCall;
 use super::run::{self, JsonRun, RunError, Source};
 use super::stored::{Room, StoredPart, StoredResult};
 use crate::jsonrpc::find::{FindError, Found, ValueKind};
 use crate::jsonrpc::head::{Parts, ResultPart, short_text};
-use crate::jsonrpc::splice::{Piece, Splice, cut_members, end_of};
-use crate::jsonrpc::text;
+use crate::jsonrpc::splice::Splice;
 use crate::rules::{StoredForm, Structured, ToolFilter};
 use crate::store::{LostReason, OmittedUnit, Remedy};
 use crate::transport::spool::Spool;
@@ -104,7 +102,7 @@ pub(super) fn rewrite(
             continue;
         }
         let most = context.proxy.limits().output;
-        let is_long = rewritten.scratch.len() > most || message.len() > most;
+        let is_long = rewritten.splice.length(message.len()) > most;
         if is_long && cap.is_none() && context.limits_output && context.proxy.store().is_some() {
             // Each form of the result gets a share, since escapes make texts longer.
             cap = Some(most / 4);
@@ -130,8 +128,9 @@ fn options(
     let options = options.with_omitted(Omitted::Silent).with_limits(limits);
     let options = options.with_is_error(is_error && filter.minds_errors);
     match cap {
-        Some(cap) => options.with_budget(Budget::Bytes(cap)),
-        None => options,
+        // The limit of a profile is smaller.
+        Some(cap) if filter.max_tokens.is_none() => options.with_budget(Budget::Bytes(cap)),
+        _ => options,
     }
 }
 
@@ -153,17 +152,17 @@ fn remember_resources(
 }
 
 /// One attempt to rewrite a result.
-struct ResultRewrite<'a> {
-    message: &'a Spool,
-    result: &'a Range<u64>,
-    parts: &'a Parts<ResultPart>,
-    blocks: &'a [Block<'a>],
-    filter: &'a ToolFilter,
+pub(super) struct ResultRewrite<'a> {
+    pub(super) message: &'a Spool,
+    pub(super) result: &'a Range<u64>,
+    pub(super) parts: &'a Parts<ResultPart>,
+    pub(super) blocks: &'a [Block<'a>],
+    pub(super) filter: &'a ToolFilter,
     options: CallOptions,
     is_error: bool,
     /// The most bytes of each form of the result.
     cap: Option<u64>,
-    context: &'a Context,
+    pub(super) context: &'a Context,
     tool: &'a str,
 }
 
@@ -180,10 +179,10 @@ struct Attempt {
 const NOTICE: u64 = 160;
 
 /// The filtered `structuredContent`.
-struct StructuredRun<'a> {
-    found: &'a Found,
-    run: JsonRun,
-    is_object: bool,
+pub(super) struct StructuredRun<'a> {
+    pub(super) found: &'a Found,
+    pub(super) run: JsonRun,
+    pub(super) is_object: bool,
 }
 
 impl ResultRewrite<'_> {
@@ -250,7 +249,7 @@ impl ResultRewrite<'_> {
         has_structured: bool,
         scratch: &mut Spool,
     ) -> Result<Vec<Option<BlockText>>, Failure> {
-        let mut room = self.cap.or_else(|| self.filter.max_tokens.map(|tokens| tokens * 4));
+        let mut room = self.filter.max_tokens.map(|tokens| tokens * 4).or(self.cap);
         let mut texts = Vec::with_capacity(self.blocks.len());
         for block in self.blocks {
             let Some(found) = block.text else {
@@ -276,36 +275,8 @@ impl ResultRewrite<'_> {
         Ok(texts)
     }
 
-    /// Drops texts that only repeat the structured result, if the client does not show them.
-    fn drop_copies(
-        &self,
-        structured: &StructuredRun<'_>,
-        texts: &mut [Option<BlockText>],
-        scratch: &Spool,
-    ) -> Result<(), Failure> {
-        let reads_structured = self.context.reads == ClientReads::Structured;
-        if !self.filter.drops_copies || !reads_structured || self.drops(structured) {
-            return Ok(());
-        }
-        let wrapped = self.parts.all(ResultPart::Wrapped).last();
-        for (block, text) in self.blocks.iter().zip(texts) {
-            let is_copy = match (&text, block.text) {
-                (Some(BlockText::Json(copy)), _) => is_copy(scratch, &structured.run, copy)?,
-                (Some(BlockText::Same | BlockText::Text(..)), Some(own)) => match wrapped {
-                    Some(wrapped) => same_bytes(self.message, &own.span, &wrapped.span)?,
-                    None => false,
-                },
-                _ => false,
-            };
-            if is_copy {
-                *text = Some(BlockText::Dropped { is_cut: false });
-            }
-        }
-        Ok(())
-    }
-
     /// Whether `structuredContent` is removed, so that clients show the text.
-    fn drops(&self, structured: &StructuredRun<'_>) -> bool {
+    pub(super) fn drops(&self, structured: &StructuredRun<'_>) -> bool {
         self.filter.structured == Structured::Drop
             // Before 2026-07-28 it has to be an object.
             || (!structured.is_object && !self.context.is_modern)
@@ -336,9 +307,14 @@ impl ResultRewrite<'_> {
                     let bytes_out = range.end - range.start;
                     let whole = report.shown < report.lines;
                     let shown = whole.then_some((report.shown, Some(report.lines)));
-                    let unit = OmittedUnit::Lines;
-                    let bytes_in = report.bytes;
-                    (report.left_out > 0, Omission { unit, shown, bytes_in, bytes_out })
+                    // The numbers of lines are those of the text that the filter left.
+                    let is_exact = report.filtered_out == 0;
+                    let (unit, shown) = match is_exact {
+                        true => (OmittedUnit::Lines, shown),
+                        false => (unit, None),
+                    };
+                    let is_cut = report.left_out > 0 || !is_exact;
+                    (is_cut, Omission { unit, shown, bytes_in: report.bytes, bytes_out })
                 }
                 BlockText::Dropped { is_cut } => {
                     (*is_cut, Omission { unit, shown, bytes_in, bytes_out: 0 })
@@ -385,6 +361,9 @@ impl ResultRewrite<'_> {
 
     /// Whether an output lacks more than white space, and what was removed for safety.
     fn shrank(&self, source: &Source, run: &JsonRun) -> bool {
+        if self.filter.renders && !matches!(self.filter.stored, StoredForm::Nothing) {
+            return true;
+        }
         if run.len() >= run.bytes_in {
             return false;
         }
@@ -412,7 +391,7 @@ impl ResultRewrite<'_> {
     ) -> StoredResult {
         let with_text = || self.blocks.iter().zip(texts).filter(|(block, _)| block.text.is_some());
         let cuts_text = with_text().any(|(_, text)| match text {
-            Some(BlockText::Text(_, report)) => report.left_out > 0,
+            Some(BlockText::Text(_, report)) => report.left_out > 0 || report.filtered_out > 0,
             Some(BlockText::Dropped { is_cut }) => *is_cut,
             _ => false,
         });
@@ -444,196 +423,4 @@ impl ResultRewrite<'_> {
         let structured = structured.map(|structured| Source::Value(structured.found.span.clone()));
         StoredResult::Blocks(self.blocks.iter().zip(texts).map(part).collect(), structured)
     }
-
-    /// Returns the replacements.
-    fn assemble(
-        &self,
-        structured: Option<StructuredRun<'_>>,
-        withheld: bool,
-        texts: &[Option<BlockText>],
-        told: Option<(Omission, Remedy)>,
-        scratch: &Spool,
-    ) -> Result<Splice, Failure> {
-        let mut splice = Splice::default();
-        let mut dropped = Vec::new();
-        let mut has_json_text = false;
-        let mut texts_left = 0;
-        for (block, text) in self.blocks.iter().zip(texts) {
-            let (Some(found), Some(text)) = (block.text, text) else { continue };
-            texts_left += 1;
-            let inner = found.span.start + 1..found.span.end.saturating_sub(1);
-            match text {
-                BlockText::Same => {}
-                BlockText::Json(run) => {
-                    has_json_text = true;
-                    if run.len() != run.bytes_in || self.filter.removes_for_safety {
-                        splice.replace(inner, Piece::Quoted(run.output.clone()));
-                    }
-                }
-                BlockText::Text(range, _) => splice.replace(inner, Piece::Quoted(range.clone())),
-                BlockText::Escaped(range) => splice.replace(inner, Piece::Scratch(range.clone())),
-                BlockText::Withheld => {
-                    let sentence = text::quoted(MESSAGE_WITHHELD).into_bytes();
-                    splice.replace(found.span.clone(), Piece::Bytes(sentence));
-                }
-                BlockText::Dropped { .. } => {
-                    dropped.push(block.element);
-                    texts_left -= 1;
-                }
-            }
-        }
-        let mut added: Vec<Vec<u8>> = Vec::new();
-        let mut removed = None;
-        let mut is_told = false;
-        match structured {
-            None if withheld => {
-                removed = self.parts.last(ResultPart::Structured);
-                if texts_left == 0 {
-                    let sentence = text::quoted(MESSAGE_WITHHELD);
-                    added.push(format!("{{\"type\":\"text\",\"text\":{sentence}}}").into_bytes());
-                }
-            }
-            None => {}
-            Some(structured) => {
-                let needs_text = !structured.is_object && told.is_some();
-                if self.drops(&structured) || needs_text {
-                    removed = Some(structured.found);
-                    if !has_json_text {
-                        let output = structured.run.output;
-                        added.push(self.text_block(output, scratch)?);
-                        texts_left += 1;
-                    }
-                } else {
-                    is_told = self.replace_structured(&structured, told, scratch, &mut splice)?;
-                }
-            }
-        }
-        if let Some((omission, remedy)) = told {
-            let shows_structured = self.context.reads == ClientReads::Structured;
-            if !is_told || (texts_left > 0 && !shows_structured) {
-                added.push(omission.block(remedy).into_bytes());
-            }
-        }
-        self.finish_content(&mut splice, &dropped, added, removed)?;
-        Ok(splice)
-    }
-
-    /// Returns a block with an output as its text.
-    fn text_block(&self, output: Range<u64>, scratch: &Spool) -> Result<Vec<u8>, Failure> {
-        let mut block = Spool::new(self.context.proxy.limits().spool);
-        let mut splice = Splice::default();
-        splice.insert(0, b"{\"type\":\"text\",\"text\":\"".to_vec());
-        splice.replace(0..0, Piece::Quoted(output));
-        splice.insert(0, b"\"}".to_vec());
-        let nothing = Spool::from_vec(Vec::new());
-        splice.write(&nothing, 0..0, scratch, &mut block)?;
-        Ok(block.into_vec()?)
-    }
-
-    /// Replaces `structuredContent`, with our member at its end. Returns whether it has one.
-    fn replace_structured(
-        &self,
-        structured: &StructuredRun<'_>,
-        told: Option<(Omission, Remedy)>,
-        scratch: &Spool,
-        splice: &mut Splice,
-    ) -> Result<bool, Failure> {
-        let StructuredRun { found, run, is_object } = structured;
-        let told = told.filter(|_| *is_object);
-        let Some((omission, remedy)) = told else {
-            if run.len() != run.bytes_in || self.filter.removes_for_safety {
-                splice.replace(found.span.clone(), Piece::Scratch(run.output.clone()));
-            }
-            return Ok(false);
-        };
-        let most = usize::try_from(self.context.proxy.limits().spool.held).unwrap_or(usize::MAX);
-        let name = match scratch.to_vec(run.output.clone(), most) {
-            Ok(object) => notice::member_name(&object),
-            // An output that is not in memory is not searched: no tool has a member of this name.
-            Err(_) => "_tamis_of_the_proxy".to_owned(),
-        };
-        let comma = if run.len() > 2 { "," } else { "" };
-        let member = omission.member(remedy, &name);
-        let body = run.output.start..run.output.end - 1;
-        splice.replace(found.span.clone(), Piece::Scratch(body));
-        splice.insert(found.span.end, format!("{comma}{member}}}").into_bytes());
-        Ok(true)
-    }
-
-    /// Drops and adds blocks, and removes `structuredContent`.
-    fn finish_content(
-        &self,
-        splice: &mut Splice,
-        dropped: &[&Found],
-        added: Vec<Vec<u8>>,
-        removed: Option<&Found>,
-    ) -> Result<(), Failure> {
-        let content = self.parts.last(ResultPart::Content);
-        let content = content.filter(|content| content.kind == ValueKind::Array);
-        let blocks = added.join(&b","[..]);
-        match (content, removed) {
-            (Some(content), removed) => {
-                let left = self.blocks.len() - dropped.len();
-                cut_members(self.message, &content.span, dropped.iter().copied(), splice)?;
-                if !added.is_empty() {
-                    let (at, _) = end_of(self.message, &content.span)?;
-                    let comma: &[u8] = if left > 0 { b"," } else { b"" };
-                    splice.insert(at, [comma, &blocks].concat());
-                }
-                if removed.is_some() {
-                    let all = self.parts.all(ResultPart::Structured);
-                    cut_members(self.message, self.result, all, splice)?;
-                }
-            }
-            (None, _) if added.is_empty() && removed.is_none() => {}
-            // There are only structured results: the blocks take their place.
-            (None, Some(removed)) => {
-                let member = [b"\"content\":[".as_slice(), &blocks, b"]"].concat();
-                splice.replace(removed.start..removed.span.end, Piece::Bytes(member));
-            }
-            (None, None) => {
-                let (at, comma) = end_of(self.message, self.result)?;
-                let comma: &[u8] = if comma { b"," } else { b"" };
-                splice.insert(at, [comma, b"\"content\":[", &blocks, b"]"].concat());
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Returns whether an output repeats the structured one, or the only member `result` of it, in which servers wrap what
-/// is no object.
-fn is_copy(scratch: &Spool, structured: &JsonRun, copy: &JsonRun) -> Result<bool, Failure> {
-    const BEFORE: &[u8] = b"{\"result\":";
-    if structured.len() == copy.len() {
-        return Ok(same_bytes(scratch, &structured.output, &copy.output)?);
-    }
-    let before = BEFORE.len() as u64;
-    if structured.len() != copy.len() + before + 1 {
-        return Ok(false);
-    }
-    let start = structured.output.start;
-    let inner = start + before..structured.output.end - 1;
-    let is_wrapped = scratch.to_vec(start..start + before, BEFORE.len())? == BEFORE;
-    Ok(is_wrapped && same_bytes(scratch, &inner, &copy.output)?)
-}
-
-/// Returns whether two ranges have the same bytes.
-fn same_bytes(spool: &Spool, first: &Range<u64>, second: &Range<u64>) -> Result<bool, Failure> {
-    const WINDOW: u64 = 64 << 10;
-    let length = first.end - first.start;
-    if length != second.end - second.start {
-        return Ok(false);
-    }
-    let mut at = 0;
-    while at < length {
-        let end = (at + WINDOW).min(length);
-        let [one, other] = [first, second]
-            .map(|range| spool.to_vec(range.start + at..range.start + end, WINDOW as usize));
-        if one? != other? {
-            return Ok(false);
-        }
-        at = end;
-    }
-    Ok(true)
 }

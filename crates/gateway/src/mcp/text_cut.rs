@@ -58,6 +58,8 @@ pub(super) struct TextCutReport {
     pub(super) shown: u64,
     /// Number of bytes that are left out.
     pub(super) left_out: u64,
+    /// Number of lines that a filter removed before.
+    pub(super) filtered_out: u64,
     /// Whether a line was marked, because it imitates a notice.
     pub(super) marked: bool,
 }

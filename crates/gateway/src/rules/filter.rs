@@ -46,6 +46,8 @@ pub struct ToolFilter {
     pub(crate) max_tokens: Option<u64>,
     /// Whether the results keep every value, so that they still fit the schema in the listing.
     pub(crate) keeps_everything: bool,
+    /// Whether the output is text rather than the document's own shape, so that sizes do not tell what is missing.
+    pub(crate) renders: bool,
     /// Whether a text is dropped that only repeats the structured result.
     pub(crate) drops_copies: bool,
     /// Whether rules are skipped for the result of a failed call.
@@ -76,13 +78,14 @@ impl ToolFilter {
             source: if entry.is_builtin() { RuleSource::Catalog } else { RuleSource::Manifest },
             programs: vec![entry.program().clone()],
             text: text_rules(&keys).as_ref().map(TextProgram::compile).transpose()?,
-            stored: stored_form(spec, entry.retrieve())?,
+            stored: stored_form(spec, entry.retrieve()),
             structured: entry.structured(),
             keeps_text: entry.text_beside() == UnreadText::Keep,
             keeps_error_text: entry.error_text() == UnreadText::Keep,
             removes_for_safety: entry.removes_for_safety(),
             parameters: Parameters { raw, budget: names.contains(&"_budget") },
             max_tokens: None,
+            renders: renders(&keys),
             keeps_everything: keys.keys().all(|key| HARMLESS.contains(&key.as_str())),
             drops_copies: false,
             minds_errors: true,
@@ -107,6 +110,7 @@ impl ToolFilter {
             parameters: Parameters::default(),
             max_tokens,
             keeps_everything,
+            renders: false,
             drops_copies: true,
             minds_errors: false,
             refuses: None,
@@ -127,6 +131,7 @@ impl ToolFilter {
             parameters: Parameters::default(),
             max_tokens: None,
             keeps_everything: false,
+            renders: false,
             drops_copies: false,
             minds_errors: true,
             refuses: Some(reason),
@@ -197,10 +202,46 @@ fn excluded(spec: &Spec) -> Option<Spec> {
     serde_json::from_value(Value::Object(keys)).ok()
 }
 
-fn stored_form(spec: &Spec, retrieve: Retrieve) -> Result<StoredForm, Error> {
+/// Returns whether a spec, or a branch of it, renders its output as text.
+fn renders(keys: &Map<String, Value>) -> bool {
+    let encodes = keys.get("encode").and_then(Value::as_str).is_some_and(|form| form != "json");
+    let branches = keys.get("when").and_then(Value::as_array).into_iter().flatten();
+    keys.contains_key("compact")
+        || keys.contains_key("content")
+        || encodes
+        || branches.filter_map(Value::as_object).any(renders)
+}
+
+/// Returns what is stored of a result. Nothing is stored if the form without what is removed for safety is not known.
+fn stored_form(spec: &Spec, retrieve: Retrieve) -> StoredForm {
     match spec.stored_form(retrieve) {
-        None => Ok(StoredForm::Nothing),
-        Some(form) if form == Spec::new() => Ok(StoredForm::Source),
-        Some(form) => Program::compile(&form).map(StoredForm::Program),
+        None => StoredForm::Nothing,
+        Some(form) if form == Spec::new() => StoredForm::Source,
+        Some(form) => Program::compile(&form).map_or(StoredForm::Nothing, StoredForm::Program),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tamis::Program;
+    use tamis::manifest::Manifest;
+
+    #[test]
+    fn stored_forms_compile() {
+        for spec in [
+            "{exclude: [ssn], root: object}",
+            "{retain: [/id]}",
+            "{patches: [{op: remove, path: /ssn}], lenient_remove: true}",
+            "{select: [id], on_error: closed, root: object}",
+            "{select: [id], max_items: 3, extract: data, compact: {item: 'x'}}",
+            "{when: [{test: {path: /id, value: 1}, retain: [/id]}], otherwise: drop}",
+        ] {
+            let text = format!("version: 1\nfilters:\n  a: {spec}\n");
+            let manifest = Manifest::parse("tamis.yaml", &text).unwrap();
+            let entry = manifest.entry("a").unwrap();
+            let form = entry.spec().stored_form(entry.retrieve()).unwrap();
+            let compiled = Program::compile(&form);
+            assert!(compiled.is_ok(), "{spec}: {:?} {:?}", compiled.err(), form);
+        }
     }
 }

@@ -1,0 +1,228 @@
+//! Results that are long, many or deep.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tamis_gateway::mcp::{
+    Action, CallOutcome, Exchange, MessageLimits, Outcome, OverflowScan, Proxy, ProxyOptions,
+    Route, Session,
+};
+use tamis_gateway::rules::{Profile, Rules};
+use tamis_gateway::store::{Store, StoreConfig, StoreLimits};
+use tamis_gateway::transport::spool::Spool;
+
+fn proxy(profile: Profile) -> Arc<Proxy> {
+    let store = Store::open(StoreConfig::memory());
+    Proxy::new(ProxyOptions::new(Rules::new(profile).unwrap()).with_store(Some(store)))
+}
+
+fn call(session: &mut Session, tool: &str, arguments: &str) -> Option<Outcome> {
+    let request = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"{tool}\",\"arguments\":{arguments}}}}}"
+    );
+    let request = Spool::from_vec(request.into_bytes());
+    match session.from_client(&request, &mut Exchange::stdio()) {
+        Route::Forward => None,
+        Route::Run(job) => Some(job.run(&request)),
+        route => panic!("{route:?}"),
+    }
+}
+
+/// Returns what the client gets for a result, and the outcome of the call.
+fn answer(session: &mut Session, result: &str) -> (Value, CallOutcome, usize) {
+    assert!(call(session, "a", "{}").is_none());
+    let response = format!("{{\"result\":{result},\"jsonrpc\":\"2.0\",\"id\":1}}");
+    let response = Spool::from_vec(response.into_bytes());
+    let Route::Run(job) = session.from_server(&response, &Exchange::stdio()) else { panic!() };
+    let outcome = job.run(&response);
+    let bytes = match outcome.action {
+        Action::Original => response.into_vec().unwrap(),
+        Action::Send(spool) => spool.into_vec().unwrap(),
+        action => panic!("{action:?}"),
+    };
+    let message: Value = serde_json::from_slice(&bytes).unwrap();
+    (message["result"].clone(), outcome.records[0].outcome, bytes.len())
+}
+
+fn retrieve(session: &mut Session, arguments: &str) -> String {
+    let outcome = call(session, "tamis_retrieve", arguments).unwrap();
+    let Action::Answer(spool) = outcome.action else { panic!() };
+    let message: Value = serde_json::from_slice(&spool.into_vec().unwrap()).unwrap();
+    message["result"]["content"][0]["text"].as_str().unwrap().to_owned()
+}
+
+/// Returns the handle in a notice.
+fn handle(notice: &str) -> &str {
+    let at = notice.find("tm_").unwrap();
+    &notice[at..at + 29]
+}
+
+fn text(result: &Value, block: usize) -> &str {
+    result["content"][block]["text"].as_str().unwrap()
+}
+
+#[test]
+fn a_long_list_is_cut_and_read_back() {
+    let items: Vec<String> = (0..5_000)
+        .map(|id| format!("{{\"id\":{id},\"empty\":null,\"text\":\"some text of item {id}\"}}"))
+        .collect();
+    let list = format!("[{}]", items.join(","));
+    for (profile, limit) in [(Profile::Standard, 32_000), (Profile::Tight, 8_000)] {
+        let proxy = proxy(profile);
+        let mut session = Session::new(&proxy);
+        let quoted = serde_json::to_string(&list).unwrap();
+        let result = format!("{{\"content\":[{{\"type\":\"text\",\"text\":{quoted}}}]}}");
+        let (result, outcome, _) = answer(&mut session, &result);
+        assert_eq!(outcome, CallOutcome::Filtered);
+        let kept: Vec<Value> = serde_json::from_str(text(&result, 0)).unwrap();
+        assert!(text(&result, 0).len() <= limit && text(&result, 0).len() > limit / 2);
+        let notice = text(&result, 1);
+        let left = 5_000 - kept.len();
+        let expected = format!("{} of 5,000 items left out", grouped(left));
+        assert!(notice.contains(&expected), "{notice}");
+        let next = format!("{}-{}", kept.len(), kept.len() + 49);
+        assert!(notice.contains(&format!("items=\"{next}\"")), "{notice}");
+        let arguments = format!("{{\"handle\":\"{}\",\"items\":\"{next}\"}}", handle(notice));
+        let next: Vec<Value> = serde_json::from_str(&retrieve(&mut session, &arguments)).unwrap();
+        assert_eq!(next.len(), 50);
+        assert_eq!(next[0]["id"], kept.len());
+    }
+}
+
+fn grouped(number: usize) -> String {
+    format!("{},{:03}", number / 1000, number % 1000)
+}
+
+#[test]
+fn a_long_text_is_cut_and_read_back() {
+    let lines: String = (1..=20_000).map(|line| format!("line {line} of the log\n")).collect();
+    let proxy = proxy(Profile::Standard);
+    let mut session = Session::new(&proxy);
+    let quoted = serde_json::to_string(&lines).unwrap();
+    let result = format!("{{\"content\":[{{\"type\":\"text\",\"text\":{quoted}}}]}}");
+    let (result, _, _) = answer(&mut session, &result);
+    let shown = text(&result, 0);
+    assert!(shown.starts_with("line 1 of") && shown.ends_with("line 20000 of the log\n"));
+    assert!(shown.len() < 32_200);
+    let notice = text(&result, 1);
+    assert!(notice.contains("lines left out"), "{notice}");
+    let arguments = format!("{{\"handle\":\"{}\",\"lines\":\"10000-10001\"}}", handle(notice));
+    let lines = retrieve(&mut session, &arguments);
+    assert!(lines.starts_with("line 10000 of the log\nline 10001 of the log"), "{lines}");
+    let arguments = format!("{{\"handle\":\"{}\",\"grep\":\"line 1234 \"}}", handle(notice));
+    assert!(retrieve(&mut session, &arguments).contains("line 1234 of the log"));
+}
+
+#[test]
+fn many_blocks_share_one_limit() {
+    let proxy = proxy(Profile::Tight);
+    let mut session = Session::new(&proxy);
+    let block = |id| {
+        format!(
+            "{{\"type\":\"text\",\"text\":\"{{\\\"id\\\":{id},\\\"text\\\":\\\"{}\\\"}}\"}}",
+            "x".repeat(500)
+        )
+    };
+    let blocks: Vec<String> = (0..100).map(block).collect();
+    let (result, _, length) =
+        answer(&mut session, &format!("{{\"content\":[{}]}}", blocks.join(",")));
+    assert!(length < 12_000, "{length}");
+    let content = result["content"].as_array().unwrap();
+    let notice = content.last().unwrap()["text"].as_str().unwrap();
+    let arguments = format!("{{\"handle\":\"{}\",\"pointer\":\"/blocks/70/id\"}}", handle(notice));
+    assert_eq!(retrieve(&mut session, &arguments), "70");
+}
+
+#[test]
+fn structured_results_have_the_notice_in_them() {
+    let items: Vec<String> = (0..5_000).map(|id| format!("{{\"id\":{id},\"x\":\"y\"}}")).collect();
+    let object = format!("{{\"total\":1,\"items\":[{}]}}", items.join(","));
+    let quoted = serde_json::to_string(&object).unwrap();
+    let result = format!(
+        "{{\"content\":[{{\"type\":\"text\",\"text\":{quoted}}}],\"structuredContent\":{object}}}"
+    );
+    let proxy = proxy(Profile::Tight);
+    let (result, _, length) = answer(&mut Session::new(&proxy), &result);
+    assert!(length < 22_000);
+    let mark = &result["structuredContent"]["_tamis"];
+    assert_eq!(mark["of"], 5_000);
+    assert_eq!(mark["shown"], result["structuredContent"]["items"].as_array().unwrap().len());
+    assert!(mark["retrieve"].as_str().unwrap().contains(mark["handle"].as_str().unwrap()));
+    // Both forms have the same items, and there is one notice for clients that show the text.
+    let copy: Value = serde_json::from_str(text(&result, 0)).unwrap();
+    assert_eq!(copy["items"], result["structuredContent"]["items"]);
+    assert!(text(&result, 1).contains(mark["handle"].as_str().unwrap()));
+}
+
+#[test]
+fn messages_that_clients_cannot_take_are_cut() {
+    let text = "0123456789".repeat(1_200_000);
+    for (profile, most) in [(Profile::Lossless, 8 << 20), (Profile::Standard, 40_000)] {
+        let proxy = proxy(profile);
+        let result = format!("{{\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]}}");
+        let (result, _, length) = answer(&mut Session::new(&proxy), &result);
+        assert!(length < most, "{profile}: {length}");
+        assert!(result["content"][1]["text"].as_str().unwrap().contains("tamis"));
+    }
+}
+
+#[test]
+fn base64_is_left_out_by_the_default_profile() {
+    let image = "QUJD".repeat(500);
+    let proxy = proxy(Profile::Standard);
+    let result = format!(
+        "{{\"structuredContent\":{{\"id\":1,\"icon\":\"data:image/png;base64,{image}\"}}}}"
+    );
+    let (result, _, length) = answer(&mut Session::new(&proxy), &result);
+    assert!(length < 600, "{length}");
+    assert!(result["structuredContent"]["icon"].as_str().unwrap().contains("left out"));
+    assert!(result["structuredContent"]["_tamis"]["handle"].is_string(), "{result}");
+}
+
+#[test]
+fn a_full_store_cuts_nothing() {
+    let limits = StoreLimits::memory().with_total(1000);
+    let store = Store::open(StoreConfig::memory().with_limits(limits));
+    let rules = Rules::new(Profile::Tight).unwrap();
+    let proxy = Proxy::new(ProxyOptions::new(rules).with_store(Some(store)));
+    let text = "0123456789\n".repeat(10_000);
+    let quoted = serde_json::to_string(&text).unwrap();
+    let result = format!("{{\"content\":[{{\"type\":\"text\",\"text\":{quoted}}}]}}");
+    let (result, _, _) = answer(&mut Session::new(&proxy), &result);
+    assert_eq!(result["content"][0]["text"], text);
+}
+
+#[test]
+fn requests_and_tables_are_bounded() {
+    let rules = Rules::new(Profile::Standard).unwrap();
+    let limits = MessageLimits { open_requests: 3, ..MessageLimits::default() };
+    let proxy = Proxy::new(ProxyOptions::new(rules).with_limits(limits));
+    let mut session = Session::new(&proxy);
+    let mut refused = 0;
+    for id in 0..5 {
+        let request = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}");
+        let route =
+            session.from_client(&Spool::from_vec(request.into_bytes()), &mut Exchange::stdio());
+        refused += usize::from(matches!(route, Route::Answer(_)));
+    }
+    assert_eq!((refused, session.open_requests()), (2, 3));
+}
+
+#[test]
+fn messages_that_are_too_long_are_answered() {
+    let proxy = proxy(Profile::Standard);
+    let mut session = Session::new(&proxy);
+    assert!(call(&mut session, "a", "{}").is_none());
+    assert!(session.may_forward_unseen());
+    let mut scan = OverflowScan::new();
+    scan.write(br#"{"result":{"content":[{"type":"text","text":"{\"id\":5,"#);
+    scan.write(br#""}]},"jsonrpc":"2.0","id":1}"#);
+    let answer = session.from_server_overflow(scan, &Exchange::stdio(), false).unwrap();
+    let answer: Value = serde_json::from_slice(&answer).unwrap();
+    assert_eq!((&answer["id"], &answer["result"]["isError"]), (&1.into(), &true.into()));
+    assert_eq!(session.open_requests(), 0);
+    let mut scan = OverflowScan::new();
+    scan.write(br#"{"id":"x","method":"tools/call","#);
+    let answer: Value = serde_json::from_slice(&session.from_client_overflow(scan)).unwrap();
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&"x".into(), &(-32600).into()));
+}
