@@ -145,7 +145,7 @@ fn over_stdio(args: &McpArgs, observer: Arc<Observer>) -> Result<u8, Failure> {
     let ended = runtime.block_on(async {
         serve_metrics(args, &observer).await?;
         let shutdown = shutdown()?;
-        let proxy = StdioProxy::new(command, limits, observer);
+        let proxy = StdioProxy::new(command, limits, observer).with_scope(setup.local_scope);
         let ended = proxy.run((setup.handlers)(), shutdown).await;
         ended.map_err(|error| Failure { message: error.to_string(), code: error.exit_code() })
     });
@@ -181,7 +181,8 @@ fn over_http(args: &McpArgs, url: &str, observer: Arc<Observer>) -> Result<u8, F
 fn bridged(args: &McpArgs, url: &str, observer: &Arc<Observer>) -> Result<u8, Failure> {
     let limits = line_limits(args);
     let setup = Setup::new(args, limits)?;
-    let bridge = HttpBridge::new(upstream(args, url)?, limits, Arc::clone(observer));
+    let bridge = HttpBridge::new(upstream(args, url)?, limits, Arc::clone(observer))
+        .with_scope(setup.local_scope);
     let runtime = runtime(Builder::new_multi_thread().worker_threads(2))?;
     let ended = runtime.block_on(async {
         let shutdown = shutdown()?;

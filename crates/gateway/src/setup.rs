@@ -6,6 +6,7 @@ use tamis::manifest::{StorePlace, StoreScope};
 use tamis_gateway::config::{Config, ConfigFiles, ConfigFlags, ConfigPlaces};
 use tamis_gateway::mcp::{MessageLimits, Proxy, Session};
 use tamis_gateway::rules::{Profile, Structured};
+use tamis_gateway::store::{Scope, StoreConfig};
 use tamis_gateway::transport::spool::SpoolLimits;
 use tamis_gateway::transport::{HandlerFactory, PassThrough};
 
@@ -17,6 +18,9 @@ pub(crate) struct Setup {
     pub(crate) handlers: HandlerFactory,
     /// Who may read a stored result over HTTP, where a client has no session.
     pub(crate) scope: StoreScope,
+    /// Who may read a stored result on standard input and output: this process, or the user, whose other commands read
+    /// the same folder.
+    pub(crate) local_scope: Scope,
 }
 
 impl Setup {
@@ -24,16 +28,19 @@ impl Setup {
     pub(crate) fn new(args: &McpArgs, limits: SpoolLimits) -> Result<Self, Failure> {
         if args.pass_through {
             let handlers: HandlerFactory = Arc::new(|| Box::new(PassThrough));
-            return Ok(Self { handlers, scope: StoreScope::default() });
+            let (scope, local_scope) = (StoreScope::default(), Scope::process());
+            return Ok(Self { handlers, scope, local_scope });
         }
         let fail = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
         let config = Config::load(&flags(args)?, &ConfigPlaces::of_process());
         let config = config.map_err(|error| fail(&error))?;
         let scope = config.scope().clone();
+        let in_memory = config.store().is_none_or(StoreConfig::is_in_memory);
+        let local_scope = if in_memory { Scope::process() } else { Scope::user() };
         let options = config.proxy_options().map_err(|error| fail(&error))?;
         let limits = MessageLimits { spool: limits, ..MessageLimits::default() };
         let proxy = Proxy::new(options.with_limits(limits));
-        Ok(Self { handlers: Arc::new(move || Box::new(Session::new(&proxy))), scope })
+        Ok(Self { handlers: Arc::new(move || Box::new(Session::new(&proxy))), scope, local_scope })
     }
 }
 

@@ -33,6 +33,7 @@ use super::spool::{Spool, SpoolLimits};
 use super::{MessageHandler, describe, exit_code, report};
 use crate::mcp::{Action, DropReason, Exchange, Route};
 use crate::observe::{Direction, Observer};
+use crate::store::Scope;
 
 /// How long output of a server that has ended may be awaited without any progress. Other processes can keep the pipe open.
 const DRAIN_PAUSE: Duration = Duration::from_millis(250);
@@ -49,13 +50,20 @@ pub struct StdioProxy {
     command: ServerCommand,
     limits: SpoolLimits,
     observer: Arc<Observer>,
+    scope: Scope,
 }
 
 impl StdioProxy {
     /// Creates a proxy. `limits` apply to each line; longer ones are refused.
     #[must_use]
     pub fn new(command: ServerCommand, limits: SpoolLimits, observer: Arc<Observer>) -> Self {
-        Self { command, limits, observer }
+        Self { command, limits, observer, scope: Scope::process() }
+    }
+
+    /// Sets who may read a stored result. Default: this process.
+    #[must_use]
+    pub fn with_scope(self, scope: Scope) -> Self {
+        Self { scope, ..self }
     }
 
     /// Starts the server, forwards messages until either side ends, and returns the exit code for this process.
@@ -83,6 +91,7 @@ impl StdioProxy {
             reads: AtomicU64::new(0),
             observer: self.observer,
             limits: self.limits,
+            scope: self.scope,
             events,
         });
         relay.start(from_server);
@@ -115,6 +124,7 @@ struct Relay {
     reads: AtomicU64,
     observer: Arc<Observer>,
     limits: SpoolLimits,
+    scope: Scope,
     events: UnboundedSender<Event>,
 }
 
@@ -146,7 +156,7 @@ impl Relay {
 
     /// Forwards messages of the client until its input ends or the server's input is closed.
     fn serve_client(&self, mut lines: LineReader<impl io::Read>) {
-        let mut exchange = Exchange::stdio();
+        let mut exchange = Exchange::stdio().with_scope(self.scope.clone());
         loop {
             let line = match lines.next_line() {
                 Ok(Some(line)) => line,
@@ -198,7 +208,7 @@ impl Relay {
 
     /// Forwards messages of the server until its output ends or the client is gone.
     fn serve_server(&self, mut lines: LineReader<impl io::Read>) {
-        let exchange = Exchange::stdio();
+        let exchange = Exchange::stdio().with_scope(self.scope.clone());
         loop {
             let line = match lines.next_line() {
                 Ok(Some(line)) => line,

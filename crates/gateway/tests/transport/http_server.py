@@ -95,9 +95,11 @@ def respond(connection, path, headers, request):
         connection.json(result, [("Mcp-Session-Id", "session-%s" % params.get("name", 1))])
     elif method == "headers" or params.get("headers_please"):
         connection.json({**result, "result": {"path": path, "headers": headers}}, [("X-From-Server", "1")])
-    elif method == "big":
-        size = params["bytes"]
+    elif method in ("big", "tools/call"):
+        size = params.get("arguments", params)["bytes"]
         begin, end = b'{"jsonrpc":"2.0","id":%d,"result":{"text":"' % id, b'"}}'
+        if method == "tools/call":
+            begin, end = begin.replace(b'"text":"', b'"content":[{"type":"text","text":"'), b'"}]}}'
         connection.head(200, [("Content-Type", "application/json"), ("Content-Length", size + len(begin + end))])
         connection.sock.sendall(begin)
         piece = b"x" * 65536

@@ -16,6 +16,22 @@ fn a_result_of_200_mb_takes_little_memory() {
 }
 
 #[test]
+fn a_filtered_result_of_200_mb_takes_little_memory() {
+    let server = HttpServer::start();
+    let bytes = 200_000_000_u64;
+    for (flags, shortened) in
+        [(&[][..], true), (&["--profile", "lossless"], false), (&["--store", "off"], false)]
+    {
+        let (proxy, address) = server.proxy(flags);
+        let proxy = KillOnDrop(proxy);
+        let call = json!({"name": "x", "arguments": {"bytes": bytes}});
+        let received = post(address, &[], &request(1, "tools/call", call)).count();
+        assert_eq!(received < 100_000, shortened, "{flags:?}: {received}");
+        assert!(proxy.0.peak_memory() < 64, "{flags:?}: {} MiB", proxy.0.peak_memory());
+    }
+}
+
+#[test]
 fn a_message_beyond_the_limits_is_forwarded_if_nothing_forbids_it() {
     let server = HttpServer::start();
     let (proxy, address) = server.proxy(&["--pass-through", "--held", "64k", "--spill", "1M"]);

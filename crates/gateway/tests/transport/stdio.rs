@@ -4,6 +4,8 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
+use tamis_gateway::store::{Scope, Store, StoreConfig, Window};
+
 use crate::support::{Proxy, request};
 
 const OFF: [&str; 4] = ["--profile", "off", "--store", "off"];
@@ -126,6 +128,23 @@ tamis: from the server: Server started on  [1mport [0m 1
 tamis: dropped a line of the server that is not valid JSON: 9 bytes
 ";
     assert_eq!(errors, expected);
+}
+
+#[test]
+fn a_result_in_a_folder_is_read_by_other_commands_of_the_user() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut proxy = Proxy::of_server(&["--store", folder.path().to_str().unwrap()], &[]);
+    let items: Vec<_> = (0..5_000).map(|id| json!({"id": id, "text": "some text"})).collect();
+    let result = json!({"content": [{"type": "text", "text": json!(items).to_string()}]});
+    let call = json!({"name": "search", "arguments": {"result": result}});
+    let filtered = proxy.call(1, "tools/call", call).to_string();
+    assert_eq!(proxy.close().0, Some(0));
+    let at = filtered.find("tm_").unwrap();
+    let store = Store::open(StoreConfig::folder(folder.path()));
+    let window = Window::new().with_pointer("/4999/id").unwrap();
+    let mut read = Vec::new();
+    store.read(&Scope::user(), &filtered[at..at + 29], &window, &mut read).unwrap();
+    assert_eq!(String::from_utf8(read).unwrap().trim(), "4999");
 }
 
 #[test]

@@ -61,13 +61,20 @@ pub struct HttpBridge {
     upstream: Upstream,
     limits: SpoolLimits,
     observer: Arc<Observer>,
+    scope: Scope,
 }
 
 impl HttpBridge {
     /// Creates a bridge to a server. `limits` apply to each message.
     #[must_use]
     pub fn new(upstream: Upstream, limits: SpoolLimits, observer: Arc<Observer>) -> Self {
-        Self { upstream, limits, observer }
+        Self { upstream, limits, observer, scope: Scope::process() }
+    }
+
+    /// Sets who may read a stored result. Default: this process.
+    #[must_use]
+    pub fn with_scope(self, scope: Scope) -> Self {
+        Self { scope, ..self }
     }
 
     /// Forwards messages until the client closes its side or a signal arrives. Returns the exit code.
@@ -83,6 +90,7 @@ impl HttpBridge {
             to_client,
             observer: self.observer,
             limits: self.limits,
+            scope: self.scope,
         });
         let mut requests = Requests::new();
         let code = loop {
@@ -211,6 +219,7 @@ struct Bridge {
     to_client: Sender<Spool>,
     observer: Arc<Observer>,
     limits: SpoolLimits,
+    scope: Scope,
 }
 
 /// Values of earlier responses that requests repeat.
@@ -288,7 +297,7 @@ impl Bridge {
         let modern = envelope.modern_version();
         let name = modern.and(envelope.name()).and_then(envelope::header_text);
         Exchange::http()
-            .with_scope(Scope::process())
+            .with_scope(self.scope.clone())
             .with_session_id(self.state().id.is_some())
             .with_version_header(modern)
             .with_method_header(modern.and(envelope.method.as_deref()))

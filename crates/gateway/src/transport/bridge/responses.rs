@@ -13,7 +13,6 @@ use super::Bridge;
 use super::envelope::{ServerMessage, chosen_version};
 use crate::mcp::{Action, Exchange, Route};
 use crate::observe::Direction;
-use crate::store::Scope;
 use crate::transport::http::body::{empty, of_spool};
 use crate::transport::http::headers::{SESSION_ID, text};
 use crate::transport::lines::Collecting;
@@ -234,7 +233,7 @@ impl Bridge {
             EventData::TooLong => {
                 self.observer.too_long(Direction::FromServer);
                 let Some((scan, _)) = event.into_scan() else { return };
-                let listening = listening();
+                let listening = self.listening_exchange();
                 let exchange = pending.as_ref().map_or(&listening, |pending| &pending.exchange);
                 let response = self.handler.lock().from_server_overflow(scan, exchange, false);
                 if let Some(response) = response {
@@ -251,7 +250,7 @@ impl Bridge {
     /// Asks the handler about a message of the server, and delivers what the client gets.
     async fn message(&self, message: Spool, pending: Option<&mut Pending<'_>>) {
         self.observer.message(Direction::FromServer, message.len());
-        let listening = listening();
+        let listening = self.listening_exchange();
         let mut response = false;
         if let Some(pending) = &pending {
             response = ServerMessage::of(&message).responds_to(pending.id);
@@ -293,15 +292,16 @@ impl Bridge {
         }
     }
 
+    /// Returns the description of the stream for messages that the server begins.
+    fn listening_exchange(&self) -> Exchange {
+        let exchange = Exchange::http().with_scope(self.scope.clone());
+        exchange.with_session_id(true).with_event_stream(true)
+    }
+
     fn note_version(&self, message: &Spool) {
         let version = chosen_version(message);
         self.state().version = version.and_then(|version| HeaderValue::try_from(version).ok());
     }
-}
-
-/// Returns the description of the stream for messages that the server begins.
-fn listening() -> Exchange {
-    Exchange::http().with_scope(Scope::process()).with_session_id(true).with_event_stream(true)
 }
 
 /// Replaces line ends by spaces. In JSON they are only between tokens; on standard output they would end the message.
