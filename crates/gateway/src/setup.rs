@@ -6,12 +6,12 @@ use tamis::manifest::{StorePlace, StoreScope};
 use tamis_gateway::config::{Config, ConfigFiles, ConfigFlags, ConfigPlaces};
 use tamis_gateway::mcp::{MessageLimits, Proxy, Session};
 use tamis_gateway::rules::{Profile, Structured};
-use tamis_gateway::store::{Scope, StoreConfig};
+use tamis_gateway::store::{Scope, Store, StoreConfig, StoreError};
 use tamis_gateway::transport::spool::SpoolLimits;
 use tamis_gateway::transport::{HandlerFactory, PassThrough};
 
-use crate::Failure;
 use crate::args::McpArgs;
+use crate::{Failure, note};
 
 /// The part of the configuration that transports use.
 pub(crate) struct Setup {
@@ -37,11 +37,19 @@ impl Setup {
         let scope = config.scope().clone();
         let in_memory = config.store().is_none_or(StoreConfig::is_in_memory);
         let local_scope = if in_memory { Scope::process() } else { Scope::user() };
+        if let Some(error) = config.store().and_then(unusable) {
+            note(format_args!("results are not shortened, because they cannot be stored: {error}"));
+        }
         let options = config.proxy_options().map_err(|error| fail(&error))?;
         let limits = MessageLimits { spool: limits, ..MessageLimits::default() };
         let proxy = Proxy::new(options.with_limits(limits));
         Ok(Self { handlers: Arc::new(move || Box::new(Session::new(&proxy))), scope, local_scope })
     }
+}
+
+/// Returns the reason why nothing can be stored, such as a folder that others may read.
+fn unusable(store: &StoreConfig) -> Option<StoreError> {
+    Store::open(store.clone()).reserve().err()
 }
 
 /// Returns the part of the command line that configuration files can say too. The parser has checked the words.

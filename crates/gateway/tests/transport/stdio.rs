@@ -133,18 +133,31 @@ tamis: dropped a line of the server that is not valid JSON: 9 bytes
 #[test]
 fn a_result_in_a_folder_is_read_by_other_commands_of_the_user() {
     let folder = tempfile::tempdir().unwrap();
-    let mut proxy = Proxy::of_server(&["--store", folder.path().to_str().unwrap()], &[]);
+    let place = folder.path().join("store");
+    let mut proxy = Proxy::of_server(&["--store", place.to_str().unwrap()], &[]);
     let items: Vec<_> = (0..5_000).map(|id| json!({"id": id, "text": "some text"})).collect();
     let result = json!({"content": [{"type": "text", "text": json!(items).to_string()}]});
     let call = json!({"name": "search", "arguments": {"result": result}});
     let filtered = proxy.call(1, "tools/call", call).to_string();
-    assert_eq!(proxy.close().0, Some(0));
-    let at = filtered.find("tm_").unwrap();
-    let store = Store::open(StoreConfig::folder(folder.path()));
+    let (code, _, log) = proxy.close();
+    assert_eq!(code, Some(0));
+    let at = filtered.find("tm_").unwrap_or_else(|| panic!("{} bytes; {log}", filtered.len()));
+    let store = Store::open(StoreConfig::folder(&place));
     let window = Window::new().with_pointer("/4999/id").unwrap();
     let mut read = Vec::new();
     store.read(&Scope::user(), &filtered[at..at + 29], &window, &mut read).unwrap();
     assert_eq!(String::from_utf8(read).unwrap().trim(), "4999");
+}
+
+#[test]
+fn a_store_that_cannot_be_used_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let proxy = Proxy::of_server(&["--store", file.to_str().unwrap()], &[]);
+    let (code, _, errors) = proxy.close();
+    assert_eq!(code, Some(0));
+    assert!(errors.starts_with("tamis: results are not shortened, because "), "{errors}");
 }
 
 #[test]
