@@ -3,6 +3,14 @@
 //! Each manifest removes the member `ssn` of a result, by another rule. Each shape hides `CANARY` there, or in a place
 //! that no rule covers.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "in a test a panic is the report"
+)]
+
 use std::path::Path;
 
 use tamis::manifest::Manifest;

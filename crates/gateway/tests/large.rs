@@ -1,5 +1,13 @@
 //! Results that are long, many or deep.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "in a test a panic is the report"
+)]
+
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -206,6 +214,19 @@ fn requests_and_tables_are_bounded() {
         refused += usize::from(matches!(route, Route::Answer(_)));
     }
     assert_eq!((refused, session.open_requests()), (2, 3));
+}
+
+#[test]
+fn one_exchange_serves_a_whole_connection() {
+    let proxy = proxy(Profile::Standard);
+    let mut session = Session::new(&proxy);
+    let mut exchange = Exchange::stdio();
+    for id in 0..1_000 {
+        let request = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}");
+        session.from_client(&Spool::from_vec(request.into_bytes()), &mut exchange);
+        assert_eq!(exchange.request_id(), Some(id.to_string().as_bytes()));
+    }
+    assert!(format!("{exchange:?}").len() < 1_000);
 }
 
 #[test]

@@ -20,6 +20,14 @@
 //! Messages are compared byte for byte. `UPDATE_TRANSCRIPTS=1 cargo test -p tamis-gateway --test transcripts` writes what
 //! is sent into the files; review the difference.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "in a test a panic is the report"
+)]
+
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;

@@ -84,7 +84,7 @@ impl ResultRewrite<'_> {
                 added.push(omission.block(remedy).into_bytes());
             }
         }
-        self.finish_content(&mut splice, &dropped, added, removed)?;
+        self.finish_content(&mut splice, &dropped, &added, removed)?;
         Ok(splice)
     }
 
@@ -116,12 +116,7 @@ impl ResultRewrite<'_> {
             }
             return Ok(false);
         };
-        let most = usize::try_from(self.context.proxy.limits().spool.held).unwrap_or(usize::MAX);
-        let name = match scratch.to_vec(run.output.clone(), most) {
-            Ok(object) => notice::member_name(&object),
-            // An output that is not in memory is not searched: no tool has a member of this name.
-            Err(_) => "_tamis_of_the_proxy".to_owned(),
-        };
+        let name = notice::member_name(scratch, run.output.clone())?;
         let comma = if run.len() > 2 { "," } else { "" };
         let member = omission.member(remedy, &name);
         let body = run.output.start..run.output.end - 1;
@@ -135,7 +130,7 @@ impl ResultRewrite<'_> {
         &self,
         splice: &mut Splice,
         dropped: &[&Found],
-        added: Vec<Vec<u8>>,
+        added: &[Vec<u8>],
         removed: Option<&Found>,
     ) -> Result<(), Failure> {
         let content = self.parts.last(ResultPart::Content);

@@ -14,7 +14,7 @@ use tamis::text::{QuotedTextFilter, TextFilter};
 use tamis::{CallOptions, Sink};
 
 use super::failure::Failure;
-use super::run::{self, JsonRun, RunError, Source};
+use super::run::{self, JsonRun, RunError, Source, Texts};
 use super::text_cut::{TextCut, TextCutReport};
 use crate::jsonrpc::find::Found;
 use crate::rules::ToolFilter;
@@ -29,7 +29,7 @@ pub(super) enum BlockText {
     /// It stays as it came.
     Same,
     /// It was one JSON value, and this is the output.
-    Json(JsonRun),
+    Json(Box<JsonRun>),
     /// It was another text; the range in the scratch spool has its new characters.
     Text(Range<u64>, TextCutReport),
     /// The range in the scratch spool has the new content of the string, with escapes.
@@ -59,7 +59,7 @@ impl BlockContext<'_> {
     /// Filters the text of a block, and writes what it becomes to the end of `scratch`.
     pub(super) fn filter(
         &self,
-        message: &Spool,
+        texts: &Texts<'_>,
         text: &Found,
         scratch: &mut Spool,
     ) -> Result<BlockText, Failure> {
@@ -67,7 +67,7 @@ impl BlockContext<'_> {
         if self.room.is_some_and(|room| room < LEAST_ROOM && room < source.len()) {
             return Ok(BlockText::Dropped { is_cut: true });
         }
-        if run::looks_like_json(message, &source) {
+        if run::looks_like_json(texts, &source) {
             let limited;
             let options = match self.room {
                 None => self.options,
@@ -76,8 +76,8 @@ impl BlockContext<'_> {
                     &limited
                 }
             };
-            match run::json(message, &source, self.filter, options, scratch) {
-                Ok(run) => return Ok(BlockText::Json(run)),
+            match run::json(texts, &source, self.filter, options, scratch) {
+                Ok(run) => return Ok(BlockText::Json(Box::new(run))),
                 Err(RunError::NotJson) => {}
                 Err(RunError::Failed(_)) if self.withholds_messages() => {
                     return Ok(BlockText::Withheld);
@@ -85,7 +85,7 @@ impl BlockContext<'_> {
                 Err(RunError::Failed(failure)) => return Err(failure),
             }
         }
-        self.plain(message, &source, scratch)
+        self.plain(texts, &source, scratch)
     }
 
     /// Whether the call failed, and its messages do not pass.
@@ -95,7 +95,7 @@ impl BlockContext<'_> {
 
     fn plain(
         &self,
-        message: &Spool,
+        texts: &Texts<'_>,
         source: &Source,
         scratch: &mut Spool,
     ) -> Result<BlockText, Failure> {
@@ -117,7 +117,7 @@ impl BlockContext<'_> {
             return Ok(BlockText::Same);
         }
         let start = scratch.len();
-        match self.shorten(message, source, scratch) {
+        match self.shorten(texts, source, scratch) {
             Ok((report, changed)) if changed || report.marked || report.left_out > 0 => {
                 Ok(BlockText::Text(start..scratch.len(), report))
             }
@@ -128,7 +128,7 @@ impl BlockContext<'_> {
             // A lone surrogate stands for no text.
             Err(RunError::NotJson) => {
                 scratch.truncate(start);
-                self.quoted(message, source, scratch)
+                self.quoted(texts, source, scratch)
             }
             Err(RunError::Failed(failure)) => Err(failure),
         }
@@ -137,20 +137,20 @@ impl BlockContext<'_> {
     /// Applies the text filter and the limit. Returns whether the filter changed anything.
     fn shorten(
         &self,
-        message: &Spool,
+        texts: &Texts<'_>,
         source: &Source,
         scratch: &mut Spool,
     ) -> Result<(TextCutReport, bool), RunError> {
         let mut cut = TextCut::new(scratch, self.room);
         let (mut changed, mut filtered_out, mut bytes_in) = (false, 0, 0);
         match &self.filter.text {
-            None => run::read(message, source, |text| {
+            None => run::read(texts, source, |text| {
                 cut.write(text);
                 Ok(())
             })?,
             Some(program) => {
                 let mut filter = TextFilter::new(program, &mut cut);
-                run::read(message, source, |text| Ok(filter.write(text)?))?;
+                run::read(texts, source, |text| Ok(filter.write(text)?))?;
                 let report = filter.end()?;
                 changed = report.changed;
                 filtered_out = report.lines_in.saturating_sub(report.lines_out);
@@ -165,7 +165,7 @@ impl BlockContext<'_> {
     /// Applies the text filter to a string with lone surrogates, which keep their escapes.
     fn quoted(
         &self,
-        message: &Spool,
+        texts: &Texts<'_>,
         source: &Source,
         scratch: &mut Spool,
     ) -> Result<BlockText, Failure> {
@@ -174,7 +174,7 @@ impl BlockContext<'_> {
         let content = range.start + 1..range.end.saturating_sub(1);
         let start = scratch.len();
         let mut filter = QuotedTextFilter::new(program, &mut *scratch);
-        let written = message.each_chunk(content, |chunk| Ok(filter.write(chunk)?));
+        let written = texts.message.each_chunk(content, |chunk| Ok(filter.write(chunk)?));
         let ended = written.and_then(|()| Ok(filter.end()?));
         match ended {
             Ok(_) => Ok(BlockText::Escaped(start..scratch.len())),

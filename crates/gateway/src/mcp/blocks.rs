@@ -88,7 +88,7 @@ pub(super) fn read<'a>(
             }
         }
         let is_text = |found: &&&Found| found.kind == ValueKind::String;
-        let text = texts.iter().chain(&resource_texts).filter(is_text).next_back().copied();
+        let text = texts.iter().chain(&resource_texts).rfind(is_text).copied();
         blocks.push(Block { element, text, uris });
     }
     Ok(blocks)

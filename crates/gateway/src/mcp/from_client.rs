@@ -17,7 +17,7 @@ use super::session::{Session, Step, batch_route, route};
 use crate::jsonrpc::find::{FindError, ValueKind};
 use crate::jsonrpc::head::{BatchPart, MessageForm, MessagePart, Parts};
 use crate::jsonrpc::{Id, reply};
-use crate::rules::ToolFilter;
+use crate::rules::{LONGEST_TOOL_NAME, ToolFilter};
 use crate::transport::spool::Spool;
 
 /// Members of a request that readers would disagree on if they occurred twice.
@@ -169,6 +169,9 @@ impl Session {
                 let Some(tool) = parts.text(message, MessagePart::Name) else {
                     return Err((reply::INVALID_PARAMS, "the name of the tool must be a string"));
                 };
+                if tool.len() > LONGEST_TOOL_NAME {
+                    return Err((reply::INVALID_PARAMS, "the name of the tool is too long"));
+                }
                 if tool == retrieve::TOOL && self.proxy.store().is_some() {
                     let arguments = parts.last(MessagePart::Arguments);
                     return retrieve::arguments(message, arguments)
@@ -230,18 +233,19 @@ impl Session {
         };
         let before = exchange.requests.len();
         let mut elements = Vec::new();
-        let mut refused = None;
+        let mut answers = Vec::new();
         for found in parts.all(BatchPart::Element) {
             match self.client_message(message, found.span.clone(), exchange, true) {
                 Step::Forward => elements.push((found.span.clone(), Element::Copy)),
                 Step::Work(work) => elements.push((found.span.clone(), Element::Work(work))),
                 Step::Drop(_) => elements.push((found.span.clone(), Element::Cut)),
-                Step::Answer(answer) | Step::Reject(answer) => refused = Some(answer),
+                Step::Answer(answer) | Step::Reject(answer) => answers.push(answer),
             }
         }
-        let Some(refused) = refused else { return batch_route(elements) };
+        if answers.is_empty() {
+            return batch_route(elements);
+        }
         // One bad request refuses the batch: its other responses would come in another message.
-        let mut answers = vec![refused];
         for raw in exchange.requests.drain(before..) {
             if let Some(id) = Id::parse(&raw)
                 && self.calls.is_open(&id)

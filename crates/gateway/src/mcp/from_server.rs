@@ -46,14 +46,14 @@ impl Session {
             MessageForm::Request | MessageForm::Notification | MessageForm::Ambiguous
                 if !self.proxy.may_remove_for_safety =>
             {
-                self.from_server_unasked(message, span, &parts, exchange)
+                self.unasked(message, span, &parts, exchange)
             }
             MessageForm::Ambiguous => self.ambiguous(message, &parts, exchange),
             MessageForm::Request | MessageForm::Notification => {
                 if parts.repeats(&[MessagePart::Method, MessagePart::Params]) {
                     return Step::Drop(DropReason::Ambiguous);
                 }
-                self.from_server_unasked(message, span, &parts, exchange)
+                self.unasked(message, span, &parts, exchange)
             }
             MessageForm::Other if self.proxy.may_remove_for_safety => {
                 Step::Drop(DropReason::UnknownResponse)
@@ -63,7 +63,7 @@ impl Session {
     }
 
     /// A request or a notification. Only a notification about a task can have the result of a tool.
-    fn from_server_unasked(
+    fn unasked(
         &self,
         message: &Spool,
         span: Range<u64>,
@@ -139,7 +139,7 @@ impl Session {
                     None => return Step::Forward,
                 }
             }
-            Expected::Task(call) => Task::task(call, parts),
+            Expected::Task(call) => Task::nested(call, parts),
             Expected::Resource(call) => Task::resource(call, parts),
         };
         self.work(span, task, exchange, raw_id, is_modern, Some(arrived))

@@ -21,7 +21,7 @@ pub(super) fn agrees(header: Option<&str>, body: Option<&str>) -> bool {
 fn decode(text: &[u8]) -> Option<Vec<u8>> {
     let padding = text.iter().rev().take_while(|byte| **byte == b'=').count();
     let digits = text.get(..text.len() - padding)?;
-    if padding > 2 || digits.len() % 4 == 1 || (padding > 0 && text.len() % 4 != 0) {
+    if padding > 2 || digits.len() % 4 == 1 || (padding > 0 && !text.len().is_multiple_of(4)) {
         return None;
     }
     let mut bytes = Vec::with_capacity(digits.len() / 4 * 3 + 2);

@@ -27,6 +27,7 @@ use crate::transport::spool::Spool;
 pub struct Job(JobKind);
 
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "a job is always in a box")]
 enum JobKind {
     One(Work),
     Batch(Vec<(Range<u64>, Element)>),
@@ -83,7 +84,7 @@ pub(super) enum Task {
     /// Filter the result of a tool.
     Result { call: ToolCall, result: Range<u64> },
     /// Filter the result inside of a task, and withhold its messages.
-    TaskState {
+    Nested {
         call: ToolCall,
         result: Option<Found>,
         error: Option<Found>,
@@ -101,8 +102,8 @@ pub(super) enum Task {
 
 impl Task {
     /// Returns the task for a response to `tasks/get`.
-    pub(super) fn task(call: ToolCall, parts: &Parts<MessagePart>) -> Self {
-        Self::TaskState {
+    pub(super) fn nested(call: ToolCall, parts: &Parts<MessagePart>) -> Self {
+        Self::Nested {
             call,
             result: parts.last(MessagePart::InnerResult).cloned(),
             error: parts.last(MessagePart::InnerError).cloned(),
@@ -115,7 +116,7 @@ impl Task {
     pub(super) fn notification(call: ToolCall, parts: &Parts<MessagePart>) -> Self {
         let places =
             [MessagePart::ParamsResult, MessagePart::ParamsError, MessagePart::ParamsStatusMessage];
-        Self::TaskState {
+        Self::Nested {
             call,
             result: parts.last(MessagePart::ParamsResult).cloned(),
             error: parts.last(MessagePart::ParamsError).cloned(),
@@ -242,7 +243,7 @@ impl Work {
         let start = out.len();
         let tool = match &task {
             Task::Result { call, .. }
-            | Task::TaskState { call, .. }
+            | Task::Nested { call, .. }
             | Task::Resource { call, .. }
             | Task::Error { call, .. } => Some((Arc::clone(&call.tool), Arc::clone(&call.filter))),
             _ => None,
@@ -256,7 +257,7 @@ impl Work {
         let is_filtered = tool.is_some();
         let mut record = Record::new(&withheld_tool, &context, started);
         record.bytes_in = span.end - span.start;
-        let done = task.run(message, span.clone(), &context, out, &mut record);
+        let done = task.run(message, span, &context, out, &mut record);
         let done = done.and_then(|done| match out.error() {
             Some(_) => Err(Failure::TOO_COMPLEX),
             None => Ok(done),
@@ -396,7 +397,7 @@ impl Task {
                 let rewritten = result::rewrite(message, &result, &call, context, record)?;
                 finish_result(rewritten, message, span, context, out)
             }
-            Self::TaskState { call, result, error, status, is_ambiguous, .. } => {
+            Self::Nested { call, result, error, status, is_ambiguous, .. } => {
                 let closed = call.filter.removes_for_safety;
                 if is_ambiguous && closed {
                     return Err(Failure::AMBIGUOUS);

@@ -1,7 +1,10 @@
 //! What the model is told about what was left out.
 
+use std::ops::Range;
+
 use crate::jsonrpc::text;
 use crate::store::{OmissionNotice, OmittedUnit, Remedy};
+use crate::transport::spool::{Spool, SpoolError};
 
 /// What was left out of a result.
 #[derive(Clone, Copy, Debug)]
@@ -59,28 +62,39 @@ impl Omission {
 
 /// Returns the name of our member in an object: `_tamis`, or the next number if the object may have such a member. It
 /// is enough to look for the characters: a name that is not a member only makes the number larger.
-pub(super) fn member_name(object: &[u8]) -> String {
+pub(super) fn member_name(scratch: &Spool, object: Range<u64>) -> Result<String, SpoolError> {
     const NAME: &str = "_tamis";
+    /// The most digits that belong to a name.
+    const DIGITS: usize = 6;
     let mut highest: Option<u64> = None;
-    let mut rest = object;
-    while let Some(at) = memchr::memmem::find(rest, NAME.as_bytes()) {
-        rest = rest.get(at + NAME.len()..).unwrap_or_default();
-        let digits = rest.iter().take(7).take_while(|byte| byte.is_ascii_digit()).count();
-        let number = rest.get(..digits).and_then(|digits| std::str::from_utf8(digits).ok());
-        let number = number.and_then(|digits| digits.parse().ok()).unwrap_or(1);
-        if digits < 7 {
-            highest = highest.max(Some(number));
+    let mut open: Vec<u8> = Vec::new();
+    scratch.each_chunk(object, |chunk| {
+        open.extend_from_slice(chunk);
+        let mut rest = open.as_slice();
+        while let Some(at) = memchr::memmem::find(rest, NAME.as_bytes()) {
+            rest = rest.get(at + NAME.len()..).unwrap_or_default();
+            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).take(DIGITS + 1);
+            let digits = digits.count();
+            let number = rest.get(..digits).and_then(|digits| std::str::from_utf8(digits).ok());
+            if digits <= DIGITS {
+                highest = highest.max(number.map(|digits| digits.parse().unwrap_or(1)));
+            }
         }
-    }
-    match highest {
+        // A name may be cut by the end of the chunk.
+        let keep = open.len().min(NAME.len() + DIGITS);
+        open.drain(..open.len() - keep);
+        Ok::<_, SpoolError>(())
+    })?;
+    Ok(match highest {
         None => NAME.to_owned(),
         Some(highest) => format!("{NAME}{}", highest.max(1) + 1),
-    }
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::member_name;
+    use crate::transport::spool::{Spool, SpoolLimits};
 
     #[test]
     fn the_name_of_the_member_is_free() {
@@ -92,7 +106,11 @@ mod tests {
             (r#"{"a":"_tamis41"}"#, "_tamis42"),
             (r#"{"_tamis1234567":1}"#, "_tamis"),
         ] {
-            assert_eq!(member_name(object.as_bytes()), name, "{object}");
+            for held in [0, 100] {
+                let mut spool = Spool::new(SpoolLimits { held, spill: 1000 });
+                spool.push(object.as_bytes()).unwrap();
+                assert_eq!(member_name(&spool, 0..spool.len()).unwrap(), name, "{object}");
+            }
         }
     }
 }

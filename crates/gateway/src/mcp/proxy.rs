@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::clients::{self, ClientReads};
 use super::memory::Memory;
-use crate::rules::{Parameters, Rules, ToolFilter};
+use crate::rules::{LONGEST_TOOL_NAME, Parameters, Rules, ToolFilter};
 use crate::store::Store;
 use crate::transport::spool::SpoolLimits;
 
@@ -123,10 +123,14 @@ impl Proxy {
     pub(super) fn filter(&self, tool: &str) -> Option<Arc<ToolFilter>> {
         let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let filter = self.options.rules.filter(tool, server.as_deref())?;
-        if filter.is_own() || self.store().is_some() {
-            return Some(filter);
-        }
-        Some(self.options.rules.lossless().cloned().unwrap_or(filter))
+        if filter.is_own() { Some(filter) } else { self.profile() }
+    }
+
+    /// Returns the filter of tools without one of their own. Without a store, a profile cuts nothing.
+    pub(super) fn profile(&self) -> Option<Arc<ToolFilter>> {
+        let profile = self.options.rules.profile()?;
+        let lossless = self.lossless().filter(|_| self.store().is_none());
+        Some(Arc::clone(lossless.unwrap_or(profile)))
     }
 
     /// Returns the filter that keeps every value.
@@ -143,7 +147,7 @@ impl Proxy {
     /// Remembers that a tool has a parameter of its own with the name of one of ours.
     pub(super) fn learn_parameters(&self, tool: String, own: Parameters) {
         let mut known = self.own_parameters.lock().unwrap_or_else(PoisonError::into_inner);
-        if own == Parameters::default() {
+        if own == Parameters::default() || tool.len() > LONGEST_TOOL_NAME {
             known.remove(&tool);
         } else if known.len() < MOST_TOOLS || known.contains_key(&tool) {
             known.insert(tool, own);

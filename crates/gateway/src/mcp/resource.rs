@@ -12,7 +12,7 @@ use super::job::Context;
 use super::notice::Omission;
 use super::open_calls::ToolCall;
 use super::result::Rewritten;
-use super::run::Source;
+use super::run::{Source, Texts};
 use super::stored::{Room, StoredPart, StoredResult};
 use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::splice::{Piece, Splice, cut_members};
@@ -54,6 +54,7 @@ pub(super) fn rewrite(
         filter = context.proxy.lossless().unwrap_or(filter);
     }
     let mut scratch = Spool::new(context.proxy.limits().spool);
+    let unescaped = Texts::new(message, context.proxy.limits().spool);
     let options = call.options.clone().with_omitted(Omitted::Silent);
     let mut left = filter.max_tokens.map(|tokens| tokens * 4);
     let mut splice = Splice::default();
@@ -69,7 +70,7 @@ pub(super) fn rewrite(
             room: left,
         };
         let before = scratch.len();
-        let new = block.filter(message, found, &mut scratch)?;
+        let new = block.filter(&unescaped, found, &mut scratch)?;
         let source = Source::characters(found);
         let inner = found.span.start + 1..found.span.end.saturating_sub(1);
         let bytes_in = source.len().saturating_sub(2);
@@ -117,7 +118,7 @@ pub(super) fn rewrite(
             [StoredPart::Text(source)] => StoredResult::Text(source.clone()),
             _ => StoredResult::Blocks(stored, None),
         };
-        let remedy = room.store(message, &result, context, filter, &call.tool, false);
+        let remedy = room.store(&unescaped, &result, context, filter, &call.tool, false);
         tell(&mut splice, contents, items, omission, remedy, message)?;
     }
     Ok(Rewritten { splice, scratch })

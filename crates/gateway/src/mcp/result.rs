@@ -13,7 +13,8 @@ use super::job::{Context, Record};
 use super::memory::Named;
 use super::notice::Omission;
 use super::open_calls::ToolCall;
-use super::run::{self, JsonRun, RunError, Source};
+use super::record::RuleSource;
+use super::run::{self, JsonRun, RunError, Source, Texts};
 use super::stored::{Room, StoredPart, StoredResult};
 use crate::jsonrpc::find::{FindError, Found, ValueKind};
 use crate::jsonrpc::head::{Parts, ResultPart, short_text};
@@ -55,7 +56,7 @@ pub(super) fn rewrite(
         })?;
     let kind = parts.last(ResultPart::ResultType).map(|found| short_text(message, found));
     if call.filter.removes_for_safety
-        && !kind.is_none_or(|kind| kind.as_deref() == Some("complete"))
+        && kind.is_some_and(|kind| kind.as_deref() != Some("complete"))
     {
         return Err(Failure::UNKNOWN_FORM);
     }
@@ -66,6 +67,7 @@ pub(super) fn rewrite(
         Some(found) => message.to_vec(found.span.clone(), 8).is_ok_and(|it| it == b"true"),
         None => false,
     };
+    let texts = Texts::new(message, context.proxy.limits().spool);
     let mut cap = None;
     loop {
         let room = Room::reserve(context, &filter);
@@ -80,6 +82,7 @@ pub(super) fn rewrite(
         }
         let rewrite = ResultRewrite {
             message,
+            texts: &texts,
             result,
             parts: &parts,
             blocks: &blocks,
@@ -90,7 +93,15 @@ pub(super) fn rewrite(
             context,
             tool: &call.tool,
         };
-        let Attempt { rewritten, remedy, is_worthwhile } = rewrite.run(room)?;
+        let Attempt { rewritten, remedy, is_worthwhile, has_missed } = rewrite.run(room)?;
+        if has_missed
+            && filter.source == RuleSource::Catalog
+            && let Some(profile) = context.proxy.profile()
+        {
+            // The server is not the one that the filter was written for, or its results look different.
+            filter = profile;
+            continue;
+        }
         if !is_worthwhile && let Some(lossless) = lossless() {
             filter = lossless;
             continue;
@@ -154,6 +165,7 @@ fn remember_resources(
 /// One attempt to rewrite a result.
 pub(super) struct ResultRewrite<'a> {
     pub(super) message: &'a Spool,
+    texts: &'a Texts<'a>,
     pub(super) result: &'a Range<u64>,
     pub(super) parts: &'a Parts<ResultPart>,
     pub(super) blocks: &'a [Block<'a>],
@@ -173,6 +185,19 @@ struct Attempt {
     remedy: Option<Remedy>,
     /// Whether the result is shorter than one that keeps everything.
     is_worthwhile: bool,
+    /// Whether no part of the result has what the filter selects.
+    has_missed: bool,
+}
+
+/// Returns whether no part of a result has what the filter selects.
+fn has_missed(structured: Option<&StructuredRun<'_>>, texts: &[Option<BlockText>]) -> bool {
+    let of_texts = texts.iter().filter_map(|text| match text {
+        Some(BlockText::Json(run)) => Some(run.as_ref()),
+        _ => None,
+    });
+    let mut runs =
+        structured.map(|structured| &structured.run).into_iter().chain(of_texts).peekable();
+    runs.peek().is_some() && runs.all(|run| run.report.filter_error.is_some())
 }
 
 /// About the bytes of a notice.
@@ -193,20 +218,27 @@ impl ResultRewrite<'_> {
         if let Some(structured) = &structured {
             self.drop_copies(structured, &mut texts, &scratch)?;
         }
+        if !self.filter.removes_for_safety && has_missed(structured.as_ref(), &texts) {
+            let (rewritten, remedy) = (Rewritten::nothing(), None);
+            let missed = Attempt { rewritten, remedy, is_worthwhile: true, has_missed: true };
+            if self.filter.source == RuleSource::Catalog && self.context.proxy.profile().is_some() {
+                return Ok(missed);
+            }
+        }
         let omission = self.omission(structured.as_ref(), &texts);
         if omission.is_some_and(|omission| self.costs_more_than_it_saves(&omission)) {
             let (rewritten, remedy) = (Rewritten::nothing(), None);
-            return Ok(Attempt { rewritten, remedy, is_worthwhile: false });
+            return Ok(Attempt { rewritten, remedy, is_worthwhile: false, has_missed: false });
         }
         let remedy = omission.map(|_| {
             let stored = self.stored(structured.as_ref(), &texts);
             let is_error = self.options.is_error();
-            room.store(self.message, &stored, self.context, self.filter, self.tool, is_error)
+            room.store(self.texts, &stored, self.context, self.filter, self.tool, is_error)
         });
         let told = omission.zip(remedy);
         let splice = self.assemble(structured, withheld, &texts, told, &scratch)?;
         let rewritten = Rewritten { splice, scratch };
-        Ok(Attempt { rewritten, remedy, is_worthwhile: true })
+        Ok(Attempt { rewritten, remedy, is_worthwhile: true, has_missed: false })
     }
 
     /// Whether a profile removed less than the notice about it takes. What exceeds the limit of the profile is cut in
@@ -228,7 +260,7 @@ impl ResultRewrite<'_> {
             return Ok((None, false));
         };
         let source = Source::Value(found.span.clone());
-        match run::json(self.message, &source, self.filter, &self.options, scratch) {
+        match run::json(self.texts, &source, self.filter, &self.options, scratch) {
             Ok(run) => {
                 let first = scratch.to_vec(run.output.start..run.output.start + 1, 1)?;
                 let is_object = first == b"{";
@@ -264,7 +296,7 @@ impl ResultRewrite<'_> {
                 room: room.filter(|_| !self.options.raw() || self.cap.is_some()),
             };
             let before = scratch.len();
-            let text = context.filter(self.message, found, scratch)?;
+            let text = context.filter(self.texts, found, scratch)?;
             let length = match &text {
                 BlockText::Same => found.span.end - found.span.start,
                 _ => scratch.len() - before,
@@ -364,7 +396,7 @@ impl ResultRewrite<'_> {
         if self.filter.renders && !matches!(self.filter.stored, StoredForm::Nothing) {
             return true;
         }
-        if run.len() >= run.bytes_in {
+        if run.len() >= run.bytes_in || self.filter.shows_all_that_is_stored {
             return false;
         }
         let fetchable = match &self.filter.stored {
@@ -374,10 +406,10 @@ impl ResultRewrite<'_> {
             StoredForm::Nothing | StoredForm::Source if run.len() * 2 < run.bytes_in => {
                 return true;
             }
-            StoredForm::Nothing | StoredForm::Source => run::minified(self.message, source),
+            StoredForm::Nothing | StoredForm::Source => run::minified(self.texts, source),
             StoredForm::Program(form) => {
                 let options = CallOptions::new().with_is_error(self.options.is_error());
-                run::length(self.message, source, form, &options)
+                run::length(self.texts, source, form, &options)
             }
         };
         fetchable.is_some_and(|fetchable| run.len() < fetchable)

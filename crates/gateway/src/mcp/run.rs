@@ -1,5 +1,7 @@
 //! Runs the programs of a filter over a part of a message.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use tamis::{CallOptions, ErrorKind, Filter, Program, Report, Sink};
@@ -7,7 +9,7 @@ use tamis::{CallOptions, ErrorKind, Filter, Program, Report, Sink};
 use super::failure::Failure;
 use crate::jsonrpc::find::Found;
 use crate::rules::ToolFilter;
-use crate::transport::spool::{Spool, SpoolError};
+use crate::transport::spool::{Spool, SpoolError, SpoolLimits};
 use tamis::json::StringDecoder;
 
 /// A part of a message that a filter reads.
@@ -55,42 +57,102 @@ impl From<tamis::Error> for RunError {
     }
 }
 
-/// Calls `take` with a source in chunks.
+/// A message, and the texts in it that were unescaped so far.
+///
+/// A text is read several times: to see whether it is JSON, to filter it, and to store it. Unescaping it costs more than
+/// reading it, so it is done once.
+pub(super) struct Texts<'a> {
+    pub(super) message: &'a Spool,
+    unescaped: RefCell<Unescaped>,
+}
+
+struct Unescaped {
+    spool: Spool,
+    /// The place of each text in `spool`, by the first byte of its string in the message.
+    places: HashMap<u64, Range<u64>>,
+}
+
+impl<'a> Texts<'a> {
+    pub(super) fn new(message: &'a Spool, limits: SpoolLimits) -> Self {
+        let unescaped = Unescaped { spool: Spool::new(limits), places: HashMap::new() };
+        Self { message, unescaped: RefCell::new(unescaped) }
+    }
+
+    /// Calls `take` with the characters of a string, and remembers them.
+    fn unescape(
+        &self,
+        range: &Range<u64>,
+        mut take: impl FnMut(&[u8]) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        let start = self.unescaped.borrow().spool.len();
+        let mut decoder = StringDecoder::new();
+        let mut text = Vec::new();
+        let content = range.start + 1..range.end.saturating_sub(1);
+        let read = self.message.each_chunk(content, |chunk| {
+            for window in chunk.chunks(WINDOW) {
+                text.clear();
+                decoder.write(window, &mut text).map_err(|_lone| RunError::NotJson)?;
+                take(&text)?;
+                // A text that does not fit is unescaped again when it is needed.
+                Sink::write(&mut self.unescaped.borrow_mut().spool, &text);
+            }
+            Ok(())
+        });
+        let read = read.and_then(|()| decoder.end().map_err(|_lone| RunError::NotJson));
+        let mut unescaped = self.unescaped.borrow_mut();
+        if read.is_ok() && unescaped.spool.error().is_none() {
+            let end = unescaped.spool.len();
+            unescaped.places.insert(range.start, start..end);
+        } else {
+            unescaped.spool.truncate(start);
+        }
+        read
+    }
+}
+
+/// Bytes of a string that are unescaped at once.
+const WINDOW: usize = 16 << 10;
+
+/// Calls `take` with a source in chunks. It must not read a source of the same message.
 ///
 /// # Errors
 /// [`RunError::NotJson`] for a string with a lone surrogate, which stands for no text.
 pub(super) fn read(
-    message: &Spool,
+    texts: &Texts<'_>,
     source: &Source,
-    mut take: impl FnMut(&[u8]) -> Result<(), RunError>,
+    take: impl FnMut(&[u8]) -> Result<(), RunError>,
 ) -> Result<(), RunError> {
     match source {
-        Source::Value(range) => message.each_chunk(range.clone(), take),
+        Source::Value(range) => texts.message.each_chunk(range.clone(), take),
         Source::Characters(range) => {
-            let content = range.start + 1..range.end.saturating_sub(1);
-            let mut decoder = StringDecoder::new();
-            let mut text = Vec::new();
-            message.each_chunk(content, |chunk| {
-                for window in chunk.chunks(64 << 10) {
-                    text.clear();
-                    decoder.write(window, &mut text).map_err(|_lone| RunError::NotJson)?;
-                    take(&text)?;
-                }
-                Ok::<_, RunError>(())
-            })?;
-            decoder.end().map_err(|_lone| RunError::NotJson)
+            let place = texts.unescaped.borrow().places.get(&range.start).cloned();
+            match place {
+                Some(place) => texts.unescaped.borrow().spool.each_chunk(place, take),
+                None => texts.unescape(range, take),
+            }
         }
     }
 }
 
 /// Returns whether the characters of a string begin like a JSON object or array.
-pub(super) fn looks_like_json(message: &Spool, source: &Source) -> bool {
+pub(super) fn looks_like_json(texts: &Texts<'_>, source: &Source) -> bool {
     let mut first = None;
-    // The error ends the reading.
-    _ = read(message, source, |text| {
+    let mut look = |text: &[u8]| {
         first = text.iter().copied().find(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
-        if first.is_some() { Err(RunError::NotJson) } else { Ok(()) }
-    });
+        first.is_some()
+    };
+    if let Source::Characters(range) = source {
+        // The first bytes nearly always decide.
+        let end = range.end.saturating_sub(1).min(range.start + 65);
+        let begin = texts.message.to_vec(range.start + 1..end, 64).unwrap_or_default();
+        let mut text = Vec::new();
+        // An error comes again when the text is read.
+        _ = StringDecoder::new().write(&begin, &mut text);
+        if look(&text) {
+            return matches!(first, Some(b'{' | b'['));
+        }
+    }
+    _ = read(texts, source, |text| if look(text) { Err(RunError::NotJson) } else { Ok(()) });
     matches!(first, Some(b'{' | b'['))
 }
 
@@ -112,14 +174,14 @@ impl JsonRun {
 
 /// Filters a JSON value, and writes the output to the end of `scratch`. After an error, `scratch` is as before.
 pub(super) fn json(
-    message: &Spool,
+    texts: &Texts<'_>,
     source: &Source,
     filter: &ToolFilter,
     options: &CallOptions,
     scratch: &mut Spool,
 ) -> Result<JsonRun, RunError> {
     let start = scratch.len();
-    let run = run_all(message, source, &filter.programs, options, scratch);
+    let run = run_all(texts, source, &filter.programs, options, scratch);
     let failed = scratch.error().is_some().then_some(Failure::TOO_COMPLEX);
     match (run, failed) {
         (Ok((report, bytes_in)), None) => {
@@ -133,7 +195,7 @@ pub(super) fn json(
 }
 
 fn run_all(
-    message: &Spool,
+    texts: &Texts<'_>,
     source: &Source,
     programs: &[Program],
     options: &CallOptions,
@@ -146,33 +208,33 @@ fn run_all(
     let mut bytes_in = None;
     for program in others {
         let mut out = Spool::new(scratch.limits());
-        let (message, source) = step(message, source, between.as_ref());
-        let (_, bytes) = run_one(message, &source, program, options, &mut out)?;
+        let (_, bytes) = run_after(texts, source, between.as_ref(), program, options, &mut out)?;
         bytes_in.get_or_insert(bytes);
         if out.error().is_some() {
             return Err(RunError::Failed(Failure::TOO_COMPLEX));
         }
         between = Some(out);
     }
-    let (message, source) = step(message, source, between.as_ref());
-    let (report, bytes) = run_one(message, &source, last, options, scratch)?;
+    let (report, bytes) = run_after(texts, source, between.as_ref(), last, options, scratch)?;
     Ok((report, bytes_in.unwrap_or(bytes)))
 }
 
-/// Returns what a program reads: the output of the one before it, if there is one.
-fn step<'a>(
-    message: &'a Spool,
+/// Runs a program over the output of the one before it, if there is one, or else over the source.
+fn run_after(
+    texts: &Texts<'_>,
     source: &Source,
-    between: Option<&'a Spool>,
-) -> (&'a Spool, Source) {
-    match between {
-        None => (message, source.clone()),
-        Some(between) => (between, Source::Value(0..between.len())),
-    }
+    between: Option<&Spool>,
+    program: &Program,
+    options: &CallOptions,
+    out: &mut Spool,
+) -> Result<(Report, u64), RunError> {
+    let Some(between) = between else { return run_one(texts, source, program, options, out) };
+    let texts = Texts::new(between, between.limits());
+    run_one(&texts, &Source::Value(0..between.len()), program, options, out)
 }
 
 fn run_one(
-    message: &Spool,
+    texts: &Texts<'_>,
     source: &Source,
     program: &Program,
     options: &CallOptions,
@@ -180,7 +242,7 @@ fn run_one(
 ) -> Result<(Report, u64), RunError> {
     let mut filter = Filter::new(program.with_options(options), out);
     let mut bytes_in = 0;
-    read(message, source, |chunk| {
+    read(texts, source, |chunk| {
         bytes_in += chunk.len() as u64;
         Ok(filter.write(chunk)?)
     })?;
@@ -188,21 +250,21 @@ fn run_one(
 }
 
 /// Returns the size of a JSON value without white space between its tokens.
-pub(super) fn minified(message: &Spool, source: &Source) -> Option<u64> {
+pub(super) fn minified(texts: &Texts<'_>, source: &Source) -> Option<u64> {
     let program = Program::compile(&tamis::Spec::new()).ok()?;
-    length(message, source, &program, &CallOptions::new())
+    length(texts, source, &program, &CallOptions::new())
 }
 
 /// Returns the size of the output of a program. `None`: it fails.
 pub(super) fn length(
-    message: &Spool,
+    texts: &Texts<'_>,
     source: &Source,
     program: &Program,
     options: &CallOptions,
 ) -> Option<u64> {
     let mut count = Count(0);
     let mut filter = Filter::new(program.with_options(options), &mut count);
-    read(message, source, |chunk| Ok(filter.write(chunk)?)).ok()?;
+    read(texts, source, |chunk| Ok(filter.write(chunk)?)).ok()?;
     filter.end().ok()?;
     Some(count.0)
 }

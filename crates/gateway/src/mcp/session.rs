@@ -83,6 +83,10 @@ impl Session {
     /// Decides about a message of the client: a line, or the body of an HTTP request. Notes in `exchange` which request
     /// it carries.
     pub fn from_client(&mut self, message: &Spool, exchange: &mut Exchange) -> Route {
+        if !exchange.is_http {
+            // One exchange stands for the whole connection, and need not remember more than one message.
+            exchange.requests.clear();
+        }
         if head::is_batch(message) {
             return self.batch_from_client(message, exchange);
         }

@@ -4,10 +4,9 @@ use tamis::{CallOptions, Filter, Sink};
 
 use super::failure::Failure;
 use super::job::Context;
-use super::run::{RunError, Source, read};
+use super::run::{RunError, Source, Texts, read};
 use crate::rules::{StoredForm, ToolFilter};
 use crate::store::{EntryMeta, EntryWriter, Handle, LostReason, Remedy, Reservation, StoreError};
-use crate::transport::spool::Spool;
 use tamis::json::StringEncoder;
 
 /// A part of a result, as it is stored.
@@ -61,7 +60,7 @@ impl Room {
     /// Stores a result, and returns how it can be fetched.
     pub(super) fn store(
         self,
-        message: &Spool,
+        texts: &Texts<'_>,
         result: &StoredResult,
         context: &Context,
         filter: &ToolFilter,
@@ -81,10 +80,10 @@ impl Room {
         };
         let mut writer = reservation.begin(context.scope.clone(), meta);
         let written = match result {
-            StoredResult::Json(source, _) => form.json(message, source, &mut writer),
-            StoredResult::Text(source) => text(message, source, &mut writer),
+            StoredResult::Json(source, _) => form.json(texts, source, &mut writer),
+            StoredResult::Text(source) => text(texts, source, &mut writer),
             StoredResult::Blocks(parts, structured) => {
-                form.blocks(message, parts, structured.as_ref(), &mut writer)
+                form.blocks(texts, parts, structured.as_ref(), &mut writer)
             }
         };
         if written.is_err() && !writer.has_failed() {
@@ -111,14 +110,14 @@ struct Form<'a> {
 
 impl Form<'_> {
     /// Writes a JSON value without what was removed for safety.
-    fn json(&self, message: &Spool, source: &Source, out: &mut dyn Sink) -> Result<(), RunError> {
+    fn json(&self, texts: &Texts<'_>, source: &Source, out: &mut dyn Sink) -> Result<(), RunError> {
         match self.stored {
             StoredForm::Nothing => Err(RunError::Failed(Failure("it is not stored"))),
-            StoredForm::Source => text(message, source, out),
+            StoredForm::Source => text(texts, source, out),
             StoredForm::Program(program) => {
                 let options = CallOptions::new().with_is_error(self.is_error);
                 let mut filter = Filter::new(program.with_options(&options), out);
-                read(message, source, |chunk| Ok(filter.write(chunk)?))?;
+                read(texts, source, |chunk| Ok(filter.write(chunk)?))?;
                 filter.end()?;
                 Ok(())
             }
@@ -128,7 +127,7 @@ impl Form<'_> {
     /// Writes an object with all blocks, and the structured result before them.
     fn blocks(
         &self,
-        message: &Spool,
+        texts: &Texts<'_>,
         parts: &[StoredPart],
         structured: Option<&Source>,
         out: &mut dyn Sink,
@@ -136,7 +135,7 @@ impl Form<'_> {
         out.write(b"{");
         if let Some(structured) = structured {
             out.write(b"\"structuredContent\":");
-            self.json(message, structured, out)?;
+            self.json(texts, structured, out)?;
             out.write(b",");
         }
         out.write(b"\"blocks\":[");
@@ -145,10 +144,10 @@ impl Form<'_> {
                 out.write(b",");
             }
             match part {
-                StoredPart::Json(source) => self.json(message, source, out)?,
+                StoredPart::Json(source) => self.json(texts, source, out)?,
                 StoredPart::Text(source) => {
                     out.write(b"\"");
-                    text(message, source, &mut StringEncoder::new(&mut *out))?;
+                    text(texts, source, &mut StringEncoder::new(&mut *out))?;
                     out.write(b"\"");
                 }
                 StoredPart::Nothing => out.write(b"null"),
@@ -160,8 +159,8 @@ impl Form<'_> {
 }
 
 /// Writes a source as it is.
-fn text(message: &Spool, source: &Source, out: &mut dyn Sink) -> Result<(), RunError> {
-    read(message, source, |chunk| {
+fn text(texts: &Texts<'_>, source: &Source, out: &mut dyn Sink) -> Result<(), RunError> {
+    read(texts, source, |chunk| {
         out.write(chunk);
         Ok(())
     })

@@ -48,6 +48,8 @@ pub struct ToolFilter {
     pub(crate) keeps_everything: bool,
     /// Whether the output is text rather than the document's own shape, so that sizes do not tell what is missing.
     pub(crate) renders: bool,
+    /// Whether what is stored is all that may be shown, so that sizes need not be compared.
+    pub(crate) shows_all_that_is_stored: bool,
     /// Whether a text is dropped that only repeats the structured result.
     pub(crate) drops_copies: bool,
     /// Whether rules are skipped for the result of a failed call.
@@ -78,7 +80,7 @@ impl ToolFilter {
             source: if entry.is_builtin() { RuleSource::Catalog } else { RuleSource::Manifest },
             programs: vec![entry.program().clone()],
             text: text_rules(&keys).as_ref().map(TextProgram::compile).transpose()?,
-            stored: stored_form(spec, entry.retrieve()),
+            stored: stored_form(entry),
             structured: entry.structured(),
             keeps_text: entry.text_beside() == UnreadText::Keep,
             keeps_error_text: entry.error_text() == UnreadText::Keep,
@@ -86,6 +88,7 @@ impl ToolFilter {
             parameters: Parameters { raw, budget: names.contains(&"_budget") },
             max_tokens: None,
             renders: renders(&keys),
+            shows_all_that_is_stored: shows_all_that_is_stored(entry, &keys),
             keeps_everything: keys.keys().all(|key| HARMLESS.contains(&key.as_str())),
             drops_copies: false,
             minds_errors: true,
@@ -111,6 +114,7 @@ impl ToolFilter {
             max_tokens,
             keeps_everything,
             renders: false,
+            shows_all_that_is_stored: false,
             drops_copies: true,
             minds_errors: false,
             refuses: None,
@@ -132,6 +136,7 @@ impl ToolFilter {
             max_tokens: None,
             keeps_everything: false,
             renders: false,
+            shows_all_that_is_stored: false,
             drops_copies: false,
             minds_errors: true,
             refuses: Some(reason),
@@ -173,6 +178,7 @@ impl ToolFilter {
             removes_for_safety: true,
             parameters: Parameters { raw: false, ..self.parameters },
             keeps_everything: false,
+            shows_all_that_is_stored: false,
             ..self
         })
     }
@@ -212,13 +218,24 @@ fn renders(keys: &Map<String, Value>) -> bool {
         || branches.filter_map(Value::as_object).any(renders)
 }
 
+/// Returns whether the stored form has the rules of the spec itself: these only remove for safety.
+fn shows_all_that_is_stored(entry: &ManifestEntry, own: &Map<String, Value>) -> bool {
+    let Some(form) = entry.spec().stored_form(entry.retrieve()) else { return false };
+    let without_raw = |mut keys: Map<String, Value>| {
+        keys.remove("allow_raw");
+        keys
+    };
+    without_raw(keys(&form)) == without_raw(own.clone())
+}
+
 /// Returns what is stored of a result. Nothing is stored if the form without what is removed for safety is not known.
-fn stored_form(spec: &Spec, retrieve: Retrieve) -> StoredForm {
-    match spec.stored_form(retrieve) {
-        None => StoredForm::Nothing,
-        Some(form) if form == Spec::new() => StoredForm::Source,
-        Some(form) => Program::compile(&form).map_or(StoredForm::Nothing, StoredForm::Program),
+fn stored_form(entry: &ManifestEntry) -> StoredForm {
+    let Some(form) = entry.spec().stored_form(entry.retrieve()) else { return StoredForm::Nothing };
+    let is_source = keys(&form).keys().all(|key| HARMLESS.contains(&key.as_str()));
+    if is_source && !entry.removes_for_safety() {
+        return StoredForm::Source;
     }
+    Program::compile(&form).map_or(StoredForm::Nothing, StoredForm::Program)
 }
 
 #[cfg(test)]

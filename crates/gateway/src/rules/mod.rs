@@ -24,6 +24,12 @@ pub use tamis::manifest::{Profile, Structured};
 /// The most tools whose filters are kept. Filters of further tools are made for each call.
 const MOST_TOOLS: usize = 4096;
 
+/// The longest name of a tool, in bytes. The protocol advises 128 characters.
+pub(crate) const LONGEST_TOOL_NAME: usize = 1024;
+
+/// The name of a tool, and the name that its server gave itself.
+type ToolOfServer = (String, Option<String>);
+
 /// The rules of a proxy.
 #[derive(Debug)]
 pub struct Rules {
@@ -39,7 +45,7 @@ pub struct Rules {
     profile: Option<Arc<ToolFilter>>,
     /// Used where nothing may be cut, because it could not be fetched back.
     lossless: Option<Arc<ToolFilter>>,
-    cache: Mutex<HashMap<(String, Option<String>), Option<Arc<ToolFilter>>>>,
+    cache: Mutex<HashMap<ToolOfServer, Option<Arc<ToolFilter>>>>,
 }
 
 impl Rules {
@@ -104,10 +110,15 @@ impl Rules {
             return filter.clone();
         }
         let filter = self.find(tool, server);
-        if cache.len() < MOST_TOOLS {
+        if cache.len() < MOST_TOOLS && tool.len() <= LONGEST_TOOL_NAME {
             cache.insert(key, filter.clone());
         }
         filter
+    }
+
+    /// Returns the filter of tools without one of their own. `None`: their results pass as they come.
+    pub(crate) fn profile(&self) -> Option<&Arc<ToolFilter>> {
+        self.profile.as_ref()
     }
 
     /// Returns the filter that keeps every value.
