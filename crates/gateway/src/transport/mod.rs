@@ -1,7 +1,8 @@
 //! Carries messages between the client and the server.
 //!
-//! A transport collects a message in a [`Spool`], hands it to a [`MessageHandler`], and does what the handler's [`Route`]
-//! says. It knows how messages are framed, how processes and connections end, and nothing of what a message means.
+//! A transport collects a message in a [`Spool`](spool::Spool), hands it to a [`MessageHandler`], and follows the
+//! [`Route`](crate::mcp::Route) that the handler returns. It knows how messages are framed and how processes and
+//! connections end. It does not know what a message means.
 //!
 //! | module | for |
 //! |---|---|
