@@ -10,6 +10,7 @@ use crate::content::ContentArgs;
 use crate::explain::ExplainArgs;
 use crate::filter::FilterArgs;
 use crate::help::HelpArgs;
+use crate::mcp_args::{McpArgs, SavingsArgs};
 use crate::prune::PruneArgs;
 use crate::recall::RecallArgs;
 use crate::runner::RunArgs;
@@ -17,7 +18,8 @@ use crate::scripts::{CompletionsArgs, ManArgs};
 use crate::text::TextArgs;
 use crate::tools::ToolsArgs;
 use crate::{
-    check, colour, content, explain, filter, help, prune, recall, runner, scripts, text, tools,
+    check, colour, content, explain, filter, help, mcp_args, prune, recall, runner, scripts, text,
+    tools,
 };
 
 /// Filters tool output: keeps the fields you declare and drops the rest as the bytes arrive
@@ -85,6 +87,19 @@ pub(crate) enum Command {
         after_long_help = prune::HELP
     )]
     Prune(Box<PruneArgs>),
+
+    /// Runs a proxy in front of an MCP server, which filters the results of its tools
+    #[command(
+        args_override_self = true,
+        override_usage = "tamis mcp [OPTIONS] -- COMMAND [ARG]...\n       tamis mcp [OPTIONS] --upstream URL",
+        after_help = mcp_args::MCP_HELP_SHORT,
+        after_long_help = mcp_args::MCP_HELP
+    )]
+    Mcp(Box<McpArgs>),
+
+    /// Sums the log of tamis mcp per tool
+    #[command(after_help = mcp_args::SAVINGS_HELP)]
+    Savings(SavingsArgs),
 
     /// Describes how a filter runs: its stages, what each one buffers and why, and the fate of each path
     #[command(

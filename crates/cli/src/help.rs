@@ -61,13 +61,15 @@ const TOPICS: [(&str, &str, &str); 12] = [
 ];
 
 /// The commands that completions offer.
-pub(crate) const COMMANDS: [&str; 11] = [
+pub(crate) const COMMANDS: [&str; 13] = [
     "filter",
     "run",
     "recall",
     "text",
     "content",
     "prune",
+    "mcp",
+    "savings",
     "explain",
     "check",
     "tools",

@@ -10,7 +10,8 @@
 //! | [`rules`] | which filter a tool gets | `mcp` |
 //! | [`jsonrpc`] | the parts of a message, as ranges of its bytes | `mcp` |
 //! | [`mcp`] | the protocol of the proxy, without input and output | `mcp` |
-//! | [`transport`] | messages over standard input and output, and over HTTP | `mcp` |
+//! | [`transport`] | messages between the client and the server | `mcp` |
+//! | [`observe`] | the log, the metrics, and sums of a log | `mcp` |
 
 #[cfg(feature = "mcp")]
 pub mod config;
@@ -18,6 +19,8 @@ pub mod config;
 pub mod jsonrpc;
 #[cfg(feature = "mcp")]
 pub mod mcp;
+#[cfg(feature = "mcp")]
+pub mod observe;
 #[cfg(feature = "mcp")]
 pub mod rules;
 #[cfg(feature = "store")]

@@ -13,6 +13,8 @@ mod content;
 mod documented;
 mod explain;
 mod figures;
+#[cfg(unix)]
+mod gateway;
 mod guide;
 mod hostile;
 mod input;

@@ -110,6 +110,12 @@ impl StoreConfig {
         Some(Self::folder(state.join("store")))
     }
 
+    /// Returns whether entries end with this process.
+    #[must_use]
+    pub fn is_in_memory(&self) -> bool {
+        matches!(self.place, StorePlace::Memory)
+    }
+
     /// Sets the limits.
     ///
     /// ### Default
