@@ -15,7 +15,7 @@ const RECORDS: &str = ".state/store";
 
 impl Folder {
     /// `tamis run` with these arguments, not yet started.
-    fn runner(&self, args: &[&str]) -> Command {
+    pub(crate) fn runner(&self, args: &[&str]) -> Command {
         let mut command = self.any();
         command.arg("run").args(args).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -28,7 +28,7 @@ impl Folder {
     }
 
     /// The handles of the full outputs.
-    pub(crate) fn records(&self) -> Vec<String> {
+    fn records(&self) -> Vec<String> {
         let Ok(names) = std::fs::read_dir(self.path(RECORDS)) else { return Vec::new() };
         let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         names.filter(|name| name != "lock").collect()
@@ -513,32 +513,6 @@ fn rules_that_are_wrong_are_told_before_anything_runs() {
     }
     let ran = folder.tamis(&["run", "--manifest", "-", "cat"], b"");
     ran.refused(2, &["the command's standard input"]);
-}
-
-#[test]
-fn the_folder_of_the_user_is_where_it_says() {
-    let folder = Folder::new();
-    for (variables, expected) in [
-        (&[("TAMIS_STATE_DIR", "t"), ("XDG_STATE_HOME", "x"), ("HOME", "h")][..], "t/store"),
-        (&[("XDG_STATE_HOME", "x"), ("HOME", "h")], "x/tamis/store"),
-        (&[("HOME", "h")], "h/.local/state/tamis/store"),
-    ] {
-        let mut command = folder.runner(&["--keep", "true"]);
-        for name in ["TAMIS_STATE_DIR", "XDG_STATE_HOME", "HOME"] {
-            command.env_remove(name);
-        }
-        command.envs(variables.iter().map(|(name, path)| (name, folder.path(path))));
-        assert_eq!(Ran::new(&command.output().unwrap()).code, 0);
-        // The full output and the lock.
-        assert_eq!(std::fs::read_dir(folder.path(expected)).unwrap().count(), 2, "{expected}");
-    }
-    // Paths that are not absolute do not count.
-    let mut command = folder.runner(&["--keep", "true"]);
-    command.env("TAMIS_STATE_DIR", "t2").env("XDG_STATE_HOME", "x2").env("HOME", folder.path("h2"));
-    command.output().unwrap();
-    assert!(
-        !folder.path("t2").exists() && !folder.path("x2").exists() && folder.path("h2").exists()
-    );
 }
 
 #[test]

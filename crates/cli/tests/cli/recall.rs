@@ -135,6 +135,32 @@ fn the_last_full_output_is_printed() {
     folder.tamis(&["run", "--", "echo", "--last"], b"").done("--last\n");
 }
 
+#[test]
+fn the_folder_of_the_user_is_where_it_says() {
+    let folder = Folder::new();
+    for (variables, expected) in [
+        (&[("TAMIS_STATE_DIR", "t"), ("XDG_STATE_HOME", "x"), ("HOME", "h")][..], "t/store"),
+        (&[("XDG_STATE_HOME", "x"), ("HOME", "h")], "x/tamis/store"),
+        (&[("HOME", "h")], "h/.local/state/tamis/store"),
+    ] {
+        let mut command = folder.runner(&["--keep", "true"]);
+        for name in ["TAMIS_STATE_DIR", "XDG_STATE_HOME", "HOME"] {
+            command.env_remove(name);
+        }
+        command.envs(variables.iter().map(|(name, path)| (name, folder.path(path))));
+        assert_eq!(Ran::new(&command.output().unwrap()).code, 0);
+        // The full output and the lock.
+        assert_eq!(std::fs::read_dir(folder.path(expected)).unwrap().count(), 2, "{expected}");
+    }
+    // Paths that are not absolute do not count.
+    let mut command = folder.runner(&["--keep", "true"]);
+    command.env("TAMIS_STATE_DIR", "t2").env("XDG_STATE_HOME", "x2").env("HOME", folder.path("h2"));
+    command.output().unwrap();
+    assert!(
+        !folder.path("t2").exists() && !folder.path("x2").exists() && folder.path("h2").exists()
+    );
+}
+
 /// Full outputs of several runs at once are all kept, each under its own handle.
 #[test]
 fn runs_at_the_same_time_share_the_store() {
