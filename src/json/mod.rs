@@ -10,7 +10,7 @@
 //! use tamis::Sink;
 //! use tamis::json::{StringDecoder, StringEncoder, ValuePaths};
 //!
-//! let message = br#"{ "text": ""ok"", "id": 1.0 }"#;
+//! let message = br#"{ "text": "\u0022ok\u0022", "id": 1.0 }"#;
 //! let found = ValuePaths::new(["text"])?.find(message)?;
 //! let [text] = found.as_slice() else { return Ok(()) };
 //! // The contents, without the quotes.

@@ -12,7 +12,7 @@ use super::fields::some;
 /// An entry of [`Spec::json_strings`]: the strings at a pointer hold JSON, which has rules of its own.
 ///
 /// ```
-/// use tamis::spec::{InnerRules, JsonStringFallback, JsonStrings};
+/// use tamis::spec::{JsonStringFallback, JsonStrings};
 /// use tamis::{Program, Spec, filter_slice};
 ///
 /// let entry = JsonStrings::new("/content/text", Spec::new().exclude("token"))

@@ -4,7 +4,9 @@
 use std::cell::Cell;
 
 use tamis::json::{JsonKind, StringDecoder, StringEncoder, ValueFinder, ValuePaths};
-use tamis::spec::{JsonStringFallback, JsonStrings};
+use tamis::spec::{
+    Budget, Condition, JsonStringFallback, JsonStrings, OnError, PatchOp, WhenFallback,
+};
 use tamis::{CallOptions, ErrorKind, Program, Sink, Spec, filter_slice};
 use tamis_testkit::drivers::{Effort, Run, Subject, agree, agree_reader};
 use tamis_testkit::prng::Prng;
@@ -149,7 +151,7 @@ fn strings_are_filtered_like_documents() {
         Spec::new().retain("/a").retain("/items/x"),
         Spec::new().select("x").max_items(1),
         Spec::new().drop_nulls(true).root("object"),
-        Spec::new().select("x").root("object").on_error(tamis::spec::OnError::Closed),
+        Spec::new().select("x").root("object").on_error(OnError::Closed),
     ];
     let otherwise = [JsonStringFallback::Keep, JsonStringFallback::Drop, JsonStringFallback::Error];
     let (kept, failed) = (Cell::new(0), Cell::new(0));
@@ -193,6 +195,68 @@ fn strings_are_filtered_like_documents() {
         drop(run);
     }
     assert!(kept.get() > 200 && failed.get() > 50, "{} {}", kept.get(), failed.get());
+}
+
+/// A spec with strings and other rules writes what the other rules write of the output of the strings.
+#[test]
+fn other_rules_read_what_the_strings_leave() {
+    let rest = [
+        Spec::new().retain("/content/text"),
+        Spec::new().exclude("type").root("content").max_items(2),
+        Spec::new().select("text").root("content").max_items(1).stop_early(true),
+        Spec::new().budget(Budget::Bytes(60)),
+        Spec::new().patch(PatchOp::remove("/content/0")),
+        Spec::new().patch(PatchOp::replace("/n", 2)).retain("/n").retain("/text"),
+        Spec::new()
+            .when(Condition::new("/content/0/text", "{}"), Spec::new().retain("/n"))
+            .otherwise(WhenFallback::Pass),
+        Spec::new().extract("content"),
+        Spec::new().select("text").on_error(OnError::Closed),
+    ];
+    let (mut same, mut failed) = (0, 0);
+    for number in 0..900 {
+        let mut prng = Prng::new(number);
+        let rules = &rest[prng.below(rest.len())];
+        let at = if *rules == rest[7] { "/text" } else { "/content/text" };
+        let otherwise =
+            if prng.one_in(4) { JsonStringFallback::Error } else { JsonStringFallback::Drop };
+        let inner = Spec::new().exclude("x").root("object");
+        let entry = |at| JsonStrings::new(at, inner.clone()).otherwise(otherwise);
+        let both = Program::compile(&rules.clone().json_strings(entry(at))).unwrap();
+        let first = Program::compile(&Spec::new().json_strings(entry("/content/text"))).unwrap();
+        let second = Program::compile(rules).unwrap();
+        let document = document(&mut prng).into_bytes();
+        let options = CallOptions::new();
+        let subject = Subject { program: &both, options: &options, document: &document };
+        agree(subject, number, Effort::Splits(4))
+            .and_then(|run| agree_reader(subject, number, &run))
+            .unwrap_or_else(|why| panic!("{number}: {why}\n{}", document.escape_ascii()));
+        let strings = filter_slice(&first, &document);
+        let output = filter_slice(&both, &document);
+        let expected = match &strings {
+            Ok((left, _)) => filter_slice(&second, left).map_err(|failed| failed.error.kind()),
+            Err(failed) => Err(failed.error.kind()),
+        };
+        match (expected, output) {
+            (Ok((expected, _)), Ok((output, _))) => {
+                same += 1;
+                let (output, expected) =
+                    (String::from_utf8_lossy(&output), String::from_utf8_lossy(&expected));
+                assert_eq!(output, expected, "{number}");
+            }
+            // An early stop comes before the error of a later string.
+            (Err(_), Ok((_, report))) => assert!(report.tail_unread, "{number}"),
+            (Err(expected), Err(failure)) => {
+                failed += 1;
+                // A failed rule may come before the error of a later string.
+                let kind = failure.error.kind();
+                let rule = [ErrorKind::Patch, ErrorKind::Miss, ErrorKind::Duplicate];
+                assert!(kind == expected || rule.contains(&kind), "{number}: {kind:?}");
+            }
+            (Ok(_), Err(failure)) => panic!("{number}: {:?}", failure.error),
+        }
+    }
+    assert!(same > 300 && failed > 50, "{same} {failed}");
 }
 
 /// A text of 10 MB that becomes invalid at its end leaves unchanged, within the limits, and the work is linear.

@@ -23,7 +23,7 @@
 
 use super::content::WholeDocument;
 use super::document::DocumentStage;
-use super::filter_run::FilterRun;
+use super::inner_run::{InnerRun, NewRun};
 use super::json_strings::JsonStringChain;
 use super::output::OutputStages;
 use super::payload::PayloadStage;
@@ -50,11 +50,16 @@ pub(super) struct StageChain {
 
 impl StageChain {
     /// Creates the stages for one call. `payload` is the place of the payload, if a first pass has found it.
-    pub(super) fn new(program: &Program, options: &CallOptions, payload: Option<Payload>) -> Self {
+    pub(super) fn new(
+        program: &Program,
+        options: &CallOptions,
+        payload: Option<Payload>,
+        new_run: NewRun,
+    ) -> Self {
         if let Some(whole) = WholeDocument::new(program, options) {
             return Self { document: None, items: None, whole: Some(whole), strings: None };
         }
-        if let Some(strings) = JsonStringChain::new(program, options) {
+        if let Some(strings) = JsonStringChain::new(program, options, new_run) {
             let strings = Some(Box::new(strings));
             return Self { document: None, items: None, whole: None, strings };
         }
@@ -198,7 +203,7 @@ impl StageChain {
     }
 
     /// Returns the run of the rules after `json_strings`.
-    pub(super) fn after_strings(&self) -> Option<&FilterRun> {
+    pub(super) fn after_strings(&self) -> Option<&dyn InnerRun> {
         self.strings.as_ref()?.rest()
     }
 

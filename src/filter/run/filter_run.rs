@@ -22,6 +22,7 @@ use super::chain::StageChain;
 use super::choose::BranchChoice;
 use super::extract_search::ExtractSearch;
 use super::first_pass::DocumentFacts;
+use super::inner_run::InnerRun;
 use super::items::SHOWN;
 use super::lookahead::{Decided, HeldInput, Input, Probe};
 use super::payload::PayloadStage;
@@ -174,7 +175,7 @@ impl FilterRun {
     /// same program, later documents reuse the stages.
     fn begin_chain(&mut self, facts: DocumentFacts) {
         let program = self.branch.as_ref().map_or(&self.program, |(_, program)| program);
-        let mut chain = StageChain::new(program, &self.options, facts.payload);
+        let mut chain = StageChain::new(program, &self.options, facts.payload, new_inner);
         if let Some(items) = chain.first_items() {
             // A slice is not held any more once its payload is known.
             let never_holds = match self.pass {
@@ -279,29 +280,9 @@ impl FilterRun {
         self.guard(Self::complete, sink)
     }
 
-    /// Reads the next bytes of a document inside that of another run, whose meter is charged.
-    pub(super) fn write_within(
-        &mut self,
-        chunk: &[u8],
-        meter: &mut Meter,
-        sink: &mut dyn Sink,
-    ) -> Result<(), Error> {
+    /// Exchanges the meter, for a step that charges that of an outer run.
+    pub(super) fn swap_meter(&mut self, meter: &mut Meter) {
         std::mem::swap(&mut self.meter, meter);
-        let written = self.write(chunk, sink);
-        std::mem::swap(&mut self.meter, meter);
-        written
-    }
-
-    /// Ends a document inside that of another run, whose meter is charged.
-    pub(super) fn end_within(
-        &mut self,
-        meter: &mut Meter,
-        sink: &mut dyn Sink,
-    ) -> Result<(), Error> {
-        std::mem::swap(&mut self.meter, meter);
-        let ended = self.end(sink);
-        std::mem::swap(&mut self.meter, meter);
-        ended
     }
 
     /// Accounts for an error of a stage before this run, whose output it reads.
@@ -579,7 +560,7 @@ impl FilterRun {
     }
 
     /// Returns the plan of the branch that was chosen, or that of the program.
-    fn plan(&self) -> Vec<String> {
+    pub(super) fn plan(&self) -> Vec<String> {
         let after = self.chain.as_ref().and_then(StageChain::after_strings);
         let mut plan = match (&self.branch, after) {
             (None, Some(rest)) => self.program.plan_of_strings(&rest.plan()),
@@ -622,6 +603,11 @@ impl FilterRun {
         }
         report
     }
+}
+
+/// Creates a run over a stream, inside another run.
+fn new_inner(program: &Program, options: &CallOptions) -> Box<dyn InnerRun> {
+    Box::new(FilterRun::new(program, options, DocumentFacts::default(), RunMode::Stream))
 }
 
 /// Counts the bytes written.

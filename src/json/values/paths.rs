@@ -32,7 +32,7 @@ use crate::regex_budget::RegexBudget;
 /// let found = paths.find(message)?;
 ///
 /// let places: Vec<_> = found.iter().map(|value| (value.path, value.span.clone())).collect();
-/// assert_eq!(places, [(1, 22..25), (1, 41..45), (0, 54..55)]);
+/// assert_eq!(places, [(1, 22..25), (1, 42..46), (0, 56..57)]);
 /// assert_eq!(found[1].kind, JsonKind::Null);
 /// assert_eq!(found[1].indices(), [1]);
 /// assert_eq!(found[1].key, Some(29..40));

@@ -10,6 +10,7 @@ use crate::filter::compile::json_strings::{JsonStringEntry, JsonStringRules};
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::options::CallOptions;
 use crate::filter::run::document::scope::DocumentScope;
+use crate::filter::run::inner_run::NewRun;
 use crate::filter::run::stage::{StageHandler, StageState};
 use crate::json::key::RawKey;
 use crate::json::policy::{Action, Output, Policy};
@@ -35,6 +36,7 @@ pub(super) struct JsonStringStage {
     /// By entry.
     reports: Vec<InnerReport>,
     options: CallOptions,
+    new_run: NewRun,
     /// That of the run, for the time of a step.
     pub(super) meter: Meter,
 }
@@ -47,7 +49,11 @@ struct OpenContainer {
 }
 
 impl JsonStringStage {
-    pub(super) fn new(program: &Arc<CompiledProgram>, options: &CallOptions) -> Self {
+    pub(super) fn new(
+        program: &Arc<CompiledProgram>,
+        options: &CallOptions,
+        new_run: NewRun,
+    ) -> Self {
         let mut stage = Self {
             program: program.clone(),
             scope: DocumentScope::new(program, false),
@@ -57,6 +63,7 @@ impl JsonStringStage {
             runs: Vec::new(),
             reports: Vec::new(),
             options: options.of_strings(),
+            new_run,
             meter: Meter::default(),
         };
         stage.runs.resize_with(stage.entries().len(), || None);
@@ -122,7 +129,8 @@ impl JsonStringStage {
             return;
         };
         let Some(slot) = self.runs.get_mut(number) else { return };
-        let run = slot.get_or_insert_with(|| Box::new(StringRun::new(entry, &self.options)));
+        let run = slot
+            .get_or_insert_with(|| Box::new(StringRun::new(entry, &self.options, self.new_run)));
         run.begin(key.map(RawKey::raw));
         self.string = Some(number);
     }

@@ -2,9 +2,9 @@
 //! the text of the strings at the pointers. It comes before all other rules, which read what it writes.
 //!
 //! ```text
-//! input ─▶ machine ─▶ JsonStringStage ─────────────────────────▶ rest: a FilterRun, or the sink
+//! input ─▶ machine ─▶ JsonStringStage ─────────────────────────▶ rest: an InnerRun, or the sink
 //!                        │ a string at a pointer           ▲
-//!                        └─▶ decode ─▶ FilterRun ─▶ encode ┘
+//!                        └─▶ decode ─▶ InnerRun ──▶ encode ┘
 //! ```
 
 mod handler;
@@ -12,8 +12,7 @@ mod string_run;
 
 use std::sync::Arc;
 
-use super::filter_run::{FilterRun, RunMode};
-use super::first_pass::DocumentFacts;
+use super::inner_run::{InnerRun, NewRun};
 use super::output::OutputStages;
 use super::stage::{StageMachine, machine_config};
 use crate::error::Error;
@@ -32,23 +31,22 @@ pub(super) struct JsonStringChain {
     engine: StageMachine,
     stage: Box<JsonStringStage>,
     /// Absent if no other rule applies.
-    rest: Option<FilterRun>,
+    rest: Option<Box<dyn InnerRun>>,
 }
 
 impl JsonStringChain {
     /// Returns `None` if the program has no `json_strings`.
-    pub(super) fn new(program: &Program, options: &CallOptions) -> Option<Self> {
+    pub(super) fn new(program: &Program, options: &CallOptions, new_run: NewRun) -> Option<Self> {
         let compiled = program.compiled();
         compiled.json_strings.as_ref()?;
         let config = machine_config(&compiled.spec, options.limits(), false);
         let rest = program.after_strings();
-        let rest = has_stages(rest.compiled(), options)
-            .then(|| FilterRun::new(rest, options, DocumentFacts::default(), RunMode::Stream));
+        let rest = has_stages(rest.compiled(), options).then(|| new_run(rest, options));
         Some(Self {
             program: compiled.clone(),
             options: options.clone(),
             engine: StageMachine::new(config, options.scanner()),
-            stage: Box::new(JsonStringStage::new(compiled, options)),
+            stage: Box::new(JsonStringStage::new(compiled, options, new_run)),
             rest,
         })
     }
@@ -68,8 +66,8 @@ impl JsonStringChain {
     }
 
     /// Returns the run of the rules after the strings.
-    pub(super) fn rest(&self) -> Option<&FilterRun> {
-        self.rest.as_ref()
+    pub(super) fn rest(&self) -> Option<&dyn InnerRun> {
+        self.rest.as_deref()
     }
 
     /// Reads the next bytes. Returns the offset at which the rules after the strings stopped, if they did.
@@ -104,7 +102,7 @@ impl JsonStringChain {
         let result = match rest {
             None => step(engine, stage, sink).map(|()| None),
             Some(rest) => {
-                let mut behind = RestSink { rest, sink, error: None };
+                let mut behind = RestSink { rest: &mut **rest, sink, error: None };
                 let stepped = step(engine, stage, &mut behind);
                 let RestSink { rest, error, .. } = behind;
                 // The rest has only read what came before the error of this stage.
@@ -146,7 +144,7 @@ impl JsonStringChain {
     /// Returns the steps of all machines.
     #[cfg(test)]
     pub(super) fn steps(&self) -> u64 {
-        let rest = self.rest.as_ref().map_or(0, FilterRun::steps);
+        let rest = self.rest.as_ref().map_or(0, |rest| rest.steps());
         self.engine.steps() + self.stage.steps() + rest
     }
 }
@@ -163,7 +161,7 @@ fn has_stages(program: &Arc<CompiledProgram>, options: &CallOptions) -> bool {
 
 /// The run of the rules after the strings, as a sink.
 struct RestSink<'a> {
-    rest: &'a mut FilterRun,
+    rest: &'a mut dyn InnerRun,
     sink: &'a mut dyn Sink,
     error: Option<Error>,
 }

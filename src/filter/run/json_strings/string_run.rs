@@ -15,9 +15,8 @@
 use crate::error::{Error, ErrorKind, Raise};
 use crate::filter::compile::json_strings::JsonStringEntry;
 use crate::filter::options::CallOptions;
-use crate::filter::run::filter_run::{FilterRun, RunMode};
-use crate::filter::run::first_pass::DocumentFacts;
 use crate::filter::run::hold::Hold;
+use crate::filter::run::inner_run::{InnerRun, NewRun};
 use crate::json::machine::{Machine, MachineConfig};
 use crate::json::strings::StringEscaper;
 use crate::json::writer::JsonWriter;
@@ -43,7 +42,7 @@ pub(super) struct StringRun {
     at: String,
     otherwise: JsonStringFallback,
     limits: Limits,
-    run: FilterRun,
+    run: Box<dyn InnerRun>,
     /// The run was used and must begin anew.
     used: bool,
     /// Validates a text that waits.
@@ -92,9 +91,8 @@ enum StringState {
 }
 
 impl StringRun {
-    pub(super) fn new(entry: &JsonStringEntry, options: &CallOptions) -> Self {
-        let run =
-            FilterRun::new(&entry.program, options, DocumentFacts::default(), RunMode::Stream);
+    pub(super) fn new(entry: &JsonStringEntry, options: &CallOptions, new_run: NewRun) -> Self {
+        let run = new_run(&entry.program, options);
         Self {
             at: entry.at.clone(),
             otherwise: entry.otherwise,
@@ -282,8 +280,9 @@ impl StringRun {
         self.used = true;
         let Self { run, escape, text, .. } = self;
         let StringOutput { writer, sink } = output;
-        let written =
-            run.write_within(text, meter, &mut EscapingSink { escape, writer, sink: *sink });
+        run.swap_meter(meter);
+        let written = run.write(text, &mut EscapingSink { escape, writer, sink: *sink });
+        run.swap_meter(meter);
         if let Err(error) = written {
             self.fail(error.to_raise_of_string());
         }
@@ -293,7 +292,9 @@ impl StringRun {
         self.used = true;
         let Self { run, escape, .. } = self;
         let StringOutput { writer, sink } = output;
-        let ended = run.end_within(meter, &mut EscapingSink { escape, writer, sink: *sink });
+        run.swap_meter(meter);
+        let ended = run.end(&mut EscapingSink { escape, writer, sink: *sink });
+        run.swap_meter(meter);
         if let Err(error) = ended {
             self.fail(error.to_raise_of_string());
         }
