@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Spec;
+use super::{InnerRules, JsonStringFallback, JsonStrings, Spec};
 
 /// How much of a result a gateway stores, so that a caller can fetch what rules have cut.
 ///
@@ -62,6 +62,7 @@ impl Spec {
         // Every field is named: a new rule does not compile until this says whether it removes for safety.
         let Self {
             extract: _,
+            json_strings,
             select: _,
             exclude,
             retain,
@@ -102,6 +103,7 @@ impl Spec {
             || when.is_some()
             || self.is_closed()
             || branches.into_iter().any(Self::removes_for_safety)
+            || json_strings.iter().any(JsonStrings::removes_for_safety)
     }
 
     /// Returns whether a call may ask for raw output if the caller is a model: what [`allow_raw`](Self::allow_raw) was
@@ -124,8 +126,32 @@ impl Spec {
     /// otherwise [`Retrieve::All`].
     #[must_use]
     pub fn default_retrieve(&self) -> Retrieve {
-        let closed = self.is_closed() || self.when.iter().flatten().any(Self::is_closed);
+        let closed = self.is_closed()
+            || self.when.iter().flatten().any(Self::is_closed)
+            || self.json_strings.iter().any(JsonStrings::is_closed);
         if closed || self.allow_raw == Some(false) { Retrieve::Cut } else { Retrieve::All }
+    }
+}
+
+impl JsonStrings {
+    /// `same` has the rules of the spec, which are looked at there.
+    fn removes_for_safety(&self) -> bool {
+        let Self { at: _, apply, otherwise } = self;
+        let inner = match apply {
+            InnerRules::Same => false,
+            InnerRules::Spec(inner) => inner.removes_for_safety(),
+        };
+        inner || matches!(otherwise, Some(JsonStringFallback::Drop | JsonStringFallback::Error))
+    }
+
+    /// Returns whether a value that is not as expected is an error.
+    fn is_closed(&self) -> bool {
+        let Self { at: _, apply, otherwise } = self;
+        let inner = match apply {
+            InnerRules::Same => false,
+            InnerRules::Spec(inner) => inner.default_retrieve() != Retrieve::All,
+        };
+        inner || *otherwise == Some(JsonStringFallback::Error)
     }
 }
 
@@ -147,6 +173,30 @@ mod tests {
             ),
             (r#"{"siblings": "drop", "extract": "a"}"#, false, true, Retrieve::All),
             (r#"{"allow_raw": false}"#, false, false, Retrieve::Cut),
+            (
+                r#"{"json_strings": [{"at": "/a", "apply": {"select": ["b"]}}]}"#,
+                false,
+                true,
+                Retrieve::All,
+            ),
+            (
+                r#"{"json_strings": [{"at": "/a", "apply": {"exclude": ["b"]}}]}"#,
+                true,
+                false,
+                Retrieve::All,
+            ),
+            (
+                r#"{"json_strings": [{"at": "/a", "apply": {"retain": ["/b"]}}]}"#,
+                true,
+                false,
+                Retrieve::Cut,
+            ),
+            (
+                r#"{"json_strings": [{"at": "/a", "apply": {}, "otherwise": "drop"}]}"#,
+                true,
+                false,
+                Retrieve::All,
+            ),
             (r#"{"exclude": ["a"]}"#, true, false, Retrieve::All),
             (r#"{"exclude": ["a"], "allow_raw": true}"#, true, true, Retrieve::All),
             (r#"{"exclude": ["a"], "on_error": "closed"}"#, true, false, Retrieve::Cut),

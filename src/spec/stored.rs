@@ -5,9 +5,9 @@
 //! input.
 //!
 //! ```text
-//! spec:     extract ─ when ─ retain ─ patches ─ root ─ max_items ─ select ─ exclude ─ drops ─ text ─ base64 ─ budget ─ compact
-//! all:      extract ─ when ─ retain ─ patches ─ root ─────────────────────── exclude'
-//! cut:      extract ─ when ─ retain ─ patches ─ root ───────────── select ─ exclude ─ drops ─ text
+//! spec:     strings ─ extract ─ when ─ retain ─ patches ─ root ─ max_items ─ select ─ exclude ─ drops ─ text ─ base64 ─ budget ─ compact
+//! all:      strings ─ extract ─ when ─ retain ─ patches ─ root ─────────────────────── exclude'
+//! cut:      strings ─ extract ─ when ─ retain ─ patches ─ root ───────────── select ─ exclude ─ drops ─ text
 //! ```
 //!
 //! `exclude` reads output keys, which the source does not have. `exclude'` has each path twice: as it is written, which
@@ -18,7 +18,7 @@
 
 use std::collections::HashSet;
 
-use super::{Retrieve, Root, SelectPath, Spec};
+use super::{InnerRules, Retrieve, Root, SelectPath, Spec};
 use crate::path::{Path, PathToken};
 
 /// The largest number of paths that a stored form excludes. A program may have as many rules in total.
@@ -64,6 +64,16 @@ impl Spec {
             for branch in branches {
                 // Raw output is a setting of the whole spec.
                 *branch = Self { allow_raw: None, ..branch.stored_form(retrieve)? };
+                // A branch requires a rule. This one keeps the whole document.
+                if !branch.has_rules() {
+                    branch.retain = Some(vec![String::new()]);
+                }
+            }
+        }
+        // `same` stands for the rules of the stored form.
+        for entry in &mut stored.json_strings {
+            if let InnerRules::Spec(inner) = &mut entry.apply {
+                **inner = Self { allow_raw: None, ..inner.stored_form(retrieve)? };
             }
         }
         Some(stored)
@@ -74,6 +84,7 @@ impl Spec {
         // Every field is named: a new rule does not compile until this says whether it applies to what is stored.
         let Self {
             extract,
+            json_strings,
             select: _,
             exclude: _,
             retain,
@@ -109,6 +120,7 @@ impl Spec {
         } = self.clone();
         Some(Self {
             extract,
+            json_strings,
             exclude: self.excluded_from_source()?,
             retain,
             patches,
@@ -302,6 +314,11 @@ mod tests {
         for (spec, all, cut) in [
             ("{}", r#"{"allow_raw":false}"#, r#"{"allow_raw":false}"#),
             (
+                r#"{"json_strings":[{"at":"/t","apply":{"select":["b"],"max_items":3},"otherwise":"drop"},{"at":"/u","apply":"same"}],"max_items":2,"exclude":["c"]}"#,
+                r#"{"json_strings":[{"at":"/t","apply":{},"otherwise":"drop"},{"at":"/u","apply":"same"}],"exclude":["c"]}"#,
+                r#"{"json_strings":[{"at":"/t","apply":{"select":["b"]},"otherwise":"drop"},{"at":"/u","apply":"same"}],"exclude":["c"]}"#,
+            ),
+            (
                 r#"{"extract":"a","select":["b"],"siblings":"drop","max_items":3,"stop_early":true,"drop_nulls":true}"#,
                 r#"{"extract":"a","siblings":"drop"}"#,
                 r#"{"extract":"a","select":["b"],"siblings":"drop","drop_nulls":true}"#,
@@ -323,7 +340,7 @@ mod tests {
             ),
             (
                 r#"{"when":[{"test":{"path":"/t","value":1},"select":["a"],"max_items":2}],"otherwise":"pass"}"#,
-                r#"{"when":[{"test":{"path":"/t","value":1}}],"otherwise":"pass"}"#,
+                r#"{"when":[{"retain":[""],"test":{"path":"/t","value":1}}],"otherwise":"pass"}"#,
                 r#"{"when":[{"select":["a"],"test":{"path":"/t","value":1}}],"otherwise":"pass"}"#,
             ),
         ] {
@@ -334,10 +351,10 @@ mod tests {
             for retrieve in [Retrieve::All, Retrieve::Cut] {
                 let stored = spec.stored_form(retrieve).unwrap();
                 // Without these features, two of the rules do not compile.
-                let compiles = crate::Program::compile(&stored).is_ok();
+                let compiled = crate::Program::compile(&stored);
                 assert!(
-                    compiles || !cfg!(all(feature = "template", feature = "text")),
-                    "{stored:?}"
+                    compiled.is_ok() || !cfg!(all(feature = "template", feature = "text")),
+                    "{spec:?}: {compiled:?}"
                 );
             }
         }
