@@ -320,7 +320,7 @@ fn no_link_is_written_through() {
         symlink(&outside, folder.path().join(format!("run-{second}-{process}-0.log"))).unwrap();
     }
     let mut file = folder.create().unwrap();
-    std::io::Write::write_all(&mut file, b"secret").unwrap();
+    Write::write_all(&mut file, b"secret").unwrap();
     assert!(file.path().to_str().unwrap().ends_with("-1.log"), "{file:?}");
     assert!(!outside.exists());
 }
@@ -355,7 +355,7 @@ fn several_may_clean_and_make_files_at_once() {
                 scope.spawn(move || {
                     for round in 0..20_u8 {
                         let mut file = folder.create().unwrap();
-                        std::io::Write::write_all(&mut file, &[number, round]).unwrap();
+                        Write::write_all(&mut file, &[number, round]).unwrap();
                         assert_eq!(fs::read(file.path()).unwrap(), [number, round]);
                     }
                 })
