@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use super::exchange::Exchange;
 use super::failure::Failure;
-use super::job::{Element, Task};
 use super::memory::{Named, Recalled};
 use super::open_calls::{Expected, OpenCall, ToolCall};
 use super::route::{DropReason, Route};
 use super::session::{Session, Step, batch_route, route, withheld};
+use super::task::{Element, Task};
 use crate::jsonrpc::Id;
 use crate::jsonrpc::find::{FindError, ValueKind};
 use crate::jsonrpc::head::{BatchPart, MessageForm, MessagePart, Parts, short_text};

@@ -54,6 +54,7 @@ mod route;
 mod run;
 mod session;
 mod stored;
+mod task;
 mod text_cut;
 
 pub use clients::{ClientReads, UnknownClientReads};

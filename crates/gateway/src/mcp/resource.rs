@@ -8,12 +8,12 @@ use tamis::spec::Omitted;
 
 use super::block_text::{BlockContext, BlockText};
 use super::failure::{Failure, MESSAGE_WITHHELD};
-use super::job::Context;
 use super::notice::Omission;
 use super::open_calls::ToolCall;
 use super::result::Rewritten;
 use super::run::{Source, Texts};
 use super::stored::{Room, StoredPart, StoredResult};
+use super::task::Context;
 use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::splice::{Piece, Splice, cut_members};
 use crate::jsonrpc::text;

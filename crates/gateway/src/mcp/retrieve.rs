@@ -5,7 +5,7 @@ use serde_json::Value;
 use tamis::Sink;
 
 use super::failure::Failure;
-use super::job::Context;
+use super::task::Context;
 use crate::jsonrpc::find::Found;
 use crate::jsonrpc::text;
 use crate::store::{OmissionNotice, ReadError, Window, WindowError};

@@ -6,11 +6,12 @@ use std::time::Instant;
 
 use super::exchange::Exchange;
 use super::failure::{self, Failure};
-use super::job::{Context, Element, Job, Task, Work};
+use super::job::Job;
 use super::memory::Memory;
 use super::open_calls::{Expected, OpenCall, OpenCalls};
 use super::proxy::Proxy;
 use super::route::{DropReason, Route};
+use super::task::{Context, Element, Task, Work};
 use crate::jsonrpc::{Id, head, reply, text};
 use crate::transport::spool::Spool;
 

@@ -3,8 +3,8 @@
 use tamis::{CallOptions, Filter, Sink};
 
 use super::failure::Failure;
-use super::job::Context;
 use super::run::{RunError, Source, Texts, read};
+use super::task::Context;
 use crate::rules::{StoredForm, ToolFilter};
 use crate::store::{EntryMeta, EntryWriter, Handle, LostReason, Remedy, Reservation, StoreError};
 use tamis::json::StringEncoder;

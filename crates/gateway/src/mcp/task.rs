@@ -1,0 +1,171 @@
+//! What has to be done with a message, and what has to be known for it.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::clients::ClientReads;
+use super::failure::Failure;
+use super::memory::Memory;
+use super::open_calls::ToolCall;
+use super::proxy::Proxy;
+use super::record::{CallOutcome, CallRecord, RuleSource};
+use crate::jsonrpc::find::Found;
+use crate::jsonrpc::head::{MessagePart, Parts};
+use crate::jsonrpc::text;
+use crate::store::Scope;
+
+/// What becomes of an element of a batch.
+#[derive(Debug)]
+pub(super) enum Element {
+    Copy,
+    Cut,
+    Bytes(Vec<u8>),
+    Work(Box<Work>),
+}
+
+/// The work for one message.
+#[derive(Debug)]
+pub(super) struct Work {
+    /// The message, which may be an element of a batch.
+    pub(super) span: Range<u64>,
+    pub(super) task: Task,
+    pub(super) context: Context,
+}
+
+/// What a task needs to know besides the message.
+#[derive(Debug)]
+pub(super) struct Context {
+    pub(super) proxy: Arc<Proxy>,
+    pub(super) memory: Arc<Memory>,
+    pub(super) scope: Scope,
+    /// Whether clients limit the size of one message.
+    pub(super) limits_output: bool,
+    pub(super) is_modern: bool,
+    pub(super) reads: ClientReads,
+    /// The JSON text of the id of the request. Empty for notifications.
+    pub(super) raw_id: Box<[u8]>,
+    pub(super) arrived: Option<Instant>,
+}
+
+/// What has to be done with a message.
+#[derive(Debug)]
+pub(super) enum Task {
+    /// Cut our parameters out of the arguments of a call.
+    CutArguments(Vec<(Range<u64>, Vec<Found>)>),
+    /// Read from the store.
+    Retrieve {
+        arguments: Vec<u8>,
+        /// Whether the result goes back instead of the message being forwarded.
+        is_answer: bool,
+    },
+    /// Send a ping instead of a call of `tamis_retrieve` in a batch.
+    Ping,
+    /// Rewrite a page of the list of tools.
+    Listing { result: Range<u64>, offers_retrieval: bool },
+    /// Filter the result of a tool.
+    Result { call: ToolCall, result: Range<u64> },
+    /// Filter the result inside of a task, and withhold its messages.
+    Nested {
+        call: ToolCall,
+        result: Option<Found>,
+        error: Option<Found>,
+        status: Option<Found>,
+        /// Whether a member occurs twice.
+        is_ambiguous: bool,
+    },
+    /// Filter the contents of a resource.
+    Resource { call: ToolCall, contents: Option<Found>, items: Vec<Found>, texts: Vec<Found> },
+    /// Withhold the message of an error of the protocol.
+    Error { call: ToolCall, error: Option<Found>, code: Option<Found> },
+    /// Send a result that says that the output is withheld.
+    Withhold { tool: Arc<str>, failure: Failure },
+}
+
+impl Task {
+    /// Returns the task for a response to `tasks/get`.
+    pub(super) fn nested(call: ToolCall, parts: &Parts<MessagePart>) -> Self {
+        Self::Nested {
+            call,
+            result: parts.last(MessagePart::InnerResult).cloned(),
+            error: parts.last(MessagePart::InnerError).cloned(),
+            status: parts.last(MessagePart::StatusMessage).cloned(),
+            is_ambiguous: parts.repeats(&[MessagePart::StatusMessage]),
+        }
+    }
+
+    /// Returns the task for a notification about a task.
+    pub(super) fn notification(call: ToolCall, parts: &Parts<MessagePart>) -> Self {
+        let places =
+            [MessagePart::ParamsResult, MessagePart::ParamsError, MessagePart::ParamsStatusMessage];
+        Self::Nested {
+            call,
+            result: parts.last(MessagePart::ParamsResult).cloned(),
+            error: parts.last(MessagePart::ParamsError).cloned(),
+            status: parts.last(MessagePart::ParamsStatusMessage).cloned(),
+            is_ambiguous: parts.repeats(&places) || parts.repeats(&[MessagePart::TaskId]),
+        }
+    }
+
+    /// Returns the task for the contents of a resource.
+    pub(super) fn resource(call: ToolCall, parts: &Parts<MessagePart>) -> Self {
+        Self::Resource {
+            call,
+            items: parts.all(MessagePart::ContentsItem).to_vec(),
+            texts: parts.all(MessagePart::ContentsText).to_vec(),
+            contents: parts.last(MessagePart::Contents).cloned(),
+        }
+    }
+
+    /// Returns the task for an error of the protocol in place of a result.
+    pub(super) fn error(call: ToolCall, parts: &Parts<MessagePart>) -> Self {
+        Self::Error {
+            call,
+            error: parts.last(MessagePart::Error).cloned(),
+            code: parts.last(MessagePart::ErrorCode).cloned(),
+        }
+    }
+}
+
+/// A record in the making.
+pub(super) struct Record {
+    pub(super) tool: String,
+    pub(super) bytes_in: u64,
+    pub(super) bytes_out: u64,
+    pub(super) handle: Option<String>,
+    pub(super) outcome: CallOutcome,
+    pub(super) reason: Option<&'static str>,
+    /// Whether the message is recorded although no tool was called.
+    pub(super) is_wanted: bool,
+    pub(super) started: Instant,
+}
+
+impl Record {
+    pub(super) fn new(tool: &str, started: Instant) -> Self {
+        Self {
+            tool: text::short(tool, 128),
+            bytes_in: 0,
+            bytes_out: 0,
+            handle: None,
+            outcome: CallOutcome::Filtered,
+            reason: None,
+            is_wanted: false,
+            started,
+        }
+    }
+
+    pub(super) fn finish(self, source: Option<RuleSource>, arrived: Option<Instant>) -> CallRecord {
+        let duration = self.started.elapsed();
+        CallRecord {
+            tool: self.tool,
+            source: source.unwrap_or(RuleSource::Profile),
+            bytes_in: self.bytes_in,
+            bytes_out: self.bytes_out,
+            handle: self.handle,
+            outcome: self.outcome,
+            reason: self.reason,
+            duration,
+            latency: arrived.map(|arrived| arrived.elapsed()),
+        }
+    }
+}
