@@ -135,6 +135,7 @@ topics! {
     manifests "manifests"
     running "running"
     recalling "recalling"
+    proxy "proxy"
     history "history"
     pages "pages"
     limits "limits"
