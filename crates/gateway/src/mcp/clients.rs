@@ -19,10 +19,11 @@ pub enum ClientReads {
 }
 
 /// Clients that show only `structuredContent` if there is one, by the name that they send.
-const READ_STRUCTURED: [&str; 6] = [
+///
+/// opencode is not one of them: version 1.18.33 shows the text.
+const READ_STRUCTURED: [&str; 5] = [
     "claude-code",
     "codex-mcp-client",
-    "opencode",
     "github-copilot-developer",
     "copilot-cli",
     "github-copilot-cli",
@@ -57,3 +58,20 @@ impl fmt::Display for UnknownClientReads {
 }
 
 impl std::error::Error for UnknownClientReads {}
+
+#[cfg(test)]
+mod tests {
+    use super::{ClientReads, reads};
+
+    #[test]
+    fn clients_that_show_text_get_it() {
+        for (client, expected) in [
+            ("claude-code", ClientReads::Structured),
+            ("opencode", ClientReads::Both),
+            ("Claude-Code", ClientReads::Both),
+            ("", ClientReads::Both),
+        ] {
+            assert_eq!(reads(client), expected, "{client}");
+        }
+    }
+}
