@@ -18,16 +18,9 @@ pub enum ClientReads {
     Both,
 }
 
-/// Clients that show only `structuredContent` if there is one, by the name that they send.
-///
-/// opencode is not one of them: version 1.18.33 shows the text.
-const READ_STRUCTURED: [&str; 5] = [
-    "claude-code",
-    "codex-mcp-client",
-    "github-copilot-developer",
-    "copilot-cli",
-    "github-copilot-cli",
-];
+/// Clients that show only `structuredContent` if there is one, by the name that they send: Claude Code and Codex CLI.
+/// A client is on this list only if it was seen to do so, because without the text a wrong entry leaves nothing to show.
+const READ_STRUCTURED: [&str; 2] = ["claude-code", "codex-mcp-client"];
 
 /// Returns which part the client with this name shows.
 pub(super) fn reads(client: &str) -> ClientReads {

@@ -33,6 +33,7 @@ use serde_json::{Map, Value, json};
 type Client = RunningService<RoleClient, Handler>;
 
 const STEP_TIMEOUT: Duration = Duration::from_secs(25);
+const LATE_PROGRESS: Duration = Duration::from_millis(50);
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Results that are printed whole have at most this many bytes.
@@ -138,6 +139,8 @@ async fn calls(client: &Client, plan: &Value, names: &HashSet<String>) -> Result
             Ok(serde_json::to_value(call(client, tool, &case["arguments"]).await?)?)
         })
         .await;
+        // The SDK handles notifications in tasks of their own, which may end after the response.
+        tokio::time::sleep(LATE_PROGRESS).await;
         if let Some(found) = outcome.as_ref().ok().and_then(|result| {
             pattern.find(&result.to_string()).map(|found| found.as_str().to_owned())
         }) {
