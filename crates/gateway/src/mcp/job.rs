@@ -33,7 +33,7 @@ enum JobKind {
     Batch(Vec<(Range<u64>, Element)>),
 }
 
-/// What becomes of an element of a batch.
+/// The outcome for an element of a batch.
 #[derive(Debug)]
 pub(super) enum Element {
     Copy,
@@ -51,7 +51,7 @@ pub(super) struct Work {
     pub(super) context: Context,
 }
 
-/// What a task needs to know besides the message.
+/// The facts that a task needs in addition to the message.
 #[derive(Debug)]
 pub(super) struct Context {
     pub(super) proxy: Arc<Proxy>,
@@ -66,7 +66,7 @@ pub(super) struct Context {
     pub(super) arrived: Option<Instant>,
 }
 
-/// What has to be done with a message.
+/// The work that a message needs.
 #[derive(Debug)]
 pub(super) enum Task {
     /// Cut our parameters out of the arguments of a call.
@@ -145,10 +145,10 @@ impl Task {
     }
 }
 
-/// What became of one message.
+/// The outcome for one message.
 #[derive(Debug)]
 enum Done {
-    /// It is sent as it came.
+    /// It is sent unchanged.
     Original,
     /// New bytes were written.
     Written,
