@@ -6,12 +6,10 @@
 //! it.
 
 use super::call::Skips;
-use super::content::WholeRules;
 use super::items::{ItemRules, RootRule};
-use super::json_strings::JsonStringRules;
+use super::nested::{JsonStringRules, When, WholeRules};
 use super::output::OutputRules;
 use super::program::{CompiledProgram, DerivedPrograms, Program};
-use super::when::When;
 use crate::path::Path;
 use crate::path::trie::Trie;
 use crate::spec::{DuplicateKeys, OnError, Root, Siblings, Spec};

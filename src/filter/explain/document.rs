@@ -1,12 +1,12 @@
 //! Explains the stages on the document, and those that replace all others: the choice of a branch, patches, content.
 
-use super::BranchExplanation;
+use super::explanation::BranchExplanation;
 use super::stage::{
     ExecutionMode, HoldExplanation, JsonStringExplanation, StageAction, StageExplanation,
 };
+use crate::filter::compile::nested::When;
 use crate::filter::compile::patches::Patches;
 use crate::filter::compile::program::CompiledProgram;
-use crate::filter::compile::when::When;
 use crate::filter::options::CallOptions;
 use crate::spec::{Budget, JsonStringFallback, PatchOpKind, Spec, WhenFallback, named};
 

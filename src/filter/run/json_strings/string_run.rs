@@ -13,7 +13,7 @@
 //! one by one where the limit is reached.
 
 use crate::error::{Error, ErrorKind, Raise};
-use crate::filter::compile::json_strings::JsonStringEntry;
+use crate::filter::compile::nested::JsonStringEntry;
 use crate::filter::options::CallOptions;
 use crate::filter::run::hold::Hold;
 use crate::filter::run::inner_run::{InnerRun, NewRun};
