@@ -138,7 +138,7 @@ impl Spec {
             allow_raw: Some(false),
             envelope,
             foreign,
-            // A page is stored as it came.
+            // A page is stored unchanged.
             pass: pass || content.is_some(),
             ..Self::new()
         })

@@ -255,8 +255,10 @@ fn savings(args: &SavingsArgs) -> Result<u8, Failure> {
         read.map_err(|error| Failure::run(format!("{}: {error}", path.display())))?;
     }
     if savings.skipped() > 0 {
-        let skipped = savings.skipped();
-        note(format_args!("skipped {skipped} lines that are not records of calls"));
+        note(match savings.skipped() {
+            1 => String::from("skipped 1 line, which is not the record of a call"),
+            skipped => format!("skipped {skipped} lines, which are not records of calls"),
+        });
     }
     match io::stdout().write_all(savings.table().as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

@@ -1,4 +1,4 @@
-//! What a filter removes for safety reaches neither the client nor the store nor the log, in whatever form it comes.
+//! Values that a filter removes for safety reach neither the client nor the store nor the log, in any form of a result.
 //!
 //! Each manifest removes the member `ssn` of a result, by another rule. Each shape hides `CANARY` there, or in a place
 //! that no rule covers.

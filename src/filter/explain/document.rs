@@ -57,7 +57,7 @@ pub(super) fn choice(spec: &Spec) -> StageExplanation {
         what: "the document",
         until: "a branch is certain to apply, or none",
         limits: &["held", "spill"],
-        // What `json_strings` leave always arrives as a stream.
+        // The output of `json_strings` always arrives as a stream.
         instead: spec.json_strings.is_empty().then_some("a slice or a regular file is read twice"),
     };
     let value = HoldExplanation {

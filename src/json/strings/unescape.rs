@@ -48,8 +48,8 @@ pub(crate) struct StringUnescaper {
 }
 
 impl StringUnescaper {
-    /// Decodes the next bytes of a string and appends the text. A quote or an invalid escape is no error here; the text
-    /// is then unspecified.
+    /// Decodes the next bytes of a string and appends the text. A quote or an invalid escape is not reported here: the
+    /// text is then unspecified.
     pub(crate) fn write(&mut self, chunk: &[u8], text: &mut Vec<u8>) {
         let mut at = 0;
         while let Some(bytes) = chunk.get(at..).filter(|bytes| !bytes.is_empty()) {

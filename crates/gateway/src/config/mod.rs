@@ -7,8 +7,9 @@
 //! | the user's own file | everything |
 //! | a file that was found in the project | `filters` and `profile` |
 //!
-//! What comes first in this table wins. A file that was merely found may come from somebody whom the user does not
-//! trust, so it cannot name a service or a folder, and the user's rules that remove for safety apply beside its own.
+//! Earlier rows of this table take precedence. A file that was merely found may come from somebody whom the user does not
+//! trust. So it cannot name a service or a folder, and the user's rules that remove for safety apply in addition to its
+//! own.
 
 mod files;
 
@@ -23,7 +24,7 @@ use crate::mcp::{ClientReads, ProxyOptions};
 use crate::rules::{Profile, Rules, Structured};
 use crate::store::{Store, StoreConfig, StoreLimits};
 
-/// What the command line says.
+/// The settings of the command line.
 #[derive(Clone, Debug, Default)]
 pub struct ConfigFlags {
     /// Files with filters, in any format of a manifest.

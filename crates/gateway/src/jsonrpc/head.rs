@@ -1,4 +1,4 @@
-//! The members of a message that decide where it goes, and what is done with it.
+//! The members of a message that decide its destination and its handling.
 //!
 //! One pass over a message finds all of them, wherever they stand: the TypeScript SDK writes the id after the result.
 //! Duplicates stay visible. Parsers take the last one and scanners the first, so a message whose decisive members are
@@ -212,7 +212,7 @@ impl Parts<MessagePart> {
     }
 }
 
-/// What a message is, by its members.
+/// The kind of a message, by its members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MessageForm {
     /// It has a method and an id.

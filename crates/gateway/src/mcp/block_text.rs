@@ -23,10 +23,10 @@ use crate::transport::spool::Spool;
 /// The least room in which a text is cut. With less room, the block is left out.
 const LEAST_ROOM: u64 = 256;
 
-/// What becomes of the text of a block.
+/// The outcome for the text of a block.
 #[derive(Debug)]
 pub(super) enum BlockText {
-    /// It stays as it came.
+    /// It is unchanged.
     Same,
     /// It was one JSON value, and this is the output.
     Json(Box<JsonRun>),

@@ -1,6 +1,6 @@
 //! Which part of a result a client shows to the model.
 //!
-//! Some clients show only `structuredContent` if there is one, and drop the text beside it. For these, a text that
+//! Some clients show only `structuredContent` if there is one, and drop the text. For these, a text that
 //! repeats the structured result costs bytes and nothing else. A client that is not on the list may show the text, so
 //! both are kept.
 
@@ -51,3 +51,20 @@ impl fmt::Display for UnknownClientReads {
 }
 
 impl std::error::Error for UnknownClientReads {}
+
+#[cfg(test)]
+mod tests {
+    use super::{ClientReads, reads};
+
+    #[test]
+    fn clients_that_show_text_get_it() {
+        for (client, expected) in [
+            ("claude-code", ClientReads::Structured),
+            ("opencode", ClientReads::Both),
+            ("Claude-Code", ClientReads::Both),
+            ("", ClientReads::Both),
+        ] {
+            assert_eq!(reads(client), expected, "{client}");
+        }
+    }
+}

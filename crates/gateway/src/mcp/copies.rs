@@ -43,8 +43,8 @@ impl ResultRewrite<'_> {
     }
 }
 
-/// Returns whether an output repeats the structured one, or the only member `result` of it, in which servers wrap what
-/// is no object.
+/// Returns whether an output repeats the structured one, or its only member `result`, in which servers wrap values that
+/// are not objects.
 fn is_copy(scratch: &Spool, structured: &JsonRun, copy: &JsonRun) -> Result<bool, Failure> {
     const BEFORE: &[u8] = b"{\"result\":";
     if structured.len() == copy.len() {

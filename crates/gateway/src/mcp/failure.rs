@@ -1,4 +1,4 @@
-//! What the client gets in place of a result that is withheld.
+//! The messages that replace a result that is withheld.
 //!
 //! A model reads the result of a tool, and may never see an error of the protocol. So a result that is withheld is
 //! replaced by a failed result that says that the tool did run: calling it again repeats its side effects.
@@ -69,7 +69,7 @@ pub(super) fn withheld(id: &[u8], tool: &str, failure: Failure, is_modern: bool)
     reply::result(id, &withheld_result(tool, failure, is_modern))
 }
 
-/// Returns an error response in place of something that is no result of a tool.
+/// Returns an error response in place of a message that is not a result of a tool.
 pub(super) fn refused(id: &[u8], what: &str, failure: Failure) -> Vec<u8> {
     let message = format!("tamis: {what} is withheld: {}", failure.0);
     reply::error(Some(id), reply::INTERNAL_ERROR, &message)

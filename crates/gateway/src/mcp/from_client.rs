@@ -138,7 +138,7 @@ impl Session {
             }
         }
         if is_retrieval {
-            // The response to the ping is replaced, so that the answer comes in the batch of the responses.
+            // The response to the ping is replaced, so that our response is in the batch of the responses.
             return self.work(span, Task::Ping, exchange, raw.into(), is_modern, None);
         }
         if asked.cuts.is_empty() {

@@ -1,4 +1,4 @@
-//! Messages of the server: which requests they answer, and whether they have to be filtered.
+//! Messages of the server: the requests they belong to, and whether they have to be filtered.
 
 use std::ops::Range;
 
@@ -211,8 +211,8 @@ impl Session {
         self.withhold(exchange, Failure::TOO_COMPLEX, DropReason::TooComplex)
     }
 
-    /// Answers the request of an HTTP exchange in place of a message that is withheld. Elsewhere nobody can be
-    /// answered, and the message is dropped.
+    /// Responds to the request of an HTTP exchange in place of a message that is withheld. In other cases the request is
+    /// not known, and the message is dropped.
     fn withhold(&mut self, exchange: &Exchange, failure: Failure, reason: DropReason) -> Step {
         let open = exchange.requests.iter().filter_map(|raw| Id::parse(raw));
         let open = open.into_iter().find(|id| exchange.is_http && self.calls.is_open(id));
@@ -242,7 +242,7 @@ impl Session {
     }
 }
 
-/// Returns what is done with the response to a call. `None`: it passes as it came.
+/// Returns the task for the response to a call. `None`: it is forwarded unchanged.
 fn tool_result(message: &Spool, parts: &Parts<MessagePart>, call: ToolCall) -> Option<Task> {
     let closed = call.filter.removes_for_safety;
     let withhold =

@@ -28,10 +28,10 @@ enum JobKind {
     Batch(Vec<(Range<u64>, Element)>),
 }
 
-/// What became of one message.
+/// The outcome for one message.
 #[derive(Debug)]
 enum Done {
-    /// It is sent as it came.
+    /// It is sent unchanged.
     Original,
     /// New bytes were written.
     Written,

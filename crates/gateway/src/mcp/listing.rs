@@ -14,7 +14,7 @@ use super::retrieve;
 use crate::jsonrpc::find::{FindError, Found, ValueKind};
 use crate::jsonrpc::head::{ListPart, Parts, short_text};
 use crate::jsonrpc::splice::{Splice, cut_members, end_of};
-use crate::rules::Parameters;
+use crate::rules::{Parameters, Structured};
 use crate::transport::spool::Spool;
 
 /// Returns the replacements in a result of `tools/list`. `offers_retrieval`: the page has to list `tamis_retrieve`.
@@ -44,7 +44,7 @@ pub(super) fn rewrite(
         let own = Parameters { raw: members.has_output_mode, budget: members.has_budget };
         proxy.learn_parameters(name.clone(), own);
         let Some(filter) = proxy.filter(&name) else { continue };
-        if !filter.keeps_everything {
+        if !filter.keeps_everything || filter.structured == Structured::Drop {
             cut_members(message, &tool.span, members.output_schemas, &mut splice)?;
         }
         let offered = Parameters {

@@ -11,14 +11,14 @@ use std::sync::{Mutex, PoisonError};
 use super::open_calls::ToolCall;
 use crate::store::Scope;
 
-/// What a task or a resource is known by.
+/// The key of a task or a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Named {
     Task,
     Resource,
 }
 
-/// What is known of a name.
+/// The facts about a name.
 #[derive(Clone, Debug)]
 pub(super) enum Recalled {
     /// It came from this call.

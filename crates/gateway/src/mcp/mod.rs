@@ -16,8 +16,8 @@
 //!                                        └─ retrieve   tamis_retrieve, from the store
 //! ```
 //!
-//! A filter that only saves never breaks a session: if it fails, the message passes as it came. A filter that removes
-//! for safety fails closed: the client gets a result that says that the output is withheld (`failure`).
+//! A filter that only saves never breaks a session: if it fails, the message is forwarded unchanged. A filter that
+//! removes for safety fails closed: the client gets a result that says that the output is withheld (`failure`).
 //!
 //! | file | decides |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! What the model is told about what was left out.
+//! The notice about the parts of a result that were left out.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use crate::jsonrpc::text;
 use crate::store::{OmissionNotice, OmittedUnit, Remedy};
 use crate::transport::spool::{Spool, SpoolError};
 
-/// What was left out of a result.
+/// The parts of a result that were left out.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Omission {
     pub(super) unit: OmittedUnit,

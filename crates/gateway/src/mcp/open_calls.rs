@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A response to a cancelled request still arrives, and must not pass unfiltered. So a cancelled request stays known
-//! until it was answered, or until 4,096 newer ones were closed.
+//! until its response has arrived, or until 4,096 newer ones were closed.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(super) struct ToolCall {
     pub(super) options: CallOptions,
 }
 
-/// What the response to a request will be.
+/// The kind of response that a request will get.
 #[derive(Clone, Debug)]
 pub(super) enum Expected {
     /// Who the server is.
@@ -105,7 +105,7 @@ pub(super) enum Refused {
 pub(super) struct OpenCalls {
     open: HashMap<Id, OpenCall>,
     closed: HashMap<Id, (u64, OpenCall)>,
-    /// The ids of `closed`, oldest first, each with a number that tells a new entry from a former one of the same id.
+    /// The ids of `closed`, oldest first, each with a number that distinguishes entries of the same id.
     order: VecDeque<(Id, u64)>,
     next: u64,
     /// For open ids that are strings of digits, the number that lenient peers take them for.
@@ -186,7 +186,7 @@ impl OpenCalls {
         self.next += 1;
         self.order.push_back((id.clone(), self.next));
         self.closed.insert(id, (self.next, call));
-        // Entries that were answered leave their place in `order` behind, so both are bounded.
+        // The place of a removed entry in `order` remains, so both are bounded.
         while self.order.len() > most {
             let Some((oldest, number)) = self.order.pop_front() else { break };
             if self.closed.get(&oldest).is_some_and(|(own, _)| *own == number) {

@@ -1,4 +1,4 @@
-//! What all sessions of a process share.
+//! State that all sessions of a process share.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -86,7 +86,7 @@ pub struct Proxy {
     server: Mutex<Option<Arc<str>>>,
     /// Tools with a parameter of their own that has the name of one of ours.
     own_parameters: Mutex<HashMap<String, Parameters>>,
-    /// What clients without sessions have to be remembered for.
+    /// The tasks and resources of clients without sessions.
     pub(super) memory: Arc<Memory>,
     pub(super) may_remove_for_safety: bool,
 }

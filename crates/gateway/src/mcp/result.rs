@@ -241,7 +241,7 @@ impl ResultRewrite<'_> {
         Ok(Attempt { rewritten, remedy, is_worthwhile: true, has_missed: false })
     }
 
-    /// Whether a profile removed less than the notice about it takes. What exceeds the limit of the profile is cut in
+    /// Whether a profile removed less than the notice about it takes. A result over the limit of the profile is cut in
     /// any case.
     fn costs_more_than_it_saves(&self, omission: &Omission) -> bool {
         let fits = self.filter.max_tokens.is_some_and(|tokens| omission.bytes_in <= tokens * 4);
@@ -402,7 +402,7 @@ impl ResultRewrite<'_> {
         let fetchable = match &self.filter.stored {
             // Nobody may know how much was removed.
             StoredForm::Nothing if self.filter.removes_for_safety => return false,
-            // White space alone hardly ever makes more than half of a document.
+            // White space hardly ever makes up more than half of a document.
             StoredForm::Nothing | StoredForm::Source if run.len() * 2 < run.bytes_in => {
                 return true;
             }

@@ -52,7 +52,7 @@ pub struct Session {
     pub(super) has_no_tools: bool,
 }
 
-/// What is done with one message, which may be an element of a batch.
+/// The step for one message, which may be an element of a batch.
 #[derive(Debug)]
 pub(super) enum Step {
     Forward,

@@ -18,7 +18,7 @@ pub(super) enum StoredPart {
     Nothing,
 }
 
-/// What is stored of a result.
+/// The parts of a result that are stored.
 #[derive(Debug)]
 pub(super) enum StoredResult {
     /// One JSON value, and the path of its payload.

@@ -1,4 +1,4 @@
-//! What has to be done with a message, and what has to be known for it.
+//! The work that a message needs, and the facts that it needs.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::jsonrpc::head::{MessagePart, Parts};
 use crate::jsonrpc::text;
 use crate::store::Scope;
 
-/// What becomes of an element of a batch.
+/// The outcome for an element of a batch.
 #[derive(Debug)]
 pub(super) enum Element {
     Copy,
@@ -33,7 +33,7 @@ pub(super) struct Work {
     pub(super) context: Context,
 }
 
-/// What a task needs to know besides the message.
+/// The facts that a task needs in addition to the message.
 #[derive(Debug)]
 pub(super) struct Context {
     pub(super) proxy: Arc<Proxy>,
@@ -48,7 +48,7 @@ pub(super) struct Context {
     pub(super) arrived: Option<Instant>,
 }
 
-/// What has to be done with a message.
+/// The work that a message needs.
 #[derive(Debug)]
 pub(super) enum Task {
     /// Cut our parameters out of the arguments of a call.

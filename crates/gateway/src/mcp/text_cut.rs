@@ -47,7 +47,7 @@ struct Piece {
     is_line: bool,
 }
 
-/// What was done with a text.
+/// The counts of a text that was cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TextCutReport {
     /// Number of bytes of the text.

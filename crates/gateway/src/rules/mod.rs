@@ -102,7 +102,7 @@ impl Rules {
         self
     }
 
-    /// Returns the filter of a tool, by the name that the server gave itself. `None`: results pass as they come.
+    /// Returns the filter of a tool, by the name that the server gave itself. `None`: results are not changed.
     pub(crate) fn filter(&self, tool: &str, server: Option<&str>) -> Option<Arc<ToolFilter>> {
         let key = (tool.to_owned(), server.map(str::to_owned));
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
@@ -116,7 +116,7 @@ impl Rules {
         filter
     }
 
-    /// Returns the filter of tools without one of their own. `None`: their results pass as they come.
+    /// Returns the filter of tools without one of their own. `None`: their results are not changed.
     pub(crate) fn profile(&self) -> Option<&Arc<ToolFilter>> {
         self.profile.as_ref()
     }

@@ -83,7 +83,7 @@ fn savings_reads_logs_and_reports_what_it_cannot_read() {
         table.contains("a\u{fffd}[1m      2       0     8,000      2,000          1,500    75%"),
         "{table}"
     );
-    assert_eq!(errors, "tamis: skipped 1 lines that are not records of calls\n");
+    assert_eq!(errors, "tamis: skipped 1 line, which is not the record of a call\n");
     let (code, table, errors) = savings(&["/nonexistent"]);
     assert_eq!((code, table.as_str()), (Some(1), ""));
     assert!(errors.starts_with("tamis: /nonexistent: "), "{errors}");

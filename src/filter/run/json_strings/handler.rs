@@ -135,7 +135,7 @@ impl JsonStringStage {
         self.string = Some(number);
     }
 
-    /// Handles a value at a pointer that is no string. Returns `None` if it is kept.
+    /// Handles a value at a pointer that is not a string. Returns `None` if it is kept.
     fn other_value(
         &mut self,
         number: usize,
