@@ -108,7 +108,7 @@ impl Variant {
     }
 }
 
-/// A folder without configuration of the user, with the manifest.
+/// A folder that is the home of the proxies, with the manifest.
 pub(crate) struct Place(tempfile::TempDir);
 
 impl Place {
@@ -116,6 +116,11 @@ impl Place {
         let place = Self(tempfile::tempdir().unwrap());
         let manifest = manifest();
         fs::write(place.manifest(), manifest.to_string()).unwrap();
+        // A full store changes what is done. Each call fills a store as it would in its first minutes.
+        let own = place.0.path().join(".config/tamis");
+        fs::create_dir_all(&own).unwrap();
+        let settings = "version: 1\nstore: {at: memory, max_total: 16G}\nfilters: {}\n";
+        fs::write(own.join("tamis.yaml"), settings).unwrap();
         place
     }
 
