@@ -9,7 +9,7 @@ use tamis::{Filter, Program};
 use tamis_gateway::mcp::{Action, Exchange, Proxy, ProxyOptions, Route, Session};
 use tamis_gateway::rules::{Profile, Rules};
 use tamis_gateway::store::{Store, StoreConfig, StoreLimits};
-use tamis_gateway::transport::spool::Spool;
+use tamis_gateway::transport::spool::{Spool, SpoolLimits};
 use tamis_testkit::data::specs::SELECT_REPOSITORIES;
 
 use crate::client::request;
@@ -89,7 +89,8 @@ impl Driver {
         let request = Spool::from_vec(self.request.clone());
         let route = self.session.from_client(&request, &mut Exchange::stdio());
         assert!(matches!(route, Route::Forward));
-        let response = Spool::from_vec(self.response.clone());
+        let mut response = Spool::new(SpoolLimits::default());
+        response.push(&self.response).unwrap();
         match self.session.from_server(&response, &Exchange::stdio()) {
             Route::Forward => response.len() as usize,
             Route::Run(job) => match job.run(&response).action {

@@ -82,13 +82,52 @@ impl<'a> Texts<'a> {
     fn unescape(
         &self,
         range: &Range<u64>,
+        take: impl FnMut(&[u8]) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        let content = range.start + 1..range.end.saturating_sub(1);
+        let start = self.unescaped.borrow().spool.len();
+        let read = match self.unescape_in_memory(&content) {
+            Some(Ok(place)) => {
+                self.unescaped.borrow_mut().places.insert(range.start, place.clone());
+                return self.unescaped.borrow().spool.each_chunk(place, take);
+            }
+            Some(Err(error)) => Err(error),
+            None => self.unescape_in_windows(&content, take),
+        };
+        let mut unescaped = self.unescaped.borrow_mut();
+        if read.is_ok() && unescaped.spool.error().is_none() {
+            let end = unescaped.spool.len();
+            unescaped.places.insert(range.start, start..end);
+        } else {
+            unescaped.spool.truncate(start);
+        }
+        read
+    }
+
+    /// Unescapes a text at once. Returns its place, or `None` if it may be too long for the memory.
+    fn unescape_in_memory(&self, content: &Range<u64>) -> Option<Result<Range<u64>, RunError>> {
+        // A text is never longer than its spelling.
+        let length = content.end.saturating_sub(content.start);
+        let mut unescaped = self.unescaped.borrow_mut();
+        let memory = unescaped.spool.memory_for(length)?;
+        let start = memory.len() as u64;
+        let mut decoder = StringDecoder::new();
+        let read = self.message.each_chunk(content.clone(), |chunk| {
+            decoder.write(chunk, memory).map_err(|_lone| RunError::NotJson)
+        });
+        let read = read.and_then(|()| decoder.end().map_err(|_lone| RunError::NotJson));
+        Some(read.map(|()| start..memory.len() as u64))
+    }
+
+    /// Unescapes a text piece by piece.
+    fn unescape_in_windows(
+        &self,
+        content: &Range<u64>,
         mut take: impl FnMut(&[u8]) -> Result<(), RunError>,
     ) -> Result<(), RunError> {
-        let start = self.unescaped.borrow().spool.len();
         let mut decoder = StringDecoder::new();
         let mut text = Vec::new();
-        let content = range.start + 1..range.end.saturating_sub(1);
-        let read = self.message.each_chunk(content, |chunk| {
+        let read = self.message.each_chunk(content.clone(), |chunk| {
             for window in chunk.chunks(WINDOW) {
                 text.clear();
                 decoder.write(window, &mut text).map_err(|_lone| RunError::NotJson)?;
@@ -98,15 +137,7 @@ impl<'a> Texts<'a> {
             }
             Ok(())
         });
-        let read = read.and_then(|()| decoder.end().map_err(|_lone| RunError::NotJson));
-        let mut unescaped = self.unescaped.borrow_mut();
-        if read.is_ok() && unescaped.spool.error().is_none() {
-            let end = unescaped.spool.len();
-            unescaped.places.insert(range.start, start..end);
-        } else {
-            unescaped.spool.truncate(start);
-        }
-        read
+        read.and_then(|()| decoder.end().map_err(|_lone| RunError::NotJson))
     }
 }
 
