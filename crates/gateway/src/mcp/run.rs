@@ -8,7 +8,7 @@ use tamis::{CallOptions, ErrorKind, Filter, Program, Report, Sink};
 
 use super::failure::Failure;
 use crate::jsonrpc::find::Found;
-use crate::rules::ToolFilter;
+use crate::rules::{StoredForm, ToolFilter};
 use crate::transport::spool::{Spool, SpoolError, SpoolLimits};
 use tamis::json::StringDecoder;
 
@@ -25,6 +25,12 @@ impl Source {
     /// Returns the characters of a string.
     pub(super) fn characters(found: &Found) -> Self {
         Self::Characters(found.span.clone())
+    }
+
+    /// Returns the place in the message.
+    pub(super) fn start(&self) -> u64 {
+        let (Self::Value(range) | Self::Characters(range)) = self;
+        range.start
     }
 
     /// Returns the number of bytes in the message.
@@ -294,10 +300,98 @@ pub(super) fn length(
     options: &CallOptions,
 ) -> Option<u64> {
     let mut count = Count(0);
-    let mut filter = Filter::new(program.with_options(options), &mut count);
-    read(texts, source, |chunk| Ok(filter.write(chunk)?)).ok()?;
-    filter.end().ok()?;
+    write_output(texts, source, program, options, &mut count).ok()?;
     Some(count.0)
+}
+
+/// Writes the output of a program to `out`.
+pub(super) fn write_output(
+    texts: &Texts<'_>,
+    source: &Source,
+    program: &Program,
+    options: &CallOptions,
+    out: &mut dyn Sink,
+) -> Result<(), RunError> {
+    let mut filter = Filter::new(program.with_options(options), out);
+    read(texts, source, |chunk| Ok(filter.write(chunk)?))?;
+    filter.end()?;
+    Ok(())
+}
+
+/// The stored forms of the values of a result.
+///
+/// The size of a form says whether the filter left anything out. If it did, the form is stored. Short forms are kept in
+/// memory in between, so that the program runs once.
+pub(super) struct FormOutputs<'a> {
+    program: Option<&'a Program>,
+    options: CallOptions,
+    kept: RefCell<KeptForms>,
+}
+
+struct KeptForms {
+    spool: Spool,
+    /// The place of each form in `spool`, by the first byte of its source in the message.
+    places: HashMap<u64, Range<u64>>,
+}
+
+impl<'a> FormOutputs<'a> {
+    /// Returns the forms of a result of a filter. `is_error`: the rules for the result of a failed call apply.
+    pub(super) fn of(filter: &'a ToolFilter, is_error: bool, limits: SpoolLimits) -> Self {
+        let program = match &filter.stored {
+            StoredForm::Program(program) => Some(program),
+            StoredForm::Nothing | StoredForm::Source => None,
+        };
+        let spool = Spool::new(SpoolLimits { spill: 0, ..limits });
+        let kept = RefCell::new(KeptForms { spool, places: HashMap::new() });
+        Self { program, options: CallOptions::new().with_is_error(is_error), kept }
+    }
+
+    /// Returns the size of the form of a value, and keeps a short one. `None`: there is no form.
+    pub(super) fn length(&self, texts: &Texts<'_>, source: &Source) -> Option<u64> {
+        let program = self.program?;
+        let mut kept = self.kept.borrow_mut();
+        let start = kept.spool.len();
+        let mut output = CountAndKeep { count: Count(0), spool: &mut kept.spool };
+        let written = write_output(texts, source, program, &self.options, &mut output);
+        let length = output.count.0;
+        if written.is_err() || kept.spool.error().is_some() {
+            kept.spool.truncate(start);
+        } else {
+            kept.places.insert(source.start(), start..start + length);
+        }
+        written.ok().map(|()| length)
+    }
+
+    /// Writes the form of a value to `out`.
+    pub(super) fn write(
+        &self,
+        texts: &Texts<'_>,
+        source: &Source,
+        out: &mut dyn Sink,
+    ) -> Result<(), RunError> {
+        let kept = self.kept.borrow();
+        match (kept.places.get(&source.start()), self.program) {
+            (Some(place), _) => kept.spool.each_chunk(place.clone(), |chunk| {
+                out.write(chunk);
+                Ok(())
+            }),
+            (None, Some(program)) => write_output(texts, source, program, &self.options, out),
+            (None, None) => Err(RunError::Failed(Failure("it is not stored"))),
+        }
+    }
+}
+
+/// Counts bytes, and keeps them while there is room.
+struct CountAndKeep<'a> {
+    count: Count,
+    spool: &'a mut Spool,
+}
+
+impl Sink for CountAndKeep<'_> {
+    fn write(&mut self, bytes: &[u8]) {
+        self.count.write(bytes);
+        Sink::write(self.spool, bytes);
+    }
 }
 
 /// Counts bytes.
