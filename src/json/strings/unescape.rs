@@ -208,7 +208,8 @@ fn unescape_blocks(bytes: &[u8], text: &mut Vec<u8>) -> usize {
     // A run is copied with the bytes after it, which the next run overwrites.
     let mut out = [0; 2 * BLOCK];
     let mut at = 0;
-    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<{ BLOCK + COPY }>()) {
+    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<{ BLOCK + COPY }>())
+    {
         let mut special = special_bytes(block);
         if special == 0 {
             let rest = bytes.get(at..).unwrap_or_default();
@@ -295,7 +296,8 @@ fn special_bytes(block: &[u8; BLOCK + COPY]) -> u64 {
     let mut bits = 0;
     for word in words.iter().take(BLOCK / 8).rev() {
         let word = u64::from_le_bytes(*word);
-        let found = zeros(word ^ (u64::from(b'\\') * ONES)) | zeros(word ^ (u64::from(b'"') * ONES));
+        let found =
+            zeros(word ^ (u64::from(b'\\') * ONES)) | zeros(word ^ (u64::from(b'"') * ONES));
         bits = bits << 8 | (found >> 7).wrapping_mul(GATHER) >> 56;
     }
     bits

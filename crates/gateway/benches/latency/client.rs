@@ -36,7 +36,11 @@ impl Process {
     }
 
     /// Starts a proxy over HTTP. Returns it with its address.
-    pub(crate) fn proxy(variant: &Variant, upstream: SocketAddr, place: &Place) -> (Self, SocketAddr) {
+    pub(crate) fn proxy(
+        variant: &Variant,
+        upstream: SocketAddr,
+        place: &Place,
+    ) -> (Self, SocketAddr) {
         let url = format!("http://{upstream}/mcp");
         let mut command = match variant {
             Variant::FastMcp(python) => {
@@ -149,7 +153,8 @@ impl Client {
         let input = child.stdin.take().unwrap();
         let output = BufReader::with_capacity(64 << 10, child.stdout.take().unwrap());
         let connection = Connection::Stdio { input, output, line: Vec::new() };
-        let mut client = Self { variant, connection, process: Process(child), _upstream: None, id: 0 };
+        let mut client =
+            Self { variant, connection, process: Process(child), _upstream: None, id: 0 };
         client.exchange(INITIALIZE);
         if let Connection::Stdio { input, .. } = &mut client.connection {
             input.write_all(format!("{INITIALIZED}\n").as_bytes()).unwrap();

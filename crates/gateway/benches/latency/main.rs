@@ -124,7 +124,11 @@ fn connect(transport: Transport, tool: Tool, place: &Place, options: &Options) -
     let variants = Variant::all(options.python.as_deref());
     let mut clients: Vec<Client> = Vec::new();
     for variant in variants {
-        if std::env::var("ROW").is_ok_and(|row| !matches!(variant, Variant::PassThrough) && !variant.name().contains(&row)) { continue; }
+        if std::env::var("ROW").is_ok_and(|row| {
+            !matches!(variant, Variant::PassThrough) && !variant.name().contains(&row)
+        }) {
+            continue;
+        }
         let mut client = Client::start(variant, transport, place);
         let response = client.call(tool).to_vec();
         client.variant.check(tool, &response);
@@ -152,7 +156,8 @@ fn latency(title: &str, transport: Transport, tool: Tool, place: &Place, options
             }
             if round > 0 {
                 let each = |after: f64, before: f64| (after - before) / times.len() as f64;
-                ran[row].extend(client.ran().zip(before).map(|(after, before)| each(after, before)));
+                ran[row]
+                    .extend(client.ran().zip(before).map(|(after, before)| each(after, before)));
                 medians[row].push(share(&times, 0.5));
                 seconds[row].extend(times);
             }
@@ -207,7 +212,10 @@ fn throughput(title: &str, transport: Transport, place: &Place, options: &Option
     if options.test {
         return;
     }
-    println!("\n{title}, {} rounds of {} calls, {AT_ONCE} at once\n", options.rounds, options.calls.1);
+    println!(
+        "\n{title}, {} rounds of {} calls, {AT_ONCE} at once\n",
+        options.rounds, options.calls.1
+    );
     println!("| | calls/s | × pass-through |\n|---|---|---|");
     let base = clients.iter().position(|client| client.variant == Variant::PassThrough).unwrap();
     for (row, client) in clients.iter().enumerate() {

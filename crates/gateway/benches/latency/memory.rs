@@ -11,7 +11,9 @@ pub(crate) fn measure(place: &Place, test: bool) {
     open_files(sessions as u64 * 2 + 200);
     if !test {
         println!("\nmemory, {sessions} open sessions\n");
-        println!("| | calls of each | MiB before | MiB after | KiB per session | MiB at most |\n|---|---|---|---|---|---|");
+        println!(
+            "| | calls of each | MiB before | MiB after | KiB per session | MiB at most |\n|---|---|---|---|---|---|"
+        );
     }
     for variant in [Variant::PassThrough, Variant::Off, Variant::Select, Variant::Standard] {
         for tool in [Tool::Short, Tool::Long] {

@@ -40,7 +40,10 @@ pub(crate) fn measure(options: &Options) {
     ];
     for round in 0..=options.rounds {
         for (name, run, times) in &mut rows {
-            if std::env::var("ROW").is_ok_and(|row| !name.contains(&row)) { times.push(0.0); continue; }
+            if std::env::var("ROW").is_ok_and(|row| !name.contains(&row)) {
+                times.push(0.0);
+                continue;
+            }
             let calls = options.calls.0;
             let mut own = Vec::with_capacity(calls);
             for _ in 0..calls {

@@ -72,7 +72,9 @@ impl Results {
             }
             _ => {
                 let error = r#"{"code":-32601,"message":"unknown method"}"#;
-                return Some(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{error}}}").into());
+                return Some(
+                    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{error}}}").into(),
+                );
             }
         };
         Some(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}").into())
@@ -139,7 +141,8 @@ fn connection(stream: &TcpStream, results: &Results, sessions: &AtomicU64) -> io
             "POST" => results.respond(&request.body),
             "DELETE" => None,
             _ => {
-                output.write_all(b"HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\n\r\n")?;
+                output
+                    .write_all(b"HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\n\r\n")?;
                 continue;
             }
         };

@@ -73,9 +73,9 @@ impl Variant {
         match self {
             Self::PassThrough => vec!["--pass-through".to_owned()],
             Self::Off => ["--profile", "off", "--store", "off"].map(str::to_owned).into(),
-            Self::Select => {
-                ["--profile", "off", "--manifest", place.manifest().to_str().unwrap()].map(str::to_owned).into()
-            }
+            Self::Select => ["--profile", "off", "--manifest", place.manifest().to_str().unwrap()]
+                .map(str::to_owned)
+                .into(),
             Self::Direct | Self::Standard | Self::FastMcp(_) => Vec::new(),
         }
     }
