@@ -124,11 +124,6 @@ fn connect(transport: Transport, tool: Tool, place: &Place, options: &Options) -
     let variants = Variant::all(options.python.as_deref());
     let mut clients: Vec<Client> = Vec::new();
     for variant in variants {
-        if std::env::var("ROW").is_ok_and(|row| {
-            !matches!(variant, Variant::PassThrough) && !variant.name().contains(&row)
-        }) {
-            continue;
-        }
         let mut client = Client::start(variant, transport, place);
         let response = client.call(tool).to_vec();
         client.variant.check(tool, &response);

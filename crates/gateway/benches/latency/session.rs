@@ -39,11 +39,7 @@ pub(crate) fn measure(options: &Options) {
         ("session, profile off, short result", &mut || short.call(), Vec::new()),
     ];
     for round in 0..=options.rounds {
-        for (name, run, times) in &mut rows {
-            if std::env::var("ROW").is_ok_and(|row| !name.contains(&row)) {
-                times.push(0.0);
-                continue;
-            }
+        for (_, run, times) in &mut rows {
             let calls = options.calls.0;
             let mut own = Vec::with_capacity(calls);
             for _ in 0..calls {
