@@ -271,6 +271,7 @@ fn copy_run(
 }
 
 /// The bytes that escapes of one letter stand for. 0: the letter has no such escape.
+#[allow(clippy::indexing_slicing, reason = "evaluated while compiling")]
 const LETTERS: [u8; 256] = {
     let mut letters = [0; 256];
     letters[b'"' as usize] = b'"';

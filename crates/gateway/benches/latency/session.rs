@@ -31,7 +31,7 @@ pub(crate) fn measure(options: &Options) {
     let mut standard = Driver::new(Profile::Standard, false, Tool::Long);
     let mut off = Driver::new(Profile::Off, false, Tool::Long);
     let mut short = Driver::new(Profile::Off, false, Tool::Short);
-    let mut rows: [(&str, &mut dyn FnMut() -> usize, Vec<f64>); 5] = [
+    let mut rows: [Row<'_>; 5] = [
         ("the engine alone, select", &mut engine, Vec::new()),
         ("session, select", &mut || select.call(), Vec::new()),
         ("session, profile standard", &mut || standard.call(), Vec::new()),
@@ -60,6 +60,9 @@ pub(crate) fn measure(options: &Options) {
         println!("| {name} | {} |", duration(share(&times, 0.5)));
     }
 }
+
+/// What is measured: its name, the function, and the median of each round.
+type Row<'a> = (&'a str, &'a mut dyn FnMut() -> usize, Vec<f64>);
 
 /// A session, and the messages of a call.
 struct Driver {

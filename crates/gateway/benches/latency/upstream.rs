@@ -96,7 +96,10 @@ fn member<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 /// Returns the text of the id.
 fn id(text: &str) -> Option<&str> {
     let text = after(text, "id")?;
-    let end = if text.starts_with('"') { text[1..].find('"')? + 2 } else { text.find([',', '}'])? };
+    let end = match text.strip_prefix('"') {
+        Some(content) => content.find('"')? + 2,
+        None => text.find([',', '}'])?,
+    };
     Some(&text[..end])
 }
 
