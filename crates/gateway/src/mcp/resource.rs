@@ -11,7 +11,7 @@ use super::failure::{Failure, MESSAGE_WITHHELD};
 use super::notice::Omission;
 use super::open_calls::ToolCall;
 use super::result::Rewritten;
-use super::run::{Source, Texts};
+use super::run::{FormOutputs, Source, Texts};
 use super::stored::{Room, StoredPart, StoredResult};
 use super::task::Context;
 use crate::jsonrpc::find::{Found, ValueKind};
@@ -118,7 +118,8 @@ pub(super) fn rewrite(
             [StoredPart::Text(source)] => StoredResult::Text(source.clone()),
             _ => StoredResult::Blocks(stored, None),
         };
-        let remedy = room.store(&unescaped, &result, context, filter, &call.tool, false);
+        let forms = FormOutputs::of(filter, false, context.proxy.limits().spool);
+        let remedy = room.store(&unescaped, &result, context, filter, &call.tool, &forms);
         tell(&mut splice, contents, items, omission, remedy, message)?;
     }
     Ok(Rewritten { splice, scratch })

@@ -13,7 +13,7 @@ use super::memory::Named;
 use super::notice::Omission;
 use super::open_calls::ToolCall;
 use super::record::RuleSource;
-use super::run::{self, JsonRun, RunError, Source, Texts};
+use super::run::{self, FormOutputs, JsonRun, RunError, Source, Texts};
 use super::stored::{Room, StoredPart, StoredResult};
 use super::task::{Context, Record};
 use crate::jsonrpc::find::{FindError, Found, ValueKind};
@@ -67,7 +67,8 @@ pub(super) fn rewrite(
         Some(found) => message.to_vec(found.span.clone(), 8).is_ok_and(|it| it == b"true"),
         None => false,
     };
-    let texts = Texts::new(message, context.proxy.limits().spool);
+    let spool = context.proxy.limits().spool;
+    let texts = Texts::new(message, spool);
     let mut cap = None;
     loop {
         let room = Room::reserve(context, &filter);
@@ -87,6 +88,7 @@ pub(super) fn rewrite(
             parts: &parts,
             blocks: &blocks,
             filter: &filter,
+            forms: FormOutputs::of(&filter, is_error && filter.minds_errors, spool),
             options: options(call, &filter, context, is_error, cap),
             is_error,
             cap,
@@ -170,6 +172,7 @@ pub(super) struct ResultRewrite<'a> {
     pub(super) parts: &'a Parts<ResultPart>,
     pub(super) blocks: &'a [Block<'a>],
     pub(super) filter: &'a ToolFilter,
+    forms: FormOutputs<'a>,
     options: CallOptions,
     is_error: bool,
     /// The most bytes of each form of the result.
@@ -232,8 +235,7 @@ impl ResultRewrite<'_> {
         }
         let remedy = omission.map(|_| {
             let stored = self.stored(structured.as_ref(), &texts);
-            let is_error = self.options.is_error();
-            room.store(self.texts, &stored, self.context, self.filter, self.tool, is_error)
+            room.store(self.texts, &stored, self.context, self.filter, self.tool, &self.forms)
         });
         let told = omission.zip(remedy);
         let splice = self.assemble(structured, withheld, &texts, told, &scratch)?;
@@ -407,10 +409,7 @@ impl ResultRewrite<'_> {
                 return true;
             }
             StoredForm::Nothing | StoredForm::Source => run::minified(self.texts, source),
-            StoredForm::Program(form) => {
-                let options = CallOptions::new().with_is_error(self.options.is_error());
-                run::length(self.texts, source, form, &options)
-            }
+            StoredForm::Program(_) => self.forms.length(self.texts, source),
         };
         fetchable.is_some_and(|fetchable| run.len() < fetchable)
     }
