@@ -1,3 +1,5 @@
+//! Which filter a tool gets.
+
 use tamis::manifest::Manifest;
 
 use super::{Profile, Rules};

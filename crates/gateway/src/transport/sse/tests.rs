@@ -1,3 +1,5 @@
+//! Events at every split, and with every line end.
+
 use super::{EventData, EventLines, SseEvent, SseFramer};
 use crate::transport::spool::{Spool, SpoolLimits};
 
