@@ -127,6 +127,7 @@ parts! {
         Properties = "tools[].inputSchema.properties",
         OwnOutputMode = "tools[].inputSchema.properties._output_mode",
         OwnBudget = "tools[].inputSchema.properties._budget",
+        NextCursor = "nextCursor",
     }
 }
 
