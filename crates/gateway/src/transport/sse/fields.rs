@@ -35,11 +35,8 @@ pub(super) fn split(line: &[u8]) -> (&[u8], &[u8]) {
 /// Returns the lines without unknown fields, types other than `message`, and the text of comments.
 fn of_protocol(lines: &[u8]) -> Vec<u8> {
     let mut kept = Vec::new();
-    let mut rest = lines;
-    if let Some(after) = lines.strip_prefix(MARK) {
-        kept.extend_from_slice(MARK);
-        rest = after;
-    }
+    // Clients ignore the mark at the start of a stream.
+    let mut rest = lines.strip_prefix(MARK).unwrap_or(lines);
     while !rest.is_empty() {
         let (line, after) =
             rest.split_at(memchr::memchr2(b'\r', b'\n', rest).unwrap_or(rest.len()));

@@ -212,7 +212,7 @@ fn only_the_fields_of_the_protocol_are_left() {
         ("data: 1\n\n", "data: 1\n\n"),
         (
             "\u{feff}event: message\r\nid: 7\nretry: 5\ndata: 1\n\n",
-            "\u{feff}event: message\r\nid: 7\nretry: 5\ndata: 1\n\n",
+            "event: message\r\nid: 7\nretry: 5\ndata: 1\n\n",
         ),
         (": CANARY\n", ":\n"),
         ("event: result\nid: 7\ndata: CANARY\n\n", "id: 7\n\n"),
