@@ -47,6 +47,9 @@ impl From<crate::transport::spool::SpoolError> for Failure {
 /// The sentence in place of the message of a failed call.
 pub(super) const MESSAGE_WITHHELD: &str = "[tamis: the call failed; its message is withheld, because the rules for this tool do not cover text]";
 
+/// The sentence in place of what a server says about the state of a task.
+pub(super) const STATUS_WITHHELD: &str = "[tamis: the message of this task is withheld, because the rules for this tool do not cover text]";
+
 /// Returns the JSON text of a result that says that the tool's output is withheld.
 pub(super) fn withheld_result(tool: &str, failure: Failure, is_modern: bool) -> String {
     let name = match tool {

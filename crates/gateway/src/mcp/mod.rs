@@ -27,7 +27,9 @@
 //! | `call` | options and parameters of a call |
 //! | `clients` | which part of a result a client shows |
 //! | `headers` | whether headers and body agree |
+//! | `allowed` | which members of a message no filter has to see |
 
+mod allowed;
 mod assemble;
 mod block_text;
 mod blocks;
