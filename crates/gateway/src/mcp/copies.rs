@@ -61,7 +61,11 @@ fn is_copy(scratch: &Spool, structured: &JsonRun, copy: &JsonRun) -> Result<bool
 }
 
 /// Returns whether two ranges have the same bytes.
-fn same_bytes(spool: &Spool, first: &Range<u64>, second: &Range<u64>) -> Result<bool, Failure> {
+pub(super) fn same_bytes(
+    spool: &Spool,
+    first: &Range<u64>,
+    second: &Range<u64>,
+) -> Result<bool, Failure> {
     const WINDOW: u64 = 64 << 10;
     let length = first.end - first.start;
     if length != second.end - second.start {

@@ -14,6 +14,8 @@ impl Failure {
     pub(super) const UNKNOWN_FORM: Self = Self("it has a form that the filter does not know");
     pub(super) const TEXT: Self =
         Self("it has text that is not JSON, which the rules do not cover");
+    pub(super) const JSON_IN_STRING: Self =
+        Self("its structured content holds JSON in a string, which the rules do not reach");
     pub(super) const TOO_LONG: Self = Self("it is too long for one message");
     pub(super) const TOO_COMPLEX: Self = Self("it is too long, too deep, or has too many parts");
     pub(super) const UNKNOWN_CALL: Self = Self("it is not known which call it belongs to");

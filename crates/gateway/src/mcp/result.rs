@@ -167,7 +167,7 @@ fn remember_resources(
 /// One attempt to rewrite a result.
 pub(super) struct ResultRewrite<'a> {
     pub(super) message: &'a Spool,
-    texts: &'a Texts<'a>,
+    pub(super) texts: &'a Texts<'a>,
     pub(super) result: &'a Range<u64>,
     pub(super) parts: &'a Parts<ResultPart>,
     pub(super) blocks: &'a [Block<'a>],
@@ -216,8 +216,19 @@ pub(super) struct StructuredRun<'a> {
 impl ResultRewrite<'_> {
     fn run(self, room: Room) -> Result<Attempt, Failure> {
         let mut scratch = Spool::new(self.context.proxy.limits().spool);
-        let (structured, withheld) = self.structured(&mut scratch)?;
-        let mut texts = self.texts(structured.is_some() || withheld, &mut scratch)?;
+        let (mut structured, mut withheld, mut texts);
+        if self.wraps_text()? {
+            (structured, withheld) = (None, true);
+            texts = self.texts(false, &mut scratch)?;
+        } else {
+            (structured, withheld) = self.structured(&mut scratch)?;
+            texts = self.texts(structured.is_some() || withheld, &mut scratch)?;
+        }
+        if let Some(run) = &structured
+            && self.wraps_values(run, &texts, &scratch)?
+        {
+            (structured, withheld) = (None, true);
+        }
         if let Some(structured) = &structured {
             self.drop_copies(structured, &mut texts, &scratch)?;
         }
