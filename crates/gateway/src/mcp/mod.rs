@@ -11,7 +11,7 @@
 //!                                        │
 //!                                        ├─ listing    tools/list: schemas, parameters, tamis_retrieve
 //!                                        ├─ result     the result of a tool, wherever it arrives
-//!                                        │    └─ blocks, block_text, copies, wrapped, stored, assemble
+//!                                        │    └─ blocks, block_text, wrapped, unreached, copies, stored, assemble
 //!                                        ├─ resource   resources/read of what a result named
 //!                                        └─ retrieve   tamis_retrieve, from the store
 //! ```
@@ -58,6 +58,7 @@ mod session;
 mod stored;
 mod task;
 mod text_cut;
+mod unreached;
 mod wrapped;
 
 pub use clients::{ClientReads, UnknownClientReads};

@@ -216,14 +216,15 @@ pub(super) struct StructuredRun<'a> {
 impl ResultRewrite<'_> {
     fn run(self, room: Room) -> Result<Attempt, Failure> {
         let mut scratch = Spool::new(self.context.proxy.limits().spool);
-        let (mut structured, mut withheld, mut texts);
-        if self.wraps_text()? {
-            (structured, withheld) = (None, true);
-            texts = self.texts(false, &mut scratch)?;
-        } else {
-            (structured, withheld) = self.structured(&mut scratch)?;
-            texts = self.texts(structured.is_some() || withheld, &mut scratch)?;
-        }
+        let wrapped = self.wrapped()?;
+        let repeats_text = wrapped.is_none() && self.wraps_text()?;
+        let (mut structured, mut withheld) = match &wrapped {
+            Some(_) => (None, false),
+            None if repeats_text => (None, true),
+            None => self.structured(&mut scratch)?,
+        };
+        let has_structured = structured.is_some() || (withheld && !repeats_text);
+        let mut texts = self.texts(has_structured, wrapped.is_some(), &mut scratch)?;
         if let Some(run) = &structured
             && self.wraps_values(run, &texts, &scratch)?
         {
@@ -249,7 +250,8 @@ impl ResultRewrite<'_> {
             room.store(self.texts, &stored, self.context, self.filter, self.tool, &self.forms)
         });
         let told = omission.zip(remedy);
-        let splice = self.assemble(structured, withheld, &texts, told, &scratch)?;
+        let splice =
+            self.assemble(structured, wrapped.as_ref(), withheld, &texts, told, &scratch)?;
         let rewritten = Rewritten { splice, scratch };
         Ok(Attempt { rewritten, remedy, is_worthwhile: true, has_missed: false })
     }
@@ -292,6 +294,7 @@ impl ResultRewrite<'_> {
     fn texts(
         &self,
         has_structured: bool,
+        is_wrapped: bool,
         scratch: &mut Spool,
     ) -> Result<Vec<Option<BlockText>>, Failure> {
         let mut room = self.filter.max_tokens.map(|tokens| tokens * 4).or(self.cap);
@@ -306,6 +309,7 @@ impl ResultRewrite<'_> {
                 options: &self.options,
                 is_error: self.is_error,
                 has_structured,
+                is_wrapped,
                 room: room.filter(|_| !self.options.raw() || self.cap.is_some()),
             };
             let before = scratch.len();

@@ -1,154 +1,132 @@
-//! Structured results that only wrap the texts of the result.
+//! A text that `structuredContent` repeats as its only member.
 //!
-//! Frameworks wrap what a tool returns if it is not an object. The Python SDK sends a string that holds JSON as a text,
-//! and again as `{"result": "…"}`; a list is sent as one text for each element, and again as `{"result": […]}`. The rules
-//! of a filter are written for the text, and do not reach into the wrapper. So where a filter removes for safety, the
-//! wrapper is not sent, and clients read the texts.
+//! Tools that return text but declare an `outputSchema` write the text twice: as a block, and wrapped in an object.
+//!
+//! ```text
+//! {"content":[{"type":"text","text":"TEXT"}],"structuredContent":{"content":"TEXT"}}
+//! ```
+//!
+//! A profile treats both as one text. It is filtered once, as a block, and the output takes both places. The JSON rules
+//! of a profile would keep much less of a string than its limit allows.
+
+use std::ops::Range;
 
 use super::block_text::BlockText;
+use super::clients::ClientReads;
 use super::copies::same_bytes;
 use super::failure::Failure;
-use super::result::{ResultRewrite, StructuredRun};
-use super::run::{RunError, Source, read};
+use super::notice::{self, Omission};
+use super::result::ResultRewrite;
+use super::run::{self, Source};
 use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::head::ResultPart;
-use crate::jsonrpc::members::{Member, members};
-use crate::transport::spool::Spool;
+use crate::jsonrpc::splice::{Piece, Splice, end_of};
+use crate::rules::Structured;
+use crate::store::Remedy;
 
-/// The member in which frameworks wrap values that are not objects.
-const WRAPPER: &str = "result";
+/// The most bytes before the string: the name of the member, and white space.
+const LONGEST_PREFIX: u64 = 1 << 10;
+
+/// A `structuredContent` that only repeats the text of a block.
+pub(super) struct Wrapped<'a> {
+    pub(super) found: &'a Found,
+    /// Its string, with quotes.
+    string: Range<u64>,
+}
 
 impl ResultRewrite<'_> {
-    /// Returns the only member of `structuredContent`.
-    fn only_member(&self) -> Result<Option<Member>, Failure> {
-        let found = self.parts.last(ResultPart::Structured);
-        let Some(found) = found.filter(|found| found.kind == ValueKind::Object) else {
+    /// Looks for a `structuredContent` that only repeats the text of the only block with one.
+    ///
+    /// Only profiles treat it as text. The rules of a manifest address the members of `structuredContent`.
+    pub(super) fn wrapped(&self) -> Result<Option<Wrapped<'_>>, Failure> {
+        if self.filter.is_own() || self.filter.removes_for_safety {
+            return Ok(None);
+        }
+        let mut texts = self.blocks.iter().filter_map(|block| block.text);
+        let (Some(text), None) = (texts.next(), texts.next()) else { return Ok(None) };
+        let ([found], [_]) =
+            (self.parts.all(ResultPart::Structured), self.parts.all(ResultPart::Content))
+        else {
             return Ok(None);
         };
-        let mut all = members(self.message, &found.span, 2)?;
-        Ok(all.pop().filter(|_| all.is_empty()))
+        if found.kind != ValueKind::Object {
+            return Ok(None);
+        }
+        let prefix = found.span.start..found.span.end.min(found.span.start + LONGEST_PREFIX);
+        let prefix = self.message.to_vec(prefix, LONGEST_PREFIX as usize)?;
+        let Some(length) = before_first_value(&prefix) else { return Ok(None) };
+        let start = found.span.start + length as u64;
+        let string = start..start + (text.span.end - text.span.start);
+        // A string that begins where the value begins and ends where the object ends is its only member.
+        let ends_object = end_of(self.message, &found.span)?.0 == string.end;
+        if !ends_object || !same_bytes(self.message, &text.span, &string)? {
+            return Ok(None);
+        }
+        // A string with a lone surrogate stands for no text, and cannot be cut as one.
+        let is_text = run::read(self.texts, &Source::characters(text), |_| Ok(())).is_ok();
+        Ok(is_text.then_some(Wrapped { found, string }))
     }
 
-    /// Returns whether `structuredContent` only wraps characters that a block has as its text, too: as a string, or as
-    /// strings in an array. The rules for text decide about them, and they are sent in the block only.
-    pub(super) fn wraps_text(&self) -> Result<bool, Failure> {
-        if !self.filter.removes_for_safety {
-            return Ok(false);
-        }
-        let Some(Member { found, .. }) = self.only_member()? else { return Ok(false) };
-        let wrapped = match found.kind {
-            ValueKind::String => vec![found],
-            ValueKind::Array => {
-                let all = members(self.message, &found.span, usize::MAX)?;
-                all.into_iter().map(|member| member.found).collect()
-            }
-            _ => return Ok(false),
-        };
-        let is_string = |found: &&Found| found.kind == ValueKind::String;
-        if !wrapped.iter().any(|found| is_string(&found)) {
-            return Ok(false);
-        }
-        let mut blocks = Vec::new();
-        for text in self.blocks.iter().filter_map(|block| block.text) {
-            blocks.push(self.digest(text)?);
-        }
-        for string in wrapped.iter().filter(is_string) {
-            if blocks.contains(&self.digest(string)?) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+    /// Whether `structuredContent` is removed, with the text or because the filter asks for it.
+    pub(super) fn drops_wrapped(&self, text: &BlockText) -> bool {
+        self.filter.structured == Structured::Drop || matches!(text, BlockText::Dropped { .. })
     }
 
-    /// Returns whether `structuredContent` wraps values whose rules are written for the texts: these have other values
-    /// than `structuredContent` itself.
-    pub(super) fn wraps_values(
+    /// Whether the block is dropped, because the client shows only `structuredContent`.
+    pub(super) fn drops_wrapped_block(&self) -> bool {
+        self.filter.drops_copies && self.context.reads == ClientReads::Structured
+    }
+
+    /// Writes the output for the text to `structuredContent`, with our member at its end. Returns whether it has one.
+    pub(super) fn replace_wrapped(
         &self,
-        structured: &StructuredRun<'_>,
-        texts: &[Option<BlockText>],
-        scratch: &Spool,
+        wrapped: &Wrapped<'_>,
+        text: &BlockText,
+        told: Option<(Omission, Remedy)>,
+        splice: &mut Splice,
     ) -> Result<bool, Failure> {
-        if !self.filter.removes_for_safety {
-            return Ok(false);
+        if let Some(piece) = text.piece() {
+            splice.replace(wrapped.string.start + 1..wrapped.string.end - 1, piece);
         }
-        let Some(Member { name, found }) = self.only_member()? else { return Ok(false) };
-        let holds_json = match found.kind {
-            ValueKind::Object | ValueKind::Array => name.as_deref() == Some(WRAPPER),
-            ValueKind::String => self.holds_json(&found)?,
-            _ => false,
-        };
-        if !holds_json {
-            return Ok(false);
-        }
-        let mut has_text = false;
-        for text in texts.iter().flatten() {
-            if let BlockText::Json(copy) = text {
-                has_text = true;
-                if !same_bytes(scratch, &structured.run.output, &copy.output)? {
-                    return Ok(true);
-                }
-            }
-        }
-        let has_rules_inside = !structured.run.report.inner.is_empty();
-        if found.kind == ValueKind::String && !has_text && !has_rules_inside {
-            return Err(Failure::JSON_IN_STRING);
-        }
-        Ok(false)
-    }
-
-    /// Returns whether a string is one JSON object or array.
-    fn holds_json(&self, string: &Found) -> Result<bool, Failure> {
-        let source = Source::characters(string);
-        if !super::run::looks_like_json(self.texts, &source) {
-            return Ok(false);
-        }
-        match super::run::is_json(self.texts, &source) {
-            Ok(()) => Ok(true),
-            Err(RunError::NotJson) => Ok(false),
-            Err(RunError::Failed(failure)) => Err(failure),
-        }
-    }
-
-    /// Returns the length and a hash of the characters of a string. Characters that cannot be told apart by it are
-    /// treated as equal, which only removes a copy too many. A string with a lone surrogate is compared by its spelling.
-    fn digest(&self, string: &Found) -> Result<(u64, u64), Failure> {
-        let mut digest = Digest::default();
-        let read = read(self.texts, &Source::characters(string), |chunk| {
-            digest.add(chunk);
-            Ok(())
-        });
-        match read {
-            Ok(()) => {}
-            Err(RunError::NotJson) => {
-                digest = Digest::default();
-                self.message.each_chunk(string.span.clone(), |chunk| {
-                    digest.add(chunk);
-                    Ok::<_, Failure>(())
-                })?;
-            }
-            Err(RunError::Failed(failure)) => return Err(failure),
-        }
-        Ok((digest.length, digest.hash))
+        let Some((omission, remedy)) = told else { return Ok(false) };
+        let start = wrapped.found.span.start;
+        let name = notice::member_name(self.message, start..wrapped.string.start)?;
+        let member = omission.member(remedy, &name);
+        splice.replace(
+            wrapped.string.end..wrapped.found.span.end,
+            Piece::Bytes(format!(",{member}}}").into_bytes()),
+        );
+        Ok(true)
     }
 }
 
-/// The length of a text, and its FNV-1a hash, which does not depend on the chunks.
-struct Digest {
-    length: u64,
-    hash: u64,
+/// Returns the number of bytes of an object before the value of its first member. `None`: it has no members, or the
+/// name has escapes or is too long.
+fn before_first_value(object: &[u8]) -> Option<usize> {
+    let rest = object.strip_prefix(b"{")?.trim_ascii_start().strip_prefix(b"\"")?;
+    let name = memchr::memchr2(b'"', b'\\', rest)?;
+    let rest = rest.get(name..)?.strip_prefix(b"\"")?.trim_ascii_start();
+    let value = rest.strip_prefix(b":")?.trim_ascii_start();
+    Some(object.len() - value.len())
 }
 
-impl Default for Digest {
-    fn default() -> Self {
-        Self { length: 0, hash: 0xcbf2_9ce4_8422_2325 }
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::before_first_value;
 
-impl Digest {
-    fn add(&mut self, chunk: &[u8]) {
-        self.length += chunk.len() as u64;
-        for byte in chunk {
-            self.hash = (self.hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    #[test]
+    fn values_of_first_members_are_found() {
+        for (object, expected) in [
+            (r#"{"result":"a"}"#, Some(r#""a"}"#)),
+            ("{ \"\" \n:\t[1] }", Some("[1] }")),
+            (r#"{"a":1,"b":2}"#, Some(r#"1,"b":2}"#)),
+            ("{}", None),
+            (r#"{"a\u0062":1}"#, None),
+            (r#"{"a"#, None),
+            (r#"{"a""#, None),
+        ] {
+            let value = before_first_value(object.as_bytes());
+            assert_eq!(value.map(|start| &object[start..]), expected, "{object}");
         }
     }
 }
