@@ -129,6 +129,7 @@ parts! {
         Properties = "tools[].inputSchema.properties",
         OwnOutputMode = "tools[].inputSchema.properties._output_mode",
         OwnBudget = "tools[].inputSchema.properties._budget",
+        NextCursor = "nextCursor",
     }
 }
 

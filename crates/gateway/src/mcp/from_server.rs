@@ -7,6 +7,7 @@ use super::exchange::Exchange;
 use super::failure::Failure;
 use super::memory::{Named, Recalled};
 use super::open_calls::{Expected, OpenCall, ToolCall};
+use super::overflow::OverflowScan;
 use super::route::{DropReason, Route};
 use super::session::{Session, Step, batch_route, route, withheld};
 use super::task::{Element, Task};
@@ -39,7 +40,7 @@ impl Session {
     ) -> Step {
         let parts = match Parts::<MessagePart>::find(message, span.clone()) {
             Ok(parts) => parts,
-            Err(FindError::NotJson) => return Step::Drop(DropReason::NotJson),
+            Err(FindError::NotJson) => return self.not_json(message, span, exchange),
             Err(FindError::Limit | FindError::Io) => return self.unreadable(exchange),
         };
         match parts.form() {
@@ -206,6 +207,28 @@ impl Session {
             return Step::Answer(withheld(&call, Failure::AMBIGUOUS));
         }
         self.withhold(exchange, Failure::AMBIGUOUS, DropReason::Ambiguous)
+    }
+
+    /// A message that is not valid JSON, such as a line with `NaN` or with bytes that are not UTF-8.
+    ///
+    /// If it is a response, its request would stay open. Some clients accept such a response, so it is forwarded where
+    /// the filters only save.
+    fn not_json(&mut self, message: &Spool, span: Range<u64>, exchange: &Exchange) -> Step {
+        let mut scan = OverflowScan::of(message, span);
+        if !scan.is_response() {
+            return Step::Drop(DropReason::NotJson);
+        }
+        let may_forward = self.may_forward_unseen();
+        let call = match scan.id() {
+            Some((id, _)) => self.calls.take(&id, None),
+            None if !exchange.is_http && self.calls.len() == 1 => self.calls.drain().pop(),
+            None => None,
+        };
+        match call {
+            Some(_) if may_forward => Step::Forward,
+            Some(call) => Step::Answer(withheld(&call, Failure::NOT_JSON)),
+            None => self.withhold(exchange, Failure::NOT_JSON, DropReason::NotJson),
+        }
     }
 
     /// A message that is JSON as far as it was read, but not to its end.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::allowed::Envelope;
-use super::failure::{self, Failure, MESSAGE_WITHHELD, STATUS_WITHHELD};
+use super::failure::{self, Failure, MESSAGE_WITHHELD, STATUS_WITHHELD, TooLong};
 use super::listing;
 use super::record::{CallOutcome, CallRecord};
 use super::resource;
@@ -125,6 +125,7 @@ impl Work {
         let Self { span, task, context } = self;
         let started = Instant::now();
         let start = out.len();
+        let range = span.clone();
         let tool = match &task {
             Task::Result { call, .. }
             | Task::Nested { call, .. }
@@ -155,10 +156,11 @@ impl Work {
             Ok(done) => done,
             Err(failure) => {
                 out.truncate(start);
+                let is_too_long = context.is_too_long(&range);
                 let saves = tool.as_ref().is_some_and(|(_, filter)| !filter.removes_for_safety);
                 record.reason = Some(failure.0);
                 record.handle = None;
-                if saves {
+                if saves && !is_too_long {
                     record.outcome = CallOutcome::FailedOpen;
                     Done::Original
                 } else {
@@ -166,7 +168,17 @@ impl Work {
                     if is_notification {
                         Done::Dropped(DropReason::FailedClosed)
                     } else {
-                        let bytes = if is_result {
+                        let bytes = if is_too_long && (saves || failure == Failure::TOO_LONG) {
+                            let is_own = tool.as_ref().is_some_and(|(_, filter)| filter.is_own());
+                            TooLong {
+                                tool: &withheld_tool,
+                                is_result,
+                                is_by_profile: !is_own,
+                                size: range.end - range.start,
+                                limit: context.proxy.limits().output,
+                            }
+                            .response(&context)
+                        } else if is_result {
                             let modern = context.is_modern;
                             failure::withheld(&context.raw_id, &withheld_tool, failure, modern)
                         } else {
@@ -352,6 +364,9 @@ fn finish_result(
 ) -> Result<Done, Failure> {
     let Rewritten { splice, scratch } = rewritten;
     if splice.is_empty() {
+        if context.is_too_long(&span) {
+            return Err(Failure::TOO_LONG);
+        }
         return Ok(Done::Original);
     }
     let start = out.len();

@@ -111,6 +111,7 @@ pub(super) fn rewrite(
         if is_cut || cut.is_some() {
             cut = Some(Omission {
                 unit: OmittedUnit::Values,
+                gap: None,
                 shown: None,
                 bytes_in: sum_in + bytes_in,
                 bytes_out: sum_out + length,

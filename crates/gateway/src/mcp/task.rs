@@ -50,6 +50,13 @@ pub(super) struct Context {
     pub(super) arrived: Option<Instant>,
 }
 
+impl Context {
+    /// Returns whether a message of the server is longer than the client accepts.
+    pub(super) fn is_too_long(&self, span: &Range<u64>) -> bool {
+        self.limits_output && span.end.saturating_sub(span.start) > self.proxy.limits().output
+    }
+}
+
 /// The work that a message needs.
 #[derive(Debug)]
 pub(super) enum Task {
