@@ -80,6 +80,8 @@ parts! {
         ToolsCapability = "result.capabilities.tools",
         Capabilities = "result.capabilities",
         ResultType = "result.resultType",
+        TaskStatus = "result.status",
+        ParamsTaskStatus = "params.status",
         ResultTaskId = "result.taskId",
         LegacyTask = "result.task",
         LegacyTaskId = "result.task.taskId",

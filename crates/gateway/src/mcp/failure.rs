@@ -15,6 +15,8 @@ impl Failure {
     pub(super) const UNKNOWN_FORM: Self = Self("it has a form that the filter does not know");
     pub(super) const TEXT: Self =
         Self("it has text that is not JSON, which the rules do not cover");
+    pub(super) const JSON_IN_STRING: Self =
+        Self("its structured content holds JSON in a string, which the rules do not reach");
     pub(super) const NOT_JSON: Self = Self("it is not valid JSON");
     pub(super) const TOO_LONG: Self = Self("it is too long for one message");
     pub(super) const TOO_COMPLEX: Self = Self("it is too long, too deep, or has too many parts");
@@ -48,6 +50,9 @@ impl From<crate::transport::spool::SpoolError> for Failure {
 
 /// The sentence in place of the message of a failed call.
 pub(super) const MESSAGE_WITHHELD: &str = "[tamis: the call failed; its message is withheld, because the rules for this tool do not cover text]";
+
+/// The sentence in place of what a server says about the state of a task.
+pub(super) const STATUS_WITHHELD: &str = "[tamis: the message of this task is withheld, because the rules for this tool do not cover text]";
 
 /// Returns the JSON text of a result that says that the tool's output is withheld.
 pub(super) fn withheld_result(tool: &str, failure: Failure, is_modern: bool) -> String {

@@ -194,7 +194,8 @@ impl Session {
                     None => Expected::Other.into(),
                 }
             }
-            "tasks/result" | "tasks/get" => {
+            "tasks/list" if self.proxy.may_remove_for_safety => Expected::TaskList.into(),
+            "tasks/result" | "tasks/get" | "tasks/cancel" | "tasks/update" => {
                 let task = parts.text(message, MessagePart::TaskId).unwrap_or_default();
                 let call = match memory.recall(Named::Task, &exchange.scope, &task) {
                     Recalled::Call(call) => *call,
@@ -204,8 +205,11 @@ impl Session {
                     },
                 };
                 match method {
+                    "tasks/result" => Expected::ToolResult(call).into(),
                     "tasks/get" => Expected::Task(call).into(),
-                    _ => Expected::ToolResult(call).into(),
+                    // These have no result, but the state of the task.
+                    _ if call.filter.removes_for_safety => Expected::Task(call).into(),
+                    _ => Expected::Other.into(),
                 }
             }
             "resources/read" => {

@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::failure::{self, Failure, MESSAGE_WITHHELD, TooLong};
+use super::allowed::Envelope;
+use super::failure::{self, Failure, MESSAGE_WITHHELD, STATUS_WITHHELD, TooLong};
 use super::listing;
 use super::record::{CallOutcome, CallRecord};
 use super::resource;
@@ -141,7 +142,12 @@ impl Work {
         let is_filtered = tool.is_some();
         let mut record = Record::new(&withheld_tool, started);
         record.bytes_in = span.end - span.start;
-        let done = task.run(message, span, &context, out, &mut record);
+        let envelope = task.envelope();
+        let done = task.run(message, span.clone(), &context, out, &mut record);
+        let done = done.and_then(|done| match envelope {
+            Some(envelope) => strip(envelope, message, span, done, out, start),
+            None => Ok(done),
+        });
         let done = done.and_then(|done| match out.error() {
             Some(_) => Err(Failure::TOO_COMPLEX),
             None => Ok(done),
@@ -244,10 +250,10 @@ impl Task {
                 let rewritten = result::rewrite(message, &result, &call, context, record)?;
                 finish_result(rewritten, message, span, context, out)
             }
-            Self::Nested { call, result, error, status, is_ambiguous, .. } => {
+            Self::Nested { call, result, error, status, failure, .. } => {
                 let closed = call.filter.removes_for_safety;
-                if is_ambiguous && closed {
-                    return Err(Failure::AMBIGUOUS);
+                if let Some(failure) = failure.filter(|_| closed) {
+                    return Err(failure);
                 }
                 let is_object = |found: &Found| found.kind == ValueKind::Object;
                 if closed && !result.as_ref().is_none_or(is_object) {
@@ -262,13 +268,17 @@ impl Task {
                         withhold_error(message, &mut rewritten.splice, &error, None)?;
                     }
                     if let Some(status) = status {
-                        let sentence = text::quoted(MESSAGE_WITHHELD).into_bytes();
+                        let sentence = text::quoted(STATUS_WITHHELD).into_bytes();
                         rewritten.splice.replace(status.span, Piece::Bytes(sentence));
                     }
                 }
                 finish_result(rewritten, message, span, context, out)
             }
-            Self::Resource { call, contents, items, texts } => {
+            Self::Strip(_) => Ok(Done::Original),
+            Self::Resource { call, contents, items, texts, is_complete } => {
+                if !is_complete && call.filter.removes_for_safety {
+                    return Err(Failure::UNKNOWN_FORM);
+                }
                 let contents = contents.as_ref();
                 let rewritten =
                     resource::rewrite(message, &call, contents, &items, &texts, context)?;
@@ -288,6 +298,40 @@ impl Task {
                 Err(failure)
             }
         }
+    }
+}
+
+/// Leaves only known members of what is sent.
+fn strip(
+    envelope: Envelope,
+    message: &Spool,
+    span: Range<u64>,
+    done: Done,
+    out: &mut Spool,
+    start: u64,
+) -> Result<Done, Failure> {
+    let nothing = Spool::from_vec(Vec::new());
+    match done {
+        Done::Original => {
+            let cuts = envelope.cuts(message, &span)?;
+            if cuts.is_empty() {
+                return Ok(Done::Original);
+            }
+            cuts.write(message, span, &nothing, out)?;
+            Ok(Done::Written)
+        }
+        Done::Written => {
+            let written = start..out.len();
+            let cuts = envelope.cuts(out, &written)?;
+            if !cuts.is_empty() {
+                let mut stripped = Spool::new(out.limits());
+                cuts.write(out, written, &nothing, &mut stripped)?;
+                out.truncate(start);
+                stripped.each_chunk(0..stripped.len(), |chunk| out.push(chunk))?;
+            }
+            Ok(Done::Written)
+        }
+        done @ (Done::Answered | Done::Dropped(_)) => Ok(done),
     }
 }
 

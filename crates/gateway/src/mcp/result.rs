@@ -222,12 +222,26 @@ impl ResultRewrite<'_> {
     fn run(self, room: Room) -> Result<Attempt, Failure> {
         let mut scratch = Spool::new(self.context.proxy.limits().spool);
         let wrapped = self.wrapped()?;
-        let (structured, withheld) = match &wrapped {
+        let repeats_text = wrapped.is_none() && self.wraps_text()?;
+        let (mut structured, mut withheld) = match &wrapped {
             Some(_) => (None, false),
-            None => self.structured(&mut scratch)?,
+            None => match self.structured(&mut scratch) {
+                Err(_) if repeats_text => (None, true),
+                structured => structured?,
+            },
         };
-        let has_structured = structured.is_some() || withheld;
+        // Rules may have removed the copy.
+        let repeats_text = repeats_text && structured.as_ref().is_none_or(|it| it.run.len() > 2);
+        if repeats_text {
+            (structured, withheld) = (None, true);
+        }
+        let has_structured = structured.is_some() || (withheld && !repeats_text);
         let mut texts = self.texts(has_structured, wrapped.is_some(), &mut scratch)?;
+        if let Some(run) = &structured
+            && self.wraps_values(run, &texts, &scratch)?
+        {
+            (structured, withheld) = (None, true);
+        }
         if let Some(structured) = &structured {
             self.drop_copies(structured, &mut texts, &scratch)?;
         }
