@@ -16,7 +16,7 @@ use crate::spec::{DuplicateKeys, OnError, Validation, Whitespace};
 /// | `version` | 1 |
 /// | `mode` | `stream`, or `hold` if any stage may hold |
 /// | `skipped` | why some rules do not apply (`raw_mode`, `error_response`) and are not among the stages; omitted if all apply |
-/// | `validation`, `whitespace`, `duplicate_keys` | as in a [`Spec`] |
+/// | `validation`, `whitespace`, `duplicate_keys` | as in a [`Spec`](crate::Spec) |
 /// | `stages` | in the order in which they run, each with `stage`, `mode`, `holds` and the keys below |
 /// | `total_miss` | `on_error` (`raw`, `closed`), `default` (not set by the spec) and a textual `effect`; omitted if no total miss is possible |
 /// | `branches` | the branches of `when`, and `otherwise`: each with its `name`, its textual `test`, and the keys of its own explanation; omitted if there are none |
@@ -41,7 +41,7 @@ use crate::spec::{DuplicateKeys, OnError, Validation, Whitespace};
 /// - `refuse`: every document is an error.
 /// - `text_filter`.
 /// - `omit_base64_over`: with `over`, the number of bytes.
-/// - `budget`: with `budget` as in a [`Spec`] (`bytes` or `tokens`), `min_items`, `omitted` and `on_over`.
+/// - `budget`: with `budget` as in a [`Spec`](crate::Spec) (`bytes` or `tokens`), `min_items`, `omitted` and `on_over`.
 /// - `mark`: marks what `max_items` leaves out, without a budget.
 /// - `compact`.
 /// - `content`, as the only stage: with `content` (`max_tokens`, `extract`, `format`).

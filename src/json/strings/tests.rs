@@ -111,7 +111,7 @@ fn long_contents(mut random: u64) -> Vec<u8> {
         b"\\x",
     ];
     let mut contents = Vec::new();
-    let rare = random % 5 == 0;
+    let rare = random.is_multiple_of(5);
     while contents.len() < 400 {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let piece = (random >> 33) as usize % if rare { 400 } else { 14 };
