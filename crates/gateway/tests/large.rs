@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tamis_gateway::mcp::{
-    Action, CallOutcome, Exchange, MessageLimits, Outcome, OverflowScan, Proxy, ProxyOptions,
-    Route, Session,
+    Action, CallOutcome, ClientReads, Exchange, MessageLimits, Outcome, OverflowScan, Proxy,
+    ProxyOptions, Route, Session,
 };
 use tamis_gateway::rules::{Profile, Rules};
 use tamis_gateway::store::{Store, StoreConfig, StoreLimits};
@@ -99,6 +99,85 @@ fn a_long_list_is_cut_and_read_back() {
 
 fn grouped(number: usize) -> String {
     format!("{},{:03}", number / 1000, number % 1000)
+}
+
+/// Returns a result of which `structuredContent` wraps the text.
+fn wrapped(name: &str, text: &str) -> String {
+    let text = serde_json::to_string(text).unwrap();
+    format!(
+        "{{\"content\":[{{\"type\":\"text\",\"text\":{text}}}],\"structuredContent\":{{\"{name}\":{text}}}}}"
+    )
+}
+
+#[test]
+fn a_wrapped_text_is_cut_once_and_read_back() {
+    let lines: String = (1..=20_000).map(|line| format!("line {line} of \"é\"\n")).collect();
+    // The lines of a JSON file are lines as well.
+    let json = format!("[\n{}0\n]\n", "1,\n".repeat(20_000));
+    let limits = [(Profile::Standard, 32_000), (Profile::Tight, 8_000)];
+    let clients = [ClientReads::Structured, ClientReads::Both];
+    for (profile, limit) in [limits[0], limits[1], (Profile::Lossless, usize::MAX)] {
+        for reads in clients {
+            for (name, lines) in [("content", &lines), ("result", &lines), ("content", &json)] {
+                let options = ProxyOptions::new(Rules::new(profile).unwrap())
+                    .with_store(Some(Store::open(StoreConfig::memory())))
+                    .with_client_reads(Some(reads));
+                let proxy = Proxy::new(options);
+                let mut session = Session::new(&proxy);
+                let (result, _, _) = answer(&mut session, &wrapped(name, lines));
+                let structured = &result["structuredContent"];
+                let shown = structured[name].as_str().unwrap();
+                let blocks = result["content"].as_array().unwrap().len();
+                if profile == Profile::Lossless {
+                    assert_eq!((shown, structured.get("_tamis")), (lines.as_str(), None));
+                    assert_eq!(blocks, usize::from(reads == ClientReads::Both));
+                    continue;
+                }
+                assert!(shown.len() < limit + 100 && shown.len() > limit - limit / 4, "{limit}");
+                let head = shown.split("[tamis: lines").next().unwrap();
+                assert!(lines.starts_with(head) && head.len() > limit / 2);
+                assert!(lines.ends_with(shown.split("left out]\n").nth(1).unwrap()));
+                match reads {
+                    ClientReads::Both => assert_eq!((blocks, text(&result, 0)), (2, shown)),
+                    _ => assert_eq!(blocks, 0),
+                }
+                // The call in the notice returns the lines that follow.
+                let call = structured["_tamis"]["retrieve"].as_str().unwrap();
+                let (first, last) = (head.lines().count() + 1, head.lines().count() + 50);
+                assert!(call.ends_with(&format!("lines=\"{first}-{last}\")")), "{call}");
+                let arguments =
+                    format!("{{\"handle\":\"{}\",\"lines\":\"{first}-{last}\"}}", handle(call));
+                let next: Vec<&str> = lines.lines().skip(first - 1).take(50).collect();
+                let read = retrieve(&mut session, &arguments);
+                assert!(read.starts_with(&next.join("\n")), "{read}");
+                let arguments = format!("{{\"handle\":\"{}\",\"limit\":100}}", handle(call));
+                assert!(retrieve(&mut session, &arguments).starts_with(&lines[..90]));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wrapped_json_text_of_one_line_is_cut_between_items() {
+    let items: Vec<String> = (0..2_000).map(|id| format!("{{\"id\":{id},\"n\":null}}")).collect();
+    let list = format!("[{}]", items.join(","));
+    let proxy = proxy(Profile::Tight);
+    let mut session = Session::new(&proxy);
+    let (result, _, _) = answer(&mut session, &wrapped("result", &list));
+    let shown = result["structuredContent"]["result"].as_str().unwrap();
+    assert_eq!(text(&result, 0), shown);
+    let kept: Vec<Value> = serde_json::from_str(shown).unwrap();
+    let call = result["structuredContent"]["_tamis"]["retrieve"].as_str().unwrap();
+    let next = format!("{}-{}", kept.len(), kept.len() + 49);
+    assert!(call.ends_with(&format!("items=\"{next}\")")), "{call}");
+    let arguments = format!("{{\"handle\":\"{}\",\"items\":\"{next}\"}}", handle(call));
+    let next: Vec<Value> = serde_json::from_str(&retrieve(&mut session, &arguments)).unwrap();
+    assert_eq!((next.len(), &next[0]["id"]), (50, &Value::from(kept.len())));
+    // A text that fits is not changed.
+    let list = format!("[{}]", items[..100].join(","));
+    let (result, _, _) = answer(&mut session, &wrapped("result", &list));
+    assert_eq!(result["structuredContent"]["result"], Value::from(list.as_str()));
+    assert_eq!(text(&result, 0), list);
 }
 
 #[test]

@@ -109,7 +109,6 @@ parts! {
         Structured = "structuredContent",
         IsError = "isError",
         ResultType = "resultType",
-        Wrapped = "structuredContent.result",
         /// A member of the result of `tasks/get`.
         Inner = "result",
         /// A member of the result of `resources/read`.

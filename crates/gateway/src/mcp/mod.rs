@@ -11,7 +11,7 @@
 //!                                        │
 //!                                        ├─ listing    tools/list: schemas, parameters, tamis_retrieve
 //!                                        ├─ result     the result of a tool, wherever it arrives
-//!                                        │    └─ blocks, block_text, copies, stored, assemble
+//!                                        │    └─ blocks, block_text, wrapped, copies, stored, assemble
 //!                                        ├─ resource   resources/read of what a result named
 //!                                        └─ retrieve   tamis_retrieve, from the store
 //! ```
@@ -56,6 +56,7 @@ mod session;
 mod stored;
 mod task;
 mod text_cut;
+mod wrapped;
 
 pub use clients::{ClientReads, UnknownClientReads};
 pub use exchange::Exchange;

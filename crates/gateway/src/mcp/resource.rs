@@ -67,6 +67,7 @@ pub(super) fn rewrite(
             options: &options,
             is_error: false,
             has_structured: false,
+            is_wrapped: false,
             room: left,
         };
         let before = scratch.len();

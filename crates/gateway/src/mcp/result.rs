@@ -167,7 +167,7 @@ fn remember_resources(
 /// One attempt to rewrite a result.
 pub(super) struct ResultRewrite<'a> {
     pub(super) message: &'a Spool,
-    texts: &'a Texts<'a>,
+    pub(super) texts: &'a Texts<'a>,
     pub(super) result: &'a Range<u64>,
     pub(super) parts: &'a Parts<ResultPart>,
     pub(super) blocks: &'a [Block<'a>],
@@ -216,8 +216,13 @@ pub(super) struct StructuredRun<'a> {
 impl ResultRewrite<'_> {
     fn run(self, room: Room) -> Result<Attempt, Failure> {
         let mut scratch = Spool::new(self.context.proxy.limits().spool);
-        let (structured, withheld) = self.structured(&mut scratch)?;
-        let mut texts = self.texts(structured.is_some() || withheld, &mut scratch)?;
+        let wrapped = self.wrapped()?;
+        let (structured, withheld) = match &wrapped {
+            Some(_) => (None, false),
+            None => self.structured(&mut scratch)?,
+        };
+        let has_structured = structured.is_some() || withheld;
+        let mut texts = self.texts(has_structured, wrapped.is_some(), &mut scratch)?;
         if let Some(structured) = &structured {
             self.drop_copies(structured, &mut texts, &scratch)?;
         }
@@ -238,7 +243,8 @@ impl ResultRewrite<'_> {
             room.store(self.texts, &stored, self.context, self.filter, self.tool, &self.forms)
         });
         let told = omission.zip(remedy);
-        let splice = self.assemble(structured, withheld, &texts, told, &scratch)?;
+        let splice =
+            self.assemble(structured, wrapped.as_ref(), withheld, &texts, told, &scratch)?;
         let rewritten = Rewritten { splice, scratch };
         Ok(Attempt { rewritten, remedy, is_worthwhile: true, has_missed: false })
     }
@@ -281,6 +287,7 @@ impl ResultRewrite<'_> {
     fn texts(
         &self,
         has_structured: bool,
+        is_wrapped: bool,
         scratch: &mut Spool,
     ) -> Result<Vec<Option<BlockText>>, Failure> {
         let mut room = self.filter.max_tokens.map(|tokens| tokens * 4).or(self.cap);
@@ -295,6 +302,7 @@ impl ResultRewrite<'_> {
                 options: &self.options,
                 is_error: self.is_error,
                 has_structured,
+                is_wrapped,
                 room: room.filter(|_| !self.options.raw() || self.cap.is_some()),
             };
             let before = scratch.len();
