@@ -9,8 +9,8 @@ use super::unescape::StringUnescaper;
 /// Use it to read a string of any length from a document whose places are known, for example from a
 /// [`FoundValue`](crate::json::FoundValue). Bytes are pushed in, in chunks cut anywhere, also within an escape.
 ///
-/// Escapes and quotes are checked. Control characters and UTF-8 are not:
-/// [`ValueFinder`](crate::json::ValueFinder) has checked them.
+/// Escapes and quotes are checked. Control characters and UTF-8 are not: [`ValueFinder`](crate::json::ValueFinder) has checked
+/// them.
 ///
 /// ```
 /// use tamis::json::{StringDecoder, StringErrorKind};
