@@ -136,14 +136,16 @@ fn a_wrapped_text_is_cut_once_and_read_back() {
                 assert!(shown.len() < limit + 100 && shown.len() > limit - limit / 4, "{limit}");
                 let head = shown.split("[tamis: lines").next().unwrap();
                 assert!(lines.starts_with(head) && head.len() > limit / 2);
-                assert!(lines.ends_with(shown.split("left out]\n").nth(1).unwrap()));
+                let tail = shown.split("left out]\n").nth(1).unwrap();
+                assert!(lines.ends_with(tail));
                 match reads {
                     ClientReads::Both => assert_eq!((blocks, text(&result, 0)), (2, shown)),
                     _ => assert_eq!(blocks, 0),
                 }
-                // The call in the notice returns the lines that follow.
+                // The call in the notice names the lines between, and returns as many as fit.
                 let call = structured["_tamis"]["retrieve"].as_str().unwrap();
-                let (first, last) = (head.lines().count() + 1, head.lines().count() + 50);
+                let first = head.lines().count() + 1;
+                let last = lines.lines().count() - tail.lines().count();
                 assert!(call.ends_with(&format!("lines=\"{first}-{last}\")")), "{call}");
                 let arguments =
                     format!("{{\"handle\":\"{}\",\"lines\":\"{first}-{last}\"}}", handle(call));
@@ -198,6 +200,41 @@ fn a_long_text_is_cut_and_read_back() {
     assert!(lines.starts_with("line 10000 of the log\nline 10001 of the log"), "{lines}");
     let arguments = format!("{{\"handle\":\"{}\",\"grep\":\"line 1234 \"}}", handle(notice));
     assert!(retrieve(&mut session, &arguments).contains("line 1234 of the log"));
+    // The call in the notice reads exactly what is left out.
+    let range = between(notice, "lines=\"", "\"");
+    let gap = format!("[tamis: lines {range} left out]\n");
+    let (before, after) = shown.split_once(&gap).unwrap();
+    let (first, last) = range.split_once('-').unwrap();
+    assert!(before.ends_with(&format!("line {} of the log\n", first.parse::<u64>().unwrap() - 1)));
+    assert!(after.starts_with(&format!("line {} of the log\n", last.parse::<u64>().unwrap() + 1)));
+}
+
+#[test]
+fn the_notice_of_one_long_line_names_where_it_goes_on() {
+    let line: String = (0..60_000).map(|word| format!("{word} ")).collect();
+    let proxy = proxy(Profile::Standard);
+    let mut session = Session::new(&proxy);
+    let (result, _, _) = answer(
+        &mut session,
+        &format!("{{\"content\":[{{\"type\":\"text\",\"text\":\"{line}\"}}]}}"),
+    );
+    let (before, after) = text(&result, 0).split_once("\n[tamis: ").unwrap();
+    let after = after.split_once(" bytes left out]\n").unwrap().1;
+    let notice = text(&result, 1);
+    let left = line.len() - before.len() - after.len();
+    let expected = format!("{},{:03} of 348,890 bytes left out", left / 1000, left % 1000);
+    assert!(notice.contains(&expected), "{notice}");
+    let offset: usize = between(notice, "offset=", ")").parse().unwrap();
+    assert_eq!(offset, before.len());
+    let arguments =
+        format!("{{\"handle\":\"{}\",\"offset\":{offset},\"limit\":{left}}}", handle(notice));
+    let rest = retrieve(&mut session, &arguments);
+    let (rest, _) = rest.split_once("\n[tamis: ").unwrap();
+    assert_eq!([before, rest, after].concat(), line);
+}
+
+fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
+    text.split_once(before).unwrap().1.split_once(after).unwrap().0
 }
 
 #[test]
@@ -275,8 +312,16 @@ fn a_full_store_cuts_nothing() {
     let text = "0123456789\n".repeat(10_000);
     let quoted = serde_json::to_string(&text).unwrap();
     let result = format!("{{\"content\":[{{\"type\":\"text\",\"text\":{quoted}}}]}}");
-    let (result, _, _) = answer(&mut Session::new(&proxy), &result);
-    assert_eq!(result["content"][0]["text"], text);
+    let mut session = Session::new(&proxy);
+    let (result_shown, _, _) = answer(&mut session, &result);
+    assert_eq!(result_shown["content"][0]["text"], text);
+    // The log says why.
+    assert!(call(&mut session, "a", "{}").is_none());
+    let response = format!("{{\"result\":{result},\"jsonrpc\":\"2.0\",\"id\":1}}");
+    let response = Spool::from_vec(response.into_bytes());
+    let Route::Run(job) = session.from_server(&response, &Exchange::stdio()) else { panic!() };
+    let reason = job.run(&response).records[0].reason;
+    assert_eq!(reason, Some("not shortened, because the store has no room"));
 }
 
 #[test]

@@ -80,6 +80,8 @@ parts! {
         ToolsCapability = "result.capabilities.tools",
         Capabilities = "result.capabilities",
         ResultType = "result.resultType",
+        TaskStatus = "result.status",
+        ParamsTaskStatus = "params.status",
         ResultTaskId = "result.taskId",
         LegacyTask = "result.task",
         LegacyTaskId = "result.task.taskId",
@@ -127,6 +129,7 @@ parts! {
         Properties = "tools[].inputSchema.properties",
         OwnOutputMode = "tools[].inputSchema.properties._output_mode",
         OwnBudget = "tools[].inputSchema.properties._budget",
+        NextCursor = "nextCursor",
     }
 }
 

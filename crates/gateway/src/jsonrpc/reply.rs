@@ -2,6 +2,8 @@
 
 use super::text;
 
+/// The message is not valid JSON.
+pub(crate) const PARSE_ERROR: i32 = -32700;
 /// The request is not valid.
 pub(crate) const INVALID_REQUEST: i32 = -32600;
 /// The parameters of a request are not valid.

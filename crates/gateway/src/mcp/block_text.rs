@@ -196,7 +196,7 @@ impl BlockContext<'_> {
         }
         let report = cut.end();
         let bytes = report.bytes.max(bytes_in);
-        Ok((TextCutReport { filtered_out, bytes, ..report }, changed))
+        Ok((TextCutReport { filtered_out, bytes, changed, ..report }, changed))
     }
 
     /// Applies the text filter to a string with lone surrogates, which keep their escapes.

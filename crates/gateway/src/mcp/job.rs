@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::failure::{self, Failure, MESSAGE_WITHHELD};
+use super::allowed::Envelope;
+use super::failure::{self, Failure, MESSAGE_WITHHELD, STATUS_WITHHELD, TooLong};
 use super::listing;
 use super::record::{CallOutcome, CallRecord};
 use super::resource;
@@ -124,6 +125,7 @@ impl Work {
         let Self { span, task, context } = self;
         let started = Instant::now();
         let start = out.len();
+        let range = span.clone();
         let tool = match &task {
             Task::Result { call, .. }
             | Task::Nested { call, .. }
@@ -140,7 +142,12 @@ impl Work {
         let is_filtered = tool.is_some();
         let mut record = Record::new(&withheld_tool, started);
         record.bytes_in = span.end - span.start;
-        let done = task.run(message, span, &context, out, &mut record);
+        let envelope = task.envelope();
+        let done = task.run(message, span.clone(), &context, out, &mut record);
+        let done = done.and_then(|done| match envelope {
+            Some(envelope) => strip(envelope, message, span, done, out, start),
+            None => Ok(done),
+        });
         let done = done.and_then(|done| match out.error() {
             Some(_) => Err(Failure::TOO_COMPLEX),
             None => Ok(done),
@@ -149,10 +156,11 @@ impl Work {
             Ok(done) => done,
             Err(failure) => {
                 out.truncate(start);
+                let is_too_long = context.is_too_long(&range);
                 let saves = tool.as_ref().is_some_and(|(_, filter)| !filter.removes_for_safety);
                 record.reason = Some(failure.0);
                 record.handle = None;
-                if saves {
+                if saves && !is_too_long {
                     record.outcome = CallOutcome::FailedOpen;
                     Done::Original
                 } else {
@@ -160,7 +168,17 @@ impl Work {
                     if is_notification {
                         Done::Dropped(DropReason::FailedClosed)
                     } else {
-                        let bytes = if is_result {
+                        let bytes = if is_too_long && (saves || failure == Failure::TOO_LONG) {
+                            let is_own = tool.as_ref().is_some_and(|(_, filter)| filter.is_own());
+                            TooLong {
+                                tool: &withheld_tool,
+                                is_result,
+                                is_by_profile: !is_own,
+                                size: range.end - range.start,
+                                limit: context.proxy.limits().output,
+                            }
+                            .response(&context)
+                        } else if is_result {
                             let modern = context.is_modern;
                             failure::withheld(&context.raw_id, &withheld_tool, failure, modern)
                         } else {
@@ -232,10 +250,10 @@ impl Task {
                 let rewritten = result::rewrite(message, &result, &call, context, record)?;
                 finish_result(rewritten, message, span, context, out)
             }
-            Self::Nested { call, result, error, status, is_ambiguous, .. } => {
+            Self::Nested { call, result, error, status, failure, .. } => {
                 let closed = call.filter.removes_for_safety;
-                if is_ambiguous && closed {
-                    return Err(Failure::AMBIGUOUS);
+                if let Some(failure) = failure.filter(|_| closed) {
+                    return Err(failure);
                 }
                 let is_object = |found: &Found| found.kind == ValueKind::Object;
                 if closed && !result.as_ref().is_none_or(is_object) {
@@ -250,13 +268,17 @@ impl Task {
                         withhold_error(message, &mut rewritten.splice, &error, None)?;
                     }
                     if let Some(status) = status {
-                        let sentence = text::quoted(MESSAGE_WITHHELD).into_bytes();
+                        let sentence = text::quoted(STATUS_WITHHELD).into_bytes();
                         rewritten.splice.replace(status.span, Piece::Bytes(sentence));
                     }
                 }
                 finish_result(rewritten, message, span, context, out)
             }
-            Self::Resource { call, contents, items, texts } => {
+            Self::Strip(_) => Ok(Done::Original),
+            Self::Resource { call, contents, items, texts, is_complete } => {
+                if !is_complete && call.filter.removes_for_safety {
+                    return Err(Failure::UNKNOWN_FORM);
+                }
                 let contents = contents.as_ref();
                 let rewritten =
                     resource::rewrite(message, &call, contents, &items, &texts, context)?;
@@ -276,6 +298,40 @@ impl Task {
                 Err(failure)
             }
         }
+    }
+}
+
+/// Leaves only known members of what is sent.
+fn strip(
+    envelope: Envelope,
+    message: &Spool,
+    span: Range<u64>,
+    done: Done,
+    out: &mut Spool,
+    start: u64,
+) -> Result<Done, Failure> {
+    let nothing = Spool::from_vec(Vec::new());
+    match done {
+        Done::Original => {
+            let cuts = envelope.cuts(message, &span)?;
+            if cuts.is_empty() {
+                return Ok(Done::Original);
+            }
+            cuts.write(message, span, &nothing, out)?;
+            Ok(Done::Written)
+        }
+        Done::Written => {
+            let written = start..out.len();
+            let cuts = envelope.cuts(out, &written)?;
+            if !cuts.is_empty() {
+                let mut stripped = Spool::new(out.limits());
+                cuts.write(out, written, &nothing, &mut stripped)?;
+                out.truncate(start);
+                stripped.each_chunk(0..stripped.len(), |chunk| out.push(chunk))?;
+            }
+            Ok(Done::Written)
+        }
+        done @ (Done::Answered | Done::Dropped(_)) => Ok(done),
     }
 }
 
@@ -308,6 +364,9 @@ fn finish_result(
 ) -> Result<Done, Failure> {
     let Rewritten { splice, scratch } = rewritten;
     if splice.is_empty() {
+        if context.is_too_long(&span) {
+            return Err(Failure::TOO_LONG);
+        }
         return Ok(Done::Original);
     }
     let start = out.len();

@@ -41,6 +41,7 @@ pub(super) fn rewrite(
                 "the server has a tool that is called tamis_retrieve; start the proxy with --store off",
             ));
         }
+        proxy.note_listed(&name);
         let own = Parameters { raw: members.has_output_mode, budget: members.has_budget };
         proxy.learn_parameters(name.clone(), own);
         let Some(filter) = proxy.filter(&name) else { continue };
@@ -52,6 +53,10 @@ pub(super) fn rewrite(
             budget: filter.parameters.budget && !own.budget,
         };
         add_parameters(message, members.input_schema, members.properties, offered, &mut splice)?;
+    }
+    let is_last = parts.last(ListPart::NextCursor).is_none_or(|it| it.kind == ValueKind::Null);
+    if is_last && parts.has(ListPart::Tools) {
+        proxy.warn_of_unlisted();
     }
     if offers_retrieval
         && let Some(tools) = parts.last(ListPart::Tools)

@@ -11,7 +11,7 @@
 //!                                        │
 //!                                        ├─ listing    tools/list: schemas, parameters, tamis_retrieve
 //!                                        ├─ result     the result of a tool, wherever it arrives
-//!                                        │    └─ blocks, block_text, wrapped, copies, stored, assemble
+//!                                        │    └─ blocks, block_text, wrapped, unreached, copies, stored, assemble
 //!                                        ├─ resource   resources/read of what a result named
 //!                                        └─ retrieve   tamis_retrieve, from the store
 //! ```
@@ -28,7 +28,9 @@
 //! | `call` | options and parameters of a call |
 //! | `clients` | which part of a result a client shows |
 //! | `headers` | whether headers and body agree |
+//! | `allowed` | which members of a message no filter has to see |
 
+mod allowed;
 mod assemble;
 mod block_text;
 mod blocks;
@@ -57,6 +59,7 @@ mod session;
 mod stored;
 mod task;
 mod text_cut;
+mod unreached;
 mod wrapped;
 
 pub use clients::{ClientReads, UnknownClientReads};

@@ -43,6 +43,8 @@ pub(super) enum Expected {
     ToolResult(ToolCall),
     /// A task, which holds the result of a tool when it is complete.
     Task(ToolCall),
+    /// The tasks of the client, some of which may be of tools whose filter removes for safety.
+    TaskList,
     /// The contents of a resource that a filtered result named.
     Resource(ToolCall),
     /// Nothing: the request was `tamis_retrieve` in a batch, and a ping was sent in its place.
@@ -62,7 +64,7 @@ impl Expected {
                 !call.filter.removes_for_safety
             }
             Self::Greeting | Self::Listing { .. } | Self::Other => true,
-            Self::Retrieved { .. } => false,
+            Self::TaskList | Self::Retrieved { .. } => false,
         }
     }
 
@@ -73,7 +75,9 @@ impl Expected {
             | (Self::Task(own), Self::Task(other))
             | (Self::Resource(own), Self::Resource(other)) => own.tool == other.tool,
             (Self::Listing { is_first }, Self::Listing { is_first: other }) => is_first == other,
-            (Self::Greeting, Self::Greeting) | (Self::Other, Self::Other) => true,
+            (Self::Greeting, Self::Greeting)
+            | (Self::TaskList, Self::TaskList)
+            | (Self::Other, Self::Other) => true,
             _ => false,
         }
     }

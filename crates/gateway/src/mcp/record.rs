@@ -17,7 +17,7 @@ pub struct CallRecord {
     pub handle: Option<String>,
     /// The outcome.
     pub outcome: CallOutcome,
-    /// Why, if a filter failed. Never contains data of the result.
+    /// Why, if a filter failed, or if the result was not shortened. Never contains data of the result.
     pub reason: Option<&'static str>,
     /// The time that filtering took.
     pub duration: Duration,

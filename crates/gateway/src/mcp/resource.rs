@@ -34,11 +34,16 @@ pub(super) fn rewrite(
     if let Some(reason) = filter.refuses {
         return Err(Failure(reason));
     }
-    let Some(contents) = contents else { return Ok(Rewritten::nothing()) };
     let is_strict = filter.removes_for_safety;
+    let Some(contents) = contents else {
+        // Only an error has no contents.
+        return if is_strict { Err(Failure::UNKNOWN_FORM) } else { Ok(Rewritten::nothing()) };
+    };
     let is_known = contents.kind == ValueKind::Array
         && items.iter().all(|item| item.kind == ValueKind::Object)
-        && texts.iter().all(|text| text.kind == ValueKind::String);
+        && texts.iter().all(|text| text.kind == ValueKind::String)
+        // Rules cannot read binary contents.
+        && texts.len() >= items.len();
     if is_strict && !is_known {
         return Err(Failure::UNKNOWN_FORM);
     }
@@ -106,6 +111,7 @@ pub(super) fn rewrite(
         if is_cut || cut.is_some() {
             cut = Some(Omission {
                 unit: OmittedUnit::Values,
+                gap: None,
                 shown: None,
                 bytes_in: sum_in + bytes_in,
                 bytes_out: sum_out + length,

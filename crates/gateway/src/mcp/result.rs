@@ -78,6 +78,7 @@ pub(super) fn rewrite(
             && let Some(lossless) = lossless()
         {
             // A profile never cuts what cannot be fetched back.
+            record.reason = Some(NOT_SHORTENED);
             filter = lossless;
             continue;
         }
@@ -111,6 +112,7 @@ pub(super) fn rewrite(
         if matches!(remedy, Some(Remedy::Lost(LostReason::NoRoom)))
             && let Some(lossless) = lossless()
         {
+            record.reason = Some(NOT_SHORTENED);
             filter = lossless;
             continue;
         }
@@ -127,6 +129,9 @@ pub(super) fn rewrite(
         return Ok(rewritten);
     }
 }
+
+/// The reason in the log for a result that a profile would have shortened.
+const NOT_SHORTENED: &str = "not shortened, because the store has no room";
 
 fn options(
     call: &ToolCall,
@@ -217,12 +222,26 @@ impl ResultRewrite<'_> {
     fn run(self, room: Room) -> Result<Attempt, Failure> {
         let mut scratch = Spool::new(self.context.proxy.limits().spool);
         let wrapped = self.wrapped()?;
-        let (structured, withheld) = match &wrapped {
+        let repeats_text = wrapped.is_none() && self.wraps_text()?;
+        let (mut structured, mut withheld) = match &wrapped {
             Some(_) => (None, false),
-            None => self.structured(&mut scratch)?,
+            None => match self.structured(&mut scratch) {
+                Err(_) if repeats_text => (None, true),
+                structured => structured?,
+            },
         };
-        let has_structured = structured.is_some() || withheld;
+        // Rules may have removed the copy.
+        let repeats_text = repeats_text && structured.as_ref().is_none_or(|it| it.run.len() > 2);
+        if repeats_text {
+            (structured, withheld) = (None, true);
+        }
+        let has_structured = structured.is_some() || (withheld && !repeats_text);
         let mut texts = self.texts(has_structured, wrapped.is_some(), &mut scratch)?;
+        if let Some(run) = &structured
+            && self.wraps_values(run, &texts, &scratch)?
+        {
+            (structured, withheld) = (None, true);
+        }
         if let Some(structured) = &structured {
             self.drop_copies(structured, &mut texts, &scratch)?;
         }
@@ -341,28 +360,32 @@ impl ResultRewrite<'_> {
         for (block, text) in self.blocks.iter().zip(texts) {
             let (Some(found), Some(text)) = (block.text, text) else { continue };
             let source = Source::characters(found);
-            let (shown, bytes_in) = (None, source.len().saturating_sub(2));
+            let (shown, gap, bytes_in) = (None, None, source.len().saturating_sub(2));
             let unit = OmittedUnit::Values;
             others.push(match text {
                 BlockText::Json(run) => self.of_json(&source, run),
                 BlockText::Text(range, report) => {
                     let bytes_out = range.end - range.start;
-                    let whole = report.shown < report.lines;
-                    let shown = whole.then_some((report.shown, Some(report.lines)));
-                    // The numbers of lines are those of the text that the filter left.
+                    // The numbers of lines and bytes are those of the text that the filter left.
                     let is_exact = report.filtered_out == 0;
-                    let (unit, shown) = match is_exact {
-                        true => (OmittedUnit::Lines, shown),
-                        false => (unit, None),
+                    let (unit, gap, of) = match report.gap_lines {
+                        _ if !is_exact || report.left_out == 0 => (unit, None, 0),
+                        Some(lines) => (OmittedUnit::Lines, Some(lines), report.lines),
+                        None if report.changed => (unit, None, 0),
+                        None => {
+                            let last = (report.gap_start + report.left_out).saturating_sub(1);
+                            (OmittedUnit::Bytes, Some((report.gap_start, last)), report.bytes)
+                        }
                     };
+                    let shown = gap.map(|(first, last)| (of - (last + 1 - first), Some(of)));
                     let is_cut = report.left_out > 0 || !is_exact;
-                    (is_cut, Omission { unit, shown, bytes_in: report.bytes, bytes_out })
+                    (is_cut, Omission { unit, shown, gap, bytes_in: report.bytes, bytes_out })
                 }
                 BlockText::Dropped { is_cut } => {
-                    (*is_cut, Omission { unit, shown, bytes_in, bytes_out: 0 })
+                    (*is_cut, Omission { unit, shown, gap, bytes_in, bytes_out: 0 })
                 }
                 BlockText::Same | BlockText::Escaped(_) | BlockText::Withheld => {
-                    (false, Omission { unit, shown, bytes_in, bytes_out: bytes_in })
+                    (false, Omission { unit, shown, gap, bytes_in, bytes_out: bytes_in })
                 }
             });
         }
@@ -379,6 +402,7 @@ impl ResultRewrite<'_> {
             several => Some(Omission {
                 unit,
                 shown: None,
+                gap: None,
                 bytes_in: several.iter().map(|(_, part)| part.bytes_in).sum(),
                 bytes_out: several.iter().map(|(_, part)| part.bytes_out).sum(),
             }),
@@ -398,7 +422,7 @@ impl ResultRewrite<'_> {
             || report.base64_omitted_bytes > 0;
         let is_cut = is_counted || (!self.filter.keeps_everything && self.shrank(source, run));
         let unit = if shown.is_some() { OmittedUnit::Items } else { OmittedUnit::Values };
-        (is_cut, Omission { unit, shown, bytes_in: run.bytes_in, bytes_out: run.len() })
+        (is_cut, Omission { unit, shown, gap: None, bytes_in: run.bytes_in, bytes_out: run.len() })
     }
 
     /// Whether an output lacks more than white space, and what was removed for safety.

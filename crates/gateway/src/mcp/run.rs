@@ -292,6 +292,12 @@ pub(super) fn minified(texts: &Texts<'_>, source: &Source) -> Option<u64> {
     length(texts, source, &program, &CallOptions::new())
 }
 
+/// Reads a source to its end, to see whether it is one JSON value.
+pub(super) fn is_json(texts: &Texts<'_>, source: &Source) -> Result<(), RunError> {
+    let program = Program::compile(&tamis::Spec::new())?;
+    write_output(texts, source, &program, &CallOptions::new(), &mut Count(0))
+}
+
 /// Returns the size of the output of a program. `None`: it fails.
 pub(super) fn length(
     texts: &Texts<'_>,

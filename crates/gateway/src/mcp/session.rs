@@ -129,6 +129,12 @@ impl Session {
         }
     }
 
+    /// Returns whether a filter of the manifests removes for safety.
+    #[must_use]
+    pub fn may_remove_for_safety(&self) -> bool {
+        self.proxy.may_remove_for_safety
+    }
+
     /// Returns whether a message of the server that is too long to be looked at may be sent on: no response that is
     /// waited for is filtered for safety.
     #[must_use]

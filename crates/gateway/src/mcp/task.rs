@@ -4,16 +4,18 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::allowed::Envelope;
 use super::clients::ClientReads;
 use super::failure::Failure;
 use super::memory::Memory;
 use super::open_calls::ToolCall;
 use super::proxy::Proxy;
 use super::record::{CallOutcome, CallRecord, RuleSource};
-use crate::jsonrpc::find::Found;
-use crate::jsonrpc::head::{MessagePart, Parts};
+use crate::jsonrpc::find::{Found, ValueKind};
+use crate::jsonrpc::head::{MessagePart, Parts, short_text};
 use crate::jsonrpc::text;
 use crate::store::Scope;
+use crate::transport::spool::Spool;
 
 /// The outcome for an element of a batch.
 #[derive(Debug)]
@@ -48,6 +50,13 @@ pub(super) struct Context {
     pub(super) arrived: Option<Instant>,
 }
 
+impl Context {
+    /// Returns whether a message of the server is longer than the client accepts.
+    pub(super) fn is_too_long(&self, span: &Range<u64>) -> bool {
+        self.limits_output && span.end.saturating_sub(span.start) > self.proxy.limits().output
+    }
+}
+
 /// The work that a message needs.
 #[derive(Debug)]
 pub(super) enum Task {
@@ -71,11 +80,21 @@ pub(super) enum Task {
         result: Option<Found>,
         error: Option<Found>,
         status: Option<Found>,
-        /// Whether a member occurs twice.
-        is_ambiguous: bool,
+        /// Why nothing of it may be sent, if the filter removes for safety.
+        failure: Option<Failure>,
+        envelope: Envelope,
     },
     /// Filter the contents of a resource.
-    Resource { call: ToolCall, contents: Option<Found>, items: Vec<Found>, texts: Vec<Found> },
+    Resource {
+        call: ToolCall,
+        contents: Option<Found>,
+        items: Vec<Found>,
+        texts: Vec<Found>,
+        /// Whether the result is the last one, rather than a question to the client.
+        is_complete: bool,
+    },
+    /// Send only the known members of a message that has no output of a tool.
+    Strip(Envelope),
     /// Withhold the message of an error of the protocol.
     Error { call: ToolCall, error: Option<Found>, code: Option<Found> },
     /// Send a result that says that the output is withheld.
@@ -84,37 +103,76 @@ pub(super) enum Task {
 
 impl Task {
     /// Returns the task for a response to `tasks/get`.
-    pub(super) fn nested(call: ToolCall, parts: &Parts<MessagePart>) -> Self {
+    pub(super) fn nested(call: ToolCall, message: &Spool, parts: &Parts<MessagePart>) -> Self {
+        let is_object = |found: &Found| found.kind == ValueKind::Object;
+        let failure = if parts.repeats(&[MessagePart::StatusMessage, MessagePart::TaskStatus]) {
+            Some(Failure::AMBIGUOUS)
+        } else if !parts.last(MessagePart::Result).is_some_and(is_object) {
+            Some(Failure::UNKNOWN_FORM)
+        } else {
+            None
+        };
+        let waits = waits(message, parts, MessagePart::TaskStatus);
         Self::Nested {
             call,
             result: parts.last(MessagePart::InnerResult).cloned(),
             error: parts.last(MessagePart::InnerError).cloned(),
             status: parts.last(MessagePart::StatusMessage).cloned(),
-            is_ambiguous: parts.repeats(&[MessagePart::StatusMessage]),
+            failure,
+            envelope: if waits { Envelope::WaitingTask } else { Envelope::Task },
         }
     }
 
     /// Returns the task for a notification about a task.
-    pub(super) fn notification(call: ToolCall, parts: &Parts<MessagePart>) -> Self {
-        let places =
-            [MessagePart::ParamsResult, MessagePart::ParamsError, MessagePart::ParamsStatusMessage];
+    pub(super) fn notification(
+        call: ToolCall,
+        message: &Spool,
+        parts: &Parts<MessagePart>,
+    ) -> Self {
+        let places = [
+            MessagePart::ParamsResult,
+            MessagePart::ParamsError,
+            MessagePart::ParamsStatusMessage,
+            MessagePart::ParamsTaskStatus,
+            MessagePart::TaskId,
+        ];
+        let waits = waits(message, parts, MessagePart::ParamsTaskStatus);
         Self::Nested {
             call,
             result: parts.last(MessagePart::ParamsResult).cloned(),
             error: parts.last(MessagePart::ParamsError).cloned(),
             status: parts.last(MessagePart::ParamsStatusMessage).cloned(),
-            is_ambiguous: parts.repeats(&places) || parts.repeats(&[MessagePart::TaskId]),
+            failure: parts.repeats(&places).then_some(Failure::AMBIGUOUS),
+            envelope: match waits {
+                true => Envelope::WaitingTaskNotification,
+                false => Envelope::TaskNotification,
+            },
         }
     }
 
     /// Returns the task for the contents of a resource.
-    pub(super) fn resource(call: ToolCall, parts: &Parts<MessagePart>) -> Self {
+    pub(super) fn resource(call: ToolCall, message: &Spool, parts: &Parts<MessagePart>) -> Self {
+        let kind = parts.last(MessagePart::ResultType);
+        let kind = kind.map(|found| short_text(message, found));
         Self::Resource {
+            is_complete: kind.is_none_or(|kind| kind.as_deref() == Some("complete")),
             call,
             items: parts.all(MessagePart::ContentsItem).to_vec(),
             texts: parts.all(MessagePart::ContentsText).to_vec(),
             contents: parts.last(MessagePart::Contents).cloned(),
         }
+    }
+
+    /// Returns the members that the message may have if the filter removes for safety.
+    pub(super) fn envelope(&self) -> Option<Envelope> {
+        let (call, envelope) = match self {
+            Self::Strip(envelope) => return Some(*envelope),
+            Self::Result { call, .. } | Self::Error { call, .. } => (call, Envelope::ToolResult),
+            Self::Nested { call, envelope, .. } => (call, *envelope),
+            Self::Resource { call, .. } => (call, Envelope::Contents),
+            _ => return None,
+        };
+        call.filter.removes_for_safety.then_some(envelope)
     }
 
     /// Returns the task for an error of the protocol in place of a result.
@@ -125,6 +183,11 @@ impl Task {
             code: parts.last(MessagePart::ErrorCode).cloned(),
         }
     }
+}
+
+/// Returns whether a task waits for input of the client.
+fn waits(message: &Spool, parts: &Parts<MessagePart>, status: MessagePart) -> bool {
+    parts.text(message, status).as_deref() == Some("input_required")
 }
 
 /// A record in the making.
