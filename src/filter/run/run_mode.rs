@@ -1,4 +1,4 @@
-//! What a run is for.
+//! The purposes of runs.
 
 /// The purpose of a run, and whether its input can be read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

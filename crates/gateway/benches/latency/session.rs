@@ -1,4 +1,4 @@
-//! The protocol alone, in this process: a request and its response through a [`Session`], without any transport.
+//! Only the protocol, in this process: a request and its response through a [`Session`], without any transport.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ pub(crate) fn measure(options: &Options) {
     }
 }
 
-/// What is measured: its name, the function, and the median of each round.
+/// A measured function: its name, the function, and the median of each round.
 type Row<'a> = (&'a str, &'a mut dyn FnMut() -> usize, Vec<f64>);
 
 /// A session, and the messages of a call.

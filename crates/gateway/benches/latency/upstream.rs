@@ -1,6 +1,6 @@
 //! The upstream server: an MCP server that returns prepared results, over standard input and output and over HTTP.
 //!
-//! It knows only the messages that the bench and the SDK behind fastmcp send, and finds their members by their characters.
+//! It knows only the messages that the bench and the SDK of fastmcp send, and finds their members by their characters.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -135,7 +135,7 @@ pub(crate) fn serve(transport: &str) {
     io::stdin().read_to_end(&mut Vec::new()).unwrap();
 }
 
-/// Answers the requests of a connection.
+/// Responds to the requests of a connection.
 fn connection(stream: &TcpStream, results: &Results, sessions: &AtomicU64) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let (mut input, mut output) = (BufReader::new(stream), stream);

@@ -1,4 +1,4 @@
-//! What is between the client and the upstream server.
+//! The programs that are compared: each is between the client and the upstream server.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ impl Transport {
     }
 }
 
-/// What is between the client and the server.
+/// The program between the client and the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Variant {
     /// Nothing.

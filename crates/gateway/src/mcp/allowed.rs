@@ -24,7 +24,7 @@ pub(super) enum Envelope {
     TaskStarted,
     /// The response with the state of a task.
     Task,
-    /// The same, of a task that waits for input.
+    /// The response with the state of a task that waits for input.
     WaitingTask,
     /// The notification with the state of a task.
     TaskNotification,

@@ -65,8 +65,8 @@ pub(super) struct BlockContext<'a> {
     pub(super) is_error: bool,
     /// Whether the result has `structuredContent`.
     pub(super) has_structured: bool,
-    /// Whether `structuredContent` only repeats the text, which then is no JSON of a result but, for example, the
-    /// content of a file.
+    /// Whether `structuredContent` repeats the text and has nothing else. The text is then the content of a file, for
+    /// example, and not the JSON of a result.
     pub(super) is_wrapped: bool,
     /// Bytes that all further texts of the result may have.
     pub(super) room: Option<u64>,

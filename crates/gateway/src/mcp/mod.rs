@@ -22,6 +22,7 @@
 //! | file | decides |
 //! |---|---|
 //! | `session`, `from_client`, `from_server` | where a message goes |
+//! | `task` | what has to be done with a message, which `job` does |
 //! | `open_calls` | which request a response belongs to |
 //! | `memory` | which tool a task or a resource belongs to |
 //! | `call` | options and parameters of a call |

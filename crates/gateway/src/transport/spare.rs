@@ -1,7 +1,7 @@
 //! Buffers of messages that are done, for the messages after them.
 //!
 //! An allocator returns large buffers to the system, and the first use of each new page takes the system about as long as
-//! a filter takes for its bytes. So a few buffers are kept. What is in them is never read again.
+//! a filter takes for its bytes. So a few buffers are kept. Their contents are never read again.
 
 use std::sync::{Mutex, PoisonError};
 
