@@ -30,6 +30,7 @@
 //! | [`content`] | the main text of pages | `content` |
 //! | `command` | the output of commands; running commands | `command` |
 //! | [`history`] | old tool results in a chat | |
+//! | [`json`] | places of values, and strings, in documents that are routed or edited | |
 //! | `manifest` | files that map names of tools to specs | `manifest` |
 //! | [`reserved`] | parameters with which a model chooses the size of a response | |
 //! | `http` | bodies, streams and services that do not block | `tokio` |
@@ -55,7 +56,7 @@
 //! |--:|---|---|
 //! | 1 | `io/mod.rs` | `filter_reader` reads 64 KiB and calls `Filter::write` |
 //! | 2 | `filter/run/filter_run.rs` | checks the state of the run, skips a byte order mark, waits (`lookahead.rs`) while a branch of `when` is undecided |
-//! | 3 | `filter/run/chain.rs` | passes the chunk to the first stage: the document stage (`extract`, `retain`, `patches`) or the items |
+//! | 3 | `filter/run/chain.rs` | passes the chunk to the first stage: strings (`json_strings`), the document stage (`extract`, `retain`, `patches`) or the items |
 //! | 4 | `filter/run/payload.rs` | finds the payload (`root`), waits (`lookahead.rs`) while the root or the first hit is unknown |
 //! | 5 | `filter/run/stage.rs` | pairs the stage with the machine and the sink |
 //! | 6 | `scan/` | turns a window of 4 KiB into bit masks and token positions |
@@ -82,7 +83,7 @@
 //!   (counts steps in tests).
 //! - `scan`: bit masks of blocks of 64 bytes, without a grammar.
 //! - `path`: parses paths, and follows many of them at once along a document.
-//! - `json`: walks tokens, validates, and carries out a handler's policies or asks it about each value, without rules.
+//! - [`json`]: walks tokens, validates, and carries out a handler's policies or asks it about each value, without rules.
 //! - `tree`: a document as raw pieces, for the patches that cannot stream.
 //! - `reserved`: the parameters that a tool with a filter takes in addition to its own.
 //! - `template`: renders items by Go's `text/template` (feature `template`), without filters.
@@ -96,7 +97,8 @@
 //! - `io`: drivers for readers, files, slices, streams of documents, and async code.
 //! - `http`: the public names of the asynchronous drivers and of what they need (feature `tokio`).
 //!
-//! The command line is the package `tamis-cli` in `crates/cli`.
+//! The command line is the package `tamis-cli` in `crates/cli`. The store and the proxy in front of MCP servers are the
+//! package `tamis-gateway` in `crates/gateway`.
 //!
 //! # Promises
 //!
@@ -125,7 +127,7 @@
 //!
 //! A call that asks for raw output ([`CallOptions`]) gets everything, unless the spec says
 //! [`allow_raw(false)`](Spec::allow_raw). Rules that remove also apply to responses of failed calls. JSON inside
-//! strings is text. The path of an error may contain keys that a rule would have removed. Spilled and teed bytes, and
+//! strings is text, unless [`json_strings`](Spec::json_strings) names the strings. The path of an error may contain keys that a rule would have removed. Spilled and teed bytes, and
 //! the full outputs of commands, are not redacted.
 //!
 //! # Features
@@ -158,7 +160,6 @@ mod fast_paths;
 mod filter;
 mod glob;
 mod io;
-mod json;
 mod limits;
 mod nearest;
 mod notice;
@@ -176,6 +177,7 @@ pub mod content;
 pub mod history;
 #[cfg(feature = "tokio")]
 pub mod http;
+pub mod json;
 #[cfg(feature = "manifest")]
 pub mod manifest;
 pub mod reserved;
@@ -197,7 +199,7 @@ pub use io::{
     filter_file, filter_ndjson, filter_reader, filter_slice,
 };
 pub use limits::Limits;
-pub use report::{FailureReport, MissedPath, Report, SkipReason};
+pub use report::{FailureReport, InnerReport, MissedPath, Report, SkipReason};
 pub use sink::Sink;
 pub use spec::rules::Spec;
 
@@ -242,6 +244,8 @@ const _: () = {
     moved::<Filter<Vec<u8>>>();
     shared::<history::PruneProgram>();
     moved::<history::PruneFilter<Vec<u8>>>();
+    shared::<json::ValuePaths>();
+    moved::<json::ValueFinder>();
     #[cfg(feature = "tokio")]
     {
         moved::<http::Transform>();

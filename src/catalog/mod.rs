@@ -24,7 +24,8 @@ static PARSED: [Parsed; FILES.len()] = [const { Parsed::new() }; FILES.len()];
 
 fn parsed(number: usize) -> Option<Result<Manifest, ManifestError>> {
     let ((service, text), parsed) = (FILES.get(number)?, PARSED.get(number)?);
-    Some(parsed.get_or_init(|| Manifest::parse(&format!("catalog/{service}.yaml"), text)).clone())
+    let parse = || Manifest::parse_builtin(&format!("catalog/{service}.yaml"), text);
+    Some(parsed.get_or_init(parse).clone())
 }
 
 impl Manifest {
@@ -41,6 +42,16 @@ impl Manifest {
     pub fn catalog() -> Result<Self, ManifestError> {
         let all: Result<Vec<_>, _> = (0..FILES.len()).filter_map(parsed).collect();
         Self::merge_as("the built-in catalog", &all?)
+    }
+
+    /// Iterates over the services of the built-in catalog. The name of each of its tools begins with one of them and a
+    /// dot.
+    ///
+    /// ```
+    /// assert!(tamis::manifest::Manifest::services().any(|service| service == "github"));
+    /// ```
+    pub fn services() -> impl ExactSizeIterator<Item = &'static str> {
+        FILES.iter().map(|(service, _)| *service)
     }
 
     /// Returns the part of the built-in catalog that has a tool. If no part has it, returns the whole catalog, which

@@ -53,6 +53,6 @@ pub use report::{CommandReport, PassThroughReason};
 pub use rules::CommandRules;
 #[cfg(unix)]
 pub use run::{
-    CommandHandle, CommandRunner, OverflowFile, OverflowFolder, RunReport, RunnerWarning,
-    RunningCommand,
+    CommandHandle, CommandRunner, OutputRecord, OutputRecorder, OverflowFile, OverflowFolder,
+    RecordPlace, RunReport, RunnerWarning, RunningCommand,
 };

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// A limit, named like the accessor of [`Limits`](crate::Limits) (or of the decoding options) that returns it.
+/// A limit, named like the accessor of [`Limits`](crate::Limits) (or of the options of decoding, or of
+/// [`ValuePaths`](crate::json::ValuePaths)) that returns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LimitName {
     Depth,
@@ -11,6 +12,7 @@ pub(crate) enum LimitName {
     /// The bytes that `held` and `spill` allow together.
     HeldAndSpill,
     Item,
+    MaxValues,
     #[cfg(feature = "decode")]
     MaxBytes,
     #[cfg(feature = "decode")]
@@ -26,6 +28,7 @@ impl LimitName {
             Self::Held => &["held"],
             Self::HeldAndSpill => &["held", "spill"],
             Self::Item => &["item"],
+            Self::MaxValues => &["max_values"],
             #[cfg(feature = "decode")]
             Self::MaxBytes => &["max_bytes"],
             #[cfg(feature = "decode")]

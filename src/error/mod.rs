@@ -23,10 +23,11 @@
 //! |---|---|
 //! | reading the document | the first byte that no valid document has there; its length if it ended too early |
 //! | a handler refuses a value | the first byte of the value, or the second byte of a string if that decides what it is |
+//! | the JSON in a string (`json_strings`) | the end of the string; the message has the place in its text |
 //! | a captured value is replayed | the end of the value in the document, wherever inside the value the replay fails |
 //! | a limit on held bytes (`held`, `spill`) | the first byte that did not fit, so that the place does not depend on chunks |
 //! | a second pass over held bytes | as in the first pass: the machine starts at offset 0 with the same prefix |
-//! | items after `extract`, `retain` or `patches` | a byte of the output of these rules; the message says so, and `Error::is_elsewhere` is true |
+//! | rules after `json_strings`, items after `extract`, `retain` or `patches` | a byte of the output of these rules; the message says so, and `Error::is_elsewhere` is true |
 //! | `text_filter`, `budget`, `compact` | a byte of the filtered document; the message says so |
 //! | a content coding | a byte of the encoded body; the message says so |
 //! | a stream of documents | a byte of the stream: the driver adds the start of the record |
@@ -295,6 +296,23 @@ impl Error {
         self
     }
 
+    /// Adds the entry of `json_strings` that contains the refused rule.
+    pub(crate) fn in_json_string(mut self, entry: usize, at: &str) -> Self {
+        let place = self.0.rule.take();
+        let message = place.as_ref().map_or(self.message(), |place| &place.message);
+        let name = format!("json_strings at `{at}`");
+        let (rule, message) = ("json_strings", format!("{name}: {message}"));
+        self.0.rule = Some(RulePlace { rule, entry, is_key: false, at: 0, message });
+        self.0.message = format!("{name}: {}", self.0.message).into();
+        self
+    }
+
+    /// The error of a text inside a string, to be raised for the string. Its place becomes part of the message.
+    pub(crate) fn to_raise_of_string(&self) -> Raise {
+        let message = format!("json_strings: {self:#} (place in the text of the string)").into();
+        Raise { message, ..self.to_raise() }
+    }
+
     /// Notes that offset and path belong to the output of the rules on items.
     pub(crate) fn in_filtered(self) -> Self {
         self.placed_in("the filtered document")
@@ -390,7 +408,7 @@ impl Error {
     /// such as `"depth"` or `"held"`. `None` unless the kind is [`ErrorKind::Limit`].
     ///
     /// If `held` and `spill` were reached together, this is `"held"`; [`limits`](Self::limits) returns both. Limits of
-    /// decoding are `"max_bytes"` and `"max_ratio"`.
+    /// decoding are `"max_bytes"` and `"max_ratio"`; that of [`ValuePaths`](crate::json::ValuePaths) is `"max_values"`.
     ///
     /// ```
     /// use tamis::{CallOptions, Limits, Program, Spec, filter_slice};

@@ -86,7 +86,7 @@ mod tests {
     use super::compare;
     use crate::filter::CallOptions;
     use crate::limits::Limits;
-    use crate::spec::Spec;
+    use crate::spec::{JsonStrings, Spec};
 
     fn spec(text: &str) -> Spec {
         serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
@@ -123,6 +123,24 @@ mod tests {
         }
         assert!(compared > 36_000, "{compared} comparisons");
         assert!((0.3..0.7).contains(&(f64::from(failed) / f64::from(compared))), "{failed} errors");
+    }
+
+    /// The same documents and rules after `json_strings`, at pointers that the documents often have.
+    #[test]
+    fn loops_do_what_the_walk_does_around_strings() {
+        let pointers = ["/a", "/items/a", "/b/c", "/items/0"];
+        let mut compared = 0;
+        for seed in 0..1_500 {
+            let trial = LoopTrial::new(&mut Prng::new(seed));
+            let rules = spec(&trial.spec);
+            let at = pointers[seed as usize % pointers.len()];
+            let spec = rules.clone().json_strings(JsonStrings::new(at, rules));
+            let options = options(trial.key, trial.depth);
+            for cuts in &trial.cuts {
+                compared += u32::from(compare(&spec, &options, &trial.document, cuts).is_some());
+            }
+        }
+        assert!(compared > 3_000, "{compared} comparisons");
     }
 
     /// The seeds of the fuzzer and its earlier findings: `fuzz/README.md`.

@@ -108,7 +108,8 @@ impl CallOptions {
     /// - Rules that shorten do not apply: `select`, `max_items`, `siblings`, the drops, `compact`, `content`. Nothing
     ///   is a miss.
     /// - Rules that remove still apply, so that a failing call cannot bypass them: `when`, `retain`, `patches` and
-    ///   `exclude`. `exclude` is matched against the names of the document.
+    ///   `exclude`. `exclude` is matched against the names of the document. A path that begins with an output key of
+    ///   `select` is also matched at the source of that key.
     /// - `extract`, `text_filter` and budgets apply. If there is no value at `extract`, the whole document is
     ///   filtered.
     /// - With `on_error: closed` the document is an error if the spec has a `select`, or if the value at `extract` is
@@ -325,6 +326,12 @@ impl CallOptions {
             (false, true) => Some(Skips::Failed),
             (false, false) => None,
         }
+    }
+
+    /// Returns the options for JSON in strings of the document. The size of the output is not that of a string.
+    pub(super) fn of_strings(&self) -> Self {
+        let policy = CallPolicy::default();
+        Self { raw: false, is_error: false, suggest: false, policy, ..self.clone() }
     }
 
     /// Returns the options that apply to the program derived for the call.

@@ -2,6 +2,8 @@
 //!
 //! Keys are compared after unescaping (RFC 8259, 8.3), code point by code point.
 
+use std::ops::Range;
+
 use memchr::memchr;
 
 use crate::path::trie::NodeId;
@@ -22,11 +24,23 @@ pub(crate) struct RawKey<'a> {
     plain: bool,
     long: bool,
     entry: Option<NodeId>,
+    offset: u64,
 }
 
 impl<'a> RawKey<'a> {
     pub(crate) fn new(raw: &'a [u8], plain: bool) -> Self {
-        Self { raw, plain, long: false, entry: None }
+        Self { raw, plain, long: false, entry: None, offset: 0 }
+    }
+
+    /// Adds the offset of the opening quote.
+    pub(crate) fn at(self, offset: u64) -> Self {
+        Self { offset, ..self }
+    }
+
+    /// Returns the bytes of the input that the key and its quotes take. Unknown for a key over the limit.
+    #[inline]
+    pub(crate) fn span(&self) -> Range<u64> {
+        self.offset..self.offset + self.raw.len() as u64 + 2
     }
 
     /// Adds the entry of the name in the table of the policy.
@@ -42,7 +56,7 @@ impl<'a> RawKey<'a> {
 
     /// A key over the limit, whose bytes are unknown.
     pub(crate) fn long() -> Self {
-        Self { raw: &[], plain: true, long: true, entry: None }
+        Self { raw: &[], plain: true, long: true, entry: None, offset: 0 }
     }
 
     /// Returns the bytes between the quotes, as spelled.

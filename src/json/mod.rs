@@ -1,9 +1,37 @@
-//! JSON as events: the resumable machine, the trait of its handlers, and the writer.
+//! Places and strings in JSON documents, for programs that route or edit messages without a tree.
 //!
-//! This module does not depend on rules. The [`machine`] walks the tokens of a window, validates them, and asks its
-//! [`Handler`] about each value. The handler returns an [`Interest`], which says how little work the value needs. With a
-//! [`Policy`] the handler states in advance what it would return for the members of a container, so that the machine
-//! need not ask about each.
+//! A [`ValueFinder`] finds the values at given paths while a document streams through. Such a program then replaces some of
+//! these values and copies everything else, byte for byte. [`StringDecoder`] and [`StringEncoder`] read and write the
+//! contents of strings in pieces.
+//!
+//! Rules that keep or drop values are in [`Spec`](crate::Spec) instead.
+//!
+//! ```
+//! use tamis::Sink;
+//! use tamis::json::{StringDecoder, StringEncoder, ValuePaths};
+//!
+//! let message = br#"{ "text": "\u0022ok\u0022", "id": 1.0 }"#;
+//! let found = ValuePaths::new(["text"])?.find(message)?;
+//! let [text] = found.as_slice() else { return Ok(()) };
+//! // The contents, without the quotes.
+//! let contents = text.span.start as usize + 1..text.span.end as usize - 1;
+//!
+//! let mut decoded = Vec::new();
+//! let mut decoder = StringDecoder::new();
+//! decoder.write(&message[contents.clone()], &mut decoded)?;
+//! decoder.end()?;
+//!
+//! let mut edited = message[..contents.start].to_vec();
+//! StringEncoder::new(&mut edited).write(&decoded.to_ascii_uppercase());
+//! edited.extend_from_slice(&message[contents.end..]);
+//! assert_eq!(edited, br#"{ "text": "\"OK\"", "id": 1.0 }"#);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+// The rest of this module is internal: JSON as events. It does not depend on rules. The machine walks the tokens of a
+// window, validates them, and asks its `Handler` about each value. The handler returns an `Interest`, which says how
+// little work the value needs. With a `Policy` the handler states in advance what it would return for the members of a
+// container, so that the machine need not ask about each.
 
 pub(crate) mod bom;
 pub(crate) mod key;
@@ -12,7 +40,12 @@ pub(crate) mod machine;
 mod path_tracker;
 pub(crate) mod policy;
 mod scalar;
+pub(crate) mod strings;
+mod values;
 pub(crate) mod writer;
+
+pub use strings::{StringDecoder, StringEncoder, StringError, StringErrorKind};
+pub use values::{FoundValue, JsonKind, ValueFinder, ValuePaths};
 
 use crate::error::Raise;
 use key::RawKey;

@@ -15,6 +15,8 @@
 //! | `patches` | `document/patcher.rs` | `Ask` | `Keep`, or `Skip` in a removed value | |
 //! | `patches` with `retain` | `document/patcher.rs` | `Ask` | `Skip` | |
 //! | `when` | `choose.rs` | `Ask` | `Skip` | |
+//! | `json_strings` | `json_strings/handler.rs` | `Ask` | `Keep` | |
+//! | `ValueFinder` | `values/finder.rs` | `Ask` | `Skip` | |
 //! | history | `survey/mod.rs` | `Ask` | `Skip` | |
 //! | all others | | – | `Ask` | [`Policy::ASK`], the default |
 

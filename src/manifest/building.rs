@@ -3,16 +3,20 @@
 //! This module does not depend on a format. For each tool, a format supplies the spec and the places of its rules in
 //! the file.
 
+use std::sync::Arc;
+
+use super::delivery::Delivery;
 use super::entry::{MAX_FILTERS, MAX_PATTERNS, ManifestEntry, Service, too_many_patterns};
 use super::error::{Diagnostic, Problems, Text};
 use super::node::{Flaw, Key, Node, Value};
 use super::scalar::byte_inside;
+use super::settings::Settings;
 use super::{name, suggest};
 use crate::error::RulePlace;
 use crate::filter::Program;
 use crate::path::Path;
 use crate::regex_budget::RegexBudget;
-use crate::spec::{OnTestFailure, PatchOpKind, Root, Spec, WhenFallback};
+use crate::spec::{InnerRules, OnTestFailure, PatchOpKind, Root, Spec, WhenFallback};
 
 /// The name of tamis' own format.
 pub(super) const NATIVE: &str = "tamis";
@@ -42,7 +46,18 @@ pub(super) struct Building<'a> {
     /// Set when a limit of the file is exceeded: no further entry is compiled.
     is_full: bool,
     others: Option<ManifestEntry>,
+    /// The keys of the file that only a gateway reads.
+    pub(super) settings: Settings,
     problems: Problems,
+}
+
+/// The contents of a file that a format has read.
+#[derive(Default)]
+pub(super) struct Built {
+    pub(super) entries: Vec<ManifestEntry>,
+    /// The entry for all tools that are not named.
+    pub(super) others: Option<ManifestEntry>,
+    pub(super) settings: Settings,
 }
 
 impl<'a> Building<'a> {
@@ -60,13 +75,30 @@ impl<'a> Building<'a> {
             patterns: 0,
             is_full: false,
             others: None,
+            settings: Settings::default(),
             problems: Problems::default(),
         }
     }
 
-    /// Returns the entries and the entry for all other tools, or the problems that were found.
-    pub(super) fn finish(self) -> Result<(Vec<ManifestEntry>, Option<ManifestEntry>), Problems> {
-        if self.problems.is_empty() { Ok((self.entries, self.others)) } else { Err(self.problems) }
+    /// Returns what was read, or the problems that were found.
+    pub(super) fn finish(self) -> Result<Built, Problems> {
+        if !self.problems.is_empty() {
+            return Err(self.problems);
+        }
+        let (mut entries, settings) = (self.entries, self.settings);
+        if let Some(servers) = &settings.servers {
+            for entry in &mut entries {
+                entry.servers = Arc::clone(&servers.value);
+            }
+        }
+        Ok(Built { entries, others: self.others, settings })
+    }
+
+    /// Sets the keys of the filter added last that only a gateway reads.
+    pub(super) fn deliver(&mut self, tool: &str, delivery: Delivery) {
+        if let Some(entry) = self.entries.last_mut().filter(|entry| entry.name == tool) {
+            entry.delivery = delivery;
+        }
     }
 
     /// Sets the filter of all tools that are not named.
@@ -153,7 +185,17 @@ impl<'a> Building<'a> {
         warnings.extend(self.path_warnings(&name, at, spec, &rules));
         warnings.extend(self.unknown(&name, at, &program, &rules));
         let (format, service) = (self.format, self.service.clone());
-        self.entries.push(ManifestEntry { name, program, format, service, place, warnings });
+        self.entries.push(ManifestEntry {
+            name,
+            program,
+            format,
+            service,
+            place,
+            warnings,
+            delivery: Delivery::default(),
+            servers: Arc::new([]),
+            is_builtin: false,
+        });
     }
 
     /// Applies the meaning that this format gives to a spec.
@@ -253,9 +295,13 @@ impl<'a> Building<'a> {
             }
         }
         let branches = spec.when.iter().flatten().map(|branch| ("when", branch));
+        let strings = spec.json_strings.iter().filter_map(|entry| match &entry.apply {
+            InnerRules::Spec(rules) => Some(("json_strings", &**rules)),
+            InnerRules::Same => None,
+        });
         let outer = spec.on_test_failure;
-        for (inside, spec) in std::iter::once(("", spec)).chain(branches) {
-            for (rule, message) in doubts(spec, !inside.is_empty(), outer) {
+        for (inside, spec) in std::iter::once(("", spec)).chain(branches).chain(strings) {
+            for (rule, message) in doubts(spec, inside == "when", outer) {
                 warn(if inside.is_empty() { rule } else { inside }, message);
             }
         }

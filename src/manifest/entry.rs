@@ -1,7 +1,9 @@
 //! One filter of a manifest: its name, its program and the place of its declaration.
 
 use std::fmt;
+use std::sync::Arc;
 
+use super::delivery::Delivery;
 use super::error::{Diagnostic, ManifestError, ManifestErrorKind};
 use super::{name, suggest};
 use crate::filter::Program;
@@ -37,6 +39,12 @@ pub struct ManifestEntry {
     /// The place of its name in the file.
     pub(super) place: Diagnostic,
     pub(super) warnings: Vec<Diagnostic>,
+    /// Its keys that only a gateway reads.
+    pub(super) delivery: Delivery,
+    /// The servers that its file is for.
+    pub(super) servers: Arc<[String]>,
+    /// It is part of the built-in catalog.
+    pub(super) is_builtin: bool,
 }
 
 impl ManifestEntry {

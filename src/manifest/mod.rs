@@ -29,6 +29,7 @@
 
 mod aios;
 mod building;
+mod delivery;
 mod entry;
 pub(crate) mod error;
 mod kimbap;
@@ -39,6 +40,8 @@ mod reshapr;
 mod scalar;
 mod schema;
 mod service;
+mod settings;
+mod store;
 pub(crate) mod suggest;
 mod yaml;
 
@@ -48,13 +51,16 @@ mod tests;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+pub use delivery::{Structured, UnreadText};
 pub use error::{Diagnostic, ManifestError, ManifestErrorKind};
+pub use settings::{Profile, Settings, UnknownProfile};
+pub use store::{StorePlace, StoreScope, StoreSettings};
 
 use crate::filter::Program;
 use crate::regex_budget::RegexBudget;
 use crate::reserved::ReservedParameters;
 use crate::spec::Spec;
-use building::{Building, Format};
+use building::{Building, Built, Format};
 pub use entry::ManifestEntry;
 use entry::{MAX_PATTERNS, too_many_patterns};
 use error::{Problems, Text};
@@ -140,6 +146,7 @@ struct Inner {
     patterns: Vec<(usize, usize)>,
     /// The filter of tools that no name matches. Only a single AIOS registry has one: it passes the full response.
     others: Option<ManifestEntry>,
+    settings: Settings,
 }
 
 impl Manifest {
@@ -158,6 +165,16 @@ impl Manifest {
         Self::parse_within(name, text, &mut RegexBudget::new())
     }
 
+    /// Parses a file of the built-in catalog.
+    pub(crate) fn parse_builtin(name: &str, text: &str) -> Result<Self, ManifestError> {
+        let parsed = Self::parse(name, text)?;
+        let Inner { files, entries, others, settings, .. } = &*parsed.0;
+        let entries = entries.iter().cloned();
+        let entries = entries.map(|entry| ManifestEntry { is_builtin: true, ..entry }).collect();
+        let (others, settings) = (others.clone(), settings.clone());
+        Self::build(files.clone(), Built { entries, others, settings })
+    }
+
     /// Like [`parse`](Self::parse), with a given budget for compiled patterns and templates.
     pub(crate) fn parse_within(
         name: &str,
@@ -171,8 +188,8 @@ impl Manifest {
         let Some(format) = format else { return Err(invalid(unrecognised(&text, &root).into())) };
         let mut building = Building::new(&text, format.name, allowance);
         (format.read)(&mut building, &root);
-        let (entries, others) = building.finish().map_err(invalid)?;
-        Self::build(vec![text.name().clone()], entries, others)
+        let built = building.finish().map_err(invalid)?;
+        Self::build(vec![text.name().clone()], built)
     }
 
     /// Reads a manifest from bytes, which must be UTF-8.
@@ -199,36 +216,39 @@ impl Manifest {
     /// manifests is an AIOS tool registry.
     ///
     /// # Errors
-    /// Fails if two manifests declare the same name; the message has both places.
+    /// Fails if two manifests declare the same name, or set the same key for gateways; the message has both places.
     pub fn merge(manifests: impl IntoIterator<Item = Self>) -> Result<Self, ManifestError> {
         let mut manifests = manifests.into_iter();
         let Some(first) = manifests.next() else {
-            return Self::build(Vec::new(), Vec::new(), None);
+            return Self::build(Vec::new(), Built::default());
         };
         let mut rest = manifests.peekable();
         if rest.peek().is_none() {
             return Ok(first);
         }
         let (mut files, mut entries) = (first.0.files.clone(), first.0.entries.clone());
+        let (mut settings, mut problems) = (first.0.settings.clone(), Problems::default());
         for manifest in rest {
             files.extend(manifest.0.files.iter().cloned());
             entries.extend(manifest.0.entries.iter().cloned());
+            settings = settings.merge(&manifest.0.settings, &mut problems);
+        }
+        if !problems.is_empty() {
+            return Err(ManifestError::new(ManifestErrorKind::Invalid, problems));
         }
         // A registry passes the tools that it does not name only if no other file could have named them.
-        Self::build(files, entries, None)
+        Self::build(files, Built { entries, others: None, settings })
     }
 
     /// Like [`merge`](Self::merge), for manifests that messages refer to by one name.
     pub(crate) fn merge_as(name: &str, manifests: &[Self]) -> Result<Self, ManifestError> {
         let entries = manifests.iter().flat_map(|manifest| &manifest.0.entries);
-        Self::build(vec![name.into()], entries.cloned().collect(), None)
+        let entries = entries.cloned().collect();
+        Self::build(vec![name.into()], Built { entries, ..Built::default() })
     }
 
-    fn build(
-        files: Vec<Arc<str>>,
-        entries: Vec<ManifestEntry>,
-        others: Option<ManifestEntry>,
-    ) -> Result<Self, ManifestError> {
+    fn build(files: Vec<Arc<str>>, built: Built) -> Result<Self, ManifestError> {
+        let Built { entries, others, settings } = built;
         let mut by_name: HashMap<String, SmallVec<[usize; 1]>> =
             HashMap::with_capacity(entries.len());
         let mut patterns = Vec::new();
@@ -264,7 +284,7 @@ impl Manifest {
             return Err(ManifestError::new(ManifestErrorKind::Invalid, problem));
         }
         patterns.sort_by_key(|(literals, _)| std::cmp::Reverse(*literals));
-        Ok(Self(Arc::new(Inner { files, entries, by_name, patterns, others })))
+        Ok(Self(Arc::new(Inner { files, entries, by_name, patterns, others, settings })))
     }
 
     /// Returns the compiled filter for a tool. In an AIOS tool registry that is used without other manifests, a tool

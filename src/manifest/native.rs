@@ -1,9 +1,13 @@
 //! tamis' own format: `version: 1`, and a spec for each name under `filters`.
 //!
-//! The keys of a spec are those that [`Spec`] deserializes; this file does not list them again.
+//! The keys of a spec are those that [`Spec`] deserializes; this file does not list them again. The keys that only a
+//! gateway reads are those of [`WrittenSettings`] and [`Delivery`].
 
 use super::building::{Building, Format, NATIVE, inside};
+use super::delivery::{Delivery, split};
 use super::node::{Flaw, Node, Value};
+use super::settings::WrittenSettings;
+use super::suggest;
 use crate::spec::Spec;
 
 pub(super) const FORMAT: Format = Format {
@@ -15,7 +19,7 @@ pub(super) const FORMAT: Format = Format {
     read,
 };
 
-const KEYS: [&str; 2] = ["version", "filters"];
+const KEYS: [&str; 7] = ["version", "filters", "profile", "service", "catalog", "store", "servers"];
 
 fn read(building: &mut Building<'_>, root: &Node) {
     for (key, _) in root.entries().unwrap_or_default() {
@@ -37,6 +41,16 @@ fn read(building: &mut Building<'_>, root: &Node) {
             ),
         },
     }
+    let (settings, _) = split(root, &WrittenSettings::KEYS);
+    match settings.read::<WrittenSettings>(building.text.text) {
+        Ok(written) => {
+            let text = building.text;
+            let place =
+                |name: &str| Some(text.problem(root.entry(name)?.0.at.start, String::new()));
+            building.settings = written.at(place);
+        }
+        Err(flaw) => building.refuse(flaw.at.unwrap_or(root.at.start), flaw.message()),
+    }
     let Some((key, filters)) = root.entry("filters") else {
         building
             .refuse(root.at.start, "the key `filters` is missing; it maps names of tools to rules");
@@ -57,12 +71,33 @@ fn read(building: &mut Building<'_>, root: &Node) {
             building.refuse_tool(&name.text, &Flaw::new(name.at.start, message));
             continue;
         }
-        match node.read::<Spec>(building.text.text) {
-            Ok(spec) => {
+        let (delivery, rules) = split(node, &Delivery::KEYS);
+        let text = building.text.text;
+        match (rules.read::<Spec>(text), delivery.read::<Delivery>(text)) {
+            (Ok(spec), Ok(delivery)) => {
                 building.add(name.text.clone(), name.at.start, &spec, |rule| inside(node, rule));
+                building.deliver(&name.text, delivery);
             }
-            Err(flaw) => building.refuse_tool(&name.text, &flaw),
+            (spec, delivery) => {
+                for flaw in [spec.err(), delivery.err()].into_iter().flatten() {
+                    building.refuse_tool(&name.text, &meant(flaw));
+                }
+            }
         }
+    }
+}
+
+/// Suggests a key of [`Delivery`] for an unknown key, if one is closer than the rules.
+fn meant(flaw: Flaw) -> Flaw {
+    // A key that is spelled right is in a branch, where it is not allowed.
+    let close = |key: &str| {
+        suggest::closest(key, Delivery::KEYS).filter(|_| !Delivery::KEYS.contains(&key))
+    };
+    match flaw.unknown_key() {
+        Some((at, key)) if close(key).is_some() => {
+            Flaw::new(at, suggest::unknown("key", key, &Delivery::KEYS))
+        }
+        _ => flaw,
     }
 }
 

@@ -160,6 +160,14 @@ impl Flaw {
         self
     }
 
+    /// Returns the key that the flaw is about, and its place, if the reader does not know the key.
+    pub(super) fn unknown_key(&self) -> Option<(usize, &str)> {
+        match &self.said {
+            Said::UnknownKey(key, _) => Some((self.at?, key)),
+            _ => None,
+        }
+    }
+
     /// Returns the complete message.
     pub(crate) fn message(&self) -> String {
         let said = match &self.said {

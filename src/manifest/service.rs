@@ -2,6 +2,7 @@
 //!
 //! Filters of several artifacts may have the same name if their services differ. A lookup must then name the service.
 
+use super::building::Built;
 use super::entry::ManifestEntry;
 use super::error::{Diagnostic, ManifestError, ManifestErrorKind};
 use super::{Manifest, suggest};
@@ -55,6 +56,7 @@ impl Manifest {
             return Err(ManifestError::new(ManifestErrorKind::UnknownService, problem));
         }
         let entries = self.entries().filter(fits).cloned().collect();
-        Self::build(self.0.files.clone(), entries, self.0.others.clone())
+        let (others, settings) = (self.0.others.clone(), self.0.settings.clone());
+        Self::build(self.0.files.clone(), Built { entries, others, settings })
     }
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
+use super::delivery::Delivery;
 use super::error::Text;
+use super::settings::WrittenSettings;
 use super::{Manifest, yaml};
 use crate::regex_budget::RegexBudget;
 use crate::spec::Spec;
@@ -39,7 +41,9 @@ fn keys_of(definition: &Json) -> BTreeSet<String> {
 #[test]
 fn the_schema_has_the_keys_that_specs_read() {
     let schema = schema();
-    assert_eq!(keys_of(&schema["$defs"]["spec"]), keys_known(UNKNOWN));
+    let mut keys = keys_known(UNKNOWN);
+    keys.extend(Delivery::KEYS.map(str::to_owned));
+    assert_eq!(keys_of(&schema["$defs"]["spec"]), keys);
     for map in MAPS {
         let keys = match map {
             // Too few words for a suggestion: the error lists all of them.
@@ -81,7 +85,7 @@ fn the_schema_has_the_words_that_specs_read() {
     let schema = schema();
     let mut enums = 0;
     for (key, known) in schema["$defs"]["spec"]["properties"].as_object().unwrap() {
-        if key == "select" || key == "test" {
+        if key == "select" || key == "test" || Delivery::KEYS.contains(&key.as_str()) {
             continue;
         }
         if MAPS.contains(&key.as_str()) {
@@ -96,6 +100,56 @@ fn the_schema_has_the_words_that_specs_read() {
         }
     }
     assert!(enums >= 5, "words were compared");
+}
+
+/// The keys that only a gateway reads: each word of the schema is read, and no other.
+#[test]
+fn the_schema_has_the_keys_that_gateways_read() {
+    let schema = schema();
+    let mut keys: BTreeSet<String> = WrittenSettings::KEYS.map(str::to_owned).into();
+    keys.extend(["version", "filters"].map(str::to_owned));
+    assert_eq!(keys_of(&schema), keys);
+    let refused = |text: &str| Manifest::parse("x.yaml", text).err().map(|error| error.to_string());
+    let top =
+        |key: &str, word: &str| refused(&format!("version: 1\nfilters: {{}}\n{key}: {word}\n"));
+    let inner =
+        |key: &str, word: &str| refused(&format!("version: 1\nfilters:\n  a: {{{key}: {word}}}\n"));
+    let words = |known: &Json| -> Vec<String> {
+        known["enum"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|word| word.as_str().unwrap().to_owned())
+            .collect()
+    };
+    for (known, read) in
+        [(&schema, &top as &dyn Fn(&str, &str) -> _), (&schema["$defs"]["spec"], &inner)]
+    {
+        for (key, known) in known["properties"].as_object().unwrap() {
+            let is_gateways = WrittenSettings::KEYS.contains(&key.as_str())
+                || Delivery::KEYS.contains(&key.as_str());
+            if !is_gateways || known["enum"].is_null() {
+                continue;
+            }
+            let words = words(known);
+            for word in &words {
+                assert_eq!(read(key, word), None, "{key}: {word}");
+            }
+            let message = read(key, "qqqqqqqq").unwrap();
+            let listed = words.iter().map(String::as_str).collect::<Vec<_>>();
+            assert!(message.contains(&super::node::or(&listed)), "{message}");
+        }
+    }
+    assert_eq!(words(&schema["properties"]["service"]), Manifest::services().collect::<Vec<_>>());
+    let store = keys_of(&schema["$defs"]["store"]);
+    for key in &store {
+        let message = top("store", &format!("{{{key}: []}}")).unwrap();
+        assert!(message.contains(&format!("`{key}` must be ")), "{message}");
+    }
+    let message = top("store", "{qqqqqqqqqqqq: 1}").unwrap();
+    for key in &store {
+        assert!(message.contains(key.as_str()), "{message}");
+    }
 }
 
 /// Returns a manifest of `count` tools with the same text filter, one on each line, beginning with the third line.

@@ -36,17 +36,25 @@ pub(super) struct DotPathParser<'a> {
     text: &'a str,
     at: usize,
     reading: DotSyntax,
+    /// The path may begin with `[]`.
+    of_document: bool,
 }
 
 impl<'a> DotPathParser<'a> {
     /// Creates a parser that refuses syntax of other path languages.
     pub(super) fn strict(text: &'a str) -> Self {
-        Self { text, at: 0, reading: DotSyntax::Strict }
+        Self { text, at: 0, reading: DotSyntax::Strict, of_document: false }
+    }
+
+    /// Creates a parser like [`strict`](Self::strict) for a path that begins at the document, not at an item, so that
+    /// `[]` in first place is every element of the document.
+    pub(super) fn of_document(text: &'a str) -> Self {
+        Self { of_document: true, ..Self::strict(text) }
     }
 
     /// Creates a parser that reads such syntax as names.
     pub(super) fn foreign(text: &'a str) -> Self {
-        Self { text, at: 0, reading: DotSyntax::Foreign(None) }
+        Self { text, at: 0, reading: DotSyntax::Foreign(None), of_document: false }
     }
 
     /// Returns the tokens, and the first form that cannot be meant, if it was not refused.
@@ -89,7 +97,7 @@ impl<'a> DotPathParser<'a> {
         let token = if in_brackets { self.bracket()? } else { self.name()? };
         let unquoted = self.text.get(start..self.at).unwrap_or_default();
         let (why, instead, read) = match token {
-            PathToken::Any if in_brackets => {
+            PathToken::Any if in_brackets && !self.of_document => {
                 let why = "a path begins inside each item, without `[]`";
                 (why, "name a member", "every element")
             }

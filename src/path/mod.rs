@@ -79,6 +79,15 @@ impl Path {
         DotPathParser::strict(text).parse().map(|(tokens, _)| Self(tokens))
     }
 
+    /// Parses a path that begins at the document: a JSON Pointer, also the empty one, or a dot path, which may begin
+    /// with `[]`.
+    pub(crate) fn of_document(text: &str) -> Result<Self, PathError> {
+        if text.is_empty() || text.trim_start_matches(BLANK).starts_with('/') {
+            return Self::pointer(text);
+        }
+        DotPathParser::of_document(text).parse().map(|(tokens, _)| Self(tokens))
+    }
+
     /// Parses a path from another program's manifest, where only names, indices and wildcards have a meaning and
     /// everything else is part of a name. Also returns the first form that [`parse`](Self::parse) would have refused,
     /// and how it is read.

@@ -168,6 +168,16 @@ impl Trie {
         indices.get(at).map(|(_, child)| *child)
     }
 
+    /// Returns the child for every element or member, if a path has a wildcard here.
+    pub(crate) fn any(&self, id: NodeId) -> Option<NodeId> {
+        self.node(id)?.any
+    }
+
+    /// Whether a path continues with an element of an array.
+    pub(crate) fn takes_elements(&self, id: NodeId) -> bool {
+        self.node(id).is_some_and(|node| node.any.is_some() || !node.indices.is_empty())
+    }
+
     /// Returns a cursor at the beginning of all paths.
     pub(crate) fn start(&self) -> Cursor {
         let mut cursor = Cursor::default();
@@ -201,8 +211,8 @@ impl TrieNode {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cursor {
     places: SmallVec<[CursorPlace; 2]>,
-    /// A path ends at this value.
-    hit: bool,
+    /// The first path that ends at this value.
+    end: Option<u32>,
 }
 
 /// Up to this number, nodes are compared one by one.
@@ -219,7 +229,13 @@ impl Cursor {
     /// Whether a path ends at this value.
     #[inline]
     pub(crate) fn is_hit(&self) -> bool {
-        self.hit
+        self.end.is_some()
+    }
+
+    /// Returns the rule of the first path that ends at this value.
+    #[inline]
+    pub(crate) fn rule(&self) -> Option<u32> {
+        self.end
     }
 
     /// Whether no path continues below this value.
@@ -285,7 +301,7 @@ impl Cursor {
     }
 
     fn enter(&mut self, trie: &Trie, node: NodeId) {
-        self.hit |= !trie.ends(node).is_empty();
+        self.end = self.end.or_else(|| trie.ends(node).first().copied());
         if !trie.children(node).is_empty() {
             self.add(CursorPlace { node, names_only: false });
         }

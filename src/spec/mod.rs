@@ -24,10 +24,13 @@ pub(crate) mod content;
 mod fields;
 mod groups;
 mod json;
+mod json_strings;
 mod output;
 mod patch;
 pub(crate) mod rules;
+mod safety;
 mod select;
+mod stored;
 mod summary;
 pub(crate) mod text;
 
@@ -37,11 +40,13 @@ pub(crate) use content::ContentFormat;
 pub use json::RawJson;
 #[cfg(feature = "manifest")]
 pub(crate) use json::TEXT as JSON_TEXT;
+pub use json_strings::{InnerRules, JsonStringFallback, JsonStrings};
 pub use output::{Budget, Compact, Omitted, OnOver};
 pub use patch::{Condition, OnTestFailure, PatchOp, WhenFallback};
 pub(crate) use patch::{PatchOpKind, named};
 pub(crate) use rules::Spec;
 pub use rules::{DuplicateKeys, OnError, Root, Siblings, Validation, Whitespace};
+pub use safety::Retrieve;
 pub use select::{SelectPath, Selection};
 #[cfg(feature = "text")]
 pub(crate) use text::DedupMode;

@@ -4,10 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::fields::{is_default, some};
 use super::{
-    Budget, Compact, Condition, Content, Omitted, OnOver, OnTestFailure, PatchOp, SelectPath,
-    Selection, TextSpec, WhenFallback,
+    Budget, Compact, Condition, Content, JsonStrings, Omitted, OnOver, OnTestFailure, PatchOp,
+    SelectPath, Selection, TextSpec, WhenFallback,
 };
-use crate::reserved::ReservedParameters;
 
 /// The rules for the output of one tool.
 ///
@@ -37,6 +36,8 @@ use crate::reserved::ReservedParameters;
 pub struct Spec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) extract: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) json_strings: Vec<JsonStrings>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) select: Option<Selection>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -67,6 +68,8 @@ pub struct Spec {
     pub(crate) drop_nulls: bool,
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) drop_empty: bool,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) omit_base64_over: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) text_filter: Option<TextSpec>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -243,6 +246,34 @@ impl Spec {
         self
     }
 
+    /// Filters the JSON inside the strings at a pointer by rules of its own. The rule can be added several times.
+    ///
+    /// Servers that wrap their results often write a document as the text of a string. Without this rule such a
+    /// string is text, and no other rule sees what is in it.
+    ///
+    /// The strings are filtered before all other rules but [`extract`](Self::extract). A string holds JSON if its
+    /// characters are one JSON object or array, with or without white space around it. They are filtered like a
+    /// document of their own and encoded again. Only quotes, backslashes and control characters are then escaped; the
+    /// tokens of the inner document keep their bytes. Inner rules report in [`Report::inner`](crate::Report::inner).
+    ///
+    /// ```
+    /// use tamis::spec::JsonStrings;
+    /// use tamis::{Program, Spec, filter_slice};
+    ///
+    /// let inner = Spec::new().select("id").root("items");
+    /// let program = Program::compile(&Spec::new().json_strings(JsonStrings::new("/text", inner)))?;
+    /// let input = br#"{"text": "{\"items\": [{\"id\": 1, \"x\": 2}]}", "items": []}"#;
+    /// let (output, report) = filter_slice(&program, input)?;
+    /// assert_eq!(output, br#"{"text":"{\"items\":[{\"id\":1}]}","items":[]}"#);
+    /// assert_eq!(report.inner[0].filtered, 1);
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn json_strings(mut self, entry: JsonStrings) -> Self {
+        self.json_strings.push(entry);
+        self
+    }
+
     /// Keeps the value at `path` of each item, under the last name of the path.
     #[must_use]
     pub fn select(mut self, path: impl Into<String>) -> Self {
@@ -414,6 +445,29 @@ impl Spec {
         self
     }
 
+    /// Replaces each string that is base64 or a `data:` URL, and longer than this number of bytes, by a mark with its size
+    /// and its place as a JSON Pointer. Applies to the whole output, at every depth. 0 means never.
+    ///
+    /// A string counts as base64 only if all of it is. It may have line breaks, and it may lack padding in the alphabet
+    /// for URLs. Hexadecimal digits are not base64. Each candidate is held until its end, because anything else is
+    /// written unchanged.
+    ///
+    /// ```
+    /// use tamis::{Program, Spec, filter_slice};
+    ///
+    /// let program = Program::compile(&Spec::new().omit_base64_over(256))?;
+    /// let input = format!(r#"[{{"id": 1, "icon": "{}"}}]"#, "iVBORw0KGgo+".repeat(100));
+    /// let (output, report) = filter_slice(&program, input.as_bytes())?;
+    /// assert_eq!(output, br#"[{"id":1,"icon":"[tamis: 1,200 bytes of base64 left out at /0/icon]"}]"#);
+    /// assert_eq!(report.base64_omitted, 1);
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn omit_base64_over(mut self, bytes: u64) -> Self {
+        self.omit_base64_over = bytes;
+        self
+    }
+
     /// Filters the lines of text output: the string in the document's member `raw`, in which kimbap wraps what a
     /// command prints. Adds the member `_text_filtered: true`. A document without such a string passes.
     ///
@@ -513,40 +567,5 @@ impl Spec {
     pub fn allow_raw(mut self, yes: bool) -> Self {
         self.allow_raw = Some(yes);
         self
-    }
-
-    /// Whether a total miss is an error.
-    pub(crate) fn is_closed(&self) -> bool {
-        match self.on_error {
-            Some(on_error) => on_error == OnError::Closed,
-            None => self.has_document_rules(),
-        }
-    }
-
-    /// Returns the parameters that a tool with this filter takes in addition to its own: `_budget`, and `_output_mode`
-    /// if raw output is allowed. `None` if no rule changes the output beyond `extract` and `root`, as for raw output.
-    ///
-    /// ```
-    /// use tamis::Spec;
-    ///
-    /// let names = |spec: Spec| -> Vec<&str> {
-    ///     spec.reserved_parameters().into_iter().flat_map(|all| all.iter()).map(|one| one.name()).collect()
-    /// };
-    /// assert_eq!(names(Spec::new().select("id")), ["_output_mode", "_budget"]);
-    /// assert_eq!(names(Spec::new().select("id").allow_raw(false)), ["_budget"]);
-    /// assert_eq!(names(Spec::new().extract("data")), [""; 0]);
-    /// ```
-    #[must_use]
-    pub fn reserved_parameters(&self) -> Option<ReservedParameters> {
-        let shapes = self.has_item_rules()
-            || self.has_document_rules()
-            || self.shapes_output()
-            || self.content.is_some()
-            || self.wrap;
-        shapes.then(|| ReservedParameters::new(self.allows_raw()))
-    }
-
-    pub(crate) fn allows_raw(&self) -> bool {
-        self.allow_raw.unwrap_or(true)
     }
 }

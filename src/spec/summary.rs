@@ -21,6 +21,7 @@ impl Spec {
         // Every field is named: a new rule does not compile until it is described here, or left out on purpose.
         let Self {
             extract,
+            json_strings,
             select,
             exclude,
             retain,
@@ -36,6 +37,7 @@ impl Spec {
             stop_early: _,
             drop_nulls: _,
             drop_empty: _,
+            omit_base64_over: _,
             text_filter,
             budget,
             min_items: _,
@@ -82,6 +84,10 @@ impl Spec {
         }
         if let Some(path) = extract {
             parts.push(format!("of {path}"));
+        }
+        if !json_strings.is_empty() {
+            let places = json_strings.iter().map(|entry| entry.at.as_str());
+            parts.push(format!("JSON in strings at {}", places.collect::<Vec<_>>().join(", ")));
         }
         if let Root::At(path) = root {
             parts.push(format!("items at {path}"));

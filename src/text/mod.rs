@@ -32,3 +32,24 @@ pub(crate) use lines::{
 };
 #[cfg(feature = "text")]
 pub(crate) use lines::{quoted, rule_ops};
+
+/// Marks the places in a line where a reader would see a notice of tamis begin: `| [tamis …`.
+///
+/// Use it for text of a tool that is shown together with notices, so that the tool cannot imitate one. The test sees through
+/// letter case, white space, escape sequences and characters that are not shown. A place is the beginning of the line,
+/// or follows a character that a reader sees as a line break, such as a carriage return. `line` has no newline.
+///
+/// The result is borrowed if nothing was marked. Time is linear in the line; for most lines only the first visible byte
+/// is looked at.
+///
+/// ```
+/// use tamis::text::mark_notices;
+///
+/// assert_eq!(&*mark_notices(b"[tamis x: 3 lines left out]"), b"| [tamis x: 3 lines left out]");
+/// assert_eq!(&*mark_notices(b"3 lines left out"), b"3 lines left out");
+/// ```
+#[cfg(feature = "text")]
+#[must_use]
+pub fn mark_notices(line: &[u8]) -> std::borrow::Cow<'_, [u8]> {
+    crate::notice::marked(line)
+}

@@ -23,6 +23,8 @@ struct ManifestCase {
     error: Option<String>,
     /// The names, in their order.
     names: Option<Vec<String>>,
+    /// The keys that only a gateway reads, as text; keys that are absent have no value.
+    settings: Option<BTreeMap<String, String>>,
     /// The whole warnings.
     #[serde(default)]
     warnings: Vec<String>,
@@ -40,6 +42,8 @@ struct Tool {
     /// The serialisable part of the spec, for formats whose specs have more.
     declares: Option<Spec>,
     summary: Option<String>,
+    /// The values of `retrieve`, `structured`, `text_beside`, `error_text` and `servers`.
+    delivery: Option<String>,
     /// The names of its reserved parameters.
     reserved: Option<Vec<String>>,
     #[serde(default)]
@@ -74,6 +78,23 @@ fn read(case: &ManifestCase) -> Result<Manifest, tamis::manifest::ManifestError>
     Manifest::merge(all)
 }
 
+/// The keys of a manifest that only a gateway reads.
+fn settings(manifest: &Manifest) -> BTreeMap<String, String> {
+    let settings = manifest.settings();
+    let store = settings.store().map(|store| {
+        let (entry, total) = (store.max_entry(), store.max_total());
+        let age = store.max_age();
+        format!("{:?}, {entry:?}, {total:?}, {age:?}, {:?}", store.place(), store.scope())
+    });
+    let all = [
+        ("profile", settings.profile().map(|profile| profile.to_string())),
+        ("service", settings.service().map(str::to_owned)),
+        ("catalog", settings.catalog().map(|catalog| catalog.to_string())),
+        ("store", store),
+    ];
+    all.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+}
+
 fn run(case: &ManifestCase) {
     let manifest = match (read(case), &case.error) {
         (Err(error), Some(expected)) => {
@@ -92,6 +113,9 @@ fn run(case: &ManifestCase) {
     let warnings = manifest.entries().flat_map(|entry| entry.warnings()).map(ToString::to_string);
     let expected: Vec<_> = case.warnings.iter().map(|text| text.trim_end().to_owned()).collect();
     assert_eq!(warnings.collect::<Vec<_>>(), expected, "{}", case.name);
+    if let Some(expected) = &case.settings {
+        assert_eq!(settings(&manifest), *expected, "{}", case.name);
+    }
     for tool in &case.tool {
         let at = format!("{}: {}", case.name, tool.name);
         let program = match (manifest.program(&tool.name), &tool.error) {
@@ -110,6 +134,18 @@ fn run(case: &ManifestCase) {
         if let Some(spec) = &tool.declares {
             let written = |spec: &Spec| serde_json::to_value(spec).unwrap();
             assert_eq!(written(program.spec()), written(spec), "{at}");
+        }
+        if let Some(delivery) = &tool.delivery {
+            let entry = manifest.entry(&tool.name).unwrap();
+            let structured = format!("{:?}", entry.structured()).to_lowercase();
+            let found = format!(
+                "{} {structured} {:?} {:?} {:?}",
+                entry.retrieve().as_str(),
+                entry.text_beside(),
+                entry.error_text(),
+                entry.servers()
+            );
+            assert_eq!(found, *delivery, "{at}");
         }
         if let Some(summary) = &tool.summary {
             assert_eq!(program.spec().summary(), *summary, "{at}");

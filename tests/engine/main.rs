@@ -18,6 +18,7 @@ mod faults;
 mod fuzz;
 mod grammar;
 mod history;
+mod json_strings;
 mod layers;
 mod manifests;
 mod model;

@@ -10,12 +10,17 @@ use crate::content::ContentArgs;
 use crate::explain::ExplainArgs;
 use crate::filter::FilterArgs;
 use crate::help::HelpArgs;
+use crate::mcp_args::{McpArgs, SavingsArgs};
 use crate::prune::PruneArgs;
+use crate::recall::RecallArgs;
 use crate::runner::RunArgs;
 use crate::scripts::{CompletionsArgs, ManArgs};
 use crate::text::TextArgs;
 use crate::tools::ToolsArgs;
-use crate::{check, colour, content, explain, filter, help, prune, runner, scripts, text, tools};
+use crate::{
+    check, colour, content, explain, filter, help, mcp_args, prune, recall, runner, scripts, text,
+    tools,
+};
 
 /// Filters tool output: keeps the fields you declare and drops the rest as the bytes arrive
 #[derive(Debug, Parser)]
@@ -55,6 +60,14 @@ pub(crate) enum Command {
     )]
     Run(RunArgs),
 
+    /// Prints a stored result or a part of it, by the handle that a notice names
+    #[command(
+        args_override_self = true,
+        after_help = recall::HELP_SHORT,
+        after_long_help = recall::HELP
+    )]
+    Recall(Box<RecallArgs>),
+
     /// Filters the saved output of a command: keeps failures, errors and summaries, removes progress
     #[command(args_override_self = true, after_help = text::HELP)]
     Text(TextArgs),
@@ -74,6 +87,19 @@ pub(crate) enum Command {
         after_long_help = prune::HELP
     )]
     Prune(Box<PruneArgs>),
+
+    /// Runs a proxy in front of an MCP server, which filters the results of its tools
+    #[command(
+        args_override_self = true,
+        override_usage = "tamis mcp [OPTIONS] -- COMMAND [ARG]...\n       tamis mcp [OPTIONS] --upstream URL",
+        after_help = mcp_args::MCP_HELP_SHORT,
+        after_long_help = mcp_args::MCP_HELP
+    )]
+    Mcp(Box<McpArgs>),
+
+    /// Sums the log of tamis mcp per tool
+    #[command(after_help = mcp_args::SAVINGS_HELP)]
+    Savings(SavingsArgs),
 
     /// Describes how a filter runs: its stages, what each one buffers and why, and the fate of each path
     #[command(

@@ -8,8 +8,9 @@
 //! ```text
 //! main, args                                   the table of commands
 //! filter explain content prune check text      one module per command
-//! tools runner help scripts
-//! run, resolve, tool, patch, rules             jobs, and where their rules come from
+//! gateway mcp_args                             commands of another binary
+//! tools runner recall help scripts
+//! run, resolve, tool, patch, rules, full_output   jobs, where their rules come from, where full outputs go
 //! report, places, files, print, lists, ...     files, values of flags, standard streams
 //! diagnostics, colour, progress, remedies      messages on standard error
 //! ```
@@ -23,15 +24,20 @@ mod diagnostics;
 mod explain;
 mod files;
 mod filter;
+#[cfg(unix)]
+mod full_output;
+mod gateway;
 mod groups;
 mod help;
 mod lists;
+mod mcp_args;
 mod patch;
 mod place;
 mod places;
 mod print;
 mod progress;
 mod prune;
+mod recall;
 mod remedies;
 mod report;
 mod resolve;
@@ -61,22 +67,24 @@ use diagnostics::{Console, Exit, Usage};
 fn main() -> ExitCode {
     let typed: Vec<OsString> = std::env::args_os().collect();
     colour::choose(&typed);
-    let exit = match Args::try_parse_from(typed) {
+    let exit = match Args::try_parse_from(&typed) {
         Ok(args) => {
             // The arguments of a command that is run do not choose the colours of tamis.
             args.color.unwrap_or(ColorChoice::Auto).write_global();
-            execute(args.command)
+            execute(args.command, &typed)
         }
         Err(error) => not_parsed(&error),
     };
     exit.into()
 }
 
-fn execute(command: Command) -> Exit {
+fn execute(command: Command, typed: &[OsString]) -> Exit {
     match command {
         Command::Filter(args) => filter::run(*args),
         Command::Run(args) => runner::run(&args),
+        Command::Recall(args) => recall::run(&args),
         Command::Content(args) => run::run(&content::resolve(args)),
+        Command::Mcp(_) | Command::Savings(_) => gateway::run(typed.iter().skip(1)),
         Command::Explain(args) => explain::run(&args),
         Command::Prune(args) => prune::run(&args),
         Command::Check(args) => check::run(&args),

@@ -15,8 +15,11 @@ use serde::Serialize;
 #[cfg(unix)]
 use tamis::ErrorKind;
 use tamis::command::{
-    CommandReport, CommandRunner, OutputFilterRegistry, OverflowFolder, RunReport, RunnerWarning,
+    CommandReport, CommandRunner, OutputFilterRegistry, OverflowFolder, RecordPlace, RunReport,
+    RunnerWarning,
 };
+#[cfg(unix)]
+use tamis_gateway::store::{Store, StoreConfig};
 
 use crate::diagnostics::{Console, Exit};
 use crate::lists;
@@ -24,8 +27,10 @@ use crate::lists;
 use crate::{
     diagnostics::Usage,
     files,
+    full_output::StoreRecorder,
     place::Place,
     places::{self, Places},
+    recall,
     report::{cannot_report, open_report, write_report},
     rules, signals, stats,
     tokens::{Tally, Tokens},
@@ -57,7 +62,7 @@ pub(crate) struct RunArgs {
     /// Run directly, as by env(1), without a shell. It inherits standard input, the current folder and the environment.
     #[arg(
         value_name = "COMMAND",
-        required = true,
+        required_unless_present = "last",
         trailing_var_arg = true,
         value_hint = clap::ValueHint::CommandWithArguments
     )]
@@ -73,20 +78,30 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Rules")]
     raw: bool,
 
-    /// Save the full output even if nothing was removed, and print its path
+    /// Save the full output even if nothing was removed, and print where it is
     #[arg(long, help_heading = "Full output")]
     keep: bool,
 
-    /// The folder for full outputs
+    /// Save the full output in a file in this folder, instead of the store that tamis recall reads
     ///
-    /// Created if missing. Only its owner may have access (0700). Default: `output` in $TAMIS_STATE_DIR, else in
-    /// $XDG_STATE_HOME/tamis, else in ~/.local/state/tamis.
+    /// Created if missing. Only its owner may have access (0700).
     #[arg(long, value_name = "DIR", help_heading = "Full output")]
     overflow_dir: Option<PathBuf>,
 
     /// Save at most the first BYTES bytes of the full output (k, M, G: powers of 1024) [default: 256M]
     #[arg(long, value_name = "BYTES", help_heading = "Full output", value_parser = lists::bytes, allow_negative_numbers = true)]
     overflow_limit: Option<u64>,
+
+    /// Print the full output of the last command that was saved, and run nothing
+    #[arg(
+        long,
+        help_heading = "Full output",
+        conflicts_with_all = [
+            "command", "manifest", "raw", "keep", "overflow_dir", "overflow_limit", "no_overflow", "linger", "report",
+            "stats"
+        ]
+    )]
+    last: bool,
 
     /// Do not save the full output: removed lines are lost
     #[arg(long, help_heading = "Full output", conflicts_with_all = ["keep", "overflow_dir", "overflow_limit"])]
@@ -128,6 +143,9 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
 /// Runs `tamis run`.
 #[cfg(unix)]
 pub(crate) fn run(args: &RunArgs) -> Exit {
+    if args.last {
+        return recall::print_last();
+    }
     let console = Console::default();
     let place = args.report.clone().map(Place::from);
     let all = Places {
@@ -197,26 +215,23 @@ fn execute(
     console: &Console,
 ) -> io::Result<RunReport> {
     let name = name(args);
-    let mut overflow = None;
     // Unfiltered output needs no copy.
-    if !args.no_overflow && (args.keep || !args.raw) {
-        let folder = args.overflow_dir.clone().map(OverflowFolder::new);
-        match folder.or_else(OverflowFolder::of_user) {
-            Some(folder) => {
-                let limit = args.overflow_limit.unwrap_or(OverflowFolder::FILE_LIMIT);
-                overflow = Some(folder.with_file_limit(limit));
-            }
-            None => {
-                let error =
-                    "no home folder; name a folder with --overflow-dir, or use --no-overflow";
-                console.warn(&name, RunnerWarning::NoRecord(io::Error::other(error)));
-                registry = registry.with_enabled(false);
-            }
-        }
+    let records = !args.no_overflow && (args.keep || !args.raw);
+    let limit = args.overflow_limit.unwrap_or(OverflowFolder::FILE_LIMIT);
+    let folder = args.overflow_dir.clone().map(OverflowFolder::new);
+    let store = StoreConfig::of_user().filter(|_| records && folder.is_none());
+    if records && folder.is_none() && store.is_none() {
+        let error = "no home folder; name a folder with --overflow-dir, or use --no-overflow";
+        console.warn(&name, RunnerWarning::NoRecord(io::Error::other(error)));
+        registry = registry.with_enabled(false);
     }
     let mut runner = CommandRunner::new(registry).with_keep(args.keep).with_token_count(args.stats);
-    if let Some(folder) = overflow {
-        runner = runner.with_overflow(folder);
+    if let Some(folder) = folder.filter(|_| records) {
+        runner = runner.with_overflow(folder.with_file_limit(limit));
+    } else if let Some(config) = store {
+        let words = args.command.iter().map(|word| word.to_string_lossy());
+        let command = words.collect::<Vec<_>>().join(" ");
+        runner = runner.with_overflow(StoreRecorder { store: Store::open(config), command, limit });
     }
     if let Some(quiet) = args.linger {
         runner = runner.with_linger(quiet);
@@ -282,7 +297,12 @@ fn conclude(
     tally: &Tally,
 ) -> Exit {
     if let Some(record) = report.record.as_ref().filter(|_| args.keep) {
-        console.note(format_args!("{name}: the full output is in {}", record.display()));
+        match record {
+            RecordPlace::Command(command) => {
+                console.note(format_args!("{name}: to print the full output: {command}"));
+            }
+            place => console.note(format_args!("{name}: the full output is in {place}")),
+        }
     }
     if args.stats {
         let filter = report.output.filter.as_deref().unwrap_or("no filter");
@@ -294,7 +314,12 @@ fn conclude(
         && error.io_error().is_none_or(|error| error.kind() != IoKind::BrokenPipe)
     {
         let kept = report.record.as_ref();
-        let kept = kept.map(|path| format!("; the output read so far is in {}", path.display()));
+        let kept = kept.map(|place| match place {
+            RecordPlace::Command(command) => {
+                format!("; to print the output read so far: {command}")
+            }
+            place => format!("; the output read so far is in {place}"),
+        });
         let about = if error.kind() == ErrorKind::Write { "standard output" } else { name };
         console.say(about, format_args!("{error}{}", kept.unwrap_or_default()));
         return Exit::Failed;

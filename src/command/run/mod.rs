@@ -1,7 +1,7 @@
 //! Runs a command and filters its output while it arrives. The full output is recorded in a file first.
 //!
-//! [`process`] starts the command and reads its output, [`overflow`] records the full output, and [`retention`] limits
-//! the folder of records. The module does not depend on the command-line tool.
+//! [`process`] starts the command and reads its output, [`recorder`] is the interface to the place of the full output,
+//! [`overflow`] is such a place, a folder, and [`retention`] limits its files. The module does not depend on the command-line tool.
 //!
 //! Invariants: memory does not grow with the output. Output is filtered only after it was recorded, or else passed
 //! through. A record is kept only if something was cut, or if the caller asked for it.
@@ -9,6 +9,7 @@
 mod overflow;
 mod process;
 mod record_name;
+mod recorder;
 mod retention;
 #[cfg(test)]
 mod tests;
@@ -18,9 +19,9 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, ErrorKind as IoKind, Read, Write};
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::command_filter::CommandFilter;
@@ -36,6 +37,7 @@ use crate::tokens::{TokenCount, TokenCounter};
 
 pub use overflow::{OverflowFile, OverflowFolder};
 pub use process::{CommandHandle, RunningCommand};
+pub use recorder::{OutputRecord, OutputRecorder, RecordPlace};
 
 /// Bytes that are read at once: the capacity of a pipe.
 const READ: usize = 64 << 10;
@@ -67,7 +69,7 @@ const UNKNOWN_STATUS: i32 = 1 << 8;
 pub struct CommandRunner {
     registry: OutputFilterRegistry,
     limits: Limits,
-    overflow: Option<OverflowFolder>,
+    overflow: Option<Arc<dyn OutputRecorder>>,
     keep: bool,
     linger: Duration,
     #[cfg(feature = "tokens")]
@@ -79,7 +81,7 @@ impl CommandRunner {
     /// The default of [`with_release_after`](Self::with_release_after).
     pub const RELEASE_AFTER: Duration = Duration::from_secs(1);
 
-    /// Creates a runner with these filters. It records nothing until a folder is set.
+    /// Creates a runner with these filters. It records nothing until a place for it is set.
     #[must_use]
     pub fn new(registry: OutputFilterRegistry) -> Self {
         let linger = RunningCommand::LINGER;
@@ -114,10 +116,10 @@ impl CommandRunner {
         self
     }
 
-    /// Records full outputs in this folder.
+    /// Records full outputs here: in an [`OverflowFolder`], or another place.
     #[must_use]
-    pub fn with_overflow(mut self, folder: OverflowFolder) -> Self {
-        self.overflow = Some(folder);
+    pub fn with_overflow(mut self, place: impl OutputRecorder + 'static) -> Self {
+        self.overflow = Some(Arc::new(place));
         self
     }
 
@@ -185,7 +187,7 @@ impl CommandRunner {
         }
         match self.overflow.as_ref().filter(|_| self.keep || flow.filter.is_some()) {
             None => {}
-            Some(folder) => match folder.create() {
+            Some(place) => match place.begin() {
                 Ok(record) => flow.record = Some(record),
                 Err(error) => {
                     flow.filter = None;
@@ -239,7 +241,7 @@ impl CommandRunner {
             flow.report.error.get_or_insert(Error::io(ErrorKind::Read, unknown, error));
             ExitStatus::from_raw(UNKNOWN_STATUS)
         });
-        Ok(flow.end(status))
+        Ok(flow.end(status, &mut warn))
     }
 }
 
@@ -251,6 +253,8 @@ pub enum RunnerWarning {
     NoRecord(io::Error),
     /// Recording the full output failed, so the rest is not filtered.
     RecordBroke(io::Error),
+    /// The record was complete but could not be kept. Output that was cut is lost.
+    RecordLost(io::Error),
     /// The record has reached its limit, given in bytes. It has the beginning of the output; filtering continues.
     RecordFull(u64),
     /// The command has ended, but a process that it started keeps the output open. The rest was not read.
@@ -265,6 +269,9 @@ impl fmt::Display for RunnerWarning {
             }
             Self::RecordBroke(error) => {
                 write!(f, "recording the full output failed, so the rest is not filtered: {error}")
+            }
+            Self::RecordLost(error) => {
+                write!(f, "the full output could not be kept: {error}")
             }
             Self::RecordFull(bytes) => {
                 write!(f, "only the first {bytes} bytes of the full output are recorded")
@@ -288,8 +295,8 @@ pub struct RunReport {
     /// Tokens of the unfiltered output, if they were [counted](CommandRunner::with_token_count).
     #[cfg(feature = "tokens")]
     pub tokens_in: Option<TokenCount>,
-    /// Path of the record, if it was kept.
-    pub record: Option<PathBuf>,
+    /// Place of the record, if it was kept.
+    pub record: Option<RecordPlace>,
     /// Whether the record contains the whole output.
     pub record_complete: bool,
     /// Whether recording failed, so that output was not filtered.
@@ -319,7 +326,7 @@ struct OutputFlow<W> {
     counted: CommandFilter<DiscardSink>,
     buffer: SharedBuffer,
     output: W,
-    record: Option<OverflowFile>,
+    record: Option<Box<dyn OutputRecord>>,
     /// Whether writing the record failed. The record is kept as far as it was written.
     record_broke: bool,
     keep: bool,
@@ -364,13 +371,13 @@ impl<W: Write> OutputFlow<W> {
     fn end_filter(&mut self, exit_code: Option<i32>) {
         let Some(mut filter) = self.filter.take() else { return };
         let full = self.record.as_ref().map(|record| {
-            let path = record.path().display();
+            let place = record.place();
             if self.record_broke {
-                format!("{path} (until it could not be written)")
+                format!("{place} (until it could not be written)")
             } else if record.left_out() > 0 {
-                format!("{path} (its first {} bytes)", record.written())
+                format!("{place} (its first {} bytes)", record.written())
             } else {
-                path.to_string()
+                place.to_string()
             }
         });
         filter.set_exit_code(exit_code);
@@ -402,7 +409,7 @@ impl<W: Write> OutputFlow<W> {
         buffer.shrink_to(2 * READ);
     }
 
-    fn end(mut self, status: ExitStatus) -> RunReport {
+    fn end(mut self, status: ExitStatus, warn: &mut impl FnMut(RunnerWarning)) -> RunReport {
         // The exit code of a shell for a killed command.
         let code = status.code().or_else(|| Some(128 + status.signal()?));
         self.end_filter(code);
@@ -415,10 +422,19 @@ impl<W: Write> OutputFlow<W> {
         let lost = report.error.as_ref().and_then(Error::io_error);
         let lost = lost.is_some_and(|error| error.kind() != IoKind::BrokenPipe);
         if let Some(record) = record.filter(|_| self.keep || report.output.cut || lost) {
-            report.record_complete = !self.record_broke && record.left_out() == 0;
-            let path = record.keep();
-            report.output.full_output = Some(path.display().to_string());
-            report.record = Some(path);
+            let complete = !self.record_broke && record.left_out() == 0;
+            let place = record.place();
+            match record.keep() {
+                Ok(()) => {
+                    report.record_complete = complete;
+                    report.output.full_output = Some(place.to_string());
+                    report.record = Some(place);
+                }
+                Err(error) => {
+                    report.record_failed = true;
+                    warn(RunnerWarning::RecordLost(error));
+                }
+            }
         }
         report
     }

@@ -16,6 +16,7 @@ use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::record_name::RecordName;
+use super::recorder::{OutputRecord, OutputRecorder, RecordPlace};
 use super::retention;
 
 /// A folder for the full outputs of commands, with limits for its size.
@@ -245,6 +246,31 @@ impl Write for OverflowFile {
     }
 
     fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl OutputRecorder for OverflowFolder {
+    fn begin(&self) -> Result<Box<dyn OutputRecord>> {
+        Ok(Box::new(self.create()?))
+    }
+}
+
+impl OutputRecord for OverflowFile {
+    fn place(&self) -> RecordPlace {
+        RecordPlace::File(self.path.clone())
+    }
+
+    fn written(&self) -> u64 {
+        self.written
+    }
+
+    fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    fn keep(mut self: Box<Self>) -> Result<()> {
+        self.keep = true;
         Ok(())
     }
 }

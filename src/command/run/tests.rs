@@ -1,16 +1,19 @@
 //! Tests with real processes: the record, the filter, and the folder of records.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::{FlockOperation, flock};
 use tempfile::TempDir;
 
-use super::{CommandRunner, OverflowFolder, RunReport, RunningCommand};
+use super::{
+    CommandRunner, OutputRecord, OutputRecorder, OverflowFolder, RecordPlace, RunReport,
+    RunningCommand,
+};
 use crate::command::{
     CommandReport, FilterResult, OutputFilter, OutputFilterRegistry, PassThroughReason,
 };
@@ -54,6 +57,11 @@ fn note(full: impl std::fmt::Display) -> String {
     format!("[tamis custom: 100 of 102 lines left out; full output: {full}]\n")
 }
 
+/// The file that has the full output.
+fn file(report: &RunReport) -> PathBuf {
+    report.record.as_ref().and_then(RecordPlace::path).unwrap().to_owned()
+}
+
 fn names(folder: &Path) -> Vec<String> {
     let names = fs::read_dir(folder).unwrap();
     let mut names: Vec<String> =
@@ -74,7 +82,7 @@ fn the_record_stays_where_something_was_cut() {
     let (_home, folder) = place();
     let runner = runner().with_overflow(folder.clone());
     let (output, report, said) = run(&runner, &format!("{MANY} echo a; echo b >&2; exit 3"));
-    let record = report.record.unwrap();
+    let record = file(&report);
     // The filter adds a line, so one line less is missing.
     assert_eq!(output, format!("a\nb\n3\n{}", note(record.display()).replace("100", "99")));
     let full = "xxxxxxx\n".repeat(100) + "a\nb\n";
@@ -100,7 +108,7 @@ fn the_record_goes_where_nothing_was_cut() {
     assert_eq!((report.output.cut, report.output.full_output), (false, None));
     assert!(names(folder.path()).is_empty());
     let (_, report, _) = run(&runner().with_overflow(folder).with_keep(true), "echo ab");
-    assert_eq!(fs::read_to_string(report.record.unwrap()).unwrap(), "ab\n");
+    assert_eq!(fs::read_to_string(file(&report)).unwrap(), "ab\n");
     // Without a folder, filtering works, and the notice names no file.
     let (output, ..) = run(&runner(), MANY);
     assert_eq!(output, "0\n[tamis custom: 99 of 100 lines left out]\n");
@@ -135,12 +143,59 @@ fn over_the_limit_the_beginning_is_recorded() {
     let runner = runner().with_overflow(folder.with_file_limit(13));
     let (output, report, said) =
         run(&runner, &format!("{MANY} sleep .1; echo a; sleep .1; echo b"));
-    let record = report.record.unwrap();
+    let record = file(&report);
     assert_eq!(fs::read_to_string(&record).unwrap(), "xxxxxxx\nxxxxx");
     let full = format!("{} (its first 13 bytes)", record.display());
     assert_eq!(output, format!("a\nb\n0\n{}", note(full).replace("100", "99")));
     assert_eq!(said, ["only the first 13 bytes of the full output are recorded"]);
     assert!(!report.record_complete && !report.record_failed);
+}
+
+/// A place whose records cannot be kept.
+#[derive(Debug)]
+struct Leaky;
+
+impl OutputRecorder for Leaky {
+    fn begin(&self) -> io::Result<Box<dyn OutputRecord>> {
+        Ok(Box::new(Self))
+    }
+}
+
+impl Write for Leaky {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl OutputRecord for Leaky {
+    fn place(&self) -> RecordPlace {
+        RecordPlace::Command("show it".to_owned())
+    }
+
+    fn written(&self) -> u64 {
+        0
+    }
+
+    fn left_out(&self) -> u64 {
+        0
+    }
+
+    fn keep(self: Box<Self>) -> io::Result<()> {
+        Err(io::ErrorKind::StorageFull.into())
+    }
+}
+
+#[test]
+fn a_record_that_cannot_be_kept_is_reported() {
+    let (output, report, said) = run(&runner().with_overflow(Leaky), MANY);
+    assert_eq!(output, "0\n[tamis custom: 99 of 100 lines left out; full output: show it]\n");
+    assert_eq!(said, ["the full output could not be kept: no storage space"]);
+    assert_eq!((report.record, report.record_failed), (None, true));
+    assert_eq!((report.output.full_output, report.record_complete), (None, false));
 }
 
 /// The order in which the command and its output end does not matter.
@@ -265,7 +320,7 @@ fn no_link_is_written_through() {
         symlink(&outside, folder.path().join(format!("run-{second}-{process}-0.log"))).unwrap();
     }
     let mut file = folder.create().unwrap();
-    std::io::Write::write_all(&mut file, b"secret").unwrap();
+    Write::write_all(&mut file, b"secret").unwrap();
     assert!(file.path().to_str().unwrap().ends_with("-1.log"), "{file:?}");
     assert!(!outside.exists());
 }
@@ -300,7 +355,7 @@ fn several_may_clean_and_make_files_at_once() {
                 scope.spawn(move || {
                     for round in 0..20_u8 {
                         let mut file = folder.create().unwrap();
-                        std::io::Write::write_all(&mut file, &[number, round]).unwrap();
+                        Write::write_all(&mut file, &[number, round]).unwrap();
                         assert_eq!(fs::read(file.path()).unwrap(), [number, round]);
                     }
                 })

@@ -6,13 +6,13 @@
 //! it.
 
 use super::call::Skips;
-use super::content::WholeRules;
-use super::items::{ItemRules, RootRule};
+use super::items::{self, ItemRules, RootRule};
+use super::nested::{JsonStringRules, When, WholeRules};
 use super::output::OutputRules;
 use super::program::{CompiledProgram, DerivedPrograms, Program};
-use super::when::When;
 use crate::path::Path;
 use crate::path::trie::Trie;
+use crate::regex_budget::RegexBudget;
 use crate::spec::{DuplicateKeys, OnError, Root, Siblings, Spec};
 
 impl Program {
@@ -38,6 +38,17 @@ impl Program {
             Self::of(compiled.without_extract(depth))
         })
     }
+
+    /// Returns the program with the rules that apply after `json_strings`, to what `extract` and these leave.
+    pub(in crate::filter) fn after_strings(&self) -> &Self {
+        let compiled = self.compiled();
+        compiled.derived.after_strings.get_or_init(|| {
+            let depth = compiled.extract.as_ref().map_or(0, |path| path.0.len());
+            let rest = compiled.without_extract(depth);
+            let spec = Spec { json_strings: Vec::new(), ..rest.spec };
+            Self::of(CompiledProgram { spec, json_strings: None, ..rest })
+        })
+    }
 }
 
 impl CompiledProgram {
@@ -53,6 +64,7 @@ impl CompiledProgram {
             spec,
             extract: self.extract.clone(),
             may_lack_extract: failed && self.may_lack_extract_of_failed(),
+            json_strings: None,
             when: None,
             retain: None,
             patches: None,
@@ -66,13 +78,17 @@ impl CompiledProgram {
     /// Returns a program with the rules that apply to the response of a failed call: those that remove values, and
     /// those on text and length. Rules that select, limit or summarise items do not apply, and nothing is a miss.
     fn failed(&self) -> Self {
-        let items = self.items.failed();
+        // The document has the names of the source. Its payload is the one that the spec names.
+        let exclude = self.spec.excluded_from_source(false);
+        let items = self.items.failed(exclude.as_deref(), self.spec.envelope);
+        let exclude = exclude.unwrap_or_default();
         let text = self.whole.is_some();
         // Every field is named: a new rule does not compile until this says whether it applies to a failed call.
         let Spec {
             extract,
+            json_strings,
             select: _,
-            exclude,
+            exclude: _,
             retain,
             patches,
             lenient_remove,
@@ -86,6 +102,7 @@ impl CompiledProgram {
             stop_early: _,
             drop_nulls: _,
             drop_empty: _,
+            omit_base64_over,
             text_filter,
             budget,
             min_items,
@@ -105,6 +122,7 @@ impl CompiledProgram {
         } = self.spec.clone();
         let spec = Spec {
             extract,
+            json_strings,
             exclude,
             retain,
             patches,
@@ -113,6 +131,7 @@ impl CompiledProgram {
             test,
             when,
             otherwise,
+            omit_base64_over,
             text_filter,
             budget,
             min_items,
@@ -141,6 +160,7 @@ impl CompiledProgram {
             spec,
             extract: self.extract.clone(),
             may_lack_extract: self.may_lack_extract_of_failed(),
+            json_strings: self.json_strings.as_ref().map(JsonStringRules::failed),
             when: self.when.as_ref().map(|when| {
                 when.map(|program| {
                     // A branch is chosen inside the document, so the value that the branch itself extracts must
@@ -175,6 +195,7 @@ impl CompiledProgram {
             spec,
             extract,
             may_lack_extract: false,
+            json_strings: self.json_strings.clone(),
             when: self.when.as_ref().map(|when| {
                 when.map(|program| Program::of(program.compiled().without_extract(depth)))
             }),
@@ -208,8 +229,9 @@ impl ItemRules {
         }
     }
 
-    /// Returns the rules that apply to the response of a failed call.
-    fn failed(&self) -> Self {
+    /// Returns the rules that apply to the response of a failed call. `excluded`: the paths of `exclude`, also
+    /// translated to the names of the source; `None` if these are too many, so that every document is an error.
+    fn failed(&self, excluded: Option<&[String]>, envelope: bool) -> Self {
         // Every rule is named: a new one does not compile until this says whether it applies to a failed call.
         let Self {
             idle: _,
@@ -226,7 +248,13 @@ impl ItemRules {
             refuses: _,
             duplicates,
         } = self;
-        let refuses = *closed && select.is_some();
+        let exclude = match select {
+            None => Some(exclude.clone()),
+            Some(_) => excluded
+                .and_then(|list| items::excluded(list, envelope, &mut RegexBudget::new()).ok()),
+        };
+        let refuses = exclude.is_none() || (*closed && select.is_some());
+        let exclude = exclude.unwrap_or_else(|| Trie::new([]));
         Self {
             idle: exclude.is_empty() && !refuses,
             root: match root {
@@ -234,7 +262,7 @@ impl ItemRules {
                 RootRule::DocumentOrArray => RootRule::Document,
                 root => root.clone(),
             },
-            exclude: exclude.clone(),
+            exclude,
             closed: *closed,
             refuses,
             duplicates: *duplicates,

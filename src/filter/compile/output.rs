@@ -33,7 +33,7 @@ impl OutputRules {
         #[cfg(not(any(feature = "text", feature = "template")))]
         let _ = allowance;
         if spec.whitespace == Whitespace::Keep && spec.shapes_output() {
-            let message = "`whitespace: keep` cannot be combined with text_filter, budget, compact or `omitted: mark`, whose output is minified";
+            let message = "`whitespace: keep` cannot be combined with omit_base64_over, text_filter, budget, compact or `omitted: mark`, whose output is minified";
             return Err(Error::new(ErrorKind::Spec, message));
         }
         for (there, rule, feature) in [

@@ -4,12 +4,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::content::WholeRules;
 use super::items::ItemRules;
+use super::nested::{JsonStringRules, When, WholeRules};
 use super::output::OutputRules;
 use super::patches::Patches;
 use super::rule_paths::{MAX_RULES, one_place, refuse, refuse_in, steps};
-use super::when::When;
 use crate::error::Error;
 use crate::json::policy::Action;
 use crate::path::Path;
@@ -41,6 +40,8 @@ pub(crate) struct CompiledProgram {
     pub(in crate::filter) extract: Option<Path>,
     /// If there is no value at `extract`, the whole document is filtered.
     pub(in crate::filter) may_lack_extract: bool,
+    /// The JSON in strings of the document, which is filtered before everything else.
+    pub(in crate::filter) json_strings: Option<JsonStringRules>,
     pub(in crate::filter) when: Option<When>,
     pub(in crate::filter) retain: Option<Trie>,
     pub(in crate::filter) patches: Option<Arc<Patches>>,
@@ -59,6 +60,7 @@ pub(in crate::filter) struct DerivedPrograms {
     pub(in crate::filter) raw_of_failed: OnceLock<Program>,
     pub(in crate::filter) failed: OnceLock<Program>,
     pub(in crate::filter) unextracted: OnceLock<Program>,
+    pub(in crate::filter) after_strings: OnceLock<Program>,
 }
 
 impl CompiledProgram {
@@ -108,6 +110,7 @@ impl Program {
         // Every field is named: a new rule does not compile until one of these compiles it.
         let Spec {
             extract: _,
+            json_strings: _,
             select,
             exclude,
             retain,
@@ -123,6 +126,7 @@ impl Program {
             stop_early: _,
             drop_nulls: _,
             drop_empty: _,
+            omit_base64_over: _,
             text_filter: _,
             budget: _,
             min_items: _,
@@ -140,6 +144,7 @@ impl Program {
             wrap: _,
             pass: _,
         } = spec;
+        let json_strings = JsonStringRules::compile(spec, allowance)?;
         let when = When::compile(spec, extract.as_ref(), allowance)?;
         let selects = select.as_ref().map_or(0, |select| select.0.len());
         let retains = retain.as_ref().map_or(0, Vec::len);
@@ -170,6 +175,7 @@ impl Program {
             spec,
             extract,
             may_lack_extract: false,
+            json_strings,
             when,
             retain,
             patches,

@@ -2,6 +2,7 @@
 //!
 //! `run::choose` finds the branch for a document.
 
+use super::nested::{TestRule, When};
 use super::program::Program;
 use super::rule_paths::{MAX_RULES, one_place, refuse, refuse_in, steps};
 use crate::error::{Error, ErrorKind, Raise};
@@ -9,26 +10,7 @@ use crate::json::ValueKind;
 use crate::path::Path;
 use crate::path::trie::Trie;
 use crate::regex_budget::RegexBudget;
-use crate::spec::{OnError, RawJson, Spec, WhenFallback};
-
-/// The branches of a spec.
-#[derive(Debug)]
-pub(crate) struct When {
-    pub(in crate::filter) tests: Vec<TestRule>,
-    /// The paths of all tests.
-    pub(in crate::filter) trie: Trie,
-    /// Indexed by node of the trie: the tests of this node and below it.
-    pub(in crate::filter) below: Vec<Vec<u32>>,
-    pub(in crate::filter) branches: Vec<Program>,
-    /// `None`: a document that matches no branch is an error.
-    pub(in crate::filter) otherwise: Option<Program>,
-}
-
-/// The test of a branch.
-#[derive(Clone, Debug)]
-pub(in crate::filter) struct TestRule {
-    pub(in crate::filter) value: RawJson,
-}
+use crate::spec::{OnError, Spec, WhenFallback};
 
 /// The branch that applies to a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,6 +124,7 @@ fn check_beside(spec: &Spec) -> Result<(), Error> {
     let defaults = Spec::new();
     let beside = Spec {
         extract: None,
+        json_strings: Vec::new(),
         when: None,
         otherwise: None,
         on_error: None,
@@ -157,8 +140,8 @@ fn check_beside(spec: &Spec) -> Result<(), Error> {
     if beside == defaults {
         return Ok(());
     }
-    let message = "rules are not allowed next to `when`: move them into its branches, and keep only `otherwise`, `extract`, `on_error`, \
-                   `lenient_remove`, `on_test_failure`, `validation`, `whitespace` and `allow_raw`";
+    let message = "rules are not allowed next to `when`: move them into its branches, and keep only `otherwise`, `extract`, \
+                   `json_strings`, `on_error`, `lenient_remove`, `on_test_failure`, `validation`, `whitespace` and `allow_raw`";
     refuse_in("when", 0, true, message.into())
 }
 

@@ -1,12 +1,14 @@
 //! Explains the stages on the document, and those that replace all others: the choice of a branch, patches, content.
 
-use super::BranchExplanation;
-use super::stage::{ExecutionMode, HoldExplanation, StageAction, StageExplanation};
+use super::explanation::BranchExplanation;
+use super::stage::{
+    ExecutionMode, HoldExplanation, JsonStringExplanation, StageAction, StageExplanation,
+};
+use crate::filter::compile::nested::When;
 use crate::filter::compile::patches::Patches;
 use crate::filter::compile::program::CompiledProgram;
-use crate::filter::compile::when::When;
 use crate::filter::options::CallOptions;
-use crate::spec::{Budget, PatchOpKind, Spec, WhenFallback, named};
+use crate::spec::{Budget, JsonStringFallback, PatchOpKind, Spec, WhenFallback, named};
 
 /// Returns the stage that extracts the document.
 pub(super) fn extract_stage(compiled: &CompiledProgram) -> Option<StageExplanation> {
@@ -22,13 +24,41 @@ pub(super) fn extract_stage(compiled: &CompiledProgram) -> Option<StageExplanati
     Some(StageExplanation::new(StageAction::Extract { path, optional }, holds))
 }
 
+/// Returns the stage that filters JSON in strings.
+pub(super) fn strings_stage(
+    compiled: &CompiledProgram,
+    options: &CallOptions,
+) -> Option<StageExplanation> {
+    let rules = compiled.json_strings.as_ref()?;
+    let entries = rules.entries.iter().map(|entry| JsonStringExplanation {
+        at: entry.at.clone(),
+        otherwise: entry.otherwise,
+        same: entry.same,
+        apply: entry.program.explained(&options.of_strings()),
+    });
+    let entries: Vec<JsonStringExplanation> = entries.collect();
+    let waits = entries.iter().any(|entry| entry.otherwise != JsonStringFallback::Error);
+    let string = HoldExplanation {
+        what: "a string",
+        until: "it is known to be JSON, or not",
+        limits: &["held", "spill"],
+        instead: None,
+    };
+    let mode = entries.iter().map(|entry| entry.apply.mode()).max();
+    let holds = if waits { vec![string] } else { Vec::new() };
+    let stage = StageExplanation::new(StageAction::JsonStrings { entries }, holds);
+    let mode = mode.map_or(stage.mode, |mode| mode.max(stage.mode));
+    Some(StageExplanation { mode, ..stage })
+}
+
 /// Returns the stage that chooses a branch.
 pub(super) fn choice(spec: &Spec) -> StageExplanation {
     let document = HoldExplanation {
         what: "the document",
         until: "a branch is certain to apply, or none",
         limits: &["held", "spill"],
-        instead: Some("a slice or a regular file is read twice"),
+        // The output of `json_strings` always arrives as a stream.
+        instead: spec.json_strings.is_empty().then_some("a slice or a regular file is read twice"),
     };
     let value = HoldExplanation {
         what: "a value that a test asks for",

@@ -4,11 +4,13 @@ use super::stage::{HoldExplanation, StageAction, StageExplanation};
 use crate::filter::compile::size_policy::SizePolicy;
 use crate::spec::{Omitted, Spec};
 
-/// Returns the stages on the filtered document: the text filter, the budget and the summary.
+/// Returns the stages on the filtered document: the text filter, what leaves out base64, the budget and the
+/// summary.
 pub(super) fn output_stages(spec: &Spec, policy: &SizePolicy) -> Vec<StageExplanation> {
     // Every field is named: a new rule does not compile until it is explained, here or by the stages before.
     let Spec {
         extract: _,
+        json_strings: _,
         select: _,
         exclude: _,
         retain: _,
@@ -24,6 +26,7 @@ pub(super) fn output_stages(spec: &Spec, policy: &SizePolicy) -> Vec<StageExplan
         stop_early: _,
         drop_nulls: _,
         drop_empty: _,
+        omit_base64_over,
         text_filter,
         budget: _,
         min_items: _,
@@ -41,6 +44,16 @@ pub(super) fn output_stages(spec: &Spec, policy: &SizePolicy) -> Vec<StageExplan
         wrap: _,
         pass: _,
     } = spec;
+    let omit = (*omit_base64_over > 0).then(|| {
+        let string = HoldExplanation {
+            what: "a string that may be base64",
+            until: "it ends, or has another character",
+            limits: &["held", "spill"],
+            instead: None,
+        };
+        let does = StageAction::OmitBase64Over { over: *omit_base64_over };
+        StageExplanation::new(does, vec![string])
+    });
     let text =
         text_filter.as_ref().map(|_| StageExplanation::new(StageAction::TextFilter, Vec::new()));
     let mark = policy.budget.is_none() && policy.marks_max_items(spec);
@@ -60,7 +73,7 @@ pub(super) fn output_stages(spec: &Spec, policy: &SizePolicy) -> Vec<StageExplan
         };
         StageExplanation::new(StageAction::Compact, vec![document, item])
     });
-    [text, budget_stage(policy), mark, compact].into_iter().flatten().collect()
+    [text, omit, budget_stage(policy), mark, compact].into_iter().flatten().collect()
 }
 
 /// Returns the stage that applies a budget, if there is one.

@@ -2,11 +2,11 @@
 
 use super::stage::HoldReason;
 use crate::filter::compile::items::WaitFrom;
+use crate::filter::compile::nested::When;
 use crate::filter::compile::program::Program;
 use crate::filter::compile::size_policy::SizePolicy;
-use crate::filter::compile::when::When;
 use crate::filter::options::CallOptions;
-use crate::spec::Spec;
+use crate::spec::{JsonStringFallback, Spec};
 
 impl Program {
     /// Returns the plan for a call.
@@ -16,6 +16,7 @@ impl Program {
         let Spec {
             // `compiled` has these in the form in which they run.
             extract: _,
+            json_strings: _,
             select: _,
             exclude: _,
             retain: _,
@@ -37,6 +38,7 @@ impl Program {
             omitted: _,
             on_over: _,
             foreign: _,
+            omit_base64_over,
             text_filter,
             compact,
             content,
@@ -51,6 +53,9 @@ impl Program {
             // `is_text` is true of a program with this.
             pass: _,
         } = &compiled.spec;
+        if compiled.json_strings.is_some() {
+            return self.plan_of_strings(&self.after_strings().plan_with(options));
+        }
         let spec = &compiled.spec;
         let policy = SizePolicy::new(spec, options.policy());
         let mut plan = Vec::new();
@@ -63,11 +68,7 @@ impl Program {
                 .to_owned(),
             ];
         }
-        match (&compiled.extract, compiled.may_lack_extract) {
-            (None, _) => {}
-            (Some(_), false) => plan.push("extract: stream"),
-            (Some(_), true) => plan.push(EXTRACT_SEARCH),
-        }
+        plan.extend(self.extract_line());
         if compiled.when.is_some() {
             plan.push(CHOICE);
         }
@@ -89,6 +90,11 @@ impl Program {
         if text_filter.is_some() {
             plan.push("text_filter: stream, by line");
         }
+        if *omit_base64_over > 0 {
+            plan.push(
+                "omit_base64_over: hold a string while it may be base64 (limits held, spill)",
+            );
+        }
         if policy.budget.is_some() {
             plan.push(BUDGET);
         } else if policy.marks_max_items(spec) {
@@ -100,12 +106,37 @@ impl Program {
             );
         }
         if plan.is_empty() {
-            plan.push("validate and minify: stream");
+            plan.push(VALIDATE);
         }
         let mut plan: Vec<String> = plan.into_iter().map(str::to_owned).collect();
         for (name, program) in compiled.when.iter().flat_map(When::programs) {
             plan.extend(program.plan_with(options).iter().map(|line| format!("{name}: {line}")));
         }
+        plan
+    }
+
+    /// Returns the plan's line for `extract`.
+    fn extract_line(&self) -> Option<&'static str> {
+        let compiled = self.compiled();
+        match (&compiled.extract, compiled.may_lack_extract) {
+            (None, _) => None,
+            (Some(_), false) => Some("extract: stream"),
+            (Some(_), true) => Some(EXTRACT_SEARCH),
+        }
+    }
+
+    /// Returns the plan of a program with `json_strings`. `rest`: the plan of the rules after them.
+    pub(in crate::filter) fn plan_of_strings(&self, rest: &[String]) -> Vec<String> {
+        let mut plan: Vec<String> = self.extract_line().into_iter().map(str::to_owned).collect();
+        let rules = self.compiled().json_strings.as_ref();
+        for entry in rules.into_iter().flat_map(|rules| &rules.entries) {
+            let how = match entry.otherwise {
+                JsonStringFallback::Error => "stream",
+                _ => "hold each string until it is known to be JSON (limits held, spill)",
+            };
+            plan.push(format!("json_strings {:?}: {how}", entry.at));
+        }
+        plan.extend(rest.iter().filter(|line| *line != VALIDATE).cloned());
         plan
     }
 
@@ -152,6 +183,9 @@ impl HoldReason {
 /// The plan's line for a value to extract that may be missing.
 pub(in crate::filter) const EXTRACT_SEARCH: &str = "extract: hold the document until it is certain to have that value, or not (limits held, \
                                    spill)";
+
+/// The plan's line for a program without rules.
+const VALIDATE: &str = "validate and minify: stream";
 
 /// The plan's line for a budget.
 const BUDGET: &str = "budget: hold what fits until the document ends (limits held, spill)";

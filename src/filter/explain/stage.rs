@@ -2,10 +2,13 @@
 
 use serde::Serialize;
 
+use super::explanation::Explanation;
 use super::tree::PathList;
 use crate::filter::compile::items::{ItemRules, WaitFrom};
 use crate::filter::compile::program::CompiledProgram;
-use crate::spec::{Budget, Content, Omitted, OnOver, OnTestFailure, Root, Siblings};
+use crate::spec::{
+    Budget, Content, JsonStringFallback, Omitted, OnOver, OnTestFailure, Root, Siblings,
+};
 
 /// Whether a stage, or a program, holds input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -39,6 +42,9 @@ pub(super) enum StageAction {
         path: String,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         optional: bool,
+    },
+    JsonStrings {
+        entries: Vec<JsonStringExplanation>,
     },
     Retain {
         paths: PathList,
@@ -75,6 +81,9 @@ pub(super) enum StageAction {
     },
     DropNulls,
     DropEmpty,
+    OmitBase64Over {
+        over: u64,
+    },
     TextFilter,
     Budget {
         budget: Budget,
@@ -89,6 +98,17 @@ pub(super) enum StageAction {
         content: Content,
     },
     Wrap,
+}
+
+/// The explanation of one entry of `json_strings`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct JsonStringExplanation {
+    /// The pointer as written.
+    pub(super) at: String,
+    pub(super) otherwise: JsonStringFallback,
+    /// The rules are those of the spec itself.
+    pub(super) same: bool,
+    pub(super) apply: Explanation,
 }
 
 /// A part of the document that is held: until when, and within which limits.
@@ -118,8 +138,10 @@ impl HoldReason {
     pub(super) fn holds(self, compiled: &CompiledProgram, items: &ItemRules) -> HoldExplanation {
         let both: &[&str] = &["held", "spill"];
         // The output of an earlier stage always arrives as a stream.
-        let first =
-            compiled.extract.is_none() && compiled.retain.is_none() && compiled.patches.is_none();
+        let first = compiled.extract.is_none()
+            && compiled.json_strings.is_none()
+            && compiled.retain.is_none()
+            && compiled.patches.is_none();
         let one_slice = first.then_some("nothing, where the document is one slice");
         match self {
             Self::Root => HoldExplanation {

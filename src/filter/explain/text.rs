@@ -1,12 +1,15 @@
 //! Prints an explanation as text.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
-use super::stage::{ExecutionMode, HoldExplanation, StageAction, StageExplanation};
-use super::{Explanation, LimitValues};
+use super::explanation::{Explanation, LimitValues};
+use super::stage::{
+    ExecutionMode, HoldExplanation, JsonStringExplanation, StageAction, StageExplanation,
+};
 use crate::limits::Limits;
 use crate::spec::{
-    DuplicateKeys, Omitted, OnError, OnOver, OnTestFailure, Root, Siblings, Validation, Whitespace,
+    DuplicateKeys, JsonStringFallback, Omitted, OnError, OnOver, OnTestFailure, Root, Siblings,
+    Validation, Whitespace,
 };
 
 impl fmt::Display for ExecutionMode {
@@ -104,6 +107,7 @@ impl StageAction {
         match self {
             Self::Validate => "validate",
             Self::Extract { .. } => "extract",
+            Self::JsonStrings { .. } => "json_strings",
             Self::When { .. } => "when",
             Self::Retain { .. } => "retain",
             Self::Patches { .. } => "patches",
@@ -114,6 +118,7 @@ impl StageAction {
             Self::Exclude { .. } => "exclude",
             Self::DropNulls => "drop_nulls",
             Self::DropEmpty => "drop_empty",
+            Self::OmitBase64Over { .. } => "omit_base64_over",
             Self::TextFilter => "text_filter",
             Self::Budget { .. } => "budget",
             Self::Mark => "mark",
@@ -133,6 +138,11 @@ impl StageExplanation {
                 let without = if *optional { "the document as it is" } else { "an error" };
                 let path = OneLine(path);
                 writeln!(f, "   the value at {path} is the document; without it, {without}")?;
+            }
+            StageAction::JsonStrings { entries } => {
+                for entry in entries {
+                    fmt_json_strings(f, entry)?;
+                }
             }
             StageAction::Retain { paths } => {
                 paths.drawn().try_for_each(|line| writeln!(f, "   {line}"))?;
@@ -244,6 +254,13 @@ impl StageExplanation {
                 }
                 writeln!(f, "   without text, the document is unchanged")?;
             }
+            StageAction::OmitBase64Over { over } => {
+                let over = GroupedNumber(*over);
+                writeln!(
+                    f,
+                    "   strings of base64 and data: URLs of more than {over} bytes are replaced by a mark"
+                )?;
+            }
             StageAction::TextFilter => {
                 writeln!(f, "   the lines of a text in the document's member `raw` are filtered")?;
             }
@@ -295,6 +312,42 @@ impl StageExplanation {
             }
         }
         self.holds.iter().try_for_each(|holds| holds.fmt(f, limits))
+    }
+}
+
+/// Prints an entry of `json_strings`, with the stages of its rules.
+fn fmt_json_strings(f: &mut fmt::Formatter<'_>, entry: &JsonStringExplanation) -> fmt::Result {
+    let JsonStringExplanation { at, otherwise, same, apply } = entry;
+    let at = if at.is_empty() { "the document" } else { at };
+    writeln!(
+        f,
+        "   the JSON in strings at {} is filtered; names match inside arrays",
+        OneLine(at)
+    )?;
+    let other = match otherwise {
+        JsonStringFallback::Keep => "kept",
+        JsonStringFallback::Drop => "dropped",
+        JsonStringFallback::Error => "an error",
+    };
+    writeln!(f, "   a value there that is not a string with JSON is {other}")?;
+    if *same {
+        return writeln!(f, "   the rules are those of this filter");
+    }
+    // Rules that are inside those of another entry are further to the right.
+    let mut stages = String::new();
+    for (stage, number) in apply.stages.iter().zip(1..) {
+        writeln!(stages, "{number}. {}: {}", stage.does.name(), stage.mode)?;
+        write!(stages, "{}", StageText(stage, &apply.limits))?;
+    }
+    stages.lines().try_for_each(|line| writeln!(f, "     {line}"))
+}
+
+/// Prints the lines of a stage.
+struct StageText<'a>(&'a StageExplanation, &'a LimitValues);
+
+impl fmt::Display for StageText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f, self.1)
     }
 }
 

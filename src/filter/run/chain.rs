@@ -4,6 +4,7 @@
 //! ```text
 //! input ─▶ document: extract, retain, patches ─▶ payload: root, items ─▶ output: text_filter, budget, compact ─▶ sink
 //! input ─▶ whole: content, or a document that is taken as a whole ─▶ sink
+//! input ─▶ strings: extract, json_strings ─▶ a run of the other rules ─▶ sink
 //! ```
 //!
 //! A stage without rules is left out, unless no other stage is left. Each stage has a machine of its own, so a document
@@ -22,6 +23,8 @@
 
 use super::content::WholeDocument;
 use super::document::DocumentStage;
+use super::inner_run::{InnerRun, NewRun};
+use super::json_strings::JsonStringChain;
 use super::output::OutputStages;
 use super::payload::PayloadStage;
 use super::root::Payload;
@@ -41,13 +44,24 @@ pub(super) struct StageChain {
     items: Option<PayloadStage>,
     /// Used instead of the other two: the document is taken as a whole.
     whole: Option<WholeDocument>,
+    /// Used instead of all others: JSON in strings is filtered before the other rules.
+    strings: Option<Box<JsonStringChain>>,
 }
 
 impl StageChain {
     /// Creates the stages for one call. `payload` is the place of the payload, if a first pass has found it.
-    pub(super) fn new(program: &Program, options: &CallOptions, payload: Option<Payload>) -> Self {
+    pub(super) fn new(
+        program: &Program,
+        options: &CallOptions,
+        payload: Option<Payload>,
+        new_run: NewRun,
+    ) -> Self {
         if let Some(whole) = WholeDocument::new(program, options) {
-            return Self { document: None, items: None, whole: Some(whole) };
+            return Self { document: None, items: None, whole: Some(whole), strings: None };
+        }
+        if let Some(strings) = JsonStringChain::new(program, options, new_run) {
+            let strings = Some(Box::new(strings));
+            return Self { document: None, items: None, whole: None, strings };
         }
         let compiled = program.compiled();
         let scanner = options.scanner();
@@ -59,7 +73,7 @@ impl StageChain {
         let extracts = compiled.extract.is_some();
         let document = (rules || extracts || items.is_none())
             .then(|| DocumentStage::new(compiled, limits, scanner));
-        Self { document, items, whole: None }
+        Self { document, items, whole: None, strings: None }
     }
 
     /// Begins a new document.
@@ -73,10 +87,16 @@ impl StageChain {
         if let Some(whole) = &mut self.whole {
             whole.restart();
         }
+        if let Some(strings) = &mut self.strings {
+            strings.restart();
+        }
     }
 
     /// Accounts for bytes before the document, which only count for offsets.
     pub(super) fn skip_prefix(&mut self, bytes: u64) {
+        if let Some(strings) = &mut self.strings {
+            return strings.skip_prefix(bytes);
+        }
         match (&mut self.document, &mut self.items) {
             (Some(document), _) => document.skip_prefix(bytes),
             (None, Some(items)) => items.skip_prefix(bytes),
@@ -97,7 +117,10 @@ impl StageChain {
 
     /// Returns the stage on the payload.
     pub(super) fn items(&self) -> Option<&PayloadStage> {
-        self.items.as_ref()
+        match &self.strings {
+            Some(strings) => strings.rest()?.items(),
+            None => self.items.as_ref(),
+        }
     }
 
     /// Reads the next bytes. Returns the offset at which the stages stopped, if they did. If both stages are present,
@@ -112,9 +135,12 @@ impl StageChain {
         meter: &mut Meter,
         sink: &mut dyn Sink,
     ) -> Result<Option<u64>, Error> {
-        let Self { document, items, whole } = self;
+        let Self { document, items, whole, strings } = self;
         if let Some(whole) = whole {
             return whole.write(bytes, sink).map(|()| None);
+        }
+        if let Some(strings) = strings {
+            return strings.write(bytes, meter, sink);
         }
         match (document, items) {
             // Not reached: without a payload stage there is a document stage.
@@ -145,9 +171,12 @@ impl StageChain {
     /// # Errors
     /// The document is incomplete, or a rule fails at its end.
     pub(super) fn end(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
-        let Self { document, items, whole } = self;
+        let Self { document, items, whole, strings } = self;
         if let Some(whole) = whole {
             return whole.end(sink);
+        }
+        if let Some(strings) = strings {
+            return strings.end(meter, sink);
         }
         match (document, items) {
             (None, None) => Ok(()),
@@ -166,8 +195,23 @@ impl StageChain {
         }
     }
 
+    /// Accounts for an error of a stage before this chain.
+    pub(super) fn fail_before(&mut self) {
+        if let Some(items) = self.first_items() {
+            items.fail_before();
+        }
+    }
+
+    /// Returns the run of the rules after `json_strings`.
+    pub(super) fn after_strings(&self) -> Option<&dyn InnerRun> {
+        self.strings.as_ref()?.rest()
+    }
+
     /// Adds to the report. `written`: bytes of the output.
     pub(super) fn report(&self, report: &mut Report, written: u64) {
+        if let Some(strings) = &self.strings {
+            return strings.report(report);
+        }
         if let Some(whole) = &self.whole {
             whole.report(report);
             report.budget_result_bytes = report.budget_applied.then_some(written);
@@ -189,7 +233,8 @@ impl StageChain {
     /// Returns the steps of all machines.
     #[cfg(test)]
     pub(super) fn steps(&self) -> u64 {
-        let document = self.document.as_ref().map_or(0, DocumentStage::steps);
+        let document = self.document.as_ref().map_or(0, DocumentStage::steps)
+            + self.strings.as_ref().map_or(0, |strings| strings.steps());
         document + self.items.as_ref().map_or(0, PayloadStage::steps)
     }
 }

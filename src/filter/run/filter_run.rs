@@ -20,14 +20,19 @@ use std::collections::HashSet;
 
 use super::chain::StageChain;
 use super::choose::BranchChoice;
+use super::counting_sink::CountingSink;
 use super::extract_search::ExtractSearch;
 use super::first_pass::DocumentFacts;
 use super::items::SHOWN;
 use super::lookahead::{Decided, HeldInput, Input, Probe};
+use super::nested_run::new_inner;
+use super::payload::PayloadStage;
+use super::run_mode::RunMode;
 use crate::error::{Error, ErrorKind, Raise};
 use crate::filter::compile::call::Skips;
+use crate::filter::compile::nested::When;
 use crate::filter::compile::program::Program;
-use crate::filter::compile::when::{Branch, When};
+use crate::filter::compile::when::Branch;
 use crate::filter::explain::EXTRACT_SEARCH;
 use crate::filter::options::CallOptions;
 use crate::json::bom::BomSkipper;
@@ -36,17 +41,6 @@ use crate::nearest::ComparisonBudget;
 use crate::report::{FailureReport, MissedPath, Report};
 use crate::sink::Sink;
 use crate::spec::Validation;
-
-/// The purpose of a run, and whether its input can be read again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::filter) enum RunMode {
-    /// Produces the output of a document that arrives as a stream.
-    Stream,
-    /// Produces the output of a document in one chunk, which can be read again.
-    Slice,
-    /// Writes nothing; only finds the branch and the payload, which a run over a stream would hold the document for.
-    FirstPass,
-}
 
 /// A run over one document, or over one document after another ([`restart`](FilterRun::restart)).
 #[derive(Debug)]
@@ -153,7 +147,8 @@ impl FilterRun {
     /// begin here: at once, or when that search is done.
     fn begin(&mut self, facts: DocumentFacts) {
         let compiled = self.program.compiled();
-        if compiled.when.is_none() {
+        // If strings are filtered first, the chain has a run that chooses.
+        if compiled.when.is_none() || compiled.json_strings.is_some() {
             return self.begin_chain(facts);
         }
         // A first pass holds nothing, and neither does a run whose branch is known.
@@ -172,7 +167,7 @@ impl FilterRun {
     /// same program, later documents reuse the stages.
     fn begin_chain(&mut self, facts: DocumentFacts) {
         let program = self.branch.as_ref().map_or(&self.program, |(_, program)| program);
-        let mut chain = StageChain::new(program, &self.options, facts.payload);
+        let mut chain = StageChain::new(program, &self.options, facts.payload, new_inner);
         if let Some(items) = chain.first_items() {
             // A slice is not held any more once its payload is known.
             let never_holds = match self.pass {
@@ -275,6 +270,33 @@ impl FilterRun {
     /// The document is incomplete, a decision or a rule fails at its end, or the run has failed before.
     pub(in crate::filter) fn end(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         self.guard(Self::complete, sink)
+    }
+
+    /// Exchanges the meter, for a step that charges that of an outer run.
+    pub(super) fn swap_meter(&mut self, meter: &mut Meter) {
+        std::mem::swap(&mut self.meter, meter);
+    }
+
+    /// Accounts for an error of a stage before this run, whose output it reads.
+    pub(super) fn fail_before(&mut self) {
+        if let Some(chain) = &mut self.chain {
+            chain.fail_before();
+        }
+    }
+
+    /// Returns the number of bytes read, up to the offset at which the run stopped.
+    pub(super) fn consumed(&self) -> u64 {
+        self.consumed
+    }
+
+    /// Returns whether the program has rules that apply.
+    pub(super) fn applies(&self) -> bool {
+        self.applies
+    }
+
+    /// Returns the stage on the payload.
+    pub(super) fn items(&self) -> Option<&PayloadStage> {
+        self.chain.as_ref().and_then(StageChain::items)
     }
 
     /// Runs `step`. After an error the run stays failed. Counts the bytes written, and keeps the error for the report.
@@ -525,18 +547,26 @@ impl FilterRun {
         let missed = report.filter_partial_miss.iter().filter(|path| known.insert(path.as_str()));
         report.missed = missed.map(|path| MissedPath { path: path.clone(), meant: None }).collect();
         self.suggest(&mut report.missed);
-        report.plan = match &self.branch {
-            None => self.program.plan_with(&self.options),
-            Some((_, program)) => self.program.plan_of_branch(program, &self.options),
+        report.plan = self.plan();
+        report
+    }
+
+    /// Returns the plan of the branch that was chosen, or that of the program.
+    pub(super) fn plan(&self) -> Vec<String> {
+        let after = self.chain.as_ref().and_then(StageChain::after_strings);
+        let mut plan = match (&self.branch, after) {
+            (None, Some(rest)) => self.program.plan_of_strings(&rest.plan()),
+            (None, None) => self.program.plan_with(&self.options),
+            (Some((_, program)), _) => self.program.plan_of_branch(program, &self.options),
         };
         if let Some(seeking) = &self.seeking
             && seeking.done
         {
             // Whether or not the value was found.
-            report.plan.retain(|line| !line.starts_with("extract"));
-            report.plan.insert(0, EXTRACT_SEARCH.to_owned());
+            plan.retain(|line| !line.starts_with("extract"));
+            plan.insert(0, EXTRACT_SEARCH.to_owned());
         }
-        report
+        plan
     }
 
     /// Returns the report without the plan.
@@ -564,22 +594,5 @@ impl FilterRun {
             report.output_bytes = (!same).then_some(self.written);
         }
         report
-    }
-}
-
-/// Counts the bytes written.
-struct CountingSink<'a> {
-    sink: &'a mut dyn Sink,
-    bytes: u64,
-}
-
-impl Sink for CountingSink<'_> {
-    fn write(&mut self, bytes: &[u8]) {
-        self.bytes += bytes.len() as u64;
-        self.sink.write(bytes);
-    }
-
-    fn is_closed(&self) -> bool {
-        self.sink.is_closed()
     }
 }

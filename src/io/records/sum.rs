@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use crate::error::Error;
-use crate::report::{FailureReport, MissedPath, Report};
+use crate::report::{FailureReport, InnerReport, MissedPath, Report};
 use crate::test_work::{WorkKind, count, words};
 
 /// The sum so far.
@@ -66,6 +66,8 @@ impl ReportSum {
             *bytes += one.filter_result_bytes;
         }
         sum.duplicates_dropped += one.duplicates_dropped;
+        sum.base64_omitted += one.base64_omitted;
+        sum.base64_omitted_bytes += one.base64_omitted_bytes;
         sum.held_peak_bytes = sum.held_peak_bytes.max(one.held_peak_bytes);
         sum.tail_unread |= one.tail_unread;
         sum.items_seen = added(sum.items_seen, one.items_seen);
@@ -98,6 +100,7 @@ impl ReportSum {
             self.uncompacted += 1;
             sum.compact_error.get_or_insert_with(|| format!("{record} {number}: {why}"));
         }
+        InnerReport::add_all(&mut sum.inner, &one.inner);
         sum.content_hidden |= one.content_hidden;
         sum.budget_applied |= one.budget_applied;
         sum.budget_exceeded |= one.budget_exceeded;

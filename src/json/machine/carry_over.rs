@@ -58,6 +58,7 @@ impl Machine {
         h: &mut H,
     ) -> Result<(), WalkError> {
         self.member.at = at;
+        self.member.offset = self.offset + at as u64;
         self.member.split = false;
         self.member.long = false;
         self.member.entry = None;
@@ -76,6 +77,7 @@ impl Machine {
     pub(super) fn whole_key(&mut self, key: usize, colon: usize, entry: Option<NodeId>) {
         self.tracker.key(key);
         self.member.at = key;
+        self.member.offset = self.offset + key as u64;
         self.member.end = colon;
         self.member.split = false;
         self.member.long = false;

@@ -110,6 +110,8 @@ pub(crate) struct Machine {
 struct PendingMember {
     /// Position of the key's opening quote in the chunk, unless `split`.
     at: usize,
+    /// Absolute offset of the key's opening quote.
+    offset: u64,
     /// Position after the closing quote.
     end: usize,
     /// The key began in an earlier chunk. `held` contains it, and the bytes after it up to `upto`.

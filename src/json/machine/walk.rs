@@ -499,12 +499,12 @@ impl Machine {
             RawKey::long()
         } else if member.split {
             let raw = member.held.get(1..member.key_len.saturating_sub(1));
-            RawKey::new(raw.unwrap_or_default(), false).with_entry(member.entry)
+            RawKey::new(raw.unwrap_or_default(), false).with_entry(member.entry).at(member.offset)
         } else {
             let raw = cx.slice(member.at + 1, member.end.saturating_sub(1));
             // The mask of backslashes is that of the current window only.
             let plain = member.at >= cx.base && !cx.window.any_backslash();
-            RawKey::new(raw, plain).with_entry(member.entry)
+            RawKey::new(raw, plain).with_entry(member.entry).at(member.offset)
         }
     }
 

@@ -1,6 +1,7 @@
 //! Random programs on random documents, compared with a model that applies the rules to a tree.
 
 mod errors;
+mod stored;
 mod values;
 
 use std::collections::BTreeMap;

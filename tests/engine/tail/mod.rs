@@ -5,5 +5,6 @@
 mod compact;
 mod corpus;
 mod memory;
+mod omit;
 mod promise;
 mod random;

@@ -1,4 +1,4 @@
-//! `tamis run`, with real commands: streams, exit codes, signals, pipes, and the file with the full output.
+//! `tamis run`, with real commands: streams, exit codes, signals, pipes, and where the full output is kept.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -11,11 +11,11 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::*;
 
 /// Where full outputs are in the folder of a test.
-const RECORDS: &str = ".state/output";
+const RECORDS: &str = ".state/store";
 
 impl Folder {
     /// `tamis run` with these arguments, not yet started.
-    fn runner(&self, args: &[&str]) -> Command {
+    pub(crate) fn runner(&self, args: &[&str]) -> Command {
         let mut command = self.any();
         command.arg("run").args(args).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -27,9 +27,18 @@ impl Folder {
         Ran::new(&self.runner(&["--", "sh", "-c", script]).output().unwrap())
     }
 
-    fn records(&self) -> Vec<PathBuf> {
+    /// The handles of the full outputs.
+    fn records(&self) -> Vec<String> {
         let Ok(names) = std::fs::read_dir(self.path(RECORDS)) else { return Vec::new() };
-        names.map(|entry| entry.unwrap().path()).collect()
+        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name != "lock").collect()
+    }
+
+    /// A full output.
+    fn full(&self, handle: &str) -> String {
+        let ran = self.tamis(&["recall", handle, "--limit", "all"], b"");
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        ran.out
     }
 }
 
@@ -275,8 +284,11 @@ fn output_that_cannot_be_written_is_told() {
     let full = File::options().write(true).open("/dev/full").unwrap();
     let output = folder.runner(&["--keep", "echo", "a"]).stdout(full).output().unwrap();
     let ran = Ran::new(&output);
-    ran.refused(1, &["tamis: standard output: ", "the output read so far is in "]);
-    assert_eq!(folder.read(&folder.records()[0]), "a\n");
+    ran.refused(
+        1,
+        &["tamis: standard output: ", "to print the output read so far: tamis recall tm_"],
+    );
+    assert_eq!(folder.full(&folder.records()[0]), "a\n");
 }
 
 /// Processes that a command leaves behind do not delay tamis. All output of the command itself is written.
@@ -328,12 +340,13 @@ fn the_full_output_is_kept_where_that_is_asked_for() {
     );
     let records = folder.records();
     assert_eq!((ran.code, ran.out.as_str(), records.len()), (0, "a\nb\n", 1));
-    assert_eq!(ran.err, format!("tamis: sh: the full output is in {}\n", records[0].display()));
-    assert_eq!(folder.read(&records[0]), "a\nb\n");
+    let said = format!("tamis: sh: to print the full output: tamis recall {}\n", records[0]);
+    assert_eq!(ran.err, said);
+    folder.tamis(&["recall", &records[0]], b"").done("a\nb\n");
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o7777;
-    assert_eq!(mode(&records[0]), 0o600);
+    assert_eq!(mode(&folder.path(RECORDS).join(&records[0])), 0o600);
     assert_eq!((mode(&folder.path(RECORDS)), mode(&folder.path(".state"))), (0o700, 0o700));
-    // With a limit, the beginning.
+    // As a file in a folder; with a limit, the beginning.
     let args = ["--keep", "--overflow-dir", "mine", "--overflow-limit", "3", "echo", "abcdef"];
     let ran = folder.runner(&args).output().map(|output| Ran::new(&output)).unwrap();
     assert_eq!(ran.out, "abcdef\n");
@@ -371,10 +384,10 @@ fn output_is_filtered_while_it_comes_and_all_of_it_kept() {
     let ran = run(&["seq", "5000"]);
     let records = folder.records();
     assert_eq!((ran.code, ran.err.as_str(), records.len()), (0, "", 1));
-    let record = records[0].display().to_string();
+    let record = format!("tamis recall {}", records[0]);
     let note = format!("[tamis tenths: 4500 of 5000 lines left out; full output: {record}]\n");
     assert_eq!(ran.out, format!("{tenths}{note}"));
-    assert_eq!(folder.read(&records[0]), all);
+    assert_eq!(folder.full(&records[0]), all);
     let report: Value = serde_json::from_str(&folder.read("report.json")).unwrap();
     assert_eq!((&report["filter"], &report["cut"]), (&"tenths".into(), &true.into()));
     assert_eq!((&report["lines_in"], &report["lines_out"]), (&5000.into(), &501.into()));
@@ -390,9 +403,22 @@ fn output_is_filtered_while_it_comes_and_all_of_it_kept() {
     // Over its limit the record has the beginning, and the output is filtered to its end.
     let ran = run(&["--overflow-limit", "1k", "seq", "5000"]);
     assert!(ran.out.starts_with(&tenths), "{}", ran.out);
-    assert!(ran.out.ends_with(".log (its first 1024 bytes)]\n"), "{}", ran.out);
+    assert!(ran.out.ends_with(" (its first 1024 bytes)]\n"), "{}", ran.out);
     assert!(ran.err.contains("only the first 1024 bytes"), "{}", ran.err);
-    assert_eq!(folder.records().len(), 2);
+    let of_both = folder.records();
+    let second = of_both.iter().find(|handle| **handle != records[0]).unwrap();
+    let recalled = folder.tamis(&["recall", second], b"");
+    assert_eq!((of_both.len(), recalled.out.as_str()), (2, &all[..1024]));
+    assert!(
+        recalled.err.ends_with("only the beginning: a limit was reached\n"),
+        "{}",
+        recalled.err
+    );
+    // In a folder of files, the notice names the file.
+    let ran = run(&["--overflow-dir", "mine", "seq", "5000"]);
+    let file = std::fs::read_dir(folder.path("mine")).unwrap().next().unwrap().unwrap().path();
+    assert!(ran.out.ends_with(&format!("; full output: {}]\n", file.display())), "{}", ran.out);
+    assert_eq!((folder.read(file), folder.records().len()), (all, 2));
 }
 
 #[test]
@@ -407,10 +433,10 @@ fn the_filters_that_come_with_tamis_are_there() {
     let ran = Ran::new(&folder.runner(&find).output().unwrap());
     let records = folder.records();
     assert_eq!((ran.code, ran.err.as_str(), records.len()), (0, "", 1));
-    assert_eq!(folder.read(&records[0]).as_bytes(), raw.stdout);
+    assert_eq!(folder.full(&records[0]).as_bytes(), raw.stdout);
     assert!(ran.out.len() < raw.stdout.len(), "{}", ran.out);
     let last = ran.out.lines().last().unwrap();
-    assert!(last.starts_with("[tamis ") && last.contains(records[0].to_str().unwrap()), "{last}");
+    assert!(last.starts_with("[tamis ") && last.contains(&records[0]), "{last}");
     // Machine-readable output, and output without a filter, is unchanged.
     let raw = raw.stdout.iter().map(|byte| if *byte == b'\n' { 0 } else { *byte }).collect();
     let ran = Ran::new(&folder.runner(&[&find[..], &["-print0"]].concat()).output().unwrap());
@@ -450,7 +476,7 @@ fn when_the_disk_is_full_nothing_more_is_cut() {
     folder.write("blocked", "a file in the way");
     let mut command = Command::new("sh");
     let script =
-        "trap '' XFSZ; ulimit -f 400; exec \"$TAMIS\" run --manifest rules.toml -- seq 600000";
+        "trap '' XFSZ; ulimit -f 4000; exec \"$TAMIS\" run --manifest rules.toml -- seq 600000";
     command.args(["-c", script]).env("TAMIS", env!("CARGO_BIN_EXE_tamis"));
     command.env("TAMIS_STATE_DIR", folder.path(".state")).current_dir(folder.path(""));
     let ran = Ran::new(&command.output().unwrap());
@@ -460,10 +486,10 @@ fn when_the_disk_is_full_nothing_more_is_cut() {
     assert_eq!(records.len(), 1);
     let (filtered, raw) = ran.out.split_once("[tamis tenths: ").unwrap();
     let (note, raw) = raw.split_once('\n').unwrap();
-    let said = format!("full output: {} (until it could not be written)]", records[0].display());
+    let said = format!("tamis recall {} (until it could not be written)]", records[0]);
     assert!(note.ends_with(&said), "{note}");
     assert!(filtered.starts_with("10\n20\n30\n"), "{filtered}");
-    let recorded = folder.read(&records[0]);
+    let recorded = folder.full(&records[0]);
     let all: String = (1..=600_000).map(|n| format!("{n}\n")).collect();
     assert!(all.starts_with(&recorded) && all.ends_with(raw));
     assert!(recorded.len() + raw.len() >= all.len(), "{} and {}", recorded.len(), raw.len());
@@ -490,31 +516,6 @@ fn rules_that_are_wrong_are_told_before_anything_runs() {
 }
 
 #[test]
-fn the_folder_of_the_user_is_where_it_says() {
-    let folder = Folder::new();
-    for (variables, expected) in [
-        (&[("TAMIS_STATE_DIR", "t"), ("XDG_STATE_HOME", "x"), ("HOME", "h")][..], "t/output"),
-        (&[("XDG_STATE_HOME", "x"), ("HOME", "h")], "x/tamis/output"),
-        (&[("HOME", "h")], "h/.local/state/tamis/output"),
-    ] {
-        let mut command = folder.runner(&["--keep", "true"]);
-        for name in ["TAMIS_STATE_DIR", "XDG_STATE_HOME", "HOME"] {
-            command.env_remove(name);
-        }
-        command.envs(variables.iter().map(|(name, path)| (name, folder.path(path))));
-        assert_eq!(Ran::new(&command.output().unwrap()).code, 0);
-        assert_eq!(std::fs::read_dir(folder.path(expected)).unwrap().count(), 1, "{expected}");
-    }
-    // Paths that are not absolute do not count.
-    let mut command = folder.runner(&["--keep", "true"]);
-    command.env("TAMIS_STATE_DIR", "t2").env("XDG_STATE_HOME", "x2").env("HOME", folder.path("h2"));
-    command.output().unwrap();
-    assert!(
-        !folder.path("t2").exists() && !folder.path("x2").exists() && folder.path("h2").exists()
-    );
-}
-
-#[test]
 fn without_a_place_for_the_full_output_the_run_goes_on() {
     let folder = Folder::new();
     folder.write(".state", "a file in the way");
@@ -537,17 +538,27 @@ fn without_a_place_for_the_full_output_the_run_goes_on() {
 fn when_the_disk_is_full_the_run_goes_on() {
     let folder = Folder::new();
     let mut command = Command::new("sh");
-    let script = "trap '' XFSZ; ulimit -f 4; exec \"$TAMIS\" run --keep -- sh -c 'head -c 100000 /dev/zero; exit 3'";
+    let script = "trap '' XFSZ; ulimit -f 4; exec \"$TAMIS\" run --keep --overflow-dir mine -- sh -c 'head -c 100000 /dev/zero; exit 3'";
     command.args(["-c", script]).env("TAMIS", env!("CARGO_BIN_EXE_tamis"));
-    command.env("TAMIS_STATE_DIR", folder.path(".state"));
+    command.env("TAMIS_STATE_DIR", folder.path(".state")).current_dir(folder.path(""));
     let ran = Ran::new(&command.output().unwrap());
     assert_eq!((ran.code, ran.out.len()), (3, 100_000));
     let warnings =
         ran.err.matches("recording the full output failed, so the rest is not filtered").count();
     assert_eq!(warnings, 1, "{}", ran.err);
-    let records = folder.records();
-    assert_eq!(records.len(), 1);
-    assert!((1_000..100_000).contains(&records[0].metadata().unwrap().len()));
+    let record = std::fs::read_dir(folder.path("mine")).unwrap().next().unwrap().unwrap();
+    assert!((1_000..100_000).contains(&record.metadata().unwrap().len()));
+    // Without room for the beginning, nothing is stored.
+    let mut command = Command::new("sh");
+    let script = script.replace("--overflow-dir mine ", "");
+    command.args(["-c", &script]).env("TAMIS", env!("CARGO_BIN_EXE_tamis"));
+    let ran = Ran::new(&command.env("TAMIS_STATE_DIR", folder.path(".state")).output().unwrap());
+    assert_eq!((ran.code, ran.out.len(), folder.records().len()), (3, 100_000, 0));
+    assert!(
+        ran.err.contains("cannot record the full output, so it is not filtered"),
+        "{}",
+        ran.err
+    );
 }
 
 #[test]
@@ -564,7 +575,7 @@ fn the_report_says_what_the_run_did() {
         (&3.into(), &4.into(), &4.into())
     );
     assert_eq!((&said["cut"], &said["left_open"]), (&false.into(), &false.into()));
-    assert_eq!(said["full_output"], folder.records()[0].to_str().unwrap());
+    assert_eq!(said["full_output"], format!("tamis recall {}", folder.records()[0]));
     assert_eq!(said["full_output_complete"], true);
     let said = report(&["sh", "-c", "kill -9 $$"]);
     // As shells say it.

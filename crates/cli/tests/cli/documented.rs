@@ -65,7 +65,7 @@ pub(crate) fn differences(folder: &Folder, name: &str, page: &str) -> String {
         let end = if ran.out.is_empty() || ran.out.ends_with('\n') { "" } else { "\n" };
         let shown = format!("{}{end}{}", ran.out, ran.err);
         let Example { command, output, code } = example;
-        if (ran.code, without_file(&shown)) != (*code, without_file(output)) {
+        if (ran.code, without_handle(&shown)) != (*code, without_handle(output)) {
             failed += &format!(
                 "\n$ {command}\n--- documented (exit {code})\n{output}--- actual (exit {})\n{shown}",
                 ran.code
@@ -82,10 +82,10 @@ fn jq(folder: &Folder, query: &str) -> Option<Ran> {
     command.output().ok().map(|output| Ran::new(&output))
 }
 
-/// The output, without the name of the file that has the full output: it depends on the time.
-fn without_file(output: &str) -> String {
+/// The output, without the handle of the full output, which is random.
+fn without_handle(output: &str) -> String {
     match output.split_once("; full output: ") {
-        Some((before, rest)) if rest.contains("/output/run-") => {
+        Some((before, rest)) if rest.starts_with("tamis recall tm_") => {
             format!("{before}{}", rest.split_once(']').unwrap().1)
         }
         _ => output.to_owned(),
@@ -134,6 +134,8 @@ topics! {
     rules "rules"
     manifests "manifests"
     running "running"
+    recalling "recalling"
+    proxy "proxy"
     history "history"
     pages "pages"
     limits "limits"
@@ -178,6 +180,10 @@ pub(crate) fn with_files() -> Folder {
     for name in recorded.iter().map(String::as_str).chain(["pages/news.html"]) {
         std::fs::copy(corpus.join(name), folder.path("corpus").join(name)).unwrap();
     }
+    std::fs::create_dir_all(folder.path("examples/mcp")).unwrap();
+    for name in ["examples/mcp/tamis.yaml", "examples/mcp/secrets.yaml"] {
+        std::fs::copy(root().join(name), folder.path(name)).unwrap();
+    }
     folder.write("answer.json", r#"{"title":"T","text":"<p>Some text."}"#);
     folder.write("search.json", r#"{"results":[{"text":"one"},{"text":"two"}]}"#);
     std::fs::create_dir(folder.path("home")).unwrap();
@@ -218,11 +224,26 @@ pub(crate) fn make_completion_folders(folder: &Folder) {
     }
 }
 
+/// Stores a result under the handle that the help of `tamis recall` and the guide show.
+#[cfg(unix)]
+pub(crate) fn store_documented_result(folder: &Folder) {
+    use tamis_gateway::store::{EntryMeta, Scope, Store, StoreConfig};
+    let issue = |id| format!(r#"{{"id":{id},"title":"error {id}","body":"text"}}"#);
+    let issues: Vec<String> = (0..60).map(issue).collect();
+    let config = StoreConfig::folder(folder.path(".state/store"));
+    let store = Store::open(config.with_handles(|| std::array::from_fn(|byte| byte as u8)));
+    let mut entry = store.begin(Scope::user(), EntryMeta::json("search")).unwrap();
+    write!(entry, r#"{{"issues":[{}]}}"#, issues.join(",")).unwrap();
+    assert_eq!(entry.finish().unwrap().to_string(), "tm_aaaqeayeaudaocajbifqydiob4");
+}
+
 #[test]
 fn examples_of_the_help_run() {
     for (command, count) in [
         ("filter", 7),
         ("run", 3),
+        #[cfg(unix)]
+        ("recall", 5),
         ("content", 4),
         ("explain", 4),
         ("text", 3),
@@ -235,6 +256,8 @@ fn examples_of_the_help_run() {
     ] {
         let folder = with_files();
         make_completion_folders(&folder);
+        #[cfg(unix)]
+        store_documented_result(&folder);
         let help = folder.tamis(&[command, "--help"], b"").out;
         let examples = help.split_once("\nExamples:\n").unwrap().1;
         let examples =

@@ -332,7 +332,7 @@ fn bash_completes() {
         (&["tamis", "fi"][..], "filter"),
         (&["tamis", "filter", "--max"], "--max-items --max-depth"),
         (&["tamis", "filter", "--on-error", ""], "raw closed"),
-        (&["tamis", "help", "r"], "run roots rules running reports"),
+        (&["tamis", "help", "r"], "run recall roots rules running recalling reports"),
         (&["tamis", "help", "ex"], "explain exit-codes"),
         (&["tamis", "completions", "z"], "zsh"),
     ] {

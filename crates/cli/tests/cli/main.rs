@@ -13,6 +13,8 @@ mod content;
 mod documented;
 mod explain;
 mod figures;
+#[cfg(unix)]
+mod gateway;
 mod guide;
 mod hostile;
 mod input;
@@ -20,6 +22,8 @@ mod manifest;
 mod output;
 mod paths;
 mod prune;
+#[cfg(unix)]
+mod recall;
 mod records;
 mod rules;
 mod shell;

@@ -10,8 +10,8 @@
 //! ```
 
 use tamis::spec::{
-    Budget, Compact, Condition, DuplicateKeys, OnError, PatchOp, RawJson, Siblings, Validation,
-    WhenFallback, Whitespace,
+    Budget, Compact, Condition, DuplicateKeys, OnError, PatchOp, RawJson, Retrieve, Siblings,
+    Validation, WhenFallback, Whitespace,
 };
 use tamis::{CallOptions, Error, FailedRun, Filter, Program, Spec, filter_ndjson};
 
@@ -106,8 +106,30 @@ pub fn attempt(data: &[u8]) -> Option<Attempt> {
         let shown = format!("{error} {error:?} {:?}", error.excerpt());
         assert!(!shown.contains(CANARY), "shown: {shown}\n  {spec:?}");
     }
+    stored_forms(&spec, rules, options.is_error(), &document);
     let secret = holds(&document);
     Some(Attempt { rules, secret, ended: ended.is_ok() })
+}
+
+/// The form that a gateway would store does not contain a secret either. `all` stores values that are only not selected.
+fn stored_forms(spec: &Spec, rules: &str, is_error: bool, document: &[u8]) {
+    for retrieve in [Retrieve::All, Retrieve::Cut] {
+        if rules == "select" && retrieve == Retrieve::All {
+            continue;
+        }
+        let stored = spec.stored_form(retrieve).expect("few paths");
+        let program = Program::compile(&stored).expect("a stored form compiles");
+        let options = CallOptions::new().with_is_error(is_error);
+        let mut filter = Filter::new(program.with_options(&options), Vec::new());
+        let _ = filter.write(document).and_then(|()| filter.end());
+        let output = filter.into_sink();
+        assert!(
+            !holds(&output),
+            "stored as {}: {}\n  {spec:?}",
+            retrieve.as_str(),
+            String::from_utf8_lossy(&output)
+        );
+    }
 }
 
 fn holds(bytes: &[u8]) -> bool {

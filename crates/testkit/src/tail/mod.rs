@@ -2,4 +2,5 @@
 
 pub mod budget;
 pub mod generate;
+pub mod omit;
 pub mod text;

@@ -1,12 +1,13 @@
 //! The last stages: text filters, budgets and summaries of the filtered document.
 //!
 //! ```text
-//! items ─▶ lines ─▶ fit ─▶ summary ─▶ sink
+//! items ─▶ lines ─▶ omit ─▶ fit ─▶ summary ─▶ sink
 //! ```
 //!
 //! | stage | rule | code | what it holds |
 //! |---|---|---|---|
 //! | lines | `text_filter` | [`RawTextStage`] | what its text filter holds |
+//! | omit | `omit_base64_over` | [`OmitBase64Stage`] | a string while it may be base64 |
 //! | fit | `budget`, or marks for `max_items` | [`ItemSplitter`] | with a budget: as much as the budget allows |
 //! | summary | `compact` | `SummaryStage` | the document, and the rendered text |
 //!
@@ -50,11 +51,13 @@
 //! error of the stage before it, because the bytes that caused it came first. Its offset refers to the filtered
 //! document.
 
+mod binary_text;
 mod budget;
 mod chars;
 mod item_prefix;
 mod notes;
 mod omission;
+mod omit_base64;
 #[cfg(feature = "text")]
 mod raw_text;
 mod shorten;
@@ -82,6 +85,7 @@ use crate::sink::Sink;
 use crate::spec::{Budget, OnOver};
 #[cfg(feature = "template")]
 use crate::template::Totals;
+use omit_base64::OmitBase64Stage;
 #[cfg(feature = "text")]
 use raw_text::RawTextStage;
 #[cfg(not(feature = "tokens"))]
@@ -126,6 +130,15 @@ struct OutputPipeline {
 /// The stages after the text filter.
 #[derive(Debug)]
 struct AfterText {
+    /// Leaves out long strings of base64. It comes after the text filter, which would take its marks for the tool's.
+    omit: Option<(StageMachine, OmitBase64Stage)>,
+    /// Reads what `omit` writes.
+    rest: AfterOmit,
+}
+
+/// The stages after the one that leaves out base64.
+#[derive(Debug)]
+struct AfterOmit {
     /// Applies the budget and writes marks.
     fit: Option<(StageMachine, ItemSplitter)>,
     /// Reads what `fit` writes.
@@ -175,7 +188,6 @@ impl OutputStages {
         })
     }
 
-    /// Starts a document whose payload is known.
     /// Starts a document whose payload is known. Machines of the previous document are reused, because the window of
     /// each takes some 13 KiB.
     pub(super) fn begin(&mut self, program: &CompiledProgram, payload: Option<Payload>) {
@@ -222,10 +234,12 @@ impl OutputStages {
             exceeded: false,
             error: None,
         };
+        let over = program.spec.omit_base64_over;
+        let omit = (over > 0).then(|| (engine(), OmitBase64Stage::new(over, limits.clone())));
         *stages = Some(OutputPipeline {
             #[cfg(feature = "text")]
             lines: lines.map(|text| (engine(), RawTextStage::new(text.clone(), limits.clone()))),
-            rest: AfterText { fit, last, bytes: 0 },
+            rest: AfterText { omit, rest: AfterOmit { fit, last, bytes: 0 } },
         });
     }
 
@@ -280,10 +294,11 @@ impl OutputStages {
         let steps = 0;
         #[cfg(feature = "text")]
         let steps = steps + stages.lines.as_ref().map_or(0, |(engine, _)| engine.steps());
+        let AfterText { omit, rest } = &stages.rest;
+        let steps = steps + omit.as_ref().map_or(0, |(engine, _)| engine.steps());
         #[cfg(feature = "template")]
-        let steps =
-            steps + stages.rest.last.summary.as_ref().map_or(0, |(engine, _)| engine.steps());
-        match &stages.rest.fit {
+        let steps = steps + rest.last.summary.as_ref().map_or(0, |(engine, _)| engine.steps());
+        match &rest.fit {
             Some((engine, fit)) => (steps + engine.steps(), fit.work()),
             None => (steps, 0),
         }
@@ -291,10 +306,13 @@ impl OutputStages {
 
     /// Adds the sizes and counts of the current document to the report.
     pub(super) fn report(&self, report: &mut Report) {
-        let Some(OutputPipeline { rest: AfterText { fit, last, bytes, .. }, .. }) = &self.stages
-        else {
+        let Some(OutputPipeline { rest: AfterText { omit, rest }, .. }) = &self.stages else {
             return;
         };
+        let AfterOmit { fit, last, bytes } = rest;
+        if let Some((_, omit)) = omit {
+            omit.report_held(report);
+        }
         report.held_peak_bytes += last.meter.peak();
         if let Some((_, fit)) = fit {
             report.held_peak_bytes += fit.held_peak();
@@ -305,6 +323,9 @@ impl OutputStages {
         }
         // The size of the filtered document, before the budget and the summary.
         report.filter_result_bytes = *bytes;
+        if let Some((_, omit)) = omit {
+            omit.report_omitted(report);
+        }
         report.compact_error.clone_from(&last.error);
         let (Some((_, fit)), Some(budget)) = (fit, self.policy.budget) else { return };
         if let Some(kept) = fit.kept() {
@@ -342,7 +363,7 @@ impl OutputPipeline {
     fn end(&mut self, kept: u64, original: u64, sink: &mut dyn Sink) -> Result<(), Error> {
         #[cfg(feature = "text")]
         if let Some((engine, lines)) = &mut self.lines {
-            let mut out = StageSink { stage: &mut self.rest, sink, error: None };
+            let mut out = StageSink { stage: &mut self.rest, sink: &mut *sink, error: None };
             let ended = engine.end(lines, &mut out);
             out.result(ended)?;
         }
@@ -353,9 +374,11 @@ impl OutputPipeline {
     fn leave_engines(self, spare: &mut Vec<StageMachine>) {
         #[cfg(feature = "text")]
         spare.extend(self.lines.map(|(engine, _)| engine));
-        spare.extend(self.rest.fit.map(|(engine, _)| engine));
+        let AfterText { omit, rest } = self.rest;
+        spare.extend(omit.map(|(engine, _)| engine));
+        spare.extend(rest.fit.map(|(engine, _)| engine));
         #[cfg(feature = "template")]
-        spare.extend(self.rest.last.summary.map(|(engine, _)| engine));
+        spare.extend(rest.last.summary.map(|(engine, _)| engine));
     }
 }
 
@@ -373,6 +396,27 @@ impl ByteStage for OutputStages {
 
 impl ByteStage for AfterText {
     fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
+        let Some((engine, omit)) = &mut self.omit else { return self.rest.take(bytes, sink) };
+        let mut out = StageSink { stage: &mut self.rest, sink, error: None };
+        let fed = engine.feed(omit, bytes, &mut out);
+        out.result(fed)
+    }
+}
+
+impl AfterText {
+    /// Ends the stages in order. Each one may still write to the next.
+    fn end(&mut self, kept: u64, original: u64, sink: &mut dyn Sink) -> Result<(), Error> {
+        if let Some((engine, omit)) = &mut self.omit {
+            let mut out = StageSink { stage: &mut self.rest, sink: &mut *sink, error: None };
+            let ended = engine.end(omit, &mut out);
+            out.result(ended)?;
+        }
+        self.rest.end(kept, original, sink)
+    }
+}
+
+impl ByteStage for AfterOmit {
+    fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         self.bytes += bytes.len() as u64;
         let Some((engine, fit)) = &mut self.fit else { return self.last.take(bytes, sink) };
         let mut out = StageSink { stage: &mut self.last, sink, error: None };
@@ -382,7 +426,7 @@ impl ByteStage for AfterText {
     }
 }
 
-impl AfterText {
+impl AfterOmit {
     /// Ends the budget and then the stages after it, which get the number of items that the budget kept.
     fn end(&mut self, kept: u64, original: u64, sink: &mut dyn Sink) -> Result<(), Error> {
         let mut kept = kept;

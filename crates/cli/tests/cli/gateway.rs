@@ -1,0 +1,92 @@
+//! `tamis mcp` and `tamis savings`, with a program in the place of `tamis-gateway`.
+
+use super::*;
+
+/// A folder with a copy of the command, which finds no other binary next to it.
+fn apart() -> Folder {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("own")).unwrap();
+    std::fs::create_dir(folder.path("bin")).unwrap();
+    let copy = folder.path("own/tamis");
+    if std::fs::hard_link(env!("CARGO_BIN_EXE_tamis"), &copy).is_err() {
+        std::fs::copy(env!("CARGO_BIN_EXE_tamis"), &copy).unwrap();
+    }
+    folder
+}
+
+fn install(folder: &Folder, at: &str, script: &str) {
+    folder.write(at, format!("#!/bin/sh\n{script}\n"));
+    let all = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(folder.path(at), all).unwrap();
+}
+
+fn run(folder: &Folder, args: &[&str]) -> Ran {
+    let mut command = Command::new(folder.path("own/tamis"));
+    command.current_dir(folder.path("")).args(args);
+    command.env("PATH", format!("{}:/usr/bin:/bin", folder.path("bin").display()));
+    Ran::new(&folder.feed(&mut command, b"input"))
+}
+
+#[test]
+fn a_missing_binary_is_reported_with_a_remedy() {
+    let folder = apart();
+    for args in
+        [&["mcp", "--", "cat"][..], &["savings", "log"], &["mcp", "--upstream", "http://x/"]]
+    {
+        let ran = run(&folder, args);
+        ran.refused(2, &["tamis-gateway", "not installed", "cargo install tamis-gateway"]);
+        ran.one_line();
+    }
+}
+
+#[test]
+fn the_command_line_is_passed_on() {
+    let folder = apart();
+    let script = "printf '%s|' \"$@\"; cat; exit 7";
+    install(&folder, "bin/tamis-gateway", script);
+    let cases: [(&[&str], &str); 4] = [
+        (
+            &["mcp", "--log", "l", "--", "server", "--log", "x y", ""],
+            "mcp|--log|l|--|server|--log|x y||",
+        ),
+        (&["--color", "never", "mcp", "--", "a"], "--color|never|mcp|--|a|"),
+        (
+            &["mcp", "--color=never", "--upstream", "http://x/"],
+            "mcp|--color=never|--upstream|http://x/|",
+        ),
+        (&["savings", "a", "b"], "savings|a|b|"),
+    ];
+    for (args, passed) in cases {
+        let ran = run(&folder, args);
+        assert_eq!((ran.code, ran.out), (7, format!("{passed}input")), "{args:?}");
+    }
+    // The binary next to the command is preferred: it has the same version.
+    install(&folder, "own/tamis-gateway", "echo next to it");
+    run(&folder, &["mcp", "--", "a"]).done("next to it\n");
+}
+
+#[test]
+fn wrong_arguments_are_reported_before_the_binary_is_needed() {
+    let folder = apart();
+    let cases: [(&[&str], &str); 5] = [
+        (&["mcp"], "COMMAND"),
+        (&["mcp", "server"], "unexpected argument 'server'"),
+        (&["mcp", "--profile", "x", "--", "a"], "lossless, standard, tight, off"),
+        (&["mcp", "--listen", "127.0.0.1:1", "--", "a"], "--listen <ADDRESS>' cannot be used"),
+        (&["savings"], "LOG"),
+    ];
+    for (args, words) in cases {
+        let ran = run(&folder, args);
+        ran.refused(2, &[words]);
+        ran.one_line();
+    }
+    let help = run(&folder, &["mcp", "--help"]);
+    assert_eq!((help.code, help.err.as_str()), (0, ""));
+    assert!(help.out.contains("Usage: tamis mcp [OPTIONS] -- COMMAND [ARG]..."), "{}", help.out);
+}
+
+#[test]
+fn the_flags_are_those_of_the_binary() {
+    let read = |path: &str| std::fs::read_to_string(root().join(path)).unwrap();
+    assert!(read("crates/cli/src/mcp_args.rs") == read("crates/gateway/src/args.rs"));
+}

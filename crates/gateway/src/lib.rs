@@ -1,0 +1,29 @@
+//! Filters the results of tools on their way to a model, and stores what was cut.
+//!
+//! This crate has what surrounds the engine of [`tamis`]: a store for what a filter left out, and a proxy in front of an
+//! MCP server that filters the results of its tools. The binary `tamis-gateway` is started by `tamis mcp`.
+//!
+//! | module | for | feature |
+//! |---|---|---|
+//! | [`store`] | results that can be fetched back | `store` |
+//! | [`config`] | files and flags that choose filters, profile and store | `mcp` |
+//! | [`rules`] | which filter a tool gets | `mcp` |
+//! | [`jsonrpc`] | the parts of a message, as ranges of its bytes | `mcp` |
+//! | [`mcp`] | the protocol of the proxy, without input and output | `mcp` |
+//! | [`transport`] | messages between the client and the server | `mcp` |
+//! | [`observe`] | the log, the metrics, and sums of a log | `mcp` |
+
+#[cfg(feature = "mcp")]
+pub mod config;
+#[cfg(feature = "mcp")]
+pub mod jsonrpc;
+#[cfg(feature = "mcp")]
+pub mod mcp;
+#[cfg(feature = "mcp")]
+pub mod observe;
+#[cfg(feature = "mcp")]
+pub mod rules;
+#[cfg(feature = "store")]
+pub mod store;
+#[cfg(feature = "mcp")]
+pub mod transport;

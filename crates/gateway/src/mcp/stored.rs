@@ -1,0 +1,160 @@
+//! Stores a result that something was cut from.
+
+use tamis::Sink;
+
+use super::failure::Failure;
+use super::run::{FormOutputs, RunError, Source, Texts, read};
+use super::task::Context;
+use crate::rules::{StoredForm, ToolFilter};
+use crate::store::{EntryMeta, EntryWriter, Handle, LostReason, Remedy, Reservation, StoreError};
+use tamis::json::StringEncoder;
+
+/// A part of a result, as it is stored.
+#[derive(Clone, Debug)]
+pub(super) enum StoredPart {
+    Json(Source),
+    Text(Source),
+    /// A block without text.
+    Nothing,
+}
+
+/// The parts of a result that are stored.
+#[derive(Debug)]
+pub(super) enum StoredResult {
+    /// One JSON value, and the path of its payload.
+    Json(Source, Option<String>),
+    /// One text.
+    Text(Source),
+    /// All blocks, and the structured result if there is one.
+    Blocks(Vec<StoredPart>, Option<Source>),
+}
+
+/// Room in the store, before anything is cut.
+#[derive(Debug)]
+pub(super) enum Room {
+    Reserved(Reservation),
+    /// There is no store, or the filter's results are not stored.
+    NotStored,
+    /// The store has no room.
+    Full,
+}
+
+impl Room {
+    /// Reserves room for a result of a filter that may cut something.
+    pub(super) fn reserve(context: &Context, filter: &ToolFilter) -> Self {
+        if filter.keeps_everything || matches!(filter.stored, StoredForm::Nothing) {
+            return Self::NotStored;
+        }
+        match context.proxy.store().map(|store| store.reserve()) {
+            None => Self::NotStored,
+            Some(Ok(reservation)) => Self::Reserved(reservation),
+            Some(Err(_)) => Self::Full,
+        }
+    }
+
+    /// Returns whether results cannot be stored although they should be.
+    pub(super) fn is_full(&self) -> bool {
+        matches!(self, Self::Full)
+    }
+
+    /// Stores a result, and returns how it can be fetched.
+    pub(super) fn store(
+        self,
+        texts: &Texts<'_>,
+        result: &StoredResult,
+        context: &Context,
+        filter: &ToolFilter,
+        tool: &str,
+        outputs: &FormOutputs<'_>,
+    ) -> Remedy {
+        let form = Form { stored: &filter.stored, outputs };
+        let reservation = match self {
+            Self::Reserved(reservation) => reservation,
+            Self::NotStored => return Remedy::Lost(LostReason::NotStored),
+            Self::Full => return Remedy::Lost(LostReason::NoRoom),
+        };
+        let meta = match result {
+            StoredResult::Json(_, None) | StoredResult::Blocks(..) => EntryMeta::json(tool),
+            StoredResult::Json(_, Some(items)) => EntryMeta::json(tool).with_items(items),
+            StoredResult::Text(_) => EntryMeta::text(tool),
+        };
+        let mut writer = reservation.begin(context.scope.clone(), meta);
+        let written = match result {
+            StoredResult::Json(source, _) => form.json(texts, source, &mut writer),
+            StoredResult::Text(source) => text(texts, source, &mut writer),
+            StoredResult::Blocks(parts, structured) => {
+                form.blocks(texts, parts, structured.as_ref(), &mut writer)
+            }
+        };
+        if written.is_err() && !writer.has_failed() {
+            return Remedy::Lost(LostReason::NotStored);
+        }
+        match finish(writer) {
+            Ok(handle) => Remedy::Retrieve(handle),
+            Err(StoreError::TooLarge(limit)) => Remedy::Lost(LostReason::TooLarge(limit)),
+            Err(_) => Remedy::Lost(LostReason::NoRoom),
+        }
+    }
+}
+
+fn finish(writer: EntryWriter) -> Result<Handle, StoreError> {
+    writer.finish()
+}
+
+/// The form in which values are stored.
+struct Form<'a> {
+    stored: &'a StoredForm,
+    outputs: &'a FormOutputs<'a>,
+}
+
+impl Form<'_> {
+    /// Writes a JSON value without what was removed for safety.
+    fn json(&self, texts: &Texts<'_>, source: &Source, out: &mut dyn Sink) -> Result<(), RunError> {
+        match self.stored {
+            StoredForm::Nothing => Err(RunError::Failed(Failure("it is not stored"))),
+            StoredForm::Source => text(texts, source, out),
+            StoredForm::Program(_) => self.outputs.write(texts, source, out),
+        }
+    }
+
+    /// Writes an object with all blocks, and the structured result before them.
+    fn blocks(
+        &self,
+        texts: &Texts<'_>,
+        parts: &[StoredPart],
+        structured: Option<&Source>,
+        out: &mut dyn Sink,
+    ) -> Result<(), RunError> {
+        out.write(b"{");
+        if let Some(structured) = structured {
+            out.write(b"\"structuredContent\":");
+            self.json(texts, structured, out)?;
+            out.write(b",");
+        }
+        out.write(b"\"blocks\":[");
+        for (index, part) in parts.iter().enumerate() {
+            if index > 0 {
+                out.write(b",");
+            }
+            match part {
+                StoredPart::Json(source) => self.json(texts, source, out)?,
+                StoredPart::Text(source) => {
+                    out.write(b"\"");
+                    text(texts, source, &mut StringEncoder::new(&mut *out))?;
+                    out.write(b"\"");
+                }
+                StoredPart::Nothing => out.write(b"null"),
+            }
+        }
+        out.write(b"]}");
+        Ok(())
+    }
+}
+
+/// Writes a source as it is.
+fn text(texts: &Texts<'_>, source: &Source, out: &mut dyn Sink) -> Result<(), RunError> {
+    read(texts, source, |chunk| {
+        out.write(chunk);
+        Ok(())
+    })
+}

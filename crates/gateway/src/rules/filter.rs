@@ -1,0 +1,265 @@
+//! The filter of one tool, with everything that the proxy has to know about it.
+
+use serde_json::{Map, Value};
+use tamis::manifest::{ManifestEntry, Profile, Structured, UnreadText};
+use tamis::spec::Retrieve;
+use tamis::text::{TextProgram, TextSpec};
+use tamis::{Error, Program, Spec};
+
+use super::profile;
+use crate::mcp::RuleSource;
+
+/// Keys of a spec that change no value of a document.
+const HARMLESS: [&str; 6] =
+    ["root", "validation", "whitespace", "duplicate_keys", "allow_raw", "on_error"];
+
+/// The form in which a result is stored if something was cut from it.
+#[derive(Clone, Debug)]
+pub(crate) enum StoredForm {
+    /// Nothing.
+    Nothing,
+    /// The unfiltered result.
+    Source,
+    /// The output of this program: the result without what was removed for safety.
+    Program(Program),
+}
+
+/// The compiled filter of a tool.
+///
+/// A tool may have several programs, which are applied one after the other.
+#[derive(Clone, Debug)]
+pub struct ToolFilter {
+    pub(crate) source: RuleSource,
+    pub(crate) programs: Vec<Program>,
+    pub(crate) text: Option<TextProgram>,
+    pub(crate) stored: StoredForm,
+    pub(crate) structured: Structured,
+    /// Whether text that is not JSON passes although the filter removes for safety.
+    pub(crate) keeps_text: bool,
+    /// Whether the messages of failed calls pass although the filter removes for safety.
+    pub(crate) keeps_error_text: bool,
+    /// Whether the filter fails closed.
+    pub(crate) removes_for_safety: bool,
+    /// The parameters that the tool takes in addition to its own.
+    pub(crate) parameters: Parameters,
+    /// The most tokens of a whole result.
+    pub(crate) max_tokens: Option<u64>,
+    /// Whether the results keep every value, so that they still fit the schema in the listing.
+    pub(crate) keeps_everything: bool,
+    /// Whether the output is text rather than the document's own shape, so that sizes do not show whether something is
+    /// missing.
+    pub(crate) renders: bool,
+    /// Whether what is stored is all that may be shown, so that sizes need not be compared.
+    pub(crate) shows_all_that_is_stored: bool,
+    /// Whether a text is dropped that only repeats the structured result.
+    pub(crate) drops_copies: bool,
+    /// Whether rules are skipped for the result of a failed call.
+    pub(crate) minds_errors: bool,
+    /// Why no result passes, if the rules cannot be used.
+    pub(crate) refuses: Option<&'static str>,
+}
+
+/// The parameters that a filtered tool takes in addition to its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Parameters {
+    /// `_output_mode`.
+    pub(crate) raw: bool,
+    /// `_budget`.
+    pub(crate) budget: bool,
+}
+
+impl ToolFilter {
+    /// Compiles the filter of a manifest or of the catalog.
+    pub(crate) fn own(entry: &ManifestEntry) -> Result<Self, Error> {
+        let spec = entry.spec();
+        let keys = keys(spec);
+        let offered = spec.reserved_parameters();
+        let names: Vec<&str> =
+            offered.iter().flat_map(|all| all.iter()).map(|parameter| parameter.name()).collect();
+        let raw = names.contains(&"_output_mode") && entry.allows_raw_for_models();
+        Ok(Self {
+            source: if entry.is_builtin() { RuleSource::Catalog } else { RuleSource::Manifest },
+            programs: vec![entry.program().clone()],
+            text: text_rules(&keys).as_ref().map(TextProgram::compile).transpose()?,
+            stored: stored_form(entry),
+            structured: entry.structured(),
+            keeps_text: entry.text_beside() == UnreadText::Keep,
+            keeps_error_text: entry.error_text() == UnreadText::Keep,
+            removes_for_safety: entry.removes_for_safety(),
+            parameters: Parameters { raw, budget: names.contains(&"_budget") },
+            max_tokens: None,
+            renders: renders(&keys),
+            shows_all_that_is_stored: shows_all_that_is_stored(entry, &keys),
+            keeps_everything: keys.keys().all(|key| HARMLESS.contains(&key.as_str())),
+            drops_copies: false,
+            minds_errors: true,
+            refuses: None,
+        })
+    }
+
+    /// Compiles a profile. Returns `None` for [`Profile::Off`].
+    pub(crate) fn of_profile(profile: Profile) -> Result<Option<Self>, Error> {
+        let Some(spec) = profile::spec(profile) else { return Ok(None) };
+        let max_tokens = profile::max_tokens(profile);
+        let keeps_everything = max_tokens.is_none();
+        Ok(Some(Self {
+            source: RuleSource::Profile,
+            programs: vec![Program::compile(&spec)?],
+            text: None,
+            stored: if keeps_everything { StoredForm::Nothing } else { StoredForm::Source },
+            structured: Structured::Keep,
+            keeps_text: true,
+            keeps_error_text: true,
+            removes_for_safety: false,
+            parameters: Parameters::default(),
+            max_tokens,
+            keeps_everything,
+            renders: false,
+            shows_all_that_is_stored: false,
+            drops_copies: true,
+            minds_errors: false,
+            refuses: None,
+        }))
+    }
+
+    /// Returns a filter that withholds every result, for rules that cannot be used.
+    pub(crate) fn refusing(reason: &'static str) -> Self {
+        Self {
+            source: RuleSource::Manifest,
+            programs: Vec::new(),
+            text: None,
+            stored: StoredForm::Nothing,
+            structured: Structured::Keep,
+            keeps_text: false,
+            keeps_error_text: false,
+            removes_for_safety: true,
+            parameters: Parameters::default(),
+            max_tokens: None,
+            keeps_everything: false,
+            renders: false,
+            shows_all_that_is_stored: false,
+            drops_copies: false,
+            minds_errors: true,
+            refuses: Some(reason),
+        }
+    }
+
+    /// Returns whether the filter was written for this tool.
+    pub(crate) fn is_own(&self) -> bool {
+        self.source != RuleSource::Profile
+    }
+
+    /// Combines a filter of a file that was found with one of the user that removes for safety.
+    ///
+    /// The user's rules apply first, to the names of the source: a file that only came with a project cannot rename
+    /// the values that they remove. Excluded names are removed from the output as well, where they may appear again.
+    pub(crate) fn under(self, user: &ManifestEntry) -> Result<Self, Error> {
+        let safe = user.spec().stored_form(user.spec().default_retrieve());
+        let (Some(safe), None) = (safe, self.refuses) else {
+            return Ok(Self::refusing(
+                "the user's rules for the tool cannot be combined with others",
+            ));
+        };
+        let safe = Program::compile(&safe)?;
+        let mut programs = vec![safe.clone()];
+        programs.extend(self.programs);
+        if let Some(excluded) = excluded(user.spec()) {
+            programs.push(Program::compile(&excluded)?);
+        }
+        let stored = match self.stored {
+            // Of both forms, the user's lacks what must not be stored.
+            StoredForm::Source if user.retrieve() != Retrieve::None => StoredForm::Program(safe),
+            _ => StoredForm::Nothing,
+        };
+        Ok(Self {
+            programs,
+            stored,
+            keeps_text: self.keeps_text && user.text_beside() == UnreadText::Keep,
+            keeps_error_text: self.keeps_error_text && user.error_text() == UnreadText::Keep,
+            removes_for_safety: true,
+            parameters: Parameters { raw: false, ..self.parameters },
+            keeps_everything: false,
+            shows_all_that_is_stored: false,
+            ..self
+        })
+    }
+}
+
+/// Returns the keys of a spec, as a native manifest has them.
+fn keys(spec: &Spec) -> Map<String, Value> {
+    match serde_json::to_value(spec) {
+        Ok(Value::Object(keys)) => keys,
+        _ => Map::new(),
+    }
+}
+
+/// Returns the rules of a spec for text that is not JSON.
+fn text_rules(keys: &Map<String, Value>) -> Option<TextSpec> {
+    let rules = keys.get("text_filter")?;
+    serde_json::from_value(rules.clone()).ok()
+}
+
+/// Returns a spec that removes only what a spec excludes.
+fn excluded(spec: &Spec) -> Option<Spec> {
+    let mut keys = keys(spec);
+    keys.retain(|key, _| key == "exclude" || key == "root");
+    if !keys.contains_key("exclude") {
+        return None;
+    }
+    serde_json::from_value(Value::Object(keys)).ok()
+}
+
+/// Returns whether a spec, or a branch of it, renders its output as text.
+fn renders(keys: &Map<String, Value>) -> bool {
+    let encodes = keys.get("encode").and_then(Value::as_str).is_some_and(|form| form != "json");
+    let branches = keys.get("when").and_then(Value::as_array).into_iter().flatten();
+    keys.contains_key("compact")
+        || keys.contains_key("content")
+        || encodes
+        || branches.filter_map(Value::as_object).any(renders)
+}
+
+/// Returns whether the stored form has the rules of the spec itself: these only remove for safety.
+fn shows_all_that_is_stored(entry: &ManifestEntry, own: &Map<String, Value>) -> bool {
+    let Some(form) = entry.spec().stored_form(entry.retrieve()) else { return false };
+    let without_raw = |mut keys: Map<String, Value>| {
+        keys.remove("allow_raw");
+        keys
+    };
+    without_raw(keys(&form)) == without_raw(own.clone())
+}
+
+/// Returns what is stored of a result. Nothing is stored if the form without what is removed for safety is not known.
+fn stored_form(entry: &ManifestEntry) -> StoredForm {
+    let Some(form) = entry.spec().stored_form(entry.retrieve()) else { return StoredForm::Nothing };
+    let is_source = keys(&form).keys().all(|key| HARMLESS.contains(&key.as_str()));
+    if is_source && !entry.removes_for_safety() {
+        return StoredForm::Source;
+    }
+    Program::compile(&form).map_or(StoredForm::Nothing, StoredForm::Program)
+}
+
+#[cfg(test)]
+mod tests {
+    use tamis::Program;
+    use tamis::manifest::Manifest;
+
+    #[test]
+    fn stored_forms_compile() {
+        for spec in [
+            "{exclude: [ssn], root: object}",
+            "{retain: [/id]}",
+            "{patches: [{op: remove, path: /ssn}], lenient_remove: true}",
+            "{select: [id], on_error: closed, root: object}",
+            "{select: [id], max_items: 3, extract: data, compact: {item: 'x'}}",
+            "{when: [{test: {path: /id, value: 1}, retain: [/id]}], otherwise: drop}",
+        ] {
+            let text = format!("version: 1\nfilters:\n  a: {spec}\n");
+            let manifest = Manifest::parse("tamis.yaml", &text).unwrap();
+            let entry = manifest.entry("a").unwrap();
+            let form = entry.spec().stored_form(entry.retrieve()).unwrap();
+            let compiled = Program::compile(&form);
+            assert!(compiled.is_ok(), "{spec}: {:?} {:?}", compiled.err(), form);
+        }
+    }
+}

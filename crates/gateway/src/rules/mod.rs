@@ -1,0 +1,236 @@
+//! Which filter a tool gets.
+//!
+//! ```text
+//! manifests ──▶ catalog, if the server is known to be the service ──▶ profile
+//!     │
+//!     └─ a filter of the user that removes for safety applies in addition to another file's, never instead
+//! ```
+//!
+//! Filters of the catalog and of profiles only save. A filter of a manifest may remove for safety, and then fails
+//! closed.
+
+mod filter;
+mod names;
+mod profile;
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub use filter::ToolFilter;
+pub(crate) use filter::{Parameters, StoredForm};
+use tamis::manifest::{Manifest, ManifestEntry, ManifestErrorKind};
+pub use tamis::manifest::{Profile, Structured};
+
+/// The most tools whose filters are kept. Filters of further tools are made for each call.
+const MOST_TOOLS: usize = 4096;
+
+/// The longest name of a tool, in bytes. The protocol advises 128 characters.
+pub(crate) const LONGEST_TOOL_NAME: usize = 1024;
+
+/// The name of a tool, and the name that its server gave itself.
+type ToolOfServer = (String, Option<String>);
+
+/// The rules of a proxy.
+#[derive(Debug)]
+pub struct Rules {
+    /// The manifest that is asked first.
+    first: Option<Manifest>,
+    /// The user's own, which is asked second. Its rules that remove for safety apply in any case.
+    user: Option<Manifest>,
+    /// The service that the server is said to be.
+    service: Option<String>,
+    uses_catalog: bool,
+    /// Replaces what filters say.
+    structured: Option<Structured>,
+    profile: Option<Arc<ToolFilter>>,
+    /// Used where nothing may be cut, because it could not be fetched back.
+    lossless: Option<Arc<ToolFilter>>,
+    cache: Mutex<HashMap<ToolOfServer, Option<Arc<ToolFilter>>>>,
+    /// The names of filters of `first` that no listed tool has matched so far. `None`: they are not checked.
+    unlisted: Mutex<Option<BTreeSet<String>>>,
+}
+
+impl Rules {
+    /// Creates the rules of a proxy without manifests.
+    ///
+    /// # Errors
+    /// None in a released version: a test compiles every profile.
+    pub fn new(profile: Profile) -> Result<Self, tamis::Error> {
+        Ok(Self {
+            first: None,
+            user: None,
+            service: None,
+            uses_catalog: true,
+            structured: None,
+            profile: ToolFilter::of_profile(profile)?.map(Arc::new),
+            lossless: ToolFilter::of_profile(Profile::Lossless)?.map(Arc::new),
+            cache: Mutex::default(),
+            unlisted: Mutex::default(),
+        })
+    }
+
+    /// Sets the manifest that is asked first: those of the command line, or the one that was found in the project.
+    #[must_use]
+    pub fn with_manifest(mut self, manifest: Manifest) -> Self {
+        self.first = Some(manifest);
+        self
+    }
+
+    /// Checks that every filter of the manifest that is asked first matches a tool in the first complete list.
+    #[must_use]
+    pub fn with_checked_names(mut self) -> Self {
+        let entries = self.first.iter().flat_map(Manifest::entries);
+        let own = entries.filter(|entry| !entry.is_builtin());
+        self.unlisted = Mutex::new(Some(own.map(|entry| entry.name().to_owned()).collect()));
+        self
+    }
+
+    /// Notes that the server lists a tool.
+    pub(crate) fn note_listed(&self, tool: &str, server: Option<&str>) {
+        let mut unlisted = self.unlisted.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(names) = unlisted.as_mut() else { return };
+        let known = self.service.as_deref().or_else(|| server.and_then(names::service_of));
+        match self.first.as_ref().and_then(|manifest| named(manifest, tool, known)) {
+            Some(Ok(entry)) => {
+                names.remove(entry.name());
+            }
+            // Which filters match is not known.
+            Some(Err(_)) => *unlisted = None,
+            None => {}
+        }
+    }
+
+    /// Returns the names of filters that matched no listed tool. Empty after the first call, and if they are not checked.
+    pub(crate) fn take_unlisted(&self) -> BTreeSet<String> {
+        let mut unlisted = self.unlisted.lock().unwrap_or_else(PoisonError::into_inner);
+        unlisted.take().unwrap_or_default()
+    }
+
+    /// Sets the user's own manifest, which is asked second. Its rules that remove for safety apply to tools of the
+    /// first one, too.
+    #[must_use]
+    pub fn with_user_manifest(mut self, manifest: Manifest) -> Self {
+        self.user = Some(manifest);
+        self
+    }
+
+    /// Sets the service that the server is, whatever name it sends.
+    #[must_use]
+    pub fn with_service(mut self, service: Option<&str>) -> Self {
+        self.service = service.map(str::to_owned);
+        self
+    }
+
+    /// Sets whether the built-in catalog is used.
+    #[must_use]
+    pub fn with_catalog(mut self, yes: bool) -> Self {
+        self.uses_catalog = yes;
+        self
+    }
+
+    /// Sets whether results keep `structuredContent`, whatever their filters say.
+    #[must_use]
+    pub fn with_structured(mut self, structured: Option<Structured>) -> Self {
+        self.structured = structured;
+        self
+    }
+
+    /// Returns the filter of a tool, by the name that the server gave itself. `None`: results are not changed.
+    pub(crate) fn filter(&self, tool: &str, server: Option<&str>) -> Option<Arc<ToolFilter>> {
+        let key = (tool.to_owned(), server.map(str::to_owned));
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(filter) = cache.get(&key) {
+            return filter.clone();
+        }
+        let filter = self.find(tool, server);
+        if cache.len() < MOST_TOOLS && tool.len() <= LONGEST_TOOL_NAME {
+            cache.insert(key, filter.clone());
+        }
+        filter
+    }
+
+    /// Returns the filter of tools without one of their own. `None`: their results are not changed.
+    pub(crate) fn profile(&self) -> Option<&Arc<ToolFilter>> {
+        self.profile.as_ref()
+    }
+
+    /// Returns the filter that keeps every value.
+    pub(crate) fn lossless(&self) -> Option<&Arc<ToolFilter>> {
+        self.lossless.as_ref()
+    }
+
+    /// Returns whether a filter of any tool removes for safety.
+    pub(crate) fn may_remove_for_safety(&self) -> bool {
+        let manifests = [&self.first, &self.user].into_iter().flatten();
+        manifests.flat_map(Manifest::entries).any(ManifestEntry::removes_for_safety)
+    }
+
+    fn find(&self, tool: &str, server: Option<&str>) -> Option<Arc<ToolFilter>> {
+        let mut filter = self.find_own(tool, server);
+        if let (Some(filter), Some(structured)) = (&mut filter, self.structured) {
+            filter.structured = structured;
+        }
+        filter.map(Arc::new).or_else(|| self.profile.clone())
+    }
+
+    fn find_own(&self, tool: &str, server: Option<&str>) -> Option<ToolFilter> {
+        let known = self.service.as_deref().or_else(|| server.and_then(names::service_of));
+        let first = self.first.as_ref().and_then(|manifest| named(manifest, tool, known));
+        let user = self.user.as_ref().and_then(|manifest| named(manifest, tool, known));
+        match (first, user) {
+            (Some(first), Some(Ok(user))) if user.removes_for_safety() => {
+                Some(compiled(first.and_then(|first| both(first, user))))
+            }
+            // The user's rules may remove for safety, so they are not left out.
+            (_, Some(Err(why))) => Some(ToolFilter::refusing(why)),
+            (Some(own), _) | (None, Some(own)) => Some(compiled(own.and_then(own_filter))),
+            (None, None) if self.uses_catalog => of_catalog(tool, known),
+            (None, None) => None,
+        }
+    }
+}
+
+/// Looks a tool up under all names that it may have. An error means that its rules cannot be used.
+fn named<'a>(
+    manifest: &'a Manifest,
+    tool: &str,
+    service: Option<&str>,
+) -> Option<Result<&'a ManifestEntry, &'static str>> {
+    for name in names::candidates(tool, service) {
+        match manifest.entry(&name) {
+            Ok(entry) => return Some(Ok(entry)),
+            Err(error) if error.kind() == ManifestErrorKind::UnknownTool => {}
+            Err(_) => return Some(Err("several rules match the tool equally well")),
+        }
+    }
+    None
+}
+
+const NOT_COMPILED: &str = "the rules for the tool cannot be compiled";
+
+fn own_filter(entry: &ManifestEntry) -> Result<ToolFilter, &'static str> {
+    ToolFilter::own(entry).map_err(|_error| NOT_COMPILED)
+}
+
+fn both(first: &ManifestEntry, user: &ManifestEntry) -> Result<ToolFilter, &'static str> {
+    own_filter(first)?.under(user).map_err(|_error| NOT_COMPILED)
+}
+
+fn compiled(filter: Result<ToolFilter, &'static str>) -> ToolFilter {
+    filter.unwrap_or_else(ToolFilter::refusing)
+}
+
+fn of_catalog(tool: &str, known: Option<&str>) -> Option<ToolFilter> {
+    let name = match (names::split(tool), known) {
+        (Some((service, name)), known) if known.is_none_or(|known| known == service) => {
+            names::of_catalog(service, name)
+        }
+        (_, Some(service)) => names::of_catalog(service, tool),
+        (_, None) => return None,
+    };
+    let manifest = Manifest::catalog_for(&name).ok()?;
+    ToolFilter::own(manifest.entry(&name).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! From flags to the handlers of clients: reads the configuration and opens the store.
+
+use std::sync::Arc;
+
+use tamis::manifest::{StorePlace, StoreScope};
+use tamis_gateway::config::{Config, ConfigFiles, ConfigFlags, ConfigPlaces};
+use tamis_gateway::mcp::{MessageLimits, Proxy, Session};
+use tamis_gateway::rules::{Profile, Structured};
+use tamis_gateway::store::{Scope, Store, StoreConfig, StoreError};
+use tamis_gateway::transport::spool::SpoolLimits;
+use tamis_gateway::transport::{HandlerFactory, PassThrough};
+
+use crate::args::McpArgs;
+use crate::{Failure, note};
+
+/// The part of the configuration that transports use.
+pub(crate) struct Setup {
+    pub(crate) handlers: HandlerFactory,
+    /// Who may read a stored result over HTTP, where a client has no session.
+    pub(crate) scope: StoreScope,
+    /// Who may read a stored result on standard input and output: this process, or the user, whose other commands read
+    /// the same folder.
+    pub(crate) local_scope: Scope,
+}
+
+impl Setup {
+    /// Reads the configuration. `limits` apply to each message.
+    pub(crate) fn new(args: &McpArgs, limits: SpoolLimits) -> Result<Self, Failure> {
+        if args.pass_through {
+            let handlers: HandlerFactory = Arc::new(|| Box::new(PassThrough));
+            let (scope, local_scope) = (StoreScope::default(), Scope::process());
+            return Ok(Self { handlers, scope, local_scope });
+        }
+        let fail = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
+        let config = Config::load(&flags(args)?, &ConfigPlaces::of_process());
+        let config = config.map_err(|error| fail(&error))?;
+        let scope = config.scope().clone();
+        let in_memory = config.store().is_none_or(StoreConfig::is_in_memory);
+        let local_scope = if in_memory { Scope::process() } else { Scope::user() };
+        if let Some(error) = config.store().and_then(unusable) {
+            let place = args.store.as_deref().map(|place| format!(" in {}", place.display()));
+            let place = place.unwrap_or_default();
+            note(format_args!(
+                "results are not shortened, because they cannot be stored{place}: {error}"
+            ));
+        }
+        let options = config.proxy_options().map_err(|error| fail(&error))?;
+        let limits = MessageLimits { spool: limits, ..MessageLimits::default() };
+        let proxy = Proxy::new(options.with_limits(limits).with_warnings(|warning| note(warning)));
+        Ok(Self { handlers: Arc::new(move || Box::new(Session::new(&proxy))), scope, local_scope })
+    }
+}
+
+/// Returns the reason why nothing can be stored, such as a folder that others may read.
+fn unusable(store: &StoreConfig) -> Option<StoreError> {
+    Store::open(store.clone()).reserve().err()
+}
+
+/// Returns the part of the command line that configuration files can say too. The parser has checked the words.
+fn flags(args: &McpArgs) -> Result<ConfigFlags, Failure> {
+    let profile = args.profile.as_deref().map(str::parse::<Profile>).transpose();
+    let reads = args.client_reads.as_deref().map(str::parse).transpose();
+    let store = match args.store.as_deref().map(|place| (place, place.to_str())) {
+        None => None,
+        Some((_, Some("memory"))) => Some(StorePlace::Memory),
+        Some((_, Some("off"))) => Some(StorePlace::Off),
+        Some((_, Some(path))) => Some(StorePlace::Folder(path.into())),
+        Some((place, None)) => {
+            let place = place.display();
+            return Err(Failure::usage(format!("--store {place}: the path is not valid UTF-8")));
+        }
+    };
+    Ok(ConfigFlags {
+        manifests: args.manifest.clone(),
+        files: match args.config.as_deref() {
+            Some("user") => ConfigFiles::User,
+            Some("project") => ConfigFiles::Project,
+            _ => ConfigFiles::Both,
+        },
+        profile: profile.map_err(|error| Failure::usage(format!("--profile: {error}")))?,
+        service: args.service.clone(),
+        structured: args.structured.as_deref().map(|word| match word {
+            "drop" => Structured::Drop,
+            _ => Structured::Keep,
+        }),
+        client_reads: reads.map_err(|error| Failure::usage(format!("--client-reads: {error}")))?,
+        store,
+    })
+}

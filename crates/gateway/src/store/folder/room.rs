@@ -1,0 +1,133 @@
+//! Counts what a folder holds, and makes room in it.
+//!
+//! Runs under the lock of the folder. The work is one call of the system for each file.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::OwnedFd;
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::{HEADER, Handle, PART, StoreError, StoreLimits, is_own_file};
+
+/// Entries that a folder may have, so that counting stays fast. More count as a full store.
+const MAX_ENTRIES: usize = 10_000;
+
+/// A complete entry.
+struct EntryFile {
+    created: SystemTime,
+    bytes: u64,
+    name: CString,
+}
+
+/// Removes expired entries and the files of writers that no longer exist. Then makes sure that `bytes` more fit,
+/// and removes the oldest entries that may be removed for it.
+pub(super) fn make(
+    folder: &OwnedFd,
+    bytes: u64,
+    limits: &StoreLimits,
+    now: SystemTime,
+) -> Result<(), StoreError> {
+    let mut taken = 0_u64;
+    let mut entries = Vec::new();
+    let mut names = Dir::read_from(folder).map_err(std::io::Error::from)?;
+    while let Some(found) = names.read() {
+        let found = found.map_err(std::io::Error::from)?;
+        let name = found.file_name();
+        let Some(complete) = is_complete(name) else { continue };
+        // A file that vanished was complete a moment ago, or was removed: it counts under its other name, or not at all.
+        let Ok(stat) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else {
+            continue;
+        };
+        if !is_own_file(&stat) {
+            continue;
+        }
+        let size = u64::try_from(stat.st_size).unwrap_or_default();
+        let created = modified(&stat);
+        let gone =
+            if complete { limits.is_expired(created, now) } else { is_abandoned(folder, name) };
+        if gone && remove(folder, name) {
+            continue;
+        }
+        taken = taken.saturating_add(size);
+        if complete {
+            entries.push(EntryFile { created, bytes: size, name: name.to_owned() });
+        }
+    }
+    // A reservation adds an entry, growing one does not.
+    let new = usize::from(bytes > HEADER);
+    let fits = |taken: u64, count: usize| {
+        taken.saturating_add(bytes) <= limits.total() && count + new <= MAX_ENTRIES
+    };
+    if bytes == 0 || fits(taken, entries.len()) {
+        return Ok(());
+    }
+    // From here on, only entries that may be removed are looked at.
+    let mut count = entries.len();
+    entries.retain(|entry| limits.may_make_room(entry.created, now));
+    let removable = entries.iter().fold(0, |sum: u64, entry| sum.saturating_add(entry.bytes));
+    // Nothing is removed if it does not help.
+    if fits(taken.saturating_sub(removable), count - entries.len()) {
+        entries.sort_by(|a, b| (a.created, &a.name).cmp(&(b.created, &b.name)));
+        for entry in &entries {
+            if remove(folder, &entry.name) {
+                taken = taken.saturating_sub(entry.bytes);
+                count -= 1;
+            }
+            if fits(taken, count) {
+                return Ok(());
+            }
+        }
+    }
+    Err(StoreError::Full(limits.total()))
+}
+
+/// Returns the handles of all complete entries, the newest first.
+pub(super) fn newest(folder: &OwnedFd) -> std::io::Result<Vec<Handle>> {
+    let mut found = Vec::new();
+    let mut names = Dir::read_from(folder)?;
+    while let Some(entry) = names.read() {
+        let entry = entry?;
+        let handle = entry.file_name().to_str().ok().and_then(|name| name.parse().ok());
+        let Some(handle) = handle else { continue };
+        // A file that vanished in between was removed.
+        if let Ok(stat) = rustix::fs::statat(folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
+            found.push((modified(&stat), handle));
+        }
+    }
+    found.sort_unstable_by(|a, b| b.cmp(a));
+    Ok(found.into_iter().map(|(_, handle)| handle).collect())
+}
+
+/// Returns whether a name is that of a complete entry, or of one that is being written. `None` for other files.
+fn is_complete(name: &CStr) -> Option<bool> {
+    let name = name.to_str().ok()?;
+    let part = name.strip_prefix(PART.0).and_then(|name| name.strip_suffix(PART.1));
+    let handle: Result<Handle, _> = part.unwrap_or(name).parse();
+    handle.ok().map(|_| part.is_none())
+}
+
+fn modified(stat: &rustix::fs::Stat) -> SystemTime {
+    #[allow(clippy::useless_conversion, reason = "the types differ between systems")]
+    let seconds = u64::try_from(i64::from(stat.st_mtime)).unwrap_or_default();
+    #[allow(clippy::useless_conversion, reason = "the types differ between systems")]
+    let nanos = u32::try_from(stat.st_mtime_nsec).unwrap_or_default();
+    SystemTime::UNIX_EPOCH
+        .checked_add(Duration::new(seconds, nanos))
+        .unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+/// Returns whether the writer of a file no longer exists: writers hold a lock, and the system releases it when they
+/// end.
+fn is_abandoned(folder: &OwnedFd, name: &CStr) -> bool {
+    // Some network file systems lock exclusively only files that are open for writing.
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let Ok(file) = rustix::fs::openat(folder, name, flags, Mode::empty()) else { return false };
+    rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
+}
+
+/// Removes a file. Returns whether it no longer exists.
+fn remove(folder: &OwnedFd, name: &CStr) -> bool {
+    matches!(rustix::fs::unlinkat(folder, name, AtFlags::empty()), Ok(()) | Err(Errno::NOENT))
+}

@@ -1,0 +1,99 @@
+//! Bodies of HTTP messages, from spools and from streams.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures_util::stream::{self, Stream};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Empty, Full, StreamBody};
+use hyper::body::{Body, Frame, SizeHint};
+
+use crate::transport::spool::Spool;
+
+/// Bytes of a spool that are read from its file at once.
+const PIECE: usize = 64 << 10;
+
+/// The error of a body. It ends the connection, so that the receiver does not take the part for the whole.
+pub(crate) type BodyError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The body of every request and response of the proxy.
+pub(crate) type ProxyBody = UnsyncBoxBody<Bytes, BodyError>;
+
+/// Returns a body without bytes.
+pub(crate) fn empty() -> ProxyBody {
+    Empty::new().map_err(|never| match never {}).boxed_unsync()
+}
+
+/// Returns a body of bytes in memory.
+pub(crate) fn full(bytes: impl Into<Bytes>) -> ProxyBody {
+    Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// Returns a body with the bytes of a spool. Its length is known.
+pub(crate) fn of_spool(spool: Spool) -> ProxyBody {
+    if spool.as_slice().is_none() {
+        return SpoolBody { spool, at: 0 }.boxed_unsync();
+    }
+    match spool.into_vec() {
+        Ok(bytes) => full(bytes),
+        Err(error) => failed(error),
+    }
+}
+
+/// Returns a body of frames that are made one after the other.
+pub(crate) fn of_frames(
+    frames: impl Stream<Item = Result<Frame<Bytes>, BodyError>> + Send + 'static,
+) -> ProxyBody {
+    StreamBody::new(frames).boxed_unsync()
+}
+
+/// Returns a body that fails.
+fn failed(error: impl std::error::Error + Send + Sync + 'static) -> ProxyBody {
+    let error: BodyError = Box::new(error);
+    of_frames(stream::iter([Err(error)]))
+}
+
+/// The bytes of a spool whose file is read piece by piece.
+///
+/// The reads block. They rarely wait for the disk: the file was written just before.
+struct SpoolBody {
+    spool: Spool,
+    at: u64,
+}
+
+impl Body for SpoolBody {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let at = self.at;
+        let until = self.spool.len().min(at + PIECE as u64);
+        if at == until {
+            return Poll::Ready(None);
+        }
+        let piece = self.spool.to_vec(at..until, PIECE);
+        self.at = until;
+        Poll::Ready(Some(match piece {
+            Ok(piece) => Ok(Frame::data(Bytes::from(piece))),
+            Err(error) => Err(Box::new(error)),
+        }))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.at == self.spool.len()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.spool.len() - self.at)
+    }
+}
+
+/// Returns the error of a stream that the server ended before its message was complete.
+pub(crate) fn broken(why: impl std::fmt::Display) -> BodyError {
+    Box::new(io::Error::other(why.to_string()))
+}

@@ -1,0 +1,222 @@
+//! The HTTP client for the server.
+
+use std::error::Error as _;
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::{HeaderMap, Method, Request, Response, Uri};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::{Client, Error};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+
+use super::body::ProxyBody;
+use super::headers::{InjectedHeader, for_server};
+use crate::transport::report;
+
+/// How long a connection may take to be made. There is no limit for a response: tools may take hours.
+const CONNECT: Duration = Duration::from_secs(30);
+
+/// How long an unused connection is kept.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// A server over streamable HTTP.
+#[derive(Clone)]
+pub struct Upstream {
+    client: UpstreamClient,
+    uri: Uri,
+    injected: Vec<InjectedHeader>,
+    /// The failure that was reported last.
+    reported: Arc<Mutex<String>>,
+}
+
+/// Certificates are loaded only if the URL needs them, since that takes time.
+#[derive(Clone)]
+enum UpstreamClient {
+    Plain(Client<HttpConnector, ProxyBody>),
+    Tls(Client<HttpsConnector<HttpConnector>, ProxyBody>),
+}
+
+/// The reason why a URL cannot be used.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum UpstreamError {
+    /// The text is not an absolute URL with `http` or `https`.
+    Url,
+    /// The certificates of the system cannot be read.
+    Certificates(io::Error),
+}
+
+impl fmt::Display for UpstreamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Url => f.write_str("expected a URL such as https://mcp.example.com/mcp"),
+            Self::Certificates(error) => {
+                write!(f, "cannot read the certificates of the system (SSL_CERT_FILE?): {error}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for UpstreamError {}
+
+/// Shows the URL without what may be a secret in it.
+impl fmt::Debug for Upstream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Upstream").field("path", &self.uri.path()).finish_non_exhaustive()
+    }
+}
+
+impl Upstream {
+    /// Creates a client for a URL, which adds `injected` to each request.
+    ///
+    /// # Errors
+    /// [`UpstreamError`] if the URL cannot be used.
+    pub fn new(url: &str, injected: Vec<InjectedHeader>) -> Result<Self, UpstreamError> {
+        let uri: Uri = url.parse().map_err(|_error| UpstreamError::Url)?;
+        if uri.host().is_none_or(str::is_empty) {
+            return Err(UpstreamError::Url);
+        }
+        let mut connector = HttpConnector::new();
+        connector.set_nodelay(true);
+        connector.set_connect_timeout(Some(CONNECT));
+        let mut builder = Client::builder(TokioExecutor::new());
+        builder.pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE);
+        let client = match uri.scheme_str() {
+            Some("http") => UpstreamClient::Plain(builder.build(connector)),
+            Some("https") => {
+                connector.enforce_http(false);
+                let tls = HttpsConnectorBuilder::new()
+                    .with_native_roots()
+                    .map_err(UpstreamError::Certificates)?;
+                let tls = tls.https_only().enable_all_versions().wrap_connector(connector);
+                UpstreamClient::Tls(builder.build(tls))
+            }
+            _ => return Err(UpstreamError::Url),
+        };
+        if let Some(name) = unused_proxy(&uri) {
+            report(format_args!(
+                "{name} is set, but tamis does not use it: it connects to the upstream server itself"
+            ));
+        }
+        Ok(Self { client, uri, injected, reported: Arc::default() })
+    }
+
+    /// Returns the path of the URL.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        self.uri.path()
+    }
+
+    /// Returns the reason why a request did not reach the server, and reports it if it is another one than last time.
+    pub(crate) fn unreachable(&self, error: &Error) -> String {
+        let why =
+            format!("the upstream server {} cannot be reached: {}", self.shown(), cause(error));
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        if *reported != why {
+            report(&why);
+            reported.clone_from(&why);
+        }
+        why
+    }
+
+    /// Returns the URL without what may be a secret in it: a user with a password, and the query.
+    fn shown(&self) -> String {
+        let authority = self.uri.authority().map(|authority| authority.as_str());
+        let host = authority.map(|text| text.rsplit('@').next().unwrap_or(text));
+        let scheme = self.uri.scheme_str().unwrap_or_default();
+        format!("{scheme}://{}{}", host.unwrap_or_default(), self.uri.path())
+    }
+
+    /// Sends a request. The headers of the client are forwarded as far as they are meant for the server.
+    ///
+    /// # Errors
+    /// The error of the connection.
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        query: Option<&str>,
+        headers: &HeaderMap,
+        body: ProxyBody,
+    ) -> Result<Response<Incoming>, Error> {
+        let mut request = Request::new(body);
+        *request.method_mut() = method;
+        *request.uri_mut() = self.target(query);
+        *request.headers_mut() = for_server(headers, &self.injected);
+        match &self.client {
+            UpstreamClient::Plain(client) => client.request(request).await,
+            UpstreamClient::Tls(client) => client.request(request).await,
+        }
+    }
+
+    /// Returns the URL with the query of a request after its own.
+    fn target(&self, query: Option<&str>) -> Uri {
+        let Some(query) = query.filter(|query| !query.is_empty()) else { return self.uri.clone() };
+        let all = match self.uri.query() {
+            Some(own) => format!("{}?{own}&{query}", self.uri.path()),
+            None => format!("{}?{query}", self.uri.path()),
+        };
+        let mut parts = self.uri.clone().into_parts();
+        parts.path_and_query = all.parse().ok();
+        Uri::from_parts(parts).unwrap_or_else(|_| self.uri.clone())
+    }
+}
+
+/// Describes the first cause of an error of a connection.
+fn cause(error: &Error) -> String {
+    let mut cause = error.source();
+    let mut texts = Vec::new();
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<io::Error>() {
+            match error.kind() {
+                io::ErrorKind::ConnectionRefused => return String::from("connection refused"),
+                io::ErrorKind::TimedOut => return String::from("connecting takes too long"),
+                _ => {}
+            }
+        }
+        texts.push(error.to_string());
+        cause = error.source();
+    }
+    let last = texts.pop().unwrap_or_else(|| error.to_string());
+    let any = |part: &str| texts.iter().chain([&last]).any(|text| text.contains(part));
+    if any("dns error") {
+        format!("its name cannot be resolved ({last})")
+    } else if any("certificate") {
+        format!("its certificate is not accepted ({last}); SSL_CERT_FILE names other authorities")
+    } else if any("corrupt message") {
+        String::from("it does not speak TLS (http:// instead of https://?)")
+    } else {
+        last
+    }
+}
+
+/// Returns the environment variable of an HTTP proxy that other clients would use for a URL.
+fn unused_proxy(uri: &Uri) -> Option<&'static str> {
+    let host = uri.host().unwrap_or_default();
+    if host == "localhost" || host.starts_with("127.") || host == "[::1]" {
+        return None;
+    }
+    let names = match uri.scheme_str() {
+        Some("https") => ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"],
+        _ => ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"],
+    };
+    names.into_iter().find(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Upstream;
+
+    #[test]
+    fn the_url_is_shown_without_secrets() {
+        for (url, shown) in [
+            ("http://user:secret@mcp.example:8080/mcp?key=secret", "http://mcp.example:8080/mcp"),
+            ("http://127.0.0.1/", "http://127.0.0.1/"),
+        ] {
+            assert_eq!(Upstream::new(url, Vec::new()).unwrap().shown(), shown);
+        }
+    }
+}

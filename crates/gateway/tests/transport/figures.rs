@@ -1,0 +1,146 @@
+//! The metrics, the log and the table of savings.
+
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::support::{Proxy, send};
+
+#[test]
+fn metrics_are_served_while_the_proxy_runs() {
+    let mut proxy = Proxy::of_server(&["--metrics", "127.0.0.1:0"], &[]);
+    let address = proxy.address("tamis: metrics at http://");
+    proxy.call(1, "echo", json!({}));
+    let mut response = send(address, "GET", "/metrics", &[], b"");
+    assert_eq!(response.status, 200);
+    let text = response.text();
+    for line in [
+        "tamis_messages_total{from=\"client\"} 1",
+        "tamis_messages_total{from=\"server\"} 1",
+        "tamis_call_latency_seconds_bucket{le=\"+Inf\"} 0",
+        "# EOF",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    assert_eq!(send(address, "GET", "/", &[], b"").status, 404);
+}
+
+#[test]
+fn a_call_is_logged_counted_and_summed_without_its_data() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("calls.jsonl");
+    let log_flag = log.to_str().unwrap();
+    let mut proxy = Proxy::of_server(&["--metrics", "127.0.0.1:0", "--log", log_flag], &[]);
+    let address = proxy.address("tamis: metrics at http://");
+    let items: Vec<_> =
+        (0..5_000).map(|id| json!({"id": id, "secret": "canary", "none": null})).collect();
+    let text = json!({"items": items}).to_string();
+    let result = json!({"content": [{"type": "text", "text": text}]});
+    let call = json!({"name": "search", "arguments": {"result": result}});
+    let filtered = proxy.call(1, "tools/call", call).to_string();
+    assert!(filtered.len() < text.len() / 2, "{}", filtered.len());
+    let metrics = send(address, "GET", "/metrics", &[], b"").text();
+    let calls = "tamis_calls_total{tool=\"search\",rule=\"profile\",outcome=\"filtered\"} 1";
+    for part in [
+        calls,
+        "tamis_call_latency_seconds_count 1",
+        "tamis_result_bytes_total{tool=\"search\",stage=\"in\"}",
+    ] {
+        assert!(metrics.contains(part), "{part}\n{metrics}");
+    }
+    assert_eq!(proxy.close().0, Some(0));
+    let logged = std::fs::read_to_string(&log).unwrap();
+    assert_eq!(logged.lines().count(), 1, "{logged}");
+    assert!(!logged.contains("canary"), "{logged}");
+    let line: serde_json::Value = serde_json::from_str(&logged).unwrap();
+    assert_eq!((&line["tool"], &line["outcome"]), (&json!("search"), &json!("filtered")));
+    assert!(line["handle"].as_str().unwrap().starts_with("tm_"));
+    assert!(line["latency_ms"].as_f64() >= line["duration_ms"].as_f64());
+    assert!(line["bytes_in"].as_u64().unwrap() > 100_000);
+    let mode = std::os::unix::fs::PermissionsExt::mode(&log.metadata().unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    let table = Command::new(env!("CARGO_BIN_EXE_tamis-gateway")).arg("savings").arg(&log).output();
+    let table = String::from_utf8(table.unwrap().stdout).unwrap();
+    assert!(table.lines().nth(1).unwrap().starts_with("search      1       0"), "{table}");
+}
+
+#[test]
+fn savings_reads_logs_and_reports_what_it_cannot_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("calls.jsonl");
+    let line = json!({"tool": "a\u{1b}[1m", "outcome": "filtered", "bytes_in": 4000, "bytes_out": 1000, "tokens_in": 1000, "tokens_out": 250});
+    std::fs::write(&log, format!("{line}\nnot a record\n{line}\n")).unwrap();
+    let savings = |args: &[&str]| {
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_tamis-gateway")).arg("savings").args(args).output();
+        let output = output.unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let (code, table, errors) = savings(&[log.to_str().unwrap()]);
+    assert_eq!(code, Some(0));
+    assert!(
+        table.contains("a\u{fffd}[1m      2       0     8,000      2,000          1,500    75%"),
+        "{table}"
+    );
+    assert_eq!(errors, "tamis: skipped 1 line, which is not the record of a call\n");
+    let (code, table, errors) = savings(&["/nonexistent"]);
+    assert_eq!((code, table.as_str()), (Some(1), ""));
+    assert!(errors.starts_with("tamis: /nonexistent: "), "{errors}");
+    assert_eq!(savings(&[]).0, Some(2));
+}
+
+#[test]
+fn filters_that_match_no_tool_are_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let manifest = folder.path().join("m.yaml");
+    let filters = "version: 1\nfilters:\n  search: {select: [id]}\n  serach: {exclude: [ssn]}\n";
+    std::fs::write(&manifest, filters).unwrap();
+    let mut proxy = Proxy::of_server(&["--manifest", manifest.to_str().unwrap()], &[]);
+    for id in [1, 2] {
+        proxy.call(id, "tools/list", json!({}));
+    }
+    let (_, _, errors) = proxy.close();
+    let warning = "tamis: the server lists no tool for these filters of the manifest: `serach`\n";
+    assert_eq!(errors.matches(warning).count(), 1, "{errors}");
+}
+
+#[test]
+fn messages_about_the_command_line_say_what_to_write() {
+    for (args, expected) in [
+        (&[] as &[&str], "or its address with --upstream URL"),
+        (&["cat"], "tamis mcp -- cat"),
+        (
+            &["--service", "nope", "--", "cat"],
+            "no filter is known for the service `nope`; the catalog has ",
+        ),
+    ] {
+        let (code, _, errors) = Proxy::start(args).close();
+        assert_eq!(code, Some(2));
+        assert!(errors.contains(expected), "{errors}");
+    }
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let path = file.path().to_str().unwrap();
+    let (_, _, errors) = Proxy::start(&["--store", path, "--", "true"]).close();
+    let expected = format!(
+        "they cannot be stored in {path}: cannot write to the store: the folder of the store is a symbolic link or a file"
+    );
+    assert!(errors.contains(&expected), "{errors}");
+}
+
+#[test]
+fn wrong_command_lines_are_reported() {
+    let cases: [&[&str]; 6] = [
+        &[],
+        &["--upstream", "ftp://x/"],
+        &["--upstream", "http://127.0.0.1:1/", "--header", "Authorization=secret"],
+        &["--upstream", "http://127.0.0.1:1/", "--", "cat"],
+        &["--profile", "huge", "--", "cat"],
+        &["--log", "/nonexistent/log", "--", "cat"],
+    ];
+    for args in cases {
+        let (code, output, errors) = Proxy::start(args).close();
+        assert_eq!((code, output.as_str()), (Some(2), ""), "{args:?}");
+        assert!(!errors.is_empty() && !errors.contains("secret"), "{errors}");
+    }
+}

@@ -1,0 +1,220 @@
+//! Whether a spec removes values for safety, and what follows from that where a model is the caller.
+//!
+//! A rule saves if its only purpose is a shorter output: `select`, `max_items`, the drops, `budget`. A rule removes for
+//! safety if its author may rely on it: `exclude`, `retain`, `patches`, `when` and `on_error: closed`.
+
+use serde::{Deserialize, Serialize};
+
+use super::{InnerRules, JsonStringFallback, JsonStrings, Spec};
+
+/// How much of a result a gateway stores, so that a caller can fetch what rules have cut.
+///
+/// ```
+/// use tamis::Spec;
+/// use tamis::spec::{OnError, Retrieve};
+///
+/// assert_eq!(Spec::new().exclude("ssn").default_retrieve(), Retrieve::All);
+/// assert_eq!(Spec::new().select("id").on_error(OnError::Closed).default_retrieve(), Retrieve::Cut);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Retrieve {
+    /// Everything except what is removed for safety.
+    #[default]
+    All,
+    /// Only what a limit on the length of the output cut.
+    Cut,
+    /// Nothing.
+    None,
+}
+
+impl Retrieve {
+    /// Returns the word for this value in a manifest.
+    ///
+    /// ```
+    /// assert_eq!(tamis::spec::Retrieve::Cut.as_str(), "cut");
+    /// ```
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Cut => "cut",
+            Self::None => "none",
+        }
+    }
+}
+
+impl Spec {
+    /// Returns whether a rule may be relied on to keep values from the caller: `exclude`, `retain`, `patches`, `when`
+    /// or `on_error: closed`. A gateway must not pass the original result if such a filter fails.
+    ///
+    /// ```
+    /// use tamis::Spec;
+    /// use tamis::spec::OnError;
+    ///
+    /// assert!(Spec::new().exclude("ssn").removes_for_safety());
+    /// assert!(Spec::new().select("id").on_error(OnError::Closed).removes_for_safety());
+    /// assert!(!Spec::new().select("id").max_items(10).drop_nulls(true).removes_for_safety());
+    /// ```
+    #[must_use]
+    pub fn removes_for_safety(&self) -> bool {
+        // Every field is named: a new rule does not compile until this says whether it removes for safety.
+        let Self {
+            extract: _,
+            json_strings,
+            select: _,
+            exclude,
+            retain,
+            patches,
+            lenient_remove: _,
+            on_test_failure: _,
+            test: _,
+            when,
+            otherwise: _,
+            root: _,
+            siblings: _,
+            max_items: _,
+            stop_early: _,
+            drop_nulls: _,
+            drop_empty: _,
+            omit_base64_over: _,
+            text_filter: _,
+            budget: _,
+            min_items: _,
+            omitted: _,
+            on_over: _,
+            compact: _,
+            content: _,
+            on_error: _,
+            validation: _,
+            whitespace: _,
+            duplicate_keys: _,
+            allow_raw: _,
+            envelope: _,
+            foreign: _,
+            wrap: _,
+            pass: _,
+        } = self;
+        let branches = when.iter().flatten();
+        !exclude.is_empty()
+            || retain.is_some()
+            || patches.is_some()
+            || when.is_some()
+            || self.is_closed()
+            || branches.into_iter().any(Self::removes_for_safety)
+            || json_strings.iter().any(JsonStrings::removes_for_safety)
+    }
+
+    /// Returns whether a call may ask for raw output if the caller is a model: what [`allow_raw`](Self::allow_raw) was
+    /// set to, otherwise yes unless the spec [removes for safety](Self::removes_for_safety).
+    ///
+    /// ```
+    /// use tamis::Spec;
+    ///
+    /// assert!(Spec::new().select("id").allows_raw_for_models());
+    /// assert!(!Spec::new().exclude("ssn").allows_raw_for_models());
+    /// assert!(Spec::new().exclude("ssn").allow_raw(true).allows_raw_for_models());
+    /// ```
+    #[must_use]
+    pub fn allows_raw_for_models(&self) -> bool {
+        self.allow_raw.unwrap_or_else(|| !self.removes_for_safety())
+    }
+
+    /// Returns how much of a result is stored if a manifest does not say: [`Retrieve::Cut`] if a miss is an error
+    /// (`on_error: closed`, the default with `retain` and `patches`) or if the spec itself sets `allow_raw: false`,
+    /// otherwise [`Retrieve::All`].
+    #[must_use]
+    pub fn default_retrieve(&self) -> Retrieve {
+        let closed = self.is_closed()
+            || self.when.iter().flatten().any(Self::is_closed)
+            || self.json_strings.iter().any(JsonStrings::is_closed);
+        if closed || self.allow_raw == Some(false) { Retrieve::Cut } else { Retrieve::All }
+    }
+}
+
+impl JsonStrings {
+    /// `same` has the rules of the spec, which are looked at there.
+    fn removes_for_safety(&self) -> bool {
+        let Self { at: _, apply, otherwise } = self;
+        let inner = match apply {
+            InnerRules::Same => false,
+            InnerRules::Spec(inner) => inner.removes_for_safety(),
+        };
+        inner || matches!(otherwise, Some(JsonStringFallback::Drop | JsonStringFallback::Error))
+    }
+
+    /// Returns whether a value that is not as expected is an error.
+    fn is_closed(&self) -> bool {
+        let Self { at: _, apply, otherwise } = self;
+        let inner = match apply {
+            InnerRules::Same => false,
+            InnerRules::Spec(inner) => inner.default_retrieve() != Retrieve::All,
+        };
+        inner || *otherwise == Some(JsonStringFallback::Error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Retrieve;
+    use crate::spec::Spec;
+
+    #[test]
+    fn rules_that_remove_for_safety() {
+        // Spec, whether it removes for safety, whether a model may ask for raw output, and how much is stored.
+        for (text, removes, raw, retrieve) in [
+            ("{}", false, true, Retrieve::All),
+            (
+                r#"{"select": ["id"], "max_items": 3, "drop_nulls": true}"#,
+                false,
+                true,
+                Retrieve::All,
+            ),
+            (r#"{"siblings": "drop", "extract": "a"}"#, false, true, Retrieve::All),
+            (r#"{"allow_raw": false}"#, false, false, Retrieve::Cut),
+            (
+                r#"{"json_strings": [{"at": "/a", "apply": {"select": ["b"]}}]}"#,
+                false,
+                true,
+                Retrieve::All,
+            ),
+            (
+                r#"{"json_strings": [{"at": "/a", "apply": {"exclude": ["b"]}}]}"#,
+                true,
+                false,
+                Retrieve::All,
+            ),
+            (
+                r#"{"json_strings": [{"at": "/a", "apply": {"retain": ["/b"]}}]}"#,
+                true,
+                false,
+                Retrieve::Cut,
+            ),
+            (
+                r#"{"json_strings": [{"at": "/a", "apply": {}, "otherwise": "drop"}]}"#,
+                true,
+                false,
+                Retrieve::All,
+            ),
+            (r#"{"exclude": ["a"]}"#, true, false, Retrieve::All),
+            (r#"{"exclude": ["a"], "allow_raw": true}"#, true, true, Retrieve::All),
+            (r#"{"exclude": ["a"], "on_error": "closed"}"#, true, false, Retrieve::Cut),
+            (r#"{"retain": ["/a"]}"#, true, false, Retrieve::Cut),
+            (r#"{"retain": ["/a"], "on_error": "raw"}"#, true, false, Retrieve::All),
+            (r#"{"patches": []}"#, true, false, Retrieve::Cut),
+            (
+                r#"{"when": [{"test": {"path": "/a", "value": 1}, "select": ["b"]}]}"#,
+                true,
+                false,
+                Retrieve::Cut,
+            ),
+            (r#"{"select": ["id"], "on_error": "closed"}"#, true, false, Retrieve::Cut),
+        ] {
+            let spec: Spec = serde_json::from_str(text).unwrap();
+            assert_eq!(spec.removes_for_safety(), removes, "{text}");
+            assert_eq!(spec.allows_raw_for_models(), raw, "{text}");
+            assert_eq!(spec.default_retrieve(), retrieve, "{text}");
+        }
+    }
+}

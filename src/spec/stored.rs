@@ -1,0 +1,375 @@
+//! The spec whose output a gateway stores, so that a caller can fetch what rules have cut.
+//!
+//! The stored form of a result is the document before the rules that only save, without everything that the output must
+//! not contain. It is made by the engine itself: [`Spec::stored_form`] returns another spec, which runs over the same
+//! input.
+//!
+//! ```text
+//! spec:     strings ─ extract ─ when ─ retain ─ patches ─ root ─ max_items ─ select ─ exclude ─ drops ─ text ─ base64 ─ budget ─ compact
+//! all:      strings ─ extract ─ when ─ retain ─ patches ─ root ─────────────────────── exclude'
+//! cut:      strings ─ extract ─ when ─ retain ─ patches ─ root ───────────── select ─ exclude ─ drops ─ text
+//! ```
+//!
+//! `exclude` reads output keys, which the source does not have. `exclude'` has each path twice: as it is written, which
+//! covers results that are not selected, and translated to the names of the source. Example: `select: {login:
+//! owner.login}` with `exclude: [login.token]` is stored with `exclude: [login.token, owner.login.token]`. A path that
+//! cannot be translated exactly removes the whole source. Removing more than the output lacks is safe; removing less
+//! is not.
+
+use std::collections::HashSet;
+
+use super::{InnerRules, Retrieve, Root, SelectPath, Spec};
+use crate::path::{Path, PathToken};
+
+/// The largest number of paths that a stored form excludes. A program may have as many rules in total.
+const MAX_EXCLUDED: usize = 10_000;
+
+impl Spec {
+    /// Returns the spec whose output may be stored for later retrieval. `None` if nothing may be stored: for
+    /// [`Retrieve::None`], or if the stored form would need more than 10,000 paths.
+    ///
+    /// With [`Retrieve::All`] the stored form is the document after `extract`, `when`, `retain` and `patches`, without
+    /// the values that `exclude` removes from the output. With [`Retrieve::Cut`] it is the output without the limits on
+    /// its length: `max_items`, `omit_base64_over`, `budget`, `max_lines`, `max_tokens` and `compact`. Run it over the same input and with
+    /// the same [`CallOptions::is_error`](crate::CallOptions::is_error), without raw output and without a budget of the
+    /// call, and only if the run of the spec itself succeeded.
+    ///
+    /// ```
+    /// use tamis::spec::Retrieve;
+    /// use tamis::{Program, Spec, filter_slice};
+    ///
+    /// let spec = Spec::new().select_as("user", "owner").exclude("user.token").max_items(1);
+    /// let stored = spec.stored_form(Retrieve::All).expect("everything but the token");
+    /// let input = br#"[{"id": 1, "owner": {"login": "mira", "token": "t"}}, {"id": 2}]"#;
+    /// let (output, _) = filter_slice(&Program::compile(&stored)?, input)?;
+    /// assert_eq!(output, br#"[{"id":1,"owner":{"login":"mira"}},{"id":2}]"#);
+    ///
+    /// let stored = spec.stored_form(Retrieve::Cut).expect("the items after the first");
+    /// let (output, _) = filter_slice(&Program::compile(&stored)?, input)?;
+    /// assert_eq!(output, br#"[{"user":{"login":"mira"}},{}]"#);
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    ///
+    /// # Complexity
+    /// Linear in the number of paths, except for paths of `exclude` that begin with a wildcard, which are translated
+    /// once for each selected path.
+    #[must_use]
+    pub fn stored_form(&self, retrieve: Retrieve) -> Option<Self> {
+        let mut stored = match retrieve {
+            Retrieve::All => self.without_saving_rules()?,
+            Retrieve::Cut => self.without_limits(),
+            Retrieve::None => return None,
+        };
+        if let Some(branches) = &mut stored.when {
+            for branch in branches {
+                // Raw output is a setting of the whole spec.
+                *branch = Self { allow_raw: None, ..branch.stored_form(retrieve)? };
+                // A branch requires a rule. This one keeps the whole document.
+                if !branch.has_rules() {
+                    branch.retain = Some(vec![String::new()]);
+                }
+            }
+        }
+        // `same` stands for the rules of the stored form.
+        for entry in &mut stored.json_strings {
+            if let InnerRules::Spec(inner) = &mut entry.apply {
+                **inner = Self { allow_raw: None, ..inner.stored_form(retrieve)? };
+            }
+        }
+        Some(stored)
+    }
+
+    /// Returns the rules that remove for safety, and those that say where the items are.
+    fn without_saving_rules(&self) -> Option<Self> {
+        // Every field is named: a new rule does not compile until this says whether it applies to what is stored.
+        let Self {
+            extract,
+            json_strings,
+            select: _,
+            exclude: _,
+            retain,
+            patches,
+            lenient_remove,
+            on_test_failure,
+            test,
+            when,
+            otherwise,
+            root,
+            siblings,
+            max_items: _,
+            stop_early: _,
+            drop_nulls: _,
+            drop_empty: _,
+            omit_base64_over: _,
+            text_filter: _,
+            budget: _,
+            min_items: _,
+            omitted: _,
+            on_over: _,
+            compact: _,
+            content,
+            on_error,
+            validation,
+            whitespace,
+            duplicate_keys,
+            allow_raw: _,
+            envelope,
+            foreign,
+            wrap: _,
+            pass,
+        } = self.clone();
+        Some(Self {
+            extract,
+            json_strings,
+            exclude: self.excluded_from_source(self.may_select_elements())?,
+            retain,
+            patches,
+            lenient_remove,
+            on_test_failure,
+            test,
+            when,
+            otherwise,
+            root,
+            siblings,
+            on_error,
+            validation,
+            whitespace,
+            duplicate_keys,
+            allow_raw: Some(false),
+            envelope,
+            foreign,
+            // A page is stored unchanged.
+            pass: pass || content.is_some(),
+            ..Self::new()
+        })
+    }
+
+    /// Returns all rules except those that limit the length of the output.
+    fn without_limits(&self) -> Self {
+        let mut stored = Self {
+            max_items: 0,
+            stop_early: false,
+            omit_base64_over: 0,
+            budget: None,
+            min_items: None,
+            omitted: None,
+            on_over: None,
+            compact: None,
+            allow_raw: Some(false),
+            ..self.clone()
+        };
+        if let Some(text) = &mut stored.text_filter {
+            text.max_lines = 0;
+        }
+        if let Some(content) = &mut stored.content {
+            content.max_tokens = 0;
+        }
+        stored
+    }
+
+    /// Returns the paths of `exclude` as they are written, and translated to the names of the source. `None` if these
+    /// are too many. `in_elements`: they are also read from the elements of each array in the document.
+    pub(crate) fn excluded_from_source(&self, in_elements: bool) -> Option<Vec<String>> {
+        let mut found = SourcePaths::default();
+        let sources: Vec<SelectSource> = self.sources();
+        for text in &self.exclude {
+            // A path that cannot be parsed makes the spec invalid, so its result is never stored.
+            let Ok(path) = self.parse(text) else { return None };
+            found.add_excluded(&path, in_elements)?;
+            for source in &sources {
+                if let Some(path) = source.translate(&path) {
+                    found.add_excluded(&path, in_elements)?;
+                }
+            }
+        }
+        Some(found.list)
+    }
+
+    /// Whether the items may be those of an array in the document, which is not known without the select. With kimbap's
+    /// `type: object`, they are if the document itself has no selected value.
+    fn may_select_elements(&self) -> bool {
+        self.envelope && self.root == Root::Object && self.select.is_some()
+    }
+
+    /// Returns the selected paths with their output keys.
+    fn sources(&self) -> Vec<SelectSource> {
+        let selected = self.select.iter().flat_map(|select| &select.0);
+        let sources = selected.filter_map(|SelectPath { key, path }| {
+            let path = self.parse(path).ok()?;
+            let key = key.as_deref().or_else(|| path.last_name())?.to_owned();
+            Some(SelectSource { key, path })
+        });
+        sources.collect()
+    }
+
+    /// Parses a path as the compiler does.
+    fn parse(&self, text: &str) -> Result<Path, crate::path::PathError> {
+        if self.envelope {
+            return Path::parse_foreign(text).map(|(path, _)| path);
+        }
+        Path::parse(text)
+    }
+}
+
+/// A selected path and its output key.
+struct SelectSource {
+    key: String,
+    path: Path,
+}
+
+impl SelectSource {
+    /// Returns the path in the source of a value at `excluded` in the output, or `None` if that value is not from this
+    /// source.
+    fn translate(&self, excluded: &Path) -> Option<Path> {
+        let (first, rest) = excluded.0.split_first()?;
+        match first {
+            PathToken::Name(name) if **name != *self.key => return None,
+            PathToken::Name(_) | PathToken::Any => {}
+        }
+        let rest = match rest.split_first() {
+            // A wildcard in the source makes the output an array of the values found, which the source does not have.
+            Some((step, after)) if self.path.0.contains(&PathToken::Any) => match step {
+                PathToken::Any => after,
+                // An index of that array is not an index in the source: the whole source is removed.
+                PathToken::Name(_) if step.index().is_some() => &[],
+                // A name is read from each element.
+                PathToken::Name(_) => rest,
+            },
+            _ => rest,
+        };
+        Some(Path(self.path.0.iter().chain(rest).cloned().collect()))
+    }
+}
+
+/// Distinct paths as text, in the order in which they were added.
+#[derive(Default)]
+struct SourcePaths {
+    list: Vec<String>,
+    known: HashSet<String>,
+}
+
+impl SourcePaths {
+    /// Adds a path that is read from an item. `in_elements`: also from the elements of each array in the item.
+    fn add_excluded(&mut self, path: &Path, in_elements: bool) -> Option<()> {
+        self.add(path)?;
+        if in_elements {
+            let inside = [PathToken::Any, PathToken::Any].into_iter();
+            self.add(&Path(inside.chain(path.0.iter().cloned()).collect()))?;
+        }
+        Some(())
+    }
+
+    /// Adds a path. `None` if there are too many.
+    fn add(&mut self, path: &Path) -> Option<()> {
+        let text = path.to_string();
+        if self.known.contains(&text) {
+            return Some(());
+        }
+        if self.list.len() == MAX_EXCLUDED {
+            return None;
+        }
+        self.known.insert(text.clone());
+        self.list.push(text);
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::spec::{Retrieve, Spec};
+
+    fn stored(spec: &str, retrieve: Retrieve) -> String {
+        let spec: Spec = serde_json::from_str(spec).unwrap();
+        let stored = spec.stored_form(retrieve).map(|stored| serde_json::to_string(&stored));
+        stored.map_or_else(
+            || "none".into(),
+            |text| text.unwrap().replace(r#","allow_raw":false"#, ""),
+        )
+    }
+
+    #[test]
+    fn paths_of_exclude_are_translated_to_the_source() {
+        // `select`, `exclude`, and the paths that the stored form excludes.
+        for (select, exclude, expected) in [
+            (r#"["a"]"#, r#"["a.x"]"#, r#"["a.x"]"#),
+            (r#"["a"]"#, r#"["b.x"]"#, r#"["b.x"]"#),
+            (r#"{"k": "a.b"}"#, r#"["k"]"#, r#"["k","a.b"]"#),
+            (r#"{"k": "a.b"}"#, r#"["k.x[0]"]"#, r#"["k.x[0]","a.b.x[0]"]"#),
+            (r#"["a.b"]"#, r#"["b.x"]"#, r#"["b.x","a.b.x"]"#),
+            (r#"{"k": "a", "l": "b"}"#, r#"["/l/x", "k.y"]"#, r#"["l.x","b.x","k.y","a.y"]"#),
+            (r#"{"k": "a", "l": "b"}"#, r#"["*.x"]"#, r#"["*.x","a.x","b.x"]"#),
+            (r#"{"k": "a[].b"}"#, r#"["k.x"]"#, r#"["k.x","a[].b.x"]"#),
+            (r#"{"k": "a[].b"}"#, r#"["k[].x"]"#, r#"["k[].x","a[].b.x"]"#),
+            (r#"{"k": "a[].b"}"#, r#"["k[0].x"]"#, r#"["k[0].x","a[].b"]"#),
+            (r#"{"k": "a[].b"}"#, r#"["k"]"#, r#"["k","a[].b"]"#),
+            (r#"{"a/b": "x"}"#, r#"["a.b", "/a~1b/c"]"#, r#"["a.b","[\"a/b\"].c","x.c"]"#),
+        ] {
+            let spec = format!(r#"{{"select": {select}, "exclude": {exclude}}}"#);
+            let read: Spec = serde_json::from_str(&stored(&spec, Retrieve::All)).unwrap();
+            let list = serde_json::to_string(&read.exclude).unwrap();
+            assert_eq!(list, expected, "{spec}");
+        }
+    }
+
+    #[test]
+    fn forms_of_a_spec() {
+        // A spec, what is stored for `all`, and what is stored for `cut`.
+        for (spec, all, cut) in [
+            ("{}", r#"{"allow_raw":false}"#, r#"{"allow_raw":false}"#),
+            (
+                r#"{"json_strings":[{"at":"/t","apply":{"select":["b"],"max_items":3},"otherwise":"drop"},{"at":"/u","apply":"same"}],"max_items":2,"exclude":["c"]}"#,
+                r#"{"json_strings":[{"at":"/t","apply":{},"otherwise":"drop"},{"at":"/u","apply":"same"}],"exclude":["c"]}"#,
+                r#"{"json_strings":[{"at":"/t","apply":{"select":["b"]},"otherwise":"drop"},{"at":"/u","apply":"same"}],"exclude":["c"]}"#,
+            ),
+            (
+                r#"{"extract":"a","select":["b"],"siblings":"drop","max_items":3,"stop_early":true,"drop_nulls":true}"#,
+                r#"{"extract":"a","siblings":"drop"}"#,
+                r#"{"extract":"a","select":["b"],"siblings":"drop","drop_nulls":true}"#,
+            ),
+            (
+                r#"{"retain":["/a"],"patches":[{"op":"remove","path":"/a/b"}],"lenient_remove":true,"budget":{"bytes":9}}"#,
+                r#"{"retain":["/a"],"patches":[{"op":"remove","path":"/a/b"}],"lenient_remove":true}"#,
+                r#"{"retain":["/a"],"patches":[{"op":"remove","path":"/a/b"}],"lenient_remove":true}"#,
+            ),
+            (
+                r#"{"root":"/a","compact":{"item":"x"},"min_items":0,"omitted":"mark","on_over":"error"}"#,
+                r#"{"root":"/a"}"#,
+                r#"{"root":"/a"}"#,
+            ),
+            (
+                r#"{"text_filter":{"strip_ansi":true,"max_lines":9}}"#,
+                r#"{"allow_raw":false}"#,
+                r#"{"text_filter":{"strip_ansi":true}}"#,
+            ),
+            (
+                r#"{"when":[{"test":{"path":"/t","value":1},"select":["a"],"max_items":2}],"otherwise":"pass"}"#,
+                r#"{"when":[{"retain":[""],"test":{"path":"/t","value":1}}],"otherwise":"pass"}"#,
+                r#"{"when":[{"select":["a"],"test":{"path":"/t","value":1}}],"otherwise":"pass"}"#,
+            ),
+        ] {
+            assert_eq!(stored(spec, Retrieve::All), all, "{spec}");
+            assert_eq!(stored(spec, Retrieve::Cut), cut, "{spec}");
+            assert_eq!(stored(spec, Retrieve::None), "none", "{spec}");
+            let spec: Spec = serde_json::from_str(spec).unwrap();
+            for retrieve in [Retrieve::All, Retrieve::Cut] {
+                let stored = spec.stored_form(retrieve).unwrap();
+                // Without these features, two of the rules do not compile.
+                let compiled = crate::Program::compile(&stored);
+                assert!(
+                    compiled.is_ok() || !cfg!(all(feature = "template", feature = "text")),
+                    "{spec:?}: {compiled:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn too_many_paths_are_not_stored() {
+        let list =
+            |name: char| (0..200).map(|number| format!("{name}{number}")).collect::<Vec<_>>();
+        let wild = list('a').iter().map(|name| format!("*.{name}")).collect::<Vec<_>>();
+        let spec = format!(r#"{{"select":{:?},"exclude":{wild:?}}}"#, list('b'));
+        assert_eq!(stored(&spec, Retrieve::All), "none");
+        assert_ne!(stored(&spec, Retrieve::Cut), "none");
+    }
+}
