@@ -126,6 +126,7 @@ impl ItemRules {
             idle: _,
             root,
             keep_siblings: _,
+            conditions: _,
             max_items: _,
             stop_early: _,
             select,

@@ -28,6 +28,7 @@ impl Program {
             otherwise: _,
             root: _,
             siblings: _,
+            conditions: _,
             stop_early: _,
             drop_nulls: _,
             drop_empty: _,

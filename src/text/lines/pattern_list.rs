@@ -242,6 +242,16 @@ pub(super) fn single(
     Ok(regex)
 }
 
+/// Compiles the pattern of entry `entry` of `rule` for values.
+pub(crate) fn value_pattern(
+    rule: &'static str,
+    entry: usize,
+    text: &str,
+    allowance: &mut RegexBudget,
+) -> Result<Regex, Error> {
+    single(rule, rule, entry, text, allowance)
+}
+
 /// Returns the problem of a pattern, if it has one.
 #[cfg(feature = "command")]
 pub(crate) fn check(text: &str, allowance: &mut RegexBudget) -> Result<(), Error> {

@@ -37,6 +37,7 @@ mod policy;
 mod root;
 mod seen_names;
 mod select;
+pub(super) mod tester;
 
 use std::sync::Arc;
 
@@ -44,6 +45,7 @@ use smallvec::SmallVec;
 
 use first_hit::HitSearch;
 use seen_names::SeenNames;
+use tester::{ItemTester, ItemVerdict};
 
 use super::payload_length::{PayloadItems, PayloadLength};
 use super::root::Payload;
@@ -164,6 +166,10 @@ struct ItemsState {
     scanner: Scanner,
     /// Machines for held values, reused.
     replays: ReplayMachines,
+    /// Decides which items `where` keeps. `None` without conditions.
+    tester: Option<Box<ItemTester>>,
+    /// The offset of the byte that decided the last tested item.
+    tested_at: u64,
 }
 
 /// The counts for the report.
@@ -173,6 +179,8 @@ pub(super) struct ItemCounts {
     pub(super) seen: Option<u64>,
     /// Elements that `max_items` kept.
     pub(super) kept: u64,
+    /// Elements that `where` dropped.
+    pub(super) dropped: u64,
     /// `stop_early` ended the run.
     pub(super) stopped: bool,
     /// Members that were dropped as duplicates.
@@ -250,6 +258,8 @@ impl ItemsStage {
             limits: limits.clone(),
             scanner,
             replays: ReplayMachines::default(),
+            tester: ItemTester::new(program, limits, scanner),
+            tested_at: 0,
         };
         Self { program: program.clone(), state }
     }
@@ -335,6 +345,12 @@ impl StageState for ItemsStage {
     fn flush(&mut self, sink: &mut dyn Sink) {
         self.state.writer.flush(sink);
     }
+
+    #[inline]
+    fn ahead(&mut self) -> Option<&mut ItemTester> {
+        let is_replay = self.state.replaying.is_some();
+        self.state.tester.as_deref_mut().filter(|_| !is_replay)
+    }
 }
 
 impl CapturedValue {
@@ -381,6 +397,10 @@ impl ItemsState {
         self.gathered = 0;
         self.payload_name = None;
         self.counts = ItemCounts::default();
+        if let Some(tester) = &mut self.tester {
+            tester.restart();
+        }
+        self.tested_at = 0;
     }
 
     /// Takes over the state of another run of the same program before its first item. Allocations are reused.
@@ -411,7 +431,14 @@ impl ItemsState {
             limits: _,
             scanner: _,
             replays: _,
+            tester: _,
+            tested_at: _,
         } = from;
+        // The payload has not begun.
+        if let Some(tester) = &mut self.tester {
+            tester.restart();
+        }
+        self.tested_at = 0;
         self.target.clone_from(target);
         self.roles.clone_from(roles);
         self.writer.reset();
@@ -503,6 +530,15 @@ impl ItemsState {
         kind: ValueKind,
     ) -> Result<Interest, Raise> {
         let ValueSlot::Element(index) = slot else { return Ok(Interest::Skip) };
+        // Items that `where` drops do not count.
+        let index = index - self.counts.dropped;
+        let is_end = cx.rules.stop_early && index == self.max_items(cx.rules);
+        if kind == ValueKind::Object
+            && !is_end
+            && let Some(interest) = self.tested(cx)?
+        {
+            return Ok(interest);
+        }
         // The items after `max_items` are counted, but skipped.
         self.counts.seen = Some(index + 1);
         if index < self.max_items(cx.rules) {
@@ -521,6 +557,35 @@ impl ItemsState {
             return Ok(Interest::Stop);
         }
         Ok(Interest::Skip)
+    }
+
+    /// Tests an item. Returns the interest in it if it is dropped or undecided.
+    fn tested(&mut self, cx: &Cx<'_>) -> Result<Option<Interest>, Raise> {
+        let Some(tester) = &mut self.tester else { return Ok(None) };
+        let Some((verdict, at)) = tester.next() else {
+            tester.is_awaited = true;
+            return Ok(Some(Interest::Stop));
+        };
+        self.tested_at = at.max(cx.offset);
+        match verdict {
+            ItemVerdict::Keep => Ok(None),
+            ItemVerdict::Drop => {
+                self.counts.dropped += 1;
+                Ok(Some(Interest::Skip))
+            }
+            ItemVerdict::TooLarge => Err(tester::too_large(self.limits.item())),
+        }
+    }
+
+    /// Returns whether the tester has to begin at the payload, before the stage enters it.
+    fn must_test(&mut self, kind: ValueKind) -> bool {
+        match &mut self.tester {
+            Some(tester) if kind == ValueKind::Array && !tester.has_begun() => {
+                tester.is_awaited = true;
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Returns the number of items that are kept, and that count for the first hit.
