@@ -31,6 +31,12 @@ pub(super) trait StageState {
     fn ahead(&mut self) -> Option<&mut ItemTester> {
         None
     }
+
+    /// Returns the number of bytes that the stage was given and the machine has not read.
+    #[inline]
+    fn waiting(&self) -> u64 {
+        0
+    }
 }
 
 /// A stage's state with its sink. Together they handle the machine's events.
@@ -135,15 +141,13 @@ impl StageMachine {
             } else {
                 held.extend_from_slice(piece);
                 if tester.is_undecided() {
+                    tester.check()?;
                     continue;
                 }
                 Cow::Owned(std::mem::take(tester.held()))
             };
             if self.feed_until_undecided(stage, &input, sink)? == FeedResult::Stopped {
                 return Ok(FeedResult::Stopped);
-            }
-            if let Some(error) = stage.ahead().and_then(ItemTester::take_error) {
-                return Err(error);
             }
         }
         Ok(FeedResult::All)
@@ -171,6 +175,7 @@ impl StageMachine {
                 return Ok(FeedResult::Stopped);
             }
             if tester.has_begun() {
+                tester.check()?;
                 tester.held().extend_from_slice(input);
                 return Ok(FeedResult::All);
             }

@@ -351,6 +351,10 @@ impl StageState for ItemsStage {
         let is_replay = self.state.replaying.is_some();
         self.state.tester.as_deref_mut().filter(|_| !is_replay)
     }
+
+    fn waiting(&self) -> u64 {
+        self.state.tester.as_ref().map_or(0, |tester| tester.waiting())
+    }
 }
 
 impl CapturedValue {

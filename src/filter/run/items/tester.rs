@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::error::{Error, LimitName, Raise};
+use crate::error::{Error, ErrorKind, LimitName, Raise};
 use crate::filter::compile::conditions::ItemConditions;
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::run::stage::{DiscardSink, StageHandler, StageMachine, StageState};
@@ -164,8 +164,9 @@ impl ItemTester {
         match fed {
             Ok(_) => self.state.check_size(self.engine.machine.offset()),
             Err(error) => {
+                // The stage finds an error of the document, too. A limit may only concern the tests.
+                self.gives_up = error.kind() != ErrorKind::Limit;
                 self.failed = Some(error);
-                self.gives_up = true;
             }
         }
     }
@@ -182,9 +183,20 @@ impl ItemTester {
         self.state.verdicts.is_empty() && !self.gives_up
     }
 
-    /// Returns the error of the tester, which only the tester finds if it is about a limit.
-    pub(in crate::filter::run) fn take_error(&mut self) -> Option<Error> {
-        self.failed.take()
+    /// Returns the error for which the open item cannot be decided.
+    pub(in crate::filter::run) fn check(&mut self) -> Result<(), Error> {
+        match self.failed.take() {
+            Some(error) if !self.gives_up => Err(error),
+            failed => {
+                self.failed = failed;
+                Ok(())
+            }
+        }
+    }
+
+    /// Returns the number of bytes that wait for a verdict.
+    pub(super) fn waiting(&self) -> u64 {
+        self.held.len() as u64
     }
 
     /// Drops the items without a verdict: the document has ended within one, so it is invalid.
