@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::fields::{is_default, some};
 use super::{
-    Budget, Compact, Condition, Content, ItemCondition, JsonStrings, Omitted, OnOver, OnTestFailure, PatchOp,
-    SelectPath, Selection, TextSpec, WhenFallback,
+    Budget, Compact, Condition, Content, ItemCondition, JsonStrings, Omitted, OnOver,
+    OnTestFailure, PatchOp, SelectPath, Selection, TextSpec, WhenFallback,
 };
 
 /// The rules for the output of one tool.

@@ -32,12 +32,15 @@ pub(super) fn compare(a: &[u8], b: &[u8]) -> Ordering {
     if order.is_ne() || a.is_zero() {
         return order;
     }
-    let sizes = compare_powers(&a.exponent(), &b.exponent()).then_with(|| a.digits().cmp(b.digits()));
+    let sizes =
+        compare_powers(&a.exponent(), &b.exponent()).then_with(|| a.digits().cmp(b.digits()));
     if a.negative { sizes.reverse() } else { sizes }
 }
 
 fn compare_powers(a: &PowerOfTen, b: &PowerOfTen) -> Ordering {
-    let size = |digits: &[u8], other: &[u8]| digits.len().cmp(&other.len()).then_with(|| digits.cmp(other));
+    let size = |digits: &[u8], other: &[u8]| {
+        digits.len().cmp(&other.len()).then_with(|| digits.cmp(other))
+    };
     match (a.0, b.0) {
         (false, false) => size(&a.1, &b.1),
         (true, true) => size(&b.1, &a.1),

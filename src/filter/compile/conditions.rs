@@ -121,7 +121,10 @@ fn requirement(
     if *exists == Some(false) {
         let alone = ValueTest { exists: None, ..written.clone() };
         if !alone.is_empty() {
-            return refuse(entry, "`exists: false` cannot be combined with other tests of the same value");
+            return refuse(
+                entry,
+                "`exists: false` cannot be combined with other tests of the same value",
+            );
         }
         // That no value exists, and its opposite.
         let (is_negative, test) = (!is_negative, CompiledTest::default());
@@ -186,8 +189,14 @@ impl CompiledTest {
             return false;
         }
         self.sets.iter().all(|set| set.contains(text, string))
-            && self.less.as_ref().is_none_or(|bound| bound.compare(text, string).is_some_and(|order| order.is_lt()))
-            && self.greater.as_ref().is_none_or(|bound| bound.compare(text, string).is_some_and(|order| order.is_gt()))
+            && self
+                .less
+                .as_ref()
+                .is_none_or(|bound| bound.compare(text, string).is_some_and(|order| order.is_lt()))
+            && self
+                .greater
+                .as_ref()
+                .is_none_or(|bound| bound.compare(text, string).is_some_and(|order| order.is_gt()))
     }
 }
 
@@ -209,7 +218,10 @@ impl ScalarSet {
                     set.strings.insert(content(inside).into_owned());
                 }
                 [b'{' | b'[', ..] => {
-                    return refuse(entry, &format!("cannot compare with {text}: it is not a scalar"));
+                    return refuse(
+                        entry,
+                        &format!("cannot compare with {text}: it is not a scalar"),
+                    );
                 }
                 [b'n' | b't' | b'f', ..] => set.literals.push(text.to_owned()),
                 _ => set.numbers.push(text.to_owned()),
@@ -223,7 +235,9 @@ impl ScalarSet {
             return self.strings.contains(string);
         }
         match text {
-            [b'n' | b't' | b'f', ..] => self.literals.iter().any(|literal| literal.as_bytes() == text),
+            [b'n' | b't' | b'f', ..] => {
+                self.literals.iter().any(|literal| literal.as_bytes() == text)
+            }
             _ => {
                 let number = std::str::from_utf8(text).unwrap_or_default();
                 self.numbers.iter().any(|other| same_number(number, other))
@@ -238,7 +252,9 @@ impl Bound {
             [b'"', inside @ .., b'"'] => Ok(Self::String(content(inside).into_owned())),
             [b'-' | b'0'..=b'9', ..] => Ok(Self::Number(value.as_str().to_owned())),
             _ => {
-                let message = format!("`less` and `greater` compare with a number or a string, not with {value}");
+                let message = format!(
+                    "`less` and `greater` compare with a number or a string, not with {value}"
+                );
                 refuse(entry, &message)
             }
         }

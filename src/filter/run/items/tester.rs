@@ -442,6 +442,7 @@ impl Handler for StageHandler<'_, TesterState> {
 
 /// Returns the error of an item that is too large to wait for.
 pub(super) fn too_large(limit: u64) -> Raise {
-    let message = format!("an item tested by `where` needs more than {limit} bytes until it is decided");
+    let message =
+        format!("an item tested by `where` needs more than {limit} bytes until it is decided");
     Raise::limit(LimitName::Item, message)
 }
