@@ -102,12 +102,7 @@ fn holds(part: TestPart, value: &Node) -> bool {
         (Value::Scalar(text), _) => text,
         _ => return false,
     };
-    let number = || {
-        Some(text).filter(|text| {
-            text.starts_with(['-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
-        })
-    };
-    let number = || number()?.parse::<f64>().ok();
+    let number = || number(text);
     let equals = |other: &str| match (number(), other.parse::<f64>()) {
         (Some(one), Ok(other)) => one == other,
         (None, Err(_)) if text.starts_with('"') => {
@@ -124,4 +119,16 @@ fn holds(part: TestPart, value: &Node) -> bool {
         TestPart::Less(than) => number().is_some_and(|number| number < f64::from(than)),
         TestPart::Greater(than) => number().is_some_and(|number| number > f64::from(than)),
     }
+}
+
+/// The value of a number, which is only compared with numbers of a few digits: one that is too small stays different from 0.
+fn number(text: &str) -> Option<f64> {
+    if !text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) {
+        return None;
+    }
+    let value: f64 = text.parse().ok()?;
+    let mut digits = text.split(['e', 'E']).next().unwrap_or_default().chars();
+    let is_zero = !digits.any(|digit| ('1'..='9').contains(&digit));
+    let tiny = if text.starts_with('-') { -f64::MIN_POSITIVE } else { f64::MIN_POSITIVE };
+    Some(if value == 0.0 && !is_zero { tiny } else { value })
 }
