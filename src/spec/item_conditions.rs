@@ -1,5 +1,7 @@
 //! The conditions of `where`, which decide by its values whether an item is kept.
 
+use std::fmt::{self, Display};
+
 use serde::{Deserialize, Serialize};
 
 use super::RawJson;
@@ -43,6 +45,39 @@ impl ItemCondition {
     #[must_use]
     pub fn not(path: impl Into<String>, test: ValueTest) -> Self {
         Self { path: path.into(), test: ValueTest::default(), not: test }
+    }
+}
+
+impl Display for ItemCondition {
+    /// The condition in words: `state equals "open"`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, test, not } = self;
+        if !test.is_empty() {
+            write!(f, "{path} {test}")?;
+        }
+        let and = if test.is_empty() { path } else { " and" };
+        if !not.is_empty() {
+            write!(f, "{and} not: {not}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for ValueTest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { equals, one_of, matches, less, greater, exists } = self;
+        let list = |values: &Vec<RawJson>| {
+            values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        };
+        let parts = [
+            equals.as_ref().map(|value| format!("equals {value}")),
+            one_of.as_ref().map(|values| format!("is one of {}", list(values))),
+            matches.as_ref().map(|pattern| format!("matches {pattern}")),
+            less.as_ref().map(|value| format!("is less than {value}")),
+            greater.as_ref().map(|value| format!("is greater than {value}")),
+            exists.map(|yes| if yes { "exists" } else { "does not exist" }.to_owned()),
+        ];
+        f.write_str(&parts.into_iter().flatten().collect::<Vec<_>>().join(" and "))
     }
 }
 
@@ -109,7 +144,7 @@ impl ValueTest {
         self
     }
 
-    /// Requires that there is a value, or that there is none. `null` is a value.
+    /// Requires a value (`true`) or its absence (`false`). `null` is a value.
     #[must_use]
     pub fn exists(mut self, yes: bool) -> Self {
         self.exists = Some(yes);

@@ -19,6 +19,7 @@ mod args;
 mod check;
 mod choice;
 mod colour;
+mod conditions;
 mod content;
 mod diagnostics;
 mod explain;

@@ -35,7 +35,7 @@ use crate::sink::Sink;
 /// Bytes that the tester reads before the stage does. They are still in the cache then.
 pub(in crate::filter::run) const PIECE: usize = 64 << 10;
 
-/// What becomes of an item.
+/// Whether an item is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ItemVerdict {
     Keep,
@@ -44,7 +44,7 @@ pub(super) enum ItemVerdict {
     TooLarge,
 }
 
-/// Reads the payload ahead of the stage. A copy of it, in the probe for the first hit, begins anew.
+/// Reads the payload ahead of the stage. A copy of it, in the probe for the first hit, has read nothing.
 #[derive(Debug)]
 pub(in crate::filter::run) struct ItemTester {
     engine: StageMachine,
