@@ -1,0 +1,1 @@
+//! What an agent calls before or after a tool.
