@@ -97,7 +97,8 @@
 //! - `io`: drivers for readers, files, slices, streams of documents, and async code.
 //! - `http`: the public names of the asynchronous drivers and of what they need (feature `tokio`).
 //!
-//! The command line is the package `tamis-cli` in `crates/cli`.
+//! The command line is the package `tamis-cli` in `crates/cli`. The store and the proxy in front of MCP servers are the
+//! package `tamis-gateway` in `crates/gateway`.
 //!
 //! # Promises
 //!

@@ -123,7 +123,7 @@ pub struct Report {
     pub duplicates_dropped: u64,
     /// Maximum number of bytes held at once, in memory and in the temporary file. Depends on the driver and the chunks.
     pub held_peak_bytes: u64,
-    /// What the entries of `json_strings` did, in their order. Absent without the rule.
+    /// The reports of the entries of `json_strings`, in their order. Absent without the rule.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inner: Vec<InnerReport>,
     /// Number of strings that `omit_base64_over` replaced.
@@ -142,7 +142,7 @@ pub struct Report {
     pub error: Option<FailureReport>,
 }
 
-/// What one entry of `json_strings` did in a run: the sums over all strings at its pointer.
+/// The report of one entry of `json_strings`: the sums over all strings at its pointer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct InnerReport {
@@ -186,7 +186,7 @@ pub struct InnerReport {
     /// Whether the rest of a text was neither read nor validated.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tail_unread: bool,
-    /// What the entries of `json_strings` inside the texts did.
+    /// The reports of the entries of `json_strings` inside the texts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inner: Vec<InnerReport>,
     /// Bytes that the rules inside held and that the meter of the run does not know.

@@ -26,9 +26,10 @@ use crate::sink::Sink;
 pub use compile::program::Program;
 pub use explain::{ExecutionMode, Explanation};
 pub use options::{Call, CallOptions};
-use run::filter_run::{FilterRun, RunMode};
+use run::filter_run::FilterRun;
 pub(crate) use run::first_pass::{DocumentFacts, FirstPass};
 pub(crate) use run::hold;
+use run::run_mode::RunMode;
 
 /// One run of a program: accepts bytes in chunks and writes the output to a [`Sink`].
 ///

@@ -108,7 +108,8 @@ impl CallOptions {
     /// - Rules that shorten do not apply: `select`, `max_items`, `siblings`, the drops, `compact`, `content`. Nothing
     ///   is a miss.
     /// - Rules that remove still apply, so that a failing call cannot bypass them: `when`, `retain`, `patches` and
-    ///   `exclude`. `exclude` is matched against the names of the document.
+    ///   `exclude`. `exclude` is matched against the names of the document. A path that begins with an output key of
+    ///   `select` is also matched at the source of that key.
     /// - `extract`, `text_filter` and budgets apply. If there is no value at `extract`, the whole document is
     ///   filtered.
     /// - With `on_error: closed` the document is an error if the spec has a `select`, or if the value at `extract` is

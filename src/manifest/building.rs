@@ -51,7 +51,7 @@ pub(super) struct Building<'a> {
     problems: Problems,
 }
 
-/// What a format has read from a file.
+/// The contents of a file that a format has read.
 #[derive(Default)]
 pub(super) struct Built {
     pub(super) entries: Vec<ManifestEntry>,

@@ -19,7 +19,7 @@ pub enum Structured {
     Drop,
 }
 
-/// What happens to text that is not JSON in a result whose filter removes for safety. The filter cannot read such text.
+/// The handling of text that is not JSON in a result whose filter removes for safety. The filter cannot read such text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -31,7 +31,7 @@ pub enum UnreadText {
     Keep,
 }
 
-/// The keys of a filter beside its rules.
+/// The keys of a filter in addition to its rules.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Delivery {

@@ -89,7 +89,10 @@ fn read(building: &mut Building<'_>, root: &Node) {
 
 /// Suggests a key of [`Delivery`] for an unknown key, if one is closer than the rules.
 fn meant(flaw: Flaw) -> Flaw {
-    let close = |key: &str| suggest::closest(key, Delivery::KEYS);
+    // A key that is spelled right is in a branch, where it is not allowed.
+    let close = |key: &str| {
+        suggest::closest(key, Delivery::KEYS).filter(|_| !Delivery::KEYS.contains(&key))
+    };
     match flaw.unknown_key() {
         Some((at, key)) if close(key).is_some() => {
             Flaw::new(at, suggest::unknown("key", key, &Delivery::KEYS))

@@ -13,7 +13,7 @@ use super::error::{Diagnostic, ManifestError, ManifestErrorKind, Problems};
 use super::store::StoreSettings;
 use super::{Manifest, suggest};
 
-/// What a gateway does with the results of a tool that has no filter.
+/// The rules of a gateway for the results of tools without a filter.
 ///
 /// ```
 /// use tamis::manifest::Profile;

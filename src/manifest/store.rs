@@ -92,7 +92,7 @@ struct StoreMap {
 
 impl<'de> Deserialize<'de> for StoreSettings {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// Reads either form: a place alone, or a map with limits.
+        /// Reads either form: only a place, or a map with limits.
         struct StoreVisitor;
         impl<'de> Visitor<'de> for StoreVisitor {
             type Value = StoreSettings;

@@ -1,6 +1,7 @@
 //! The groups of rules that a spec has.
 
-use super::{Omitted, Siblings, Spec};
+use super::{Omitted, OnError, Siblings, Spec};
+use crate::reserved::ReservedParameters;
 
 /// For each group, whether the spec has a rule of it.
 struct RuleGroups {
@@ -91,5 +92,41 @@ impl Spec {
     pub(crate) fn has_rules(&self) -> bool {
         let RuleGroups { document, items, output, other } = self.groups();
         self.extract.is_some() || document || items || output || other
+    }
+
+    /// Whether a total miss is an error.
+    pub(crate) fn is_closed(&self) -> bool {
+        match self.on_error {
+            Some(on_error) => on_error == OnError::Closed,
+            None => self.has_document_rules(),
+        }
+    }
+
+    /// Returns the parameters that a tool with this filter takes in addition to its own: `_budget`, and `_output_mode`
+    /// if raw output is allowed. `None` if no rule changes the output beyond `extract` and `root`, as for raw output.
+    ///
+    /// ```
+    /// use tamis::Spec;
+    ///
+    /// let names = |spec: Spec| -> Vec<&str> {
+    ///     spec.reserved_parameters().into_iter().flat_map(|all| all.iter()).map(|one| one.name()).collect()
+    /// };
+    /// assert_eq!(names(Spec::new().select("id")), ["_output_mode", "_budget"]);
+    /// assert_eq!(names(Spec::new().select("id").allow_raw(false)), ["_budget"]);
+    /// assert_eq!(names(Spec::new().extract("data")), [""; 0]);
+    /// ```
+    #[must_use]
+    pub fn reserved_parameters(&self) -> Option<ReservedParameters> {
+        let shapes = self.has_item_rules()
+            || self.has_document_rules()
+            || self.shapes_output()
+            || self.content.is_some()
+            || !self.json_strings.is_empty()
+            || self.wrap;
+        shapes.then(|| ReservedParameters::new(self.allows_raw()))
+    }
+
+    pub(crate) fn allows_raw(&self) -> bool {
+        self.allow_raw.unwrap_or(true)
     }
 }

@@ -43,7 +43,7 @@ impl JsonStrings {
     /// Sets what happens to a value there that is not a string with JSON.
     ///
     /// Default: [`JsonStringFallback::Error`] if the spec or the rules to apply have
-    /// [`OnError::Closed`](super::OnError::Closed), which is the default beside `retain`, `patches` and `when`;
+    /// [`OnError::Closed`](super::OnError::Closed), which is the default with `retain`, `patches` and `when`;
     /// otherwise [`JsonStringFallback::Keep`].
     #[must_use]
     pub fn otherwise(mut self, otherwise: JsonStringFallback) -> Self {
@@ -106,7 +106,7 @@ impl<'de> Visitor<'de> for InnerRulesVisitor {
     }
 }
 
-/// What happens to a value at the pointer of a [`JsonStrings`] that is not a string with one JSON object or array.
+/// The handling of a value at the pointer of a [`JsonStrings`] that is not a string with one JSON object or array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JsonStringFallback {

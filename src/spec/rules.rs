@@ -7,7 +7,6 @@ use super::{
     Budget, Compact, Condition, Content, JsonStrings, Omitted, OnOver, OnTestFailure, PatchOp,
     SelectPath, Selection, TextSpec, WhenFallback,
 };
-use crate::reserved::ReservedParameters;
 
 /// The rules for the output of one tool.
 ///
@@ -568,41 +567,5 @@ impl Spec {
     pub fn allow_raw(mut self, yes: bool) -> Self {
         self.allow_raw = Some(yes);
         self
-    }
-
-    /// Whether a total miss is an error.
-    pub(crate) fn is_closed(&self) -> bool {
-        match self.on_error {
-            Some(on_error) => on_error == OnError::Closed,
-            None => self.has_document_rules(),
-        }
-    }
-
-    /// Returns the parameters that a tool with this filter takes in addition to its own: `_budget`, and `_output_mode`
-    /// if raw output is allowed. `None` if no rule changes the output beyond `extract` and `root`, as for raw output.
-    ///
-    /// ```
-    /// use tamis::Spec;
-    ///
-    /// let names = |spec: Spec| -> Vec<&str> {
-    ///     spec.reserved_parameters().into_iter().flat_map(|all| all.iter()).map(|one| one.name()).collect()
-    /// };
-    /// assert_eq!(names(Spec::new().select("id")), ["_output_mode", "_budget"]);
-    /// assert_eq!(names(Spec::new().select("id").allow_raw(false)), ["_budget"]);
-    /// assert_eq!(names(Spec::new().extract("data")), [""; 0]);
-    /// ```
-    #[must_use]
-    pub fn reserved_parameters(&self) -> Option<ReservedParameters> {
-        let shapes = self.has_item_rules()
-            || self.has_document_rules()
-            || self.shapes_output()
-            || self.content.is_some()
-            || !self.json_strings.is_empty()
-            || self.wrap;
-        shapes.then(|| ReservedParameters::new(self.allows_raw()))
-    }
-
-    pub(crate) fn allows_raw(&self) -> bool {
-        self.allow_raw.unwrap_or(true)
     }
 }

@@ -121,7 +121,7 @@ impl Spec {
         Some(Self {
             extract,
             json_strings,
-            exclude: self.excluded_from_source()?,
+            exclude: self.excluded_from_source(self.may_select_elements())?,
             retain,
             patches,
             lenient_remove,
@@ -138,7 +138,7 @@ impl Spec {
             allow_raw: Some(false),
             envelope,
             foreign,
-            // A page is stored as it came.
+            // A page is stored unchanged.
             pass: pass || content.is_some(),
             ..Self::new()
         })
@@ -168,34 +168,27 @@ impl Spec {
     }
 
     /// Returns the paths of `exclude` as they are written, and translated to the names of the source. `None` if these
-    /// are too many.
-    fn excluded_from_source(&self) -> Option<Vec<String>> {
+    /// are too many. `in_elements`: they are also read from the elements of each array in the document.
+    pub(crate) fn excluded_from_source(&self, in_elements: bool) -> Option<Vec<String>> {
         let mut found = SourcePaths::default();
         let sources: Vec<SelectSource> = self.sources();
         for text in &self.exclude {
             // A path that cannot be parsed makes the spec invalid, so its result is never stored.
             let Ok(path) = self.parse(text) else { return None };
-            self.add_excluded(&mut found, &path)?;
+            found.add_excluded(&path, in_elements)?;
             for source in &sources {
                 if let Some(path) = source.translate(&path) {
-                    self.add_excluded(&mut found, &path)?;
+                    found.add_excluded(&path, in_elements)?;
                 }
             }
         }
         Some(found.list)
     }
 
-    /// Adds a path that is read from an item.
-    fn add_excluded(&self, found: &mut SourcePaths, path: &Path) -> Option<()> {
-        found.add(path)?;
-        // With kimbap's `type: object`, the items are those of an array in the document if the document itself has no
-        // selected value. Without the select this is not known, so the path is also read from the elements of each
-        // array in the document.
-        if self.envelope && self.root == Root::Object && self.select.is_some() {
-            let inside = [PathToken::Any, PathToken::Any].into_iter();
-            found.add(&Path(inside.chain(path.0.iter().cloned()).collect()))?;
-        }
-        Some(())
+    /// Whether the items may be those of an array in the document, which is not known without the select. With kimbap's
+    /// `type: object`, they are if the document itself has no selected value.
+    fn may_select_elements(&self) -> bool {
+        self.envelope && self.root == Root::Object && self.select.is_some()
     }
 
     /// Returns the selected paths with their output keys.
@@ -256,6 +249,16 @@ struct SourcePaths {
 }
 
 impl SourcePaths {
+    /// Adds a path that is read from an item. `in_elements`: also from the elements of each array in the item.
+    fn add_excluded(&mut self, path: &Path, in_elements: bool) -> Option<()> {
+        self.add(path)?;
+        if in_elements {
+            let inside = [PathToken::Any, PathToken::Any].into_iter();
+            self.add(&Path(inside.chain(path.0.iter().cloned()).collect()))?;
+        }
+        Some(())
+    }
+
     /// Adds a path. `None` if there are too many.
     fn add(&mut self, path: &Path) -> Option<()> {
         let text = path.to_string();

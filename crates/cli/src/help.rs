@@ -13,7 +13,7 @@ use crate::diagnostics::{Console, Exit, Usage};
 use crate::print::print;
 
 /// Name, title, page.
-const TOPICS: [(&str, &str, &str); 12] = [
+const TOPICS: [(&str, &str, &str); 13] = [
     (
         "paths",
         "how to name values: dot paths, wildcards, JSON Pointers",
@@ -45,6 +45,11 @@ const TOPICS: [(&str, &str, &str); 12] = [
         "recalling",
         "recall: stored results, their parts, how long they are kept",
         include_str!("topics/recalling.md"),
+    ),
+    (
+        "proxy",
+        "mcp: which filter a tool gets, profiles, what happens on failure",
+        include_str!("topics/proxy.md"),
     ),
     (
         "history",
@@ -87,6 +92,7 @@ Topics (tamis help TOPIC):
   commands    the output of commands: tamis text, and rules for it
   running     run: how a command runs and where its output is kept
   recalling   recall: stored results, their parts, how long they are kept
+  proxy       mcp: which filter a tool gets, profiles, what happens on failure
   history     pruning old tool results of a chat: rules, shapes
   limits      limits on memory and temporary files, and how to change them
   reports     --report and --stats: the figures of a run
@@ -104,8 +110,8 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct HelpArgs {
-    /// A command, or a topic: paths, roots, rules, manifests, pages, commands, running, recalling, history, limits,
-    /// reports, exit-codes
+    /// A command, or a topic: paths, roots, rules, manifests, pages, commands, running, recalling, proxy, history,
+    /// limits, reports, exit-codes
     #[arg(value_name = "COMMAND|TOPIC", value_parser = Page, hide_possible_values = true)]
     about: Option<String>,
 }

@@ -18,8 +18,8 @@ Examples:
   tamis mcp --upstream https://mcp.example.com/mcp --listen 127.0.0.1:8931
   tamis mcp --stdio --upstream https://mcp.example.com/mcp --header Authorization=@env:TOKEN
 
-In the configuration of a client, write `tamis` as the command, and put `mcp --` before the command of the server and
-its arguments. Its environment stays the same.
+In the configuration of a client, write `tamis` as the command of the server. Put `mcp --`
+before the old command and its arguments. Profiles, notices and limits: tamis help proxy.
 
 Exit codes:
   that of the server; 128 + N if signal N ended it
@@ -54,14 +54,15 @@ pub(crate) struct McpArgs {
     /// Which configuration files are read in addition: that of the user, that of the project, or both [default: both]
     ///
     /// The user's is ~/.config/tamis/tamis.yaml. The project's is the first tamis.yaml in the current folder and those
-    /// above it, up to the root of the repository; it may have filters and a profile only.
+    /// above it, up to the root of the repository. It may contain only filters and a profile, and is not read if there
+    /// is a --manifest.
     #[arg(long, value_name = "WHICH", value_parser = ["user", "project", "both"], help_heading = "Rules")]
     pub(crate) config: Option<String>,
 
     /// The filter for tools without a filter of their own [default: standard]
     ///
-    /// lossless: removes white space and copies. standard: also nulls, empty values and long base64, and at most 8,000
-    /// tokens; the rest can be retrieved. tight: the same with 2,000 tokens. off: nothing.
+    /// lossless: removes white space and copies. standard: also removes nulls, empty values and long base64, and keeps
+    /// at most 8,000 tokens; the rest can be retrieved. tight: keeps at most 2,000 tokens. off: removes nothing.
     #[arg(long, value_name = "NAME", value_parser = ["lossless", "standard", "tight", "off"], help_heading = "Rules")]
     pub(crate) profile: Option<String>,
 
@@ -73,13 +74,14 @@ pub(crate) struct McpArgs {
 
     /// Whether results keep `structuredContent` in addition to their text
     ///
-    /// drop: the client shows the filtered text to the model. Overrides what manifests say.
+    /// drop: the client shows the filtered text to the model. Applies to tools with a filter of their own, and overrides
+    /// the key of the same name in manifests.
     #[arg(long, value_name = "WHICH", value_parser = ["keep", "drop"], help_heading = "Rules")]
     pub(crate) structured: Option<String>,
 
     /// Which part of a result the client shows to the model
     ///
-    /// By default the name of the client decides. structured: copies of `structuredContent` in the text are removed.
+    /// Default: recognised by the name of the client. structured: copies of `structuredContent` in the text are removed.
     #[arg(long, value_name = "WHICH", value_parser = ["content", "structured", "both"], help_heading = "Rules")]
     pub(crate) client_reads: Option<String>,
 
@@ -95,7 +97,7 @@ pub(crate) struct McpArgs {
     #[arg(long, value_name = "ADDRESS", requires = "upstream", conflicts_with_all = ["command", "stdio"], help_heading = "HTTP")]
     pub(crate) listen: Option<std::net::SocketAddr>,
 
-    /// The client is on standard input and output, the server is that of --upstream
+    /// Use standard input and output for the client, and --upstream for the server
     #[arg(long, requires = "upstream", conflicts_with = "command", help_heading = "HTTP")]
     pub(crate) stdio: bool,
 

@@ -14,6 +14,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 use tamis_gateway::observe::log::CallLog;
 use tamis_gateway::observe::savings::Savings;
@@ -88,6 +89,9 @@ fn main() -> ExitCode {
         Ok(Args { command: Command::Savings(args), .. }) => savings(&args),
         Err(error) => {
             _ = error.print();
+            if let Some(remedy) = remedy(&error) {
+                note(remedy);
+            }
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
     };
@@ -97,6 +101,23 @@ fn main() -> ExitCode {
             note(failure.message);
             ExitCode::from(failure.code)
         }
+    }
+}
+
+/// Returns what to write instead of a command line without a server, or with one in the wrong place.
+fn remedy(error: &clap::Error) -> Option<String> {
+    match (error.kind(), error.get(ContextKind::InvalidArg)) {
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(word)))
+            if !word.starts_with('-') =>
+        {
+            Some(format!("put -- before the command of the server: tamis mcp -- {word}"))
+        }
+        (ErrorKind::MissingRequiredArgument, Some(ContextValue::Strings(missing)))
+            if missing.iter().any(|name| name.contains("COMMAND")) =>
+        {
+            Some("name the server: its command after --, or its address with --upstream URL".into())
+        }
+        _ => None,
     }
 }
 
@@ -255,8 +276,10 @@ fn savings(args: &SavingsArgs) -> Result<u8, Failure> {
         read.map_err(|error| Failure::run(format!("{}: {error}", path.display())))?;
     }
     if savings.skipped() > 0 {
-        let skipped = savings.skipped();
-        note(format_args!("skipped {skipped} lines that are not records of calls"));
+        note(match savings.skipped() {
+            1 => String::from("skipped 1 line, which is not the record of a call"),
+            skipped => format!("skipped {skipped} lines, which are not records of calls"),
+        });
     }
     match io::stdout().write_all(savings.table().as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

@@ -38,11 +38,15 @@ impl Setup {
         let in_memory = config.store().is_none_or(StoreConfig::is_in_memory);
         let local_scope = if in_memory { Scope::process() } else { Scope::user() };
         if let Some(error) = config.store().and_then(unusable) {
-            note(format_args!("results are not shortened, because they cannot be stored: {error}"));
+            let place = args.store.as_deref().map(|place| format!(" in {}", place.display()));
+            let place = place.unwrap_or_default();
+            note(format_args!(
+                "results are not shortened, because they cannot be stored{place}: {error}"
+            ));
         }
         let options = config.proxy_options().map_err(|error| fail(&error))?;
         let limits = MessageLimits { spool: limits, ..MessageLimits::default() };
-        let proxy = Proxy::new(options.with_limits(limits));
+        let proxy = Proxy::new(options.with_limits(limits).with_warnings(|warning| note(warning)));
         Ok(Self { handlers: Arc::new(move || Box::new(Session::new(&proxy))), scope, local_scope })
     }
 }

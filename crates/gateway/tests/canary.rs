@@ -1,4 +1,4 @@
-//! What a filter removes for safety reaches neither the client nor the store nor the log, in whatever form it comes.
+//! Values that a filter removes for safety reach neither the client nor the store nor the log, in any form of a result.
 //!
 //! Each manifest removes the member `ssn` of a result, by another rule. Each shape hides `CANARY` there, or in a place
 //! that no rule covers.
@@ -98,6 +98,19 @@ const RESULTS: &[&str] = &[
     r#"{"task":{"taskId":"T"},"content":[{"type":"text","text":"$TEXT"}]}"#,
     r#"{"content":[],"result":{"content":[{"type":"text","text":"$TEXT"}]}}"#,
     r#"{"contents":[{"uri":"x:1","text":"CANARY"}]}"#,
+    r#"{"resultType":"task","taskId":"T","statusMessage":"CANARY","result":{"content":["CANARY"]}}"#,
+    r#"{"task":{"taskId":"T","statusMessage":"CANARY","error":"CANARY"},"x":"CANARY"}"#,
+    // Structured results that wrap the texts.
+    r#"{"content":[{"type":"text","text":"$TEXT"}],"structuredContent":{"result":"$TEXT"}}"#,
+    r#"{"content":[{"type":"text","text":"$TEXT"}],"structuredContent":{"other":" $TEXT"}}"#,
+    r#"{"content":[{"type":"text","text":"$TEXT"},{"type":"text","text":"$TEXT"}],"structuredContent":{"result":["$TEXT","$TEXT"]}}"#,
+    r#"{"content":[{"type":"text","text":"$TEXT"},{"type":"text","text":"$TEXT"}],"structuredContent":{"result":[$OBJECT,$OBJECT]}}"#,
+    r#"{"content":[{"type":"text","text":"CANARY"}],"structuredContent":{"result":"CANARY"}}"#,
+    r#"{"content":[{"type":"text","text":"CANARY"}],"structuredContent":{"result":["CANARY"]}}"#,
+    // Members that no rule covers.
+    r#"{"content":[{"type":"text","text":"$TEXT","_meta":{"x":"CANARY"},"data":"CANARY"}],"_meta":$OBJECT,"data":$OBJECT}"#,
+    r#"{"content":[{"type":"resource_link","uri":"x:9","name":"n","description":"CANARY","title":"CANARY"}]}"#,
+    r#"{"content":[{"type":"text","text":"{\"id\":1}","annotations":{"audience":["user"],"x":"CANARY"}}],"Content":"CANARY"}"#,
 ];
 
 /// Spellings of the object with the canary.

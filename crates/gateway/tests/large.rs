@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tamis_gateway::mcp::{
-    Action, CallOutcome, Exchange, MessageLimits, Outcome, OverflowScan, Proxy, ProxyOptions,
-    Route, Session,
+    Action, CallOutcome, ClientReads, Exchange, MessageLimits, Outcome, OverflowScan, Proxy,
+    ProxyOptions, Route, Session,
 };
 use tamis_gateway::rules::{Profile, Rules};
 use tamis_gateway::store::{Store, StoreConfig, StoreLimits};
@@ -101,6 +101,87 @@ fn grouped(number: usize) -> String {
     format!("{},{:03}", number / 1000, number % 1000)
 }
 
+/// Returns a result of which `structuredContent` wraps the text.
+fn wrapped(name: &str, text: &str) -> String {
+    let text = serde_json::to_string(text).unwrap();
+    format!(
+        "{{\"content\":[{{\"type\":\"text\",\"text\":{text}}}],\"structuredContent\":{{\"{name}\":{text}}}}}"
+    )
+}
+
+#[test]
+fn a_wrapped_text_is_cut_once_and_read_back() {
+    let lines: String = (1..=20_000).map(|line| format!("line {line} of \"é\"\n")).collect();
+    // The lines of a JSON file are lines as well.
+    let json = format!("[\n{}0\n]\n", "1,\n".repeat(20_000));
+    let limits = [(Profile::Standard, 32_000), (Profile::Tight, 8_000)];
+    let clients = [ClientReads::Structured, ClientReads::Both];
+    for (profile, limit) in [limits[0], limits[1], (Profile::Lossless, usize::MAX)] {
+        for reads in clients {
+            for (name, lines) in [("content", &lines), ("result", &lines), ("content", &json)] {
+                let options = ProxyOptions::new(Rules::new(profile).unwrap())
+                    .with_store(Some(Store::open(StoreConfig::memory())))
+                    .with_client_reads(Some(reads));
+                let proxy = Proxy::new(options);
+                let mut session = Session::new(&proxy);
+                let (result, _, _) = answer(&mut session, &wrapped(name, lines));
+                let structured = &result["structuredContent"];
+                let shown = structured[name].as_str().unwrap();
+                let blocks = result["content"].as_array().unwrap().len();
+                if profile == Profile::Lossless {
+                    assert_eq!((shown, structured.get("_tamis")), (lines.as_str(), None));
+                    assert_eq!(blocks, usize::from(reads == ClientReads::Both));
+                    continue;
+                }
+                assert!(shown.len() < limit + 100 && shown.len() > limit - limit / 4, "{limit}");
+                let head = shown.split("[tamis: lines").next().unwrap();
+                assert!(lines.starts_with(head) && head.len() > limit / 2);
+                let tail = shown.split("left out]\n").nth(1).unwrap();
+                assert!(lines.ends_with(tail));
+                match reads {
+                    ClientReads::Both => assert_eq!((blocks, text(&result, 0)), (2, shown)),
+                    _ => assert_eq!(blocks, 0),
+                }
+                // The call in the notice names the lines between, and returns as many as fit.
+                let call = structured["_tamis"]["retrieve"].as_str().unwrap();
+                let first = head.lines().count() + 1;
+                let last = lines.lines().count() - tail.lines().count();
+                assert!(call.ends_with(&format!("lines=\"{first}-{last}\")")), "{call}");
+                let arguments =
+                    format!("{{\"handle\":\"{}\",\"lines\":\"{first}-{last}\"}}", handle(call));
+                let next: Vec<&str> = lines.lines().skip(first - 1).take(50).collect();
+                let read = retrieve(&mut session, &arguments);
+                assert!(read.starts_with(&next.join("\n")), "{read}");
+                let arguments = format!("{{\"handle\":\"{}\",\"limit\":100}}", handle(call));
+                assert!(retrieve(&mut session, &arguments).starts_with(&lines[..90]));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wrapped_json_text_of_one_line_is_cut_between_items() {
+    let items: Vec<String> = (0..2_000).map(|id| format!("{{\"id\":{id},\"n\":null}}")).collect();
+    let list = format!("[{}]", items.join(","));
+    let proxy = proxy(Profile::Tight);
+    let mut session = Session::new(&proxy);
+    let (result, _, _) = answer(&mut session, &wrapped("result", &list));
+    let shown = result["structuredContent"]["result"].as_str().unwrap();
+    assert_eq!(text(&result, 0), shown);
+    let kept: Vec<Value> = serde_json::from_str(shown).unwrap();
+    let call = result["structuredContent"]["_tamis"]["retrieve"].as_str().unwrap();
+    let next = format!("{}-{}", kept.len(), kept.len() + 49);
+    assert!(call.ends_with(&format!("items=\"{next}\")")), "{call}");
+    let arguments = format!("{{\"handle\":\"{}\",\"items\":\"{next}\"}}", handle(call));
+    let next: Vec<Value> = serde_json::from_str(&retrieve(&mut session, &arguments)).unwrap();
+    assert_eq!((next.len(), &next[0]["id"]), (50, &Value::from(kept.len())));
+    // A text that fits is not changed.
+    let list = format!("[{}]", items[..100].join(","));
+    let (result, _, _) = answer(&mut session, &wrapped("result", &list));
+    assert_eq!(result["structuredContent"]["result"], Value::from(list.as_str()));
+    assert_eq!(text(&result, 0), list);
+}
+
 #[test]
 fn a_long_text_is_cut_and_read_back() {
     let lines: String = (1..=20_000).map(|line| format!("line {line} of the log\n")).collect();
@@ -119,6 +200,41 @@ fn a_long_text_is_cut_and_read_back() {
     assert!(lines.starts_with("line 10000 of the log\nline 10001 of the log"), "{lines}");
     let arguments = format!("{{\"handle\":\"{}\",\"grep\":\"line 1234 \"}}", handle(notice));
     assert!(retrieve(&mut session, &arguments).contains("line 1234 of the log"));
+    // The call in the notice reads exactly what is left out.
+    let range = between(notice, "lines=\"", "\"");
+    let gap = format!("[tamis: lines {range} left out]\n");
+    let (before, after) = shown.split_once(&gap).unwrap();
+    let (first, last) = range.split_once('-').unwrap();
+    assert!(before.ends_with(&format!("line {} of the log\n", first.parse::<u64>().unwrap() - 1)));
+    assert!(after.starts_with(&format!("line {} of the log\n", last.parse::<u64>().unwrap() + 1)));
+}
+
+#[test]
+fn the_notice_of_one_long_line_names_where_it_goes_on() {
+    let line: String = (0..60_000).map(|word| format!("{word} ")).collect();
+    let proxy = proxy(Profile::Standard);
+    let mut session = Session::new(&proxy);
+    let (result, _, _) = answer(
+        &mut session,
+        &format!("{{\"content\":[{{\"type\":\"text\",\"text\":\"{line}\"}}]}}"),
+    );
+    let (before, after) = text(&result, 0).split_once("\n[tamis: ").unwrap();
+    let after = after.split_once(" bytes left out]\n").unwrap().1;
+    let notice = text(&result, 1);
+    let left = line.len() - before.len() - after.len();
+    let expected = format!("{},{:03} of 348,890 bytes left out", left / 1000, left % 1000);
+    assert!(notice.contains(&expected), "{notice}");
+    let offset: usize = between(notice, "offset=", ")").parse().unwrap();
+    assert_eq!(offset, before.len());
+    let arguments =
+        format!("{{\"handle\":\"{}\",\"offset\":{offset},\"limit\":{left}}}", handle(notice));
+    let rest = retrieve(&mut session, &arguments);
+    let (rest, _) = rest.split_once("\n[tamis: ").unwrap();
+    assert_eq!([before, rest, after].concat(), line);
+}
+
+fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
+    text.split_once(before).unwrap().1.split_once(after).unwrap().0
 }
 
 #[test]
@@ -196,8 +312,16 @@ fn a_full_store_cuts_nothing() {
     let text = "0123456789\n".repeat(10_000);
     let quoted = serde_json::to_string(&text).unwrap();
     let result = format!("{{\"content\":[{{\"type\":\"text\",\"text\":{quoted}}}]}}");
-    let (result, _, _) = answer(&mut Session::new(&proxy), &result);
-    assert_eq!(result["content"][0]["text"], text);
+    let mut session = Session::new(&proxy);
+    let (result_shown, _, _) = answer(&mut session, &result);
+    assert_eq!(result_shown["content"][0]["text"], text);
+    // The log says why.
+    assert!(call(&mut session, "a", "{}").is_none());
+    let response = format!("{{\"result\":{result},\"jsonrpc\":\"2.0\",\"id\":1}}");
+    let response = Spool::from_vec(response.into_bytes());
+    let Route::Run(job) = session.from_server(&response, &Exchange::stdio()) else { panic!() };
+    let reason = job.run(&response).records[0].reason;
+    assert_eq!(reason, Some("not shortened, because the store has no room"));
 }
 
 #[test]

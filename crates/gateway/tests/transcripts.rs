@@ -14,7 +14,7 @@
 //! | `drop REASON` | nothing is sent |
 //! | `http key=value …` | a new HTTP exchange: `session`, `events`, `method`, `name`, `version`, `scope` |
 //! | `ended STATUS` | the server has ended; lines `<-` follow |
-//! | `exchange-ended WHY` | the response of the exchange ended without an answer |
+//! | `exchange-ended WHY` | the HTTP response of the exchange ended without a message |
 //! | `has TEXT`, `lacks TEXT` | about the message that was sent last |
 //!
 //! Messages are compared byte for byte. `UPDATE_TRANSCRIPTS=1 cargo test -p tamis-gateway --test transcripts` writes what
@@ -82,7 +82,7 @@ struct Transcript<'a> {
     events: &'a str,
 }
 
-/// What was sent because of the last event.
+/// The message that was sent because of the last event.
 enum Sent {
     Server(String),
     Client(String),

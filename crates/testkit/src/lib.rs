@@ -1,10 +1,10 @@
 //! Shared code of the tests, fuzz targets, benches and examples of tamis.
 //!
-//! - [`drivers`] and [`adapters`] run one document through every public entry point and compare the results.
-//! - [`model`], [`tail`], [`text`], [`commands`] and [`history`] hold slow and simple models of the rules, with generators of
-//!   inputs for them; [`content`] and [`patch`] hold generators and comparisons for pages and JSON Patch.
+//! - [`drivers`] and `adapters` run one document through every public entry point and compare the results.
+//! - [`model`], [`tail`], `text`, `commands` and `history` hold slow and simple models of the rules, with generators of
+//!   inputs for them; `content` and `patch` hold generators and comparisons for pages and JSON Patch.
 //! - [`cases`] reads cases from TOML files and turns each into a test that can be run by its name.
-//! - [`fuzz`] holds what the fuzz targets do.
+//! - `fuzz` holds what the fuzz targets do.
 //! - [`loops`] generates inputs for the comparison of the JSON machine's loops with its walk.
 //! - [`data`] makes the documents of the benches and has the specs for them.
 //!

@@ -1,6 +1,9 @@
 //! Compiles specs that take a document as a whole: `content`, and the program that lets every document pass.
 
 #[cfg(feature = "content")]
+use super::nested::ContentRules;
+use super::nested::WholeRules;
+#[cfg(feature = "content")]
 use super::program::CompiledProgram;
 use super::program::Program;
 use crate::error::{Error, ErrorKind};
@@ -11,26 +14,6 @@ use crate::spec::{Content, Spec};
 #[cfg(feature = "content")]
 /// Members that contain the text of a JSON response, if the spec does not name any.
 pub(in crate::filter) const USUAL: [&str; 3] = ["content", "text", "body"];
-
-/// The compiled rules of a spec that takes the document as a whole.
-#[derive(Debug)]
-pub(in crate::filter) enum WholeRules {
-    /// The document passes. `warns`: report that no filter applies.
-    Pass { warns: bool },
-    #[cfg(feature = "content")]
-    Content(Box<ContentRules>),
-}
-
-/// The compiled `content` of a spec.
-#[cfg(feature = "content")]
-#[derive(Debug)]
-pub(in crate::filter) struct ContentRules {
-    pub(in crate::filter) markdown: bool,
-    pub(in crate::filter) budget: Option<Budget>,
-    /// Selects the fields named by `extract`. If there are none, `usual` selects the usual fields.
-    pub(in crate::filter) extract: Option<Program>,
-    pub(in crate::filter) usual: Program,
-}
 
 impl WholeRules {
     /// Returns `None` for a spec that filters JSON.

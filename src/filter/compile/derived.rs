@@ -6,14 +6,13 @@
 //! it.
 
 use super::call::Skips;
-use super::content::WholeRules;
-use super::items::{ItemRules, RootRule};
-use super::json_strings::JsonStringRules;
+use super::items::{self, ItemRules, RootRule};
+use super::nested::{JsonStringRules, When, WholeRules};
 use super::output::OutputRules;
 use super::program::{CompiledProgram, DerivedPrograms, Program};
-use super::when::When;
 use crate::path::Path;
 use crate::path::trie::Trie;
+use crate::regex_budget::RegexBudget;
 use crate::spec::{DuplicateKeys, OnError, Root, Siblings, Spec};
 
 impl Program {
@@ -79,14 +78,17 @@ impl CompiledProgram {
     /// Returns a program with the rules that apply to the response of a failed call: those that remove values, and
     /// those on text and length. Rules that select, limit or summarise items do not apply, and nothing is a miss.
     fn failed(&self) -> Self {
-        let items = self.items.failed();
+        // The document has the names of the source. Its payload is the one that the spec names.
+        let exclude = self.spec.excluded_from_source(false);
+        let items = self.items.failed(exclude.as_deref(), self.spec.envelope);
+        let exclude = exclude.unwrap_or_default();
         let text = self.whole.is_some();
         // Every field is named: a new rule does not compile until this says whether it applies to a failed call.
         let Spec {
             extract,
             json_strings,
             select: _,
-            exclude,
+            exclude: _,
             retain,
             patches,
             lenient_remove,
@@ -227,8 +229,9 @@ impl ItemRules {
         }
     }
 
-    /// Returns the rules that apply to the response of a failed call.
-    fn failed(&self) -> Self {
+    /// Returns the rules that apply to the response of a failed call. `excluded`: the paths of `exclude`, also
+    /// translated to the names of the source; `None` if these are too many, so that every document is an error.
+    fn failed(&self, excluded: Option<&[String]>, envelope: bool) -> Self {
         // Every rule is named: a new one does not compile until this says whether it applies to a failed call.
         let Self {
             idle: _,
@@ -245,7 +248,13 @@ impl ItemRules {
             refuses: _,
             duplicates,
         } = self;
-        let refuses = *closed && select.is_some();
+        let exclude = match select {
+            None => Some(exclude.clone()),
+            Some(_) => excluded
+                .and_then(|list| items::excluded(list, envelope, &mut RegexBudget::new()).ok()),
+        };
+        let refuses = exclude.is_none() || (*closed && select.is_some());
+        let exclude = exclude.unwrap_or_else(|| Trie::new([]));
         Self {
             idle: exclude.is_empty() && !refuses,
             root: match root {
@@ -253,7 +262,7 @@ impl ItemRules {
                 RootRule::DocumentOrArray => RootRule::Document,
                 root => root.clone(),
             },
-            exclude: exclude.clone(),
+            exclude,
             closed: *closed,
             refuses,
             duplicates: *duplicates,

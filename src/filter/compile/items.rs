@@ -153,14 +153,7 @@ impl ItemRules {
             let message = "`stop_early` requires `max_items`".into();
             return refuse_in("stop_early", 0, false, message);
         }
-        let mut excluded = Vec::with_capacity(exclude.len());
-        for (entry, text) in exclude.iter().enumerate() {
-            let path = read(text, *envelope);
-            excluded.push(steps(path, "exclude", entry, text, allowance)?);
-        }
-        let mut exclude = Trie::new(&excluded);
-        exclude.sharpen(allowance);
-        exclude.act_on_ends(Action::Skip);
+        let exclude = excluded(exclude, *envelope, allowance)?;
         let select = match select {
             None => None,
             Some(select) => Some(SelectRules::compile(&select.0, *envelope, &exclude, allowance)?),
@@ -209,6 +202,22 @@ impl ItemRules {
             None
         }
     }
+}
+
+/// Compiles the paths of `exclude`.
+pub(super) fn excluded(
+    list: &[String],
+    envelope: bool,
+    allowance: &mut RegexBudget,
+) -> Result<Trie, Error> {
+    let mut paths = Vec::with_capacity(list.len());
+    for (entry, text) in list.iter().enumerate() {
+        paths.push(steps(read(text, envelope), "exclude", entry, text, allowance)?);
+    }
+    let mut trie = Trie::new(&paths);
+    trie.sharpen(allowance);
+    trie.act_on_ends(Action::Skip);
+    Ok(trie)
 }
 
 /// The place from which bytes wait for the first hit.

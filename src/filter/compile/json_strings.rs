@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::call::Skips;
+use super::nested::{JsonStringEntry, JsonStringRules};
 use super::program::Program;
 use super::rule_paths::{refuse_in, steps};
 use crate::error::Error;
@@ -15,24 +16,6 @@ use crate::spec::{InnerRules, JsonStringFallback, JsonStrings, Spec};
 const MAX_ENTRIES: usize = 100;
 /// Largest number of specs inside one another. Programs are compiled and run by recursion over them.
 const MAX_NESTED: usize = 8;
-
-/// The rules for strings that hold JSON.
-#[derive(Clone, Debug)]
-pub(in crate::filter) struct JsonStringRules {
-    /// The pointers of all entries.
-    pub(in crate::filter) trie: Arc<Trie>,
-    pub(in crate::filter) entries: Vec<JsonStringEntry>,
-}
-
-#[derive(Clone, Debug)]
-pub(in crate::filter) struct JsonStringEntry {
-    /// The pointer as written.
-    pub(in crate::filter) at: String,
-    pub(in crate::filter) program: Program,
-    /// `program` has the rules of the spec itself.
-    pub(in crate::filter) same: bool,
-    pub(in crate::filter) otherwise: JsonStringFallback,
-}
 
 impl JsonStringRules {
     /// Compiles the entries of a spec, if it has any.

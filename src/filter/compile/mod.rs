@@ -8,6 +8,7 @@ pub(super) mod derived;
 pub(super) mod edits;
 pub(super) mod items;
 pub(super) mod json_strings;
+pub(super) mod nested;
 pub(super) mod output;
 pub(super) mod patches;
 pub(super) mod program;

@@ -4,13 +4,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::content::WholeRules;
 use super::items::ItemRules;
-use super::json_strings::JsonStringRules;
+use super::nested::{JsonStringRules, When, WholeRules};
 use super::output::OutputRules;
 use super::patches::Patches;
 use super::rule_paths::{MAX_RULES, one_place, refuse, refuse_in, steps};
-use super::when::When;
 use crate::error::Error;
 use crate::json::policy::Action;
 use crate::path::Path;

@@ -2,6 +2,7 @@
 //!
 //! `run::choose` finds the branch for a document.
 
+use super::nested::{TestRule, When};
 use super::program::Program;
 use super::rule_paths::{MAX_RULES, one_place, refuse, refuse_in, steps};
 use crate::error::{Error, ErrorKind, Raise};
@@ -9,26 +10,7 @@ use crate::json::ValueKind;
 use crate::path::Path;
 use crate::path::trie::Trie;
 use crate::regex_budget::RegexBudget;
-use crate::spec::{OnError, RawJson, Spec, WhenFallback};
-
-/// The branches of a spec.
-#[derive(Debug)]
-pub(crate) struct When {
-    pub(in crate::filter) tests: Vec<TestRule>,
-    /// The paths of all tests.
-    pub(in crate::filter) trie: Trie,
-    /// Indexed by node of the trie: the tests of this node and below it.
-    pub(in crate::filter) below: Vec<Vec<u32>>,
-    pub(in crate::filter) branches: Vec<Program>,
-    /// `None`: a document that matches no branch is an error.
-    pub(in crate::filter) otherwise: Option<Program>,
-}
-
-/// The test of a branch.
-#[derive(Clone, Debug)]
-pub(in crate::filter) struct TestRule {
-    pub(in crate::filter) value: RawJson,
-}
+use crate::spec::{OnError, Spec, WhenFallback};
 
 /// The branch that applies to a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! Explains the stages on the document, and those that replace all others: the choice of a branch, patches, content.
 
-use super::BranchExplanation;
+use super::explanation::BranchExplanation;
 use super::stage::{
     ExecutionMode, HoldExplanation, JsonStringExplanation, StageAction, StageExplanation,
 };
+use crate::filter::compile::nested::When;
 use crate::filter::compile::patches::Patches;
 use crate::filter::compile::program::CompiledProgram;
-use crate::filter::compile::when::When;
 use crate::filter::options::CallOptions;
 use crate::spec::{Budget, JsonStringFallback, PatchOpKind, Spec, WhenFallback, named};
 
@@ -57,7 +57,7 @@ pub(super) fn choice(spec: &Spec) -> StageExplanation {
         what: "the document",
         until: "a branch is certain to apply, or none",
         limits: &["held", "spill"],
-        // What `json_strings` leave always arrives as a stream.
+        // The output of `json_strings` always arrives as a stream.
         instead: spec.json_strings.is_empty().then_some("a slice or a regular file is read twice"),
     };
     let value = HoldExplanation {

@@ -4,6 +4,7 @@
 //! stream holds nothing on any document (`tests/cases/explain.rs`).
 
 mod document;
+mod explanation;
 mod output;
 mod plan;
 mod stage;
@@ -12,129 +13,19 @@ mod tree;
 
 use std::fmt;
 
-use serde::Serialize;
-
 use crate::filter::compile::items::{ItemRules, RootRule};
 use crate::filter::compile::program::{CompiledProgram, Program};
 use crate::filter::compile::size_policy::SizePolicy;
 use crate::filter::options::CallOptions;
-use crate::limits::Limits;
-use crate::spec::{DuplicateKeys, OnError, Spec, Validation, Whitespace};
+use crate::spec::{DuplicateKeys, OnError, Spec};
 use document::{branches, choice, extract_stage, strings_stage, whole_stage};
+pub use explanation::Explanation;
+use explanation::{LimitValues, TotalMiss};
 use output::output_stages;
 pub(super) use plan::EXTRACT_SEARCH;
 pub use stage::ExecutionMode;
 use stage::{EarlySkip, HoldReason, StageAction, StageExplanation};
 use tree::PathList;
-
-/// A description of how a program runs: its stages, whether each one streams or may have to hold input, and why.
-///
-/// `Display` prints it as text, with the paths of each rule as a tree. It serialises to an object with the keys
-/// below. Within a `version` these keys do not change, but new ones may be added:
-///
-/// | key | value |
-/// |---|---|
-/// | `version` | 1 |
-/// | `mode` | `stream`, or `hold` if any stage may hold |
-/// | `skipped` | why some rules do not apply (`raw_mode`, `error_response`) and are not among the stages; omitted if all apply |
-/// | `validation`, `whitespace`, `duplicate_keys` | as in a [`Spec`] |
-/// | `stages` | in the order in which they run, each with `stage`, `mode`, `holds` and the keys below |
-/// | `total_miss` | `on_error` (`raw`, `closed`), `default` (not set by the spec) and a textual `effect`; omitted if no total miss is possible |
-/// | `branches` | the branches of `when`, and `otherwise`: each with its `name`, its textual `test`, and the keys of its own explanation; omitted if there are none |
-/// | `limits` | `depth`, `key`, `held`, `spill`, `item` of the call |
-///
-/// `stage` is one of:
-///
-/// - `validate`: there is no rule.
-/// - `extract`: with its `path`, and `optional` if the document may lack it.
-/// - `json_strings`: with `entries`, each with `at`, `otherwise`, `same` (the rules are those of the spec itself), and
-///   in `apply` the keys of an explanation of its own.
-/// - `when`: with the action of `otherwise`.
-/// - `retain`: with `paths`.
-/// - `patches`: with textual `operations`, `lenient_remove`, `on_test_failure` if one is a test, and `tree`, the
-///   reason why a tree is needed, if it is.
-/// - `root`: with `root`, `siblings`, and `or_array` if the array of `auto` replaces a document without a hit.
-/// - `max_items`: with `count` and `stop_early`.
-/// - `select`: with `paths`, and `early_skip` with `on` and `why`.
-/// - `exclude`: with `paths`.
-/// - `drop_nulls`, `drop_empty`.
-/// - `wrap`: a document that is not an array is wrapped in one.
-/// - `refuse`: every document is an error.
-/// - `text_filter`.
-/// - `omit_base64_over`: with `over`, the number of bytes.
-/// - `budget`: with `budget` as in a [`Spec`] (`bytes` or `tokens`), `min_items`, `omitted` and `on_over`.
-/// - `mark`: marks what `max_items` leaves out, without a budget.
-/// - `compact`.
-/// - `content`, as the only stage: with `content` (`max_tokens`, `extract`, `format`).
-/// - `pass`, as the only stage: every document is forwarded unchanged.
-///
-/// `paths` is a list of objects with the `path` as written. For `select` they also have `key`, `many` (yields an
-/// array of all matches), `excluded` (a later rule removes it) and `held`. Each of `holds` has `what`, `until`,
-/// `limits` (their names) and `instead`, the cases in which nothing is held.
-///
-/// ```
-/// use tamis::{CallOptions, ExecutionMode, Program, Spec};
-///
-/// let program = Program::compile(&Spec::new().exclude("body").root("/items"))?;
-/// let explanation = program.explain(&CallOptions::new());
-/// assert_eq!(explanation.mode(), ExecutionMode::Stream);
-/// assert!(explanation.to_string().contains("2. exclude: stream"));
-///
-/// let program = Program::compile(&Spec::new().select("id"))?;
-/// assert_eq!(program.explain(&CallOptions::new()).mode(), ExecutionMode::Hold);
-/// # Ok::<(), tamis::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Explanation {
-    version: u32,
-    mode: ExecutionMode,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    skipped: Option<&'static str>,
-    validation: Validation,
-    whitespace: Whitespace,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    duplicate_keys: Option<DuplicateKeys>,
-    stages: Vec<StageExplanation>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    branches: Vec<BranchExplanation>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    total_miss: Option<TotalMiss>,
-    limits: LimitValues,
-}
-
-/// The explanation of one branch, or of `otherwise`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct BranchExplanation {
-    name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    test: Option<String>,
-    #[serde(flatten)]
-    explanation: Explanation,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-struct TotalMiss {
-    on_error: OnError,
-    default: bool,
-    effect: &'static str,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-struct LimitValues {
-    depth: usize,
-    key: usize,
-    held: u64,
-    spill: u64,
-    item: u64,
-}
-
-impl Explanation {
-    /// Returns [`ExecutionMode::Stream`] if no stage ever holds input.
-    #[must_use]
-    pub fn mode(&self) -> ExecutionMode {
-        self.mode
-    }
-}
 
 impl Program {
     /// Describes how this program runs for a call: what it does, and what it may have to hold within the call's
@@ -313,17 +204,5 @@ impl ItemRules {
         };
         let on_error = if self.closed { OnError::Closed } else { OnError::Raw };
         Some(TotalMiss { on_error, default: spec.on_error.is_none(), effect })
-    }
-}
-
-impl From<&Limits> for LimitValues {
-    fn from(limits: &Limits) -> Self {
-        Self {
-            depth: limits.depth(),
-            key: limits.key(),
-            held: limits.held(),
-            spill: limits.spill(),
-            item: limits.item(),
-        }
     }
 }

@@ -2,9 +2,9 @@
 
 use super::stage::HoldReason;
 use crate::filter::compile::items::WaitFrom;
+use crate::filter::compile::nested::When;
 use crate::filter::compile::program::Program;
 use crate::filter::compile::size_policy::SizePolicy;
-use crate::filter::compile::when::When;
 use crate::filter::options::CallOptions;
 use crate::spec::{JsonStringFallback, Spec};
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Explanation;
+use super::explanation::Explanation;
 use super::tree::PathList;
 use crate::filter::compile::items::{ItemRules, WaitFrom};
 use crate::filter::compile::program::CompiledProgram;

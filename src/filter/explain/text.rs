@@ -2,10 +2,10 @@
 
 use std::fmt::{self, Write as _};
 
+use super::explanation::{Explanation, LimitValues};
 use super::stage::{
     ExecutionMode, HoldExplanation, JsonStringExplanation, StageAction, StageExplanation,
 };
-use super::{Explanation, LimitValues};
 use crate::limits::Limits;
 use crate::spec::{
     DuplicateKeys, JsonStringFallback, Omitted, OnError, OnOver, OnTestFailure, Root, Siblings,

@@ -20,16 +20,19 @@ use std::collections::HashSet;
 
 use super::chain::StageChain;
 use super::choose::BranchChoice;
+use super::counting_sink::CountingSink;
 use super::extract_search::ExtractSearch;
 use super::first_pass::DocumentFacts;
-use super::inner_run::InnerRun;
 use super::items::SHOWN;
 use super::lookahead::{Decided, HeldInput, Input, Probe};
+use super::nested_run::new_inner;
 use super::payload::PayloadStage;
+use super::run_mode::RunMode;
 use crate::error::{Error, ErrorKind, Raise};
 use crate::filter::compile::call::Skips;
+use crate::filter::compile::nested::When;
 use crate::filter::compile::program::Program;
-use crate::filter::compile::when::{Branch, When};
+use crate::filter::compile::when::Branch;
 use crate::filter::explain::EXTRACT_SEARCH;
 use crate::filter::options::CallOptions;
 use crate::json::bom::BomSkipper;
@@ -38,17 +41,6 @@ use crate::nearest::ComparisonBudget;
 use crate::report::{FailureReport, MissedPath, Report};
 use crate::sink::Sink;
 use crate::spec::Validation;
-
-/// The purpose of a run, and whether its input can be read again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::filter) enum RunMode {
-    /// Produces the output of a document that arrives as a stream.
-    Stream,
-    /// Produces the output of a document in one chunk, which can be read again.
-    Slice,
-    /// Writes nothing; only finds the branch and the payload, which a run over a stream would hold the document for.
-    FirstPass,
-}
 
 /// A run over one document, or over one document after another ([`restart`](FilterRun::restart)).
 #[derive(Debug)]
@@ -602,27 +594,5 @@ impl FilterRun {
             report.output_bytes = (!same).then_some(self.written);
         }
         report
-    }
-}
-
-/// Creates a run over a stream, inside another run.
-fn new_inner(program: &Program, options: &CallOptions) -> Box<dyn InnerRun> {
-    Box::new(FilterRun::new(program, options, DocumentFacts::default(), RunMode::Stream))
-}
-
-/// Counts the bytes written.
-struct CountingSink<'a> {
-    sink: &'a mut dyn Sink,
-    bytes: u64,
-}
-
-impl Sink for CountingSink<'_> {
-    fn write(&mut self, bytes: &[u8]) {
-        self.bytes += bytes.len() as u64;
-        self.sink.write(bytes);
-    }
-
-    fn is_closed(&self) -> bool {
-        self.sink.is_closed()
     }
 }

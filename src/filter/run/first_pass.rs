@@ -12,8 +12,9 @@
 //! run      facts {branch, payload}     reads the whole document, holds nothing for either of them
 //! ```
 
-use super::filter_run::{FilterRun, RunMode};
+use super::filter_run::FilterRun;
 use super::root::Payload;
+use super::run_mode::RunMode;
 use crate::error::Error;
 use crate::filter::compile::when::Branch;
 use crate::filter::options::Call;

@@ -7,6 +7,8 @@
 //! | file | question |
 //! |---|---|
 //! | `filter_run.rs` | in which order do the parts of a run read a chunk, and what happens after an error? |
+//! | `run_mode.rs`, `inner_run.rs`, `nested_run.rs` | what is a run for, and how does one run contain another? |
+//! | `json_strings/` | how are documents inside strings filtered? |
 //! | `first_pass.rs` | which facts about a document can be found by reading it before the run? |
 //! | `lookahead.rs`, `hold.rs` | how does input wait for a decision, and where are its bytes? |
 //! | `extract_search.rs`, `choose.rs` | is there a value at `extract`, and which branch of `when` applies? |
@@ -18,6 +20,7 @@
 mod chain;
 mod choose;
 mod content;
+mod counting_sink;
 mod document;
 mod extract_search;
 pub(super) mod filter_run;
@@ -33,5 +36,6 @@ mod payload;
 mod payload_length;
 mod root;
 mod root_path;
+pub(super) mod run_mode;
 mod stage;
 mod wrap_in_array;

@@ -7,9 +7,9 @@ use super::unescape::StringUnescaper;
 /// Decodes the contents of a JSON string, as they are spelled between its quotes, to text.
 ///
 /// Use it to read a string of any length from a document whose places are known, for example from a
-/// [`FoundValue`](super::FoundValue). Bytes are pushed in, in chunks cut anywhere, also within an escape.
+/// [`FoundValue`](crate::json::FoundValue). Bytes are pushed in, in chunks cut anywhere, also within an escape.
 ///
-/// Escapes and quotes are checked. Control characters and UTF-8 are not: [`ValueFinder`](super::ValueFinder) has checked
+/// Escapes and quotes are checked. Control characters and UTF-8 are not: [`ValueFinder`](crate::json::ValueFinder) has checked
 /// them.
 ///
 /// ```

@@ -90,6 +90,48 @@ fn errors_have_a_kind_and_an_offset() {
 }
 
 /// Encodes a text in pieces.
+/// Contents of many blocks, made of pieces that a number chooses.
+fn long_contents(mut random: u64) -> Vec<u8> {
+    const PIECES: [&[u8]; 16] = [
+        b"\\\"",
+        b"\\\\",
+        b"\\n",
+        b"\\/",
+        b"plain text",
+        b"x",
+        b"\\\"name\\\":",
+        b"\xC3\xA9",
+        b"{}[],:",
+        b"0123456789abcdef0123456789abcdef0123456789",
+        b"\\u00e9",
+        b"\\ud83d\\ude00",
+        b"\\t\\b\\f\\r",
+        b" ",
+        b"\\ud83d",
+        b"\\x",
+    ];
+    let mut contents = Vec::new();
+    let rare = random.is_multiple_of(5);
+    while contents.len() < 400 {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let piece = (random >> 33) as usize % if rare { 400 } else { 14 };
+        contents.extend_from_slice(PIECES.get(piece).unwrap_or(&PIECES[9]));
+    }
+    contents
+}
+
+#[test]
+fn blocks_and_single_bytes_have_the_same_text() {
+    for number in 0..if cfg!(miri) { 3 } else { 300 } {
+        let contents = long_contents(number);
+        let bytes: Vec<usize> = (1..contents.len()).collect();
+        let whole = decode(&contents, &[]);
+        assert_eq!(decode(&contents, &bytes), whole, "{}", contents.escape_ascii());
+        let cut = number as usize % contents.len();
+        assert_eq!(decode(&contents, &[cut]), whole, "{} at {cut}", contents.escape_ascii());
+    }
+}
+
 fn encode(pieces: &[&[u8]]) -> Vec<u8> {
     let mut encoder = StringEncoder::new(Vec::new());
     for piece in pieces {

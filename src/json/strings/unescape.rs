@@ -48,12 +48,19 @@ pub(crate) struct StringUnescaper {
 }
 
 impl StringUnescaper {
-    /// Decodes the next bytes of a string and appends the text. A quote or an invalid escape is no error here; the text
-    /// is then unspecified.
+    /// Decodes the next bytes of a string and appends the text. A quote or an invalid escape is not reported here: the
+    /// text is then unspecified.
     pub(crate) fn write(&mut self, chunk: &[u8], text: &mut Vec<u8>) {
         let mut at = 0;
         while let Some(bytes) = chunk.get(at..).filter(|bytes| !bytes.is_empty()) {
             if self.state == UnescapeState::None {
+                if self.high.is_none() {
+                    let done = unescape_blocks(bytes, text);
+                    if done > 0 {
+                        at += done;
+                        continue;
+                    }
+                }
                 let plain = plain_prefix(bytes);
                 if plain > 0 {
                     self.give_up(text);
@@ -184,6 +191,117 @@ impl StringUnescaper {
             _ => push(code, text),
         }
     }
+}
+
+/// Bytes whose escapes are found together.
+const BLOCK: usize = 64;
+
+/// Bytes that are copied at once. Most runs between escapes are shorter.
+const COPY: usize = 32;
+
+/// Decodes blocks while their escapes have a single letter, and appends the text. Returns the number of bytes that were
+/// decoded, which end before an escape or after one. The last bytes are left to the caller.
+///
+/// JSON in a string has an escaped quote every few bytes. A branch for each byte, or a call of `memchr` for each escape,
+/// would be mispredicted as often.
+fn unescape_blocks(bytes: &[u8], text: &mut Vec<u8>) -> usize {
+    // A run is copied with the bytes after it, which the next run overwrites.
+    let mut out = [0; 2 * BLOCK];
+    let mut at = 0;
+    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<{ BLOCK + COPY }>())
+    {
+        let mut special = special_bytes(block);
+        if special == 0 {
+            let rest = bytes.get(at..).unwrap_or_default();
+            let after = rest.get(BLOCK..).unwrap_or_default();
+            let plain = BLOCK + memchr2(b'\\', b'"', after).unwrap_or(after.len());
+            text.extend_from_slice(rest.get(..plain).unwrap_or_default());
+            at += plain;
+            continue;
+        }
+        let (mut from, mut to) = (0, 0);
+        while special != 0 {
+            let place = special.trailing_zeros() as usize;
+            copy_run(block, from..place, &mut out, to);
+            to += place - from;
+            from = place;
+            let letter = match (block.get(place), block.get(place + 1)) {
+                (Some(b'\\'), Some(letter)) => LETTERS.get(usize::from(*letter)),
+                _ => None,
+            };
+            // The caller knows the other escapes, and what is an error.
+            let (Some(letter), Some(slot)) = (letter.filter(|byte| **byte != 0), out.get_mut(to))
+            else {
+                text.extend_from_slice(out.get(..to).unwrap_or_default());
+                return at + from;
+            };
+            *slot = *letter;
+            to += 1;
+            from += 2;
+            // Neither the backslash nor the letter.
+            special &= !(3 << place);
+        }
+        copy_run(block, from..BLOCK.max(from), &mut out, to);
+        to += BLOCK.saturating_sub(from);
+        text.extend_from_slice(out.get(..to).unwrap_or_default());
+        at += BLOCK.max(from);
+    }
+    at
+}
+
+/// Copies a run of a block. Bytes after it are copied too.
+#[inline]
+fn copy_run(
+    block: &[u8; BLOCK + COPY],
+    run: std::ops::Range<usize>,
+    out: &mut [u8; 2 * BLOCK],
+    to: usize,
+) {
+    let copy = |out: &mut [u8; 2 * BLOCK], skipped: usize| {
+        let source = block.get(run.start + skipped..).and_then(|rest| rest.first_chunk::<COPY>());
+        let target = out.get_mut(to + skipped..).and_then(|rest| rest.first_chunk_mut::<COPY>());
+        if let (Some(source), Some(target)) = (source, target) {
+            *target = *source;
+        }
+    };
+    copy(out, 0);
+    if run.end - run.start > COPY {
+        copy(out, COPY);
+    }
+}
+
+/// The bytes that escapes of one letter stand for. 0: the letter has no such escape.
+#[allow(clippy::indexing_slicing, reason = "evaluated while compiling")]
+const LETTERS: [u8; 256] = {
+    let mut letters = [0; 256];
+    letters[b'"' as usize] = b'"';
+    letters[b'\\' as usize] = b'\\';
+    letters[b'/' as usize] = b'/';
+    letters[b'b' as usize] = 0x08;
+    letters[b'f' as usize] = 0x0c;
+    letters[b'n' as usize] = b'\n';
+    letters[b'r' as usize] = b'\r';
+    letters[b't' as usize] = b'\t';
+    letters
+};
+
+/// Returns which bytes of a block are backslashes or quotes, one bit each.
+#[inline]
+fn special_bytes(block: &[u8; BLOCK + COPY]) -> u64 {
+    const ONES: u64 = u64::MAX / 0xFF;
+    /// Gathers the lowest bits of eight bytes in the top byte.
+    const GATHER: u64 = 0x0102_0408_1020_4080;
+    // The top bit of each byte that is 0. Without carries between bytes, so that all of them are exact.
+    let zeros = |word: u64| !(((word & (0x7F * ONES)) + 0x7F * ONES) | word) & (0x80 * ONES);
+    let (words, _) = block.as_chunks::<8>();
+    let mut bits = 0;
+    for word in words.iter().take(BLOCK / 8).rev() {
+        let word = u64::from_le_bytes(*word);
+        let found =
+            zeros(word ^ (u64::from(b'\\') * ONES)) | zeros(word ^ (u64::from(b'"') * ONES));
+        bits = bits << 8 | (found >> 7).wrapping_mul(GATHER) >> 56;
+    }
+    bits
 }
 
 /// Returns the number of bytes before the first backslash or quote. Texts with many escapes, such as JSON in a string,

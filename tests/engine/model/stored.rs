@@ -1,4 +1,5 @@
-//! What a gateway stores of a result: no value that `exclude` removes from the output, and everything that limits cut.
+//! The form in which a gateway stores a result: no value that `exclude` removes from the output, and everything that
+//! limits cut.
 //!
 //! Each scalar of a random document is replaced by a number of its own, so that a value can be recognised wherever it is
 //! written. A value is removed by `exclude` if the output without `exclude` has it and the output does not.
@@ -33,7 +34,7 @@ fn excluded_values_are_not_stored() {
     assert!(cut > PAIRS / 50, "{cut} pairs in which a value is cut");
 }
 
-/// What a pair of rules and document is an example of.
+/// The properties that a pair of rules and document has.
 struct Found {
     removed: bool,
     cut: bool,

@@ -135,6 +135,7 @@ topics! {
     manifests "manifests"
     running "running"
     recalling "recalling"
+    proxy "proxy"
     history "history"
     pages "pages"
     limits "limits"
@@ -179,6 +180,10 @@ pub(crate) fn with_files() -> Folder {
     for name in recorded.iter().map(String::as_str).chain(["pages/news.html"]) {
         std::fs::copy(corpus.join(name), folder.path("corpus").join(name)).unwrap();
     }
+    std::fs::create_dir_all(folder.path("examples/mcp")).unwrap();
+    for name in ["examples/mcp/tamis.yaml", "examples/mcp/secrets.yaml"] {
+        std::fs::copy(root().join(name), folder.path(name)).unwrap();
+    }
     folder.write("answer.json", r#"{"title":"T","text":"<p>Some text."}"#);
     folder.write("search.json", r#"{"results":[{"text":"one"},{"text":"two"}]}"#);
     std::fs::create_dir(folder.path("home")).unwrap();
@@ -219,9 +224,9 @@ pub(crate) fn make_completion_folders(folder: &Folder) {
     }
 }
 
-/// Stores a result under the handle that the help of `tamis recall` shows.
+/// Stores a result under the handle that the help of `tamis recall` and the guide show.
 #[cfg(unix)]
-fn store_documented_result(folder: &Folder) {
+pub(crate) fn store_documented_result(folder: &Folder) {
     use tamis_gateway::store::{EntryMeta, Scope, Store, StoreConfig};
     let issue = |id| format!(r#"{{"id":{id},"title":"error {id}","body":"text"}}"#);
     let issues: Vec<String> = (0..60).map(issue).collect();

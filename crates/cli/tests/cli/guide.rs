@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::documented::{
-    differences, happened, make_completion_folders, shell_commands, source, with_files,
-    write_shown_files,
+    differences, happened, make_completion_folders, shell_commands, source,
+    store_documented_result, with_files, write_shown_files,
 };
 use super::shell::examples;
 use super::*;
@@ -34,6 +34,7 @@ fn examples_of_the_guide_run() {
         if !examples(&page).is_empty() {
             let folder = with_files();
             write_shown_files(&folder, &page);
+            store_documented_result(&folder);
             let differences = differences(&folder, &name, &page);
             if !differences.is_empty() {
                 failed += &format!("\n{name}:{differences}");

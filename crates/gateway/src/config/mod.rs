@@ -7,8 +7,9 @@
 //! | the user's own file | everything |
 //! | a file that was found in the project | `filters` and `profile` |
 //!
-//! What comes first in this table wins. A file that was merely found may come from somebody whom the user does not
-//! trust, so it cannot name a service or a folder, and the user's rules that remove for safety apply beside its own.
+//! Earlier rows of this table take precedence. A file that was merely found may come from somebody whom the user does not
+//! trust. So it cannot name a service or a folder, and the user's rules that remove for safety apply in addition to its
+//! own.
 
 mod files;
 
@@ -23,7 +24,7 @@ use crate::mcp::{ClientReads, ProxyOptions};
 use crate::rules::{Profile, Rules, Structured};
 use crate::store::{Store, StoreConfig, StoreLimits};
 
-/// What the command line says.
+/// The settings of the command line.
 #[derive(Clone, Debug, Default)]
 pub struct ConfigFlags {
     /// Files with filters, in any format of a manifest.
@@ -46,6 +47,8 @@ pub struct ConfigFlags {
 #[derive(Debug)]
 pub struct Config {
     first: Option<Manifest>,
+    /// Whether `first` was named on the command line for this server, and not found.
+    is_first_named: bool,
     user: Option<Manifest>,
     profile: Profile,
     service: Option<String>,
@@ -99,7 +102,7 @@ impl Config {
         let store = store(place, &stored, places, file)?;
         let service = flags.service.clone().or(service);
         if let Some(service) = &service {
-            known_service(service)?;
+            known_service(service, [first.as_ref(), user.as_ref()])?;
         }
         Ok(Self {
             profile: flags.profile.or(profile).unwrap_or_default(),
@@ -110,6 +113,7 @@ impl Config {
             store,
             scope: stored.scope().clone(),
             first,
+            is_first_named: !flags.manifests.is_empty(),
             user,
         })
     }
@@ -144,6 +148,9 @@ impl Config {
             .with_structured(self.structured);
         if let Some(manifest) = self.first {
             rules = rules.with_manifest(manifest);
+            if self.is_first_named {
+                rules = rules.with_checked_names();
+            }
         }
         if let Some(manifest) = self.user {
             rules = rules.with_user_manifest(manifest);
@@ -159,10 +166,22 @@ fn same(one: &Path, other: &Path) -> bool {
     real(one) == real(other)
 }
 
-fn known_service(service: &str) -> Result<(), ConfigError> {
-    // A manifest of the user may have tools of any service; the catalog has these.
-    let is_word = !service.is_empty() && !service.contains(|char: char| char.is_control());
-    if is_word { Ok(()) } else { Err(ConfigError("the name of the service is empty".to_owned())) }
+/// Checks that filters are known for a service: those of the catalog, or those of a manifest.
+fn known_service(service: &str, manifests: [Option<&Manifest>; 2]) -> Result<(), ConfigError> {
+    let prefixes = [format!("{service}."), format!("mcp__{service}__")];
+    let names_it = |name: &str| prefixes.iter().any(|prefix| name.starts_with(prefix.as_str()));
+    let mut entries = manifests.into_iter().flatten().flat_map(Manifest::entries);
+    let is_known = Manifest::services().any(|known| known == service)
+        || entries.any(|entry| entry.is_pattern() || names_it(entry.name()));
+    if is_known && !service.is_empty() {
+        return Ok(());
+    }
+    let known = Manifest::services().collect::<Vec<_>>().join(", ");
+    Err(ConfigError(format!(
+        "no filter is known for the service `{}`; the catalog has {known}; a manifest has others by names such as `{}.list`",
+        service.escape_debug(),
+        if service.is_empty() { "crm".into() } else { service.escape_debug().to_string() },
+    )))
 }
 
 /// Returns the store for a place. Limits of the configuration apply to any place.

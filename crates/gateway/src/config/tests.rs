@@ -1,3 +1,5 @@
+//! Configuration files and flags, put together.
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

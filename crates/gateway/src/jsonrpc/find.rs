@@ -13,7 +13,7 @@ use crate::transport::spool::{Spool, SpoolError};
 const MOST_VALUES: usize = 250_000;
 
 /// The deepest message that is looked at. A filter refuses a result that nests as deeply, but the id of the message must
-/// be known, so that its request can be answered.
+/// be known, so that its request gets a response.
 const DEEPEST: usize = 100_000;
 
 /// A value and its place in a message.

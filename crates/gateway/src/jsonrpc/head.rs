@@ -1,4 +1,4 @@
-//! The members of a message that decide where it goes, and what is done with it.
+//! The members of a message that decide its destination and its handling.
 //!
 //! One pass over a message finds all of them, wherever they stand: the TypeScript SDK writes the id after the result.
 //! Duplicates stay visible. Parsers take the last one and scanners the first, so a message whose decisive members are
@@ -80,6 +80,8 @@ parts! {
         ToolsCapability = "result.capabilities.tools",
         Capabilities = "result.capabilities",
         ResultType = "result.resultType",
+        TaskStatus = "result.status",
+        ParamsTaskStatus = "params.status",
         ResultTaskId = "result.taskId",
         LegacyTask = "result.task",
         LegacyTaskId = "result.task.taskId",
@@ -109,7 +111,6 @@ parts! {
         Structured = "structuredContent",
         IsError = "isError",
         ResultType = "resultType",
-        Wrapped = "structuredContent.result",
         /// A member of the result of `tasks/get`.
         Inner = "result",
         /// A member of the result of `resources/read`.
@@ -128,6 +129,7 @@ parts! {
         Properties = "tools[].inputSchema.properties",
         OwnOutputMode = "tools[].inputSchema.properties._output_mode",
         OwnBudget = "tools[].inputSchema.properties._budget",
+        NextCursor = "nextCursor",
     }
 }
 
@@ -212,7 +214,7 @@ impl Parts<MessagePart> {
     }
 }
 
-/// What a message is, by its members.
+/// The kind of a message, by its members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MessageForm {
     /// It has a method and an id.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The longest id that is compared. A longer one is answered with an error, or is unknown.
+/// The longest id that is compared. A request with a longer id gets an error; a response with one is unknown.
 pub const LONGEST_ID: usize = 4 << 10;
 
 /// The id of a request or of a response: a string by its characters, or a number by its value.
@@ -44,7 +44,7 @@ impl Id {
     }
 
     /// Returns the id of the other kind that lenient peers take for this one: for the string `"7"` the number 7, and
-    /// the reverse. Returns `None` for a string that is no number.
+    /// the reverse. Returns `None` for a string that is not a number.
     #[must_use]
     pub fn other_kind(&self) -> Option<Self> {
         match self {

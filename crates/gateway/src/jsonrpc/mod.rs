@@ -7,6 +7,7 @@
 pub(crate) mod find;
 pub(crate) mod head;
 mod id;
+pub(crate) mod members;
 pub(crate) mod reply;
 pub(crate) mod splice;
 pub(crate) mod text;

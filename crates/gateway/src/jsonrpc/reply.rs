@@ -2,11 +2,13 @@
 
 use super::text;
 
+/// The message is not valid JSON.
+pub(crate) const PARSE_ERROR: i32 = -32700;
 /// The request is not valid.
 pub(crate) const INVALID_REQUEST: i32 = -32600;
 /// The parameters of a request are not valid.
 pub(crate) const INVALID_PARAMS: i32 = -32602;
-/// The proxy, or the server behind it, failed.
+/// The proxy or its server failed.
 pub(crate) const INTERNAL_ERROR: i32 = -32603;
 /// Headers and body of an HTTP request differ (2026-07-28).
 pub(crate) const HEADER_MISMATCH: i32 = -32020;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// Decodes the JSON text of a string. Returns `None` if it is no valid string or has a lone surrogate.
+/// Decodes the JSON text of a string. Returns `None` if the string is invalid or has a lone surrogate.
 pub(crate) fn decode(json: &[u8]) -> Option<String> {
     serde_json::from_slice(json).ok()
 }

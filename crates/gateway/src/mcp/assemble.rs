@@ -7,6 +7,7 @@ use super::clients::ClientReads;
 use super::failure::{Failure, MESSAGE_WITHHELD};
 use super::notice::{self, Omission};
 use super::result::{ResultRewrite, StructuredRun};
+use super::wrapped::Wrapped;
 use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::head::ResultPart;
 use crate::jsonrpc::splice::{Piece, Splice, cut_members, end_of};
@@ -19,6 +20,7 @@ impl ResultRewrite<'_> {
     pub(super) fn assemble(
         &self,
         structured: Option<StructuredRun<'_>>,
+        wrapped: Option<&Wrapped<'_>>,
         withheld: bool,
         texts: &[Option<BlockText>],
         told: Option<(Omission, Remedy)>,
@@ -28,20 +30,35 @@ impl ResultRewrite<'_> {
         let mut dropped = Vec::new();
         let mut has_json_text = false;
         let mut texts_left = 0;
+        let mut removed = None;
+        let mut is_told = false;
         for (block, text) in self.blocks.iter().zip(texts) {
             let (Some(found), Some(text)) = (block.text, text) else { continue };
+            if let Some(wrapped) = wrapped {
+                if self.drops_wrapped(text) {
+                    removed = Some(wrapped.found);
+                } else {
+                    is_told = self.replace_wrapped(wrapped, text, told, &mut splice)?;
+                    if self.drops_wrapped_block() {
+                        dropped.push(block.element);
+                        continue;
+                    }
+                }
+            }
             texts_left += 1;
             let inner = found.span.start + 1..found.span.end.saturating_sub(1);
             match text {
-                BlockText::Same => {}
                 BlockText::Json(run) => {
                     has_json_text = true;
                     if run.len() != run.bytes_in || self.filter.removes_for_safety {
                         splice.replace(inner, Piece::Quoted(run.output.clone()));
                     }
                 }
-                BlockText::Text(range, _) => splice.replace(inner, Piece::Quoted(range.clone())),
-                BlockText::Escaped(range) => splice.replace(inner, Piece::Scratch(range.clone())),
+                BlockText::Same | BlockText::Text(..) | BlockText::Escaped(_) => {
+                    if let Some(piece) = text.piece() {
+                        splice.replace(inner, piece);
+                    }
+                }
                 BlockText::Withheld => {
                     let sentence = text::quoted(MESSAGE_WITHHELD).into_bytes();
                     splice.replace(found.span.clone(), Piece::Bytes(sentence));
@@ -53,8 +70,6 @@ impl ResultRewrite<'_> {
             }
         }
         let mut added: Vec<Vec<u8>> = Vec::new();
-        let mut removed = None;
-        let mut is_told = false;
         match structured {
             None if withheld => {
                 removed = self.parts.last(ResultPart::Structured);

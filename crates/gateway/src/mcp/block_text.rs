@@ -10,6 +10,7 @@
 
 use std::ops::Range;
 
+use memchr::memchr;
 use tamis::text::{QuotedTextFilter, TextFilter};
 use tamis::{CallOptions, Sink};
 
@@ -17,16 +18,17 @@ use super::failure::Failure;
 use super::run::{self, JsonRun, RunError, Source, Texts};
 use super::text_cut::{TextCut, TextCutReport};
 use crate::jsonrpc::find::Found;
+use crate::jsonrpc::splice::Piece;
 use crate::rules::ToolFilter;
 use crate::transport::spool::Spool;
 
 /// The least room in which a text is cut. With less room, the block is left out.
 const LEAST_ROOM: u64 = 256;
 
-/// What becomes of the text of a block.
+/// The outcome for the text of a block.
 #[derive(Debug)]
 pub(super) enum BlockText {
-    /// It stays as it came.
+    /// It is unchanged.
     Same,
     /// It was one JSON value, and this is the output.
     Json(Box<JsonRun>),
@@ -43,6 +45,18 @@ pub(super) enum BlockText {
     },
 }
 
+impl BlockText {
+    /// Returns the new content of the string. `None`: it is unchanged, or has no place.
+    pub(super) fn piece(&self) -> Option<Piece> {
+        match self {
+            Self::Json(run) => Some(Piece::Quoted(run.output.clone())),
+            Self::Text(range, _) => Some(Piece::Quoted(range.clone())),
+            Self::Escaped(range) => Some(Piece::Scratch(range.clone())),
+            Self::Same | Self::Withheld | Self::Dropped { .. } => None,
+        }
+    }
+}
+
 /// The circumstances of a block.
 #[derive(Debug)]
 pub(super) struct BlockContext<'a> {
@@ -51,6 +65,9 @@ pub(super) struct BlockContext<'a> {
     pub(super) is_error: bool,
     /// Whether the result has `structuredContent`.
     pub(super) has_structured: bool,
+    /// Whether `structuredContent` repeats the text and has nothing else. The text is then the content of a file, for
+    /// example, and not the JSON of a result.
+    pub(super) is_wrapped: bool,
     /// Bytes that all further texts of the result may have.
     pub(super) room: Option<u64>,
 }
@@ -67,7 +84,9 @@ impl BlockContext<'_> {
         if self.room.is_some_and(|room| room < LEAST_ROOM && room < source.len()) {
             return Ok(BlockText::Dropped { is_cut: true });
         }
-        if run::looks_like_json(texts, &source) {
+        if run::looks_like_json(texts, &source)
+            && (!self.is_wrapped || self.is_long_line(texts, &source)?)
+        {
             let limited;
             let options = match self.room {
                 None => self.options,
@@ -86,6 +105,24 @@ impl BlockContext<'_> {
             }
         }
         self.plain(texts, &source, scratch)
+    }
+
+    /// Whether a text has to be cut and is a single line, which cannot be cut between lines.
+    fn is_long_line(&self, texts: &Texts<'_>, source: &Source) -> Result<bool, Failure> {
+        let Some(room) = self.room.filter(|room| *room < source.len()) else { return Ok(false) };
+        let (mut length, mut first_break) = (0, None);
+        let read = run::read(texts, source, |text| {
+            if first_break.is_none() {
+                first_break = memchr(b'\n', text).map(|at| length + at as u64 + 1);
+            }
+            length += text.len() as u64;
+            Ok(())
+        });
+        match read {
+            Ok(()) => Ok(length > room && first_break.is_none_or(|end| end == length)),
+            Err(RunError::NotJson) => Ok(false),
+            Err(RunError::Failed(failure)) => Err(failure),
+        }
     }
 
     /// Whether the call failed, and its messages do not pass.
@@ -159,7 +196,7 @@ impl BlockContext<'_> {
         }
         let report = cut.end();
         let bytes = report.bytes.max(bytes_in);
-        Ok((TextCutReport { filtered_out, bytes, ..report }, changed))
+        Ok((TextCutReport { filtered_out, bytes, changed, ..report }, changed))
     }
 
     /// Applies the text filter to a string with lone surrogates, which keep their escapes.

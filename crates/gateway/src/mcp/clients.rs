@@ -1,6 +1,6 @@
 //! Which part of a result a client shows to the model.
 //!
-//! Some clients show only `structuredContent` if there is one, and drop the text beside it. For these, a text that
+//! Some clients show only `structuredContent` if there is one, and drop the text. For these, a text that
 //! repeats the structured result costs bytes and nothing else. A client that is not on the list may show the text, so
 //! both are kept.
 
@@ -18,15 +18,9 @@ pub enum ClientReads {
     Both,
 }
 
-/// Clients that show only `structuredContent` if there is one, by the name that they send.
-const READ_STRUCTURED: [&str; 6] = [
-    "claude-code",
-    "codex-mcp-client",
-    "opencode",
-    "github-copilot-developer",
-    "copilot-cli",
-    "github-copilot-cli",
-];
+/// Clients that show only `structuredContent` if there is one, by the name that they send: Claude Code and Codex CLI.
+/// A client is on this list only if it was seen to do so, because without the text a wrong entry leaves nothing to show.
+const READ_STRUCTURED: [&str; 2] = ["claude-code", "codex-mcp-client"];
 
 /// Returns which part the client with this name shows.
 pub(super) fn reads(client: &str) -> ClientReads {
@@ -57,3 +51,20 @@ impl fmt::Display for UnknownClientReads {
 }
 
 impl std::error::Error for UnknownClientReads {}
+
+#[cfg(test)]
+mod tests {
+    use super::{ClientReads, reads};
+
+    #[test]
+    fn clients_that_show_text_get_it() {
+        for (client, expected) in [
+            ("claude-code", ClientReads::Structured),
+            ("opencode", ClientReads::Both),
+            ("Claude-Code", ClientReads::Both),
+            ("", ClientReads::Both),
+        ] {
+            assert_eq!(reads(client), expected, "{client}");
+        }
+    }
+}

@@ -10,7 +10,6 @@ use super::clients::ClientReads;
 use super::failure::Failure;
 use super::result::{ResultRewrite, StructuredRun};
 use super::run::JsonRun;
-use crate::jsonrpc::head::ResultPart;
 use crate::transport::spool::Spool;
 
 impl ResultRewrite<'_> {
@@ -25,17 +24,10 @@ impl ResultRewrite<'_> {
         if !self.filter.drops_copies || !reads_structured || self.drops(structured) {
             return Ok(());
         }
-        let wrapped = self.parts.all(ResultPart::Wrapped).last();
-        for (block, text) in self.blocks.iter().zip(texts) {
-            let is_copy = match (&text, block.text) {
-                (Some(BlockText::Json(copy)), _) => is_copy(scratch, &structured.run, copy)?,
-                (Some(BlockText::Same | BlockText::Text(..)), Some(own)) => match wrapped {
-                    Some(wrapped) => same_bytes(self.message, &own.span, &wrapped.span)?,
-                    None => false,
-                },
-                _ => false,
-            };
-            if is_copy {
+        for text in texts {
+            if let Some(BlockText::Json(copy)) = text
+                && is_copy(scratch, &structured.run, copy)?
+            {
                 *text = Some(BlockText::Dropped { is_cut: false });
             }
         }
@@ -43,8 +35,8 @@ impl ResultRewrite<'_> {
     }
 }
 
-/// Returns whether an output repeats the structured one, or the only member `result` of it, in which servers wrap what
-/// is no object.
+/// Returns whether an output repeats the structured one, or its only member `result`, in which servers wrap values that
+/// are not objects.
 fn is_copy(scratch: &Spool, structured: &JsonRun, copy: &JsonRun) -> Result<bool, Failure> {
     const BEFORE: &[u8] = b"{\"result\":";
     if structured.len() == copy.len() {
@@ -61,7 +53,11 @@ fn is_copy(scratch: &Spool, structured: &JsonRun, copy: &JsonRun) -> Result<bool
 }
 
 /// Returns whether two ranges have the same bytes.
-fn same_bytes(spool: &Spool, first: &Range<u64>, second: &Range<u64>) -> Result<bool, Failure> {
+pub(super) fn same_bytes(
+    spool: &Spool,
+    first: &Range<u64>,
+    second: &Range<u64>,
+) -> Result<bool, Failure> {
     const WINDOW: u64 = 64 << 10;
     let length = first.end - first.start;
     if length != second.end - second.start {

@@ -1,4 +1,4 @@
-//! What the transport knows of a message besides its bytes.
+//! Facts about a message that only the transport knows, such as its headers.
 
 use crate::store::Scope;
 
@@ -58,21 +58,21 @@ impl Exchange {
         self
     }
 
-    /// Sets the value of the header `Mcp-Method`, as it came.
+    /// Sets the unchanged value of the header `Mcp-Method`.
     #[must_use]
     pub fn with_method_header(mut self, value: Option<&str>) -> Self {
         self.method_header = value.map(str::to_owned);
         self
     }
 
-    /// Sets the value of the header `Mcp-Name`, as it came.
+    /// Sets the unchanged value of the header `Mcp-Name`.
     #[must_use]
     pub fn with_name_header(mut self, value: Option<&str>) -> Self {
         self.name_header = value.map(str::to_owned);
         self
     }
 
-    /// Sets the value of the header `MCP-Protocol-Version`, as it came.
+    /// Sets the unchanged value of the header `MCP-Protocol-Version`.
     #[must_use]
     pub fn with_version_header(mut self, value: Option<&str>) -> Self {
         self.version_header = value.map(str::to_owned);

@@ -1,8 +1,9 @@
-//! What the client gets in place of a result that is withheld.
+//! The messages that replace a result that is withheld.
 //!
 //! A model reads the result of a tool, and may never see an error of the protocol. So a result that is withheld is
 //! replaced by a failed result that says that the tool did run: calling it again repeats its side effects.
 
+use super::task::Context;
 use crate::jsonrpc::{reply, text};
 
 /// Why a filter failed. The words are fixed: an error of the engine may name keys of the result.
@@ -14,6 +15,9 @@ impl Failure {
     pub(super) const UNKNOWN_FORM: Self = Self("it has a form that the filter does not know");
     pub(super) const TEXT: Self =
         Self("it has text that is not JSON, which the rules do not cover");
+    pub(super) const JSON_IN_STRING: Self =
+        Self("its structured content holds JSON in a string, which the rules do not reach");
+    pub(super) const NOT_JSON: Self = Self("it is not valid JSON");
     pub(super) const TOO_LONG: Self = Self("it is too long for one message");
     pub(super) const TOO_COMPLEX: Self = Self("it is too long, too deep, or has too many parts");
     pub(super) const UNKNOWN_CALL: Self = Self("it is not known which call it belongs to");
@@ -23,7 +27,7 @@ impl Failure {
     pub(super) fn of(error: &tamis::Error) -> Self {
         use tamis::ErrorKind as Kind;
         Self(match error.kind() {
-            Kind::Syntax | Kind::UnexpectedEnd | Kind::Encoding => "it is not valid JSON",
+            Kind::Syntax | Kind::UnexpectedEnd | Kind::Encoding => return Self::NOT_JSON,
             Kind::Limit => return Self::TOO_COMPLEX,
             Kind::Miss => "it does not have the expected members",
             Kind::Duplicate => return Self::AMBIGUOUS,
@@ -47,12 +51,12 @@ impl From<crate::transport::spool::SpoolError> for Failure {
 /// The sentence in place of the message of a failed call.
 pub(super) const MESSAGE_WITHHELD: &str = "[tamis: the call failed; its message is withheld, because the rules for this tool do not cover text]";
 
+/// The sentence in place of what a server says about the state of a task.
+pub(super) const STATUS_WITHHELD: &str = "[tamis: the message of this task is withheld, because the rules for this tool do not cover text]";
+
 /// Returns the JSON text of a result that says that the tool's output is withheld.
 pub(super) fn withheld_result(tool: &str, failure: Failure, is_modern: bool) -> String {
-    let name = match tool {
-        "" => "the tool".to_owned(),
-        tool => format!("the tool {}", text::short(tool, 128)),
-    };
+    let name = named(tool);
     let sentence = format!(
         "[tamis: {name} did run, but its output is withheld: {}. Calling it again repeats what it did.]",
         failure.0
@@ -69,7 +73,60 @@ pub(super) fn withheld(id: &[u8], tool: &str, failure: Failure, is_modern: bool)
     reply::result(id, &withheld_result(tool, failure, is_modern))
 }
 
-/// Returns an error response in place of something that is no result of a tool.
+/// A response that is longer than clients accept, whatever its filter.
+pub(super) struct TooLong<'a> {
+    pub(super) tool: &'a str,
+    /// Whether it is the result of a tool.
+    pub(super) is_result: bool,
+    /// Whether it would be forwarded without the profile.
+    pub(super) is_by_profile: bool,
+    pub(super) size: u64,
+    pub(super) limit: u64,
+}
+
+impl TooLong<'_> {
+    /// Returns what is sent in its place.
+    pub(super) fn response(&self, context: &Context) -> Vec<u8> {
+        let (size, limit) = (readable(self.size), readable(self.limit));
+        let size = format!("{size}, and clients refuse messages of more than {limit}");
+        if !self.is_result {
+            let message = format!("tamis: the response has {size}");
+            return reply::error(Some(&context.raw_id), reply::INTERNAL_ERROR, &message);
+        }
+        let name = named(self.tool);
+        let mut sentence = format!(
+            "[tamis: {name} did run, but its result has {size}. Ask for a smaller part; calling it again repeats what it did."
+        );
+        if self.is_by_profile {
+            sentence.push_str(" With `tamis mcp --profile off` the result is sent as it is.");
+        }
+        sentence.push(']');
+        let kind = if context.is_modern { "\"resultType\":\"complete\"," } else { "" };
+        let text = text::quoted(&sentence);
+        let result = format!(
+            "{{{kind}\"content\":[{{\"type\":\"text\",\"text\":{text}}}],\"isError\":true}}"
+        );
+        reply::result(&context.raw_id, &result)
+    }
+}
+
+/// Returns a size for people.
+fn readable(bytes: u64) -> String {
+    match bytes.saturating_mul(10) >> 20 {
+        0..10 => format!("{bytes} bytes"),
+        tenths => format!("{}.{} MiB", tenths / 10, tenths % 10),
+    }
+}
+
+/// Names a tool in a sentence.
+fn named(tool: &str) -> String {
+    match tool {
+        "" => "the tool".to_owned(),
+        tool => format!("the tool {}", text::short(tool, 128)),
+    }
+}
+
+/// Returns an error response in place of a message that is not a result of a tool.
 pub(super) fn refused(id: &[u8], what: &str, failure: Failure) -> Vec<u8> {
     let message = format!("tamis: {what} is withheld: {}", failure.0);
     reply::error(Some(id), reply::INTERNAL_ERROR, &message)

@@ -8,12 +8,13 @@ use super::call::{self, RequestedCall};
 use super::exchange::Exchange;
 use super::failure::Failure;
 use super::headers;
-use super::job::{Element, Task};
 use super::memory::{Named, Recalled};
 use super::open_calls::{Expected, OpenCall, Refused, ToolCall};
+use super::overflow::OverflowScan;
 use super::retrieve;
 use super::route::{DropReason, Route};
 use super::session::{Session, Step, batch_route, route};
+use super::task::{Element, Task};
 use crate::jsonrpc::find::{FindError, ValueKind};
 use crate::jsonrpc::head::{BatchPart, MessageForm, MessagePart, Parts};
 use crate::jsonrpc::{Id, reply};
@@ -44,8 +45,8 @@ impl Session {
     ) -> Step {
         let parts = match Parts::<MessagePart>::find(message, span.clone()) {
             Ok(parts) => parts,
-            // The server says so.
-            Err(FindError::NotJson) => return Step::Forward,
+            Err(FindError::NotJson) if is_blank(message) => return Step::Forward,
+            Err(FindError::NotJson) => return Step::Reject(self.parse_error(message)),
             Err(FindError::Limit | FindError::Io) => {
                 return refuse(None, "the message is too long, too deep, or has too many parts");
             }
@@ -65,6 +66,16 @@ impl Session {
                 "a request has no result and no error",
             ),
         }
+    }
+
+    /// Returns the response to a message that is not valid JSON.
+    ///
+    /// It is not forwarded. A lenient server would run the request, and the proxy would not know its response.
+    fn parse_error(&self, message: &Spool) -> Vec<u8> {
+        let mut scan = OverflowScan::of(message, 0..message.len());
+        let id = scan.id().filter(|(id, _)| scan.is_request() && !self.calls.is_open(id));
+        let raw = id.as_ref().map(|(_, raw)| raw.as_slice());
+        reply::error(raw, reply::PARSE_ERROR, "tamis: the message is not valid JSON")
     }
 
     fn notification(&mut self, message: &Spool, parts: &Parts<MessagePart>) {
@@ -138,7 +149,7 @@ impl Session {
             }
         }
         if is_retrieval {
-            // The response to the ping is replaced, so that the answer comes in the batch of the responses.
+            // The response to the ping is replaced, so that our response is in the batch of the responses.
             return self.work(span, Task::Ping, exchange, raw.into(), is_modern, None);
         }
         if asked.cuts.is_empty() {
@@ -183,7 +194,8 @@ impl Session {
                     None => Expected::Other.into(),
                 }
             }
-            "tasks/result" | "tasks/get" => {
+            "tasks/list" if self.proxy.may_remove_for_safety => Expected::TaskList.into(),
+            "tasks/result" | "tasks/get" | "tasks/cancel" | "tasks/update" => {
                 let task = parts.text(message, MessagePart::TaskId).unwrap_or_default();
                 let call = match memory.recall(Named::Task, &exchange.scope, &task) {
                     Recalled::Call(call) => *call,
@@ -193,8 +205,11 @@ impl Session {
                     },
                 };
                 match method {
+                    "tasks/result" => Expected::ToolResult(call).into(),
                     "tasks/get" => Expected::Task(call).into(),
-                    _ => Expected::ToolResult(call).into(),
+                    // These have no result, but the state of the task.
+                    _ if call.filter.removes_for_safety => Expected::Task(call).into(),
+                    _ => Expected::Other.into(),
                 }
             }
             "resources/read" => {
@@ -226,7 +241,7 @@ impl Session {
     pub(super) fn batch_from_client(&mut self, message: &Spool, exchange: &mut Exchange) -> Route {
         let parts = match Parts::<BatchPart>::find(message, 0..message.len()) {
             Ok(parts) => parts,
-            Err(FindError::NotJson) => return Route::Forward,
+            Err(FindError::NotJson) => return route(Step::Reject(self.parse_error(message))),
             Err(FindError::Limit | FindError::Io) => {
                 return route(refuse(None, "the batch is too long or has too many parts"));
             }
@@ -257,6 +272,13 @@ impl Session {
         }
         Route::Answer([b"[".as_slice(), &answers.join(&b","[..]), b"]"].concat())
     }
+}
+
+/// Returns whether a line has nothing in it.
+fn is_blank(message: &Spool) -> bool {
+    const LONGEST: usize = 16;
+    let bytes = message.to_vec(0..message.len(), LONGEST).unwrap_or_default();
+    message.len() <= LONGEST as u64 && bytes.trim_ascii().is_empty()
 }
 
 fn headers_agree(

@@ -1,14 +1,16 @@
-//! Messages of the server: which requests they answer, and whether they have to be filtered.
+//! Messages of the server: the requests they belong to, and whether they have to be filtered.
 
 use std::ops::Range;
 
+use super::allowed::Envelope;
 use super::exchange::Exchange;
 use super::failure::Failure;
-use super::job::{Element, Task};
 use super::memory::{Named, Recalled};
 use super::open_calls::{Expected, OpenCall, ToolCall};
+use super::overflow::OverflowScan;
 use super::route::{DropReason, Route};
 use super::session::{Session, Step, batch_route, route, withheld};
+use super::task::{Element, Task};
 use crate::jsonrpc::Id;
 use crate::jsonrpc::find::{FindError, ValueKind};
 use crate::jsonrpc::head::{BatchPart, MessageForm, MessagePart, Parts, short_text};
@@ -38,7 +40,7 @@ impl Session {
     ) -> Step {
         let parts = match Parts::<MessagePart>::find(message, span.clone()) {
             Ok(parts) => parts,
-            Err(FindError::NotJson) => return Step::Drop(DropReason::NotJson),
+            Err(FindError::NotJson) => return self.not_json(message, span, exchange),
             Err(FindError::Limit | FindError::Io) => return self.unreadable(exchange),
         };
         match parts.form() {
@@ -62,7 +64,7 @@ impl Session {
         }
     }
 
-    /// A request or a notification. Only a notification about a task can have the result of a tool.
+    /// A request or a notification. Only a notification about a task can have the result of a tool, or its messages.
     fn unasked(
         &self,
         message: &Spool,
@@ -73,7 +75,9 @@ impl Session {
         let method = parts.text(message, MessagePart::Method).unwrap_or_default();
         let has_outcome =
             parts.has(MessagePart::ParamsResult) || parts.has(MessagePart::ParamsError);
-        if !method.starts_with("notifications/tasks") || !has_outcome {
+        if !method.starts_with("notifications/tasks")
+            || !(has_outcome || self.proxy.may_remove_for_safety)
+        {
             return Step::Forward;
         }
         let task = parts.text(message, MessagePart::TaskId).unwrap_or_default();
@@ -82,8 +86,10 @@ impl Session {
             Recalled::Call(call) => Some(*call),
             Recalled::Unknown | Recalled::Forgotten => self.unknown_call(),
         };
-        let Some(call) = call else { return Step::Forward };
-        let task = Task::notification(call, parts);
+        let Some(call) = call.filter(|call| has_outcome || call.filter.removes_for_safety) else {
+            return Step::Forward;
+        };
+        let task = Task::notification(call, message, parts);
         self.work(span, task, exchange, Box::default(), true, None)
     }
 
@@ -139,8 +145,14 @@ impl Session {
                     None => return Step::Forward,
                 }
             }
-            Expected::Task(call) => Task::nested(call, parts),
-            Expected::Resource(call) => Task::resource(call, parts),
+            Expected::Task(call) | Expected::Resource(call)
+                if !safe && !parts.has(MessagePart::Result) =>
+            {
+                Task::error(call, parts)
+            }
+            Expected::Task(call) => Task::nested(call, message, parts),
+            Expected::TaskList => Task::Strip(Envelope::TaskList),
+            Expected::Resource(call) => Task::resource(call, message, parts),
         };
         self.work(span, task, exchange, raw_id, is_modern, Some(arrived))
     }
@@ -197,6 +209,28 @@ impl Session {
         self.withhold(exchange, Failure::AMBIGUOUS, DropReason::Ambiguous)
     }
 
+    /// A message that is not valid JSON, such as a line with `NaN` or with bytes that are not UTF-8.
+    ///
+    /// If it is a response, its request would stay open. Some clients accept such a response, so it is forwarded where
+    /// the filters only save.
+    fn not_json(&mut self, message: &Spool, span: Range<u64>, exchange: &Exchange) -> Step {
+        let mut scan = OverflowScan::of(message, span);
+        if !scan.is_response() {
+            return Step::Drop(DropReason::NotJson);
+        }
+        let may_forward = self.may_forward_unseen();
+        let call = match scan.id() {
+            Some((id, _)) => self.calls.take(&id, None),
+            None if !exchange.is_http && self.calls.len() == 1 => self.calls.drain().pop(),
+            None => None,
+        };
+        match call {
+            Some(_) if may_forward => Step::Forward,
+            Some(call) => Step::Answer(withheld(&call, Failure::NOT_JSON)),
+            None => self.withhold(exchange, Failure::NOT_JSON, DropReason::NotJson),
+        }
+    }
+
     /// A message that is JSON as far as it was read, but not to its end.
     fn unreadable(&mut self, exchange: &Exchange) -> Step {
         if self.may_forward_unseen() {
@@ -211,8 +245,8 @@ impl Session {
         self.withhold(exchange, Failure::TOO_COMPLEX, DropReason::TooComplex)
     }
 
-    /// Answers the request of an HTTP exchange in place of a message that is withheld. Elsewhere nobody can be
-    /// answered, and the message is dropped.
+    /// Responds to the request of an HTTP exchange in place of a message that is withheld. In other cases the request is
+    /// not known, and the message is dropped.
     fn withhold(&mut self, exchange: &Exchange, failure: Failure, reason: DropReason) -> Step {
         let open = exchange.requests.iter().filter_map(|raw| Id::parse(raw));
         let open = open.into_iter().find(|id| exchange.is_http && self.calls.is_open(id));
@@ -242,26 +276,28 @@ impl Session {
     }
 }
 
-/// Returns what is done with the response to a call. `None`: it passes as it came.
+/// Returns the task for the response to a call. `None`: it is forwarded unchanged.
 fn tool_result(message: &Spool, parts: &Parts<MessagePart>, call: ToolCall) -> Option<Task> {
     let closed = call.filter.removes_for_safety;
     let withhold =
         |call: ToolCall, failure| closed.then_some(Task::Withhold { tool: call.tool, failure });
+    let strip = |envelope| closed.then_some(Task::Strip(envelope));
     let Some(result) = parts.last(MessagePart::Result) else {
         return closed.then(|| Task::error(call, parts));
     };
     let has_output = parts.has(MessagePart::Content) || parts.has(MessagePart::Structured);
     let kind = parts.last(MessagePart::ResultType);
     match kind.map(|found| short_text(message, found).unwrap_or_default()).as_deref() {
-        None if parts.has(MessagePart::LegacyTask) && !has_output => None,
+        None if parts.has(MessagePart::LegacyTask) && !has_output => strip(Envelope::TaskStarted),
         None | Some("complete") => {
-            if result.kind != ValueKind::Object {
+            if result.kind != ValueKind::Object || (closed && !has_output) {
                 return withhold(call, Failure::UNKNOWN_FORM);
             }
             Some(Task::Result { call, result: result.span.clone() })
         }
         // A question to the client, or a task that was started: no output yet.
-        Some("input_required" | "task") if !has_output => None,
+        Some("input_required") if !has_output => strip(Envelope::InputRequired),
+        Some("task") if !has_output => strip(Envelope::TaskStarted),
         Some(_) => withhold(call, Failure::UNKNOWN_FORM),
     }
 }

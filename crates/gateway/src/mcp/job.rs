@@ -4,22 +4,18 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::failure::{self, Failure};
+use super::allowed::Envelope;
+use super::failure::{self, Failure, MESSAGE_WITHHELD, STATUS_WITHHELD, TooLong};
 use super::listing;
-use super::memory::Memory;
-use super::open_calls::ToolCall;
-use super::proxy::Proxy;
-use super::record::{CallOutcome, CallRecord, RuleSource};
+use super::record::{CallOutcome, CallRecord};
 use super::resource;
 use super::result::{self, Rewritten};
 use super::retrieve;
 use super::route::{Action, DropReason, Outcome};
-use super::{clients::ClientReads, failure::MESSAGE_WITHHELD};
+use super::task::{Context, Element, Record, Task, Work};
 use crate::jsonrpc::find::{Found, ValueKind};
-use crate::jsonrpc::head::{MessagePart, Parts};
 use crate::jsonrpc::splice::{Piece, Splice, cut_members};
 use crate::jsonrpc::{reply, text};
-use crate::store::Scope;
 use crate::transport::spool::Spool;
 
 /// The work that a message needs before it can be sent.
@@ -33,122 +29,10 @@ enum JobKind {
     Batch(Vec<(Range<u64>, Element)>),
 }
 
-/// What becomes of an element of a batch.
-#[derive(Debug)]
-pub(super) enum Element {
-    Copy,
-    Cut,
-    Bytes(Vec<u8>),
-    Work(Box<Work>),
-}
-
-/// The work for one message.
-#[derive(Debug)]
-pub(super) struct Work {
-    /// The message, which may be an element of a batch.
-    pub(super) span: Range<u64>,
-    pub(super) task: Task,
-    pub(super) context: Context,
-}
-
-/// What a task needs to know besides the message.
-#[derive(Debug)]
-pub(super) struct Context {
-    pub(super) proxy: Arc<Proxy>,
-    pub(super) memory: Arc<Memory>,
-    pub(super) scope: Scope,
-    /// Whether clients limit the size of one message.
-    pub(super) limits_output: bool,
-    pub(super) is_modern: bool,
-    pub(super) reads: ClientReads,
-    /// The JSON text of the id of the request. Empty for notifications.
-    pub(super) raw_id: Box<[u8]>,
-    pub(super) arrived: Option<Instant>,
-}
-
-/// What has to be done with a message.
-#[derive(Debug)]
-pub(super) enum Task {
-    /// Cut our parameters out of the arguments of a call.
-    CutArguments(Vec<(Range<u64>, Vec<Found>)>),
-    /// Read from the store.
-    Retrieve {
-        arguments: Vec<u8>,
-        /// Whether the result goes back instead of the message being forwarded.
-        is_answer: bool,
-    },
-    /// Send a ping instead of a call of `tamis_retrieve` in a batch.
-    Ping,
-    /// Rewrite a page of the list of tools.
-    Listing { result: Range<u64>, offers_retrieval: bool },
-    /// Filter the result of a tool.
-    Result { call: ToolCall, result: Range<u64> },
-    /// Filter the result inside of a task, and withhold its messages.
-    Nested {
-        call: ToolCall,
-        result: Option<Found>,
-        error: Option<Found>,
-        status: Option<Found>,
-        /// Whether a member occurs twice.
-        is_ambiguous: bool,
-    },
-    /// Filter the contents of a resource.
-    Resource { call: ToolCall, contents: Option<Found>, items: Vec<Found>, texts: Vec<Found> },
-    /// Withhold the message of an error of the protocol.
-    Error { call: ToolCall, error: Option<Found>, code: Option<Found> },
-    /// Send a result that says that the output is withheld.
-    Withhold { tool: Arc<str>, failure: Failure },
-}
-
-impl Task {
-    /// Returns the task for a response to `tasks/get`.
-    pub(super) fn nested(call: ToolCall, parts: &Parts<MessagePart>) -> Self {
-        Self::Nested {
-            call,
-            result: parts.last(MessagePart::InnerResult).cloned(),
-            error: parts.last(MessagePart::InnerError).cloned(),
-            status: parts.last(MessagePart::StatusMessage).cloned(),
-            is_ambiguous: parts.repeats(&[MessagePart::StatusMessage]),
-        }
-    }
-
-    /// Returns the task for a notification about a task.
-    pub(super) fn notification(call: ToolCall, parts: &Parts<MessagePart>) -> Self {
-        let places =
-            [MessagePart::ParamsResult, MessagePart::ParamsError, MessagePart::ParamsStatusMessage];
-        Self::Nested {
-            call,
-            result: parts.last(MessagePart::ParamsResult).cloned(),
-            error: parts.last(MessagePart::ParamsError).cloned(),
-            status: parts.last(MessagePart::ParamsStatusMessage).cloned(),
-            is_ambiguous: parts.repeats(&places) || parts.repeats(&[MessagePart::TaskId]),
-        }
-    }
-
-    /// Returns the task for the contents of a resource.
-    pub(super) fn resource(call: ToolCall, parts: &Parts<MessagePart>) -> Self {
-        Self::Resource {
-            call,
-            items: parts.all(MessagePart::ContentsItem).to_vec(),
-            texts: parts.all(MessagePart::ContentsText).to_vec(),
-            contents: parts.last(MessagePart::Contents).cloned(),
-        }
-    }
-
-    /// Returns the task for an error of the protocol in place of a result.
-    pub(super) fn error(call: ToolCall, parts: &Parts<MessagePart>) -> Self {
-        Self::Error {
-            call,
-            error: parts.last(MessagePart::Error).cloned(),
-            code: parts.last(MessagePart::ErrorCode).cloned(),
-        }
-    }
-}
-
-/// What became of one message.
+/// The outcome for one message.
 #[derive(Debug)]
 enum Done {
-    /// It is sent as it came.
+    /// It is sent unchanged.
     Original,
     /// New bytes were written.
     Written,
@@ -241,6 +125,7 @@ impl Work {
         let Self { span, task, context } = self;
         let started = Instant::now();
         let start = out.len();
+        let range = span.clone();
         let tool = match &task {
             Task::Result { call, .. }
             | Task::Nested { call, .. }
@@ -257,7 +142,12 @@ impl Work {
         let is_filtered = tool.is_some();
         let mut record = Record::new(&withheld_tool, started);
         record.bytes_in = span.end - span.start;
-        let done = task.run(message, span, &context, out, &mut record);
+        let envelope = task.envelope();
+        let done = task.run(message, span.clone(), &context, out, &mut record);
+        let done = done.and_then(|done| match envelope {
+            Some(envelope) => strip(envelope, message, span, done, out, start),
+            None => Ok(done),
+        });
         let done = done.and_then(|done| match out.error() {
             Some(_) => Err(Failure::TOO_COMPLEX),
             None => Ok(done),
@@ -266,10 +156,11 @@ impl Work {
             Ok(done) => done,
             Err(failure) => {
                 out.truncate(start);
+                let is_too_long = context.is_too_long(&range);
                 let saves = tool.as_ref().is_some_and(|(_, filter)| !filter.removes_for_safety);
                 record.reason = Some(failure.0);
                 record.handle = None;
-                if saves {
+                if saves && !is_too_long {
                     record.outcome = CallOutcome::FailedOpen;
                     Done::Original
                 } else {
@@ -277,7 +168,17 @@ impl Work {
                     if is_notification {
                         Done::Dropped(DropReason::FailedClosed)
                     } else {
-                        let bytes = if is_result {
+                        let bytes = if is_too_long && (saves || failure == Failure::TOO_LONG) {
+                            let is_own = tool.as_ref().is_some_and(|(_, filter)| filter.is_own());
+                            TooLong {
+                                tool: &withheld_tool,
+                                is_result,
+                                is_by_profile: !is_own,
+                                size: range.end - range.start,
+                                limit: context.proxy.limits().output,
+                            }
+                            .response(&context)
+                        } else if is_result {
                             let modern = context.is_modern;
                             failure::withheld(&context.raw_id, &withheld_tool, failure, modern)
                         } else {
@@ -303,49 +204,6 @@ impl Work {
             records.push(record.finish(source, context.arrived));
         }
         done
-    }
-}
-
-/// A record in the making.
-pub(super) struct Record {
-    tool: String,
-    bytes_in: u64,
-    bytes_out: u64,
-    pub(super) handle: Option<String>,
-    pub(super) outcome: CallOutcome,
-    reason: Option<&'static str>,
-    /// Whether the message is recorded although no tool was called.
-    pub(super) is_wanted: bool,
-    started: Instant,
-}
-
-impl Record {
-    fn new(tool: &str, started: Instant) -> Self {
-        Self {
-            tool: text::short(tool, 128),
-            bytes_in: 0,
-            bytes_out: 0,
-            handle: None,
-            outcome: CallOutcome::Filtered,
-            reason: None,
-            is_wanted: false,
-            started,
-        }
-    }
-
-    fn finish(self, source: Option<RuleSource>, arrived: Option<Instant>) -> CallRecord {
-        let duration = self.started.elapsed();
-        CallRecord {
-            tool: self.tool,
-            source: source.unwrap_or(RuleSource::Profile),
-            bytes_in: self.bytes_in,
-            bytes_out: self.bytes_out,
-            handle: self.handle,
-            outcome: self.outcome,
-            reason: self.reason,
-            duration,
-            latency: arrived.map(|arrived| arrived.elapsed()),
-        }
     }
 }
 
@@ -392,10 +250,10 @@ impl Task {
                 let rewritten = result::rewrite(message, &result, &call, context, record)?;
                 finish_result(rewritten, message, span, context, out)
             }
-            Self::Nested { call, result, error, status, is_ambiguous, .. } => {
+            Self::Nested { call, result, error, status, failure, .. } => {
                 let closed = call.filter.removes_for_safety;
-                if is_ambiguous && closed {
-                    return Err(Failure::AMBIGUOUS);
+                if let Some(failure) = failure.filter(|_| closed) {
+                    return Err(failure);
                 }
                 let is_object = |found: &Found| found.kind == ValueKind::Object;
                 if closed && !result.as_ref().is_none_or(is_object) {
@@ -410,13 +268,17 @@ impl Task {
                         withhold_error(message, &mut rewritten.splice, &error, None)?;
                     }
                     if let Some(status) = status {
-                        let sentence = text::quoted(MESSAGE_WITHHELD).into_bytes();
+                        let sentence = text::quoted(STATUS_WITHHELD).into_bytes();
                         rewritten.splice.replace(status.span, Piece::Bytes(sentence));
                     }
                 }
                 finish_result(rewritten, message, span, context, out)
             }
-            Self::Resource { call, contents, items, texts } => {
+            Self::Strip(_) => Ok(Done::Original),
+            Self::Resource { call, contents, items, texts, is_complete } => {
+                if !is_complete && call.filter.removes_for_safety {
+                    return Err(Failure::UNKNOWN_FORM);
+                }
                 let contents = contents.as_ref();
                 let rewritten =
                     resource::rewrite(message, &call, contents, &items, &texts, context)?;
@@ -436,6 +298,40 @@ impl Task {
                 Err(failure)
             }
         }
+    }
+}
+
+/// Leaves only known members of what is sent.
+fn strip(
+    envelope: Envelope,
+    message: &Spool,
+    span: Range<u64>,
+    done: Done,
+    out: &mut Spool,
+    start: u64,
+) -> Result<Done, Failure> {
+    let nothing = Spool::from_vec(Vec::new());
+    match done {
+        Done::Original => {
+            let cuts = envelope.cuts(message, &span)?;
+            if cuts.is_empty() {
+                return Ok(Done::Original);
+            }
+            cuts.write(message, span, &nothing, out)?;
+            Ok(Done::Written)
+        }
+        Done::Written => {
+            let written = start..out.len();
+            let cuts = envelope.cuts(out, &written)?;
+            if !cuts.is_empty() {
+                let mut stripped = Spool::new(out.limits());
+                cuts.write(out, written, &nothing, &mut stripped)?;
+                out.truncate(start);
+                stripped.each_chunk(0..stripped.len(), |chunk| out.push(chunk))?;
+            }
+            Ok(Done::Written)
+        }
+        done @ (Done::Answered | Done::Dropped(_)) => Ok(done),
     }
 }
 
@@ -468,6 +364,9 @@ fn finish_result(
 ) -> Result<Done, Failure> {
     let Rewritten { splice, scratch } = rewritten;
     if splice.is_empty() {
+        if context.is_too_long(&span) {
+            return Err(Failure::TOO_LONG);
+        }
         return Ok(Done::Original);
     }
     let start = out.len();

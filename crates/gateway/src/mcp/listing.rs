@@ -14,7 +14,7 @@ use super::retrieve;
 use crate::jsonrpc::find::{FindError, Found, ValueKind};
 use crate::jsonrpc::head::{ListPart, Parts, short_text};
 use crate::jsonrpc::splice::{Splice, cut_members, end_of};
-use crate::rules::Parameters;
+use crate::rules::{Parameters, Structured};
 use crate::transport::spool::Spool;
 
 /// Returns the replacements in a result of `tools/list`. `offers_retrieval`: the page has to list `tamis_retrieve`.
@@ -41,10 +41,11 @@ pub(super) fn rewrite(
                 "the server has a tool that is called tamis_retrieve; start the proxy with --store off",
             ));
         }
+        proxy.note_listed(&name);
         let own = Parameters { raw: members.has_output_mode, budget: members.has_budget };
         proxy.learn_parameters(name.clone(), own);
         let Some(filter) = proxy.filter(&name) else { continue };
-        if !filter.keeps_everything {
+        if !filter.keeps_everything || filter.structured == Structured::Drop {
             cut_members(message, &tool.span, members.output_schemas, &mut splice)?;
         }
         let offered = Parameters {
@@ -52,6 +53,10 @@ pub(super) fn rewrite(
             budget: filter.parameters.budget && !own.budget,
         };
         add_parameters(message, members.input_schema, members.properties, offered, &mut splice)?;
+    }
+    let is_last = parts.last(ListPart::NextCursor).is_none_or(|it| it.kind == ValueKind::Null);
+    if is_last && parts.has(ListPart::Tools) {
+        proxy.warn_of_unlisted();
     }
     if offers_retrieval
         && let Some(tools) = parts.last(ListPart::Tools)

@@ -11,14 +11,14 @@ use std::sync::{Mutex, PoisonError};
 use super::open_calls::ToolCall;
 use crate::store::Scope;
 
-/// What a task or a resource is known by.
+/// The key of a task or a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Named {
     Task,
     Resource,
 }
 
-/// What is known of a name.
+/// The facts about a name.
 #[derive(Clone, Debug)]
 pub(super) enum Recalled {
     /// It came from this call.
@@ -98,15 +98,44 @@ impl Memory {
     }
 
     fn key(&self, kind: Named, scope: &Scope, name: &str) -> u64 {
+        let normal;
+        let name = match kind {
+            Named::Task => name.as_bytes(),
+            Named::Resource => {
+                normal = normal_uri(name);
+                &normal
+            }
+        };
         self.hasher.hash_one(Key { kind, scope, name })
     }
+}
+
+/// Returns a spelling that URIs of one resource share. A server may accept any of them. Two resources of one spelling
+/// would share a filter, which is harmless.
+fn normal_uri(uri: &str) -> Vec<u8> {
+    let uri = uri.trim();
+    let uri = uri.split_once('#').map_or(uri, |(before, _)| before);
+    let scheme = uri.find(':').unwrap_or(0);
+    let mut normal = Vec::with_capacity(uri.len());
+    let mut bytes = uri.bytes().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        let escaped = uri.get(at + 1..at + 3).filter(|_| byte == b'%');
+        let escaped = escaped.filter(|hex| hex.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        if let Some(byte) = escaped.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            normal.push(byte);
+            _ = bytes.nth(1);
+        } else {
+            normal.push(if at < scheme { byte.to_ascii_lowercase() } else { byte });
+        }
+    }
+    normal
 }
 
 #[derive(Hash)]
 struct Key<'a> {
     kind: Named,
     scope: &'a Scope,
-    name: &'a str,
+    name: &'a [u8],
 }
 
 #[cfg(test)]
@@ -124,6 +153,23 @@ mod tests {
         let saving = || ToolFilter::of_profile(Profile::Standard).unwrap().unwrap();
         let filter = if safety { ToolFilter::refusing("") } else { saving() };
         ToolCall { tool: "t".into(), filter: Arc::new(filter), options: CallOptions::new() }
+    }
+
+    #[test]
+    fn spellings_of_one_uri_are_one_name() {
+        let (memory, scope) = (Memory::new(9), Scope::process());
+        memory.add(Named::Resource, &scope, "file:///a b", &call(true));
+        memory.add(Named::Resource, &scope, "x:1", &call(true));
+        memory.add(Named::Task, &scope, "t%31", &call(true));
+        for uri in ["file:///a%20b", "FILE:///a b", " x:1 ", "X:1#f", "x:%31", "x:%31#"] {
+            let recalled = memory.recall(Named::Resource, &scope, uri);
+            assert!(matches!(recalled, Recalled::Call(_)), "{uri}");
+        }
+        for uri in ["file:///A b", "x:2", "x:%3", "x:1%"] {
+            let recalled = memory.recall(Named::Resource, &scope, uri);
+            assert!(matches!(recalled, Recalled::Unknown), "{uri}");
+        }
+        assert!(matches!(memory.recall(Named::Task, &scope, "t1"), Recalled::Unknown));
     }
 
     #[test]

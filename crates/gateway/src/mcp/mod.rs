@@ -11,23 +11,26 @@
 //!                                        │
 //!                                        ├─ listing    tools/list: schemas, parameters, tamis_retrieve
 //!                                        ├─ result     the result of a tool, wherever it arrives
-//!                                        │    └─ blocks, block_text, copies, stored, assemble
+//!                                        │    └─ blocks, block_text, wrapped, unreached, copies, stored, assemble
 //!                                        ├─ resource   resources/read of what a result named
 //!                                        └─ retrieve   tamis_retrieve, from the store
 //! ```
 //!
-//! A filter that only saves never breaks a session: if it fails, the message passes as it came. A filter that removes
-//! for safety fails closed: the client gets a result that says that the output is withheld (`failure`).
+//! A filter that only saves never breaks a session: if it fails, the message is forwarded unchanged. A filter that
+//! removes for safety fails closed: the client gets a result that says that the output is withheld (`failure`).
 //!
 //! | file | decides |
 //! |---|---|
 //! | `session`, `from_client`, `from_server` | where a message goes |
+//! | `task` | what has to be done with a message, which `job` does |
 //! | `open_calls` | which request a response belongs to |
 //! | `memory` | which tool a task or a resource belongs to |
 //! | `call` | options and parameters of a call |
 //! | `clients` | which part of a result a client shows |
 //! | `headers` | whether headers and body agree |
+//! | `allowed` | which members of a message no filter has to see |
 
+mod allowed;
 mod assemble;
 mod block_text;
 mod blocks;
@@ -54,7 +57,10 @@ mod route;
 mod run;
 mod session;
 mod stored;
+mod task;
 mod text_cut;
+mod unreached;
+mod wrapped;
 
 pub use clients::{ClientReads, UnknownClientReads};
 pub use exchange::Exchange;

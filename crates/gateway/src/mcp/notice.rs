@@ -1,4 +1,4 @@
-//! What the model is told about what was left out.
+//! The notice about the parts of a result that were left out.
 
 use std::ops::Range;
 
@@ -6,12 +6,14 @@ use crate::jsonrpc::text;
 use crate::store::{OmissionNotice, OmittedUnit, Remedy};
 use crate::transport::spool::{Spool, SpoolError};
 
-/// What was left out of a result.
+/// The parts of a result that were left out.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Omission {
     pub(super) unit: OmittedUnit,
     /// How many items or lines are shown, and of how many.
     pub(super) shown: Option<(u64, Option<u64>)>,
+    /// The first and the last line or byte that is left out, if others are shown after them.
+    pub(super) gap: Option<(u64, u64)>,
     pub(super) bytes_in: u64,
     pub(super) bytes_out: u64,
 }
@@ -20,8 +22,12 @@ impl Omission {
     pub(super) fn notice(&self, remedy: Remedy) -> OmissionNotice {
         let notice =
             OmissionNotice::new(self.unit, remedy).with_bytes(self.bytes_in, self.bytes_out);
-        match self.shown {
+        let notice = match self.shown {
             Some((shown, of)) => notice.with_shown(shown, of),
+            None => notice,
+        };
+        match self.gap {
+            Some((first, last)) => notice.with_gap(first, last),
             None => notice,
         }
     }
@@ -36,7 +42,9 @@ impl Omission {
     /// the characters of the name already.
     pub(super) fn member(&self, remedy: Remedy, name: &str) -> String {
         let mut member = format!("{}:{{", text::quoted(name));
-        if let Some((shown, of)) = self.shown.filter(|_| self.unit != OmittedUnit::Values) {
+        if let Some((shown, of)) =
+            self.shown.filter(|_| matches!(self.unit, OmittedUnit::Items | OmittedUnit::Lines))
+        {
             member.push_str(&format!("\"shown\":{shown},"));
             if let Some(of) = of {
                 member.push_str(&format!("\"of\":{of},"));

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A response to a cancelled request still arrives, and must not pass unfiltered. So a cancelled request stays known
-//! until it was answered, or until 4,096 newer ones were closed.
+//! until its response has arrived, or until 4,096 newer ones were closed.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(super) struct ToolCall {
     pub(super) options: CallOptions,
 }
 
-/// What the response to a request will be.
+/// The kind of response that a request will get.
 #[derive(Clone, Debug)]
 pub(super) enum Expected {
     /// Who the server is.
@@ -43,6 +43,8 @@ pub(super) enum Expected {
     ToolResult(ToolCall),
     /// A task, which holds the result of a tool when it is complete.
     Task(ToolCall),
+    /// The tasks of the client, some of which may be of tools whose filter removes for safety.
+    TaskList,
     /// The contents of a resource that a filtered result named.
     Resource(ToolCall),
     /// Nothing: the request was `tamis_retrieve` in a batch, and a ping was sent in its place.
@@ -62,7 +64,7 @@ impl Expected {
                 !call.filter.removes_for_safety
             }
             Self::Greeting | Self::Listing { .. } | Self::Other => true,
-            Self::Retrieved { .. } => false,
+            Self::TaskList | Self::Retrieved { .. } => false,
         }
     }
 
@@ -73,7 +75,9 @@ impl Expected {
             | (Self::Task(own), Self::Task(other))
             | (Self::Resource(own), Self::Resource(other)) => own.tool == other.tool,
             (Self::Listing { is_first }, Self::Listing { is_first: other }) => is_first == other,
-            (Self::Greeting, Self::Greeting) | (Self::Other, Self::Other) => true,
+            (Self::Greeting, Self::Greeting)
+            | (Self::TaskList, Self::TaskList)
+            | (Self::Other, Self::Other) => true,
             _ => false,
         }
     }
@@ -105,7 +109,7 @@ pub(super) enum Refused {
 pub(super) struct OpenCalls {
     open: HashMap<Id, OpenCall>,
     closed: HashMap<Id, (u64, OpenCall)>,
-    /// The ids of `closed`, oldest first, each with a number that tells a new entry from a former one of the same id.
+    /// The ids of `closed`, oldest first, each with a number that distinguishes entries of the same id.
     order: VecDeque<(Id, u64)>,
     next: u64,
     /// For open ids that are strings of digits, the number that lenient peers take them for.
@@ -186,7 +190,7 @@ impl OpenCalls {
         self.next += 1;
         self.order.push_back((id.clone(), self.next));
         self.closed.insert(id, (self.next, call));
-        // Entries that were answered leave their place in `order` behind, so both are bounded.
+        // The place of a removed entry in `order` remains, so both are bounded.
         while self.order.len() > most {
             let Some((oldest, number)) = self.order.pop_front() else { break };
             if self.closed.get(&oldest).is_some_and(|(own, _)| *own == number) {

@@ -1,12 +1,14 @@
 //! Messages that are too long to be collected.
 
 use std::fmt;
+use std::ops::Range;
 
 use super::exchange::Exchange;
 use super::failure::Failure;
 use super::open_calls::OpenCall;
 use super::session::{Session, withheld};
 use crate::jsonrpc::{Id, LONGEST_ID, reply};
+use crate::transport::spool::{Spool, SpoolError};
 
 /// Finds the id of a message while it streams past, in constant memory.
 ///
@@ -21,6 +23,8 @@ pub struct OverflowScan {
     /// The ids at the top level, as JSON texts.
     ids: Vec<Vec<u8>>,
     has_method: bool,
+    /// Whether it has a result or an error.
+    has_outcome: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,6 +55,17 @@ impl OverflowScan {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Scans a message that is not valid JSON, whose id may be readable all the same.
+    pub(super) fn of(message: &Spool, span: Range<u64>) -> Self {
+        let mut scan = Self::default();
+        // After an error of the temporary file, the scan knows less.
+        _ = message.each_chunk(span, |chunk| {
+            scan.write(chunk);
+            Ok::<_, SpoolError>(())
+        });
+        scan
     }
 
     /// Reads the next bytes of the message.
@@ -134,6 +149,7 @@ impl OverflowScan {
         }
         let name = crate::jsonrpc::text::decode(&self.token);
         self.has_method |= name.as_deref() == Some("method");
+        self.has_outcome |= matches!(name.as_deref(), Some("result" | "error"));
         ScanState::AfterKey { is_id: name.as_deref() == Some("id") }
     }
 
@@ -143,8 +159,18 @@ impl OverflowScan {
         }
     }
 
+    /// Returns whether the message is a response, as far as that can be seen.
+    pub(super) fn is_response(&self) -> bool {
+        self.has_outcome && !self.has_method
+    }
+
+    /// Returns whether the message is a request or a notification, as far as that can be seen.
+    pub(super) fn is_request(&self) -> bool {
+        self.has_method && !self.has_outcome
+    }
+
     /// Returns the id, if there is exactly one.
-    fn id(&mut self) -> Option<(Id, Vec<u8>)> {
+    pub(super) fn id(&mut self) -> Option<(Id, Vec<u8>)> {
         if let ScanState::Word { is_id: true } = self.state {
             self.end_id();
         }

@@ -1,4 +1,4 @@
-//! What all sessions of a process share.
+//! State that all sessions of a process share.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,6 +12,9 @@ use crate::transport::spool::SpoolLimits;
 
 /// The most tools whose own parameters are remembered.
 const MOST_TOOLS: usize = 4096;
+
+/// The most filters that a warning names.
+const MOST_NAMED: usize = 20;
 
 /// Bounds of messages and tables.
 #[derive(Clone, Debug)]
@@ -48,13 +51,15 @@ pub struct ProxyOptions {
     store: Option<Store>,
     client_reads: Option<ClientReads>,
     limits: MessageLimits,
+    warn: Option<fn(&str)>,
 }
 
 impl ProxyOptions {
     /// Returns the settings of a proxy without a store.
     #[must_use]
     pub fn new(rules: Rules) -> Self {
-        Self { rules, store: None, client_reads: None, limits: MessageLimits::default() }
+        let limits = MessageLimits::default();
+        Self { rules, store: None, client_reads: None, limits, warn: None }
     }
 
     /// Sets the store. Without one, profiles cut nothing.
@@ -68,6 +73,13 @@ impl ProxyOptions {
     #[must_use]
     pub fn with_client_reads(mut self, reads: Option<ClientReads>) -> Self {
         self.client_reads = reads;
+        self
+    }
+
+    /// Sets who gets warnings about the configuration, which have no data of results.
+    #[must_use]
+    pub fn with_warnings(mut self, warn: fn(&str)) -> Self {
+        self.warn = Some(warn);
         self
     }
 
@@ -86,7 +98,7 @@ pub struct Proxy {
     server: Mutex<Option<Arc<str>>>,
     /// Tools with a parameter of their own that has the name of one of ours.
     own_parameters: Mutex<HashMap<String, Parameters>>,
-    /// What clients without sessions have to be remembered for.
+    /// The tasks and resources of clients without sessions.
     pub(super) memory: Arc<Memory>,
     pub(super) may_remove_for_safety: bool,
 }
@@ -124,6 +136,26 @@ impl Proxy {
         let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let filter = self.options.rules.filter(tool, server.as_deref())?;
         if filter.is_own() { Some(filter) } else { self.profile() }
+    }
+
+    /// Notes that the server lists a tool.
+    pub(super) fn note_listed(&self, tool: &str) {
+        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.options.rules.note_listed(tool, server.as_deref());
+    }
+
+    /// Warns about filters that match no tool, after the server has listed all of them.
+    pub(super) fn warn_of_unlisted(&self) {
+        let unlisted = self.options.rules.take_unlisted();
+        let Some(warn) = self.options.warn.filter(|_| !unlisted.is_empty()) else { return };
+        let names =
+            unlisted.iter().take(MOST_NAMED).map(|name| format!("`{}`", name.escape_debug()));
+        let names = names.collect::<Vec<_>>().join(", ");
+        let more = match unlisted.len().saturating_sub(MOST_NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        warn(&format!("the server lists no tool for these filters of the manifest: {names}{more}"));
     }
 
     /// Returns the filter of tools without one of their own. Without a store, a profile cuts nothing.

@@ -1,4 +1,4 @@
-//! What is known of one result after it was filtered: sizes and names, never data.
+//! The record of one result after it was filtered: sizes and names, never data.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ pub struct CallRecord {
     pub tool: String,
     /// The origin of the filter.
     pub source: RuleSource,
-    /// Bytes of the result as it came.
+    /// Bytes of the unfiltered result.
     pub bytes_in: u64,
     /// Bytes of the result as it is sent.
     pub bytes_out: u64,
     /// The handle under which the result is stored.
     pub handle: Option<String>,
-    /// What happened.
+    /// The outcome.
     pub outcome: CallOutcome,
-    /// Why, if a filter failed. Never contains data of the result.
+    /// Why, if a filter failed, or if the result was not shortened. Never contains data of the result.
     pub reason: Option<&'static str>,
     /// The time that filtering took.
     pub duration: Duration,
@@ -26,7 +26,7 @@ pub struct CallRecord {
 }
 
 impl CallRecord {
-    /// Returns the number of tokens of the result as it came, estimated at four bytes each.
+    /// Returns the number of tokens of the unfiltered result, estimated at four bytes each.
     #[must_use]
     pub fn tokens_in(&self) -> u64 {
         self.bytes_in.div_ceil(4)
@@ -63,15 +63,15 @@ impl RuleSource {
     }
 }
 
-/// What happened to a result.
+/// The outcome for a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CallOutcome {
     /// It was filtered.
     Filtered,
-    /// It passed as it came: there was nothing to filter.
+    /// It was forwarded unchanged: there was nothing to filter.
     Unchanged,
-    /// A filter that only saves failed, and the result passed as it came.
+    /// A filter that only saves failed, and the result was forwarded unchanged.
     FailedOpen,
     /// A filter that removes for safety failed, and the result was withheld.
     FailedClosed,

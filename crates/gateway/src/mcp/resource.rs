@@ -8,12 +8,12 @@ use tamis::spec::Omitted;
 
 use super::block_text::{BlockContext, BlockText};
 use super::failure::{Failure, MESSAGE_WITHHELD};
-use super::job::Context;
 use super::notice::Omission;
 use super::open_calls::ToolCall;
 use super::result::Rewritten;
-use super::run::{Source, Texts};
+use super::run::{FormOutputs, Source, Texts};
 use super::stored::{Room, StoredPart, StoredResult};
+use super::task::Context;
 use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::splice::{Piece, Splice, cut_members};
 use crate::jsonrpc::text;
@@ -34,11 +34,16 @@ pub(super) fn rewrite(
     if let Some(reason) = filter.refuses {
         return Err(Failure(reason));
     }
-    let Some(contents) = contents else { return Ok(Rewritten::nothing()) };
     let is_strict = filter.removes_for_safety;
+    let Some(contents) = contents else {
+        // Only an error has no contents.
+        return if is_strict { Err(Failure::UNKNOWN_FORM) } else { Ok(Rewritten::nothing()) };
+    };
     let is_known = contents.kind == ValueKind::Array
         && items.iter().all(|item| item.kind == ValueKind::Object)
-        && texts.iter().all(|text| text.kind == ValueKind::String);
+        && texts.iter().all(|text| text.kind == ValueKind::String)
+        // Rules cannot read binary contents.
+        && texts.len() >= items.len();
     if is_strict && !is_known {
         return Err(Failure::UNKNOWN_FORM);
     }
@@ -67,6 +72,7 @@ pub(super) fn rewrite(
             options: &options,
             is_error: false,
             has_structured: false,
+            is_wrapped: false,
             room: left,
         };
         let before = scratch.len();
@@ -105,6 +111,7 @@ pub(super) fn rewrite(
         if is_cut || cut.is_some() {
             cut = Some(Omission {
                 unit: OmittedUnit::Values,
+                gap: None,
                 shown: None,
                 bytes_in: sum_in + bytes_in,
                 bytes_out: sum_out + length,
@@ -118,7 +125,8 @@ pub(super) fn rewrite(
             [StoredPart::Text(source)] => StoredResult::Text(source.clone()),
             _ => StoredResult::Blocks(stored, None),
         };
-        let remedy = room.store(&unescaped, &result, context, filter, &call.tool, false);
+        let forms = FormOutputs::of(filter, false, context.proxy.limits().spool);
+        let remedy = room.store(&unescaped, &result, context, filter, &call.tool, &forms);
         tell(&mut splice, contents, items, omission, remedy, message)?;
     }
     Ok(Rewritten { splice, scratch })

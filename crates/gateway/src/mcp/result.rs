@@ -9,13 +9,13 @@ use tamis::{CallOptions, Limits};
 use super::block_text::{BlockContext, BlockText};
 use super::blocks::{self, Block};
 use super::failure::Failure;
-use super::job::{Context, Record};
 use super::memory::Named;
 use super::notice::Omission;
 use super::open_calls::ToolCall;
 use super::record::RuleSource;
-use super::run::{self, JsonRun, RunError, Source, Texts};
+use super::run::{self, FormOutputs, JsonRun, RunError, Source, Texts};
 use super::stored::{Room, StoredPart, StoredResult};
+use super::task::{Context, Record};
 use crate::jsonrpc::find::{FindError, Found, ValueKind};
 use crate::jsonrpc::head::{Parts, ResultPart, short_text};
 use crate::jsonrpc::splice::Splice;
@@ -67,7 +67,8 @@ pub(super) fn rewrite(
         Some(found) => message.to_vec(found.span.clone(), 8).is_ok_and(|it| it == b"true"),
         None => false,
     };
-    let texts = Texts::new(message, context.proxy.limits().spool);
+    let spool = context.proxy.limits().spool;
+    let texts = Texts::new(message, spool);
     let mut cap = None;
     loop {
         let room = Room::reserve(context, &filter);
@@ -77,6 +78,7 @@ pub(super) fn rewrite(
             && let Some(lossless) = lossless()
         {
             // A profile never cuts what cannot be fetched back.
+            record.reason = Some(NOT_SHORTENED);
             filter = lossless;
             continue;
         }
@@ -87,6 +89,7 @@ pub(super) fn rewrite(
             parts: &parts,
             blocks: &blocks,
             filter: &filter,
+            forms: FormOutputs::of(&filter, is_error && filter.minds_errors, spool),
             options: options(call, &filter, context, is_error, cap),
             is_error,
             cap,
@@ -109,6 +112,7 @@ pub(super) fn rewrite(
         if matches!(remedy, Some(Remedy::Lost(LostReason::NoRoom)))
             && let Some(lossless) = lossless()
         {
+            record.reason = Some(NOT_SHORTENED);
             filter = lossless;
             continue;
         }
@@ -125,6 +129,9 @@ pub(super) fn rewrite(
         return Ok(rewritten);
     }
 }
+
+/// The reason in the log for a result that a profile would have shortened.
+const NOT_SHORTENED: &str = "not shortened, because the store has no room";
 
 fn options(
     call: &ToolCall,
@@ -165,11 +172,12 @@ fn remember_resources(
 /// One attempt to rewrite a result.
 pub(super) struct ResultRewrite<'a> {
     pub(super) message: &'a Spool,
-    texts: &'a Texts<'a>,
+    pub(super) texts: &'a Texts<'a>,
     pub(super) result: &'a Range<u64>,
     pub(super) parts: &'a Parts<ResultPart>,
     pub(super) blocks: &'a [Block<'a>],
     pub(super) filter: &'a ToolFilter,
+    forms: FormOutputs<'a>,
     options: CallOptions,
     is_error: bool,
     /// The most bytes of each form of the result.
@@ -213,8 +221,27 @@ pub(super) struct StructuredRun<'a> {
 impl ResultRewrite<'_> {
     fn run(self, room: Room) -> Result<Attempt, Failure> {
         let mut scratch = Spool::new(self.context.proxy.limits().spool);
-        let (structured, withheld) = self.structured(&mut scratch)?;
-        let mut texts = self.texts(structured.is_some() || withheld, &mut scratch)?;
+        let wrapped = self.wrapped()?;
+        let repeats_text = wrapped.is_none() && self.wraps_text()?;
+        let (mut structured, mut withheld) = match &wrapped {
+            Some(_) => (None, false),
+            None => match self.structured(&mut scratch) {
+                Err(_) if repeats_text => (None, true),
+                structured => structured?,
+            },
+        };
+        // Rules may have removed the copy.
+        let repeats_text = repeats_text && structured.as_ref().is_none_or(|it| it.run.len() > 2);
+        if repeats_text {
+            (structured, withheld) = (None, true);
+        }
+        let has_structured = structured.is_some() || (withheld && !repeats_text);
+        let mut texts = self.texts(has_structured, wrapped.is_some(), &mut scratch)?;
+        if let Some(run) = &structured
+            && self.wraps_values(run, &texts, &scratch)?
+        {
+            (structured, withheld) = (None, true);
+        }
         if let Some(structured) = &structured {
             self.drop_copies(structured, &mut texts, &scratch)?;
         }
@@ -232,16 +259,16 @@ impl ResultRewrite<'_> {
         }
         let remedy = omission.map(|_| {
             let stored = self.stored(structured.as_ref(), &texts);
-            let is_error = self.options.is_error();
-            room.store(self.texts, &stored, self.context, self.filter, self.tool, is_error)
+            room.store(self.texts, &stored, self.context, self.filter, self.tool, &self.forms)
         });
         let told = omission.zip(remedy);
-        let splice = self.assemble(structured, withheld, &texts, told, &scratch)?;
+        let splice =
+            self.assemble(structured, wrapped.as_ref(), withheld, &texts, told, &scratch)?;
         let rewritten = Rewritten { splice, scratch };
         Ok(Attempt { rewritten, remedy, is_worthwhile: true, has_missed: false })
     }
 
-    /// Whether a profile removed less than the notice about it takes. What exceeds the limit of the profile is cut in
+    /// Whether a profile removed less than the notice about it takes. A result over the limit of the profile is cut in
     /// any case.
     fn costs_more_than_it_saves(&self, omission: &Omission) -> bool {
         let fits = self.filter.max_tokens.is_some_and(|tokens| omission.bytes_in <= tokens * 4);
@@ -279,6 +306,7 @@ impl ResultRewrite<'_> {
     fn texts(
         &self,
         has_structured: bool,
+        is_wrapped: bool,
         scratch: &mut Spool,
     ) -> Result<Vec<Option<BlockText>>, Failure> {
         let mut room = self.filter.max_tokens.map(|tokens| tokens * 4).or(self.cap);
@@ -293,6 +321,7 @@ impl ResultRewrite<'_> {
                 options: &self.options,
                 is_error: self.is_error,
                 has_structured,
+                is_wrapped,
                 room: room.filter(|_| !self.options.raw() || self.cap.is_some()),
             };
             let before = scratch.len();
@@ -331,28 +360,32 @@ impl ResultRewrite<'_> {
         for (block, text) in self.blocks.iter().zip(texts) {
             let (Some(found), Some(text)) = (block.text, text) else { continue };
             let source = Source::characters(found);
-            let (shown, bytes_in) = (None, source.len().saturating_sub(2));
+            let (shown, gap, bytes_in) = (None, None, source.len().saturating_sub(2));
             let unit = OmittedUnit::Values;
             others.push(match text {
                 BlockText::Json(run) => self.of_json(&source, run),
                 BlockText::Text(range, report) => {
                     let bytes_out = range.end - range.start;
-                    let whole = report.shown < report.lines;
-                    let shown = whole.then_some((report.shown, Some(report.lines)));
-                    // The numbers of lines are those of the text that the filter left.
+                    // The numbers of lines and bytes are those of the text that the filter left.
                     let is_exact = report.filtered_out == 0;
-                    let (unit, shown) = match is_exact {
-                        true => (OmittedUnit::Lines, shown),
-                        false => (unit, None),
+                    let (unit, gap, of) = match report.gap_lines {
+                        _ if !is_exact || report.left_out == 0 => (unit, None, 0),
+                        Some(lines) => (OmittedUnit::Lines, Some(lines), report.lines),
+                        None if report.changed => (unit, None, 0),
+                        None => {
+                            let last = (report.gap_start + report.left_out).saturating_sub(1);
+                            (OmittedUnit::Bytes, Some((report.gap_start, last)), report.bytes)
+                        }
                     };
+                    let shown = gap.map(|(first, last)| (of - (last + 1 - first), Some(of)));
                     let is_cut = report.left_out > 0 || !is_exact;
-                    (is_cut, Omission { unit, shown, bytes_in: report.bytes, bytes_out })
+                    (is_cut, Omission { unit, shown, gap, bytes_in: report.bytes, bytes_out })
                 }
                 BlockText::Dropped { is_cut } => {
-                    (*is_cut, Omission { unit, shown, bytes_in, bytes_out: 0 })
+                    (*is_cut, Omission { unit, shown, gap, bytes_in, bytes_out: 0 })
                 }
                 BlockText::Same | BlockText::Escaped(_) | BlockText::Withheld => {
-                    (false, Omission { unit, shown, bytes_in, bytes_out: bytes_in })
+                    (false, Omission { unit, shown, gap, bytes_in, bytes_out: bytes_in })
                 }
             });
         }
@@ -369,6 +402,7 @@ impl ResultRewrite<'_> {
             several => Some(Omission {
                 unit,
                 shown: None,
+                gap: None,
                 bytes_in: several.iter().map(|(_, part)| part.bytes_in).sum(),
                 bytes_out: several.iter().map(|(_, part)| part.bytes_out).sum(),
             }),
@@ -388,7 +422,7 @@ impl ResultRewrite<'_> {
             || report.base64_omitted_bytes > 0;
         let is_cut = is_counted || (!self.filter.keeps_everything && self.shrank(source, run));
         let unit = if shown.is_some() { OmittedUnit::Items } else { OmittedUnit::Values };
-        (is_cut, Omission { unit, shown, bytes_in: run.bytes_in, bytes_out: run.len() })
+        (is_cut, Omission { unit, shown, gap: None, bytes_in: run.bytes_in, bytes_out: run.len() })
     }
 
     /// Whether an output lacks more than white space, and what was removed for safety.
@@ -402,15 +436,12 @@ impl ResultRewrite<'_> {
         let fetchable = match &self.filter.stored {
             // Nobody may know how much was removed.
             StoredForm::Nothing if self.filter.removes_for_safety => return false,
-            // White space alone hardly ever makes more than half of a document.
+            // White space hardly ever makes up more than half of a document.
             StoredForm::Nothing | StoredForm::Source if run.len() * 2 < run.bytes_in => {
                 return true;
             }
             StoredForm::Nothing | StoredForm::Source => run::minified(self.texts, source),
-            StoredForm::Program(form) => {
-                let options = CallOptions::new().with_is_error(self.options.is_error());
-                run::length(self.texts, source, form, &options)
-            }
+            StoredForm::Program(_) => self.forms.length(self.texts, source),
         };
         fetchable.is_some_and(|fetchable| run.len() < fetchable)
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use tamis::Sink;
 
 use super::failure::Failure;
-use super::job::Context;
+use super::task::Context;
 use crate::jsonrpc::find::Found;
 use crate::jsonrpc::text;
 use crate::store::{OmissionNotice, ReadError, Window, WindowError};
@@ -47,6 +47,7 @@ pub(super) fn arguments(message: &Spool, found: Option<&Found>) -> Option<Vec<u8
 
 /// The arguments of a call. Models write numbers as strings, and one name instead of a list.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Arguments {
     handle: String,
     #[serde(default)]
@@ -162,7 +163,10 @@ fn window(arguments: &Arguments) -> Result<Window, String> {
         window = window.with_offset(offset);
     }
     if let Some(limit) = number(arguments.limit.as_ref(), "limit")? {
-        window = window.with_limit(Some(limit.clamp(1, MOST_BYTES)));
+        if limit == 0 {
+            return Err("limit must be at least 1".to_owned());
+        }
+        window = window.with_limit(Some(limit.min(MOST_BYTES)));
     }
     Ok(window)
 }

@@ -1,4 +1,4 @@
-//! What is done with a message.
+//! The routes of a message.
 
 use super::job::Job;
 use super::record::CallRecord;
@@ -9,7 +9,7 @@ use crate::transport::spool::Spool;
 pub enum Route {
     /// On to its receiver, as the bytes that came.
     Forward,
-    /// It has to be rewritten, or answered from the store: run the job, outside of the session's lock.
+    /// It has to be rewritten, or its response is read from the store: run the job, outside of the session's lock.
     Run(Box<Job>),
     /// Nowhere. This message goes back to the client.
     Answer(Vec<u8>),
@@ -27,13 +27,13 @@ pub enum Route {
 /// The result of a [`Job`].
 #[derive(Debug)]
 pub struct Outcome {
-    /// What to send.
+    /// The message to send.
     pub action: Action,
     /// One for each result of a tool in the message, for the log and the metrics.
     pub records: Vec<CallRecord>,
 }
 
-/// What to send after a [`Job`].
+/// The message to send after a [`Job`].
 #[derive(Debug)]
 pub enum Action {
     /// The message, as the bytes that came: nothing had to change, or a filter that only saves failed.

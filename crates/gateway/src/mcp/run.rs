@@ -8,7 +8,7 @@ use tamis::{CallOptions, ErrorKind, Filter, Program, Report, Sink};
 
 use super::failure::Failure;
 use crate::jsonrpc::find::Found;
-use crate::rules::ToolFilter;
+use crate::rules::{StoredForm, ToolFilter};
 use crate::transport::spool::{Spool, SpoolError, SpoolLimits};
 use tamis::json::StringDecoder;
 
@@ -25,6 +25,12 @@ impl Source {
     /// Returns the characters of a string.
     pub(super) fn characters(found: &Found) -> Self {
         Self::Characters(found.span.clone())
+    }
+
+    /// Returns the place in the message.
+    pub(super) fn start(&self) -> u64 {
+        let (Self::Value(range) | Self::Characters(range)) = self;
+        range.start
     }
 
     /// Returns the number of bytes in the message.
@@ -82,13 +88,52 @@ impl<'a> Texts<'a> {
     fn unescape(
         &self,
         range: &Range<u64>,
+        take: impl FnMut(&[u8]) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        let content = range.start + 1..range.end.saturating_sub(1);
+        let start = self.unescaped.borrow().spool.len();
+        let read = match self.unescape_in_memory(&content) {
+            Some(Ok(place)) => {
+                self.unescaped.borrow_mut().places.insert(range.start, place.clone());
+                return self.unescaped.borrow().spool.each_chunk(place, take);
+            }
+            Some(Err(error)) => Err(error),
+            None => self.unescape_in_windows(&content, take),
+        };
+        let mut unescaped = self.unescaped.borrow_mut();
+        if read.is_ok() && unescaped.spool.error().is_none() {
+            let end = unescaped.spool.len();
+            unescaped.places.insert(range.start, start..end);
+        } else {
+            unescaped.spool.truncate(start);
+        }
+        read
+    }
+
+    /// Unescapes a text at once. Returns its place, or `None` if it may be too long for the memory.
+    fn unescape_in_memory(&self, content: &Range<u64>) -> Option<Result<Range<u64>, RunError>> {
+        // A text is never longer than its spelling.
+        let length = content.end.saturating_sub(content.start);
+        let mut unescaped = self.unescaped.borrow_mut();
+        let memory = unescaped.spool.memory_for(length)?;
+        let start = memory.len() as u64;
+        let mut decoder = StringDecoder::new();
+        let read = self.message.each_chunk(content.clone(), |chunk| {
+            decoder.write(chunk, memory).map_err(|_lone| RunError::NotJson)
+        });
+        let read = read.and_then(|()| decoder.end().map_err(|_lone| RunError::NotJson));
+        Some(read.map(|()| start..memory.len() as u64))
+    }
+
+    /// Unescapes a text piece by piece.
+    fn unescape_in_windows(
+        &self,
+        content: &Range<u64>,
         mut take: impl FnMut(&[u8]) -> Result<(), RunError>,
     ) -> Result<(), RunError> {
-        let start = self.unescaped.borrow().spool.len();
         let mut decoder = StringDecoder::new();
         let mut text = Vec::new();
-        let content = range.start + 1..range.end.saturating_sub(1);
-        let read = self.message.each_chunk(content, |chunk| {
+        let read = self.message.each_chunk(content.clone(), |chunk| {
             for window in chunk.chunks(WINDOW) {
                 text.clear();
                 decoder.write(window, &mut text).map_err(|_lone| RunError::NotJson)?;
@@ -98,15 +143,7 @@ impl<'a> Texts<'a> {
             }
             Ok(())
         });
-        let read = read.and_then(|()| decoder.end().map_err(|_lone| RunError::NotJson));
-        let mut unescaped = self.unescaped.borrow_mut();
-        if read.is_ok() && unescaped.spool.error().is_none() {
-            let end = unescaped.spool.len();
-            unescaped.places.insert(range.start, start..end);
-        } else {
-            unescaped.spool.truncate(start);
-        }
-        read
+        read.and_then(|()| decoder.end().map_err(|_lone| RunError::NotJson))
     }
 }
 
@@ -255,6 +292,12 @@ pub(super) fn minified(texts: &Texts<'_>, source: &Source) -> Option<u64> {
     length(texts, source, &program, &CallOptions::new())
 }
 
+/// Reads a source to its end, to see whether it is one JSON value.
+pub(super) fn is_json(texts: &Texts<'_>, source: &Source) -> Result<(), RunError> {
+    let program = Program::compile(&tamis::Spec::new())?;
+    write_output(texts, source, &program, &CallOptions::new(), &mut Count(0))
+}
+
 /// Returns the size of the output of a program. `None`: it fails.
 pub(super) fn length(
     texts: &Texts<'_>,
@@ -263,10 +306,98 @@ pub(super) fn length(
     options: &CallOptions,
 ) -> Option<u64> {
     let mut count = Count(0);
-    let mut filter = Filter::new(program.with_options(options), &mut count);
-    read(texts, source, |chunk| Ok(filter.write(chunk)?)).ok()?;
-    filter.end().ok()?;
+    write_output(texts, source, program, options, &mut count).ok()?;
     Some(count.0)
+}
+
+/// Writes the output of a program to `out`.
+pub(super) fn write_output(
+    texts: &Texts<'_>,
+    source: &Source,
+    program: &Program,
+    options: &CallOptions,
+    out: &mut dyn Sink,
+) -> Result<(), RunError> {
+    let mut filter = Filter::new(program.with_options(options), out);
+    read(texts, source, |chunk| Ok(filter.write(chunk)?))?;
+    filter.end()?;
+    Ok(())
+}
+
+/// The stored forms of the values of a result.
+///
+/// The size of a form says whether the filter left anything out. If it did, the form is stored. Short forms are kept in
+/// memory in between, so that the program runs once.
+pub(super) struct FormOutputs<'a> {
+    program: Option<&'a Program>,
+    options: CallOptions,
+    kept: RefCell<KeptForms>,
+}
+
+struct KeptForms {
+    spool: Spool,
+    /// The place of each form in `spool`, by the first byte of its source in the message.
+    places: HashMap<u64, Range<u64>>,
+}
+
+impl<'a> FormOutputs<'a> {
+    /// Returns the forms of a result of a filter. `is_error`: the rules for the result of a failed call apply.
+    pub(super) fn of(filter: &'a ToolFilter, is_error: bool, limits: SpoolLimits) -> Self {
+        let program = match &filter.stored {
+            StoredForm::Program(program) => Some(program),
+            StoredForm::Nothing | StoredForm::Source => None,
+        };
+        let spool = Spool::new(SpoolLimits { spill: 0, ..limits });
+        let kept = RefCell::new(KeptForms { spool, places: HashMap::new() });
+        Self { program, options: CallOptions::new().with_is_error(is_error), kept }
+    }
+
+    /// Returns the size of the form of a value, and keeps a short one. `None`: there is no form.
+    pub(super) fn length(&self, texts: &Texts<'_>, source: &Source) -> Option<u64> {
+        let program = self.program?;
+        let mut kept = self.kept.borrow_mut();
+        let start = kept.spool.len();
+        let mut output = CountAndKeep { count: Count(0), spool: &mut kept.spool };
+        let written = write_output(texts, source, program, &self.options, &mut output);
+        let length = output.count.0;
+        if written.is_err() || kept.spool.error().is_some() {
+            kept.spool.truncate(start);
+        } else {
+            kept.places.insert(source.start(), start..start + length);
+        }
+        written.ok().map(|()| length)
+    }
+
+    /// Writes the form of a value to `out`.
+    pub(super) fn write(
+        &self,
+        texts: &Texts<'_>,
+        source: &Source,
+        out: &mut dyn Sink,
+    ) -> Result<(), RunError> {
+        let kept = self.kept.borrow();
+        match (kept.places.get(&source.start()), self.program) {
+            (Some(place), _) => kept.spool.each_chunk(place.clone(), |chunk| {
+                out.write(chunk);
+                Ok(())
+            }),
+            (None, Some(program)) => write_output(texts, source, program, &self.options, out),
+            (None, None) => Err(RunError::Failed(Failure("it is not stored"))),
+        }
+    }
+}
+
+/// Counts bytes, and keeps them while there is room.
+struct CountAndKeep<'a> {
+    count: Count,
+    spool: &'a mut Spool,
+}
+
+impl Sink for CountAndKeep<'_> {
+    fn write(&mut self, bytes: &[u8]) {
+        self.count.write(bytes);
+        Sink::write(self.spool, bytes);
+    }
 }
 
 /// Counts bytes.

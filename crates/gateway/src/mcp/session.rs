@@ -6,11 +6,12 @@ use std::time::Instant;
 
 use super::exchange::Exchange;
 use super::failure::{self, Failure};
-use super::job::{Context, Element, Job, Task, Work};
+use super::job::Job;
 use super::memory::Memory;
 use super::open_calls::{Expected, OpenCall, OpenCalls};
 use super::proxy::Proxy;
 use super::route::{DropReason, Route};
+use super::task::{Context, Element, Task, Work};
 use crate::jsonrpc::{Id, head, reply, text};
 use crate::transport::spool::Spool;
 
@@ -51,7 +52,7 @@ pub struct Session {
     pub(super) has_no_tools: bool,
 }
 
-/// What is done with one message, which may be an element of a batch.
+/// The step for one message, which may be an element of a batch.
 #[derive(Debug)]
 pub(super) enum Step {
     Forward,
@@ -126,6 +127,12 @@ impl Session {
             [one] => Some(one.clone()),
             several => Some([b"[".as_slice(), &several.join(&b","[..]), b"]"].concat()),
         }
+    }
+
+    /// Returns whether a filter of the manifests removes for safety.
+    #[must_use]
+    pub fn may_remove_for_safety(&self) -> bool {
+        self.proxy.may_remove_for_safety
     }
 
     /// Returns whether a message of the server that is too long to be looked at may be sent on: no response that is

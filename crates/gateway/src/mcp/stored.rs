@@ -1,10 +1,10 @@
 //! Stores a result that something was cut from.
 
-use tamis::{CallOptions, Filter, Sink};
+use tamis::Sink;
 
 use super::failure::Failure;
-use super::job::Context;
-use super::run::{RunError, Source, Texts, read};
+use super::run::{FormOutputs, RunError, Source, Texts, read};
+use super::task::Context;
 use crate::rules::{StoredForm, ToolFilter};
 use crate::store::{EntryMeta, EntryWriter, Handle, LostReason, Remedy, Reservation, StoreError};
 use tamis::json::StringEncoder;
@@ -18,7 +18,7 @@ pub(super) enum StoredPart {
     Nothing,
 }
 
-/// What is stored of a result.
+/// The parts of a result that are stored.
 #[derive(Debug)]
 pub(super) enum StoredResult {
     /// One JSON value, and the path of its payload.
@@ -65,9 +65,9 @@ impl Room {
         context: &Context,
         filter: &ToolFilter,
         tool: &str,
-        is_error: bool,
+        outputs: &FormOutputs<'_>,
     ) -> Remedy {
-        let form = Form { stored: &filter.stored, is_error };
+        let form = Form { stored: &filter.stored, outputs };
         let reservation = match self {
             Self::Reserved(reservation) => reservation,
             Self::NotStored => return Remedy::Lost(LostReason::NotStored),
@@ -104,8 +104,7 @@ fn finish(writer: EntryWriter) -> Result<Handle, StoreError> {
 /// The form in which values are stored.
 struct Form<'a> {
     stored: &'a StoredForm,
-    /// Whether they are the result of a failed call.
-    is_error: bool,
+    outputs: &'a FormOutputs<'a>,
 }
 
 impl Form<'_> {
@@ -114,13 +113,7 @@ impl Form<'_> {
         match self.stored {
             StoredForm::Nothing => Err(RunError::Failed(Failure("it is not stored"))),
             StoredForm::Source => text(texts, source, out),
-            StoredForm::Program(program) => {
-                let options = CallOptions::new().with_is_error(self.is_error);
-                let mut filter = Filter::new(program.with_options(&options), out);
-                read(texts, source, |chunk| Ok(filter.write(chunk)?))?;
-                filter.end()?;
-                Ok(())
-            }
+            StoredForm::Program(_) => self.outputs.write(texts, source, out),
         }
     }
 

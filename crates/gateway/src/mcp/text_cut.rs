@@ -43,23 +43,29 @@ pub(super) struct TextCut<'a> {
 
 struct Piece {
     text: Vec<u8>,
+    /// The number of bytes that the text had before lines were marked.
+    bytes: u64,
     line: u64,
     is_line: bool,
 }
 
-/// What was done with a text.
+/// The counts of a text that was cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TextCutReport {
     /// Number of bytes of the text.
     pub(super) bytes: u64,
     /// Number of lines of the text.
     pub(super) lines: u64,
-    /// Number of complete lines before the gap.
-    pub(super) shown: u64,
+    /// The first and the last line of the gap, if it consists of whole lines.
+    pub(super) gap_lines: Option<(u64, u64)>,
+    /// The first byte of the gap.
+    pub(super) gap_start: u64,
     /// Number of bytes that are left out.
     pub(super) left_out: u64,
     /// Number of lines that a filter removed before.
     pub(super) filtered_out: u64,
+    /// Whether a filter changed the text before.
+    pub(super) changed: bool,
     /// Whether a line was marked, because it imitates a notice.
     pub(super) marked: bool,
 }
@@ -108,14 +114,15 @@ impl<'a> TextCut<'a> {
                     }
                     self.out.write(&shown);
                     self.out.write(ending);
-                    self.report.shown += u64::from(ends_line);
+                    self.report.gap_start += piece.len() as u64;
                     return;
                 }
             }
         }
         self.tail_bytes += length;
         let text = [&shown, ending].concat();
-        self.tail.push_back(Piece { text, line: self.report.lines, is_line });
+        let line = self.report.lines;
+        self.tail.push_back(Piece { text, bytes: piece.len() as u64, line, is_line });
         // Nothing is left out of a text that fits as a whole.
         let unused = if self.report.left_out == 0 { self.head.unwrap_or_default() } else { 0 };
         while self.tail_bytes > self.tail_room + unused {
@@ -126,7 +133,7 @@ impl<'a> TextCut<'a> {
 
     fn leave_out(&mut self, piece: &Piece) {
         self.tail_bytes -= piece.text.len() as u64;
-        self.report.left_out += piece.text.len() as u64;
+        self.report.left_out += piece.bytes;
         self.splits_line |= !piece.is_line;
         self.first_left_out.get_or_insert(piece.line);
         self.last_left_out = piece.line;
@@ -147,6 +154,7 @@ impl<'a> TextCut<'a> {
             let gap = if self.splits_line {
                 format!("\n[tamis: {} bytes left out]\n", self.report.left_out)
             } else {
+                self.report.gap_lines = Some((first, self.last_left_out));
                 format!("[tamis: lines {first}-{} left out]\n", self.last_left_out)
             };
             self.out.write(gap.as_bytes());
@@ -232,7 +240,8 @@ mod tests {
                 "{output}"
             );
             assert!(output.len() < 450);
-            assert_eq!((report.lines, report.shown), (1000, 38));
+            assert_eq!((report.lines, report.gap_lines), (1000, Some((39, 989))));
+            assert_eq!(report.gap_start as usize, text.find("line 39\n").unwrap());
             let (output, report) = cut(&text, None, chunk);
             assert_eq!((output.as_str(), report.left_out), (text.as_str(), 0));
         }
@@ -265,7 +274,11 @@ mod tests {
             assert!(output.len() < 10_100 && output.len() > 7_000, "{}", output.len());
             let kept = output.len() - output.find("\n[").unwrap();
             assert!(kept > 1000 && output.contains(" bytes left out]\n"));
-            assert_eq!((report.lines, report.shown), (1, 0));
+            assert_eq!((report.lines, report.gap_lines), (1, None));
+            let head = output.find("\n[").unwrap();
+            assert_eq!(report.gap_start as usize, head);
+            let rest = &text[head + report.left_out as usize..];
+            assert!(output.ends_with(&format!(" bytes left out]\n{rest}")));
             assert_eq!(cut(&text, None, chunk).0, text);
         }
     }

@@ -13,12 +13,12 @@ use crate::mcp::RuleSource;
 const HARMLESS: [&str; 6] =
     ["root", "validation", "whitespace", "duplicate_keys", "allow_raw", "on_error"];
 
-/// What is stored of a result that something was cut from.
+/// The form in which a result is stored if something was cut from it.
 #[derive(Clone, Debug)]
 pub(crate) enum StoredForm {
     /// Nothing.
     Nothing,
-    /// The result as it came.
+    /// The unfiltered result.
     Source,
     /// The output of this program: the result without what was removed for safety.
     Program(Program),
@@ -46,7 +46,8 @@ pub struct ToolFilter {
     pub(crate) max_tokens: Option<u64>,
     /// Whether the results keep every value, so that they still fit the schema in the listing.
     pub(crate) keeps_everything: bool,
-    /// Whether the output is text rather than the document's own shape, so that sizes do not tell what is missing.
+    /// Whether the output is text rather than the document's own shape, so that sizes do not show whether something is
+    /// missing.
     pub(crate) renders: bool,
     /// Whether what is stored is all that may be shown, so that sizes need not be compared.
     pub(crate) shows_all_that_is_stored: bool,
@@ -151,7 +152,7 @@ impl ToolFilter {
     /// Combines a filter of a file that was found with one of the user that removes for safety.
     ///
     /// The user's rules apply first, to the names of the source: a file that only came with a project cannot rename
-    /// what they remove. What they exclude is removed from the output as well, where the same names may appear.
+    /// the values that they remove. Excluded names are removed from the output as well, where they may appear again.
     pub(crate) fn under(self, user: &ManifestEntry) -> Result<Self, Error> {
         let safe = user.spec().stored_form(user.spec().default_retrieve());
         let (Some(safe), None) = (safe, self.refuses) else {

@@ -13,7 +13,7 @@ mod filter;
 mod names;
 mod profile;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use filter::ToolFilter;
@@ -46,6 +46,8 @@ pub struct Rules {
     /// Used where nothing may be cut, because it could not be fetched back.
     lossless: Option<Arc<ToolFilter>>,
     cache: Mutex<HashMap<ToolOfServer, Option<Arc<ToolFilter>>>>,
+    /// The names of filters of `first` that no listed tool has matched so far. `None`: they are not checked.
+    unlisted: Mutex<Option<BTreeSet<String>>>,
 }
 
 impl Rules {
@@ -63,6 +65,7 @@ impl Rules {
             profile: ToolFilter::of_profile(profile)?.map(Arc::new),
             lossless: ToolFilter::of_profile(Profile::Lossless)?.map(Arc::new),
             cache: Mutex::default(),
+            unlisted: Mutex::default(),
         })
     }
 
@@ -71,6 +74,36 @@ impl Rules {
     pub fn with_manifest(mut self, manifest: Manifest) -> Self {
         self.first = Some(manifest);
         self
+    }
+
+    /// Checks that every filter of the manifest that is asked first matches a tool in the first complete list.
+    #[must_use]
+    pub fn with_checked_names(mut self) -> Self {
+        let entries = self.first.iter().flat_map(Manifest::entries);
+        let own = entries.filter(|entry| !entry.is_builtin());
+        self.unlisted = Mutex::new(Some(own.map(|entry| entry.name().to_owned()).collect()));
+        self
+    }
+
+    /// Notes that the server lists a tool.
+    pub(crate) fn note_listed(&self, tool: &str, server: Option<&str>) {
+        let mut unlisted = self.unlisted.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(names) = unlisted.as_mut() else { return };
+        let known = self.service.as_deref().or_else(|| server.and_then(names::service_of));
+        match self.first.as_ref().and_then(|manifest| named(manifest, tool, known)) {
+            Some(Ok(entry)) => {
+                names.remove(entry.name());
+            }
+            // Which filters match is not known.
+            Some(Err(_)) => *unlisted = None,
+            None => {}
+        }
+    }
+
+    /// Returns the names of filters that matched no listed tool. Empty after the first call, and if they are not checked.
+    pub(crate) fn take_unlisted(&self) -> BTreeSet<String> {
+        let mut unlisted = self.unlisted.lock().unwrap_or_else(PoisonError::into_inner);
+        unlisted.take().unwrap_or_default()
     }
 
     /// Sets the user's own manifest, which is asked second. Its rules that remove for safety apply to tools of the
@@ -102,7 +135,7 @@ impl Rules {
         self
     }
 
-    /// Returns the filter of a tool, by the name that the server gave itself. `None`: results pass as they come.
+    /// Returns the filter of a tool, by the name that the server gave itself. `None`: results are not changed.
     pub(crate) fn filter(&self, tool: &str, server: Option<&str>) -> Option<Arc<ToolFilter>> {
         let key = (tool.to_owned(), server.map(str::to_owned));
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
@@ -116,7 +149,7 @@ impl Rules {
         filter
     }
 
-    /// Returns the filter of tools without one of their own. `None`: their results pass as they come.
+    /// Returns the filter of tools without one of their own. `None`: their results are not changed.
     pub(crate) fn profile(&self) -> Option<&Arc<ToolFilter>> {
         self.profile.as_ref()
     }

@@ -16,7 +16,7 @@ pub(super) fn max_tokens(profile: Profile) -> Option<u64> {
     }
 }
 
-/// Returns the rules of a profile. `None`: results pass as they come.
+/// Returns the rules of a profile. `None`: results are not changed.
 pub(super) fn spec(profile: Profile) -> Option<Spec> {
     let spec = Spec::new();
     match (profile, max_tokens(profile)) {

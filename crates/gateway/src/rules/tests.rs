@@ -1,3 +1,5 @@
+//! Which filter a tool gets.
+
 use tamis::manifest::Manifest;
 
 use super::{Profile, Rules};
@@ -34,6 +36,21 @@ fn a_tool_gets_the_first_filter_that_knows_it() {
     let rules = rules.with_service(Some("crm"));
     assert_eq!(rules.find_own("get_user", None).map(|filter| filter.source), own);
     assert!(Rules::new(Profile::Off).unwrap().filter("x", None).is_none());
+}
+
+#[test]
+fn filters_that_match_no_listed_tool_are_known() {
+    let text = "  list: {select: [id]}\n  lsit: {exclude: [x]}\n  'get_*': {exclude: [x]}\n  crm.find-all: {select: [id]}\n  crm.x: {select: [id]}\n";
+    let rules = Rules::new(Profile::Off).unwrap().with_manifest(manifest(text));
+    rules.note_listed("list", None);
+    assert!(rules.take_unlisted().is_empty(), "they are not checked");
+    let rules = rules.with_service(Some("crm")).with_checked_names();
+    for tool in ["list", "get_user", "find_all", "other"] {
+        rules.note_listed(tool, None);
+    }
+    let unlisted: Vec<String> = rules.take_unlisted().into_iter().collect();
+    assert_eq!(unlisted, ["crm.x", "lsit"]);
+    assert!(rules.take_unlisted().is_empty(), "once");
 }
 
 #[test]

@@ -186,7 +186,8 @@ impl PendingEntry for PendingMemory {
             let Some((now, later)) = bytes.split_at_checked(room.min(bytes.len())) else { break };
             match self.pieces.last_mut().filter(|_| room > 0) {
                 Some(piece) => piece.extend_from_slice(now),
-                None => self.pieces.push(Vec::with_capacity(bytes.len().clamp(4 << 10, PIECE))),
+                // Growing would copy. The end of the last piece is given back when the entry is complete.
+                None => self.pieces.push(Vec::with_capacity(PIECE)),
             }
             bytes = later;
         }

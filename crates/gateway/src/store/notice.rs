@@ -11,7 +11,8 @@ use std::fmt::{self, Display};
 
 use super::handle::Handle;
 
-/// The most items or lines that a notice suggests to fetch at once.
+/// The fewest and the most items or lines that a notice suggests to fetch at once.
+const LEAST: u64 = 10;
 const MOST: u64 = 50;
 /// Bytes of a token, as estimated.
 const TOKEN: u64 = 4;
@@ -24,6 +25,8 @@ pub enum OmittedUnit {
     Items,
     /// Lines of text.
     Lines,
+    /// Bytes of text, where a line is too long to be shown.
+    Bytes,
     /// Members, strings or anything else, whose number is not given.
     Values,
 }
@@ -87,6 +90,7 @@ pub struct OmissionNotice {
     unit: OmittedUnit,
     remedy: Remedy,
     shown: Option<(u64, Option<u64>)>,
+    gap: Option<(u64, u64)>,
     bytes: Option<(u64, u64)>,
     tool: &'static str,
 }
@@ -98,7 +102,7 @@ impl OmissionNotice {
     /// Creates a notice.
     #[must_use]
     pub fn new(unit: OmittedUnit, remedy: Remedy) -> Self {
-        Self { unit, remedy, shown: None, bytes: None, tool: Self::TOOL }
+        Self { unit, remedy, shown: None, gap: None, bytes: None, tool: Self::TOOL }
     }
 
     /// Sets how many items or lines are shown, from the first one on, and of how many. `None`: more, but how many is
@@ -109,6 +113,13 @@ impl OmissionNotice {
         self
     }
 
+    /// Sets the first and the last line or byte that is left out, where the end is shown, too.
+    #[must_use]
+    pub fn with_gap(mut self, first: u64, last: u64) -> Self {
+        self.gap = Some((first, last));
+        self
+    }
+
     /// Sets the sizes of the result before and after.
     #[must_use]
     pub fn with_bytes(mut self, before: u64, after: u64) -> Self {
@@ -116,18 +127,22 @@ impl OmissionNotice {
         self
     }
 
-    /// Returns the range that follows what is shown, as a window takes it: `25-49`. It is as long as what is shown, up
-    /// to 50. `None` if nothing follows, or if it is not known what does.
+    /// Returns the range to fetch, as a window takes it: `25-49`. It is the whole gap, if that is known; otherwise it
+    /// follows what is shown and is as long, but at least 10 and at most 50. `None` if nothing follows, or if it is not
+    /// known what does.
     #[must_use]
     pub fn next_range(&self) -> Option<String> {
+        if let (OmittedUnit::Lines, Some((first, last))) = (self.unit, self.gap) {
+            return Some(format!("{first}-{last}"));
+        }
         let (shown, of) = self.shown?;
         let first = match self.unit {
             OmittedUnit::Items => shown,
             // Lines count from 1.
             OmittedUnit::Lines => shown.checked_add(1)?,
-            OmittedUnit::Values => return None,
+            OmittedUnit::Bytes | OmittedUnit::Values => return None,
         };
-        let end = first.saturating_add(shown.clamp(1, MOST));
+        let end = first.saturating_add(shown.clamp(LEAST, MOST));
         let end = of.map_or(end, |of| end.min(of + (first - shown)));
         (first < end).then(|| format!("{first}-{}", end - 1))
     }
@@ -140,6 +155,8 @@ impl OmissionNotice {
             OmittedUnit::Lines => format!(", lines=\"{range}\""),
             _ => format!(", items=\"{range}\""),
         });
+        let offset = self.gap.filter(|_| self.unit == OmittedUnit::Bytes);
+        let range = range.or_else(|| offset.map(|(first, _)| format!(", offset={first}")));
         Some(format!("{}(handle=\"{handle}\"{})", self.tool, range.unwrap_or_default()))
     }
 }
@@ -149,6 +166,7 @@ impl Display for OmissionNotice {
         let unit = match self.unit {
             OmittedUnit::Items => "items",
             OmittedUnit::Lines => "lines",
+            OmittedUnit::Bytes => "bytes",
             OmittedUnit::Values => "values",
         };
         f.write_str("[tamis: ")?;
@@ -225,7 +243,21 @@ mod tests {
             ),
             (
                 OmissionNotice::new(lines, retrieve).with_shown(3, None),
-                format!("lines after the first 3 left out; {}", call(", lines=\"4-6\"")),
+                format!("lines after the first 3 left out; {}", call(", lines=\"4-13\"")),
+            ),
+            (
+                OmissionNotice::new(items, retrieve).with_shown(1, Some(300)),
+                format!("299 of 300 items left out; {}", call(", items=\"1-10\"")),
+            ),
+            (
+                OmissionNotice::new(lines, retrieve).with_shown(40, Some(100)).with_gap(31, 90),
+                format!("60 of 100 lines left out; {}", call(", lines=\"31-90\"")),
+            ),
+            (
+                OmissionNotice::new(OmittedUnit::Bytes, retrieve)
+                    .with_shown(400, Some(1_000))
+                    .with_gap(300, 899),
+                format!("600 of 1,000 bytes left out; {}", call(", offset=300")),
             ),
             (
                 OmissionNotice::new(values, retrieve).with_bytes(400, 40),

@@ -30,6 +30,9 @@ pub trait MessageHandler: Send {
     /// owed.
     fn exchange_ended(&mut self, exchange: &Exchange, why: &str) -> Option<Vec<u8>>;
 
+    /// Returns whether a rule removes for safety, so that nothing may be shown or forwarded that no rule covers.
+    fn may_remove_for_safety(&self) -> bool;
+
     /// Returns whether a message that is too long to be collected may be forwarded unfiltered.
     fn may_forward_unseen(&self) -> bool;
 
@@ -63,6 +66,10 @@ impl MessageHandler for Session {
 
     fn exchange_ended(&mut self, exchange: &Exchange, why: &str) -> Option<Vec<u8>> {
         Self::exchange_ended(self, exchange, why)
+    }
+
+    fn may_remove_for_safety(&self) -> bool {
+        Self::may_remove_for_safety(self)
     }
 
     fn may_forward_unseen(&self) -> bool {
@@ -102,6 +109,10 @@ impl MessageHandler for PassThrough {
 
     fn exchange_ended(&mut self, _: &Exchange, _: &str) -> Option<Vec<u8>> {
         None
+    }
+
+    fn may_remove_for_safety(&self) -> bool {
+        false
     }
 
     fn may_forward_unseen(&self) -> bool {

@@ -4,7 +4,7 @@ use crate::mcp::{Action, DropReason, Job, Outcome};
 use crate::transport::spool::Spool;
 
 /// Messages up to this size are filtered at once: that takes less time than a change of threads.
-const SHORT: u64 = 64 << 10;
+const SHORT: u64 = 256 << 10;
 
 /// Runs a job. Returns its outcome and the message.
 ///

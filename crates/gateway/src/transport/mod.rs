@@ -22,6 +22,7 @@ mod jobs;
 pub mod lines;
 pub mod pipe;
 pub mod shutdown;
+mod spare;
 pub mod spool;
 pub mod sse;
 pub mod stdio;

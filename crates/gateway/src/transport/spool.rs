@@ -11,6 +11,8 @@ use std::ops::Range;
 
 use tamis::Sink;
 
+use super::spare;
+
 /// Bytes that are written to and read from the file at once.
 const PIECE: usize = 64 << 10;
 
@@ -71,8 +73,9 @@ impl Spool {
     /// Wraps bytes that are in memory already, whatever their number. Nothing can be added.
     #[must_use]
     pub fn from_vec(bytes: Vec<u8>) -> Self {
-        let limits = SpoolLimits { held: bytes.len() as u64, spill: 0 };
-        Self { memory: bytes, ..Self::new(limits) }
+        let mut spool = Self::new(SpoolLimits { held: bytes.len() as u64, spill: 0 });
+        spool.memory = bytes;
+        spool
     }
 
     /// Returns how much the spool may take.
@@ -126,8 +129,29 @@ impl Spool {
             }
             self.spill(file).map_err(SpoolError::Io)?;
         }
+        self.make_room(memory.len());
         self.memory.extend_from_slice(memory);
         Ok(())
+    }
+
+    /// Makes room for further bytes in memory, in a buffer of an earlier message if there is one.
+    fn make_room(&mut self, more: usize) {
+        let wanted = self.memory.len() + more;
+        if wanted > self.memory.capacity() && wanted > spare::SMALLEST {
+            let mut larger = spare::take(wanted);
+            larger.extend_from_slice(&self.memory);
+            spare::give(std::mem::replace(&mut self.memory, larger));
+        }
+    }
+
+    /// Returns the bytes in memory, to append at most `more`. `None`: that many would not stay in memory.
+    pub(crate) fn memory_for(&mut self, more: u64) -> Option<&mut Vec<u8>> {
+        let fits = self.memory.len() as u64 + more <= self.limits.held;
+        if !self.is_in_memory() || !fits {
+            return None;
+        }
+        self.make_room(usize::try_from(more).ok()?);
+        Some(&mut self.memory)
     }
 
     fn spill(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -215,11 +239,17 @@ impl Spool {
     ///
     /// # Errors
     /// [`SpoolError::Io`] if the file cannot be read.
-    pub fn into_vec(self) -> Result<Vec<u8>, SpoolError> {
+    pub fn into_vec(mut self) -> Result<Vec<u8>, SpoolError> {
         if self.is_in_memory() {
-            return Ok(self.memory);
+            return Ok(std::mem::take(&mut self.memory));
         }
         self.to_vec(0..self.len(), usize::MAX)
+    }
+}
+
+impl Drop for Spool {
+    fn drop(&mut self) {
+        spare::give(std::mem::take(&mut self.memory));
     }
 }
 

@@ -42,7 +42,7 @@ const DRAIN_PAUSE: Duration = Duration::from_millis(250);
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Longest part of a line that is not a message in a report.
-const NOISE: usize = 400;
+const NOISE: usize = 200;
 
 /// Connects a client on standard input and output with a server that is started here.
 #[derive(Debug)]
@@ -255,7 +255,8 @@ impl Relay {
                 self.send_to_client(&Spool::from_vec(body))
             }
             Route::Drop(DropReason::NotJson) => {
-                report_noise(message);
+                let quotes = !lock(&self.handler).may_remove_for_safety();
+                report_noise(message, quotes);
                 self.dropped(DropReason::NotJson)
             }
             Route::Drop(reason) => self.dropped(reason),
@@ -332,15 +333,17 @@ impl<R: io::Read> io::Read for Counted<'_, R> {
 
 /// Reports a line of the server that is not a message.
 ///
-/// A line that begins like a message may be one whose rest is missing, with data that a filter removes. So only its size
-/// is reported. Other lines are what a library printed.
-fn report_noise(line: &Spool) {
-    let bytes = line.to_vec(0..NOISE as u64, NOISE).unwrap_or_default();
+/// A line that begins like a message may be one whose rest is missing. The rest of one may begin like any text. So only
+/// the size is reported of the former, and of all lines if a filter removes for safety. Other lines are what a library
+/// printed.
+fn report_noise(line: &Spool, quotes: bool) {
+    let start = 0..line.len().min(NOISE as u64);
+    let bytes = line.to_vec(start, NOISE).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let text = text.trim();
     match text.bytes().next() {
         None => {}
-        Some(b'{' | b'[') => {
+        Some(first) if !quotes || matches!(first, b'{' | b'[') => {
             let size = line.len();
             report(format_args!(
                 "dropped a line of the server that is not valid JSON: {size} bytes"

@@ -83,11 +83,49 @@ fn savings_reads_logs_and_reports_what_it_cannot_read() {
         table.contains("a\u{fffd}[1m      2       0     8,000      2,000          1,500    75%"),
         "{table}"
     );
-    assert_eq!(errors, "tamis: skipped 1 lines that are not records of calls\n");
+    assert_eq!(errors, "tamis: skipped 1 line, which is not the record of a call\n");
     let (code, table, errors) = savings(&["/nonexistent"]);
     assert_eq!((code, table.as_str()), (Some(1), ""));
     assert!(errors.starts_with("tamis: /nonexistent: "), "{errors}");
     assert_eq!(savings(&[]).0, Some(2));
+}
+
+#[test]
+fn filters_that_match_no_tool_are_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let manifest = folder.path().join("m.yaml");
+    let filters = "version: 1\nfilters:\n  search: {select: [id]}\n  serach: {exclude: [ssn]}\n";
+    std::fs::write(&manifest, filters).unwrap();
+    let mut proxy = Proxy::of_server(&["--manifest", manifest.to_str().unwrap()], &[]);
+    for id in [1, 2] {
+        proxy.call(id, "tools/list", json!({}));
+    }
+    let (_, _, errors) = proxy.close();
+    let warning = "tamis: the server lists no tool for these filters of the manifest: `serach`\n";
+    assert_eq!(errors.matches(warning).count(), 1, "{errors}");
+}
+
+#[test]
+fn messages_about_the_command_line_say_what_to_write() {
+    for (args, expected) in [
+        (&[] as &[&str], "or its address with --upstream URL"),
+        (&["cat"], "tamis mcp -- cat"),
+        (
+            &["--service", "nope", "--", "cat"],
+            "no filter is known for the service `nope`; the catalog has ",
+        ),
+    ] {
+        let (code, _, errors) = Proxy::start(args).close();
+        assert_eq!(code, Some(2));
+        assert!(errors.contains(expected), "{errors}");
+    }
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let path = file.path().to_str().unwrap();
+    let (_, _, errors) = Proxy::start(&["--store", path, "--", "true"]).close();
+    let expected = format!(
+        "they cannot be stored in {path}: cannot write to the store: the folder of the store is a symbolic link or a file"
+    );
+    assert!(errors.contains(&expected), "{errors}");
 }
 
 #[test]

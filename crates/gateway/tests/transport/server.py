@@ -37,6 +37,8 @@ def respond(request):
         result = {"pid": subprocess.Popen(["sleep", "1000"]).pid}
     elif method == "tools/call":
         result = params["arguments"]["result"]
+    elif method == "tools/list":
+        result = {"tools": [{"name": "search", "inputSchema": {"type": "object"}}]}
     elif method == "noise":
         out.write(b"Server started on \x1b[1mport\x1b[0m 1\n\n{\"half\": \n")
         result = {}

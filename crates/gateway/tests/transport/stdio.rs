@@ -131,6 +131,18 @@ tamis: dropped a line of the server that is not valid JSON: 9 bytes
 }
 
 #[test]
+fn lines_that_are_not_messages_are_not_quoted_if_a_filter_removes_for_safety() {
+    let folder = tempfile::tempdir().unwrap();
+    let manifest = folder.path().join("tamis.yaml");
+    std::fs::write(&manifest, "version: 1\nfilters:\n  a: {exclude: [ssn]}\n").unwrap();
+    let mut proxy = Proxy::of_server(&["--manifest", manifest.to_str().unwrap()], &[]);
+    assert_eq!(proxy.call(1, "noise", json!({})), json!({}));
+    let (code, _, errors) = proxy.close();
+    assert_eq!(code, Some(0));
+    assert!(errors.contains(" bytes\n") && !errors.contains("Server started"), "{errors}");
+}
+
+#[test]
 fn a_result_in_a_folder_is_read_by_other_commands_of_the_user() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("store");
@@ -161,7 +173,7 @@ fn a_store_that_cannot_be_used_is_reported() {
 }
 
 #[test]
-fn a_client_message_that_is_not_json_reaches_the_server() {
+fn a_client_message_that_is_not_json_gets_an_error() {
     let mut proxy = Proxy::of_server(&[], &[]);
     proxy.send_raw(b"nonsense\n");
     assert_eq!(proxy.receive()["error"]["code"], -32700);

@@ -111,7 +111,7 @@ pub fn attempt(data: &[u8]) -> Option<Attempt> {
     Some(Attempt { rules, secret, ended: ended.is_ok() })
 }
 
-/// What a gateway would store does not contain a secret either. `all` stores values that are only not selected.
+/// The form that a gateway would store does not contain a secret either. `all` stores values that are only not selected.
 fn stored_forms(spec: &Spec, rules: &str, is_error: bool, document: &[u8]) {
     for retrieve in [Retrieve::All, Retrieve::Cut] {
         if rules == "select" && retrieve == Retrieve::All {

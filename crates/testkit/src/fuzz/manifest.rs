@@ -54,13 +54,23 @@ fn manifest(text: &[u8]) {
     twice(&manifest);
 }
 
-/// Merges a manifest with itself. A name in two manifests is an error at the second place, even if both filters are
-/// equal, so every name is an error. Without names there are no conflicts, and the manifest is unchanged.
+/// Merges a manifest with itself. A name or a key for gateways in two manifests is an error at the second place, even if
+/// both are equal, so every one of them is an error. Without them there are no conflicts, and the manifest is unchanged.
 fn twice(manifest: &Manifest) {
+    let settings = manifest.settings();
+    let set = [
+        settings.profile().is_some(),
+        settings.service().is_some(),
+        settings.catalog().is_some(),
+        settings.store().is_some(),
+    ];
+    let set = set.into_iter().filter(|set| *set).count();
     let names = manifest.names().len();
+    // Filters are compared only if no key is set twice.
+    let conflicts = if set > 0 { set } else { names };
     match Manifest::merge([manifest.clone(), manifest.clone()]) {
         Ok(merged) => {
-            assert_eq!((names, merged.names().len()), (0, 0), "a name has two filters");
+            assert_eq!((conflicts, merged.names().len()), (0, 0), "a name has two filters");
             let other = |manifest: &Manifest| {
                 let entry = manifest.entry("a").map_err(|error| error.kind());
                 entry.map(|entry| format!("{:?}", entry.spec()))
@@ -70,10 +80,14 @@ fn twice(manifest: &Manifest) {
         Err(error) => {
             assert_eq!(error.kind(), ManifestErrorKind::Invalid, "{error}");
             let told = error.problems();
-            assert_eq!((told.len(), told.len() + error.more()), (names.min(SHOWN), names));
-            for (problem, entry) in told.iter().zip(manifest.entries()) {
-                assert_eq!(problem.line(), entry.line(), "{problem}");
+            assert_eq!((told.len(), told.len() + error.more()), (conflicts.min(SHOWN), conflicts));
+            let (keys, filters): (Vec<_>, Vec<_>) =
+                told.iter().partition(|problem| problem.message().contains("is set already"));
+            assert!(keys.len() <= set, "{error}");
+            for problem in filters {
                 assert!(problem.message().contains("has a filter already"), "{problem}");
+                let place = |entry: &tamis::manifest::ManifestEntry| entry.line() == problem.line();
+                assert!(manifest.entries().any(place), "{problem}");
             }
         }
     }

@@ -58,6 +58,10 @@ pub fn run_failed(rules: &Rules, document: &Node) -> Verdict {
         closed: Some(false),
         ..rules.clone()
     };
+    // The document has the names of the source, which `exclude` is read against as well.
+    for source in rules.select.iter().flatten() {
+        left.exclude.extend(rules.exclude.iter().filter_map(|path| source.excluded(path)));
+    }
     let mut document = document;
     if let Some(path) = &rules.extract {
         match extracted(document, &path.tokens) {

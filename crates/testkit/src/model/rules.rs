@@ -42,6 +42,28 @@ impl Source {
         };
         self.key.clone().or_else(last_name)
     }
+
+    /// The place in an item of what `exclude` removes from the output of this path, or of more. `None` if it removes
+    /// nothing from it.
+    pub fn excluded(&self, exclude: &Path) -> Option<Path> {
+        let key = Token::Name(self.output_key()?);
+        let inside = match exclude.tokens.split_first()? {
+            (first, inside) if *first == key || *first == Token::Any => inside,
+            _ => return None,
+        };
+        // The output of a path with a wildcard is an array of the values found. The item has no such array.
+        let inside = match inside.split_first() {
+            Some((first, below)) if self.path.tokens.contains(&Token::Any) => match first {
+                Token::Any => below,
+                Token::Name(_) if first.index().is_some() => &[],
+                Token::Name(_) => inside,
+            },
+            _ => inside,
+        };
+        let tokens: Vec<Token> = self.path.tokens.iter().chain(inside).cloned().collect();
+        let text = format!("{} of {}", exclude.text, self.path.text);
+        Some(Path { tokens, text })
+    }
 }
 
 #[derive(Clone, Debug, Default)]

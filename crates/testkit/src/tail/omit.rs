@@ -5,7 +5,7 @@
 
 use super::super::model::dom::{Node, Value, unescape};
 
-/// What the rule leaves of a document.
+/// The output of the rule for a document.
 pub struct Kept {
     pub text: String,
     /// Replaced strings, and their characters.

@@ -30,7 +30,7 @@ use super::cleaner::ContentCleaner;
 use super::fields::ContentFields;
 use crate::content::{Cut, Decoder, From, Page, SNIFFED, Sizes, is_html};
 use crate::error::{Error, ErrorKind, LimitName, Raise};
-use crate::filter::compile::content::ContentRules;
+use crate::filter::compile::nested::ContentRules;
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::options::CallOptions;
 use crate::filter::run::hold::Hold;

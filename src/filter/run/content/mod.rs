@@ -30,7 +30,7 @@ use std::sync::Arc;
 use content_run::ContentRun;
 
 use crate::error::Error;
-use crate::filter::compile::content::WholeRules;
+use crate::filter::compile::nested::WholeRules;
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
 use crate::report::Report;

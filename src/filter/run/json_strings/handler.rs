@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::string_run::{StringEnd, StringOutput, StringRun};
 use crate::error::{ErrorKind, Raise};
-use crate::filter::compile::json_strings::{JsonStringEntry, JsonStringRules};
+use crate::filter::compile::nested::{JsonStringEntry, JsonStringRules};
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::options::CallOptions;
 use crate::filter::run::document::scope::DocumentScope;
@@ -135,7 +135,7 @@ impl JsonStringStage {
         self.string = Some(number);
     }
 
-    /// Handles a value at a pointer that is no string. Returns `None` if it is kept.
+    /// Handles a value at a pointer that is not a string. Returns `None` if it is kept.
     fn other_value(
         &mut self,
         number: usize,

@@ -13,7 +13,7 @@
 //! one by one where the limit is reached.
 
 use crate::error::{Error, ErrorKind, Raise};
-use crate::filter::compile::json_strings::JsonStringEntry;
+use crate::filter::compile::nested::JsonStringEntry;
 use crate::filter::options::CallOptions;
 use crate::filter::run::hold::Hold;
 use crate::filter::run::inner_run::{InnerRun, NewRun};
@@ -43,7 +43,7 @@ pub(super) struct StringRun {
     otherwise: JsonStringFallback,
     limits: Limits,
     run: Box<dyn InnerRun>,
-    /// The run was used and must begin anew.
+    /// The run was used and must begin again.
     used: bool,
     /// Validates a text that waits.
     probe: Option<Box<JsonProbe>>,
@@ -65,7 +65,7 @@ pub(super) struct StringRun {
     failed: Option<Raise>,
 }
 
-/// What became of a string.
+/// The outcome for a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StringEnd {
     /// Its JSON was filtered.
@@ -311,7 +311,7 @@ impl StringRun {
             |meter, piece| {
                 for window in piece.chunks(WINDOW) {
                     self.text.clear();
-                    // It was decoded before, so this is no error.
+                    // It was decoded before, so this cannot fail.
                     _ = self.decoder.write(window, &mut self.text);
                     self.feed_run(meter, output);
                 }

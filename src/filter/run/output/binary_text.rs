@@ -10,7 +10,7 @@
 //!            └───────────────┴── another character ──▶ no match, forever
 //! ```
 //!
-//! # What counts as base64
+//! # The definition of base64
 //!
 //! The characters are those of the standard alphabet (`+`, `/`) or of the one for URLs (`-`, `_`), never of both (RFC
 //! 4648). Padding may be absent unless `+` or `/` occurs. The length must be one that encoders produce. Lines may be
@@ -63,7 +63,7 @@ enum Escape {
     Unicode { digits: u8, code: u16 },
 }
 
-/// What the characters so far can be.
+/// The kinds of text that the characters so far can be.
 #[derive(Clone, Debug)]
 enum Form {
     Base64(Base64Shape),
@@ -199,7 +199,7 @@ impl Base64Shape {
         if char == b'\n' {
             return self.break_line();
         }
-        // A `\r` alone is no line break, and nothing follows the last line.
+        // A lone `\r` does not break a line, and nothing follows the last line.
         if half_break || self.last || !self.takes(char) {
             return false;
         }

@@ -9,7 +9,7 @@
 //! are looked at; keys are not. A string is replaced only if all of it is binary data, if it is longer than the limit,
 //! and if the mark is shorter. The place needs all keys on its path, so a key over the limit `key` is an error.
 //!
-//! # What is held
+//! # Held bytes
 //!
 //! A string is held while it may be binary data, because a string that turns out to be something else is written
 //! unchanged. Prose is written from its first blank on, and nearly nothing of it is held. The first 4 KiB are held in a
@@ -233,7 +233,7 @@ impl Handler for StageHandler<'_, OmitBase64Stage> {
             return;
         };
         let (fitting, others) = bytes.split_at(text.read(bytes).min(bytes.len()));
-        // What fits is held even if the string passes, so that the limit does not depend on chunks.
+        // The fitting part is held even if the string passes, so that the limit does not depend on chunks.
         let mut done = held.push(fitting, limits, meter);
         if !others.is_empty() {
             done = done.and_then(|()| held.release(writer, meter, self.sink));
@@ -313,7 +313,7 @@ impl PointerPath {
     }
 }
 
-/// Appends a key as a token of a pointer: `~` is `~0`, and `/` is `~1`. Other characters stay as they are spelled.
+/// Appends a key as a token of a pointer: `~` is `~0`, and `/` is `~1`. Other characters keep their spelling.
 fn push_token(pointer: &mut Vec<u8>, key: &RawKey<'_>) {
     let mut rest = key.raw();
     while let Some((byte, after)) = rest.split_first() {

@@ -58,8 +58,11 @@ impl FolderBackend {
     /// Opens the folder, and creates it if it does not exist.
     fn create(&self) -> Result<OwnedFd, StoreError> {
         let path = std::path::absolute(&self.path)?;
-        DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
-        Ok(open_folder(&path)?)
+        match DirBuilder::new().recursive(true).mode(0o700).create(&path) {
+            // Opening it says what is there.
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error.into()),
+            _ => Ok(open_folder(&path)?),
+        }
     }
 }
 

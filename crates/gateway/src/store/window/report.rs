@@ -107,7 +107,8 @@ impl WindowReport {
         } else if let (Some(range), Some(count)) = (window.items, self.items)
             && range.first >= count
         {
-            remarks.push(format!("there are {}", plural(count, "item")));
+            let are = if count == 1 { "is" } else { "are" };
+            remarks.push(format!("there {are} {}", plural(count, "item")));
         }
         if self.long_lines > 0 {
             let lines = plural(self.long_lines, "line");

@@ -380,9 +380,9 @@ impl Bridge {
                 report(format_args!("the server refused a notification with status {status}"));
                 false
             }
-            Err(_) => {
+            Err(error) => {
                 self.observer.failure("unreachable");
-                report("the server cannot be reached");
+                self.upstream.unreachable(&error);
                 false
             }
         }

@@ -11,6 +11,7 @@ use tokio::time::sleep;
 
 use super::Bridge;
 use super::envelope::{ServerMessage, chosen_version};
+use crate::jsonrpc::reply;
 use crate::mcp::{Action, Exchange, Route};
 use crate::observe::Direction;
 use crate::transport::http::body::{empty, of_spool};
@@ -71,8 +72,8 @@ impl Bridge {
                 if unreachable {
                     // The tool did not run, so this is not the result of a tool.
                     self.handler.lock().exchange_ended(&pending.exchange, "");
-                    let why = "the upstream server cannot be reached";
-                    return self.deliver(error_response(id, why)).await;
+                    let why = self.upstream.unreachable(&error);
+                    return self.deliver(error_response(id, &why)).await;
                 }
                 String::from("the upstream server closed the connection without a response")
             }
@@ -276,7 +277,13 @@ impl Bridge {
                     }
                 }
             }
-            Route::Answer(body) | Route::Reject { body, .. } => Some(Spool::from_vec(body)),
+            Route::Answer(body) | Route::Reject { body, .. } => {
+                let answer = Spool::from_vec(body);
+                if let Some(pending) = &pending {
+                    response |= ServerMessage::of(&answer).responds_to(pending.id);
+                }
+                Some(answer)
+            }
             Route::Drop(reason) => {
                 self.observer.dropped(reason.as_str());
                 None
@@ -328,9 +335,7 @@ fn on_one_line(
     Ok(line)
 }
 
-/// Returns the error response to a request. `id` is JSON; `why` must not need escapes.
+/// Returns the error response to a request. `id` is JSON.
 fn error_response(id: &str, why: &str) -> Spool {
-    let error =
-        format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":"{why}"}}}}"#);
-    Spool::from_vec(error.into_bytes())
+    Spool::from_vec(reply::error(Some(id.as_bytes()), reply::INTERNAL_ERROR, why))
 }

@@ -29,6 +29,8 @@ pub(super) struct EventRelay {
     handler: SharedHandler,
     exchange: Exchange,
     observer: Arc<Observer>,
+    /// Whether a rule removes for safety, so that only the fields of the protocol are forwarded.
+    is_strict: bool,
     /// Whether an event had an id: the client can ask for the rest of the stream, so nothing is owed at its end.
     resumable: bool,
     ended: Ended,
@@ -50,6 +52,7 @@ impl EventRelay {
         limits: SpoolLimits,
         observer: Arc<Observer>,
     ) -> Self {
+        let is_strict = handler.lock().may_remove_for_safety();
         Self {
             body,
             framer: SseFramer::new(limits),
@@ -58,6 +61,7 @@ impl EventRelay {
             handler,
             exchange,
             observer,
+            is_strict,
             resumable: false,
             ended: Ended::Not,
         }
@@ -133,6 +137,9 @@ impl EventRelay {
 
     async fn handle(&mut self, mut event: SseEvent) {
         self.resumable |= event.id().is_some();
+        if self.is_strict {
+            event = event.without_other_fields();
+        }
         let route = match event.data() {
             EventData::NotMessage => return self.send(event),
             EventData::TooLong => return self.respond_to_long(event),

@@ -21,6 +21,7 @@ use super::headers::{
 };
 use super::sessions::{Sessions, SharedHandler};
 use super::upstream::Upstream;
+use crate::jsonrpc::reply;
 use crate::mcp::{Action, DropReason, Exchange, OverflowScan, Route};
 use crate::observe::{Direction, Observer};
 use crate::store::Scope;
@@ -168,17 +169,19 @@ impl Front {
         let unreachable = error.is_connect();
         self.observer.failure(if unreachable { "unreachable" } else { "broken_connection" });
         let why = if unreachable {
-            "the upstream server cannot be reached"
+            self.upstream.unreachable(error)
         } else {
-            "the upstream server closed the connection without a response"
+            String::from("the upstream server closed the connection without a response")
         };
         // The request is not open any more.
-        let owed = handler.lock().exchange_ended(exchange, why);
+        let owed = handler.lock().exchange_ended(exchange, &why);
         match (owed, exchange.request_id()) {
             // The tool did not run.
-            (Some(_), Some(id)) if unreachable => json(unreachable_error(id)),
+            (Some(_), Some(id)) if unreachable => {
+                json(reply::error(Some(id), reply::INTERNAL_ERROR, &why))
+            }
             (Some(response), _) => json(response),
-            (None, _) => refused(StatusCode::BAD_GATEWAY, why),
+            (None, _) => refused(StatusCode::BAD_GATEWAY, &why),
         }
     }
 
@@ -443,22 +446,13 @@ fn status_only(status: StatusCode) -> Response<ProxyBody> {
     response
 }
 
-/// Returns a response without a message of the protocol. The text must not need escapes.
-fn refused(status: StatusCode, why: &'static str) -> Refused {
+/// Returns a response without a message of the protocol.
+fn refused(status: StatusCode, why: &str) -> Refused {
+    let why = crate::jsonrpc::text::quoted(why);
     let text =
-        format!(r#"{{"jsonrpc":"2.0","error":{{"code":-32000,"message":"{why}"}},"id":null}}"#);
+        format!(r#"{{"jsonrpc":"2.0","error":{{"code":-32000,"message":{why}}},"id":null}}"#);
     let mut response = Response::new(full(text));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
-}
-
-/// Returns the error of a request that did not reach the server. `id` is JSON.
-fn unreachable_error(id: &[u8]) -> Vec<u8> {
-    let mut text = br#"{"jsonrpc":"2.0","id":"#.to_vec();
-    text.extend_from_slice(id);
-    text.extend_from_slice(
-        br#","error":{"code":-32603,"message":"the upstream server cannot be reached"}}"#,
-    );
-    text
 }

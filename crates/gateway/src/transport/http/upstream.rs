@@ -1,6 +1,9 @@
 //! The HTTP client for the server.
 
+use std::error::Error as _;
 use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hyper::body::Incoming;
@@ -12,6 +15,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use super::body::ProxyBody;
 use super::headers::{InjectedHeader, for_server};
+use crate::transport::report;
 
 /// How long a connection may take to be made. There is no limit for a response: tools may take hours.
 const CONNECT: Duration = Duration::from_secs(30);
@@ -25,6 +29,8 @@ pub struct Upstream {
     client: UpstreamClient,
     uri: Uri,
     injected: Vec<InjectedHeader>,
+    /// The failure that was reported last.
+    reported: Arc<Mutex<String>>,
 }
 
 /// Certificates are loaded only if the URL needs them, since that takes time.
@@ -41,7 +47,7 @@ pub enum UpstreamError {
     /// The text is not an absolute URL with `http` or `https`.
     Url,
     /// The certificates of the system cannot be read.
-    Certificates(std::io::Error),
+    Certificates(io::Error),
 }
 
 impl fmt::Display for UpstreamError {
@@ -91,13 +97,38 @@ impl Upstream {
             }
             _ => return Err(UpstreamError::Url),
         };
-        Ok(Self { client, uri, injected })
+        if let Some(name) = unused_proxy(&uri) {
+            report(format_args!(
+                "{name} is set, but tamis does not use it: it connects to the upstream server itself"
+            ));
+        }
+        Ok(Self { client, uri, injected, reported: Arc::default() })
     }
 
     /// Returns the path of the URL.
     #[must_use]
     pub fn path(&self) -> &str {
         self.uri.path()
+    }
+
+    /// Returns the reason why a request did not reach the server, and reports it if it is another one than last time.
+    pub(crate) fn unreachable(&self, error: &Error) -> String {
+        let why =
+            format!("the upstream server {} cannot be reached: {}", self.shown(), cause(error));
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        if *reported != why {
+            report(&why);
+            reported.clone_from(&why);
+        }
+        why
+    }
+
+    /// Returns the URL without what may be a secret in it: a user with a password, and the query.
+    fn shown(&self) -> String {
+        let authority = self.uri.authority().map(|authority| authority.as_str());
+        let host = authority.map(|text| text.rsplit('@').next().unwrap_or(text));
+        let scheme = self.uri.scheme_str().unwrap_or_default();
+        format!("{scheme}://{}{}", host.unwrap_or_default(), self.uri.path())
     }
 
     /// Sends a request. The headers of the client are forwarded as far as they are meant for the server.
@@ -131,5 +162,61 @@ impl Upstream {
         let mut parts = self.uri.clone().into_parts();
         parts.path_and_query = all.parse().ok();
         Uri::from_parts(parts).unwrap_or_else(|_| self.uri.clone())
+    }
+}
+
+/// Describes the first cause of an error of a connection.
+fn cause(error: &Error) -> String {
+    let mut cause = error.source();
+    let mut texts = Vec::new();
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<io::Error>() {
+            match error.kind() {
+                io::ErrorKind::ConnectionRefused => return String::from("connection refused"),
+                io::ErrorKind::TimedOut => return String::from("connecting takes too long"),
+                _ => {}
+            }
+        }
+        texts.push(error.to_string());
+        cause = error.source();
+    }
+    let last = texts.pop().unwrap_or_else(|| error.to_string());
+    let any = |part: &str| texts.iter().chain([&last]).any(|text| text.contains(part));
+    if any("dns error") {
+        format!("its name cannot be resolved ({last})")
+    } else if any("certificate") {
+        format!("its certificate is not accepted ({last}); SSL_CERT_FILE names other authorities")
+    } else if any("corrupt message") {
+        String::from("it does not speak TLS (http:// instead of https://?)")
+    } else {
+        last
+    }
+}
+
+/// Returns the environment variable of an HTTP proxy that other clients would use for a URL.
+fn unused_proxy(uri: &Uri) -> Option<&'static str> {
+    let host = uri.host().unwrap_or_default();
+    if host == "localhost" || host.starts_with("127.") || host == "[::1]" {
+        return None;
+    }
+    let names = match uri.scheme_str() {
+        Some("https") => ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"],
+        _ => ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"],
+    };
+    names.into_iter().find(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Upstream;
+
+    #[test]
+    fn the_url_is_shown_without_secrets() {
+        for (url, shown) in [
+            ("http://user:secret@mcp.example:8080/mcp?key=secret", "http://mcp.example:8080/mcp"),
+            ("http://127.0.0.1/", "http://127.0.0.1/"),
+        ] {
+            assert_eq!(Upstream::new(url, Vec::new()).unwrap().shown(), shown);
+        }
     }
 }

@@ -543,10 +543,7 @@ impl SseFramer {
 
     /// Notes fields that matter for forwarding.
     fn note_field(&mut self, line: &[u8]) {
-        let colon = memchr::memchr(b':', line).unwrap_or(line.len());
-        let (name, value) = line.split_at(colon);
-        let value = value.strip_prefix(b":").unwrap_or(value);
-        let value = value.strip_prefix(b" ").unwrap_or(value);
+        let (name, value) = fields::split(line);
         match name {
             b"id" => self.event.id = Some(value.to_vec()),
             b"retry" => {
@@ -587,5 +584,6 @@ impl SseFramer {
     }
 }
 
+mod fields;
 #[cfg(test)]
 mod tests;

@@ -1,3 +1,5 @@
+//! Events at every split, and with every line end.
+
 use super::{EventData, EventLines, SseEvent, SseFramer};
 use crate::transport::spool::{Spool, SpoolLimits};
 
@@ -202,4 +204,30 @@ fn other_fields_are_bounded() {
     }
     groups.push('\n');
     assert_eq!(messages(&[groups.as_bytes()], LIMITS), [Some(String::from("too long"))]);
+}
+
+#[test]
+fn only_the_fields_of_the_protocol_are_left() {
+    let cases = [
+        ("data: 1\n\n", "data: 1\n\n"),
+        (
+            "\u{feff}event: message\r\nid: 7\nretry: 5\ndata: 1\n\n",
+            "event: message\r\nid: 7\nretry: 5\ndata: 1\n\n",
+        ),
+        (": CANARY\n", ":\n"),
+        ("event: result\nid: 7\ndata: CANARY\n\n", "id: 7\n\n"),
+        ("event: message \ndata: CANARY\n\n", "\n"),
+        ("event: CANARY\nevent: message\ndata: 1\n\n", "event: message\ndata: 1\n\n"),
+        ("DATA: CANARY\rdata : CANARY\rdata: 1\rCANARY\r\r\n", "data: 1\r\r\n"),
+        ("data: 1\n:CANARY\nretry: CANARY\n\n", "data: 1\n:\n\n"),
+        ("\n\u{feff}data: CANARY\n\n", "\n\n"),
+    ];
+    for (stream, expected) in cases {
+        at_every_split(stream.as_bytes(), |pieces| {
+            let events = events(pieces, LIMITS).into_iter();
+            let left: Vec<u8> =
+                events.flat_map(|event| encoded(event.without_other_fields())).collect();
+            assert_eq!(String::from_utf8(left).unwrap(), expected, "{stream:?}");
+        });
+    }
 }
