@@ -11,11 +11,12 @@
 //! gateway mcp_args                             commands of another binary
 //! tools runner recall help scripts
 //! run, resolve, tool, patch, rules, full_output   jobs, where their rules come from, where full outputs go
-//! report, places, files, print, lists, ...     files, values of flags, standard streams
+//! report, places, files, print, lists, cap_args, ...   files, values of flags, standard streams
 //! diagnostics, colour, progress, remedies      messages on standard error
 //! ```
 
 mod args;
+mod cap_args;
 mod check;
 mod choice;
 mod colour;

@@ -15,12 +15,13 @@ use serde::Serialize;
 #[cfg(unix)]
 use tamis::ErrorKind;
 use tamis::command::{
-    CommandReport, CommandRunner, OutputFilterRegistry, OverflowFolder, RecordPlace, RunReport,
-    RunnerWarning,
+    CommandReport, CommandRunner, OutputCap, OutputFilterRegistry, OverflowFolder, RecordPlace,
+    RunReport, RunnerWarning,
 };
 #[cfg(unix)]
 use tamis_gateway::store::{Store, StoreConfig};
 
+use crate::cap_args::CapArgs;
 use crate::diagnostics::{Console, Exit};
 use crate::lists;
 #[cfg(unix)]
@@ -43,6 +44,8 @@ pub(crate) const HELP: &str = "\
 Examples:
   tamis run -- cargo test
   tamis run --stats -- sh -c 'cd corpus && cargo build 2>&1'
+  tamis run --max-lines 100 -- find / -name '*.conf'
+  tamis run --last --grep error --context 5
   tamis run --keep --overflow-dir logs -- make -j4
 
 Rules and what they keep: tamis help commands. Signals, files and exit codes: tamis help running.
@@ -78,6 +81,9 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Rules")]
     raw: bool,
 
+    #[command(flatten)]
+    cap: CapArgs,
+
     /// Save the full output even if nothing was removed, and print where it is
     #[arg(long, help_heading = "Full output")]
     keep: bool,
@@ -98,10 +104,28 @@ pub(crate) struct RunArgs {
         help_heading = "Full output",
         conflicts_with_all = [
             "command", "manifest", "raw", "keep", "overflow_dir", "overflow_limit", "no_overflow", "linger", "report",
-            "stats"
+            "stats", "CapArgs"
         ]
     )]
     last: bool,
+
+    /// With --last: print only these lines, counted from 1: `100-180`, `100-` or `100`
+    #[arg(long, value_name = "RANGE", requires = "last", help_heading = "Full output")]
+    lines: Option<String>,
+
+    /// With --last: print only lines that match a regular expression, with their numbers
+    #[arg(
+        long,
+        value_name = "REGEX",
+        allow_hyphen_values = true,
+        requires = "last",
+        help_heading = "Full output"
+    )]
+    grep: Option<String>,
+
+    /// With --grep: print N lines before and after each match, too
+    #[arg(long, value_name = "N", requires = "grep", help_heading = "Full output")]
+    context: Option<u32>,
 
     /// Do not save the full output: removed lines are lost
     #[arg(long, help_heading = "Full output", conflicts_with_all = ["keep", "overflow_dir", "overflow_limit"])]
@@ -144,7 +168,7 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
 #[cfg(unix)]
 pub(crate) fn run(args: &RunArgs) -> Exit {
     if args.last {
-        return recall::print_last();
+        return recall::print_last(args.lines.as_ref(), args.grep.as_ref(), args.context);
     }
     let console = Console::default();
     let place = args.report.clone().map(Place::from);
@@ -215,8 +239,9 @@ fn execute(
     console: &Console,
 ) -> io::Result<RunReport> {
     let name = name(args);
-    // Unfiltered output needs no copy.
-    let records = !args.no_overflow && (args.keep || !args.raw);
+    let mut cap = args.cap.cap();
+    // Output that is printed whole needs no copy.
+    let records = !args.no_overflow && (args.keep || !args.raw || !cap.is_unlimited());
     let limit = args.overflow_limit.unwrap_or(OverflowFolder::FILE_LIMIT);
     let folder = args.overflow_dir.clone().map(OverflowFolder::new);
     let store = StoreConfig::of_user().filter(|_| records && folder.is_none());
@@ -224,8 +249,12 @@ fn execute(
         let error = "no home folder; name a folder with --overflow-dir, or use --no-overflow";
         console.warn(&name, RunnerWarning::NoRecord(io::Error::other(error)));
         registry = registry.with_enabled(false);
+        cap = OutputCap::new();
     }
-    let mut runner = CommandRunner::new(registry).with_keep(args.keep).with_token_count(args.stats);
+    let mut runner = CommandRunner::new(registry)
+        .with_cap(cap)
+        .with_keep(args.keep)
+        .with_token_count(args.stats);
     if let Some(folder) = folder.filter(|_| records) {
         runner = runner.with_overflow(folder.with_file_limit(limit));
     } else if let Some(config) = store {
