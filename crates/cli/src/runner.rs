@@ -15,9 +15,11 @@ use serde::Serialize;
 #[cfg(unix)]
 use tamis::ErrorKind;
 use tamis::command::{
-    CommandReport, CommandRunner, OutputCap, OutputFilterRegistry, OverflowFolder, RecordPlace,
-    RunReport, RunnerWarning,
+    CommandLine, CommandReport, CommandRunner, OutputCap, OutputFilterRegistry, OverflowFolder,
+    RecordPlace, RunReport, RunnerWarning,
 };
+#[cfg(unix)]
+use tamis_gateway::calls::{CallLine, UserLog};
 #[cfg(unix)]
 use tamis_gateway::store::{Store, StoreConfig};
 
@@ -205,7 +207,11 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
         }
     };
     let tally = Tally::new(args.stats);
+    let begun = std::time::Instant::now();
     let result = execute(args, registry, &tally, &console);
+    if let Ok(report) = &result {
+        log(args, report, begun.elapsed());
+    }
     let mut unreported = false;
     if let Some((writer, place)) = report_to
         && let Err(error) = report(args, &result, writer)
@@ -223,6 +229,31 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
         Ok(report) => conclude(args, &console, &name, &report, &tally),
     };
     if unreported && exit == Exit::Code(0) { Exit::Failed } else { exit }
+}
+
+/// Appends the run to the log of savings.
+#[cfg(unix)]
+fn log(args: &RunArgs, report: &RunReport, time: std::time::Duration) {
+    let Some(log) = UserLog::to_append() else { return };
+    let line = CommandLine::from_args(args.command.iter().map(|word| word.to_string_lossy()));
+    let name = name(args);
+    let program = line.program_name();
+    let program = program.unwrap_or_else(|| name.rsplit('/').next().unwrap_or_default());
+    let CommandReport { filter, exit_code, bytes_in, bytes_out, .. } = &report.output;
+    let handle = match &report.record {
+        Some(RecordPlace::Command(command)) => command.strip_prefix("tamis recall "),
+        _ => None,
+    };
+    let mut call =
+        CallLine::new(program, filter.as_deref().unwrap_or_default(), [*bytes_in, *bytes_out])
+            .with_handle(handle)
+            .with_times(report.filter_time, Some(time))
+            .with_exit_code(*exit_code);
+    if report.record_failed {
+        call = call.with_outcome("failed_open", Some("record"));
+    }
+    // No run fails for its log.
+    _ = log.append(&call);
 }
 
 /// Returns the name of the command in diagnostics.

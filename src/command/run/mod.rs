@@ -22,7 +22,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::cap::OutputCap;
 use super::command_filter::CommandFilter;
@@ -240,7 +240,9 @@ impl CommandRunner {
             if let Some(tokens) = &mut tokens {
                 tokens.push(read.get(..count).unwrap_or_default());
             }
+            let begun = Instant::now();
             flow.take(read.get(..count).unwrap_or_default(), &mut warn);
+            flow.report.filter_time += begun.elapsed();
             holds = true;
             if flow.report.error.is_some() {
                 running.close();
@@ -260,7 +262,10 @@ impl CommandRunner {
             flow.report.error.get_or_insert(Error::io(ErrorKind::Read, unknown, error));
             ExitStatus::from_raw(UNKNOWN_STATUS)
         });
-        Ok(flow.end(status, &mut warn))
+        let begun = Instant::now();
+        let mut report = flow.end(status, &mut warn);
+        report.filter_time += begun.elapsed();
+        Ok(report)
     }
 }
 
@@ -314,6 +319,8 @@ pub struct RunReport {
     /// Tokens of the unfiltered output, if they were [counted](CommandRunner::with_token_count).
     #[cfg(feature = "tokens")]
     pub tokens_in: Option<TokenCount>,
+    /// Time that recording, filtering and writing the output took.
+    pub filter_time: Duration,
     /// Place of the record, if it was kept.
     pub record: Option<RecordPlace>,
     /// Whether the record contains the whole output.
