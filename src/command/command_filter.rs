@@ -8,6 +8,7 @@
 //! Detecting ──text──▶ Rule                       a rule was found
 //!     └──JSON, XML──▶ PassThrough
 //! Custom ──too long, not UTF-8, ended──▶ PassThrough     an `OutputFilter` was found
+//! Compound                                       a compound command: a filter for each part
 //! PassThrough                                    nothing was found
 //! ```
 //!
@@ -18,6 +19,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::cap::{CapRun, OutputCap};
+use super::compound::{self, CompoundPart, CompoundRun};
 use super::full_output::FullOutput;
 use super::machine_output::{self, DETECTION_LENGTH, OutputFormat};
 use super::output_filter::OutputFilter;
@@ -35,6 +37,8 @@ use crate::text::{TextProgram, TextReport, ended};
 pub(super) enum FilterChoice {
     Rule(Arc<CommandRule>),
     Custom(Arc<dyn OutputFilter>),
+    /// The parts of a compound command, whose outputs can be told apart.
+    Compound(Vec<CompoundPart>),
     None(PassThroughReason),
 }
 
@@ -94,6 +98,8 @@ enum CommandFilterState {
     Rule { variants: Vec<ExitVariant> },
     /// An `OutputFilter` will get the output, which is held.
     Custom { filter: Arc<dyn OutputFilter>, command: String, raw: Vec<u8> },
+    /// Each part of a compound command has its own filter.
+    Compound(Box<CompoundRun>),
     /// The output is only counted, and marked if there was a filter for it.
     PassThrough(Box<TextPipeline>),
 }
@@ -118,6 +124,11 @@ impl<S: Sink> CommandFilter<S> {
                 let command = command.to_owned();
                 (CommandFilterState::Custom { filter, command, raw: Vec::new() }, name)
             }
+            FilterChoice::Compound(parts) => {
+                let name = Some(compound::name(&parts));
+                let run = CompoundRun::new(parts, limits);
+                (CommandFilterState::Compound(Box::new(run)), name)
+            }
             FilterChoice::Rule(rule) => match variants(&rule, limits) {
                 Some(variants) => {
                     let state = CommandFilterState::Detecting { head: Vec::new(), variants };
@@ -140,6 +151,14 @@ impl<S: Sink> CommandFilter<S> {
             limits: limits.clone(),
             sink: CappedSink { inner: sink, cap: None },
         }
+    }
+
+    /// Creates a filter that passes the output through, and marks lines that look like a notice.
+    pub(super) fn marking(limits: &Limits, sink: S) -> Self {
+        let choice = FilterChoice::None(PassThroughReason::NoFilter);
+        let mut filter = Self::new(choice, "", limits, sink);
+        filter.state = CommandFilterState::PassThrough(marking(limits));
+        filter
     }
 
     /// Sets limits for the output, filtered or not. Call it before the first [`write`](Self::write).
@@ -274,6 +293,7 @@ impl<S: Sink> CommandFilter<S> {
                 self.pass_through(PassThroughReason::TooLong, &raw);
                 self.push(bytes);
             }
+            CommandFilterState::Compound(run) => run.write(bytes, &mut self.sink),
             CommandFilterState::PassThrough(pipeline) => pipeline.write(bytes, &mut self.sink),
         }
     }
@@ -312,6 +332,7 @@ impl<S: Sink> CommandFilter<S> {
             CommandFilterState::Rule { variants } if variants.len() > 1 => self.choose_failed(),
             CommandFilterState::Rule { .. }
             | CommandFilterState::Custom { .. }
+            | CommandFilterState::Compound(_)
             | CommandFilterState::PassThrough(_) => {}
         }
         match &mut self.state {
@@ -320,6 +341,7 @@ impl<S: Sink> CommandFilter<S> {
                     pipeline.release(&mut self.sink);
                 }
             }
+            CommandFilterState::Compound(run) => run.release(&mut self.sink),
             CommandFilterState::PassThrough(pipeline) => pipeline.release(&mut self.sink),
             CommandFilterState::Detecting { .. } | CommandFilterState::Custom { .. } => {}
         }
@@ -361,6 +383,10 @@ impl<S: Sink> CommandFilter<S> {
                     }
                     None => TextReport::default(),
                 }
+            }
+            CommandFilterState::Compound(run) => {
+                let notice = |report: &CommandReport| notice(&report.text());
+                run.end(*exit_code, &mut self.sink, notice).text()
             }
             CommandFilterState::PassThrough(pipeline) => {
                 pipeline.end(&mut self.sink);

@@ -23,9 +23,10 @@
 // bytes ─▶ command_filter ─▶ text pipeline ─▶ cap ─▶ sink
 // ```
 //
-// `shell` splits a command line into words, and `command_line` finds the command that prints. `machine_output`
+// `shell` splits a command line into words, `printing` finds the commands that print, and `command_line` removes what only
+// wraps them. `machine_output`
 // detects formats that are never filtered. `rules` are filters as data, and `engines` are filters in code that
-// rules can name. `rule_chain` applies several rules to one output. `command_filter` runs the chosen filter over
+// rules can name. `compound` tells the outputs of several commands apart. `rule_chain` applies several rules to one output. `command_filter` runs the chosen filter over
 // bytes, and `cap` limits any output. None of these accesses processes or files. `run` does: it runs a command through them.
 //
 // Invariants: output is passed through unless its command is certain. Output does not depend on the chunks. Work is
@@ -35,10 +36,12 @@ mod builtin;
 mod cap;
 mod command_filter;
 mod command_line;
+mod compound;
 mod engines;
 mod full_output;
 mod machine_output;
 mod output_filter;
+mod printing;
 mod registry;
 mod report;
 mod rule_chain;

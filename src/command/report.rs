@@ -123,6 +123,46 @@ impl CommandReport {
     }
 }
 
+impl CommandReport {
+    /// Adds the counts of the next part of the output.
+    pub(super) fn add(&mut self, part: &Self) {
+        self.changed |= part.changed;
+        self.cut |= part.cut;
+        self.bytes_in += part.bytes_in;
+        self.bytes_out += part.bytes_out;
+        self.chars_in += part.chars_in;
+        self.chars_out += part.chars_out;
+        self.lines_in += part.lines_in;
+        self.lines_out += part.lines_out;
+        self.lines_removed += part.lines_removed;
+        self.lines_folded += part.lines_folded;
+        self.lines_shortened += part.lines_shortened;
+        self.lines_left_out += part.lines_left_out;
+        self.lines_overwritten += part.lines_overwritten;
+        self.lines_marked += part.lines_marked;
+    }
+
+    /// Returns the counts of the text.
+    pub(super) fn text(&self) -> TextReport {
+        TextReport {
+            changed: self.changed,
+            bytes_in: self.bytes_in,
+            bytes_out: self.bytes_out,
+            chars_in: self.chars_in,
+            chars_out: self.chars_out,
+            lines_in: self.lines_in,
+            lines_out: self.lines_out,
+            lines_removed: self.lines_removed,
+            lines_folded: self.lines_folded,
+            lines_shortened: self.lines_shortened,
+            lines_left_out: self.lines_left_out,
+            lines_overwritten: self.lines_overwritten,
+            lines_marked: self.lines_marked,
+            ..TextReport::default()
+        }
+    }
+}
+
 /// Number of lines that were cut in any way.
 pub(super) fn lines_cut(text: &TextReport) -> u64 {
     let TextReport { lines_removed, lines_folded, lines_shortened, lines_left_out, .. } = text;

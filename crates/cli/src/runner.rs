@@ -2,6 +2,8 @@
 //!
 //! This module must not depend on rules or how a process is run.
 
+#[cfg(unix)]
+use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::path::PathBuf;
 #[cfg(unix)]
@@ -45,6 +47,7 @@ For more and for examples see --help. tamis exits like the command; 127: not fou
 pub(crate) const HELP: &str = "\
 Examples:
   tamis run -- cargo test
+  tamis run -- RUST_LOG=debug cargo test
   tamis run --stats -- sh -c 'cd corpus && cargo build 2>&1'
   tamis run --max-lines 100 -- find / -name '*.conf'
   tamis run --last --grep error --context 5
@@ -64,7 +67,8 @@ Exit codes:
 pub(crate) struct RunArgs {
     /// The command and its arguments
     ///
-    /// Run directly, as by env(1), without a shell. It inherits standard input, the current folder and the environment.
+    /// Run directly, as by env(1), without a shell. It inherits standard input, the current folder and the environment;
+    /// `NAME=VALUE` before it sets a variable.
     #[arg(
         value_name = "COMMAND",
         required_unless_present = "last",
@@ -198,6 +202,10 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
         ));
         return Exit::Usage;
     }
+    if assignments(&args.command).len() == args.command.len() {
+        console.usage(&Usage::new("expected a command after the variables"));
+        return Exit::Usage;
+    }
     let registry = match rules::registry(&args.manifest) {
         Ok(registry) if args.raw => registry.with_enabled(false),
         Ok(registry) => registry,
@@ -223,7 +231,8 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
     let exit = match result {
         Err(error) => {
             let (code, why) = not_started(&error);
-            console.say(&name, why);
+            let hint = shell_hint(args).filter(|_| code == 127).unwrap_or_default();
+            console.say(&name, format_args!("{why}{hint}"));
             Exit::Code(code)
         }
         Ok(report) => conclude(args, &console, &name, &report, &tally),
@@ -259,7 +268,8 @@ fn log(args: &RunArgs, report: &RunReport, time: std::time::Duration) {
 /// Returns the name of the command in diagnostics.
 #[cfg(unix)]
 fn name(args: &RunArgs) -> String {
-    args.command.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    let name = args.command.get(assignments(&args.command).len());
+    name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 #[cfg(unix)]
@@ -311,18 +321,55 @@ fn execute(
             |notice| console.warn(&name, notice),
         )
     };
-    let (program, arguments) = args.command.split_first().ok_or(IoKind::InvalidInput)?;
+    let assigned = assignments(&args.command);
+    let command = args.command.get(assigned.len()..).unwrap_or_default();
+    let (program, arguments) = command.split_first().ok_or(IoKind::InvalidInput)?;
     let mut command = Command::new(program);
-    command.args(arguments);
+    command.args(arguments).envs(assigned.iter().copied());
     match run(command) {
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error()) => {
             // A script without a `#!` line is run by the shell, as execvp(3) does.
             let mut command = Command::new("/bin/sh");
-            command.arg(found(program).ok_or(error)?).args(arguments);
+            command.arg(found(program).ok_or(error)?).args(arguments).envs(assigned);
             run(command)
         }
         ended => ended,
     }
+}
+
+/// Returns the variables that the first words set, as those of env(1) do: `NAME=VALUE`.
+#[cfg(unix)]
+fn assignments(words: &[OsString]) -> Vec<(&OsStr, &OsStr)> {
+    use std::os::unix::ffi::OsStrExt;
+    let mut found = Vec::new();
+    for word in words {
+        let Some(at) = end_of_name(word.as_bytes()) else { break };
+        let (name, value) = word.as_bytes().split_at(at);
+        let value = value.strip_prefix(b"=").unwrap_or(value);
+        found.push((OsStr::from_bytes(name), OsStr::from_bytes(value)));
+    }
+    found
+}
+
+/// Returns the index of the `=` after the name of a variable.
+#[cfg(unix)]
+fn end_of_name(word: &[u8]) -> Option<usize> {
+    let at = word.iter().position(|byte| *byte == b'=')?;
+    let name = word.get(..at)?;
+    let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
+    let is_name = name.first().is_some_and(is_letter)
+        && name.iter().all(|byte| is_letter(byte) || byte.is_ascii_digit());
+    is_name.then_some(at)
+}
+
+/// Returns a hint if the command is a command line in one word, which only a shell can run.
+#[cfg(unix)]
+fn shell_hint(args: &RunArgs) -> Option<String> {
+    let [word] = args.command.as_slice() else { return None };
+    let word = word.to_str()?;
+    let line = CommandLine::from_args(["tamis", "run", "--", "sh", "-c", word]);
+    word.contains([' ', '\t', '\n', '|', '&', ';', '<', '>'])
+        .then(|| format!("; to run a command line: {}", line.typed()))
 }
 
 /// Returns the file that is run for a name.
