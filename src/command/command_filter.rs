@@ -421,7 +421,11 @@ impl<S: Sink> CommandFilter<S> {
             .map(|said| notice::cut(filter, said, full.map(FullOutput::as_str)));
         // The lines of the output are those of the full output, so their numbers are known.
         let has_numbers = by_filter.is_none() && text.lines_in == text.lines_out && !text.was_empty;
+        let writes_notice = self.writes_notice;
         let capped = cap.end(filter_note.as_deref(), inner, |capped| {
+            if !writes_notice {
+                return None;
+            }
             let said = match by_filter {
                 None => capped.said(),
                 Some(by_filter) => format!("{by_filter}, then {}", capped.said()),
@@ -430,7 +434,7 @@ impl<S: Sink> CommandFilter<S> {
                 true => full.with_lines_of(capped),
                 false => full.as_str().to_owned(),
             });
-            notice::cut(filter, &said, full.as_deref())
+            Some(notice::cut(filter, &said, full.as_deref()))
         });
         if capped.is_cut() {
             (report.changed, report.cut) = (true, true);

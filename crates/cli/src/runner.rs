@@ -374,7 +374,7 @@ fn shell_hint(args: &RunArgs) -> Option<String> {
 
 /// Returns the file that is run for a name.
 #[cfg(unix)]
-fn found(program: &std::ffi::OsStr) -> Option<PathBuf> {
+fn found(program: &OsStr) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStrExt;
     if program.as_bytes().contains(&b'/') {
         return Some(PathBuf::from(program));

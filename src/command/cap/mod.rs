@@ -110,7 +110,7 @@ impl OutputCap {
         run.write(text, &mut out);
         let full_output = full_output.into();
         let report = run.end(None, &mut out, |report| {
-            notice::cut("", &report.said(), Some(&full_output.with_lines_of(report)))
+            Some(notice::cut("", &report.said(), Some(&full_output.with_lines_of(report))))
         });
         (out, report)
     }

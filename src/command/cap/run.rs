@@ -193,7 +193,7 @@ impl CapRun {
         &mut self,
         filter_note: Option<&str>,
         sink: &mut dyn Sink,
-        note: impl FnOnce(&CapReport) -> String,
+        note: impl FnOnce(&CapReport) -> Option<String>,
     ) -> CapReport {
         let open = std::mem::take(&mut self.open);
         if !open.is_empty() {
@@ -214,8 +214,9 @@ impl CapRun {
         for piece in window {
             self.put(&piece.text, sink);
         }
-        if self.report.is_cut() {
-            let line = note(&self.report);
+        if self.report.is_cut()
+            && let Some(line) = note(&self.report)
+        {
             self.put_line(&line, sink);
         }
         self.report

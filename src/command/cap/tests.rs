@@ -11,7 +11,7 @@ fn capped(cap: &OutputCap, text: &[u8], chunk: usize, limits: &Limits) -> (Strin
     for chunk in text.chunks(chunk) {
         run.write(chunk, &mut out);
     }
-    let report = run.end(None, &mut out, |report| notice::cut("", &report.said(), None));
+    let report = run.end(None, &mut out, |report| Some(notice::cut("", &report.said(), None)));
     let written = run.written();
     let out = String::from_utf8(out).unwrap();
     assert_eq!(written, (out.len() as u64, out.chars().count() as u64, out.lines().count() as u64));
@@ -132,7 +132,7 @@ fn long_lines_are_cut_between_characters() {
     // A limit of lines does not cut a line.
     let text = "x".repeat(10_000_000);
     let (out, report) =
-        capped(&OutputCap::new().with_max_lines(3), text.as_bytes(), 65_536, &Limits::new());
+        capped(&OutputCap::new().with_max_lines(8), text.as_bytes(), 65_536, &Limits::new());
     assert_eq!((out.len(), report.is_cut()), (text.len(), false));
 }
 
@@ -151,7 +151,7 @@ fn held_memory_is_bounded() {
             run.write(chunk, &mut out);
             assert!(run.held() <= 10_000, "{}", run.held());
         }
-        let report = run.end(None, &mut out, |_| String::from("[tamis]"));
+        let report = run.end(None, &mut out, |_| Some(String::from("[tamis]")));
         assert_eq!(report.is_cut(), cap.max_lines != Some(1_000_000));
         assert!(out.ends_with(if report.is_cut() {
             b"line 100000\n[tamis]\n"
@@ -173,7 +173,7 @@ fn a_silent_command_shows_its_lines_as_long_as_there_is_room() {
         run.write(format!("{number}\n").as_bytes(), &mut out);
         run.release(&mut out);
     }
-    run.end(None, &mut out, |report| report.said());
+    run.end(None, &mut out, |report| Some(report.said()));
     let out = String::from_utf8(out).unwrap();
     assert!(out.starts_with("1\n2\n3\n4\nname? x\n5\n"), "{out}");
     assert!(out.ends_with("\n100\n91 of 101 lines left out\n"), "{out}");

@@ -8,6 +8,7 @@
 )]
 
 #[cfg(unix)]
+mod caps;
 mod commands;
 mod content;
 mod documented;
