@@ -20,7 +20,6 @@ Examples:
   tamis recall tm_aaaqeayeaudaocajbifqydiob4
   tamis recall tm_aaaqeayeaudaocajbifqydiob4 --grep 'error|warning' --context 3
   tamis recall tm_aaaqeayeaudaocajbifqydiob4 --lines 100-180
-  tamis recall --last --grep error --limit 4k
   tamis recall tm_aaaqeayeaudaocajbifqydiob4 --items 25-49 --select id,title
   tamis recall tm_aaaqeayeaudaocajbifqydiob4 --pointer /issues/3/body --limit all > body.md
 

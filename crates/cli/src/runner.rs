@@ -49,8 +49,7 @@ Examples:
   tamis run -- cargo test
   tamis run -- RUST_LOG=debug cargo test
   tamis run --stats -- sh -c 'cd corpus && cargo build 2>&1'
-  tamis run --max-lines 100 -- find / -name '*.conf'
-  tamis run --last --grep error --context 5
+  tamis run --max-lines 100 -- find . -name '*.conf'
   tamis run --keep --overflow-dir logs -- make -j4
 
 Rules and what they keep: tamis help commands. Signals, files and exit codes: tamis help running.

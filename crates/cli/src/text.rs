@@ -23,7 +23,7 @@ pub(crate) const HELP: &str = "\
 Examples:
   tamis text --command 'cargo test' --exit-code 101 test.log
   git log | tamis text --command 'git log' --stats
-  tamis text --command ./import --max-tokens 2000 import.log
+  tamis text --command ./build --max-tokens 2000 make.log
   tamis text --command make --manifest rules.toml --report report.json make.log
 
 Rules and their format: tamis help commands.

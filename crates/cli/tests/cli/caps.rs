@@ -83,8 +83,8 @@ fn saved_outputs_are_limited() {
         (1..=100).map(|number| format!("   Compiling a{number} v1\nwarning: {number}\n")).collect();
     let args = ["text", "--command", "cargo build && cargo check", "--max-lines", "5"];
     folder.tamis(&args, filtered.as_bytes()).done(
-        "warning: 1\n... 97 lines left out\nwarning: 99\nwarning: 100\n\
-         [tamis cargo-build: 100 of 200 lines left out, then 97 of 100 lines left out]\n",
+        "warning: 1\n... 98 lines left out\nwarning: 100\n\
+         [tamis cargo-build: 100 of 200 lines left out, then 98 of 100 lines left out]\n",
     );
     folder.tamis(&["text", "--command", "x", "--max-lines", "0"], b"").refused(2, &["at least 1"]);
     folder.tamis(&["run", "--last", "--max-lines", "3"], b"").refused(2, &["--last"]);
@@ -113,7 +113,7 @@ fn runs_are_logged_without_their_data() {
     assert!(off.output().unwrap().status.success());
     let log = std::fs::read_to_string(folder.path(".state/calls.jsonl")).unwrap();
     assert!(!log.contains("canary"), "{log}");
-    let lines: Vec<serde_json::Value> =
+    let lines: Vec<Value> =
         log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 2, "{log}");
     assert_eq!((&lines[0]["tool"], &lines[0]["outcome"]), (&"seq".into(), &"filtered".into()));

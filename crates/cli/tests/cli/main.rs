@@ -9,6 +9,7 @@
 
 #[cfg(unix)]
 mod caps;
+#[cfg(unix)]
 mod commands;
 mod content;
 mod documented;
