@@ -14,7 +14,6 @@
 //!
 //! Invariants: output and report do not depend on the chunks. Filtering cannot fail.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -22,7 +21,7 @@ use super::cap::{CapRun, OutputCap};
 use super::compound::{self, CompoundPart, CompoundRun};
 use super::full_output::FullOutput;
 use super::machine_output::{self, DETECTION_LENGTH, OutputFormat};
-use super::output_filter::OutputFilter;
+use super::output_filter::{OutputFilter, mark_imitations};
 use super::report::{CommandReport, PassThroughReason, said};
 use super::rules::{CommandRule, ExitCondition};
 use crate::error::Error;
@@ -72,7 +71,7 @@ pub struct CommandFilter<S> {
     sink: CappedSink<S>,
 }
 
-/// The sink, behind the cap of the call.
+/// The sink, and the cap of the call before it.
 struct CappedSink<S> {
     inner: S,
     cap: Option<Box<CapRun>>,
@@ -506,7 +505,7 @@ impl<S: Sink> CommandFilter<S> {
             return None;
         };
         let result = filter.filter(command, text, self.exit_code.unwrap_or(-1)).output;
-        let (mut out, lines_marked) = marked(text, result);
+        let (mut out, lines_marked) = mark_imitations(text, result);
         let (lines_in, lines) = (text.lines().count() as u64, out.lines().count() as u64);
         let mut report = TextReport {
             changed: true,
@@ -558,26 +557,6 @@ fn unfiltered(limits: &Limits) -> Box<TextPipeline> {
 /// The pipeline for output that is passed through although a filter applies to the command.
 fn marking(limits: &Limits) -> Box<TextPipeline> {
     Box::new(TextPipeline::new(&TextProgram::marking(), limits))
-}
-
-/// Marks the lines of an [`OutputFilter`]'s result that look like a notice and occur in the raw output. Returns the
-/// marked result and the number of marked lines. Notices that the filter itself wrote are not marked.
-fn marked(raw: &str, result: String) -> (String, u64) {
-    let is_notice = |line: &&str| notice::looks_like_one(line.as_bytes(), true);
-    let imitations: HashSet<&str> = raw.lines().filter(is_notice).collect();
-    if imitations.is_empty() {
-        return (result, 0);
-    }
-    let mut count = 0;
-    let mut out = String::with_capacity(result.len());
-    for line in result.split_inclusive('\n') {
-        if imitations.contains(line.lines().next().unwrap_or_default()) {
-            out.push_str(notice::MARK);
-            count += 1;
-        }
-        out.push_str(line);
-    }
-    (out, count)
 }
 
 fn variants(rule: &CommandRule, limits: &Limits) -> Option<Vec<ExitVariant>> {

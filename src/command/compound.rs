@@ -51,8 +51,8 @@ impl CompoundPart {
     }
 }
 
-/// Returns the filter of a compound command: the rule that all parts share, or their parts. `None` if they cannot be told
-/// apart.
+/// Returns the filter of a compound command: the rule that all parts share, or their parts. `None` if their
+/// outputs cannot be separated.
 pub(super) fn choose(parts: Vec<CompoundPart>) -> Option<FilterChoice> {
     let first = parts.first()?;
     let is_first = |part: &CompoundPart| match (part.rule(), first.rule()) {

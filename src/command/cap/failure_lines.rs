@@ -11,7 +11,7 @@ use crate::ansi::{Terminal, TerminalEvent};
 /// Words of failures: not within a name or a path (`error_handling`, `src/error.rs`).
 const FAILURE: &str = r"(?i-u:(?:^|[^\w/.-])(?:errors?|fail(?:s|ed|ing|ures?)?|panic(?:ked)?|exceptions?|fatal|traceback|abort(?:ed)?|critical|segmentation fault|core dumped|assertion|not ok|undefined (?:reference|symbol)|permission denied|no such file or directory|timed out|out of memory|killed)(?:$|[^\w/.-]|[.](?:$|\s)))|(?-u:\w(?:Error|Exception)(?:$|[:\s]))|✗|✖|✘";
 
-/// Words that say that there was none.
+/// Phrases that report success with the same words: `0 errors`.
 const SUCCESS: &str = r"(?i-u:\b(?:0|no|zero|without)(?: \w+)? (?:errors?|fail(?:s|ed|ing|ures?)?|exceptions?)\b|\b(?:errors?|fail(?:s|ed|ing|ures?)?)\s*[:=]\s*0\b)";
 
 /// A line with more bytes is data rather than a message.

@@ -1,6 +1,6 @@
 //! [`OutputCap`]: the limits of a call for any output of a command, filtered or not.
 //!
-//! The cap is one stage behind the filter. [`run`] has the stage, [`failure_lines`] the lines that it prefers. It does
+//! The cap is one stage, after the filter. [`run`] has the stage, [`failure_lines`] the lines that it prefers. It does
 //! not know commands or rules.
 
 mod failure_lines;
@@ -132,7 +132,7 @@ impl OutputCap {
     }
 }
 
-/// What a cap left out.
+/// The lines and bytes that a cap left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct CapReport {

@@ -36,7 +36,7 @@ impl ExitCondition {
 pub(crate) struct CommandRule {
     pub(super) name: String,
     pub(super) matcher: CommandMatcher,
-    /// Patterns of the lines with which the output begins, to tell the outputs of a compound command apart.
+    /// Patterns of the lines with which the output begins. They separate the outputs of a compound command.
     pub(super) begins: Vec<String>,
     /// Compiled on first use.
     pub(super) beginnings: OnceLock<Option<RegexSet>>,

@@ -113,8 +113,7 @@ fn runs_are_logged_without_their_data() {
     assert!(off.output().unwrap().status.success());
     let log = std::fs::read_to_string(folder.path(".state/calls.jsonl")).unwrap();
     assert!(!log.contains("canary"), "{log}");
-    let lines: Vec<Value> =
-        log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 2, "{log}");
     assert_eq!((&lines[0]["tool"], &lines[0]["outcome"]), (&"seq".into(), &"filtered".into()));
     assert!(lines[0]["handle"].as_str().unwrap().starts_with("tm_"));

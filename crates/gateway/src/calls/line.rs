@@ -19,7 +19,7 @@ pub struct CallLine<'a> {
     /// Which kind of rule applied, or the name of the command's filter.
     #[serde(default)]
     pub rule: Cow<'a, str>,
-    /// What happened: `filtered`, `unchanged`, `failed_open`, `failed_closed` or `retrieved`.
+    /// The outcome: `filtered`, `unchanged`, `failed_open`, `failed_closed` or `retrieved`.
     pub outcome: Cow<'a, str>,
     /// Why, if a filter failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::CallLine;
 use crate::state;
 
-/// Size at which the log is renamed and begun anew. One older file is kept.
+/// Size over which the log is renamed. One older file is kept.
 const LIMIT: u64 = 8 << 20;
 
 /// The log of what the commands and hooks of a user saved: `calls.jsonl` in the state folder.
