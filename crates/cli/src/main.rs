@@ -8,14 +8,15 @@
 //! ```text
 //! main, args                                   the table of commands
 //! filter explain content prune check text      one module per command
-//! gateway mcp_args                             commands of another binary
-//! tools runner recall help scripts
+//! gateway mcp_args                             the command of another binary
+//! tools runner recall savings help scripts
 //! run, resolve, tool, patch, rules, full_output   jobs, where their rules come from, where full outputs go
-//! report, places, files, print, lists, ...     files, values of flags, standard streams
+//! report, places, files, print, lists, cap_args, ...   files, values of flags, standard streams
 //! diagnostics, colour, progress, remedies      messages on standard error
 //! ```
 
 mod args;
+mod cap_args;
 mod check;
 mod choice;
 mod colour;
@@ -44,6 +45,7 @@ mod resolve;
 mod rules;
 mod run;
 mod runner;
+mod savings;
 mod scripts;
 #[cfg(unix)]
 mod signals;
@@ -84,7 +86,8 @@ fn execute(command: Command, typed: &[OsString]) -> Exit {
         Command::Run(args) => runner::run(&args),
         Command::Recall(args) => recall::run(&args),
         Command::Content(args) => run::run(&content::resolve(args)),
-        Command::Mcp(_) | Command::Savings(_) => gateway::run(typed.iter().skip(1)),
+        Command::Mcp(_) => gateway::run(typed.iter().skip(1)),
+        Command::Savings(args) => savings::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Prune(args) => prune::run(&args),
         Command::Check(args) => check::run(&args),

@@ -6,13 +6,17 @@
 //! | module | for | feature |
 //! |---|---|---|
 //! | [`store`] | results that can be fetched back | `store` |
+//! | [`calls`] | the log of calls, and what they saved | `log` |
+//! | [`state`] | the folder for what is kept between runs | |
 //! | [`config`] | files and flags that choose filters, profile and store | `mcp` |
 //! | [`rules`] | which filter a tool gets | `mcp` |
 //! | [`jsonrpc`] | the parts of a message, as ranges of its bytes | `mcp` |
 //! | [`mcp`] | the protocol of the proxy, without input and output | `mcp` |
 //! | [`transport`] | messages between the client and the server | `mcp` |
-//! | [`observe`] | the log, the metrics, and sums of a log | `mcp` |
+//! | [`observe`] | the log and the metrics of the proxy | `mcp` |
 
+#[cfg(feature = "log")]
+pub mod calls;
 #[cfg(feature = "mcp")]
 pub mod config;
 #[cfg(feature = "mcp")]
@@ -23,6 +27,7 @@ pub mod mcp;
 pub mod observe;
 #[cfg(feature = "mcp")]
 pub mod rules;
+pub mod state;
 #[cfg(feature = "store")]
 pub mod store;
 #[cfg(feature = "mcp")]

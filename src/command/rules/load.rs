@@ -40,11 +40,12 @@ const OPERATIONS: [&str; 13] = [
     "max_lines",
     "on_empty",
 ];
-const RULE: [&str; 10] = [
+const RULE: [&str; 11] = [
     "name",
     "description",
     "match",
     "unless",
+    "begins",
     "order",
     "enabled",
     "engine",
@@ -160,6 +161,7 @@ impl RuleReader<'_> {
         for (node, text) in table.get("unless").map_or(Vec::new(), |n| self.strings(n, "unless")) {
             matcher.unless.extend(self.regex(node, text));
         }
+        let begins = table.get("begins").map_or(Vec::new(), |node| self.patterns(node, "begins"));
         let order = table.get("order").and_then(|node| self.integer(node, "order")).unwrap_or(0);
         let enabled = table.get("enabled").and_then(|node| self.bool(node, "enabled"));
         if let Some(node) = table.get("description") {
@@ -202,6 +204,8 @@ impl RuleReader<'_> {
         Some(CommandRule {
             name,
             matcher,
+            begins,
+            beginnings: std::sync::OnceLock::new(),
             order,
             is_piped: table.contains_key("strategy"),
             enabled: enabled.unwrap_or(true),

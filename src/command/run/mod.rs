@@ -22,10 +22,12 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use super::cap::OutputCap;
 use super::command_filter::CommandFilter;
 use super::command_line::CommandLine;
+use super::full_output::FullOutput;
 use super::registry::OutputFilterRegistry;
 use super::report::CommandReport;
 use crate::error::{Error, ErrorKind};
@@ -71,6 +73,7 @@ pub struct CommandRunner {
     limits: Limits,
     overflow: Option<Arc<dyn OutputRecorder>>,
     keep: bool,
+    cap: OutputCap,
     linger: Duration,
     #[cfg(feature = "tokens")]
     count_tokens: bool,
@@ -90,6 +93,7 @@ impl CommandRunner {
             limits: Limits::new(),
             overflow: None,
             keep: false,
+            cap: OutputCap::new(),
             linger,
             release_after: Self::RELEASE_AFTER,
             #[cfg(feature = "tokens")]
@@ -133,6 +137,17 @@ impl CommandRunner {
         self
     }
 
+    /// Sets limits for the output, filtered or not. If nothing is recorded because the place of the record fails, they do
+    /// not apply, because the rest would be lost.
+    ///
+    /// ### Default
+    /// No limits.
+    #[must_use]
+    pub fn with_cap(mut self, cap: OutputCap) -> Self {
+        self.cap = cap;
+        self
+    }
+
     /// Sets how long output may be silent after the command's end: see [`RunningCommand::with_linger`].
     #[must_use]
     pub fn with_linger(mut self, quiet: Duration) -> Self {
@@ -172,7 +187,9 @@ impl CommandRunner {
         let counted =
             self.registry.clone().with_enabled(false).start(&line, &self.limits, DiscardSink);
         let mut flow = OutputFlow {
-            filter: Some(self.registry.start(&line, &self.limits, buffer.clone())),
+            filter: Some(
+                self.registry.start(&line, &self.limits, buffer.clone()).with_cap(self.cap),
+            ),
             counted,
             buffer,
             output,
@@ -181,7 +198,9 @@ impl CommandRunner {
             keep: self.keep,
             report: RunReport::default(),
         };
-        if flow.filter.as_ref().is_none_or(|filter| filter.filter().is_none()) {
+        if self.cap.is_unlimited()
+            && flow.filter.as_ref().is_none_or(|filter| filter.filter().is_none())
+        {
             // Without a filter, holding the open line would only delay the output.
             flow.end_filter(None);
         }
@@ -221,7 +240,9 @@ impl CommandRunner {
             if let Some(tokens) = &mut tokens {
                 tokens.push(read.get(..count).unwrap_or_default());
             }
+            let begun = Instant::now();
             flow.take(read.get(..count).unwrap_or_default(), &mut warn);
+            flow.report.filter_time += begun.elapsed();
             holds = true;
             if flow.report.error.is_some() {
                 running.close();
@@ -241,7 +262,10 @@ impl CommandRunner {
             flow.report.error.get_or_insert(Error::io(ErrorKind::Read, unknown, error));
             ExitStatus::from_raw(UNKNOWN_STATUS)
         });
-        Ok(flow.end(status, &mut warn))
+        let begun = Instant::now();
+        let mut report = flow.end(status, &mut warn);
+        report.filter_time += begun.elapsed();
+        Ok(report)
     }
 }
 
@@ -295,6 +319,8 @@ pub struct RunReport {
     /// Tokens of the unfiltered output, if they were [counted](CommandRunner::with_token_count).
     #[cfg(feature = "tokens")]
     pub tokens_in: Option<TokenCount>,
+    /// Time that recording, filtering and writing the output took.
+    pub filter_time: Duration,
     /// Place of the record, if it was kept.
     pub record: Option<RecordPlace>,
     /// Whether the record contains the whole output.
@@ -373,11 +399,13 @@ impl<W: Write> OutputFlow<W> {
         let full = self.record.as_ref().map(|record| {
             let place = record.place();
             if self.record_broke {
-                format!("{place} (until it could not be written)")
+                FullOutput::new(format!("{place} (until it could not be written)"))
             } else if record.left_out() > 0 {
-                format!("{place} (its first {} bytes)", record.written())
+                FullOutput::new(format!("{place} (its first {} bytes)", record.written()))
+            } else if record.prints_lines() {
+                FullOutput::command(place.to_string())
             } else {
-                place.to_string()
+                FullOutput::new(place.to_string())
             }
         });
         filter.set_exit_code(exit_code);

@@ -8,6 +8,8 @@
 )]
 
 #[cfg(unix)]
+mod caps;
+#[cfg(unix)]
 mod commands;
 mod content;
 mod documented;
