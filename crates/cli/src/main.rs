@@ -10,7 +10,7 @@
 //! filter explain content prune check text      one module per command
 //! gateway mcp_args                             commands of another binary
 //! tools runner recall help scripts
-//! run, resolve, tool, patch, rules, full_output   jobs, where their rules come from, where full outputs go
+//! run, resolve, tool, patch, rules                jobs, where their rules come from
 //! report, places, files, print, lists, ...     files, values of flags, standard streams
 //! diagnostics, colour, progress, remedies      messages on standard error
 //! ```
@@ -24,8 +24,6 @@ mod diagnostics;
 mod explain;
 mod files;
 mod filter;
-#[cfg(unix)]
-mod full_output;
 mod gateway;
 mod groups;
 mod help;

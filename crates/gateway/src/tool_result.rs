@@ -133,6 +133,12 @@ impl ResultFilter {
         Ok(Self { proxy, tool, is_ambiguous })
     }
 
+    /// Returns whether the filter of the tool removes for safety.
+    #[must_use]
+    pub fn removes_for_safety(&self) -> bool {
+        self.is_ambiguous || self.proxy.tool_removes_for_safety(&self.tool)
+    }
+
     /// Filters a result: an object with `content`, as `tools/call` returns it.
     #[must_use]
     pub fn run(&self, result: &[u8]) -> FilteredResult {
@@ -176,8 +182,7 @@ impl ResultFilter {
 
     /// Returns what becomes of a result that cannot be read.
     fn lost(&self) -> FilteredResult {
-        let tool = self.tool.as_str();
-        if self.proxy.tool_removes_for_safety(tool) {
+        if self.removes_for_safety() {
             return self.withheld("it has a form that the filter does not know");
         }
         FilteredResult::default()

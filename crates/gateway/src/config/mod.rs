@@ -43,7 +43,7 @@ pub struct ConfigFlags {
 }
 
 /// The configuration of a proxy.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Config {
     first: Option<Manifest>,
     user: Option<Manifest>,
