@@ -104,7 +104,7 @@ fn shell(script: &OsString, files: ConfigFiles) -> Exit {
 
     let settings = HookSettings::load(&HookPlaces::of_process(files));
     let mut command = match plan(script, &settings) {
-        ShellPlan::Filter(run) => return filtered(*run),
+        ShellPlan::Filter(run) => return filtered(*run, &settings),
         ShellPlan::Replace(command) => command,
     };
     let error = command.exec();
@@ -114,11 +114,13 @@ fn shell(script: &OsString, files: ConfigFiles) -> Exit {
 
 /// Runs a command of the model, filters its output, and ends as the command did.
 #[cfg(unix)]
-fn filtered(run: tamis_agents::hook::shell::ShellRun) -> Exit {
+fn filtered(run: tamis_agents::hook::shell::ShellRun, settings: &HookSettings) -> Exit {
     use std::process::{Command, Stdio};
     use std::time::Duration;
 
-    use tamis::command::{CommandRunner, OutputFilterRegistry};
+    use tamis::command::{CommandRunner, OutputCap, OutputFilterRegistry};
+    use tamis_agents::hook::command_text::handle;
+    use tamis_gateway::calls::CallLine;
 
     use crate::files::Patient;
     use crate::{files, signals};
@@ -126,7 +128,10 @@ fn filtered(run: tamis_agents::hook::shell::ShellRun) -> Exit {
     /// How long the output may be silent after the end of the command. What comes later is not lost.
     const LINGER: Duration = Duration::from_millis(50);
 
+    let begun = std::time::Instant::now();
+    let program = run.line.program_name().unwrap_or("sh").to_owned();
     let runner = CommandRunner::new(OutputFilterRegistry::builtin())
+        .with_cap(OutputCap::new().with_max_tokens(run.max_tokens.unwrap_or(0)))
         .with_command_line(run.line)
         .with_overflow(run.recorder)
         .with_linger(LINGER)
@@ -144,6 +149,13 @@ fn filtered(run: tamis_agents::hook::shell::ShellRun) -> Exit {
             Exit::Code(if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 })
         }
         Ok(report) => {
+            let (output, rule) = (&report.output, report.output.filter.as_deref());
+            let bytes = [output.bytes_in, output.bytes_out];
+            let call = CallLine::new(&program, rule.unwrap_or_default(), bytes)
+                .with_handle(report.record.as_ref().and_then(handle))
+                .with_times(report.filter_time, Some(begun.elapsed()))
+                .with_exit_code(output.exit_code);
+            settings.log(&call);
             if let Some(rest) = report.rest {
                 // A server that the command started goes on writing to where the command wrote.
                 _ = Command::new("cat").stdin(Stdio::from(rest)).stderr(Stdio::null()).spawn();

@@ -7,9 +7,7 @@
 use std::sync::Arc;
 
 use crate::config::{Config, ConfigError};
-use crate::mcp::{
-    Action, CallOutcome, CallRecord, Exchange, MessageLimits, Proxy, Route, Session,
-};
+use crate::mcp::{Action, CallOutcome, CallRecord, Exchange, MessageLimits, Proxy, Route, Session};
 use crate::store::{Scope, Store};
 use crate::transport::spool::Spool;
 

@@ -58,8 +58,29 @@ const LONGEST_COMMAND: usize = 4 << 10;
 /// Programs whose commands are rewritten. Neither Codex' list of commands that are safe has them, nor its list of
 /// dangerous ones; both would no longer be recognised behind `tamis run`.
 const PROGRAMS: [&str; 24] = [
-    "cargo", "docker", "eslint", "go", "jest", "make", "mypy", "npm", "npx", "pip", "pip3", "pnpm",
-    "pytest", "python", "python3", "ruff", "terraform", "tsc", "uv", "vitest", "yarn", "bun", "mvn",
+    "cargo",
+    "docker",
+    "eslint",
+    "go",
+    "jest",
+    "make",
+    "mypy",
+    "npm",
+    "npx",
+    "pip",
+    "pip3",
+    "pnpm",
+    "pytest",
+    "python",
+    "python3",
+    "ruff",
+    "terraform",
+    "tsc",
+    "uv",
+    "vitest",
+    "yarn",
+    "bun",
+    "mvn",
     "gradle",
 ];
 
@@ -220,7 +241,10 @@ mod tests {
         for (command, expected) in [
             ("cargo test", Some(vec!["cargo", "test"])),
             ("  cargo\ttest  ", Some(vec!["cargo", "test"])),
-            ("cargo test --features='a b' \"c d\"", Some(vec!["cargo", "test", "--features=a b", "c d"])),
+            (
+                "cargo test --features='a b' \"c d\"",
+                Some(vec!["cargo", "test", "--features=a b", "c d"]),
+            ),
             ("cargo test ''", Some(vec!["cargo", "test", ""])),
             ("cargo test '*' '$x'", Some(vec!["cargo", "test", "*", "$x"])),
             ("cargo test ''''", None),

@@ -3,9 +3,13 @@
 //! The full output is recorded before it is filtered. If it cannot be recorded, it is not filtered.
 
 use std::io::Write as _;
+use std::time::Instant;
 
 use tamis::Limits;
-use tamis::command::{CommandLine, OutputFilterRegistry, OutputRecorder as _};
+use tamis::command::{
+    CommandLine, FullOutput, OutputCap, OutputFilterRegistry, OutputRecorder as _, RecordPlace,
+};
+use tamis_gateway::calls::CallLine;
 #[cfg(unix)]
 use tamis_gateway::store::StoreRecorder;
 
@@ -25,12 +29,12 @@ pub struct CommandText<'a> {
 }
 
 /// A filtered output.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct FilteredText {
     /// The output, with a last line that says what was left out and how to get it.
     pub text: String,
-    /// The name of the filter, if there is one for the command.
-    pub filter: Option<String>,
+    /// The call, for the log of savings.
+    pub call: CallLine<'static>,
 }
 
 impl CommandText<'_> {
@@ -38,6 +42,7 @@ impl CommandText<'_> {
     #[cfg(unix)]
     #[must_use]
     pub fn filter(&self, settings: &HookSettings) -> Option<FilteredText> {
+        let begun = Instant::now();
         let registry = OutputFilterRegistry::builtin();
         let line = CommandLine::parse(self.command);
         let cap = settings.max_tokens().map(|tokens| tokens.min(self.most_tokens));
@@ -53,16 +58,32 @@ impl CommandText<'_> {
         if record.left_out() > 0 {
             return None;
         }
-        let mut filter = registry.start(&line, &Limits::new(), Vec::new());
+        let cap = OutputCap::new().with_max_tokens(cap.unwrap_or(0));
+        let mut filter = registry.start(&line, &Limits::new(), Vec::new()).with_cap(cap);
         filter.write(self.output.as_bytes()).ok()?;
         filter.set_exit_code(self.exit_code);
-        filter.set_full_output(record.place().to_string());
+        let place = record.place();
+        let full_output = match record.prints_lines() {
+            true => FullOutput::command(place.to_string()),
+            false => FullOutput::new(place.to_string()),
+        };
+        filter.set_full_output(full_output);
         let report = filter.end().ok()?;
         if report.cut {
             record.keep().ok()?;
         }
         let text = String::from_utf8(filter.into_sink()).ok()?;
-        (text != self.output).then_some(FilteredText { text, filter: report.filter })
+        if text == self.output {
+            return None;
+        }
+        let bytes = [self.output.len(), text.len()].map(|bytes| bytes as u64);
+        let program = line.program_name().unwrap_or("sh").to_owned();
+        let rule = report.filter.unwrap_or_default();
+        let call = CallLine::new(&program, &rule, bytes)
+            .with_handle(handle(&place).filter(|_| report.cut))
+            .with_times(begun.elapsed(), None)
+            .with_exit_code(self.exit_code);
+        Some(FilteredText { text, call: call.into_owned() })
     }
 
     /// Commands are filtered only on Unix.
@@ -70,6 +91,15 @@ impl CommandText<'_> {
     #[must_use]
     pub fn filter(&self, _settings: &HookSettings) -> Option<FilteredText> {
         None
+    }
+}
+
+/// Returns the handle by which a record can be fetched.
+#[must_use]
+pub fn handle(place: &RecordPlace) -> Option<&str> {
+    match place {
+        RecordPlace::Command(command) => command.strip_prefix("tamis recall "),
+        _ => None,
     }
 }
 

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tamis_gateway::tool_result::ToolName;
 
-use super::mcp_result::{self, McpResult};
+use super::mcp_result::{self, McpResult, NewResult};
 use super::settings::HookSettings;
 
 /// The answer that changes nothing.
@@ -39,13 +39,15 @@ pub(super) fn answer(event: Option<&[u8]>, settings: &HookSettings) -> Vec<u8> {
     let Some(output) = event.tool_output else { return NOTHING.to_vec() };
     let (result, is_wrapped) = result(output.get());
     let names = ToolName::of_joined(name, ":");
-    match mcp_result::filter(settings, &names, result.as_bytes()) {
-        McpResult::Unchanged => NOTHING.to_vec(),
-        // A document that had no `content` is a text again.
-        McpResult::Saved(bytes) | McpResult::Protected(bytes) if is_wrapped => {
-            text(&bytes).map_or_else(|| answered(&bytes), |text| answered(text.as_bytes()))
-        }
-        McpResult::Saved(bytes) | McpResult::Protected(bytes) => answered(&bytes),
+    let NewResult { bytes, call } = match mcp_result::filter(settings, &names, result.as_bytes()) {
+        McpResult::Unchanged => return NOTHING.to_vec(),
+        McpResult::Saved(new) | McpResult::Protected(new) => new,
+    };
+    settings.log(&call);
+    // A document that had no `content` is a text again.
+    match text(&bytes).filter(|_| is_wrapped) {
+        Some(text) => answered(text.as_bytes()),
+        None => answered(&bytes),
     }
 }
 

@@ -9,7 +9,7 @@ use tamis_gateway::tool_result::ToolName;
 
 use super::command_text::CommandText;
 use super::event::written;
-use super::mcp_result::{self, McpResult};
+use super::mcp_result::{self, McpResult, NewResult};
 use super::settings::HookSettings;
 
 /// The most tokens of a reason. Much longer ones are masked by Gemini CLI.
@@ -114,15 +114,15 @@ impl<'a> ShellText<'a> {
             let start = before.rfind('\n').map_or(0, |at| at + 1);
             let line = before.get(start..)?;
             let Some((name, value)) = line.split_once(": ") else { break };
+            if start == 0 {
+                // A line of the output itself.
+                break;
+            }
             match name {
                 "Exit Code" => exit_code = value.trim().parse().ok(),
                 "Signal" => exit_code = value.trim().parse::<i32>().ok().map(|code| 128 + code),
                 "Process Group PGID" | "Background PIDs" | "Error" => {}
                 _ => break,
-            }
-            if start == 0 {
-                // A line of the output itself.
-                break;
             }
             has_trailer = true;
             end = start - 1;
@@ -152,6 +152,7 @@ fn shell(event: &AfterTool<'_>, settings: &HookSettings) -> Option<String> {
     if !is_worthwhile(text.output.len(), body.len()) {
         return None;
     }
+    settings.log(&filtered.call);
     let end = match text.exit_code {
         Some(0) => "the command succeeded (exit code 0)".to_owned(),
         Some(code) => format!("the command failed (exit code {code})"),
@@ -188,17 +189,16 @@ fn mcp(event: &AfterTool<'_>, settings: &HookSettings) -> Option<String> {
         let text = serde_json::Value::from(unwrapped(text));
         format!(r#"{{"type":"text","text":{text}}}"#)
     });
-    let result = format!(
-        r#"{{"content":[{}],"isError":{is_error}}}"#,
-        blocks.collect::<Vec<_>>().join(",")
-    );
-    let (bytes, is_safety) = match mcp_result::filter(settings, &names, result.as_bytes()) {
+    let result =
+        format!(r#"{{"content":[{}],"isError":{is_error}}}"#, blocks.collect::<Vec<_>>().join(","));
+    let (new, is_safety) = match mcp_result::filter(settings, &names, result.as_bytes()) {
         McpResult::Unchanged => return None,
         // The reason is text, so data beside the text would be lost.
         McpResult::Saved(_) if has_others => return None,
-        McpResult::Saved(bytes) => (bytes, false),
-        McpResult::Protected(bytes) => (bytes, true),
+        McpResult::Saved(new) => (new, false),
+        McpResult::Protected(new) => (new, true),
     };
+    let NewResult { bytes, call } = new;
     let filtered: McpContent = serde_json::from_slice(&bytes).ok()?;
     let mut parts: Vec<String> = Vec::new();
     for part in filtered.content.into_iter().filter_map(|part| part.text) {
@@ -212,6 +212,7 @@ fn mcp(event: &AfterTool<'_>, settings: &HookSettings) -> Option<String> {
     if !is_safety && !is_worthwhile(before, after) {
         return None;
     }
+    settings.log(&call);
     let end = if is_error { "the call failed" } else { "the call succeeded" };
     let left_out = if has_others { "; images and other data are left out" } else { "" };
     let first = format!("[tamis: {end}; this is its filtered result{left_out}]");

@@ -14,9 +14,9 @@ use serde_json::value::RawValue;
 use tamis_gateway::config::ConfigFiles;
 use tamis_gateway::tool_result::ToolName;
 
-use super::command_text::CommandText;
+use super::command_text::{CommandText, FilteredText};
 use super::event::{LONGEST_EVENT, written};
-use super::mcp_result::{self, McpResult};
+use super::mcp_result::{self, McpResult, NewResult};
 use super::settings::HookSettings;
 
 /// opencode takes a replacement of any length.
@@ -83,8 +83,7 @@ pub(super) fn answer(event: Option<&[u8]>, settings: &HookSettings) -> Option<Ve
             return None;
         }
         let text = serde_json::Value::from(mcp_result::notice(mcp_result::UNREADABLE));
-        let answer =
-            format!(r#"{{"output":{text},"content":[{{"type":"text","text":{text}}}]}}"#);
+        let answer = format!(r#"{{"output":{text},"content":[{{"type":"text","text":{text}}}]}}"#);
         return Some(format!("{answer}\n").into_bytes());
     };
     if event.content.is_some() || event.structured.is_some() {
@@ -118,7 +117,7 @@ fn shell(event: &AfterTool<'_>, settings: &HookSettings) -> Option<String> {
         most_tokens: MOST_TOKENS,
     }
     .filter(settings)?;
-    let mut text = filtered.text;
+    let FilteredText { mut text, call } = filtered;
     // The text that opencode shows to the model has no exit code, and the lines that told it may be gone.
     if let Some(code) = metadata.exit.filter(|code| *code != 0) {
         if !text.ends_with('\n') {
@@ -128,7 +127,11 @@ fn shell(event: &AfterTool<'_>, settings: &HookSettings) -> Option<String> {
     }
     text.push_str(rest);
     // What opencode cut is fetched only if the result is not longer.
-    (text.len() < shown.len()).then_some(text)
+    if text.len() >= shown.len() {
+        return None;
+    }
+    settings.log(&call);
+    Some(text)
 }
 
 /// Reads a regular file that is text.
@@ -148,10 +151,11 @@ fn mcp(event: &AfterTool<'_>, settings: &HookSettings) -> Option<Vec<u8>> {
         format!(r#","structuredContent":{}"#, structured.get())
     });
     let result = format!(r#"{{"content":{content}{structured}}}"#);
-    let bytes = match mcp_result::filter(settings, &names, result.as_bytes()) {
+    let NewResult { bytes, call } = match mcp_result::filter(settings, &names, result.as_bytes()) {
         McpResult::Unchanged => return None,
-        McpResult::Saved(bytes) | McpResult::Protected(bytes) => bytes,
+        McpResult::Saved(new) | McpResult::Protected(new) => new,
     };
+    settings.log(&call);
     written(&serde_json::from_slice::<ContentAnswer<'_>>(&bytes).ok()?)
 }
 

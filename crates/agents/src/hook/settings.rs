@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use tamis::command::OverflowFolder;
+use tamis_gateway::calls::{CallLine, UserLog};
 use tamis_gateway::config::{Config, ConfigFiles, ConfigFlags, ConfigPlaces};
 use tamis_gateway::rules::Profile;
 use tamis_gateway::store::{Store, StoreConfig};
@@ -25,6 +26,8 @@ pub struct HookPlaces {
     pub config: ConfigPlaces,
     /// The store of the user.
     pub store: Option<StoreConfig>,
+    /// The log of savings.
+    pub log: Option<UserLog>,
     /// The folder for full outputs if the store cannot be written to.
     pub temporary: Option<PathBuf>,
     /// The folders of programs.
@@ -49,6 +52,7 @@ impl HookPlaces {
         Self {
             files,
             store: StoreConfig::of_user(),
+            log: UserLog::to_append(),
             temporary: None,
             path: std::env::split_paths(&path).collect(),
             codex_home,
@@ -69,6 +73,7 @@ impl HookPlaces {
                 working: folder.to_owned(),
             },
             store: Some(StoreConfig::folder(folder.join("store"))),
+            log: Some(UserLog::in_folder(folder)),
             temporary: Some(folder.join("tmp")),
             path: vec![folder.join("bin")],
             codex_home: Some(folder.join(".codex")),
@@ -122,6 +127,13 @@ impl HookSettings {
     pub fn store(&self) -> Option<Store> {
         let is_off = self.config.as_ref().is_some_and(|config| config.store().is_none());
         self.places.store.clone().filter(|_| !is_off).map(Store::open)
+    }
+
+    /// Appends a call to the log of savings. No hook fails for its log.
+    pub fn log(&self, call: &CallLine<'_>) {
+        if let Some(log) = &self.places.log {
+            _ = log.append(call);
+        }
     }
 
     /// Returns the folder for full outputs if the store cannot be written to.

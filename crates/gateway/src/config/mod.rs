@@ -15,7 +15,9 @@ mod files;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use tamis::manifest::{Manifest, ManifestEntry, ManifestError, StorePlace, StoreScope, StoreSettings};
+use tamis::manifest::{
+    Manifest, ManifestEntry, ManifestError, StorePlace, StoreScope, StoreSettings,
+};
 
 pub use files::{ConfigFiles, ConfigPlaces};
 

@@ -103,14 +103,7 @@ impl StoreConfig {
     /// ignored, as the XDG specification requires.
     #[must_use]
     pub fn of_user() -> Option<Self> {
-        let variable = |name| std::env::var_os(name).map(PathBuf::from);
-        let absolute = |path: &PathBuf| path.is_absolute();
-        let state = variable("TAMIS_STATE_DIR").filter(absolute).or_else(|| {
-            let all = variable("XDG_STATE_HOME").filter(absolute);
-            let all =
-                all.or_else(|| Some(std::env::home_dir().filter(absolute)?.join(".local/state")));
-            Some(all?.join("tamis"))
-        })?;
+        let state = crate::state::folder_of_user()?;
         Some(Self::folder(state.join("store")))
     }
 

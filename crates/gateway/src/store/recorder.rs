@@ -110,6 +110,10 @@ impl OutputRecord for StoreRecord {
         RecordPlace::Command(format!("tamis recall {}", self.writer.handle()))
     }
 
+    fn prints_lines(&self) -> bool {
+        true
+    }
+
     fn written(&self) -> u64 {
         self.writer.written()
     }

@@ -25,7 +25,8 @@ const PREFERENCES_FILE: &str = "com.openai.codex.plist";
 /// Returns whether requirements are managed, or may be.
 pub(super) fn is_managed(places: &RulePlaces) -> bool {
     let folders = [&places.system, &places.home];
-    let has_files = folders.iter().any(|folder| FILES.iter().any(|name| exists(&folder.join(name))));
+    let has_files =
+        folders.iter().any(|folder| FILES.iter().any(|name| exists(&folder.join(name))));
     has_files
         || CACHES.iter().any(|(name, member)| !is_empty_cache(&places.home.join(name), member))
         || has_preferences(Path::new(PREFERENCES))
@@ -66,5 +67,6 @@ fn has_preferences(folder: &Path) -> bool {
     }
     let Ok(entries) = fs::read_dir(folder) else { return true };
     let users = entries.filter_map(Result::ok).map(|entry| entry.path());
-    exists(&folder.join(PREFERENCES_FILE)) || users.into_iter().any(|user| exists(&user.join(PREFERENCES_FILE)))
+    exists(&folder.join(PREFERENCES_FILE))
+        || users.into_iter().any(|user| exists(&user.join(PREFERENCES_FILE)))
 }

@@ -96,7 +96,10 @@ fn prefix_rule(arguments: Vec<(&str, StarlarkValue)>) -> Parsed<PrefixRule> {
                     match example {
                         StarlarkValue::Text(_) => {}
                         StarlarkValue::List(words) => {
-                            _ = words.into_iter().map(StarlarkValue::text).collect::<Parsed<Vec<_>>>()?;
+                            _ = words
+                                .into_iter()
+                                .map(StarlarkValue::text)
+                                .collect::<Parsed<Vec<_>>>()?;
                         }
                         StarlarkValue::None => return Err(NotUnderstood),
                     }
@@ -113,7 +116,11 @@ fn host_executable(arguments: Vec<(&str, StarlarkValue)>) -> Parsed<()> {
         match key {
             "name" => _ = value.text()?,
             "paths" => {
-                _ = value.list()?.into_iter().map(StarlarkValue::text).collect::<Parsed<Vec<_>>>()?;
+                _ = value
+                    .list()?
+                    .into_iter()
+                    .map(StarlarkValue::text)
+                    .collect::<Parsed<Vec<_>>>()?;
             }
             _ => return Err(NotUnderstood),
         }

@@ -54,7 +54,8 @@ pub struct ShellRun {
 /// apart.
 #[must_use]
 pub fn plan(argument: &OsStr, settings: &HookSettings) -> ShellPlan {
-    let run = argument.to_str().filter(|_| is_one_stream()).and_then(|text| filtered(text, settings));
+    let run =
+        argument.to_str().filter(|_| is_one_stream()).and_then(|text| filtered(text, settings));
     run.map_or_else(|| ShellPlan::Replace(shell(argument)), |run| ShellPlan::Filter(Box::new(run)))
 }
 
@@ -83,7 +84,9 @@ fn shell(argument: &OsStr) -> Command {
             let variables = ["CLAUDE_CODE_SHELL", "SHELL"].map(std::env::var_os);
             let known = variables.into_iter().flatten().map(PathBuf::from);
             let own = known.filter(|path| path.is_absolute()).find(|path| is_named(path, name));
-            Command::new(own.map_or_else(|| OsString::from(name.unwrap_or("bash")), PathBuf::into_os_string))
+            Command::new(
+                own.map_or_else(|| OsString::from(name.unwrap_or("bash")), PathBuf::into_os_string),
+            )
         }
     };
     command.arg("-c").arg(argument);

@@ -56,25 +56,35 @@ impl WrappedScript {
         }
         let tokens = tokens(script)?;
         let (operator, word) = (ScriptToken::Operator, ScriptToken::is_word);
-        let [before @ .., and, pwd, physical, to, ScriptToken::Word { .. }] = tokens.as_slice() else {
+        let [before @ .., and, pwd, physical, to, ScriptToken::Word { .. }] = tokens.as_slice()
+        else {
             return None;
         };
-        let ends = *and == operator("&&") && word(pwd, "pwd") && word(physical, "-P") && *to == operator(">|");
+        let ends = *and == operator("&&")
+            && word(pwd, "pwd")
+            && word(physical, "-P")
+            && *to == operator(">|");
         if !ends {
             return None;
         }
         let before = match before {
-            [before @ .., from, null] if *from == operator("<") && word(null, "/dev/null") => before,
+            [before @ .., from, null] if *from == operator("<") && word(null, "/dev/null") => {
+                before
+            }
             before => before,
         };
-        let [before @ .., eval, ScriptToken::Word { text, quoted: true }] = before else { return None };
+        let [before @ .., eval, ScriptToken::Word { text, quoted: true }] = before else {
+            return None;
+        };
         // A command that is evaluated twice would have the end of this form, too.
         let is_joined = before.last().is_none_or(|token| *token == operator("&&"));
         if !word(eval, "eval") || !is_joined || before.iter().any(|token| word(token, "eval")) {
             return None;
         }
         let snapshot = match before {
-            [source, ScriptToken::Word { text, .. }, ..] if word(source, "source") || word(source, ".") => {
+            [source, ScriptToken::Word { text, .. }, ..]
+                if word(source, "source") || word(source, ".") =>
+            {
                 Some(text.clone())
             }
             _ => None,
@@ -147,12 +157,17 @@ fn word(script: &str) -> Option<(ScriptToken, &str)> {
                 }
             }
             '\\' => {
-                is_bare = true;
-                text.push(chars.next()?.1);
+                let char = chars.next()?.1;
+                // Between two quoted parts, it stands for the quote.
+                is_bare |= char != '\'';
+                text.push(char);
             }
             '$' | '`' | '(' | ')' | '#' => return None,
             ' ' | '\t' | '\n' | ';' | '|' | '&' | '<' | '>' => {
-                return Some((ScriptToken::Word { text, quoted: has_quotes && !is_bare }, script.get(at..)?));
+                return Some((
+                    ScriptToken::Word { text, quoted: has_quotes && !is_bare },
+                    script.get(at..)?,
+                ));
             }
             char => {
                 is_bare = true;
@@ -182,8 +197,11 @@ mod tests {
         for (eval, command) in [
             ("eval 'ls' < /dev/null", "ls"),
             ("eval 'cat <<'\"'\"'E'\"'\"'\nit'\"'\"'s $HOME\nE'", "cat <<'E'\nit's $HOME\nE"),
-            ("eval 'echo a && false || echo b; exit 7' < /dev/null", "echo a && false || echo b; exit 7"),
-            ("eval 'A='\\''b'\\''' < /dev/null", ""),
+            (
+                "eval 'echo a && false || echo b; exit 7' < /dev/null",
+                "echo a && false || echo b; exit 7",
+            ),
+            ("eval 'A='\\''b'\\''' < /dev/null", "A='b'"),
             ("eval \"echo it's\" < /dev/null", "echo it's"),
             ("eval '' < /dev/null", ""),
             ("eval 'x' < /dev/null && eval 'y' < /dev/null", ""),
