@@ -42,6 +42,8 @@ pub struct ShellRun {
     pub command: Command,
     /// The command of the model, which chooses the filter.
     pub line: CommandLine,
+    /// The filters.
+    pub registry: OutputFilterRegistry,
     /// Where the full output is recorded.
     pub recorder: StoreRecorder,
     /// The most tokens of the output. `None`: no limit.
@@ -63,14 +65,14 @@ fn filtered(text: &str, settings: &HookSettings) -> Option<ShellRun> {
     let script = WrappedScript::parse(text)?;
     let line = CommandLine::parse(&script.command);
     let max_tokens = settings.max_tokens().map(|tokens| tokens.min(MOST_TOKENS));
-    let has_filter = OutputFilterRegistry::builtin().filter_for(&line).is_some();
-    if !has_filter && max_tokens.is_none() {
+    let registry = OutputFilterRegistry::builtin();
+    if registry.filter_for(&line).is_none() && max_tokens.is_none() {
         return None;
     }
     let name: String = script.command.chars().take(LONGEST_NAME).collect();
     let recorder = StoreRecorder::new(settings.store(), name);
     let recorder = recorder.with_fallback(settings.temporary_folder());
-    Some(ShellRun { command: shell(OsStr::new(text)), line, recorder, max_tokens })
+    Some(ShellRun { command: shell(OsStr::new(text)), line, registry, recorder, max_tokens })
 }
 
 /// Returns the shell that Claude Code would have used, with an argument to run.
