@@ -16,6 +16,8 @@ mod figures;
 #[cfg(unix)]
 mod gateway;
 mod guide;
+#[cfg(unix)]
+mod hook;
 mod hostile;
 mod input;
 mod manifest;
