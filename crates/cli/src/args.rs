@@ -10,6 +10,7 @@ use crate::content::ContentArgs;
 use crate::explain::ExplainArgs;
 use crate::filter::FilterArgs;
 use crate::help::HelpArgs;
+use crate::hook::HookArgs;
 use crate::mcp_args::McpArgs;
 use crate::prune::PruneArgs;
 use crate::recall::RecallArgs;
@@ -19,7 +20,7 @@ use crate::scripts::{CompletionsArgs, ManArgs};
 use crate::text::TextArgs;
 use crate::tools::ToolsArgs;
 use crate::{
-    check, colour, content, explain, filter, help, mcp_args, prune, recall, runner, savings,
+    check, colour, content, explain, filter, help, hook, mcp_args, prune, recall, runner, savings,
     scripts, text, tools,
 };
 
@@ -125,6 +126,12 @@ pub(crate) enum Command {
     /// Prints a completion script for a shell
     #[command(after_help = scripts::COMPLETIONS)]
     Completions(CompletionsArgs),
+
+    /// Answers a hook of a coding agent
+    ///
+    /// Intended for agents: tamis install sets it up.
+    #[command(hide = true, after_help = hook::HELP)]
+    Hook(HookArgs),
 
     /// Prints the manual page, or writes one for each command into a folder
     ///

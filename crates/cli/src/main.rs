@@ -9,8 +9,9 @@
 //! main, args                                   the table of commands
 //! filter explain content prune check text      one module per command
 //! gateway mcp_args                             the command of another binary
+//! hook                                         what coding agents call
 //! tools runner recall savings help scripts
-//! run, resolve, tool, patch, rules, full_output   jobs, where their rules come from, where full outputs go
+//! run, resolve, tool, patch, rules             jobs, where their rules come from
 //! report, places, files, print, lists, cap_args, ...   files, values of flags, standard streams
 //! diagnostics, colour, progress, remedies      messages on standard error
 //! ```
@@ -25,11 +26,10 @@ mod diagnostics;
 mod explain;
 mod files;
 mod filter;
-#[cfg(unix)]
-mod full_output;
 mod gateway;
 mod groups;
 mod help;
+mod hook;
 mod lists;
 mod mcp_args;
 mod patch;
@@ -68,6 +68,10 @@ use diagnostics::{Console, Exit, Usage};
 
 fn main() -> ExitCode {
     let typed: Vec<OsString> = std::env::args_os().collect();
+    // An agent waits for it at each call.
+    if let Some(exit) = hook::run_typed(&typed) {
+        return exit.into();
+    }
     colour::choose(&typed);
     let exit = match Args::try_parse_from(&typed) {
         Ok(args) => {
@@ -93,6 +97,7 @@ fn execute(command: Command, typed: &[OsString]) -> Exit {
         Command::Check(args) => check::run(&args),
         Command::Text(args) => text::run(&args),
         Command::Tools(args) => tools::run(&args),
+        Command::Hook(args) => hook::run(&args),
         Command::Help(args) => help::run(&args, Args::command()),
         Command::Completions(args) => scripts::completions(&args, Args::command()),
         Command::Man(args) => scripts::man(&args, Args::command()),

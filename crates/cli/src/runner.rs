@@ -17,13 +17,13 @@ use serde::Serialize;
 #[cfg(unix)]
 use tamis::ErrorKind;
 use tamis::command::{
-    CommandLine, CommandReport, CommandRunner, OutputCap, OutputFilterRegistry, OverflowFolder,
-    RecordPlace, RunReport, RunnerWarning,
+    CommandLine, CommandReport, CommandRunner, OutputFilterRegistry, OverflowFolder, RecordPlace,
+    RunReport,
 };
 #[cfg(unix)]
 use tamis_gateway::calls::{CallLine, UserLog};
 #[cfg(unix)]
-use tamis_gateway::store::{Store, StoreConfig};
+use tamis_gateway::store::{Store, StoreConfig, StoreRecorder};
 
 use crate::cap_args::CapArgs;
 use crate::diagnostics::{Console, Exit};
@@ -32,7 +32,6 @@ use crate::lists;
 use crate::{
     diagnostics::Usage,
     files,
-    full_output::StoreRecorder,
     place::Place,
     places::{self, Places},
     recall,
@@ -274,33 +273,28 @@ fn name(args: &RunArgs) -> String {
 #[cfg(unix)]
 fn execute(
     args: &RunArgs,
-    mut registry: OutputFilterRegistry,
+    registry: OutputFilterRegistry,
     tally: &Tally,
     console: &Console,
 ) -> io::Result<RunReport> {
     let name = name(args);
-    let mut cap = args.cap.cap();
+    let cap = args.cap.cap();
     // Output that is printed whole needs no copy.
     let records = !args.no_overflow && (args.keep || !args.raw || !cap.is_unlimited());
     let limit = args.overflow_limit.unwrap_or(OverflowFolder::FILE_LIMIT);
     let folder = args.overflow_dir.clone().map(OverflowFolder::new);
-    let store = StoreConfig::of_user().filter(|_| records && folder.is_none());
-    if records && folder.is_none() && store.is_none() {
-        let error = "no home folder; name a folder with --overflow-dir, or use --no-overflow";
-        console.warn(&name, RunnerWarning::NoRecord(io::Error::other(error)));
-        registry = registry.with_enabled(false);
-        cap = OutputCap::new();
-    }
     let mut runner = CommandRunner::new(registry)
         .with_cap(cap)
         .with_keep(args.keep)
         .with_token_count(args.stats);
     if let Some(folder) = folder.filter(|_| records) {
         runner = runner.with_overflow(folder.with_file_limit(limit));
-    } else if let Some(config) = store {
+    } else if records {
         let words = args.command.iter().map(|word| word.to_string_lossy());
         let command = words.collect::<Vec<_>>().join(" ");
-        runner = runner.with_overflow(StoreRecorder { store: Store::open(config), command, limit });
+        let recorder = StoreRecorder::new(StoreConfig::of_user().map(Store::open), command);
+        let fallback = StoreRecorder::temporary_folder().with_file_limit(limit);
+        runner = runner.with_overflow(recorder.with_limit(limit).with_fallback(fallback));
     }
     if let Some(quiet) = args.linger {
         runner = runner.with_linger(quiet);

@@ -70,14 +70,15 @@ pub(super) fn text<'a>(name: &str, bytes: &'a [u8]) -> Result<&'a str, ManifestE
     })
 }
 
-/// Reads the built-in files as one. Tests ensure that they are valid; an invalid one would be left out.
+/// Reads the built-in files as one. Tests ensure that they are valid; an invalid one would be left out. Patterns are
+/// compiled when a rule is used: compiling all of them takes longer than most commands.
 pub(in crate::command) fn read_builtin<'a>(
     name: &str,
     files: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> RuleFile {
     let mut all = RuleFile::empty(name);
     for (file, text) in files {
-        if let Ok(rules) = read(file, text, None, &mut RegexBudget::new()) {
+        if let Ok(rules) = read_with(file, text, None, &mut RegexBudget::new(), false) {
             all.rules.extend(rules.rules);
         }
     }
@@ -90,6 +91,17 @@ pub(in crate::command) fn read(
     text: &str,
     builtin: Option<&RuleFile>,
     allowance: &mut RegexBudget,
+) -> Result<RuleFile, ManifestError> {
+    read_with(name, text, builtin, allowance, true)
+}
+
+/// Reads a file of rules, and compiles its patterns if it has to be checked.
+fn read_with(
+    name: &str,
+    text: &str,
+    builtin: Option<&RuleFile>,
+    allowance: &mut RegexBudget,
+    is_checked: bool,
 ) -> Result<RuleFile, ManifestError> {
     let invalid = |problems: Problems| ManifestError::new(ManifestErrorKind::Invalid, problems);
     if text.len() > MAX_BYTES {
@@ -105,6 +117,7 @@ pub(in crate::command) fn read(
         warnings: Vec::new(),
         allowance,
         builtin,
+        is_checked,
     };
     reader.check_tables(root);
     let mut rules = Vec::new();
@@ -441,7 +454,7 @@ impl RuleReader<'_> {
         name: &str,
         operations: &[(ExitCondition, DeclaredOperations)],
     ) {
-        if !self.problems.is_empty() {
+        if !self.is_checked || !self.problems.is_empty() {
             return;
         }
         for (_, operations) in operations {

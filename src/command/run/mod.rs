@@ -78,6 +78,8 @@ pub struct CommandRunner {
     #[cfg(feature = "tokens")]
     count_tokens: bool,
     release_after: Duration,
+    line: Option<CommandLine>,
+    hands_over: bool,
 }
 
 impl CommandRunner {
@@ -98,6 +100,8 @@ impl CommandRunner {
             release_after: Self::RELEASE_AFTER,
             #[cfg(feature = "tokens")]
             count_tokens: false,
+            line: None,
+            hands_over: false,
         }
     }
 
@@ -155,6 +159,27 @@ impl CommandRunner {
         self
     }
 
+    /// Sets the command line that chooses the filter, if the command that is run is only a wrapper around it.
+    ///
+    /// ### Default
+    /// The program and its arguments.
+    #[must_use]
+    pub fn with_command_line(mut self, line: CommandLine) -> Self {
+        self.line = Some(line);
+        self
+    }
+
+    /// Sets whether the pipe of the output is handed over in [`RunReport::rest`] if another process keeps it open after
+    /// the command's end. Without it the pipe is closed, and a server that the command started ends when it next writes.
+    ///
+    /// ### Default
+    /// `false`.
+    #[must_use]
+    pub fn with_rest(mut self, hand_over: bool) -> Self {
+        self.hands_over = hand_over;
+        self
+    }
+
     /// Sets how long a command may be silent before the held output is released, including a line that has not ended:
     /// it may be a question. See [`CommandFilter::release`](crate::command::CommandFilter::release).
     ///
@@ -180,7 +205,8 @@ impl CommandRunner {
         mut warn: impl FnMut(RunnerWarning),
     ) -> io::Result<RunReport> {
         let words = std::iter::once(command.get_program()).chain(command.get_args());
-        let line = CommandLine::from_args(words.map(OsStr::to_string_lossy));
+        let typed = || CommandLine::from_args(words.map(OsStr::to_string_lossy));
+        let line = self.line.clone().unwrap_or_else(typed);
         let mut running = RunningCommand::start(command)?.with_linger(self.linger);
         started(running.handle());
         let buffer = SharedBuffer::default();
@@ -255,7 +281,10 @@ impl CommandRunner {
         }
         if running.is_left_open() {
             flow.report.left_open = true;
-            warn(RunnerWarning::LeftOpen);
+            flow.report.rest = running.take_rest().filter(|_| self.hands_over);
+            if flow.report.rest.is_none() {
+                warn(RunnerWarning::LeftOpen);
+            }
         }
         let status = running.finish().unwrap_or_else(|error| {
             let unknown = "cannot determine how the command ended";
@@ -329,6 +358,8 @@ pub struct RunReport {
     pub record_failed: bool,
     /// Whether another process still had the output open when reading stopped.
     pub left_open: bool,
+    /// The pipe that it has open, if it was [asked for](CommandRunner::with_rest).
+    pub rest: Option<io::PipeReader>,
     /// An error of reading or writing the output, after which output was lost, or of waiting for the command. A closed
     /// pipe ([`BrokenPipe`](IoKind::BrokenPipe)) means that the reader of the output has stopped.
     pub error: Option<Error>,

@@ -18,6 +18,8 @@ mod figures;
 #[cfg(unix)]
 mod gateway;
 mod guide;
+#[cfg(unix)]
+mod hook;
 mod hostile;
 mod input;
 mod manifest;

@@ -82,6 +82,27 @@ impl<'a> CallLine<'a> {
         }
     }
 
+    /// Returns the line with texts of its own.
+    #[must_use]
+    pub fn into_owned(self) -> CallLine<'static> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        CallLine {
+            time: self.time,
+            tool: owned(self.tool),
+            rule: owned(self.rule),
+            outcome: owned(self.outcome),
+            reason: self.reason.map(owned),
+            bytes_in: self.bytes_in,
+            bytes_out: self.bytes_out,
+            tokens_in: self.tokens_in,
+            tokens_out: self.tokens_out,
+            handle: self.handle.map(owned),
+            duration_ms: self.duration_ms,
+            latency_ms: self.latency_ms,
+            exit_code: self.exit_code,
+        }
+    }
+
     /// Sets what happened, if it was not simply filtered.
     #[must_use]
     pub fn with_outcome(mut self, outcome: &'a str, reason: Option<&'a str>) -> Self {

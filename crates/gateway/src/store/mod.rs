@@ -26,6 +26,8 @@ mod handle;
 mod limits;
 mod memory;
 mod notice;
+#[cfg(all(feature = "command", unix))]
+mod recorder;
 mod scope;
 mod window;
 mod writer;
@@ -45,6 +47,8 @@ use handle::HandleSource;
 pub use handle::{Handle, InvalidHandle};
 pub use limits::StoreLimits;
 pub use notice::{LostReason, OmissionNotice, OmittedUnit, Remedy};
+#[cfg(all(feature = "command", unix))]
+pub use recorder::StoreRecorder;
 pub use scope::Scope;
 pub use window::{ReadError, Window, WindowError, WindowReport};
 pub use writer::{EntryWriter, Reservation};
