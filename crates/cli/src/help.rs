@@ -61,7 +61,7 @@ const TOPICS: [(&str, &str, &str); 12] = [
 ];
 
 /// The commands that completions offer.
-pub(crate) const COMMANDS: [&str; 13] = [
+pub(crate) const COMMANDS: [&str; 16] = [
     "filter",
     "run",
     "recall",
@@ -70,6 +70,9 @@ pub(crate) const COMMANDS: [&str; 13] = [
     "prune",
     "mcp",
     "savings",
+    "install",
+    "uninstall",
+    "doctor",
     "explain",
     "check",
     "tools",

@@ -9,7 +9,7 @@
 //! main, args                                   the table of commands
 //! filter explain content prune check text      one module per command
 //! gateway mcp_args                             commands of another binary
-//! tools runner recall help scripts
+//! tools runner recall help scripts install doctor
 //! run, resolve, tool, patch, rules, full_output   jobs, where their rules come from, where full outputs go
 //! report, places, files, print, lists, ...     files, values of flags, standard streams
 //! diagnostics, colour, progress, remedies      messages on standard error
@@ -21,6 +21,7 @@ mod choice;
 mod colour;
 mod content;
 mod diagnostics;
+mod doctor;
 mod explain;
 mod files;
 mod filter;
@@ -29,6 +30,7 @@ mod full_output;
 mod gateway;
 mod groups;
 mod help;
+mod install;
 mod lists;
 mod mcp_args;
 mod patch;
@@ -85,6 +87,9 @@ fn execute(command: Command, typed: &[OsString]) -> Exit {
         Command::Recall(args) => recall::run(&args),
         Command::Content(args) => run::run(&content::resolve(args)),
         Command::Mcp(_) | Command::Savings(_) => gateway::run(typed.iter().skip(1)),
+        Command::Install(args) => install::install(&args),
+        Command::Uninstall(args) => install::uninstall(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Prune(args) => prune::run(&args),
         Command::Check(args) => check::run(&args),

@@ -99,6 +99,18 @@ impl HookPlace {
         Ok(self.own(text)?.iter().filter_map(|hook| hook.command.string()).collect())
     }
 
+    /// Returns the positions of our hooks in a text: that of the group, and that in the group.
+    pub(crate) fn positions(&self, text: &str) -> Result<Vec<(usize, usize)>, JsonFault> {
+        let elements = |hook: &OwnHook<'_>| {
+            let mut at = hook.steps.iter().filter_map(|step| match step {
+                Step::Element(at) => Some(*at),
+                Step::Name(_) => None,
+            });
+            (at.next().unwrap_or_default(), at.next().unwrap_or_default())
+        };
+        Ok(self.own(text)?.iter().map(elements).collect())
+    }
+
     /// Appends our hook, or corrects the command line of the one that is there.
     pub(crate) fn add(
         &self,

@@ -31,11 +31,12 @@ pub use places::{Places, Scope};
 pub use plan::{InstallError, Plan};
 
 pub(crate) use agents::{
-    CODEX_HOOK, CURSOR_HOOK, GEMINI_HOOK, PREFIX, extension_folder, own_block, plugin_path,
-    prefix_of, programs, title,
+    CODEX_HOOK, CURSOR_HOOK, GEMINI_HOOK, PREFIX, extension_folder, own_block, own_positions,
+    plugin_path, prefix_of, programs,
 };
-pub(crate) use hooks::hook_name;
+pub(crate) use hooks::HookPlace;
 pub(crate) use mcp::wrapped;
+pub(crate) use texts::opencode_plugin as plugin_text;
 pub(crate) use toml_text::TomlText;
 
 use crate::agent::Agent;
@@ -70,7 +71,7 @@ pub fn install(
     }
     let programs = programs(agent);
     if !programs.iter().any(|name| places.program(name).is_some()) {
-        let (title, name) = (title(agent), programs.join(" or "));
+        let (title, name) = (agents::title(agent), programs.join(" or "));
         planner.note(format!("{title} was not found: {name} is not on the PATH"));
     }
     if places.program("tamis").is_none() {

@@ -91,6 +91,16 @@ impl Places {
         self.claude.as_ref().unwrap_or(&self.home).join(".claude.json")
     }
 
+    /// The user's `tamis.yaml`.
+    pub(crate) fn configuration(&self) -> PathBuf {
+        self.config.join("tamis/tamis.yaml")
+    }
+
+    /// The folder with full outputs.
+    pub(crate) fn store(&self) -> PathBuf {
+        self.state.join("store")
+    }
+
     /// The file with the record of what was installed.
     pub(crate) fn record(&self) -> PathBuf {
         self.state.join("installed.json")

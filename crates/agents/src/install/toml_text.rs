@@ -67,10 +67,6 @@ impl<'t, 'a> TomlNode<'t, 'a> {
         }
     }
 
-    pub(crate) fn is_table(&self) -> bool {
-        self.table().is_some()
-    }
-
     pub(crate) fn is_array(&self) -> bool {
         self.array().is_some()
     }

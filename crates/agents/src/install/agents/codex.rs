@@ -68,11 +68,26 @@ fn has_hooks(toml: &TomlText<'_>) -> bool {
 
 /// Whether a hook of ours is in the text, in any form.
 fn has_own(toml: &TomlText<'_>) -> bool {
+    !own_positions(toml).is_empty()
+}
+
+/// Returns the positions of our hooks: that of the group, and that in the group.
+pub(crate) fn own_positions(toml: &TomlText<'_>) -> Vec<(usize, usize)> {
     let groups = toml.get(&["hooks", HOOK.event]).map(|event| event.elements()).unwrap_or_default();
-    let hooks =
-        groups.iter().filter_map(|group| group.get("hooks")).flat_map(|hooks| hooks.elements());
-    let mut lines = hooks.filter_map(|hook| hook.get("command")?.string());
-    lines.any(|line| is_own(Agent::Codex, line))
+    let mut found = Vec::new();
+    for (group, node) in groups.iter().enumerate() {
+        let hooks = node.get("hooks").map(|hooks| hooks.elements()).unwrap_or_default();
+        for (at, hook) in hooks.iter().enumerate() {
+            let command = hook.get("command");
+            if command
+                .and_then(|command| command.string())
+                .is_some_and(|line| is_own(Agent::Codex, line))
+            {
+                found.push((group, at));
+            }
+        }
+    }
+    found
 }
 
 pub(super) fn install(planner: &mut Planner<'_>, scope: Scope) -> Result<(), InstallError> {
