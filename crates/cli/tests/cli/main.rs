@@ -18,6 +18,8 @@ mod gateway;
 mod guide;
 mod hostile;
 mod input;
+#[cfg(unix)]
+mod install;
 mod manifest;
 mod output;
 mod paths;
