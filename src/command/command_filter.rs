@@ -17,9 +17,11 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
+use super::cap::{CapRun, OutputCap};
+use super::full_output::FullOutput;
 use super::machine_output::{self, DETECTION_LENGTH, OutputFormat};
 use super::output_filter::OutputFilter;
-use super::report::{CommandReport, PassThroughReason, note};
+use super::report::{CommandReport, PassThroughReason, said};
 use super::rules::{CommandRule, ExitCondition};
 use crate::error::Error;
 use crate::limits::Limits;
@@ -60,10 +62,29 @@ pub struct CommandFilter<S> {
     passed: Option<PassThroughReason>,
     writes_notice: bool,
     exit_code: Option<i32>,
-    full_output: Option<String>,
+    full_output: Option<FullOutput>,
     ended: bool,
     limits: Limits,
-    sink: S,
+    sink: CappedSink<S>,
+}
+
+/// The sink, behind the cap of the call.
+struct CappedSink<S> {
+    inner: S,
+    cap: Option<Box<CapRun>>,
+}
+
+impl<S: Sink> Sink for CappedSink<S> {
+    fn write(&mut self, bytes: &[u8]) {
+        match &mut self.cap {
+            None => self.inner.write(bytes),
+            Some(cap) => cap.write(bytes, &mut self.inner),
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.inner.is_closed()
+    }
 }
 
 enum CommandFilterState {
@@ -117,8 +138,42 @@ impl<S: Sink> CommandFilter<S> {
             full_output: None,
             ended: false,
             limits: limits.clone(),
-            sink,
+            sink: CappedSink { inner: sink, cap: None },
         }
+    }
+
+    /// Sets limits for the output, filtered or not. Call it before the first [`write`](Self::write).
+    ///
+    /// ```
+    /// use tamis::Limits;
+    /// use tamis::command::{CommandLine, FullOutput, OutputCap, OutputFilterRegistry};
+    ///
+    /// let registry = OutputFilterRegistry::builtin();
+    /// let line = CommandLine::parse("seq 1000");
+    /// let mut filter = registry.start(&line, &Limits::new(), Vec::new()).with_cap(OutputCap::new().with_max_lines(5));
+    /// for number in 1..=1000 {
+    ///     filter.write(format!("{number}\n").as_bytes())?;
+    /// }
+    /// filter.set_full_output(FullOutput::command("tamis recall tm_x"));
+    /// let report = filter.end()?;
+    /// assert_eq!(
+    ///     String::from_utf8(filter.into_sink()).unwrap(),
+    ///     "1\n... 997 lines left out\n999\n1000\n\
+    ///      [tamis: 997 of 1000 lines left out; full output: tamis recall tm_x --lines 2-998]\n"
+    /// );
+    /// assert_eq!(report.lines_capped, 997);
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_cap(mut self, cap: OutputCap) -> Self {
+        if cap.is_unlimited() {
+            return self;
+        }
+        if matches!(self.state, CommandFilterState::PassThrough(_)) {
+            self.state = CommandFilterState::PassThrough(marking(&self.limits));
+        }
+        self.sink.cap = Some(Box::new(CapRun::new(&cap, &self.limits, false)));
+        self
     }
 
     /// Sets whether a last line of the output reports what was cut.
@@ -147,7 +202,7 @@ impl<S: Sink> CommandFilter<S> {
 
     /// Sets where the full output can be read, for the line that reports what was cut. Call it before
     /// [`end`](Self::end).
-    pub fn set_full_output(&mut self, place: impl Into<String>) {
+    pub fn set_full_output(&mut self, place: impl Into<FullOutput>) {
         self.full_output = Some(place.into());
     }
 
@@ -159,17 +214,17 @@ impl<S: Sink> CommandFilter<S> {
 
     /// Returns the sink.
     pub fn sink(&self) -> &S {
-        &self.sink
+        &self.sink.inner
     }
 
     /// Returns the sink, to write to it or flush it between chunks.
     pub fn sink_mut(&mut self) -> &mut S {
-        &mut self.sink
+        &mut self.sink.inner
     }
 
     /// Consumes the filter and returns the sink.
     pub fn into_sink(self) -> S {
-        self.sink
+        self.sink.inner
     }
 
     /// Filters the next bytes of the output.
@@ -268,6 +323,10 @@ impl<S: Sink> CommandFilter<S> {
             CommandFilterState::PassThrough(pipeline) => pipeline.release(&mut self.sink),
             CommandFilterState::Detecting { .. } | CommandFilterState::Custom { .. } => {}
         }
+        let CappedSink { inner, cap } = &mut self.sink;
+        if let Some(cap) = cap {
+            cap.release(inner);
+        }
     }
 
     /// Ends the output: writes what is held, then the line that reports what was cut, and returns the report.
@@ -284,8 +343,9 @@ impl<S: Sink> CommandFilter<S> {
         let by_custom = self.run_custom();
         let Self { filter, writes_notice, exit_code, full_output, .. } = self;
         let name = filter.as_deref().unwrap_or_default();
+        let full = full_output.as_ref().map(FullOutput::as_str);
         let notice = |text: &TextReport| {
-            if *writes_notice { note(name, text, full_output.as_deref()) } else { None }
+            said(text).filter(|_| *writes_notice).map(|said| notice::cut(name, &said, full))
         };
         let text = match &mut self.state {
             CommandFilterState::Rule { variants } => {
@@ -311,13 +371,46 @@ impl<S: Sink> CommandFilter<S> {
                 TextReport::default()
             }
         };
-        Ok(CommandReport {
+        let mut report = CommandReport {
             filter: self.filter.clone(),
             passed: self.passed,
             exit_code: self.exit_code,
-            full_output: self.full_output.clone(),
+            full_output: self.full_output.as_ref().map(|full| full.as_str().to_owned()),
             ..CommandReport::of(&text)
-        })
+        };
+        self.end_cap(&text, &mut report);
+        Ok(report)
+    }
+
+    /// Ends the cap, if there is one, and adds what it left out to the report.
+    fn end_cap(&mut self, text: &TextReport, report: &mut CommandReport) {
+        let CappedSink { inner, cap } = &mut self.sink;
+        let Some(cap) = cap else { return };
+        let filter = self.filter.as_deref().unwrap_or_default();
+        let by_filter = said(text);
+        let full = self.full_output.as_ref();
+        let filter_note = by_filter
+            .as_ref()
+            .filter(|_| self.writes_notice)
+            .map(|said| notice::cut(filter, said, full.map(FullOutput::as_str)));
+        // The lines of the output are those of the full output, so their numbers are known.
+        let has_numbers = by_filter.is_none() && text.lines_in == text.lines_out && !text.was_empty;
+        let capped = cap.end(filter_note.as_deref(), inner, |capped| {
+            let said = match by_filter {
+                None => capped.said(),
+                Some(by_filter) => format!("{by_filter}, then {}", capped.said()),
+            };
+            let full = full.map(|full| match has_numbers {
+                true => full.with_lines_of(capped),
+                false => full.as_str().to_owned(),
+            });
+            notice::cut(filter, &said, full.as_deref())
+        });
+        if capped.is_cut() {
+            (report.changed, report.cut) = (true, true);
+            report.lines_capped = capped.lines_left_out.max(1);
+            (report.bytes_out, report.chars_out, report.lines_out) = cap.written();
+        }
     }
 
     /// Bytes that may be held.
@@ -397,8 +490,10 @@ impl<S: Sink> CommandFilter<S> {
         };
         let without_notice = out.len();
         if self.writes_notice
-            && let Some(notice) = note(filter.name(), &report, self.full_output.as_deref())
+            && let Some(said) = said(&report)
         {
+            let full = self.full_output.as_ref().map(FullOutput::as_str);
+            let notice = notice::cut(filter.name(), &said, full);
             if !out.is_empty() && !out.ends_with('\n') {
                 out.push('\n');
             }

@@ -80,6 +80,17 @@ impl CommandLine {
         self.command.as_deref()
     }
 
+    /// Returns the name of the program that prints, without its folder, or `None` if it is not certain.
+    ///
+    /// ```
+    /// let line = tamis::command::CommandLine::parse("cd app && timeout 60 /usr/bin/make -j4");
+    /// assert_eq!(line.program_name(), Some("make"));
+    /// ```
+    #[must_use]
+    pub fn program_name(&self) -> Option<&str> {
+        self.words.first().map(String::as_str)
+    }
+
     /// Returns the words after the program, and the flags before a subcommand.
     pub(super) fn arguments(&self) -> impl Iterator<Item = &str> {
         self.global.iter().chain(self.words.iter().skip(1)).map(String::as_str)

@@ -11,17 +11,19 @@ use crate::doctor::DoctorArgs;
 use crate::explain::ExplainArgs;
 use crate::filter::FilterArgs;
 use crate::help::HelpArgs;
+use crate::hook::HookArgs;
 use crate::install::{InstallArgs, UninstallArgs};
-use crate::mcp_args::{McpArgs, SavingsArgs};
+use crate::mcp_args::McpArgs;
 use crate::prune::PruneArgs;
 use crate::recall::RecallArgs;
 use crate::runner::RunArgs;
+use crate::savings::SavingsArgs;
 use crate::scripts::{CompletionsArgs, ManArgs};
 use crate::text::TextArgs;
 use crate::tools::ToolsArgs;
 use crate::{
-    check, colour, content, doctor, explain, filter, help, install, mcp_args, prune, recall,
-    runner, scripts, text, tools,
+    check, colour, content, doctor, explain, filter, help, hook, install, mcp_args, prune, recall,
+    runner, savings, scripts, text, tools,
 };
 
 /// Filters tool output: keeps the fields you declare and drops the rest as the bytes arrive
@@ -99,8 +101,8 @@ pub(crate) enum Command {
     )]
     Mcp(Box<McpArgs>),
 
-    /// Sums the log of tamis mcp per tool
-    #[command(after_help = mcp_args::SAVINGS_HELP)]
+    /// Sums what tamis run, the hooks of agents and tamis mcp have saved, per tool
+    #[command(after_help = savings::HELP)]
     Savings(SavingsArgs),
 
     /// Lets a coding agent filter the output of its tools: prints the changes to its settings and makes them
@@ -142,6 +144,12 @@ pub(crate) enum Command {
     /// Prints a completion script for a shell
     #[command(after_help = scripts::COMPLETIONS)]
     Completions(CompletionsArgs),
+
+    /// Answers a hook of a coding agent
+    ///
+    /// Intended for agents: tamis install sets it up.
+    #[command(hide = true, after_help = hook::HELP)]
+    Hook(HookArgs),
 
     /// Prints the manual page, or writes one for each command into a folder
     ///

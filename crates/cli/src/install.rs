@@ -59,7 +59,7 @@ pub(crate) struct InstallArgs {
     #[command(flatten)]
     target: Target,
 
-    /// Put `tamis mcp` in front of the MCP servers that are configured
+    /// Wrap the configured MCP servers with `tamis mcp`
     ///
     /// Servers over HTTP only with --closed, and only if all their credentials are static headers. Files that git tracks
     /// are not changed.
@@ -92,7 +92,7 @@ impl Target {
 /// Runs `tamis install`.
 pub(crate) fn install(args: &InstallArgs) -> Exit {
     let options = InstallOptions { scope: args.target.scope(), mcp: args.mcp, closed: args.closed };
-    change(&args.target, "nothing to change: it is installed", |agent, places| {
+    change(&args.target, "nothing to change", |agent, places| {
         install::install(agent, options, places)
     })
 }

@@ -15,19 +15,21 @@ use serde::Serialize;
 #[cfg(unix)]
 use tamis::ErrorKind;
 use tamis::command::{
-    CommandReport, CommandRunner, OutputFilterRegistry, OverflowFolder, RecordPlace, RunReport,
-    RunnerWarning,
+    CommandLine, CommandReport, CommandRunner, OutputFilterRegistry, OverflowFolder, RecordPlace,
+    RunReport,
 };
 #[cfg(unix)]
-use tamis_gateway::store::{Store, StoreConfig};
+use tamis_gateway::calls::{CallLine, UserLog};
+#[cfg(unix)]
+use tamis_gateway::store::{Store, StoreConfig, StoreRecorder};
 
+use crate::cap_args::CapArgs;
 use crate::diagnostics::{Console, Exit};
 use crate::lists;
 #[cfg(unix)]
 use crate::{
     diagnostics::Usage,
     files,
-    full_output::StoreRecorder,
     place::Place,
     places::{self, Places},
     recall,
@@ -43,6 +45,8 @@ pub(crate) const HELP: &str = "\
 Examples:
   tamis run -- cargo test
   tamis run --stats -- sh -c 'cd corpus && cargo build 2>&1'
+  tamis run --max-lines 100 -- find / -name '*.conf'
+  tamis run --last --grep error --context 5
   tamis run --keep --overflow-dir logs -- make -j4
 
 Rules and what they keep: tamis help commands. Signals, files and exit codes: tamis help running.
@@ -78,6 +82,9 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Rules")]
     raw: bool,
 
+    #[command(flatten)]
+    cap: CapArgs,
+
     /// Save the full output even if nothing was removed, and print where it is
     #[arg(long, help_heading = "Full output")]
     keep: bool,
@@ -98,10 +105,28 @@ pub(crate) struct RunArgs {
         help_heading = "Full output",
         conflicts_with_all = [
             "command", "manifest", "raw", "keep", "overflow_dir", "overflow_limit", "no_overflow", "linger", "report",
-            "stats"
+            "stats", "CapArgs"
         ]
     )]
     last: bool,
+
+    /// With --last: print only these lines, counted from 1: `100-180`, `100-` or `100`
+    #[arg(long, value_name = "RANGE", requires = "last", help_heading = "Full output")]
+    lines: Option<String>,
+
+    /// With --last: print only lines that match a regular expression, with their numbers
+    #[arg(
+        long,
+        value_name = "REGEX",
+        allow_hyphen_values = true,
+        requires = "last",
+        help_heading = "Full output"
+    )]
+    grep: Option<String>,
+
+    /// With --grep: print N lines before and after each match, too
+    #[arg(long, value_name = "N", requires = "grep", help_heading = "Full output")]
+    context: Option<u32>,
 
     /// Do not save the full output: removed lines are lost
     #[arg(long, help_heading = "Full output", conflicts_with_all = ["keep", "overflow_dir", "overflow_limit"])]
@@ -144,7 +169,7 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
 #[cfg(unix)]
 pub(crate) fn run(args: &RunArgs) -> Exit {
     if args.last {
-        return recall::print_last();
+        return recall::print_last(args.lines.as_ref(), args.grep.as_ref(), args.context);
     }
     let console = Console::default();
     let place = args.report.clone().map(Place::from);
@@ -181,7 +206,11 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
         }
     };
     let tally = Tally::new(args.stats);
+    let begun = std::time::Instant::now();
     let result = execute(args, registry, &tally, &console);
+    if let Ok(report) = &result {
+        log(args, report, begun.elapsed());
+    }
     let mut unreported = false;
     if let Some((writer, place)) = report_to
         && let Err(error) = report(args, &result, writer)
@@ -201,6 +230,31 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
     if unreported && exit == Exit::Code(0) { Exit::Failed } else { exit }
 }
 
+/// Appends the run to the log of savings.
+#[cfg(unix)]
+fn log(args: &RunArgs, report: &RunReport, time: std::time::Duration) {
+    let Some(log) = UserLog::to_append() else { return };
+    let line = CommandLine::from_args(args.command.iter().map(|word| word.to_string_lossy()));
+    let name = name(args);
+    let program = line.program_name();
+    let program = program.unwrap_or_else(|| name.rsplit('/').next().unwrap_or_default());
+    let CommandReport { filter, exit_code, bytes_in, bytes_out, .. } = &report.output;
+    let handle = match &report.record {
+        Some(RecordPlace::Command(command)) => command.strip_prefix("tamis recall "),
+        _ => None,
+    };
+    let mut call =
+        CallLine::new(program, filter.as_deref().unwrap_or_default(), [*bytes_in, *bytes_out])
+            .with_handle(handle)
+            .with_times(report.filter_time, Some(time))
+            .with_exit_code(*exit_code);
+    if report.record_failed {
+        call = call.with_outcome("failed_open", Some("record"));
+    }
+    // No run fails for its log.
+    _ = log.append(&call);
+}
+
 /// Returns the name of the command in diagnostics.
 #[cfg(unix)]
 fn name(args: &RunArgs) -> String {
@@ -210,28 +264,28 @@ fn name(args: &RunArgs) -> String {
 #[cfg(unix)]
 fn execute(
     args: &RunArgs,
-    mut registry: OutputFilterRegistry,
+    registry: OutputFilterRegistry,
     tally: &Tally,
     console: &Console,
 ) -> io::Result<RunReport> {
     let name = name(args);
-    // Unfiltered output needs no copy.
-    let records = !args.no_overflow && (args.keep || !args.raw);
+    let cap = args.cap.cap();
+    // Output that is printed whole needs no copy.
+    let records = !args.no_overflow && (args.keep || !args.raw || !cap.is_unlimited());
     let limit = args.overflow_limit.unwrap_or(OverflowFolder::FILE_LIMIT);
     let folder = args.overflow_dir.clone().map(OverflowFolder::new);
-    let store = StoreConfig::of_user().filter(|_| records && folder.is_none());
-    if records && folder.is_none() && store.is_none() {
-        let error = "no home folder; name a folder with --overflow-dir, or use --no-overflow";
-        console.warn(&name, RunnerWarning::NoRecord(io::Error::other(error)));
-        registry = registry.with_enabled(false);
-    }
-    let mut runner = CommandRunner::new(registry).with_keep(args.keep).with_token_count(args.stats);
+    let mut runner = CommandRunner::new(registry)
+        .with_cap(cap)
+        .with_keep(args.keep)
+        .with_token_count(args.stats);
     if let Some(folder) = folder.filter(|_| records) {
         runner = runner.with_overflow(folder.with_file_limit(limit));
-    } else if let Some(config) = store {
+    } else if records {
         let words = args.command.iter().map(|word| word.to_string_lossy());
         let command = words.collect::<Vec<_>>().join(" ");
-        runner = runner.with_overflow(StoreRecorder { store: Store::open(config), command, limit });
+        let recorder = StoreRecorder::new(StoreConfig::of_user().map(Store::open), command);
+        let fallback = StoreRecorder::temporary_folder().with_file_limit(limit);
+        runner = runner.with_overflow(recorder.with_limit(limit).with_fallback(fallback));
     }
     if let Some(quiet) = args.linger {
         runner = runner.with_linger(quiet);

@@ -9,7 +9,7 @@ use crate::install::{
     extension_folder, own_block, own_positions, plugin_path, plugin_text, prefix_of, wrapped,
 };
 
-/// What was found for an agent in a scope.
+/// The findings for one agent.
 #[derive(Default)]
 pub(super) struct Installed {
     /// Whether a hook of ours is there.

@@ -64,7 +64,7 @@ fn call(
                 let took = begin.elapsed().as_millis();
                 Finding::good(subject, format!("{text} ({took} ms)"))
             }
-            None => Finding::broken(subject, "prints something else than an answer", remedy),
+            None => Finding::broken(subject, "prints text that is not one JSON object", remedy),
         },
         ended => Finding::broken(subject, ended, remedy),
     }

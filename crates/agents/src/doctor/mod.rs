@@ -41,9 +41,9 @@ impl fmt::Display for Level {
 pub struct Finding {
     /// How serious it is.
     pub level: Level,
-    /// What was examined.
+    /// The program, agent or file that was examined.
     pub subject: String,
-    /// What was found, and what to do if it is broken.
+    /// The state of the subject, and the remedy if it is broken.
     pub text: String,
 }
 

@@ -8,7 +8,7 @@ use super::plan::{Change, InstallError, Plan};
 
 impl Plan {
     /// Makes the changes. Each file is replaced by a complete new one, so that a program that reads it at the same time
-    /// sees the old or the new one.
+    /// sees either the old or the new one.
     ///
     /// # Errors
     /// A file cannot be written, or was changed after the plan was made. All files are as they were before.
@@ -46,7 +46,7 @@ fn failed(change: &Change, what: &str, error: &io::Error) -> InstallError {
     InstallError { file: change.shown.clone(), message, snippet: None }
 }
 
-/// What was done so far.
+/// The changes that were made so far.
 #[derive(Default)]
 struct Run<'p> {
     /// The new files, one for each change that has one.
@@ -57,7 +57,7 @@ struct Run<'p> {
 }
 
 impl<'p> Run<'p> {
-    /// Writes the new content beside the file.
+    /// Writes the new content to a temporary file in the same folder.
     fn prepare(&mut self, change: &'p Change) -> io::Result<()> {
         let Some(text) = &change.after else {
             self.temporary.push(None);

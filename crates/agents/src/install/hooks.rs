@@ -127,7 +127,7 @@ impl HookPlace {
         let own = self.own(&text).map_err(|fault| file.json_failed(&fault, snippet.clone()))?;
         let line = command(self.agent, scope);
         if own.is_empty() {
-            // What an earlier record says is not about this text.
+            // An earlier record is not about this text.
             file.forget_hooks();
             let names = ["hooks", self.event];
             let added = push_element(&text, &names, entry, file.recorded());
@@ -146,7 +146,7 @@ impl HookPlace {
             let own = match self.own(&text) {
                 Ok(own) => own,
                 Err(_) if !text.contains("tamis") => return Ok(()),
-                Err(fault) => return Err(file.json_failed(&fault, Some(self.to_remove()))),
+                Err(fault) => return Err(file.json_failed(&fault, Some(self.lines_to_remove()))),
             };
             let Some(first) = own.first() else { return Ok(()) };
             file.remove_at(&first.steps).map_err(|fault| file.edit_failed(fault, None))?;
@@ -154,7 +154,7 @@ impl HookPlace {
         Ok(())
     }
 
-    fn to_remove(&self) -> String {
+    fn lines_to_remove(self) -> String {
         let lines = [Scope::User, Scope::Project].map(|scope| command(self.agent, scope));
         format!("remove the hooks with one of these commands:\n{}\n", lines.join("\n"))
     }

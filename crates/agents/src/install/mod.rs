@@ -7,7 +7,7 @@
 //!
 //! - Nothing is written before the new content of every file is known, and a file that cannot be edited safely stops all
 //!   changes.
-//! - Settings are not written anew: `edit` adds and removes spans of the text. Everything else stays as it is.
+//! - Settings are edited, not rewritten: `edit` adds and removes spans of the text, and all other bytes are unchanged.
 //! - Our entries are recognised by their exact values. `record` knows what was there before.
 //!
 //! `json` and `toml_text` are views of a text; `shape` writes values; `places` knows where files are.
@@ -43,12 +43,12 @@ use crate::agent::Agent;
 use mcp::Wrapping;
 use plan::Planner;
 
-/// What is installed.
+/// The parts of an installation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InstallOptions {
     /// Whose files are changed.
     pub scope: Scope,
-    /// Whether `tamis mcp` is put in front of the configured MCP servers.
+    /// Whether `tamis mcp` wraps the configured MCP servers.
     pub mcp: bool,
     /// Whether these servers do not start without it.
     pub closed: bool,

@@ -11,14 +11,14 @@ use super::json::JsonFault;
 use super::places::Places;
 use super::record::{FileRecord, Record};
 
-/// Larger files are no settings.
+/// Larger files are refused.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// Changes to files, in the order in which they are made.
 #[derive(Debug)]
 pub struct Plan {
     pub(super) changes: Vec<Change>,
-    /// What the user has to know or to do.
+    /// Remarks for the user.
     pub(super) notes: Vec<String>,
     /// The record before and after.
     pub(super) record: Change,
@@ -29,7 +29,7 @@ pub struct Plan {
 /// The change of one file. `None` stands for a file that does not exist.
 #[derive(Clone, Debug)]
 pub(super) struct Change {
-    /// The file, behind all symbolic links.
+    /// The file that symbolic links lead to.
     pub(super) path: PathBuf,
     pub(super) shown: String,
     pub(super) before: Option<String>,

@@ -1,6 +1,6 @@
-//! What an installation added to files, so that it can be removed to the byte.
+//! A record of what an installation added to files, so that it can be removed to the byte.
 //!
-//! Entries are recognised by their own values, not by this record. The record answers what the text cannot: whether a
+//! Entries are recognised by their own values, not by this record. The record has what the text does not show: whether a
 //! file, a folder or an enclosing object was there before, and which blanks were written into an empty one. Without it,
 //! entries are still removed, and the empty objects and arrays around them.
 

@@ -39,12 +39,12 @@ impl Shape {
                 let members = members.iter().map(|(name, value)| {
                     format!("{}{colon}{}", quoted(name), value.render(layout, &inner))
                 });
-                layout.wrap('{', members.collect(), '}', indent)
+                layout.wrap('{', &members.collect::<Vec<_>>(), '}', indent)
             }
             Self::Array(elements) => {
                 let inner = layout.inner(indent);
                 let elements = elements.iter().map(|value| value.render(layout, &inner));
-                layout.wrap('[', elements.collect(), ']', indent)
+                layout.wrap('[', &elements.collect::<Vec<_>>(), ']', indent)
             }
         }
     }
@@ -59,7 +59,7 @@ pub(crate) fn quoted(text: &str) -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) newline: &'static str,
-    /// What a level adds to the indentation.
+    /// The indentation that each level adds.
     pub(crate) unit: String,
     pub(crate) has_lines: bool,
     /// On one line: whether a blank follows colons and commas.
@@ -81,7 +81,7 @@ impl Layout {
         let before = text.get(root.start + 1..first.start).unwrap_or_default();
         let has_blanks = text.get(..first.value.start).is_some_and(|text| text.ends_with(' '));
         Ok(match before.rsplit_once('\n') {
-            Some((_, unit)) if unit.is_empty() => Self::lines(newline, "  "),
+            Some((_, "")) => Self::lines(newline, "  "),
             Some((_, unit)) => Self::lines(newline, unit),
             None => Self { newline, unit: String::new(), has_lines: false, has_blanks },
         })
@@ -96,7 +96,7 @@ impl Layout {
         if self.has_lines { format!("{indent}{}", self.unit) } else { String::new() }
     }
 
-    fn wrap(&self, open: char, items: Vec<String>, close: char, indent: &str) -> String {
+    fn wrap(&self, open: char, items: &[String], close: char, indent: &str) -> String {
         if items.is_empty() {
             return format!("{open}{close}");
         }

@@ -307,7 +307,7 @@ fn servers_of_a_project() {
         let options = InstallOptions { mcp: true, ..PROJECT };
         round_trip(&home, agent, options, file);
         home.install(agent, options);
-        assert!(home.read(file).contains("--config project"));
+        assert!(home.read(file).contains("--config both"));
         home.uninstall(agent, Scope::Project);
         // A file that others get, too.
         let git = |args: &[&str]| {

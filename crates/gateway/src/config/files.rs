@@ -42,6 +42,14 @@ impl ConfigPlaces {
         Self { home, config, working }
     }
 
+    /// Returns the files that exist and are read.
+    #[must_use]
+    pub fn files(&self, files: ConfigFiles) -> Vec<PathBuf> {
+        let user = self.user_file().filter(|_| files != ConfigFiles::Project);
+        let project = self.project_file().filter(|_| files != ConfigFiles::User);
+        project.into_iter().chain(user).collect()
+    }
+
     /// Returns the user's own file, if it exists.
     pub(super) fn user_file(&self) -> Option<PathBuf> {
         let path = self.config.as_ref()?.join("tamis").join(NAME);

@@ -306,6 +306,15 @@ impl Work {
     }
 }
 
+/// Returns a result that says that the output of a tool is withheld, and the record of the call.
+pub(crate) fn withheld_call(tool: &str, reason: &'static str) -> (Vec<u8>, CallRecord) {
+    let mut record = Record::new(tool, Instant::now());
+    record.outcome = CallOutcome::FailedClosed;
+    record.reason = Some(reason);
+    let result = failure::withheld_result(tool, Failure(reason), false);
+    (result.into_bytes(), record.finish(Some(RuleSource::Manifest), None))
+}
+
 /// A record in the making.
 pub(super) struct Record {
     tool: String,

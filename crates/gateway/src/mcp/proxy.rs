@@ -47,6 +47,7 @@ pub struct ProxyOptions {
     rules: Rules,
     store: Option<Store>,
     client_reads: Option<ClientReads>,
+    recalls: bool,
     limits: MessageLimits,
 }
 
@@ -54,7 +55,8 @@ impl ProxyOptions {
     /// Returns the settings of a proxy without a store.
     #[must_use]
     pub fn new(rules: Rules) -> Self {
-        Self { rules, store: None, client_reads: None, limits: MessageLimits::default() }
+        let limits = MessageLimits::default();
+        Self { rules, store: None, client_reads: None, recalls: false, limits }
     }
 
     /// Sets the store. Without one, profiles cut nothing.
@@ -68,6 +70,14 @@ impl ProxyOptions {
     #[must_use]
     pub fn with_client_reads(mut self, reads: Option<ClientReads>) -> Self {
         self.client_reads = reads;
+        self
+    }
+
+    /// Sets whether notices name the command `tamis recall` instead of the tool `tamis_retrieve`, for clients that have
+    /// no such tool. The store must be that of the user.
+    #[must_use]
+    pub fn with_recall(mut self, yes: bool) -> Self {
+        self.recalls = yes;
         self
     }
 
@@ -105,6 +115,16 @@ impl Proxy {
     #[must_use]
     pub fn limits(&self) -> &MessageLimits {
         &self.options.limits
+    }
+
+    /// Returns whether the filter of a tool removes for safety.
+    pub(crate) fn tool_removes_for_safety(&self, tool: &str) -> bool {
+        self.filter(tool).is_some_and(|filter| filter.removes_for_safety)
+    }
+
+    /// Returns whether notices name a command rather than a tool.
+    pub(super) fn recalls(&self) -> bool {
+        self.options.recalls
     }
 
     pub(super) fn store(&self) -> Option<&Store> {

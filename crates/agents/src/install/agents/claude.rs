@@ -57,7 +57,10 @@ pub(super) fn install(planner: &mut Planner<'_>, scope: Scope) -> Result<(), Ins
         let message = "is tracked by git, and the program is a path on this machine; use --user";
         return Err(file.fail(message, snippet));
     }
-    let script_text = shell_script(scope);
+    let Some(script_text) = shell_script(scope) else {
+        let file = planner.open(&settings)?;
+        return Err(file.fail("commands can be filtered on Unix only", None));
+    };
     planner.own(&script, &script_text, SCRIPT_MARKER, 0o755)?;
     let file = planner.open(&settings)?;
     let text = file.text.clone().unwrap_or_default();

@@ -60,7 +60,7 @@ pub(crate) fn own_block(text: &str) -> Option<(Scope, std::ops::Range<usize>)> {
     })
 }
 
-/// Whether hooks are in the text. The state of hooks, which Codex writes there, is none.
+/// Returns whether the text has hooks. The approvals of hooks, which Codex also writes there, do not count.
 fn has_hooks(toml: &TomlText<'_>) -> bool {
     let hooks = toml.get(&["hooks"]).map(|hooks| hooks.members()).unwrap_or_default();
     hooks.iter().any(|(name, _)| name != "state")

@@ -47,8 +47,11 @@ pub(super) fn install(planner: &mut Planner<'_>, scope: Scope) -> Result<(), Ins
     let folder = extension_folder(planner.places);
     let about = Shape::object([
         ("name", Shape::text("tamis")),
+        (
+            "description",
+            Shape::text("Filters the output of tools. Written by `tamis install gemini`."),
+        ),
         ("version", Shape::text(env!("CARGO_PKG_VERSION"))),
-        ("description", Shape::text("Filters the output of tools")),
     ]);
     let hooks =
         Shape::object([("hooks", Shape::object([(HOOK.event, Shape::Array(vec![entry(scope)]))]))]);
@@ -81,5 +84,9 @@ pub(super) fn uninstall(planner: &mut Planner<'_>, scope: Scope) -> Result<(), I
         file.text = None;
         file.folders.push(hooks);
     }
-    planner.disown(&folder.join("gemini-extension.json"), EXTENSION_MARKER, &[folder.clone()])
+    planner.disown(
+        &folder.join("gemini-extension.json"),
+        EXTENSION_MARKER,
+        std::slice::from_ref(&folder),
+    )
 }

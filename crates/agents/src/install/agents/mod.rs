@@ -1,4 +1,4 @@
-//! What is changed for each agent.
+//! The changes for each agent.
 
 mod claude;
 mod codex;

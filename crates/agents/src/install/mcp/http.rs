@@ -3,8 +3,8 @@
 //! No script can connect in its place, so there is no fallback. The entry from before is kept in a variable of the new
 //! one, which is how it is recognised and restored.
 
-use super::Wrapping;
 use super::json::Servers;
+use super::{Wrapping, config};
 use crate::install::json::{JsonFault, JsonNode, parse};
 use crate::install::shape::Shape;
 
@@ -26,7 +26,7 @@ const KEPT: [&str; 9] = [
     "alwaysAllow",
 ];
 
-/// Returns the entry for the proxy, or the reason why there is none.
+/// Returns the entry for the proxy, or the reason why the server cannot have one.
 pub(super) fn proxied(
     server: &JsonNode<'_>,
     kind: Servers,
@@ -47,7 +47,6 @@ pub(super) fn proxied(
     };
     let has_sse = text("type")?.is_some_and(|kind| kind == "sse");
     let (url, other) = (text("url")?, text("httpUrl")?);
-    // In settings with both names, `url` alone is the older transport.
     let Some(url) = other.or(url).or(text("serverUrl")?).filter(|url| url.starts_with("http"))
     else {
         return no("its URL is not known before it starts");
@@ -63,7 +62,7 @@ pub(super) fn proxied(
         );
     }
     let mut args: Vec<String> =
-        ["mcp", "--config", wrapping.scope.as_str(), "--stdio", "--upstream", &url]
+        ["mcp", "--config", config(wrapping.scope), "--stdio", "--upstream", &url]
             .map(str::to_owned)
             .to_vec();
     let mut env = vec![(ORIGINAL.to_owned(), Shape::text(server.raw()))];

@@ -17,7 +17,7 @@ use crate::install::shape::quoted;
 pub(crate) enum Servers {
     /// `mcpServers`, with `command` and `args`.
     Members,
-    /// The same, and also in each member of `projects`.
+    /// `mcpServers` of the document and of each member of `projects`.
     Projects,
     /// `mcp`, with one array of the command and its arguments.
     Words,
@@ -104,7 +104,7 @@ impl<'a> CommandLine<'a> {
             (None, server.get("command")?)
         } else {
             let command = server.member("command")?;
-            if !command.as_ref().is_some_and(|command| command.value.string().is_some()) {
+            if command.as_ref().is_none_or(|command| command.value.string().is_none()) {
                 return Ok(Err("it has no command".to_owned()));
             }
             (command, server.get("args")?)

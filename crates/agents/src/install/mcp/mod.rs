@@ -1,4 +1,4 @@
-//! Puts `tamis mcp` in front of configured MCP servers, and removes it.
+//! Wraps configured MCP servers with `tamis mcp`, and unwraps them.
 //!
 //! The command of a server becomes `sh`, and its own command and arguments become the last arguments: they are the same
 //! bytes as before, so that removing the proxy restores the file.
@@ -36,7 +36,7 @@ impl Wrapping {
 
     /// Returns the script that starts a server, which is in its arguments.
     fn script(self) -> String {
-        let config = self.scope.as_str();
+        let config = config(self.scope);
         let proxy = format!("exec tamis-gateway mcp --config {config} -- \"$@\"");
         if self.is_closed {
             proxy
@@ -59,6 +59,14 @@ impl Wrapping {
     }
 }
 
+/// Returns the value of `tamis mcp --config`. The user's rules that remove for safety also apply in a project.
+fn config(scope: Scope) -> &'static str {
+    match scope {
+        Scope::User => "user",
+        Scope::Project => "both",
+    }
+}
+
 /// Whether these are the first arguments of `sh` in a wrapped server.
 fn is_wrapped<'a>(args: impl IntoIterator<Item = &'a str>) -> bool {
     let args: Vec<&str> = args.into_iter().take(4).collect();
@@ -73,7 +81,7 @@ fn is_proxied(command: &str, first: Option<&str>) -> bool {
     matches!(name, "tamis" | "tamis-gateway") && first == Some("mcp")
 }
 
-/// What happened to a server.
+/// The result for one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Outcome {
     Wrapped,
@@ -82,7 +90,7 @@ enum Outcome {
     Kept(String),
 }
 
-/// The server as the user knows it, and what happened to it.
+/// The server as the user knows it, and the result.
 type Outcomes = Vec<(String, Outcome)>;
 
 /// Wraps the servers of an agent.

@@ -62,9 +62,9 @@ pub(super) fn wrap(
                 }
                 Outcome::Already
             }
-            _ if server.get("url").is_some() => kept(
-                "it is over HTTP; put `tamis mcp --stdio --upstream URL` in front of it by hand",
-            ),
+            _ if server.get("url").is_some() => {
+                kept("it is over HTTP; wrap it by hand with `tamis mcp --stdio --upstream URL`")
+            }
             (Some(node), Some(program), Some(args)) => {
                 if is_proxied(program, args.first().copied()) {
                     outcomes.push((name, Outcome::Already));
@@ -87,7 +87,7 @@ pub(super) fn wrap(
                         let server_path = pointer(&pointer("", TABLE), &name);
                         record.added.insert(pointer(&server_path, "args"));
                         let at = node.span().end;
-                        let lead = separator(text, &node);
+                        let lead = separator(text, node);
                         splices.push((at..at, format!("{lead}args = [{words}]")));
                     }
                 }
