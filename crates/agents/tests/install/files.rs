@@ -157,3 +157,59 @@ fn a_file_that_changes_stops_the_run() {
     assert!(error.message().contains("another program has just changed it"), "{error}");
     assert_eq!(home.everything(), before);
 }
+
+/// The command lines of hooks are harmless without tamis, and with one that fails.
+#[cfg(unix)]
+#[test]
+fn hooks_are_harmless_without_tamis() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::process::{Command, Stdio};
+    for (agent, options, file, pointer, otherwise) in [
+        (Agent::Codex, USER, ".codex/hooks.json", "/hooks/PreToolUse/0/hooks/0/command", ""),
+        (
+            Agent::Gemini,
+            USER,
+            ".gemini/extensions/tamis/hooks/hooks.json",
+            "/hooks/AfterTool/0/hooks/0/command",
+            "",
+        ),
+        (
+            Agent::Gemini,
+            PROJECT,
+            "project/.gemini/settings.json",
+            "/hooks/AfterTool/0/hooks/0/command",
+            "",
+        ),
+        (Agent::Cursor, USER, ".cursor/hooks.json", "/hooks/postToolUse/0/command", "{}\n"),
+    ] {
+        let home = Home::new();
+        home.install(agent, options);
+        let hooks: serde_json::Value = serde_json::from_str(&home.read(file)).unwrap();
+        let line = hooks.pointer(pointer).unwrap().as_str().unwrap();
+        for (tamis, expected) in [
+            ("", otherwise),
+            ("#!/bin/sh\necho error >&2\nexit 2\n", otherwise),
+            ("#!/bin/sh\nkill -9 $$\n", otherwise),
+            ("#!/nonexistent\n", otherwise),
+            (
+                "#!/bin/sh\necho \"$@\"\n",
+                &format!("hook {agent} --config {}\n", options.scope.as_str()),
+            ),
+        ] {
+            if !tamis.is_empty() {
+                home.write("bin/tamis", tamis);
+                std::fs::set_permissions(home.path("bin/tamis"), PermissionsExt::from_mode(0o755))
+                    .unwrap();
+            }
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", line]).env("PATH", home.path("bin")).stdin(Stdio::null());
+            let ran = command.output().unwrap();
+            let said = [ran.stdout, ran.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+            assert_eq!(
+                (ran.status.code(), said),
+                (Some(0), [expected.to_owned(), String::new()]),
+                "{line}: {tamis}"
+            );
+        }
+    }
+}

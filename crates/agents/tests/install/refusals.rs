@@ -163,3 +163,24 @@ fn tracked_files_are_refused() {
     let error = refused(&home, Agent::ClaudeCode, PROJECT, "is tracked by git");
     assert!(error.snippet().unwrap().contains("CLAUDE_CODE_SHELL_PREFIX"));
 }
+
+#[test]
+fn folders_that_are_files_are_refused() {
+    for file in [".claude", ".local/state"] {
+        let home = Home::new();
+        home.write(file, "text");
+        refused(&home, Agent::ClaudeCode, USER, "cannot be read");
+    }
+}
+
+/// Another extension of the same name.
+#[test]
+fn an_extension_of_others_is_kept() {
+    let home = Home::new();
+    let file = ".gemini/extensions/tamis/gemini-extension.json";
+    home.write(file, "{\n  \"name\": \"tamis\",\n  \"version\": \"1.0.0\"\n}\n");
+    refused(&home, Agent::Gemini, USER, "was not written by tamis");
+    let before = home.everything();
+    home.uninstall(Agent::Gemini, Scope::User);
+    assert_eq!(home.everything(), before);
+}
