@@ -28,16 +28,19 @@ const EVENTS: [(&str, &str); 4] = [
 
 /// Calls the hooks of a binary.
 pub(super) fn examine(tamis: &Path) -> Vec<Finding> {
-    let mut found = vec![call(
-        tamis,
-        "shell",
-        &["hook", "shell", "--config", "user", "echo tamis"],
-        b"",
-        |out| (out == b"tamis\n").then(|| "runs commands".to_owned()),
-    )];
+    let Ok(state) = tempfile::tempdir() else {
+        return vec![Finding::note("hooks", "not called: no temporary folder can be created")];
+    };
+    let call = |name: &str, args: &[&str], event: &[u8], judge: fn(&[u8]) -> Option<String>| {
+        call(tamis, state.path(), name, args, event, judge)
+    };
+    let mut found =
+        vec![call("shell", &["hook", "shell", "--config", "user", "echo tamis"], b"", |out| {
+            (out == b"tamis\n").then(|| "runs commands".to_owned())
+        })];
     for (name, event) in EVENTS {
         let args = ["hook", name, "--config", "user"];
-        found.push(call(tamis, name, &args, event.as_bytes(), |out| {
+        found.push(call(name, &args, event.as_bytes(), |out| {
             if out.trim_ascii().is_empty() {
                 return Some("prints nothing, so the agent goes on".to_owned());
             }
@@ -50,15 +53,16 @@ pub(super) fn examine(tamis: &Path) -> Vec<Finding> {
 
 fn call(
     tamis: &Path,
+    state: &Path,
     name: &str,
     args: &[&str],
     event: &[u8],
-    judge: impl Fn(&[u8]) -> Option<String>,
+    judge: fn(&[u8]) -> Option<String>,
 ) -> Finding {
     let subject = format!("tamis hook {name}");
     let remedy = "the agent goes on without it; install tamis again";
     let begin = Instant::now();
-    match ask(tamis, args, event) {
+    match ask(tamis, args, event, Some(state)) {
         Ended::Code { code: 0, out } => match judge(&out) {
             Some(text) => {
                 let took = begin.elapsed().as_millis();

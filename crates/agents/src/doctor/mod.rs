@@ -90,7 +90,7 @@ pub fn examine(places: &Places, tamis: &Path) -> Vec<Finding> {
 
 /// Returns the first line that a program prints for `--version`.
 fn version(program: &Path) -> Result<String, String> {
-    match ask(program, &["--version"], b"") {
+    match ask(program, &["--version"], b"", None) {
         Ended::Code { code: 0, out } => {
             Ok(String::from_utf8_lossy(&out).lines().next().unwrap_or_default().trim().to_owned())
         }

@@ -36,12 +36,14 @@ impl fmt::Display for Ended {
     }
 }
 
-/// Runs a program with this standard input and returns its standard output.
-pub(super) fn ask(program: &Path, args: &[&str], input: &[u8]) -> Ended {
+/// Runs a program with this standard input and returns its standard output. `state` is the folder in which tamis keeps
+/// outputs, instead of that of the user.
+pub(super) fn ask(program: &Path, args: &[&str], input: &[u8], state: Option<&Path>) -> Ended {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    // Calls of the doctor save nothing.
-    command.env("TAMIS_LOG", "off");
+    if let Some(state) = state {
+        command.env("TAMIS_STATE_DIR", state).env("TAMIS_LOG", "off");
+    }
     match command.spawn() {
         Ok(child) => wait(child, input.to_vec()),
         Err(error) => Ended::Never(error.to_string()),

@@ -41,12 +41,8 @@ impl Places {
         let working = env::current_dir().ok()?;
         let given = |name| variable(name).filter(|path| !path.as_os_str().is_empty());
         let in_working = |name| given(name).map(|path| working.join(path));
-        let state = absolute("TAMIS_STATE_DIR").unwrap_or_else(|| {
-            let all = absolute("XDG_STATE_HOME").unwrap_or_else(|| home.join(".local/state"));
-            all.join("tamis")
-        });
         Some(Self {
-            state,
+            state: tamis_gateway::state::folder_of_user()?,
             config: absolute("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")),
             claude: in_working("CLAUDE_CONFIG_DIR"),
             codex: in_working("CODEX_HOME"),
