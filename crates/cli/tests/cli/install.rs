@@ -110,27 +110,26 @@ fn doctor_reports_what_is_missing() {
     let folder = Folder::new();
     at_home(&folder, &["install", "claude-code"]);
     at_home(&folder, &["install", "codex"]);
-    let line = |words: &str| {
+    let examine = || {
         let ran = at_home(&folder, &["doctor"]);
-        let found = ran.out.lines().find(|line| line.contains(words)).map(str::to_owned);
-        (ran.code, found.unwrap_or_else(|| panic!("{words}: {}", ran.out)))
+        assert_eq!((ran.code, ran.err.as_str()), (1, ""), "{}", ran.out);
+        ran.out
     };
-    let (code, hook) = line("the hook is not approved");
-    assert_eq!((code, hook.starts_with("broken  codex: ")), (1, true));
-    let (_, settings) = line("commands start through");
+    let line = |out: &str, words: &str| {
+        let found = out.lines().find(|line| line.contains(words)).map(str::to_owned);
+        found.unwrap_or_else(|| panic!("{words}: {out}"))
+    };
+    let out = examine();
+    assert!(line(&out, "the hook is not approved").starts_with("broken  codex: "));
     assert_eq!(
-        settings,
+        line(&out, "commands start through"),
         "ok      claude-code: ~/.claude/settings.json: commands start through ~/.claude/tamis-shell"
     );
+    assert!(line(&out, "opencode: not installed").starts_with("note "));
+    assert!(line(&out, "store: ~/.local/state/tamis/store").starts_with("ok "));
+    // Nothing was written.
+    assert!(!folder.path("home/.local/state/tamis/store").exists());
     std::fs::remove_file(folder.path("home/.claude/tamis-shell")).unwrap();
-    let (_, settings) = line("which is missing");
-    assert!(settings.starts_with(
-        "broken  claude-code: ~/.claude/settings.json: CLAUDE_CODE_SHELL_PREFIX names"
-    ));
-    assert!(
-        settings.ends_with("run tamis install claude-code, or remove the variable"),
-        "{settings}"
-    );
     // An approval, as Codex writes it.
     let file = folder.path("home/.codex/hooks.json").canonicalize().unwrap();
     let state = format!(
@@ -138,12 +137,13 @@ fn doctor_reports_what_is_missing() {
         file.display()
     );
     folder.write("home/.codex/config.toml", state);
-    assert!(line("the hook was approved").1.starts_with("ok      codex: "));
     std::fs::create_dir_all(folder.path("home/.config/tamis")).unwrap();
     folder.write("home/.config/tamis/tamis.yaml", "version: 1\nnonsense: 2\n");
-    assert!(line("nonsense").1.starts_with("broken  configuration: "));
-    assert!(line("opencode: not installed").1.starts_with("note "));
-    assert!(line("store: ~/.local/state/tamis/store").1.starts_with("ok "));
-    // Nothing was written.
-    assert!(!folder.path("home/.local/state/tamis/store").exists());
+    let out = examine();
+    let settings = line(&out, "which is missing");
+    let begin = "broken  claude-code: ~/.claude/settings.json: CLAUDE_CODE_SHELL_PREFIX names";
+    assert!(settings.starts_with(begin), "{settings}");
+    assert!(settings.ends_with("run tamis install claude-code, or remove the variable"));
+    assert!(line(&out, "the hook was approved").starts_with("ok      codex: "));
+    assert!(line(&out, "nonsense").starts_with("broken  configuration: "));
 }
