@@ -10,7 +10,7 @@
 //! filter explain content prune check text      one module per command
 //! gateway mcp_args                             the command of another binary
 //! hook                                         what coding agents call
-//! tools runner recall savings help scripts
+//! tools runner recall savings help scripts install doctor
 //! run, resolve, tool, patch, rules             jobs, where their rules come from
 //! report, places, files, print, lists, cap_args, ...   files, values of flags, standard streams
 //! diagnostics, colour, progress, remedies      messages on standard error
@@ -23,6 +23,7 @@ mod choice;
 mod colour;
 mod content;
 mod diagnostics;
+mod doctor;
 mod explain;
 mod files;
 mod filter;
@@ -30,6 +31,7 @@ mod gateway;
 mod groups;
 mod help;
 mod hook;
+mod install;
 mod lists;
 mod mcp_args;
 mod patch;
@@ -92,6 +94,9 @@ fn execute(command: Command, typed: &[OsString]) -> Exit {
         Command::Content(args) => run::run(&content::resolve(args)),
         Command::Mcp(_) => gateway::run(typed.iter().skip(1)),
         Command::Savings(args) => savings::run(&args),
+        Command::Install(args) => install::install(&args),
+        Command::Uninstall(args) => install::uninstall(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Prune(args) => prune::run(&args),
         Command::Check(args) => check::run(&args),

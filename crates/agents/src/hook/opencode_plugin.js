@@ -1,5 +1,5 @@
-// Filters the output of commands and MCP tools with tamis (https://docs.rs/tamis). Written by `tamis install opencode`,
-// removed by `tamis uninstall opencode`.
+// Written by `tamis install opencode`, removed by `tamis uninstall opencode`.
+// Filters the output of commands and MCP tools with tamis (https://docs.rs/tamis).
 import { spawn } from "node:child_process"
 
 const PROGRAM = "tamis"

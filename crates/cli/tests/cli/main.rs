@@ -22,6 +22,8 @@ mod guide;
 mod hook;
 mod hostile;
 mod input;
+#[cfg(unix)]
+mod install;
 mod manifest;
 mod output;
 mod paths;

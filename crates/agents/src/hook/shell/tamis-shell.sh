@@ -1,6 +1,6 @@
 #!/bin/sh
-# Filters the output of commands that Claude Code runs. Written by `tamis install claude-code`, removed by
-# `tamis uninstall claude-code`. Claude Code starts it with one argument: a script, or the command of a hook or server.
+# Written by `tamis install claude-code`, removed by `tamis uninstall claude-code`.
+# Filters the output of commands that Claude Code runs. Claude Code starts it with one argument: a script, or the command of a hook or server.
 # Do not delete it by hand: while CLAUDE_CODE_SHELL_PREFIX names it, commands do not run without it.
 if command -v tamis >/dev/null 2>&1; then
   exec tamis hook shell --config @CONFIG@ "$1"
