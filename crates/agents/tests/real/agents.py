@@ -63,11 +63,16 @@ class Place:
         self.extra_env = {}
         if with_work:
             subprocess.run(["git", "init", "-q", str(self.work)], check=True)
+        # Codex runs commands in a login shell, which on some systems sets PATH anew.
+        self.write(".profile", f"PATH='{self.path()}'\nexport PATH\n")
+
+    def path(self):
+        folders = [self.bin, cargo_folder(), CACHE / "bin", "/usr/local/bin", "/usr/bin", "/bin"]
+        return ":".join(str(folder) for folder in folders if folder)
 
     def env(self, **more):
-        folders = [self.bin, cargo_folder(), CACHE / "bin", "/usr/local/bin", "/usr/bin", "/bin"]
         return {
-            "PATH": ":".join(str(folder) for folder in folders if folder),
+            "PATH": self.path(),
             "HOME": str(self.home),
             "TMPDIR": str(self.temp),
             "TERM": "dumb",
@@ -110,7 +115,6 @@ class Agent:
     variant_of = None
     # The line of a result that names the exit code; None if the agent's results have none.
     exit_code = None
-    has_background = True
 
     def binary(self):
         raise NotImplementedError
@@ -316,7 +320,6 @@ class CodexScripts(Codex):
 class Opencode(Agent):
     name = label = "opencode"
     package = "opencode-ai"
-    has_background = False
     settings = [".config/opencode/opencode.json"]
 
     def binary(self):
@@ -402,6 +405,14 @@ class Gemini(Agent):
 
     def mcp(self, tool):
         return {"name": f"mcp_mini_{tool}", "input": {}}
+
+    def follow(self, step):
+        def call(results):
+            found = re.search(r"PID: (\d+)", results[(step, 0)].text)
+            value = {"pid": int(found[1]) if found else 0, "delay_ms": 3000}
+            return {"name": "read_background_output", "input": value}
+
+        return call
 
 
 ALL = [Claude(), Codex(), CodexScripts(), Opencode(), Gemini()]
