@@ -15,7 +15,7 @@ from model import PROMPT, Model
 HERE = pathlib.Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[3]
 sys.path.insert(0, str(REPOSITORY / "crates" / "gateway" / "tests" / "peers"))
-from kit import stop  # noqa: E402
+from kit import free_port, stop  # noqa: E402
 
 CACHE = pathlib.Path(os.environ.get("TAMIS_PEERS") or REPOSITORY / "target" / "agents")
 MODULES = CACHE / "node" / "node_modules"
@@ -54,6 +54,12 @@ class Place:
         self.temp = self.root / "tmp"
         self.mcp_log = self.root / "mcp.log"
         self.extra_env = {}
+        # The address of the model is part of some agents' settings, which must not change between sessions.
+        self.port = free_port()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
 
     def fresh(self, with_work=True):
         for folder in (self.home, self.bin, self.temp) + ((self.work,) if with_work else ()):
@@ -113,8 +119,8 @@ class Agent:
     name = ""
     label = ""
     variant_of = None
-    # The line of a result that names the exit code; None if the agent's results have none.
-    exit_code = None
+    # How a result names an exit code other than 0.
+    exit_code = re.compile(r"\bexit(?:ed)?(?: with)?(?: code)?:? (\d+)", re.I)
 
     def binary(self):
         raise NotImplementedError
@@ -140,8 +146,17 @@ class Agent:
     def shell(self, command, timeout=None, background=False):
         raise NotImplementedError
 
-    def mcp(self, tool):
+    def mcp(self, tool, value=None):
         raise NotImplementedError
+
+    def code(self, text):
+        """The exit code that a result names; 0 if it names none."""
+        found = self.exit_code.search(text)
+        return int(found[1]) if found else 0
+
+    def unwrap(self, text):
+        """The text of a result without what the agent wraps around it."""
+        return text
 
     def follow(self, step):
         """A call that reads the output of the background command of a step. None: the agent has no tool for it."""
@@ -151,12 +166,8 @@ class Agent:
         """Runs the steps in one session and returns it. The settings are written first unless they are to be kept."""
         place = place or self.place()
         model = Model(steps, log)
-        with model.serving() as url:
-            # The address is part of the settings: a file that an installer edited must keep its bytes, hence the port in a variable
-            # or, where an agent has none, in a line that is replaced.
-            if keep_settings:
-                self.move(place, url)
-            else:
+        with model.serving(place.port) as url:
+            if not keep_settings:
                 self.configure(place, url, rules)
             words, env, text = self.start(place, url, mode)
             begin = time.monotonic()
@@ -180,9 +191,6 @@ class Agent:
                     stop(process)
             return Session(model, code, output.read_text(errors="replace"), time.monotonic() - begin)
 
-    def move(self, place, url):
-        """Writes the address of a new model into existing settings, where settings hold it."""
-
     def server(self, place):
         return [sys.executable, str(HERE / "mcp_server.py"), str(place.mcp_log)]
 
@@ -190,7 +198,6 @@ class Agent:
 class Claude(Agent):
     name = label = "claude-code"
     package = "@anthropic-ai/claude-code"
-    exit_code = re.compile(r"^Exit code (\d+)$", re.M)
     settings = [".claude/settings.json", ".claude.json"]
 
     def binary(self):
@@ -222,8 +229,8 @@ class Claude(Agent):
             value["run_in_background"] = True
         return {"name": "Bash", "input": value}
 
-    def mcp(self, tool):
-        return {"name": f"mcp__mini__{tool}", "input": {}}
+    def mcp(self, tool, value=None):
+        return {"name": f"mcp__mini__{tool}", "input": value or {}}
 
     def follow(self, step):
         def call(results):
@@ -236,7 +243,6 @@ class Claude(Agent):
 class Codex(Agent):
     name = label = "codex"
     package = "@openai/codex"
-    exit_code = re.compile(r"^Process exited with code (\d+)$", re.M)
     model_name = "scripted"
     settings = [".codex/config.toml", ".codex/hooks.json"]
 
@@ -264,10 +270,6 @@ class Codex(Agent):
         for name, text in (rules or {}).items():
             place.write(f".codex/{name}", text)
 
-    def move(self, place, url):
-        path = place.home / ".codex" / "config.toml"
-        path.write_text(re.sub(r'base_url = "[^"]*"', f'base_url = "{url}/v1"', path.read_text()))
-
     def start(self, place, url, mode):
         mode = mode or ["-s", "danger-full-access"]
         # Hooks must be approved on a screen; a test cannot do that.
@@ -280,8 +282,8 @@ class Codex(Agent):
             value["yield_time_ms"] = 1000
         return {"name": "exec_command", "input": value}
 
-    def mcp(self, tool):
-        return {"namespace": "mcp__mini", "name": tool, "input": {}}
+    def mcp(self, tool, value=None):
+        return {"namespace": "mcp__mini", "name": tool, "input": value or {}}
 
     def follow(self, step):
         def call(results):
@@ -300,13 +302,17 @@ class CodexScripts(Codex):
     model_name = "gpt-6-sol"
     exit_code = re.compile(r'"exit_code":(\d+)')
 
+    def unwrap(self, text):
+        # The result is JSON, unless Codex cut it in the middle.
+        return text.replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\")
+
     def shell(self, command, timeout=None, background=False):
         value = super().shell(command, timeout, background)["input"]
         script = f"const r = await tools.exec_command({json.dumps(value)}); text(r);"
         return {"name": "exec", "input": script}
 
-    def mcp(self, tool):
-        return {"name": "exec", "input": f"const r = await tools.mcp__mini__{tool}({{}}); text(r);"}
+    def mcp(self, tool, value=None):
+        return {"name": "exec", "input": f"const r = await tools.mcp__mini__{tool}({json.dumps(value or {})}); text(r);"}
 
     def follow(self, step):
         def call(results):
@@ -345,10 +351,6 @@ class Opencode(Agent):
             settings["permission"] = rules
         place.write(".config/opencode/opencode.json", json.dumps(settings, indent=2) + "\n")
 
-    def move(self, place, url):
-        path = place.home / ".config" / "opencode" / "opencode.json"
-        path.write_text(re.sub(r'"baseURL": "[^"]*"', f'"baseURL": "{url}/v1"', path.read_text()))
-
     def start(self, place, url, mode):
         env = place.env(
             OPENCODE_DISABLE_AUTOUPDATE="1",
@@ -364,14 +366,13 @@ class Opencode(Agent):
             value["timeout"] = timeout
         return {"name": "bash", "input": value}
 
-    def mcp(self, tool):
-        return {"name": f"mini_{tool}", "input": {}}
+    def mcp(self, tool, value=None):
+        return {"name": f"mini_{tool}", "input": value or {}}
 
 
 class Gemini(Agent):
     name = label = "gemini"
     package = "@google/gemini-cli"
-    exit_code = re.compile(r"^Exit Code: (\d+)$", re.M)
     settings = [".gemini/settings.json"]
 
     def binary(self):
@@ -403,8 +404,8 @@ class Gemini(Agent):
             value["is_background"] = True
         return {"name": "run_shell_command", "input": value}
 
-    def mcp(self, tool):
-        return {"name": f"mcp_mini_{tool}", "input": {}}
+    def mcp(self, tool, value=None):
+        return {"name": f"mcp_mini_{tool}", "input": value or {}}
 
     def follow(self, step):
         def call(results):

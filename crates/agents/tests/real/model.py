@@ -83,15 +83,15 @@ class Model:
         return next(self._ids)
 
     @contextlib.contextmanager
-    def serving(self):
-        """Serves until the block ends. Gives the address."""
+    def serving(self, port=0):
+        """Serves until the block ends, on a port or on any free one. Gives the address."""
         model = self
 
         class Handler(_Handler):
             pass
 
         Handler.model = model
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         server.daemon_threads = True
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
