@@ -205,7 +205,7 @@ class Claude(Agent):
         return path if path.exists() else None
 
     def configure(self, place, url, rules=None):
-        settings = {"permissions": rules or {"allow": ["Bash", "mcp__mini"]}}
+        settings = {"permissions": {"allow": ["Bash", "mcp__mini"]} if rules is None else rules}
         place.write(".claude/settings.json", json.dumps(settings, indent=2) + "\n")
         words = self.server(place)
         server = {"type": "stdio", "command": words[0], "args": words[1:], "env": {"MINI": "1"}}
