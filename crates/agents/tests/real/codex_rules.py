@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Asks the real Codex whether it runs a command under a set of rules.
 
-    codex_rules.py CASES.json [--hook COMMAND] [--only NAME] > OUTCOMES.json
+    codex_rules.py CASES.json [--hook COMMAND] [--tamis FOLDER] [--only NAME] > OUTCOMES.json
 
 CASES.json is a list of objects with these members; only `command` is required:
 
@@ -21,8 +21,8 @@ The output is the list of cases, each with an `outcome`:
     refused         Codex refused without a question. `text` is what the model received.
     failed          There is no result, for example because a rules file cannot be read. `text` has the reason.
 
-Common programs (cargo, git, npm and so on) are replaced by a script that prints its arguments, so that a command can be allowed
-without harm. With several cases the processes run two at a time.
+Common programs (cargo, git, npm and so on) are replaced by a script that prints its arguments and whether a sandbox holds it, so
+that a command can be allowed without harm.
 """
 
 import argparse
@@ -37,7 +37,7 @@ import sys
 import threading
 import time
 
-from agents import RUNS, Codex, Place
+from agents import HERE, RUNS, Codex, Place
 from kit import stop
 from model import PROMPT, Model
 
@@ -45,6 +45,12 @@ from model import PROMPT, Model
 CASE_SECONDS = 60
 
 STUBS = ("cargo", "git", "npm", "pnpm", "yarn", "go", "make", "pytest", "python3", "docker", "kubectl", "rm", "curl", "gh", "tsc", "rustc")
+
+# A sandbox lets nothing be written in the home folder.
+STUB = """#!/bin/sh
+if touch "$HOME/probe" 2>/dev/null; then where=outside; else where=inside; fi
+echo "RAN NAME $* ($where a sandbox)"
+"""
 
 # The sandbox takes time to start; a command has this long until Codex reports that it is still running.
 YIELD_MS = 20000
@@ -95,20 +101,23 @@ class Server:
         raise RuntimeError("codex ended: " + "".join(self.errors)[-500:])
 
 
-def prepare(agent, place, case, hook):
+def prepare(place, tamis):
     """Writes the folders of a case."""
     place.fresh()
+    for name in ("tamis", "tamis-gateway") if tamis else ():
+        (place.bin / name).symlink_to(pathlib.Path(tamis).resolve() / name)
     stubs = place.root / "stubs"
     stubs.mkdir(exist_ok=True)
     for name in STUBS:
         path = stubs / name
-        path.write_text(f'#!/bin/sh\necho "RAN {name} $*"\n')
+        path.write_text(STUB.replace("NAME", name))
         path.chmod(0o755)
     profile = place.home / ".profile"
     profile.write_text(f"PATH='{stubs}:{place.path()}'\nexport PATH\n")
 
 
 def configure(agent, place, url, case, hook):
+    """Writes the rules, the hook and the settings of a case."""
     rules = {f"rules/{name}": text for name, text in (case.get("rules") or {}).items()}
     if hook:
         handler = {"type": "command", "command": hook, "timeout": 20}
@@ -124,8 +133,8 @@ def configure(agent, place, url, case, hook):
     config.write_text(text)
 
 
-def trust(agent, server, place, deadline):
-    """Approves the hooks of the user's folder, as somebody does with /hooks. True if there was something to approve."""
+def trust(server, place, deadline):
+    """Approves the hooks of the user's folder, as somebody does with /hooks."""
     listed = server.call("hooks/list", {"cwds": [str(place.work)]}, deadline)
     lines = []
     for entry in listed.get("data") or []:
@@ -133,7 +142,6 @@ def trust(agent, server, place, deadline):
             lines.append(f'[hooks.state.{json.dumps(hook["key"])}]\ntrusted_hash = {json.dumps(hook["currentHash"])}\n')
     config = place.home / ".codex" / "config.toml"
     config.write_text(config.read_text() + "\n" + "\n".join(lines))
-    return bool(lines)
 
 
 def start(agent, place):
@@ -144,11 +152,11 @@ def start(agent, place):
     return server, deadline
 
 
-def judge(case, hook=None, slot=0):
-    """The case with its outcome."""
+def judge(case, hook=None, slot=0, tamis=None):
+    """The case with its outcome. `tamis` is a folder with the binaries that a hook may start."""
     agent = Codex()
     place = Place(f"codex-rules-{slot}")
-    prepare(agent, place, case, hook)
+    prepare(place, tamis)
     hook = case.get("hook", hook)
     call = {"name": "exec_command", "input": {"cmd": case["command"], "yield_time_ms": YIELD_MS}}
     model = Model([[call]])
@@ -158,7 +166,7 @@ def judge(case, hook=None, slot=0):
         if hook:
             server, deadline = start(agent, place)
             try:
-                trust(agent, server, place, deadline)
+                trust(server, place, deadline)
             finally:
                 stop(server.process)
         server, deadline = start(agent, place)
@@ -220,10 +228,52 @@ def converse(server, deadline, place, case, model):
     return {"outcome": "refused", "text": got, **more}
 
 
+def judge_all(cases, hook=None, tamis=None, jobs=2):
+    """All cases with their outcomes, in order."""
+    slots = queue.Queue()
+    for slot in range(jobs):
+        slots.put(slot)
+
+    def one(case):
+        slot = slots.get()
+        try:
+            return judge(case, hook, slot, tamis)
+        finally:
+            slots.put(slot)
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        outcomes = list(pool.map(one, cases))
+    for slot in range(jobs):
+        shutil.rmtree(RUNS / f"codex-rules-{slot}", ignore_errors=True)
+    return outcomes
+
+
+def reach(outcome):
+    """How far a command got: 0 it did not run, 1 it was asked for, 2 it ran in a sandbox, 3 it ran outside of one."""
+    if outcome["outcome"] != "ran":
+        return 1 if outcome["outcome"] == "asked" else 0
+    return 2 if "(inside a sandbox)" in outcome["text"] else 3
+
+
+def compare(report, agent, tamis):
+    """The cases of codex_cases.json without and with the hook: nothing may get further with it than without it."""
+    cases = json.loads((HERE / "codex_cases.json").read_text())
+    without = judge_all(cases)
+    with_hook = judge_all(cases, "tamis hook codex", tamis)
+    rewritten = 0
+    for one, other in zip(without, with_hook):
+        detail = f"{one['outcome']} {one['text'][:200]!r} → {other['outcome']} {other['text'][:200]!r}"
+        report.check(agent, f"rules, {one['name']}: reaches as far", reach(other) == reach(one), detail)
+        report.check(agent, f"rules, {one['name']}: outcome", other["outcome"] == one["outcome"], detail)
+        rewritten += other["text"] != one["text"]
+    print(f"  codex, rules: {len(cases)} cases, {rewritten} with another result text", flush=True)
+
+
 def main():
-    parser = argparse.ArgumentParser(usage="codex_rules.py CASES.json [--hook COMMAND] [--only NAME]")
+    parser = argparse.ArgumentParser(usage="codex_rules.py CASES.json [--hook COMMAND] [--tamis FOLDER] [--only NAME]")
     parser.add_argument("cases", type=pathlib.Path)
     parser.add_argument("--hook", help="the command line of a PreToolUse hook")
+    parser.add_argument("--tamis", metavar="FOLDER", help="a folder with tamis, which is put on the PATH of hooks and commands")
     parser.add_argument("--only", help="judge only the case with this name")
     parser.add_argument("--jobs", type=int, default=2, help="how many cases are judged at the same time")
     options = parser.parse_args()
@@ -233,23 +283,8 @@ def main():
     cases = [{"name": str(i), **case} for i, case in enumerate(cases)]
     if options.only:
         cases = [case for case in cases if case["name"] == options.only]
-    slots = queue.Queue()
-    for slot in range(options.jobs):
-        slots.put(slot)
-
-    def one(case):
-        slot = slots.get()
-        try:
-            return judge(case, options.hook, slot)
-        finally:
-            slots.put(slot)
-
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        outcomes = list(pool.map(one, cases))
-    json.dump(outcomes, sys.stdout, indent=1)
+    json.dump(judge_all(cases, options.hook, options.tamis, options.jobs), sys.stdout, indent=1)
     print()
-    for slot in range(options.jobs):
-        shutil.rmtree(RUNS / f"codex-rules-{slot}", ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 
+import codex_rules
 import faults
 import jobs
 import permissions
@@ -22,7 +23,7 @@ HANDLE = re.compile(r"tm_[a-z2-7]{26}")
 KEPT = (".local/state/tamis",)
 
 # The work that each part does; all of them by default.
-PARTS = ("jobs", "permissions", "faults")
+PARTS = ("jobs", "permissions", "rules", "faults")
 
 
 class Report:
@@ -409,6 +410,8 @@ def main():
                 run.with_tamis()
         if "permissions" in parts:
             run.permissions()
+        if "rules" in parts and tamis and agent.label == "codex":
+            codex_rules.compare(report, agent, tamis.folder)
         if "faults" in parts and tamis:
             faults.run(run)
         shutil.rmtree(run.place.root, ignore_errors=True)
