@@ -49,7 +49,7 @@ STUBS = ("cargo", "git", "npm", "pnpm", "yarn", "go", "make", "pytest", "python3
 # A sandbox lets nothing be written in the home folder.
 STUB = """#!/bin/sh
 if touch "$HOME/probe" 2>/dev/null; then where=outside; else where=inside; fi
-echo "RAN NAME $* ($where a sandbox)"
+echo "RAN NAME $* ($where a sandbox, started by $(cat /proc/$PPID/comm 2>/dev/null))"
 """
 
 # The sandbox takes time to start; a command has this long until Codex reports that it is still running.
@@ -187,7 +187,6 @@ def converse(server, deadline, place, case, model):
             "cwd": str(place.work),
             "approvalPolicy": case.get("approval", "never"),
             "sandbox": case.get("sandbox", "danger-full-access"),
-            "ephemeral": True,
         },
         deadline,
     )["thread"]["id"]
@@ -252,7 +251,7 @@ def reach(outcome):
     """How far a command got: 0 it did not run, 1 it was asked for, 2 it ran in a sandbox, 3 it ran outside of one."""
     if outcome["outcome"] != "ran":
         return 1 if outcome["outcome"] == "asked" else 0
-    return 2 if "(inside a sandbox)" in outcome["text"] else 3
+    return 2 if "(inside a sandbox" in outcome["text"] else 3
 
 
 def compare(report, agent, tamis):
@@ -265,8 +264,9 @@ def compare(report, agent, tamis):
         detail = f"{one['outcome']} {one['text'][:200]!r} → {other['outcome']} {other['text'][:200]!r}"
         report.check(agent, f"rules, {one['name']}: reaches as far", reach(other) == reach(one), detail)
         report.check(agent, f"rules, {one['name']}: outcome", other["outcome"] == one["outcome"], detail)
-        rewritten += other["text"] != one["text"]
-    print(f"  codex, rules: {len(cases)} cases, {rewritten} with another result text", flush=True)
+        rewritten += "started by tamis" in other["text"]
+    print(f"  codex, rules: {len(cases)} cases, {rewritten} of them rewritten", flush=True)
+    report.check(agent, "rules: some commands are rewritten", rewritten > 0)
 
 
 def main():
