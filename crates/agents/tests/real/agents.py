@@ -85,6 +85,8 @@ class Place:
             "LANG": "C.UTF-8",
             "SHELL": "/bin/bash",
             "CARGO_NET_OFFLINE": "true",
+            # In the same order in every run.
+            "RUST_TEST_THREADS": "1",
             "CARGO_TERM_COLOR": "never",
             **self.extra_env,
             **more,
@@ -119,6 +121,8 @@ class Agent:
     name = ""
     label = ""
     variant_of = None
+    # Whether the agent says it to its model when a command fails.
+    names_exit_code = True
     # How a result names an exit code other than 0.
     exit_code = re.compile(r"\bexit(?:ed)?(?: with)?(?: code)?:? (\d+)", re.I)
 
@@ -134,6 +138,10 @@ class Agent:
 
     def place(self):
         return Place(self.label)
+
+    def command(self):
+        """The name by which users start the agent."""
+        return self.name
 
     # Settings: `rules` are the agent's own permission rules, in the agent's own form; None allows everything.
     def configure(self, place, url, rules=None):
@@ -196,6 +204,9 @@ class Agent:
 
 
 class Claude(Agent):
+    def command(self):
+        return "claude"
+
     name = label = "claude-code"
     package = "@anthropic-ai/claude-code"
     settings = [".claude/settings.json", ".claude.json"]
@@ -243,7 +254,8 @@ class Claude(Agent):
 class Codex(Agent):
     name = label = "codex"
     package = "@openai/codex"
-    model_name = "scripted"
+    # A model that calls tools directly.
+    model_name = "gpt-5.5"
     settings = [".codex/config.toml", ".codex/hooks.json"]
 
     def binary(self):
@@ -325,6 +337,7 @@ class CodexScripts(Codex):
 
 class Opencode(Agent):
     name = label = "opencode"
+    names_exit_code = False
     package = "opencode-ai"
     settings = [".config/opencode/opencode.json"]
 
