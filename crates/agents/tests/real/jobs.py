@@ -191,3 +191,9 @@ def stable(text):
     lines = text.strip().split("\n")
     tests = iter(sorted(line for line in lines if line.startswith("test ") and " ... " in line))
     return "\n".join(next(tests) if line.startswith("test ") and " ... " in line else line for line in lines)
+
+
+def lost(keep, full, text):
+    """The lines that must be kept and are not in the text. Two streams that an agent merges may share a line."""
+    text = stable(text)
+    return sorted({line for line in keep.findall(stable(full)) if line not in text})
