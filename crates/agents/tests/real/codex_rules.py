@@ -42,7 +42,7 @@ from kit import stop
 from model import PROMPT, Model
 
 # How long Codex may take for one case.
-CASE_SECONDS = 60
+CASE_SECONDS = 180
 
 STUBS = ("cargo", "git", "npm", "pnpm", "yarn", "go", "make", "pytest", "python3", "docker", "kubectl", "rm", "curl", "gh", "tsc", "rustc")
 
