@@ -495,7 +495,9 @@ fn when_the_disk_is_full_nothing_more_is_cut() {
     assert!(recorded.len() + raw.len() >= all.len(), "{} and {}", recorded.len(), raw.len());
     // From the start: unchanged.
     let mut command = folder.runner(&["--manifest", "rules.toml", "seq", "5000"]);
-    let ran = Ran::new(&command.env("TAMIS_STATE_DIR", folder.path("blocked")).output().unwrap());
+    let blocked = folder.path("blocked");
+    let command = command.env("TAMIS_STATE_DIR", &blocked).env("TMPDIR", &blocked);
+    let ran = Ran::new(&command.output().unwrap());
     assert!(ran.out.starts_with("1\n2\n3\n") && ran.out.ends_with("\n5000\n"));
     ran.one_line();
 }
@@ -520,10 +522,19 @@ fn without_a_place_for_the_full_output_the_run_goes_on() {
     let folder = Folder::new();
     folder.write(".state", "a file in the way");
     let args = ["--keep", "--", "sh", "-c", "echo a; echo b >&2; exit 3"];
-    let ran = Ran::new(&folder.runner(&args).output().unwrap());
-    assert_eq!((ran.code, ran.out.as_str()), (3, "a\nb\n"));
-    ran.one_line();
-    assert!(ran.err.contains("warning: cannot record the full output, so it is not filtered: "));
+    let run = |temporary: &Path| {
+        let ran = Ran::new(&folder.runner(&args).env("TMPDIR", temporary).output().unwrap());
+        assert_eq!((ran.code, ran.out.as_str()), (3, "a\nb\n"));
+        ran.one_line();
+        ran.err
+    };
+    let said = run(&folder.path(".state"));
+    assert!(said.contains("warning: cannot record the full output, so it is not filtered: "));
+    // The folder for temporary files is the second place.
+    let said = run(&folder.path(""));
+    let place = said.trim_end().rsplit_once(' ').expect("words").1;
+    assert!(Path::new(place).starts_with(folder.path("")), "{said}");
+    assert_eq!(std::fs::read_to_string(place).unwrap(), "a\nb\n");
     // No copy is needed without a filter, with --raw, or with --no-overflow.
     folder.shell("echo a").done("a\n");
     for flag in ["--raw", "--no-overflow"] {
@@ -552,6 +563,7 @@ fn when_the_disk_is_full_the_run_goes_on() {
     let mut command = Command::new("sh");
     let script = script.replace("--overflow-dir mine ", "");
     command.args(["-c", &script]).env("TAMIS", env!("CARGO_BIN_EXE_tamis"));
+    command.env("TMPDIR", "/dev/null");
     let ran = Ran::new(&command.env("TAMIS_STATE_DIR", folder.path(".state")).output().unwrap());
     assert_eq!((ran.code, ran.out.len(), folder.records().len()), (3, 100_000, 0));
     assert!(
