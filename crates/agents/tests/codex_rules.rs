@@ -243,7 +243,7 @@ impl Script {
         (text, is_plain)
     }
 
-    /// What Codex lets the script do.
+    /// The permissions that Codex gives the script.
     fn power(&self, text: &str, is_plain: bool, rules: &[&Rule]) -> Power {
         if is_plain {
             let commands: Vec<Vec<String>> =
@@ -380,7 +380,7 @@ fn ask(folder: &Path, settings: &HookSettings, command: &str) -> Option<String> 
         "tool_name": "Bash",
         "tool_input": {"command": command},
     });
-    let answer = EventHook::Codex.answer(&mut event.to_string().as_bytes(), settings);
+    let answer = EventHook::Codex.response(&mut event.to_string().as_bytes(), settings);
     if answer.is_empty() {
         return None;
     }

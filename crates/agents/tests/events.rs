@@ -1,6 +1,6 @@
 //! Events of agents, as data: `events/*.json`.
 //!
-//! Each case has an event and what the answer has to be. `config` is the user's tamis.yaml, `files` are further files in
+//! Each case has an event and the expected response. `config` is the user's tamis.yaml, `files` are further files in
 //! the home folder, and `programs` are those on the path. In texts, `{{lines:N}}` stands for N numbered lines,
 //! `{{compiling:N}}` for N lines of progress, `{{numbers:N}}` for N numbers, and `{{folder}}` for the home folder.
 
@@ -43,7 +43,7 @@ struct Case {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Expected {
-    /// The whole answer.
+    /// The whole response.
     #[serde(default)]
     answer: Option<Value>,
     /// Where the text is that the following words are about.
@@ -53,7 +53,7 @@ struct Expected {
     has: Vec<String>,
     #[serde(default)]
     lacks: Vec<String>,
-    /// The most bytes of the answer.
+    /// The most bytes of the response.
     #[serde(default)]
     most: Option<usize>,
 }
@@ -150,7 +150,7 @@ fn check(case: &Case) {
     let mut answers: Vec<Vec<u8>> = Vec::new();
     // A byte order mark changes nothing.
     for input in [input.clone(), format!("\u{feff}{input}")] {
-        answers.push(hook.answer(&mut input.as_bytes(), &settings));
+        answers.push(hook.response(&mut input.as_bytes(), &settings));
     }
     let answer = String::from_utf8(answers[0].clone()).unwrap();
     let Some(expected) = &case.expected else {
@@ -190,7 +190,7 @@ fn check(case: &Case) {
     if let Some(most) = expected.most {
         assert!(answer.len() <= most, "{}: {} bytes", case.name, answer.len());
     }
-    // What was left out can be fetched.
+    // The part that was left out can be fetched.
     for (at, _) in answer.match_indices("tamis recall tm_") {
         let handle = &answer[at + "tamis recall ".len()..][..29];
         let store = settings.store().unwrap();
@@ -232,7 +232,7 @@ fn broken_events() {
             for hook in EventHook::ALL {
                 for cut in (0..whole.len()).step_by(step) {
                     let bytes = whole.as_bytes().get(..cut).unwrap();
-                    let answer = hook.answer(&mut &*bytes, &settings);
+                    let answer = hook.response(&mut &*bytes, &settings);
                     assert!(answer.is_empty() || answer == b"{}\n", "{hook} {cut} {whole}");
                 }
                 let Value::Object(members) = event else { continue };
@@ -241,7 +241,7 @@ fn broken_events() {
                         let mut members = members.clone();
                         members.insert(name.clone(), wrong);
                         let event = Value::Object(members).to_string();
-                        _ = hook.answer(&mut event.as_bytes(), &settings);
+                        _ = hook.response(&mut event.as_bytes(), &settings);
                     }
                 }
             }
@@ -249,7 +249,7 @@ fn broken_events() {
     }
 }
 
-/// A long output takes bounded time, and the answer is short.
+/// A long output takes bounded time, and the response is short.
 #[test]
 fn an_event_of_fifty_megabytes() {
     let home = tempfile::tempdir().unwrap();
@@ -265,10 +265,10 @@ fn an_event_of_fifty_megabytes() {
         )},
     });
     let event = event.to_string();
-    let answer = EventHook::Gemini.answer(&mut event.as_bytes(), &settings);
+    let answer = EventHook::Gemini.response(&mut event.as_bytes(), &settings);
     assert!(answer.len() > 1_000 && answer.len() < 40_000, "{}", answer.len());
     let event = serde_json::json!({"tool": "x_y", "content": [{"type": "text", "text": output}]});
     let event = event.to_string();
-    let answer = EventHook::Opencode.answer(&mut event.as_bytes(), &settings);
+    let answer = EventHook::Opencode.response(&mut event.as_bytes(), &settings);
     assert!(answer.len() > 1_000 && answer.len() < 40_000, "{}", answer.len());
 }

@@ -145,7 +145,7 @@ pub(crate) enum Command {
     #[command(after_help = scripts::COMPLETIONS)]
     Completions(CompletionsArgs),
 
-    /// Answers a hook of a coding agent
+    /// Runs a hook of a coding agent
     ///
     /// Intended for agents: tamis install sets it up.
     #[command(hide = true, after_help = hook::HELP)]

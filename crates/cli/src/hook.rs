@@ -125,7 +125,7 @@ fn filtered(run: tamis_agents::hook::shell::ShellRun, settings: &HookSettings) -
     use crate::files::Patient;
     use crate::{files, signals};
 
-    /// How long the output may be silent after the end of the command. What comes later is not lost.
+    /// How long the output may be silent after the end of the command. Later output is not lost.
     const LINGER: Duration = Duration::from_millis(50);
 
     let begun = std::time::Instant::now();

@@ -81,7 +81,7 @@ pub struct ResultFilter {
 /// A filtered result.
 #[derive(Clone, Debug, Default)]
 pub struct FilteredResult {
-    /// The JSON text of the new result. `None`: the result passes as it came.
+    /// The JSON text of the new result. `None`: the result is unchanged.
     pub bytes: Option<Vec<u8>>,
     /// Sizes and names of the call, for a log.
     pub record: Option<CallRecord>,

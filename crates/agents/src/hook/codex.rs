@@ -55,8 +55,8 @@ struct UpdatedInput<'a> {
 /// The longest command that is rewritten, in bytes.
 const LONGEST_COMMAND: usize = 4 << 10;
 
-/// Programs whose commands are rewritten. Neither Codex' list of commands that are safe has them, nor its list of
-/// dangerous ones; both would no longer be recognised behind `tamis run`.
+/// Programs whose commands are rewritten. They are in neither of the two lists that Codex
+/// has, of safe and of dangerous commands: a listed command would not be recognised after `tamis run`.
 const PROGRAMS: [&str; 24] = [
     "cargo",
     "docker",
@@ -87,8 +87,8 @@ const PROGRAMS: [&str; 24] = [
 /// Folders of programs that every shell searches.
 const SYSTEM_FOLDERS: [&str; 4] = ["/usr/local/bin", "/usr/bin", "/bin", "/opt/homebrew/bin"];
 
-/// Answers an event. `None`: nothing is printed, and the command runs as it is.
-pub(super) fn answer(event: &[u8], settings: &HookSettings) -> Option<Vec<u8>> {
+/// Returns the response to an event. `None`: nothing is printed, and the command runs as it is.
+pub(super) fn response(event: &[u8], settings: &HookSettings) -> Option<Vec<u8>> {
     let event: PreToolUse<'_> = serde_json::from_slice(event).ok()?;
     if event.hook_event_name != "PreToolUse" || event.tool_name != "Bash" {
         return None;
@@ -194,7 +194,7 @@ fn is_bare(char: char) -> bool {
 }
 
 /// Returns the word that starts tamis in the rewritten command. The shell of a command may search other folders than
-/// this process, so the name alone is used only where the program of the command is found, too.
+/// this process, so only the name is used where the program of the command is found, too.
 fn runner(words: &[String], settings: &HookSettings) -> Option<String> {
     let program = words.first()?;
     if !PROGRAMS.contains(&program.as_str()) {

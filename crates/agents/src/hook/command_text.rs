@@ -20,7 +20,7 @@ use super::settings::HookSettings;
 pub struct CommandText<'a> {
     /// The command line, as the model wrote it.
     pub command: &'a str,
-    /// What it printed.
+    /// Its output.
     pub output: &'a str,
     /// Its exit code, if known; that of a shell if a signal killed it.
     pub exit_code: Option<i32>,
@@ -38,7 +38,7 @@ pub struct FilteredText {
 }
 
 impl CommandText<'_> {
-    /// Filters the output. `None`: it passes as it came.
+    /// Filters the output. `None`: the output is unchanged.
     #[cfg(unix)]
     #[must_use]
     pub fn filter(&self, settings: &HookSettings) -> Option<FilteredText> {

@@ -9,7 +9,7 @@ use tamis_gateway::tool_result::ToolName;
 use super::mcp_result::{self, McpResult, NewResult};
 use super::settings::HookSettings;
 
-/// The answer that changes nothing.
+/// The response that changes nothing.
 const NOTHING: &[u8] = b"{}\n";
 
 /// Cursor puts this before the names of MCP tools.
@@ -23,12 +23,12 @@ struct PostToolUse<'a> {
     tool_output: Option<&'a RawValue>,
 }
 
-/// Answers an event.
-pub(super) fn answer(event: Option<&[u8]>, settings: &HookSettings) -> Vec<u8> {
+/// Returns the response to an event.
+pub(super) fn response(event: Option<&[u8]>, settings: &HookSettings) -> Vec<u8> {
     let parsed = event.and_then(|event| serde_json::from_slice::<PostToolUse<'_>>(event).ok());
     let Some(event) = parsed else {
         if settings.may_remove_for_safety() {
-            return answered(&mcp_result::withheld(mcp_result::UNREADABLE));
+            return changed(&mcp_result::withheld(mcp_result::UNREADABLE));
         }
         return NOTHING.to_vec();
     };
@@ -46,8 +46,8 @@ pub(super) fn answer(event: Option<&[u8]>, settings: &HookSettings) -> Vec<u8> {
     settings.log(&call);
     // A document that had no `content` is a text again.
     match text(&bytes).filter(|_| is_wrapped) {
-        Some(text) => answered(text.as_bytes()),
-        None => answered(&bytes),
+        Some(text) => changed(text.as_bytes()),
+        None => changed(&bytes),
     }
 }
 
@@ -84,6 +84,6 @@ fn text(result: &[u8]) -> Option<String> {
     Some(serde_json::Value::from(texts.join("\n")).to_string())
 }
 
-fn answered(output: &[u8]) -> Vec<u8> {
+fn changed(output: &[u8]) -> Vec<u8> {
     [b"{\"updated_mcp_tool_output\":".as_slice(), output, b"}\n"].concat()
 }

@@ -67,8 +67,8 @@ struct Denial {
     reason: String,
 }
 
-/// Answers an event. `None`: nothing is printed.
-pub(super) fn answer(event: Option<&[u8]>, settings: &HookSettings) -> Option<Vec<u8>> {
+/// Returns the response to an event. `None`: nothing is printed.
+pub(super) fn response(event: Option<&[u8]>, settings: &HookSettings) -> Option<Vec<u8>> {
     let parsed = event.and_then(|event| serde_json::from_slice::<AfterTool<'_>>(event).ok());
     let Some(event) = parsed else { return unreadable(settings) };
     if event.hook_event_name != "AfterTool" {
@@ -193,7 +193,7 @@ fn mcp(event: &AfterTool<'_>, settings: &HookSettings) -> Option<String> {
         format!(r#"{{"content":[{}],"isError":{is_error}}}"#, blocks.collect::<Vec<_>>().join(","));
     let (new, is_safety) = match mcp_result::filter(settings, &names, result.as_bytes()) {
         McpResult::Unchanged => return None,
-        // The reason is text, so data beside the text would be lost.
+        // The reason is text, so data in addition to the text would be lost.
         McpResult::Saved(_) if has_others => return None,
         McpResult::Saved(new) => (new, false),
         McpResult::Protected(new) => (new, true),

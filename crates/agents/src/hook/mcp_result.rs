@@ -6,10 +6,10 @@ use tamis_gateway::tool_result::{ResultFilter, ToolName};
 
 use super::settings::HookSettings;
 
-/// What becomes of a result.
+/// The outcome for a result.
 #[derive(Clone, Debug)]
 pub(super) enum McpResult {
-    /// It passes as it came.
+    /// It is unchanged.
     Unchanged,
     /// This one replaces it. A filter that only saves made it.
     Saved(NewResult),

@@ -1,4 +1,4 @@
-//! What an agent calls: reads an event, writes the filtered output in the agent's shape.
+//! The hooks that an agent calls: each reads an event, writes the filtered output in the agent's shape.
 //!
 //! ```text
 //! event (stdin) ─▶ event ─▶ gemini | opencode | cursor | codex ─▶ answer (stdout)
@@ -10,7 +10,7 @@
 //!
 //! A hook never breaks the agent that calls it. If anything is not understood, it prints nothing and exits with 0, and
 //! the agent goes on with the original. Rules that remove for safety are the exception: if a result cannot be filtered
-//! by them, it is replaced by a notice. No answer has a permission, except that of Codex, which takes a rewritten
+//! by them, it is replaced by a notice. No response has a permission, except that of Codex, which takes a rewritten
 //! command only with one; see [`codex_rules`].
 
 pub mod codex;
@@ -61,35 +61,35 @@ impl EventHook {
         }
     }
 
-    /// Answers the event on `input`. Returns the bytes for standard output, which may be none.
+    /// Reads the event on `input`. Returns the bytes for standard output, which may be none.
     ///
     /// ```
     /// use tamis_agents::hook::{EventHook, HookPlaces, HookSettings};
     ///
     /// let folder = tempfile::tempdir()?;
     /// let settings = HookSettings::load(&HookPlaces::in_folder(folder.path()));
-    /// let answer = EventHook::Gemini.answer(&mut b"no event".as_slice(), &settings);
-    /// assert_eq!(answer, b"");
+    /// let response = EventHook::Gemini.response(&mut b"no event".as_slice(), &settings);
+    /// assert_eq!(response, b"");
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[must_use]
-    pub fn answer(self, input: &mut dyn Read, settings: &HookSettings) -> Vec<u8> {
+    pub fn response(self, input: &mut dyn Read, settings: &HookSettings) -> Vec<u8> {
         let event = event::read(input);
         match self {
-            Self::Codex => event.ok().and_then(|event| codex::answer(&event, settings)),
-            Self::Gemini => gemini::answer(event.as_deref().ok(), settings),
-            Self::Opencode => opencode::answer(event.as_deref().ok(), settings),
-            Self::Cursor => Some(cursor::answer(event.as_deref().ok(), settings)),
+            Self::Codex => event.ok().and_then(|event| codex::response(&event, settings)),
+            Self::Gemini => gemini::response(event.as_deref().ok(), settings),
+            Self::Opencode => opencode::response(event.as_deref().ok(), settings),
+            Self::Cursor => Some(cursor::response(event.as_deref().ok(), settings)),
         }
         .unwrap_or_default()
     }
 
-    /// Answers the event on `input` to `output`, with the files and folders of this process. Errors of writing are
-    /// ignored: the agent then takes the original.
+    /// Reads the event on `input` and writes the response to `output`, with the files and folders of this process. Errors
+    /// of writing are ignored: the agent then takes the original.
     pub fn run(self, files: ConfigFiles, input: &mut dyn Read, output: &mut dyn Write) {
         let settings = HookSettings::load(&HookPlaces::of_process(files));
-        let answer = self.answer(input, &settings);
-        _ = output.write_all(&answer).and_then(|()| output.flush());
+        let response = self.response(input, &settings);
+        _ = output.write_all(&response).and_then(|()| output.flush());
     }
 }
 

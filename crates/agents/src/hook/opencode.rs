@@ -74,8 +74,8 @@ struct ContentAnswer<'a> {
     structured: Option<&'a RawValue>,
 }
 
-/// Answers an event. `None`: nothing is printed.
-pub(super) fn answer(event: Option<&[u8]>, settings: &HookSettings) -> Option<Vec<u8>> {
+/// Returns the response to an event. `None`: nothing is printed.
+pub(super) fn response(event: Option<&[u8]>, settings: &HookSettings) -> Option<Vec<u8>> {
     let parsed = event.and_then(|event| serde_json::from_slice::<AfterTool<'_>>(event).ok());
     let Some(event) = parsed else {
         // The form of the tool's output is not known, so both forms are given.
@@ -118,7 +118,7 @@ fn shell(event: &AfterTool<'_>, settings: &HookSettings) -> Option<String> {
     }
     .filter(settings)?;
     let FilteredText { mut text, call } = filtered;
-    // The text that opencode shows to the model has no exit code, and the lines that told it may be gone.
+    // The text that opencode shows to the model has no exit code, and the lines that had it may be gone.
     if let Some(code) = metadata.exit.filter(|code| *code != 0) {
         if !text.ends_with('\n') {
             text.push('\n');
@@ -126,7 +126,7 @@ fn shell(event: &AfterTool<'_>, settings: &HookSettings) -> Option<String> {
         text.push_str(&format!("[tamis: the command failed (exit code {code})]\n"));
     }
     text.push_str(rest);
-    // What opencode cut is fetched only if the result is not longer.
+    // The part that opencode cut is fetched only if the result is not longer.
     if text.len() >= shown.len() {
         return None;
     }
@@ -161,8 +161,8 @@ fn mcp(event: &AfterTool<'_>, settings: &HookSettings) -> Option<Vec<u8>> {
 
 /// Returns the text of the plugin, a JavaScript module. `files` is the configuration that the hook reads.
 ///
-/// The plugin never throws, waits for `tamis` for ten seconds at most, and leaves the output as it is if there is no
-/// answer.
+/// The plugin never throws, waits for `tamis` for ten seconds at most, and leaves the output unchanged if there is no
+/// response.
 #[must_use]
 pub fn plugin(files: ConfigFiles) -> String {
     let config = if files == ConfigFiles::User { "user" } else { "project" };

@@ -69,7 +69,7 @@ class Place:
         self.extra_env = {}
         if with_work:
             subprocess.run(["git", "init", "-q", str(self.work)], check=True)
-        # Codex runs commands in a login shell, which on some systems sets PATH anew.
+        # Codex runs commands in a login shell, which on some systems overrides PATH.
         self.write(".profile", f"PATH='{self.path()}'\nexport PATH\n")
 
     def path(self):

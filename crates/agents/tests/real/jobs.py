@@ -158,7 +158,7 @@ def fill(work, env):
         subprocess.run(words, cwd=work, env=env, capture_output=True, check=True)
 
 
-# What differs between two runs of the same command or the same agent: times, process ids, names of temporary files.
+# Text that differs between two runs of the same command or the same agent: times, process ids, names of temporary files.
 VOLATILE = [
     (re.compile(r'"chunk_id":"\w+"'), '"chunk_id":"-"'),
     (re.compile(r"Wall time:? [\d.]+ seconds"), "Wall time"),

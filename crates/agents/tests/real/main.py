@@ -366,7 +366,7 @@ class AgentRun:
 # The longest result of an MCP tool that all agents show as it is.
 AGENTS_LIMIT = 40_000
 
-# Results that tamis leaves as they are. The hook of Codex rewrites only commands that are known and have a filter.
+# Results that tamis does not change. The hook of Codex rewrites only commands that are known and have a filter.
 UNFILTERED = {label: {"listing of 400 lines", "output of 1 MB"} for label in ("codex", "codex-scripts")}
 
 

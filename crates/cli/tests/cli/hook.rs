@@ -166,7 +166,7 @@ fn a_command_that_is_stopped_ends_with_what_it_printed() {
     let mut command = shell(&folder, &argument);
     command.stdin(Stdio::null()).stdout(file.try_clone().unwrap()).stderr(file);
     let mut child = command.spawn().unwrap();
-    // What the command printed is released after a second of silence.
+    // The output of the command is released after a second of silence.
     wait_for(|| folder.read("out") == "begun\n");
     let id = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();

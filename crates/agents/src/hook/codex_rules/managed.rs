@@ -1,5 +1,5 @@
-//! Whether an administrator manages the rules: in files of the system, or for an account, in a file that Codex keeps of
-//! the server's answer.
+//! Whether an administrator manages the rules: in files of the system, or for an account, in a file in which Codex keeps
+//! the server's response.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -12,7 +12,8 @@ use super::layers::RulePlaces;
 /// Files whose existence says that requirements are managed.
 const FILES: [&str; 2] = ["requirements.toml", "managed_config.toml"];
 
-/// What Codex keeps of the account's requirements, and the member with them. It exists for accounts without any, too.
+/// Files in which Codex keeps the account's requirements, and the member with them. It exists for accounts without
+/// any, too.
 const CACHES: [(&str, &str); 2] = [
     ("cloud-config-bundle-cache.json", "/signed_payload/bundle"),
     ("cloud-requirements-cache.json", "/signed_payload/contents"),

@@ -1,6 +1,6 @@
 //! [`PrefixRule`]: a rule for the commands that begin with some words.
 
-/// What a rule decides. Later ones are stricter.
+/// The decision of a rule. Later ones are stricter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RuleDecision {
     /// The command runs, outside of the sandbox.
@@ -29,7 +29,7 @@ impl RuleDecision {
 pub struct PrefixRule {
     /// The words at each position of which a command must have one. Not empty.
     pub pattern: Vec<Vec<String>>,
-    /// What it decides.
+    /// Its decision.
     pub decision: RuleDecision,
 }
 

@@ -1,4 +1,4 @@
-//! What the session may do, from the transcript that Codex writes: its last line about the context of a turn.
+//! The permissions of the session, from the transcript that Codex writes: its last line about the context of a turn.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};

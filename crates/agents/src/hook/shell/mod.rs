@@ -26,7 +26,7 @@ const MOST_TOKENS: u64 = 7_000;
 /// The most characters of a command that name its record.
 const LONGEST_NAME: usize = 200;
 
-/// What is done with the argument.
+/// The use of the argument.
 #[derive(Debug)]
 pub enum ShellPlan {
     /// This command replaces the process.
