@@ -11,8 +11,10 @@
 //! let log = UserLog::in_folder(folder.path());
 //! log.append(&CallLine::new("cargo", "cargo-test", [40_000, 4_000]).with_exit_code(Some(101)))?;
 //! let mut savings = Savings::default();
-//! savings.read_file(&log.files()[0])?;
-//! assert!(savings.table().contains("cargo      1       0    40,000      4,000          9,000    90%"));
+//! let [_older, current] = log.files();
+//! savings.read_file(&current)?;
+//! let table = savings.table();
+//! assert!(table.contains("cargo      1       0    40,000      4,000          9,000    90%"), "{table}");
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
