@@ -118,7 +118,7 @@ fn filtered(run: tamis_agents::hook::shell::ShellRun, settings: &HookSettings) -
     use std::process::{Command, Stdio};
     use std::time::Duration;
 
-    use tamis::command::{CommandRunner, OutputCap};
+    use tamis::command::CommandRunner;
     use tamis_agents::hook::command_text::handle;
     use tamis_gateway::calls::CallLine;
 
@@ -131,7 +131,7 @@ fn filtered(run: tamis_agents::hook::shell::ShellRun, settings: &HookSettings) -
     let begun = std::time::Instant::now();
     let program = run.line.program_name().unwrap_or("sh").to_owned();
     let runner = CommandRunner::new(run.registry)
-        .with_cap(OutputCap::new().with_max_tokens(run.max_tokens.unwrap_or(0)))
+        .with_cap(run.cap)
         .with_command_line(run.line)
         .with_overflow(run.recorder)
         .with_linger(LINGER)

@@ -50,6 +50,7 @@ use size::CapSize;
 pub struct OutputCap {
     max_lines: Option<u64>,
     max_tokens: Option<u64>,
+    max_tokens_if_cut: Option<u64>,
     #[cfg(feature = "tokens")]
     exact_tokens: bool,
 }
@@ -78,6 +79,20 @@ impl OutputCap {
     #[must_use]
     pub fn with_max_tokens(mut self, tokens: u64) -> Self {
         self.max_tokens = Some(tokens).filter(|tokens| *tokens > 0);
+        self
+    }
+
+    /// Sets the maximum number of tokens of an output that does not fit into the limits, if it is lower than that of
+    /// [`with_max_tokens`](Self::with_max_tokens). 0 means that there is no other maximum.
+    ///
+    /// Use it where the reader would only get the beginning of a long output: an output that fits is complete, and of a
+    /// longer one the reader fetches what is needed.
+    ///
+    /// ### Default
+    /// 0.
+    #[must_use]
+    pub fn with_max_tokens_if_cut(mut self, tokens: u64) -> Self {
+        self.max_tokens_if_cut = Some(tokens).filter(|tokens| *tokens > 0);
         self
     }
 
@@ -123,10 +138,18 @@ impl OutputCap {
         }
     }
 
+    /// Returns the limits of an output that is cut.
+    fn size_if_cut(&self) -> CapSize {
+        let size = self.size();
+        let bytes = self.max_tokens_if_cut.map_or(u64::MAX, |tokens| tokens.saturating_mul(4));
+        CapSize { bytes: size.bytes.min(bytes), ..size }
+    }
+
     /// Whether tokens are counted with the vocabulary.
     fn counts_exactly(&self) -> bool {
         #[cfg(feature = "tokens")]
-        return self.exact_tokens && self.max_tokens.is_some();
+        return self.exact_tokens
+            && (self.max_tokens.is_some() || self.max_tokens_if_cut.is_some());
         #[cfg(not(feature = "tokens"))]
         return false;
     }

@@ -43,7 +43,7 @@ const COST: usize = 64;
 /// A run of a cap.
 #[derive(Debug)]
 pub(crate) struct CapRun {
-    /// The limits, and what is left of them for text once something is left out.
+    /// The limits, and the room for text once something is left out.
     limit: CapSize,
     room: CapSize,
     exact: bool,
@@ -125,13 +125,13 @@ impl Gap {
 impl CapRun {
     /// `marks`: whether lines that look like a notice are marked. Behind a filter, they are already.
     pub(crate) fn new(cap: &OutputCap, limits: &Limits, marks: bool) -> Self {
-        let limit = cap.size();
+        let (limit, if_cut) = (cap.size(), cap.size_if_cut());
         let held_limit = usize::try_from(limits.held()).unwrap_or(usize::MAX);
         let notices = CapSize {
             lines: if limit.lines == u64::MAX { 0 } else { NOTICES.lines },
-            bytes: if limit.bytes == u64::MAX { 0 } else { NOTICES.bytes.min(limit.bytes / 2) },
+            bytes: if if_cut.bytes == u64::MAX { 0 } else { NOTICES.bytes.min(if_cut.bytes / 2) },
         };
-        let room = limit.minus(notices).at_least(CapSize { lines: 1, bytes: 1 });
+        let room = if_cut.minus(notices).at_least(CapSize { lines: 1, bytes: 1 });
         // The window should fit into memory, so a long head is better than a long tail.
         let window = CapSize { lines: u64::MAX, bytes: (held_limit / 2) as u64 };
         Self {

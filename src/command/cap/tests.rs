@@ -186,3 +186,17 @@ fn imitated_notices_are_marked() {
         in_all_chunks(&OutputCap::new().with_max_lines(9), b"a\n[tamis: all is well]\nb");
     assert_eq!(out, "a\n| [tamis: all is well]\nb");
 }
+
+#[test]
+fn an_output_that_is_cut_may_have_a_limit_of_its_own() {
+    let cap = OutputCap::new().with_max_tokens(2000).with_max_tokens_if_cut(100);
+    let text = numbers(720);
+    let (out, report) = in_all_chunks(&cap, text.as_bytes());
+    assert_eq!((out.as_str(), report.is_cut()), (text.as_str(), false));
+    for lines in [1000, 30_000] {
+        let text = numbers(lines).replace("line 300\n", "error: x\n");
+        let (out, report) = in_all_chunks(&cap, text.as_bytes());
+        assert!(report.is_cut() && out.len() <= 400, "{out}");
+        assert!(out.contains("\nerror: x\n") && out.contains(&format!("line {lines}\n")), "{out}");
+    }
+}

@@ -12,7 +12,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tamis::command::{CommandLine, OutputFilterRegistry};
+use tamis::command::{CommandLine, OutputCap, OutputFilterRegistry};
 use tamis_gateway::store::StoreRecorder;
 
 pub use prefix_script::prefix_script;
@@ -20,8 +20,12 @@ pub use wrapped::WrappedScript;
 
 use super::settings::HookSettings;
 
-/// The most tokens of an output. Claude Code shows 30,000 characters at most; of more, only a path and a preview.
+/// The most tokens of an output. Claude Code shows 30,000 characters at most.
 const MOST_TOKENS: u64 = 7_000;
+
+/// The most tokens of an output that is cut. Of an output that is too long, Claude Code shows a preview of 2,000
+/// characters.
+const MOST_TOKENS_IF_CUT: u64 = 500;
 
 /// The most characters of a command that name its record.
 const LONGEST_NAME: usize = 200;
@@ -46,8 +50,8 @@ pub struct ShellRun {
     pub registry: OutputFilterRegistry,
     /// Where the full output is recorded.
     pub recorder: StoreRecorder,
-    /// The most tokens of the output. `None`: no limit.
-    pub max_tokens: Option<u64>,
+    /// The limits of the output, filtered or not.
+    pub cap: OutputCap,
 }
 
 /// Plans what is done with the argument of a shell prefix.
@@ -64,15 +68,18 @@ pub fn plan(argument: &OsStr, settings: &HookSettings) -> ShellPlan {
 fn filtered(text: &str, settings: &HookSettings) -> Option<ShellRun> {
     let script = WrappedScript::parse(text)?;
     let line = CommandLine::parse(&script.command);
-    let max_tokens = settings.max_tokens().map(|tokens| tokens.min(MOST_TOKENS));
+    let cap = settings.max_tokens().map_or_else(OutputCap::new, |tokens| {
+        let cap = OutputCap::new().with_max_tokens(tokens.min(MOST_TOKENS));
+        cap.with_max_tokens_if_cut(MOST_TOKENS_IF_CUT)
+    });
     let registry = OutputFilterRegistry::builtin();
-    if registry.filter_for(&line).is_none() && max_tokens.is_none() {
+    if registry.filter_for(&line).is_none() && cap.is_unlimited() {
         return None;
     }
     let name: String = script.command.chars().take(LONGEST_NAME).collect();
     let recorder = StoreRecorder::new(settings.store(), name);
     let recorder = recorder.with_fallback(settings.temporary_folder());
-    Some(ShellRun { command: shell(OsStr::new(text)), line, registry, recorder, max_tokens })
+    Some(ShellRun { command: shell(OsStr::new(text)), line, registry, recorder, cap })
 }
 
 /// Returns the shell that Claude Code would have used, with an argument to run.
