@@ -2,6 +2,7 @@
 
 use tamis_gateway::calls::CallLine;
 use tamis_gateway::mcp::CallRecord;
+use tamis_gateway::store::OmissionNotice;
 use tamis_gateway::tool_result::{ResultFilter, ToolName};
 
 use super::settings::HookSettings;
@@ -45,6 +46,9 @@ pub(super) fn filter(settings: &HookSettings, names: &[ToolName], result: &[u8])
     let Ok(filter) = ResultFilter::new(config, names, settings.store()) else {
         return unusable("the rules of tamis.yaml cannot be used");
     };
+    if !filter.removes_for_safety() && is_shortened(result) {
+        return McpResult::Unchanged;
+    }
     let filtered = filter.run(result);
     let protects = filter.removes_for_safety() || filtered.is_withheld();
     let Some(bytes) = filtered.bytes else { return McpResult::Unchanged };
@@ -60,6 +64,13 @@ pub(super) fn filter(settings: &HookSettings, names: &[ToolName], result: &[u8])
         .into_owned();
     let new = NewResult { bytes, call };
     if protects { McpResult::Protected(new) } else { McpResult::Saved(new) }
+}
+
+/// Returns whether a proxy has shortened the result: it names the tool that fetches the rest. A server that imitates it
+/// only keeps its own result long.
+fn is_shortened(result: &[u8]) -> bool {
+    let call = OmissionNotice::TOOL.to_owned() + r#"(handle=\"tm_"#;
+    std::str::from_utf8(result).is_ok_and(|text| text.contains(&call))
 }
 
 /// Returns the sentence that replaces an output which must not pass.

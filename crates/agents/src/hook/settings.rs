@@ -13,10 +13,6 @@ const STANDARD_TOKENS: u64 = 8_000;
 /// The most tokens of an output under the profile `tight`.
 const TIGHT_TOKENS: u64 = 2_000;
 
-/// Keys of a filter that removes for safety. A file that cannot be read as a manifest but has one of them may be meant
-/// to protect.
-const KEYS_FOR_SAFETY: [&str; 6] = ["exclude", "retain", "patches", "when", "redact", "closed"];
-
 /// Where the files of a hook are.
 #[derive(Clone, Debug)]
 pub struct HookPlaces {
@@ -101,7 +97,7 @@ impl HookSettings {
         let config = Config::load(&flags, &places.config).ok();
         let may_remove_for_safety = match &config {
             Some(config) => config.may_remove_for_safety(),
-            None => places.config.files(places.files).iter().any(|path| seems_to_protect(path)),
+            None => places.config.seem_to_protect(places.files),
         };
         Self { places: places.clone(), config, may_remove_for_safety }
     }
@@ -143,18 +139,6 @@ impl HookSettings {
         match &self.places.temporary {
             Some(path) => OverflowFolder::new(path),
             None => tamis_gateway::store::StoreRecorder::temporary_folder(),
-        }
-    }
-}
-
-/// Returns whether a file that is not a valid manifest has a key of rules that remove for safety. A file that cannot be
-/// read at all may have one.
-fn seems_to_protect(path: &Path) -> bool {
-    match std::fs::read(path) {
-        Err(_) => true,
-        Ok(bytes) => {
-            let text = String::from_utf8_lossy(&bytes);
-            KEYS_FOR_SAFETY.iter().any(|key| text.contains(key))
         }
     }
 }

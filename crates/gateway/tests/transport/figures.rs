@@ -3,7 +3,7 @@
 use serde_json::json;
 use tamis_gateway::calls::Savings;
 
-use crate::support::{Proxy, send};
+use crate::support::{Proxy, script, send};
 
 #[test]
 fn metrics_are_served_while_the_proxy_runs() {
@@ -77,6 +77,30 @@ fn filters_that_match_no_tool_are_reported() {
     let (_, _, errors) = proxy.close();
     let warning = "tamis: the server lists no tool for these filters of the manifest: `serach`\n";
     assert_eq!(errors.matches(warning).count(), 1, "{errors}");
+}
+
+/// An installer puts the proxy before servers that people rely on.
+#[test]
+fn an_installed_proxy_runs_without_filters_that_only_save_and_are_not_valid() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("tamis")).unwrap();
+    let server = script("server.py");
+    let args = ["--config", "user", "--", "python3", server.to_str().unwrap()];
+    let start = |file: &str, args: &[&str]| {
+        std::fs::write(folder.path().join("tamis/tamis.yaml"), file).unwrap();
+        Proxy::start_with(args, |command| _ = command.env("XDG_CONFIG_HOME", folder.path()))
+    };
+    let saves = "version: 1\nfilters:\n  a: {select: [id]\n";
+    let mut proxy = start(saves, &args);
+    proxy.call(1, "echo", json!({}));
+    let (code, _, errors) = proxy.close();
+    assert_eq!(code, Some(0));
+    assert!(errors.contains("tamis: the filters of the file are not used: "), "{errors}");
+    let protects = "version: 1\nfilters:\n  a: {exclude: [id]\n";
+    for (file, args) in [(protects, args.as_slice()), (saves, args.get(2..).unwrap())] {
+        let (code, _, errors) = start(file, args).close();
+        assert!(code == Some(2) && errors.contains("tamis.yaml:3:"), "{errors}");
+    }
 }
 
 #[test]
