@@ -18,8 +18,8 @@ Examples:
   tamis install codex --mcp
   tamis install gemini --project
 
-The changes are printed as a diff before they are made. Settings that cannot be edited safely are left as they are, and
-the lines to add by hand are printed. `tamis uninstall` restores every file.
+The changes are printed as a diff before they are made. Settings that cannot be edited safely are
+left unchanged, and the lines to add by hand are printed. `tamis uninstall` restores every file.
 
 Exit codes: 0 done, 1 a file cannot be edited and nothing was changed, 2 the command line is wrong.";
 

@@ -23,8 +23,7 @@ use super::settings::HookSettings;
 /// The most tokens of an output. Claude Code shows 30,000 characters at most.
 const MOST_TOKENS: u64 = 7_000;
 
-/// The most tokens of an output that is cut. Of an output that is too long, Claude Code shows a preview of 2,000
-/// characters.
+/// The most tokens of an output that is cut. Claude Code shows a preview of 2,000 characters if an output is too long.
 const MOST_TOKENS_IF_CUT: u64 = 500;
 
 /// The most characters of a command that name its record.
