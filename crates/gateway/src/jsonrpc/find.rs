@@ -67,6 +67,8 @@ impl Paths {
 pub(crate) enum FindError {
     /// It is not valid JSON.
     NotJson,
+    /// It ends too early, such as the last line of a process that was killed.
+    Incomplete,
     /// It has too many parts, or is too deep.
     Limit,
     /// The temporary file that holds it cannot be read.
@@ -85,7 +87,8 @@ impl From<SpoolError> for FindError {
 impl From<tamis::Error> for FindError {
     fn from(error: tamis::Error) -> Self {
         match error.kind() {
-            ErrorKind::Syntax | ErrorKind::UnexpectedEnd | ErrorKind::Encoding => Self::NotJson,
+            ErrorKind::Syntax | ErrorKind::Encoding => Self::NotJson,
+            ErrorKind::UnexpectedEnd => Self::Incomplete,
             _ => Self::Limit,
         }
     }
@@ -149,9 +152,10 @@ mod tests {
 
     #[test]
     fn what_is_not_json_is_refused() {
-        for text in
-            ["", "{", "{} {}", "nul", "{\"a\":01}", "{\"a\":\"\n\"}", "[1,]", "{\"id\":NaN}"]
-        {
+        for text in ["", "{", "{\"a\":1", "[1,", "nul"] {
+            assert!(matches!(found(&["id"], text), Err(FindError::Incomplete)), "{text}");
+        }
+        for text in ["{} {}", "nil", "{\"a\":01}", "{\"a\":\"\n\"}", "[1,]", "{\"id\":NaN}"] {
             assert!(matches!(found(&["id"], text), Err(FindError::NotJson)), "{text}");
         }
         let message = Spool::from_vec(b"\xEF\xBB\xBF{}".to_vec());

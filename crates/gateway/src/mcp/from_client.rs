@@ -45,8 +45,10 @@ impl Session {
     ) -> Step {
         let parts = match Parts::<MessagePart>::find(message, span.clone()) {
             Ok(parts) => parts,
-            Err(FindError::NotJson) if is_blank(message) => return Step::Forward,
-            Err(FindError::NotJson) => return Step::Reject(self.parse_error(message)),
+            Err(FindError::Incomplete) if is_blank(message) => return Step::Forward,
+            Err(FindError::NotJson | FindError::Incomplete) => {
+                return Step::Reject(self.parse_error(message));
+            }
             Err(FindError::Limit | FindError::Io) => {
                 return refuse(None, "the message is too long, too deep, or has too many parts");
             }
@@ -241,7 +243,9 @@ impl Session {
     pub(super) fn batch_from_client(&mut self, message: &Spool, exchange: &mut Exchange) -> Route {
         let parts = match Parts::<BatchPart>::find(message, 0..message.len()) {
             Ok(parts) => parts,
-            Err(FindError::NotJson) => return route(Step::Reject(self.parse_error(message))),
+            Err(FindError::NotJson | FindError::Incomplete) => {
+                return route(Step::Reject(self.parse_error(message)));
+            }
             Err(FindError::Limit | FindError::Io) => {
                 return route(refuse(None, "the batch is too long or has too many parts"));
             }

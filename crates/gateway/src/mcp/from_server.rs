@@ -40,7 +40,12 @@ impl Session {
     ) -> Step {
         let parts = match Parts::<MessagePart>::find(message, span.clone()) {
             Ok(parts) => parts,
-            Err(FindError::NotJson) => return self.not_json(message, span, exchange),
+            Err(FindError::NotJson) => {
+                let forwards = self.may_forward_unseen();
+                return self.not_json(message, span, exchange, forwards);
+            }
+            // No client can read it.
+            Err(FindError::Incomplete) => return self.not_json(message, span, exchange, false),
             Err(FindError::Limit | FindError::Io) => return self.unreadable(exchange),
         };
         match parts.form() {
@@ -211,21 +216,26 @@ impl Session {
 
     /// A message that is not valid JSON, such as a line with `NaN` or with bytes that are not UTF-8.
     ///
-    /// If it is a response, its request would stay open. Some clients accept such a response, so it is forwarded where
-    /// the filters only save.
-    fn not_json(&mut self, message: &Spool, span: Range<u64>, exchange: &Exchange) -> Step {
+    /// If it is a response, its request would stay open. `forwards`: whether it is forwarded, because some clients accept
+    /// such a response, and the filters only save.
+    fn not_json(
+        &mut self,
+        message: &Spool,
+        span: Range<u64>,
+        exchange: &Exchange,
+        forwards: bool,
+    ) -> Step {
         let mut scan = OverflowScan::of(message, span);
         if !scan.is_response() {
             return Step::Drop(DropReason::NotJson);
         }
-        let may_forward = self.may_forward_unseen();
         let call = match scan.id() {
             Some((id, _)) => self.calls.take(&id, None),
             None if !exchange.is_http && self.calls.len() == 1 => self.calls.drain().pop(),
             None => None,
         };
         match call {
-            Some(_) if may_forward => Step::Forward,
+            Some(_) if forwards => Step::Forward,
             Some(call) => Step::Answer(withheld(&call, Failure::NOT_JSON)),
             None => self.withhold(exchange, Failure::NOT_JSON, DropReason::NotJson),
         }
@@ -259,7 +269,9 @@ impl Session {
     pub(super) fn batch_from_server(&mut self, message: &Spool, exchange: &Exchange) -> Route {
         let parts = match Parts::<BatchPart>::find(message, 0..message.len()) {
             Ok(parts) => parts,
-            Err(FindError::NotJson) => return Route::Drop(DropReason::NotJson),
+            Err(FindError::NotJson | FindError::Incomplete) => {
+                return Route::Drop(DropReason::NotJson);
+            }
             Err(FindError::Limit | FindError::Io) => return route(self.unreadable(exchange)),
         };
         let mut elements = Vec::new();

@@ -25,7 +25,7 @@ pub(super) fn rewrite(
     offers_retrieval: bool,
 ) -> Result<Splice, Failure> {
     let parts = Parts::<ListPart>::find(message, result).map_err(|error| match error {
-        FindError::NotJson | FindError::Limit => Failure::TOO_COMPLEX,
+        FindError::NotJson | FindError::Incomplete | FindError::Limit => Failure::TOO_COMPLEX,
         FindError::Io => Failure::IO,
     })?;
     let mut splice = Splice::default();

@@ -51,7 +51,7 @@ pub(super) fn rewrite(
     }
     let parts =
         Parts::<ResultPart>::find(message, result.clone()).map_err(|error| match error {
-            FindError::NotJson | FindError::Limit => Failure::TOO_COMPLEX,
+            FindError::NotJson | FindError::Incomplete | FindError::Limit => Failure::TOO_COMPLEX,
             FindError::Io => Failure::IO,
         })?;
     let kind = parts.last(ResultPart::ResultType).map(|found| short_text(message, found));

@@ -179,6 +179,8 @@ class Resumable:
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # Without it, events wait for the acknowledgement of the one before, and arrive together.
+    disable_nagle_algorithm = True
     new_session = None
     upstream = None
     via = {}
