@@ -133,7 +133,9 @@ fn read_with(
     reader.check_names(&rules);
     let mut read = RuleFile::empty(name);
     reader.settings(root, &rules, &mut read);
-    overlap::check(&rules, &text, &mut reader.problems);
+    if is_checked {
+        overlap::check(&rules, &text, &mut reader.problems);
+    }
     let RuleReader { problems, warnings, .. } = reader;
     if !problems.is_empty() {
         return Err(invalid(problems.in_order()));
