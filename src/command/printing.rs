@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn commands_that_print() {
         for (text, expected) in [
-            ("cd x && a; b", vec!["Always a", "Always b"]),
+            ("cd x && a; b", vec!["Success a", "Always b"]),
             ("a && b || c", vec!["Always a", "Success b", "Failure c"]),
             ("cd x && a", vec!["Success a"]),
             ("(a; b) | c", vec!["Always c"]),
