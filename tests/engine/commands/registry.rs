@@ -71,7 +71,7 @@ fn reasons_for_unfiltered_output() {
         ("cargo build", None),
         ("cd x && cargo build 2>&1 | tee log", None),
         ("cargo build | tail", Some(PassThroughReason::NoFilter)),
-        ("cargo build && cargo test", Some(PassThroughReason::Unclear)),
+        ("cargo build && cargo test", None),
         ("for x in 1 2; do cargo build; done", Some(PassThroughReason::Unclear)),
         ("cargo build --message-format=json", Some(PassThroughReason::MachineFormat)),
         ("cargo metadata", Some(PassThroughReason::NoFilter)),

@@ -15,6 +15,7 @@ mod content;
 mod documented;
 mod explain;
 mod figures;
+mod full_outputs;
 #[cfg(unix)]
 mod gateway;
 mod guide;
