@@ -98,7 +98,8 @@
 //! - `http`: the public names of the asynchronous drivers and of what they need (feature `tokio`).
 //!
 //! The command line is the package `tamis-cli` in `crates/cli`. The store and the proxy in front of MCP servers are the
-//! package `tamis-gateway` in `crates/gateway`.
+//! package `tamis-gateway` in `crates/gateway`. The hooks and installers for coding agents are the package `tamis-agents`
+//! in `crates/agents`.
 //!
 //! # Promises
 //!

@@ -6,7 +6,7 @@
 //!
 //! | written by | form |
 //! |---|---|
-//! | [`cut`] | `[tamis NAME: 3 of 5 lines left out; full output: PATH]` |
+//! | [`cut`] | `[tamis NAME: 3 of 5 lines left out; full output: PATH]`, `[tamis: …]` |
 //! | [`SECURITY`] | `[tamis security: lines that the rules removed]` |
 //! | [`lines_left_out`] | `... 12 lines left out` |
 //! | [`text_left_out`] | `[... about 12 tokens left out]` |
@@ -37,8 +37,10 @@ pub(crate) const MARK: &str = "| ";
 pub(crate) const SECURITY: &str = "[tamis security: lines that the rules removed]";
 
 /// Returns the line about a whole output: what was done (`3 of 5 lines left out`), and the path of the full output.
+/// `filter` is empty if there is none.
 pub(crate) fn cut(filter: &str, what: &str, full_output: Option<&str>) -> String {
-    let mut note = format!("[tamis {filter}: {what}");
+    let space = if filter.is_empty() { "" } else { " " };
+    let mut note = format!("[tamis{space}{filter}: {what}");
     if let Some(path) = full_output {
         note.push_str("; full output: ");
         // The notice must be a single line, even if the path contains a line break.
@@ -307,6 +309,7 @@ mod tests {
         for notice in [
             cut("cargo-test", "3 of 5 lines left out", Some("/tmp/a\nb")),
             cut("x", "2 folded", None),
+            cut("", "3 of 5 lines left out", None),
             lines_left_out(1),
             lines_left_out(12_345),
             text_left_out("", 1, "token"),

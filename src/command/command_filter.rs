@@ -8,18 +8,21 @@
 //! Detecting ──text──▶ Rule                       a rule was found
 //!     └──JSON, XML──▶ PassThrough
 //! Custom ──too long, not UTF-8, ended──▶ PassThrough     an `OutputFilter` was found
+//! Compound                                       a compound command: a filter for each part
 //! PassThrough                                    nothing was found
 //! ```
 //!
 //! Invariants: output and report do not depend on the chunks. Filtering cannot fail.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
+use super::cap::{CapRun, OutputCap};
+use super::compound::{self, CompoundPart, CompoundRun};
+use super::full_output::FullOutput;
 use super::machine_output::{self, DETECTION_LENGTH, OutputFormat};
-use super::output_filter::OutputFilter;
-use super::report::{CommandReport, PassThroughReason, note};
+use super::output_filter::{OutputFilter, mark_imitations};
+use super::report::{CommandReport, PassThroughReason, said};
 use super::rules::{CommandRule, ExitCondition};
 use crate::error::Error;
 use crate::limits::Limits;
@@ -33,6 +36,8 @@ use crate::text::{TextProgram, TextReport, ended};
 pub(super) enum FilterChoice {
     Rule(Arc<CommandRule>),
     Custom(Arc<dyn OutputFilter>),
+    /// The parts of a compound command, whose outputs can be told apart.
+    Compound(Vec<CompoundPart>),
     None(PassThroughReason),
 }
 
@@ -60,10 +65,29 @@ pub struct CommandFilter<S> {
     passed: Option<PassThroughReason>,
     writes_notice: bool,
     exit_code: Option<i32>,
-    full_output: Option<String>,
+    full_output: Option<FullOutput>,
     ended: bool,
     limits: Limits,
-    sink: S,
+    sink: CappedSink<S>,
+}
+
+/// The sink, and the cap of the call before it.
+struct CappedSink<S> {
+    inner: S,
+    cap: Option<Box<CapRun>>,
+}
+
+impl<S: Sink> Sink for CappedSink<S> {
+    fn write(&mut self, bytes: &[u8]) {
+        match &mut self.cap {
+            None => self.inner.write(bytes),
+            Some(cap) => cap.write(bytes, &mut self.inner),
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.inner.is_closed()
+    }
 }
 
 enum CommandFilterState {
@@ -73,6 +97,8 @@ enum CommandFilterState {
     Rule { variants: Vec<ExitVariant> },
     /// An `OutputFilter` will get the output, which is held.
     Custom { filter: Arc<dyn OutputFilter>, command: String, raw: Vec<u8> },
+    /// Each part of a compound command has its own filter.
+    Compound(Box<CompoundRun>),
     /// The output is only counted, and marked if there was a filter for it.
     PassThrough(Box<TextPipeline>),
 }
@@ -97,6 +123,11 @@ impl<S: Sink> CommandFilter<S> {
                 let command = command.to_owned();
                 (CommandFilterState::Custom { filter, command, raw: Vec::new() }, name)
             }
+            FilterChoice::Compound(parts) => {
+                let name = Some(compound::name(&parts));
+                let run = CompoundRun::new(parts, limits);
+                (CommandFilterState::Compound(Box::new(run)), name)
+            }
             FilterChoice::Rule(rule) => match variants(&rule, limits) {
                 Some(variants) => {
                     let state = CommandFilterState::Detecting { head: Vec::new(), variants };
@@ -117,8 +148,50 @@ impl<S: Sink> CommandFilter<S> {
             full_output: None,
             ended: false,
             limits: limits.clone(),
-            sink,
+            sink: CappedSink { inner: sink, cap: None },
         }
+    }
+
+    /// Creates a filter that passes the output through, and marks lines that look like a notice.
+    pub(super) fn marking(limits: &Limits, sink: S) -> Self {
+        let choice = FilterChoice::None(PassThroughReason::NoFilter);
+        let mut filter = Self::new(choice, "", limits, sink);
+        filter.state = CommandFilterState::PassThrough(marking(limits));
+        filter
+    }
+
+    /// Sets limits for the output, filtered or not. Call it before the first [`write`](Self::write).
+    ///
+    /// ```
+    /// use tamis::Limits;
+    /// use tamis::command::{CommandLine, FullOutput, OutputCap, OutputFilterRegistry};
+    ///
+    /// let registry = OutputFilterRegistry::builtin();
+    /// let line = CommandLine::parse("seq 1000");
+    /// let mut filter = registry.start(&line, &Limits::new(), Vec::new()).with_cap(OutputCap::new().with_max_lines(5));
+    /// for number in 1..=1000 {
+    ///     filter.write(format!("{number}\n").as_bytes())?;
+    /// }
+    /// filter.set_full_output(FullOutput::command("tamis recall tm_x"));
+    /// let report = filter.end()?;
+    /// assert_eq!(
+    ///     String::from_utf8(filter.into_sink()).unwrap(),
+    ///     "1\n... 997 lines left out\n999\n1000\n\
+    ///      [tamis: 997 of 1000 lines left out; full output: tamis recall tm_x --lines 2-998]\n"
+    /// );
+    /// assert_eq!(report.lines_capped, 997);
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_cap(mut self, cap: OutputCap) -> Self {
+        if cap.is_unlimited() {
+            return self;
+        }
+        if matches!(self.state, CommandFilterState::PassThrough(_)) {
+            self.state = CommandFilterState::PassThrough(marking(&self.limits));
+        }
+        self.sink.cap = Some(Box::new(CapRun::new(&cap, &self.limits, false)));
+        self
     }
 
     /// Sets whether a last line of the output reports what was cut.
@@ -147,7 +220,7 @@ impl<S: Sink> CommandFilter<S> {
 
     /// Sets where the full output can be read, for the line that reports what was cut. Call it before
     /// [`end`](Self::end).
-    pub fn set_full_output(&mut self, place: impl Into<String>) {
+    pub fn set_full_output(&mut self, place: impl Into<FullOutput>) {
         self.full_output = Some(place.into());
     }
 
@@ -159,17 +232,17 @@ impl<S: Sink> CommandFilter<S> {
 
     /// Returns the sink.
     pub fn sink(&self) -> &S {
-        &self.sink
+        &self.sink.inner
     }
 
     /// Returns the sink, to write to it or flush it between chunks.
     pub fn sink_mut(&mut self) -> &mut S {
-        &mut self.sink
+        &mut self.sink.inner
     }
 
     /// Consumes the filter and returns the sink.
     pub fn into_sink(self) -> S {
-        self.sink
+        self.sink.inner
     }
 
     /// Filters the next bytes of the output.
@@ -219,6 +292,7 @@ impl<S: Sink> CommandFilter<S> {
                 self.pass_through(PassThroughReason::TooLong, &raw);
                 self.push(bytes);
             }
+            CommandFilterState::Compound(run) => run.write(bytes, &mut self.sink),
             CommandFilterState::PassThrough(pipeline) => pipeline.write(bytes, &mut self.sink),
         }
     }
@@ -257,6 +331,7 @@ impl<S: Sink> CommandFilter<S> {
             CommandFilterState::Rule { variants } if variants.len() > 1 => self.choose_failed(),
             CommandFilterState::Rule { .. }
             | CommandFilterState::Custom { .. }
+            | CommandFilterState::Compound(_)
             | CommandFilterState::PassThrough(_) => {}
         }
         match &mut self.state {
@@ -265,8 +340,13 @@ impl<S: Sink> CommandFilter<S> {
                     pipeline.release(&mut self.sink);
                 }
             }
+            CommandFilterState::Compound(run) => run.release(&mut self.sink),
             CommandFilterState::PassThrough(pipeline) => pipeline.release(&mut self.sink),
             CommandFilterState::Detecting { .. } | CommandFilterState::Custom { .. } => {}
+        }
+        let CappedSink { inner, cap } = &mut self.sink;
+        if let Some(cap) = cap {
+            cap.release(inner);
         }
     }
 
@@ -284,8 +364,9 @@ impl<S: Sink> CommandFilter<S> {
         let by_custom = self.run_custom();
         let Self { filter, writes_notice, exit_code, full_output, .. } = self;
         let name = filter.as_deref().unwrap_or_default();
+        let full = full_output.as_ref().map(FullOutput::as_str);
         let notice = |text: &TextReport| {
-            if *writes_notice { note(name, text, full_output.as_deref()) } else { None }
+            said(text).filter(|_| *writes_notice).map(|said| notice::cut(name, &said, full))
         };
         let text = match &mut self.state {
             CommandFilterState::Rule { variants } => {
@@ -302,6 +383,10 @@ impl<S: Sink> CommandFilter<S> {
                     None => TextReport::default(),
                 }
             }
+            CommandFilterState::Compound(run) => {
+                let notice = |report: &CommandReport| notice(&report.text());
+                run.end(*exit_code, &mut self.sink, notice).text()
+            }
             CommandFilterState::PassThrough(pipeline) => {
                 pipeline.end(&mut self.sink);
                 let passed = pipeline.settle(&mut self.sink);
@@ -311,13 +396,50 @@ impl<S: Sink> CommandFilter<S> {
                 TextReport::default()
             }
         };
-        Ok(CommandReport {
+        let mut report = CommandReport {
             filter: self.filter.clone(),
             passed: self.passed,
             exit_code: self.exit_code,
-            full_output: self.full_output.clone(),
+            full_output: self.full_output.as_ref().map(|full| full.as_str().to_owned()),
             ..CommandReport::of(&text)
-        })
+        };
+        self.end_cap(&text, &mut report);
+        Ok(report)
+    }
+
+    /// Ends the cap, if there is one, and adds what it left out to the report.
+    fn end_cap(&mut self, text: &TextReport, report: &mut CommandReport) {
+        let CappedSink { inner, cap } = &mut self.sink;
+        let Some(cap) = cap else { return };
+        let filter = self.filter.as_deref().unwrap_or_default();
+        let by_filter = said(text);
+        let full = self.full_output.as_ref();
+        let filter_note = by_filter
+            .as_ref()
+            .filter(|_| self.writes_notice)
+            .map(|said| notice::cut(filter, said, full.map(FullOutput::as_str)));
+        // The lines of the output are those of the full output, so their numbers are known.
+        let has_numbers = by_filter.is_none() && text.lines_in == text.lines_out && !text.was_empty;
+        let writes_notice = self.writes_notice;
+        let capped = cap.end(filter_note.as_deref(), inner, |capped| {
+            if !writes_notice {
+                return None;
+            }
+            let said = match by_filter {
+                None => capped.said(),
+                Some(by_filter) => format!("{by_filter}, then {}", capped.said()),
+            };
+            let full = full.map(|full| match has_numbers {
+                true => full.with_lines_of(capped),
+                false => full.as_str().to_owned(),
+            });
+            Some(notice::cut(filter, &said, full.as_deref()))
+        });
+        if capped.is_cut() {
+            (report.changed, report.cut) = (true, true);
+            report.lines_capped = capped.lines_left_out.max(1);
+            (report.bytes_out, report.chars_out, report.lines_out) = cap.written();
+        }
     }
 
     /// Bytes that may be held.
@@ -383,7 +505,7 @@ impl<S: Sink> CommandFilter<S> {
             return None;
         };
         let result = filter.filter(command, text, self.exit_code.unwrap_or(-1)).output;
-        let (mut out, lines_marked) = marked(text, result);
+        let (mut out, lines_marked) = mark_imitations(text, result);
         let (lines_in, lines) = (text.lines().count() as u64, out.lines().count() as u64);
         let mut report = TextReport {
             changed: true,
@@ -397,8 +519,10 @@ impl<S: Sink> CommandFilter<S> {
         };
         let without_notice = out.len();
         if self.writes_notice
-            && let Some(notice) = note(filter.name(), &report, self.full_output.as_deref())
+            && let Some(said) = said(&report)
         {
+            let full = self.full_output.as_ref().map(FullOutput::as_str);
+            let notice = notice::cut(filter.name(), &said, full);
             if !out.is_empty() && !out.ends_with('\n') {
                 out.push('\n');
             }
@@ -433,26 +557,6 @@ fn unfiltered(limits: &Limits) -> Box<TextPipeline> {
 /// The pipeline for output that is passed through although a filter applies to the command.
 fn marking(limits: &Limits) -> Box<TextPipeline> {
     Box::new(TextPipeline::new(&TextProgram::marking(), limits))
-}
-
-/// Marks the lines of an [`OutputFilter`]'s result that look like a notice and occur in the raw output. Returns the
-/// marked result and the number of marked lines. Notices that the filter itself wrote are not marked.
-fn marked(raw: &str, result: String) -> (String, u64) {
-    let is_notice = |line: &&str| notice::looks_like_one(line.as_bytes(), true);
-    let imitations: HashSet<&str> = raw.lines().filter(is_notice).collect();
-    if imitations.is_empty() {
-        return (result, 0);
-    }
-    let mut count = 0;
-    let mut out = String::with_capacity(result.len());
-    for line in result.split_inclusive('\n') {
-        if imitations.contains(line.lines().next().unwrap_or_default()) {
-            out.push_str(notice::MARK);
-            count += 1;
-        }
-        out.push_str(line);
-    }
-    (out, count)
 }
 
 fn variants(rule: &CommandRule, limits: &Limits) -> Option<Vec<ExitVariant>> {

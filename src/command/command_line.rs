@@ -1,10 +1,10 @@
 //! [`CommandLine`]: finds the command that prints the output, without what only wraps it.
 //!
 //! The module knows wrappers (`env`, `sudo`, `timeout`, `npx`, `python -m`, `bash -c`), the positions of global
-//! flags, and commands that print nothing. If the command is not certain, it is unknown, and its output is passed
-//! through.
+//! flags. If the command is not certain, it is unknown, and its output is passed through.
 
-use super::shell::{CommandJoin, SimpleCommand, quote, split};
+use super::printing::{EchoLine, PrintingCommand, RunCondition, is_assignment, printing};
+use super::shell::{quote, split};
 
 /// A command line, parsed to find the one command that prints the output.
 ///
@@ -12,9 +12,10 @@ use super::shell::{CommandJoin, SimpleCommand, quote, split};
 /// -m`, `bash -c`, the directory of a program (`/usr/bin/git`), a toolchain (`cargo +nightly`), and flags before a
 /// subcommand (`git -C dir status`).
 ///
-/// If there are several commands, only one may print: `cd x && cargo test` is `cargo test`, and `cargo fmt && cargo
-/// test` is unknown. In a pipeline, the last command writes the output, so `cargo test | tail` is `tail`; a final `|
-/// cat` or `| tee` is ignored. Loops, conditions, here documents and background commands are unknown.
+/// Commands that print nothing are left out: `cd x && cargo test` is `cargo test`. If several commands print, as in `cargo
+/// build && npm test`, there is no [command](Self::command), but a registry may still find their filters: the one that they
+/// share, or that of each if their outputs can be told apart. In a pipeline, the last command writes the output, so `cargo
+/// test | tail` is `tail`; a final `| cat` or `| tee` is ignored. Loops, conditions and background commands are unknown.
 ///
 /// ```
 /// use tamis::command::CommandLine;
@@ -36,10 +37,23 @@ pub struct CommandLine {
     /// Flags before the subcommand.
     global: Vec<String>,
     command: Option<String>,
+    /// The commands that print, if there are several.
+    parts: Vec<CommandPart>,
+}
+
+/// A command of a compound command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct CommandPart {
+    pub(super) line: CommandLine,
+    pub(super) runs: RunCondition,
+    /// The line that the command prints, if it is an `echo`.
+    pub(super) echo: Option<EchoLine>,
 }
 
 /// Maximum nesting of `sh -c`.
 const DEEPEST: usize = 4;
+/// Maximum number of commands that print.
+const PARTS: usize = 32;
 /// Maximum number of wrappers around a command.
 const WRAPPERS: usize = 32;
 
@@ -47,7 +61,8 @@ impl CommandLine {
     /// Parses a command line as it is typed into a shell.
     #[must_use]
     pub fn parse(typed: &str) -> Self {
-        Self::of(typed.to_owned(), split(typed).and_then(sole))
+        let commands = split(typed).and_then(printing).and_then(|commands| expand(commands, 0));
+        Self::of(typed.to_owned(), commands.unwrap_or_default())
     }
 
     /// Parses a program and its arguments, which are started without a shell.
@@ -65,7 +80,8 @@ impl CommandLine {
     {
         let words: Vec<String> = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
         let typed = join(&words);
-        Self::of(typed, Some(words))
+        let command = PrintingCommand { words, runs: RunCondition::Always };
+        Self::of(typed, expand(vec![command], 0).unwrap_or_default())
     }
 
     /// Returns the command line as it was typed. For a list of arguments, it is quoted for a shell.
@@ -80,6 +96,17 @@ impl CommandLine {
         self.command.as_deref()
     }
 
+    /// Returns the name of the program that prints, without its folder, or `None` if it is not certain.
+    ///
+    /// ```
+    /// let line = tamis::command::CommandLine::parse("cd app && timeout 60 /usr/bin/make -j4");
+    /// assert_eq!(line.program_name(), Some("make"));
+    /// ```
+    #[must_use]
+    pub fn program_name(&self) -> Option<&str> {
+        self.words.first().map(String::as_str)
+    }
+
     /// Returns the words after the program, and the flags before a subcommand.
     pub(super) fn arguments(&self) -> impl Iterator<Item = &str> {
         self.global.iter().chain(self.words.iter().skip(1)).map(String::as_str)
@@ -90,11 +117,32 @@ impl CommandLine {
         self.words.first().map_or("", String::as_str)
     }
 
-    fn of(typed: String, words: Option<Vec<String>>) -> Self {
-        let mut global = Vec::new();
-        let words = words.and_then(unwrap).map(|words| without_global(words, &mut global));
-        let command = words.as_ref().map(|words| join(words));
-        Self { typed, words: words.unwrap_or_default(), global, command }
+    /// Returns the commands that print, if there are several, or none.
+    pub(super) fn parts(&self) -> &[CommandPart] {
+        &self.parts
+    }
+
+    /// Creates the line of commands without wrappers.
+    fn of(typed: String, mut commands: Vec<PrintingCommand>) -> Self {
+        let mut line =
+            Self { typed, words: Vec::new(), global: Vec::new(), command: None, parts: Vec::new() };
+        match commands.pop() {
+            Some(PrintingCommand { words, .. }) if commands.is_empty() => {
+                line.words = without_global(words, &mut line.global);
+                line.command = Some(join(&line.words));
+            }
+            None => {}
+            Some(last) => {
+                commands.push(last);
+                let part = |command: PrintingCommand| CommandPart {
+                    runs: command.runs,
+                    echo: EchoLine::of(&command.words),
+                    line: Self::of(join(&command.words), vec![command]),
+                };
+                line.parts = commands.into_iter().map(part).collect();
+            }
+        }
+        line
     }
 }
 
@@ -102,72 +150,8 @@ fn join(words: &[String]) -> String {
     words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the words of the only command that prints, if there is exactly one.
-fn sole(commands: Vec<SimpleCommand>) -> Option<Vec<String>> {
-    let mut sole: Option<Vec<String>> = None;
-    let mut pipeline: Vec<Vec<String>> = Vec::new();
-    for SimpleCommand { words, join } in commands {
-        pipeline.push(words);
-        if join == CommandJoin::Pipe {
-            continue;
-        }
-        while pipeline.len() > 1 && pipeline.last().is_some_and(|words| hands_on(words)) {
-            pipeline.pop();
-        }
-        let last = pipeline.pop()?;
-        // Commands earlier in the pipeline may print to standard error, but their output usually goes into the pipe.
-        pipeline.clear();
-        if is_silent(&last) {
-            continue;
-        }
-        if sole.replace(last).is_some() {
-            return None;
-        }
-    }
-    sole
-}
-
-/// Whether a command prints its input unchanged.
-fn hands_on(words: &[String]) -> bool {
-    match words.split_first() {
-        Some((program, rest)) => match base(program) {
-            "cat" => rest.is_empty() || rest == ["-"],
-            "tee" => true,
-            _ => false,
-        },
-        None => false,
-    }
-}
-
-/// Whether a command prints nothing if it succeeds.
-fn is_silent(words: &[String]) -> bool {
-    const SILENT: [&str; 22] = [
-        "cd", "export", "set", "unset", "source", ".", "true", "false", ":", "exit", "return",
-        "sleep", "mkdir", "umask", "ulimit", "shopt", "alias", "touch", "trap", "wait", "test",
-        "[",
-    ];
-    let program = words.iter().find(|word| !is_assignment(word));
-    // `cd -` prints the new directory, and `set` without arguments all variables.
-    match program.map(String::as_str) {
-        None => true,
-        Some("cd") => !words.iter().any(|word| word == "-"),
-        Some(program @ ("set" | "export" | "alias" | "trap" | "ulimit" | "umask" | "shopt")) => {
-            words.last().is_some_and(|last| last != program)
-        }
-        Some(program) => SILENT.contains(&program),
-    }
-}
-
-/// Whether a word is an assignment: `NAME=value`.
-fn is_assignment(word: &str) -> bool {
-    let Some((name, _)) = word.split_once('=') else { return false };
-    let name = name.strip_suffix('+').unwrap_or(name);
-    name.starts_with(|char: char| char.is_ascii_alphabetic() || char == '_')
-        && name.chars().all(|char| char.is_ascii_alphanumeric() || char == '_')
-}
-
 /// Returns the name of a program, without its directory.
-fn base(program: &str) -> &str {
+pub(super) fn base(program: &str) -> &str {
     let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
     name.strip_suffix(".exe").or_else(|| name.strip_suffix(".cmd")).unwrap_or(name)
 }
@@ -237,9 +221,36 @@ const TABLE: &[CommandWrapper] = &[
     wrapper(&["bundle", "exec"], &[], 0),
 ];
 
+/// Removes the wrappers of commands. A command line that a shell is given becomes its commands. Returns `None` if one of
+/// them is unknown. `depth` is the number of shells around the commands.
+fn expand(commands: Vec<PrintingCommand>, depth: usize) -> Option<Vec<PrintingCommand>> {
+    let mut found = Vec::new();
+    for PrintingCommand { words, runs } in commands {
+        match unwrap(words)? {
+            Unwrapped::Words(words) => found.push(PrintingCommand { words, runs }),
+            Unwrapped::Script(_) if depth == DEEPEST => return None,
+            Unwrapped::Script(script) => {
+                let mut inner = expand(printing(split(&script)?)?, depth + 1)?;
+                inner.first_mut()?.runs = runs;
+                found.append(&mut inner);
+            }
+        }
+        if found.len() > PARTS {
+            return None;
+        }
+    }
+    Some(found)
+}
+
+/// A command without its wrappers.
+enum Unwrapped {
+    Words(Vec<String>),
+    /// The command line for a shell.
+    Script(String),
+}
+
 /// Removes wrappers, the outermost first. Returns `None` if the command is unknown.
-fn unwrap(mut words: Vec<String>) -> Option<Vec<String>> {
-    let mut shells = 0;
+fn unwrap(mut words: Vec<String>) -> Option<Unwrapped> {
     for _ in 0..WRAPPERS {
         let from = words.iter().position(|word| !is_assignment(word))?;
         words.drain(..from);
@@ -250,13 +261,8 @@ fn unwrap(mut words: Vec<String>) -> Option<Vec<String>> {
             }
             *first = base(first).to_owned();
         }
-        if let Some(inner) = within_shell(&words)? {
-            shells += 1;
-            if shells > DEEPEST {
-                return None;
-            }
-            words = sole(split(&inner)?)?;
-            continue;
+        if let Some(script) = within_shell(&words)? {
+            return Some(Unwrapped::Script(script));
         }
         if let Some(module) = module_of(&words) {
             words.drain(..module);
@@ -266,10 +272,12 @@ fn unwrap(mut words: Vec<String>) -> Option<Vec<String>> {
             let own = words.get(..wrapper.words.len()).unwrap_or_default();
             own.iter().map(String::as_str).eq(wrapper.words.iter().copied())
         };
-        let Some(wrapper) = TABLE.iter().find(is_wrapped) else { return Some(words) };
+        let Some(wrapper) = TABLE.iter().find(is_wrapped) else {
+            return Some(Unwrapped::Words(words));
+        };
         let at = skip_flags(&words, wrapper.words.len(), wrapper.valued) + wrapper.takes;
         if at >= words.len() {
-            return Some(words);
+            return Some(Unwrapped::Words(words));
         }
         words.drain(..at);
     }
@@ -411,6 +419,9 @@ mod tests {
             ("cat x | grep -n y", Some("grep -n y")),
             ("cargo build && cargo test", None),
             ("cargo test; echo $?", None),
+            ("cat > x <<'E'\necho\nE\ncargo test", Some("cargo test")),
+            ("(cd x && cargo test) 2>&1 | tee log", Some("cargo test")),
+            ("(cargo build; cargo test) | tail -3", Some("tail -3")),
             ("$CARGO test", None),
             ("cargo test -- \"$NAME\"", Some("cargo test -- '$NAME'")),
             ("true", None),

@@ -20,23 +20,28 @@
 //
 // ```text
 // command line ─▶ shell ─▶ command_line ─words─▶ registry ─▶ rules (TOML) | an `OutputFilter` | nothing
-// bytes ─▶ command_filter ─▶ text pipeline ─▶ sink
+// bytes ─▶ command_filter ─▶ text pipeline ─▶ cap ─▶ sink
 // ```
 //
-// `shell` splits a command line into words, and `command_line` finds the command that prints. `machine_output`
+// `shell` splits a command line into words, `printing` finds the commands that print, and `command_line` removes what only
+// wraps them. `machine_output`
 // detects formats that are never filtered. `rules` are filters as data, and `engines` are filters in code that
-// rules can name. `rule_chain` applies several rules to one output. `command_filter` runs the chosen filter over
-// bytes. None of these accesses processes or files. `run` does: it runs a command through them.
+// rules can name. `compound` tells the outputs of several commands apart. `rule_chain` applies several rules to one output. `command_filter` runs the chosen filter over
+// bytes, and `cap` limits any output. None of these accesses processes or files. `run` does: it runs a command through them.
 //
 // Invariants: output is passed through unless its command is certain. Output does not depend on the chunks. Work is
 // linear, and everything held has a limit.
 
 mod builtin;
+mod cap;
 mod command_filter;
 mod command_line;
+mod compound;
 mod engines;
+mod full_output;
 mod machine_output;
 mod output_filter;
+mod printing;
 mod registry;
 mod report;
 mod rule_chain;
@@ -45,8 +50,10 @@ mod rules;
 mod run;
 mod shell;
 
+pub use cap::{CapReport, OutputCap};
 pub use command_filter::CommandFilter;
 pub use command_line::CommandLine;
+pub use full_output::FullOutput;
 pub use output_filter::{FilterResult, OutputFilter};
 pub use registry::OutputFilterRegistry;
 pub use report::{CommandReport, PassThroughReason};

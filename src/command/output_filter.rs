@@ -1,5 +1,9 @@
 //! [`OutputFilter`]: the trait for filters that are written in Rust.
 
+use std::collections::HashSet;
+
+use crate::notice;
+
 /// Filters the output of some commands in code, if rules cannot describe the filter. Register it with
 /// [`OutputFilterRegistry::register`](crate::command::OutputFilterRegistry::register).
 ///
@@ -71,4 +75,24 @@ impl FilterResult {
             output,
         }
     }
+}
+
+/// Marks the lines of an [`OutputFilter`]'s result that look like a notice and occur in the raw output. Returns the
+/// marked result and the number of marked lines. Notices that the filter itself wrote are not marked.
+pub(super) fn mark_imitations(raw: &str, result: String) -> (String, u64) {
+    let is_notice = |line: &&str| notice::looks_like_one(line.as_bytes(), true);
+    let imitations: HashSet<&str> = raw.lines().filter(is_notice).collect();
+    if imitations.is_empty() {
+        return (result, 0);
+    }
+    let mut count = 0;
+    let mut out = String::with_capacity(result.len());
+    for line in result.split_inclusive('\n') {
+        if imitations.contains(line.lines().next().unwrap_or_default()) {
+            out.push_str(notice::MARK);
+            count += 1;
+        }
+        out.push_str(line);
+    }
+    (out, count)
 }

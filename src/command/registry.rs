@@ -9,7 +9,8 @@ use std::sync::Arc;
 use regex::bytes::RegexSet;
 
 use super::command_filter::{CommandFilter, FilterChoice};
-use super::command_line::CommandLine;
+use super::command_line::{CommandLine, CommandPart};
+use super::compound::{self, CompoundPart, PartKind};
 use super::machine_output;
 use super::output_filter::{FilterResult, OutputFilter};
 use super::report::PassThroughReason;
@@ -120,7 +121,8 @@ impl OutputFilterRegistry {
         self.enabled
     }
 
-    /// Returns the name of the filter for a command, if there is one.
+    /// Returns the name of the filter for a command, if there is one. The name for a compound command with several
+    /// filters is `a+b`.
     ///
     /// ```
     /// use tamis::command::{CommandLine, OutputFilterRegistry};
@@ -135,6 +137,7 @@ impl OutputFilterRegistry {
         match self.choose(command) {
             FilterChoice::Rule(rule) => Some(rule.name().to_owned()),
             FilterChoice::Custom(filter) => Some(filter.name().to_owned()),
+            FilterChoice::Compound(parts) => Some(compound::name(&parts)),
             FilterChoice::None(_) => None,
         }
     }
@@ -216,7 +219,30 @@ impl OutputFilterRegistry {
                 }
             }
         }
-        FilterChoice::None(passed)
+        match line.parts() {
+            [] => FilterChoice::None(passed),
+            parts => self.choose_parts(parts),
+        }
+    }
+
+    /// Returns the filter of a compound command.
+    fn choose_parts(&self, parts: &[CommandPart]) -> FilterChoice {
+        let mut found = Vec::new();
+        for part in parts {
+            let kind = match &part.echo {
+                Some(echo) => PartKind::Echo(echo.clone()),
+                None => match self.choose(&part.line) {
+                    FilterChoice::Rule(rule) => PartKind::Rule(rule),
+                    FilterChoice::None(PassThroughReason::MachineFormat) => {
+                        return FilterChoice::None(PassThroughReason::MachineFormat);
+                    }
+                    // It is not known what the part prints.
+                    _ => return FilterChoice::None(PassThroughReason::Unclear),
+                },
+            };
+            found.push(CompoundPart { kind, runs: part.runs });
+        }
+        compound::choose(found).unwrap_or(FilterChoice::None(PassThroughReason::Unclear))
     }
 }
 

@@ -1,8 +1,7 @@
-//! [`CommandReport`]: the result of filtering a command's output. Also the line that reports what was cut.
+//! [`CommandReport`]: the result of filtering a command's output. Also the words that report what was cut.
 
 use serde::Serialize;
 
-use crate::notice;
 use crate::text::{TextReport, is_zero};
 
 /// The result of filtering the output of one command.
@@ -53,6 +52,9 @@ pub struct CommandReport {
     /// Lines that look like a notice of tamis and were marked with `| `.
     #[serde(skip_serializing_if = "is_zero")]
     pub lines_marked: u64,
+    /// Lines of the filtered output that the [cap](crate::command::OutputCap) of the call left out, in whole or in part.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub lines_capped: u64,
 }
 
 /// Why an output was passed through without filtering.
@@ -112,6 +114,7 @@ impl CommandReport {
             lines_left_out,
             lines_overwritten,
             lines_marked,
+            lines_capped: 0,
             filter: None,
             passed: None,
             exit_code: None,
@@ -120,14 +123,54 @@ impl CommandReport {
     }
 }
 
+impl CommandReport {
+    /// Adds the counts of the next part of the output.
+    pub(super) fn add(&mut self, part: &Self) {
+        self.changed |= part.changed;
+        self.cut |= part.cut;
+        self.bytes_in += part.bytes_in;
+        self.bytes_out += part.bytes_out;
+        self.chars_in += part.chars_in;
+        self.chars_out += part.chars_out;
+        self.lines_in += part.lines_in;
+        self.lines_out += part.lines_out;
+        self.lines_removed += part.lines_removed;
+        self.lines_folded += part.lines_folded;
+        self.lines_shortened += part.lines_shortened;
+        self.lines_left_out += part.lines_left_out;
+        self.lines_overwritten += part.lines_overwritten;
+        self.lines_marked += part.lines_marked;
+    }
+
+    /// Returns the counts of the text.
+    pub(super) fn text(&self) -> TextReport {
+        TextReport {
+            changed: self.changed,
+            bytes_in: self.bytes_in,
+            bytes_out: self.bytes_out,
+            chars_in: self.chars_in,
+            chars_out: self.chars_out,
+            lines_in: self.lines_in,
+            lines_out: self.lines_out,
+            lines_removed: self.lines_removed,
+            lines_folded: self.lines_folded,
+            lines_shortened: self.lines_shortened,
+            lines_left_out: self.lines_left_out,
+            lines_overwritten: self.lines_overwritten,
+            lines_marked: self.lines_marked,
+            ..TextReport::default()
+        }
+    }
+}
+
 /// Number of lines that were cut in any way.
-fn lines_cut(text: &TextReport) -> u64 {
+pub(super) fn lines_cut(text: &TextReport) -> u64 {
     let TextReport { lines_removed, lines_folded, lines_shortened, lines_left_out, .. } = text;
     lines_removed + lines_folded + lines_shortened + lines_left_out + text.lines_overwritten
 }
 
-/// Returns the line that reports what was cut and where the full output is, or `None` if nothing was cut.
-pub(super) fn note(filter: &str, text: &TextReport, full_output: Option<&str>) -> Option<String> {
+/// Describes what was cut, or returns `None` if nothing was.
+pub(super) fn said(text: &TextReport) -> Option<String> {
     if lines_cut(text) == 0 {
         return None;
     }
@@ -145,5 +188,5 @@ pub(super) fn note(filter: &str, text: &TextReport, full_output: Option<&str>) -
     if text.lines_overwritten > 0 {
         parts.push(format!("{} overwritten", text.lines_overwritten));
     }
-    Some(notice::cut(filter, &parts.join(", "), full_output))
+    Some(parts.join(", "))
 }

@@ -11,7 +11,11 @@ const LONGEST: usize = 64 << 10;
 pub(super) enum CommandJoin {
     /// `|` and `|&`: the next command reads the output of this one.
     Pipe,
-    /// `;`, `&&`, `||`, or a line end: the outputs of both commands appear.
+    /// `&&`: the next command runs if this one succeeds.
+    And,
+    /// `||`: the next command runs if this one fails.
+    Or,
+    /// `;`, or a line end: the next command runs in any case.
     Then,
     /// None: this is the last command.
     End,
@@ -22,6 +26,10 @@ pub(super) enum CommandJoin {
 pub(super) struct SimpleCommand {
     pub(super) words: Vec<String>,
     pub(super) join: CommandJoin,
+    /// Whether the command is in brackets whose output goes into a pipe.
+    pub(super) is_piped: bool,
+    /// Whether its standard output goes into a file.
+    pub(super) is_to_file: bool,
 }
 
 /// Keywords of compound commands, for which it is unknown which program writes, and how often.
@@ -35,12 +43,21 @@ pub(super) fn split(text: &str) -> Option<Vec<SimpleCommand>> {
     if text.len() > LONGEST {
         return None;
     }
-    let mut lexer = ShellLexer { chars: text.chars().collect(), at: 0 };
-    let mut commands = Vec::new();
+    let mut lexer = ShellLexer { chars: text.chars().collect(), at: 0, documents: Vec::new() };
+    let mut commands: Vec<SimpleCommand> = Vec::new();
     let mut words: Vec<String> = Vec::new();
-    let mut open = 0_usize;
+    // The number of commands before each open bracket, and that before the last closed one.
+    let mut open: Vec<usize> = Vec::new();
+    let mut closed = None;
     // Whether the next word is the target of a redirection.
     let mut target = false;
+    let mut is_to_file = false;
+    let take = |words: &mut Vec<String>, join, is_to_file: &mut bool| SimpleCommand {
+        words: std::mem::take(words),
+        join,
+        is_piped: false,
+        is_to_file: std::mem::take(is_to_file),
+    };
     loop {
         let token = lexer.next()?;
         let join = match token {
@@ -55,41 +72,45 @@ pub(super) fn split(text: &str) -> Option<Vec<SimpleCommand>> {
                 continue;
             }
             _ if target => return None,
-            ShellToken::Redirect => {
+            ShellToken::Redirect { of_output } => {
                 // The last word is the number of the redirected stream, not an argument.
                 target = true;
+                is_to_file |= of_output;
                 continue;
             }
+            ShellToken::Document => continue,
             ShellToken::Open if words.is_empty() => {
-                open += 1;
+                open.push(commands.len());
                 continue;
             }
             ShellToken::Open => return None,
             ShellToken::Close => {
-                open = open.checked_sub(1)?;
-                CommandJoin::Then
+                closed = Some(open.pop()?);
+                // An operator follows.
+                if !words.is_empty() {
+                    commands.push(take(&mut words, CommandJoin::Then, &mut is_to_file));
+                }
+                continue;
             }
-            ShellToken::Pipe => CommandJoin::Pipe,
-            ShellToken::Then => CommandJoin::Then,
-            ShellToken::End => CommandJoin::End,
+            ShellToken::Join(join) => join,
         };
-        if token == ShellToken::Close {
-            // An operator follows.
-            if !words.is_empty() {
-                commands.push(SimpleCommand { words: std::mem::take(&mut words), join });
-            }
-            continue;
-        }
         if words.is_empty() {
             // After `)`, or between lines.
+            if join == CommandJoin::Pipe {
+                for command in commands.iter_mut().skip(closed?) {
+                    command.is_piped = true;
+                }
+            }
             if let Some(SimpleCommand { join: before, .. }) = commands.last_mut()
-                && *before == CommandJoin::Then
+                && (*before == CommandJoin::Then || *before == CommandJoin::End)
             {
                 *before = join;
             }
+            is_to_file = false;
         } else {
-            commands.push(SimpleCommand { words: std::mem::take(&mut words), join });
+            commands.push(take(&mut words, join, &mut is_to_file));
         }
+        closed = None;
         if join == CommandJoin::End {
             break;
         }
@@ -100,7 +121,7 @@ pub(super) fn split(text: &str) -> Option<Vec<SimpleCommand>> {
         }
         *join = CommandJoin::End;
     }
-    (open == 0 && !commands.is_empty()).then_some(commands)
+    (open.is_empty() && !commands.is_empty()).then_some(commands)
 }
 
 /// Quotes a word so that a shell reads it as one word.
@@ -115,17 +136,22 @@ pub(super) fn quote(word: &str) -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ShellToken {
     Word(String),
-    Redirect,
-    Pipe,
-    Then,
+    /// The next word is the target.
+    Redirect {
+        of_output: bool,
+    },
+    /// A here document was announced: it follows the line.
+    Document,
     Open,
     Close,
-    End,
+    Join(CommandJoin),
 }
 
 struct ShellLexer {
     chars: Vec<char>,
     at: usize,
+    /// The here documents that follow the line: the line that ends each, and whether leading tabs are removed.
+    documents: Vec<(String, bool)>,
 }
 
 impl ShellLexer {
@@ -157,35 +183,87 @@ impl ShellLexer {
                 _ => break,
             }
         }
+        let redirect = ShellToken::Redirect { of_output: true };
         match (self.peek(0), self.peek(1), self.peek(2)) {
-            (None, ..) => Some(ShellToken::End),
-            (Some('\n' | ';'), ..) => self.skip(1, ShellToken::Then),
-            (Some('&'), Some('&'), _) | (Some('|'), Some('|'), _) => self.skip(2, ShellToken::Then),
-            (Some('|'), Some('&'), _) => self.skip(2, ShellToken::Pipe),
-            (Some('|'), ..) => self.skip(1, ShellToken::Pipe),
-            (Some('&'), Some('>'), Some('>')) => self.skip(3, ShellToken::Redirect),
-            (Some('&'), Some('>'), _) => self.skip(2, ShellToken::Redirect),
+            (None, ..) if !self.documents.is_empty() => None,
+            (None, ..) => Some(ShellToken::Join(CommandJoin::End)),
+            (Some('\n'), ..) => {
+                self.at += 1;
+                self.skip_documents()?;
+                Some(ShellToken::Join(CommandJoin::Then))
+            }
+            // In a `case`.
+            (Some(';'), Some(';'), _) => None,
+            (Some(';'), ..) => self.skip(1, ShellToken::Join(CommandJoin::Then)),
+            (Some('&'), Some('&'), _) => self.skip(2, ShellToken::Join(CommandJoin::And)),
+            (Some('|'), Some('|'), _) => self.skip(2, ShellToken::Join(CommandJoin::Or)),
+            (Some('|'), Some('&'), _) => self.skip(2, ShellToken::Join(CommandJoin::Pipe)),
+            (Some('|'), ..) => self.skip(1, ShellToken::Join(CommandJoin::Pipe)),
+            (Some('&'), Some('>'), Some('>')) => self.skip(3, redirect),
+            (Some('&'), Some('>'), _) => self.skip(2, redirect),
             // It is unknown when a background command writes.
             (Some('&'), ..) => None,
             (Some('('), ..) => self.skip(1, ShellToken::Open),
             (Some(')'), ..) => self.skip(1, ShellToken::Close),
-            (Some('<' | '>'), ..) => self.redirect(),
+            (Some('<' | '>'), ..) => self.redirect(true),
             _ => self.word(),
         }
     }
 
-    /// Reads `<`, `>`, `>>`, `>|`, `<>`, `>&` or `<&`. Here documents (`<<`) and process substitutions (`<(`) are not
-    /// understood.
-    fn redirect(&mut self) -> Option<ShellToken> {
+    /// Reads `<`, `>`, `>>`, `>|`, `<>`, `>&`, `<&`, `<<<` or `<<`. Process substitutions (`<(`) are not understood.
+    /// `is_first`: whether `>` is of standard output.
+    fn redirect(&mut self, is_first: bool) -> Option<ShellToken> {
         let first = self.bump()?;
+        let of_output = is_first && first == '>';
         match (first, self.peek(0)) {
-            ('<', Some('<')) if self.peek(1) == Some('<') => self.skip(2, ShellToken::Redirect),
-            ('<', Some('<' | '(')) | ('>', Some('(')) => None,
-            ('>', Some('>' | '|' | '&')) | ('<', Some('&' | '>')) => {
-                self.skip(1, ShellToken::Redirect)
+            ('<', Some('<')) if self.peek(1) == Some('<') => {
+                self.skip(2, ShellToken::Redirect { of_output })
             }
-            _ => Some(ShellToken::Redirect),
+            ('<', Some('<')) => {
+                self.at += 1;
+                self.document()
+            }
+            ('<' | '>', Some('(')) => None,
+            // `>&2` is another stream rather than a file.
+            ('>', Some('&')) => self.skip(1, ShellToken::Redirect { of_output: false }),
+            ('>', Some('>' | '|')) | ('<', Some('&' | '>')) => {
+                self.skip(1, ShellToken::Redirect { of_output })
+            }
+            _ => Some(ShellToken::Redirect { of_output }),
         }
+    }
+
+    /// Reads the word after `<<`, which ends the here document.
+    fn document(&mut self) -> Option<ShellToken> {
+        let is_indented = self.peek(0) == Some('-');
+        self.at += usize::from(is_indented);
+        while matches!(self.peek(0), Some(' ' | '\t')) {
+            self.at += 1;
+        }
+        let ShellToken::Word(end) = self.word()? else { return None };
+        if end.is_empty() || end.contains('\n') {
+            return None;
+        }
+        self.documents.push((end, is_indented));
+        Some(ShellToken::Document)
+    }
+
+    /// Skips the here documents after a line. `None` if one of them does not end.
+    fn skip_documents(&mut self) -> Option<()> {
+        for (end, is_indented) in std::mem::take(&mut self.documents) {
+            loop {
+                self.peek(0)?;
+                let mut line = String::new();
+                while let Some(char) = self.bump().filter(|char| *char != '\n') {
+                    line.push(char);
+                }
+                let line = if is_indented { line.trim_start_matches('\t') } else { &line };
+                if line == end {
+                    break;
+                }
+            }
+        }
+        Some(())
     }
 
     fn word(&mut self) -> Option<ShellToken> {
@@ -197,7 +275,8 @@ impl ShellLexer {
                 '<' | '>' => {
                     // In `2>`, the number is a stream.
                     if !quoted && !word.is_empty() && word.chars().all(|c| c.is_ascii_digit()) {
-                        return self.redirect();
+                        let is_first = word == "1";
+                        return self.redirect(is_first);
                     }
                     break;
                 }
@@ -280,6 +359,8 @@ mod tests {
             let words: Vec<String> = command.words.iter().map(|word| format!("<{word}>")).collect();
             let join = match command.join {
                 CommandJoin::Pipe => " | ",
+                CommandJoin::And => " && ",
+                CommandJoin::Or => " || ",
                 CommandJoin::Then => " ; ",
                 CommandJoin::End => "",
             };
@@ -295,14 +376,16 @@ mod tests {
             ("  cargo\ttest  # all of them", Some("<cargo><test>")),
             ("a 'b c' \"d $x\" e\\ f", Some("<a><b c><d $x><e f>")),
             ("a \"b\\\"c\" ''", Some("<a><b\"c><>")),
-            ("a && b || c; d\ne", Some("<a> ; <b> ; <c> ; <d> ; <e>")),
+            ("a && b || c; d\ne", Some("<a> && <b> || <c> ; <d> ; <e>")),
             ("a | b |& c", Some("<a> | <b> | <c>")),
             ("a 2>&1 | tee x", Some("<a> | <tee><x>")),
             ("a > out 2> err < in", Some("<a>")),
             ("a &> out", Some("<a>")),
             ("a 2>/dev/null b", Some("<a><b>")),
             ("echo 2 > x", Some("<echo><2>")),
-            ("(cd x && a) | b", Some("<cd><x> ; <a> | <b>")),
+            ("(cd x && a) | b", Some("<cd><x> && <a> | <b>")),
+            ("(a; b) && c", Some("<a> ; <b> && <c>")),
+            ("(a; b)", Some("<a> ; <b>")),
             ("a $(b c) d", Some("<a><$(b c)><d>")),
             ("a \\\n b", Some("<a><b>")),
             ("a;", Some("<a>")),
@@ -314,7 +397,14 @@ mod tests {
             ("a 'b", None),
             ("a \"b", None),
             ("a `b`", None),
-            ("a << E\nb\nE", None),
+            ("a << E\nb\nE", Some("<a>")),
+            ("a <<-'E' > x\n\tb && c\n\tE\nd", Some("<a> ; <d>")),
+            ("a <<E <<F && b\n1\nE\n2\nF\nc", Some("<a> && <b> ; <c>")),
+            ("a << E\nb", None),
+            ("a <<", None),
+            ("case x in a) b;; esac", None),
+            ("a;; b", None),
+            ("a\n| b", None),
             ("a <(b)", None),
             ("for x in 1 2; do a; done", None),
             ("if a; then b; fi", None),
@@ -326,6 +416,25 @@ mod tests {
             assert_eq!(shown(text).as_deref(), expected, "{text}");
         }
         assert_eq!(split(&"x".repeat(100_000)), None);
+        let flags = |text: &str| {
+            let commands = split(text).unwrap();
+            commands
+                .iter()
+                .map(|command| (command.is_piped, command.is_to_file))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(flags("(a; b) | c"), [(true, false), (true, false), (false, false)]);
+        assert_eq!(
+            flags("a > x; b 1>> x; c 2> x; d >&2; e &> x; f < x"),
+            [
+                (false, true),
+                (false, true),
+                (false, false),
+                (false, false),
+                (false, true),
+                (false, false)
+            ]
+        );
     }
 
     #[test]

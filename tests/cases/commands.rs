@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use tamis::Limits;
-use tamis::command::{CommandRules, OutputFilterRegistry};
+use tamis::command::{CommandRules, OutputCap, OutputFilterRegistry};
 use tamis_testkit::cases::{self, CaseTest, expect};
 use tamis_testkit::commands::drivers::{Subject, agree};
 
@@ -23,6 +23,11 @@ struct RulesCase {
     command: Option<String>,
     exit_code: Option<i32>,
     held: Option<u64>,
+    /// The limits of the call.
+    #[serde(default)]
+    max_lines: u64,
+    #[serde(default)]
+    max_tokens: u64,
     input: Option<String>,
     /// The number of times that the input is repeated.
     times: Option<usize>,
@@ -66,6 +71,7 @@ impl RulesCase {
             exit_code: self.exit_code,
             quiet: true,
             full_output: "full.log",
+            cap: OutputCap::new().with_max_lines(self.max_lines).with_max_tokens(self.max_tokens),
             output: input.as_bytes(),
         };
         let (out, report) = agree(&self.name, subject);

@@ -7,19 +7,23 @@ use clap::{Parser, Subcommand};
 
 use crate::check::CheckArgs;
 use crate::content::ContentArgs;
+use crate::doctor::DoctorArgs;
 use crate::explain::ExplainArgs;
 use crate::filter::FilterArgs;
 use crate::help::HelpArgs;
-use crate::mcp_args::{McpArgs, SavingsArgs};
+use crate::hook::HookArgs;
+use crate::install::{InstallArgs, UninstallArgs};
+use crate::mcp_args::McpArgs;
 use crate::prune::PruneArgs;
 use crate::recall::RecallArgs;
 use crate::runner::RunArgs;
+use crate::savings::SavingsArgs;
 use crate::scripts::{CompletionsArgs, ManArgs};
 use crate::text::TextArgs;
 use crate::tools::ToolsArgs;
 use crate::{
-    check, colour, content, explain, filter, help, mcp_args, prune, recall, runner, scripts, text,
-    tools,
+    check, colour, content, doctor, explain, filter, help, hook, install, mcp_args, prune, recall,
+    runner, savings, scripts, text, tools,
 };
 
 /// Filters tool output: keeps the fields you declare and drops the rest as the bytes arrive
@@ -97,9 +101,25 @@ pub(crate) enum Command {
     )]
     Mcp(Box<McpArgs>),
 
-    /// Sums the log of tamis mcp per tool
-    #[command(after_help = mcp_args::SAVINGS_HELP)]
+    /// Sums what tamis run, the hooks of agents and tamis mcp have saved, per tool
+    #[command(after_help = savings::HELP)]
     Savings(SavingsArgs),
+
+    /// Lets a coding agent filter the output of its tools: prints the changes to its settings and makes them
+    #[command(
+        args_override_self = true,
+        after_help = install::INSTALL_HELP_SHORT,
+        after_long_help = install::INSTALL_HELP
+    )]
+    Install(InstallArgs),
+
+    /// Removes what `tamis install` added, and nothing else
+    #[command(args_override_self = true, after_help = install::UNINSTALL_HELP)]
+    Uninstall(UninstallArgs),
+
+    /// Examines what is installed for coding agents, and whether it works
+    #[command(after_help = doctor::HELP)]
+    Doctor(DoctorArgs),
 
     /// Describes how a filter runs: its stages, what each one buffers and why, and the fate of each path
     #[command(
@@ -124,6 +144,12 @@ pub(crate) enum Command {
     /// Prints a completion script for a shell
     #[command(after_help = scripts::COMPLETIONS)]
     Completions(CompletionsArgs),
+
+    /// Runs a hook of a coding agent
+    ///
+    /// Intended for agents: tamis install sets it up.
+    #[command(hide = true, after_help = hook::HELP)]
+    Hook(HookArgs),
 
     /// Prints the manual page, or writes one for each command into a folder
     ///

@@ -1,6 +1,6 @@
-//! `tamis mcp` and `tamis savings`: started from the binary `tamis-gateway`, which has a runtime and TLS.
+//! `tamis mcp`: started from the binary `tamis-gateway`, which has a runtime and TLS.
 //!
-//! This module must not depend on what the commands do.
+//! This module must not depend on what the command does.
 
 use std::env::consts::EXE_SUFFIX;
 use std::ffi::OsString;

@@ -66,7 +66,7 @@ const TOPICS: [(&str, &str, &str); 13] = [
 ];
 
 /// The commands that completions offer.
-pub(crate) const COMMANDS: [&str; 13] = [
+pub(crate) const COMMANDS: [&str; 16] = [
     "filter",
     "run",
     "recall",
@@ -75,6 +75,9 @@ pub(crate) const COMMANDS: [&str; 13] = [
     "prune",
     "mcp",
     "savings",
+    "install",
+    "uninstall",
+    "doctor",
     "explain",
     "check",
     "tools",

@@ -82,6 +82,13 @@ pub(crate) fn count(text: &str) -> Result<u64, Usage> {
     number(text).ok_or_else(|| Usage::new("expected a whole number, such as 25"))
 }
 
+/// Parses a whole number of at least 1.
+pub(crate) fn positive(text: &str) -> Result<u64, Usage> {
+    number(text)
+        .filter(|number| *number > 0)
+        .ok_or_else(|| Usage::new("expected a whole number of at least 1, such as 25"))
+}
+
 /// Parses a number of bytes, with `k`, `M` or `G` for powers of 1024.
 pub(crate) fn bytes(text: &str) -> Result<u64, Usage> {
     let (digits, unit) = match text.as_bytes().last() {

@@ -8,28 +8,31 @@
 //! ```text
 //! main, args                                   the table of commands
 //! filter explain content prune check text      one module per command
-//! gateway mcp_args                             commands of another binary
-//! tools runner recall help scripts
-//! run, resolve, tool, patch, rules, full_output   jobs, where their rules come from, where full outputs go
-//! report, places, files, print, lists, ...     files, values of flags, standard streams
+//! gateway mcp_args                             the command of another binary
+//! hook                                         what coding agents call
+//! tools runner recall savings help scripts install doctor
+//! run, resolve, tool, patch, rules             jobs, where their rules come from
+//! report, places, files, print, lists, cap_args, ...   files, values of flags, standard streams
 //! diagnostics, colour, progress, remedies      messages on standard error
 //! ```
 
 mod args;
+mod cap_args;
 mod check;
 mod choice;
 mod colour;
 mod conditions;
 mod content;
 mod diagnostics;
+mod doctor;
 mod explain;
 mod files;
 mod filter;
-#[cfg(unix)]
-mod full_output;
 mod gateway;
 mod groups;
 mod help;
+mod hook;
+mod install;
 mod lists;
 mod mcp_args;
 mod patch;
@@ -45,6 +48,7 @@ mod resolve;
 mod rules;
 mod run;
 mod runner;
+mod savings;
 mod scripts;
 #[cfg(unix)]
 mod signals;
@@ -67,6 +71,10 @@ use diagnostics::{Console, Exit, Usage};
 
 fn main() -> ExitCode {
     let typed: Vec<OsString> = std::env::args_os().collect();
+    // An agent waits for it at each call.
+    if let Some(exit) = hook::run_typed(&typed) {
+        return exit.into();
+    }
     colour::choose(&typed);
     let exit = match Args::try_parse_from(&typed) {
         Ok(args) => {
@@ -85,12 +93,17 @@ fn execute(command: Command, typed: &[OsString]) -> Exit {
         Command::Run(args) => runner::run(&args),
         Command::Recall(args) => recall::run(&args),
         Command::Content(args) => run::run(&content::resolve(args)),
-        Command::Mcp(_) | Command::Savings(_) => gateway::run(typed.iter().skip(1)),
+        Command::Mcp(_) => gateway::run(typed.iter().skip(1)),
+        Command::Savings(args) => savings::run(&args),
+        Command::Install(args) => install::install(&args),
+        Command::Uninstall(args) => install::uninstall(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Prune(args) => prune::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Text(args) => text::run(&args),
         Command::Tools(args) => tools::run(&args),
+        Command::Hook(args) => hook::run(&args),
         Command::Help(args) => help::run(&args, Args::command()),
         Command::Completions(args) => scripts::completions(&args, Args::command()),
         Command::Man(args) => scripts::man(&args, Args::command()),

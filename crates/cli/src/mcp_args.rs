@@ -1,4 +1,4 @@
-//! The flags of `tamis mcp` and `tamis savings`.
+//! The flags of `tamis mcp`.
 //!
 //! This file is in two packages: `tamis-gateway` uses the values; `tamis` has the flags for its help, its manual pages
 //! and its completions, and passes the command line on. A test compares the two files.
@@ -26,11 +26,6 @@ Exit codes:
   127  the server's command was not found
   126  it cannot be executed
   2    the command line or a manifest is wrong";
-
-pub(crate) const SAVINGS_HELP: &str = "\
-Examples:
-  tamis savings calls.jsonl
-  tamis savings monday.jsonl tuesday.jsonl";
 
 /// Where the messages come from and go to, and which rules apply.
 #[derive(Debug, clap::Args)]
@@ -136,14 +131,6 @@ pub(crate) struct McpArgs {
     /// Forward all messages unchanged, to measure what filtering costs
     #[arg(long, hide = true)]
     pub(crate) pass_through: bool,
-}
-
-/// The log to sum.
-#[derive(Debug, clap::Args)]
-pub(crate) struct SavingsArgs {
-    /// A file that `tamis mcp --log` wrote; `-` is standard input
-    #[arg(value_name = "LOG", required = true)]
-    pub(crate) log: Vec<PathBuf>,
 }
 
 /// Parses a number of bytes: `4096`, `64k`, `8M`, `1G`.

@@ -31,9 +31,26 @@ Exit codes: 0 done, 1 the handle is unknown or the result has no such part, 2 th
 #[derive(Debug, clap::Args)]
 pub(crate) struct RecallArgs {
     /// The handle of the result, as a notice names it: `tm_` and 26 characters
-    #[arg(value_name = "HANDLE")]
-    handle: String,
+    #[arg(value_name = "HANDLE", required_unless_present = "last")]
+    handle: Option<String>,
 
+    /// The last output of a command that was saved, instead of a handle
+    #[arg(long, conflicts_with = "handle")]
+    last: bool,
+
+    #[command(flatten)]
+    window: WindowArgs,
+
+    /// The folder of the store
+    ///
+    /// Default: `store` in $TAMIS_STATE_DIR, else in $XDG_STATE_HOME/tamis, else in ~/.local/state/tamis.
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
+}
+
+/// The part to print.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct WindowArgs {
     /// The value to print: a JSON Pointer or a dot path; a string is printed as its characters
     #[arg(long, value_name = "PATH", help_heading = "Parts of JSON")]
     pointer: Option<String>,
@@ -69,12 +86,6 @@ pub(crate) struct RecallArgs {
     /// Print at most BYTES bytes (k, M, G: powers of 1024), or `all` [default: 16k]
     #[arg(long, value_name = "BYTES|all", value_parser = limit)]
     limit: Option<Limit>,
-
-    /// The folder of the store
-    ///
-    /// Default: `store` in $TAMIS_STATE_DIR, else in $XDG_STATE_HOME/tamis, else in ~/.local/state/tamis.
-    #[arg(long, value_name = "DIR")]
-    store: Option<PathBuf>,
 }
 
 /// The value of `--limit`.
@@ -93,7 +104,7 @@ fn limit(text: &str) -> Result<Limit, String> {
 /// Runs `tamis recall`.
 pub(crate) fn run(args: &RecallArgs) -> Exit {
     let console = Console::default();
-    let window = match window(args) {
+    let window = match window(&args.window) {
         Ok(window) => window,
         Err(error) => {
             console.usage(&Usage::new(format!("--{error}")));
@@ -105,7 +116,10 @@ pub(crate) fn run(args: &RecallArgs) -> Exit {
         console.usage(&Usage::new("no home folder; name the folder of the store with --store"));
         return Exit::Usage;
     };
-    print(config, &args.handle, &window)
+    match &args.handle {
+        Some(handle) => print(config, handle, &window),
+        None => print_latest(config, &window),
+    }
 }
 
 /// Prints a window of an entry.
@@ -149,16 +163,39 @@ fn print(config: StoreConfig, handle: &str, window: &Window) -> Exit {
     Exit::Done
 }
 
-/// Prints the last full output of a command: `tamis run --last`.
+/// Prints a part of the last full output of a command: `tamis run --last`.
 #[cfg(unix)]
-pub(crate) fn print_last() -> Exit {
+pub(crate) fn print_last(
+    lines: Option<&String>,
+    grep: Option<&String>,
+    context: Option<u32>,
+) -> Exit {
     let console = Console::default();
     let Some(config) = StoreConfig::of_user() else {
         console.usage(&Usage::new("--last: no home folder; set TAMIS_STATE_DIR"));
         return Exit::Usage;
     };
+    let part = WindowArgs {
+        lines: lines.cloned(),
+        grep: grep.cloned(),
+        context,
+        limit: Some(Limit(None)),
+        ..WindowArgs::default()
+    };
+    match window(&part) {
+        Ok(window) => print_latest(config, &window),
+        Err(error) => {
+            console.usage(&Usage::new(format!("--{error}")));
+            Exit::Usage
+        }
+    }
+}
+
+/// Prints a part of the last full output of a command.
+fn print_latest(config: StoreConfig, window: &Window) -> Exit {
+    let console = Console::default();
     match Store::open(config.clone()).latest_command(&Scope::user()) {
-        Ok(Some(handle)) => print(config, &handle.to_string(), &Window::new().with_limit(None)),
+        Ok(Some(handle)) => print(config, &handle.to_string(), window),
         Ok(None) => {
             console.say(
                 "run",
@@ -179,7 +216,7 @@ fn in_flags(remark: &str) -> String {
 }
 
 /// Returns the window that the flags describe.
-fn window(args: &RecallArgs) -> Result<Window, WindowError> {
+fn window(args: &WindowArgs) -> Result<Window, WindowError> {
     let mut window = Window::new();
     if let Some(pointer) = &args.pointer {
         window = window.with_pointer(pointer)?;

@@ -2,6 +2,8 @@
 //!
 //! This module must not depend on rules or how a process is run.
 
+#[cfg(unix)]
+use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::path::PathBuf;
 #[cfg(unix)]
@@ -15,19 +17,21 @@ use serde::Serialize;
 #[cfg(unix)]
 use tamis::ErrorKind;
 use tamis::command::{
-    CommandReport, CommandRunner, OutputFilterRegistry, OverflowFolder, RecordPlace, RunReport,
-    RunnerWarning,
+    CommandLine, CommandReport, CommandRunner, OutputFilterRegistry, OverflowFolder, RecordPlace,
+    RunReport,
 };
 #[cfg(unix)]
-use tamis_gateway::store::{Store, StoreConfig};
+use tamis_gateway::calls::{CallLine, UserLog};
+#[cfg(unix)]
+use tamis_gateway::store::{Store, StoreConfig, StoreRecorder};
 
+use crate::cap_args::CapArgs;
 use crate::diagnostics::{Console, Exit};
 use crate::lists;
 #[cfg(unix)]
 use crate::{
     diagnostics::Usage,
     files,
-    full_output::StoreRecorder,
     place::Place,
     places::{self, Places},
     recall,
@@ -42,7 +46,9 @@ For more and for examples see --help. tamis exits like the command; 127: not fou
 pub(crate) const HELP: &str = "\
 Examples:
   tamis run -- cargo test
+  tamis run -- RUST_LOG=debug cargo test
   tamis run --stats -- sh -c 'cd corpus && cargo build 2>&1'
+  tamis run --max-lines 100 -- find . -name '*.conf'
   tamis run --keep --overflow-dir logs -- make -j4
 
 Rules and what they keep: tamis help commands. Signals, files and exit codes: tamis help running.
@@ -59,7 +65,8 @@ Exit codes:
 pub(crate) struct RunArgs {
     /// The command and its arguments
     ///
-    /// Run directly, as by env(1), without a shell. It inherits standard input, the current folder and the environment.
+    /// Run directly, as by env(1), without a shell. It inherits standard input, the current folder and the environment;
+    /// `NAME=VALUE` before it sets a variable.
     #[arg(
         value_name = "COMMAND",
         required_unless_present = "last",
@@ -77,6 +84,9 @@ pub(crate) struct RunArgs {
     /// Print the output unfiltered
     #[arg(long, help_heading = "Rules")]
     raw: bool,
+
+    #[command(flatten)]
+    cap: CapArgs,
 
     /// Save the full output even if nothing was removed, and print where it is
     #[arg(long, help_heading = "Full output")]
@@ -98,10 +108,28 @@ pub(crate) struct RunArgs {
         help_heading = "Full output",
         conflicts_with_all = [
             "command", "manifest", "raw", "keep", "overflow_dir", "overflow_limit", "no_overflow", "linger", "report",
-            "stats"
+            "stats", "CapArgs"
         ]
     )]
     last: bool,
+
+    /// With --last: print only these lines, counted from 1: `100-180`, `100-` or `100`
+    #[arg(long, value_name = "RANGE", requires = "last", help_heading = "Full output")]
+    lines: Option<String>,
+
+    /// With --last: print only lines that match a regular expression, with their numbers
+    #[arg(
+        long,
+        value_name = "REGEX",
+        allow_hyphen_values = true,
+        requires = "last",
+        help_heading = "Full output"
+    )]
+    grep: Option<String>,
+
+    /// With --grep: print N lines before and after each match, too
+    #[arg(long, value_name = "N", requires = "grep", help_heading = "Full output")]
+    context: Option<u32>,
 
     /// Do not save the full output: removed lines are lost
     #[arg(long, help_heading = "Full output", conflicts_with_all = ["keep", "overflow_dir", "overflow_limit"])]
@@ -144,7 +172,7 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
 #[cfg(unix)]
 pub(crate) fn run(args: &RunArgs) -> Exit {
     if args.last {
-        return recall::print_last();
+        return recall::print_last(args.lines.as_ref(), args.grep.as_ref(), args.context);
     }
     let console = Console::default();
     let place = args.report.clone().map(Place::from);
@@ -172,6 +200,10 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
         ));
         return Exit::Usage;
     }
+    if assignments(&args.command).len() == args.command.len() {
+        console.usage(&Usage::new("expected a command after the variables"));
+        return Exit::Usage;
+    }
     let registry = match rules::registry(&args.manifest) {
         Ok(registry) if args.raw => registry.with_enabled(false),
         Ok(registry) => registry,
@@ -181,7 +213,11 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
         }
     };
     let tally = Tally::new(args.stats);
+    let begun = std::time::Instant::now();
     let result = execute(args, registry, &tally, &console);
+    if let Ok(report) = &result {
+        log(args, report, begun.elapsed());
+    }
     let mut unreported = false;
     if let Some((writer, place)) = report_to
         && let Err(error) = report(args, &result, writer)
@@ -193,7 +229,8 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
     let exit = match result {
         Err(error) => {
             let (code, why) = not_started(&error);
-            console.say(&name, why);
+            let hint = shell_hint(args).filter(|_| code == 127).unwrap_or_default();
+            console.say(&name, format_args!("{why}{hint}"));
             Exit::Code(code)
         }
         Ok(report) => conclude(args, &console, &name, &report, &tally),
@@ -201,37 +238,63 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
     if unreported && exit == Exit::Code(0) { Exit::Failed } else { exit }
 }
 
+/// Appends the run to the log of savings.
+#[cfg(unix)]
+fn log(args: &RunArgs, report: &RunReport, time: std::time::Duration) {
+    let Some(log) = UserLog::to_append() else { return };
+    let line = CommandLine::from_args(args.command.iter().map(|word| word.to_string_lossy()));
+    let name = name(args);
+    let program = line.program_name();
+    let program = program.unwrap_or_else(|| name.rsplit('/').next().unwrap_or_default());
+    let CommandReport { filter, exit_code, bytes_in, bytes_out, .. } = &report.output;
+    let handle = match &report.record {
+        Some(RecordPlace::Command(command)) => command.strip_prefix("tamis recall "),
+        _ => None,
+    };
+    let mut call =
+        CallLine::new(program, filter.as_deref().unwrap_or_default(), [*bytes_in, *bytes_out])
+            .with_handle(handle)
+            .with_times(report.filter_time, Some(time))
+            .with_exit_code(*exit_code);
+    if report.record_failed {
+        call = call.with_outcome("failed_open", Some("record"));
+    }
+    // No run fails for its log.
+    _ = log.append(&call);
+}
+
 /// Returns the name of the command in diagnostics.
 #[cfg(unix)]
 fn name(args: &RunArgs) -> String {
-    args.command.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    let name = args.command.get(assignments(&args.command).len());
+    name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 #[cfg(unix)]
 fn execute(
     args: &RunArgs,
-    mut registry: OutputFilterRegistry,
+    registry: OutputFilterRegistry,
     tally: &Tally,
     console: &Console,
 ) -> io::Result<RunReport> {
     let name = name(args);
-    // Unfiltered output needs no copy.
-    let records = !args.no_overflow && (args.keep || !args.raw);
+    let cap = args.cap.cap();
+    // Output that is printed whole needs no copy.
+    let records = !args.no_overflow && (args.keep || !args.raw || !cap.is_unlimited());
     let limit = args.overflow_limit.unwrap_or(OverflowFolder::FILE_LIMIT);
     let folder = args.overflow_dir.clone().map(OverflowFolder::new);
-    let store = StoreConfig::of_user().filter(|_| records && folder.is_none());
-    if records && folder.is_none() && store.is_none() {
-        let error = "no home folder; name a folder with --overflow-dir, or use --no-overflow";
-        console.warn(&name, RunnerWarning::NoRecord(io::Error::other(error)));
-        registry = registry.with_enabled(false);
-    }
-    let mut runner = CommandRunner::new(registry).with_keep(args.keep).with_token_count(args.stats);
+    let mut runner = CommandRunner::new(registry)
+        .with_cap(cap)
+        .with_keep(args.keep)
+        .with_token_count(args.stats);
     if let Some(folder) = folder.filter(|_| records) {
         runner = runner.with_overflow(folder.with_file_limit(limit));
-    } else if let Some(config) = store {
+    } else if records {
         let words = args.command.iter().map(|word| word.to_string_lossy());
         let command = words.collect::<Vec<_>>().join(" ");
-        runner = runner.with_overflow(StoreRecorder { store: Store::open(config), command, limit });
+        let recorder = StoreRecorder::new(StoreConfig::of_user().map(Store::open), command);
+        let fallback = StoreRecorder::temporary_folder().with_file_limit(limit);
+        runner = runner.with_overflow(recorder.with_limit(limit).with_fallback(fallback));
     }
     if let Some(quiet) = args.linger {
         runner = runner.with_linger(quiet);
@@ -251,23 +314,60 @@ fn execute(
             |notice| console.warn(&name, notice),
         )
     };
-    let (program, arguments) = args.command.split_first().ok_or(IoKind::InvalidInput)?;
+    let assigned = assignments(&args.command);
+    let command = args.command.get(assigned.len()..).unwrap_or_default();
+    let (program, arguments) = command.split_first().ok_or(IoKind::InvalidInput)?;
     let mut command = Command::new(program);
-    command.args(arguments);
+    command.args(arguments).envs(assigned.iter().copied());
     match run(command) {
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error()) => {
             // A script without a `#!` line is run by the shell, as execvp(3) does.
             let mut command = Command::new("/bin/sh");
-            command.arg(found(program).ok_or(error)?).args(arguments);
+            command.arg(found(program).ok_or(error)?).args(arguments).envs(assigned);
             run(command)
         }
         ended => ended,
     }
 }
 
+/// Returns the variables that the first words set, as those of env(1) do: `NAME=VALUE`.
+#[cfg(unix)]
+fn assignments(words: &[OsString]) -> Vec<(&OsStr, &OsStr)> {
+    use std::os::unix::ffi::OsStrExt;
+    let mut found = Vec::new();
+    for word in words {
+        let Some(at) = end_of_name(word.as_bytes()) else { break };
+        let (name, value) = word.as_bytes().split_at(at);
+        let value = value.strip_prefix(b"=").unwrap_or(value);
+        found.push((OsStr::from_bytes(name), OsStr::from_bytes(value)));
+    }
+    found
+}
+
+/// Returns the index of the `=` after the name of a variable.
+#[cfg(unix)]
+fn end_of_name(word: &[u8]) -> Option<usize> {
+    let at = word.iter().position(|byte| *byte == b'=')?;
+    let name = word.get(..at)?;
+    let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
+    let is_name = name.first().is_some_and(is_letter)
+        && name.iter().all(|byte| is_letter(byte) || byte.is_ascii_digit());
+    is_name.then_some(at)
+}
+
+/// Returns a hint if the command is a command line in one word, which only a shell can run.
+#[cfg(unix)]
+fn shell_hint(args: &RunArgs) -> Option<String> {
+    let [word] = args.command.as_slice() else { return None };
+    let word = word.to_str()?;
+    let line = CommandLine::from_args(["tamis", "run", "--", "sh", "-c", word]);
+    word.contains([' ', '\t', '\n', '|', '&', ';', '<', '>'])
+        .then(|| format!("; to run a command line: {}", line.typed()))
+}
+
 /// Returns the file that is run for a name.
 #[cfg(unix)]
-fn found(program: &std::ffi::OsStr) -> Option<PathBuf> {
+fn found(program: &OsStr) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStrExt;
     if program.as_bytes().contains(&b'/') {
         return Some(PathBuf::from(program));

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use tamis::command::{CommandLine, CommandReport, OutputFilterRegistry};
 use tamis::{Error, Limits, WriteSink};
 
+use crate::cap_args::CapArgs;
 use crate::diagnostics::{Console, Exit};
 use crate::files::{self, Output};
 use crate::lists;
@@ -22,6 +23,7 @@ pub(crate) const HELP: &str = "\
 Examples:
   tamis text --command 'cargo test' --exit-code 101 test.log
   git log | tamis text --command 'git log' --stats
+  tamis text --command ./build --max-tokens 2000 make.log
   tamis text --command make --manifest rules.toml --report report.json make.log
 
 Rules and their format: tamis help commands.
@@ -45,6 +47,9 @@ pub(crate) struct TextArgs {
     /// Rules in TOML, which take precedence over the built-in rules; may be repeated
     #[arg(long, value_name = "RULES.toml")]
     manifest: Vec<PathBuf>,
+
+    #[command(flatten)]
+    cap: CapArgs,
 
     /// Bytes to buffer in memory at most (k, M, G: powers of 1024) [default: 4M]
     #[arg(long, value_name = "BYTES", value_parser = lists::bytes, allow_negative_numbers = true)]
@@ -146,7 +151,8 @@ fn filter(
         limits = limits.with_held(bytes);
     }
     let line = CommandLine::parse(&args.command);
-    let mut run = registry.start(&line, &limits, WriteSink::new(tally_out.through(&mut writer)));
+    let sink = WriteSink::new(tally_out.through(&mut writer));
+    let mut run = registry.start(&line, &limits, sink).with_cap(args.cap.cap());
     let mut buffer = vec![0; 64 << 10];
     #[cfg(unix)]
     let mut stopped = false;

@@ -6,24 +6,32 @@
 //! | module | for | feature |
 //! |---|---|---|
 //! | [`store`] | results that can be fetched back | `store` |
-//! | [`config`] | files and flags that choose filters, profile and store | `mcp` |
-//! | [`rules`] | which filter a tool gets | `mcp` |
-//! | [`jsonrpc`] | the parts of a message, as ranges of its bytes | `mcp` |
-//! | [`mcp`] | the protocol of the proxy, without input and output | `mcp` |
-//! | [`transport`] | messages between the client and the server | `mcp` |
-//! | [`observe`] | the log, the metrics, and sums of a log | `mcp` |
+//! | [`calls`] | the log of calls, and what they saved | `log` |
+//! | [`state`] | the folder for what is kept between runs | |
+//! | [`config`] | files and flags that choose filters, profile and store | `filter` |
+//! | [`rules`] | which filter a tool gets | `filter` |
+//! | [`jsonrpc`] | the parts of a message, as ranges of its bytes | `filter` |
+//! | [`mcp`] | the protocol of the proxy, without input and output | `filter` |
+//! | [`tool_result`] | one result of a tool, outside of a proxy | `filter` |
+//! | [`transport`] | messages between the client and the server | `filter`, most of it `mcp` |
+//! | [`observe`] | the log and the metrics of the proxy | `mcp` |
 
-#[cfg(feature = "mcp")]
+#[cfg(feature = "log")]
+pub mod calls;
+#[cfg(feature = "filter")]
 pub mod config;
-#[cfg(feature = "mcp")]
+#[cfg(feature = "filter")]
 pub mod jsonrpc;
-#[cfg(feature = "mcp")]
+#[cfg(feature = "filter")]
 pub mod mcp;
 #[cfg(feature = "mcp")]
 pub mod observe;
-#[cfg(feature = "mcp")]
+#[cfg(feature = "filter")]
 pub mod rules;
+pub mod state;
 #[cfg(feature = "store")]
 pub mod store;
-#[cfg(feature = "mcp")]
+#[cfg(feature = "filter")]
+pub mod tool_result;
+#[cfg(feature = "filter")]
 pub mod transport;

@@ -1,4 +1,4 @@
-//! The binary that `tamis mcp` and `tamis savings` start.
+//! The binary that `tamis mcp` starts.
 //!
 //! It parses flags, opens what they name, and runs a transport of the library. Only [`main`] sets the exit code: 2 for a
 //! wrong command line, 1 for other failures.
@@ -7,8 +7,7 @@ mod args;
 mod setup;
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{self, BufReader, Write};
+use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::ExitCode;
@@ -17,7 +16,6 @@ use std::sync::Arc;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 use tamis_gateway::observe::log::CallLog;
-use tamis_gateway::observe::savings::Savings;
 use tamis_gateway::observe::{Observer, endpoint};
 use tamis_gateway::transport::bridge::HttpBridge;
 use tamis_gateway::transport::child::{self, ServerCommand};
@@ -30,7 +28,7 @@ use tamis_gateway::transport::stdio::StdioProxy;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 
-use args::{McpArgs, SavingsArgs};
+use args::McpArgs;
 use setup::Setup;
 
 /// The address for clients over HTTP, unless another is given.
@@ -57,10 +55,6 @@ enum Command {
         after_long_help = args::MCP_HELP
     )]
     Mcp(Box<McpArgs>),
-
-    /// Sums the log of tamis mcp per tool
-    #[command(after_help = args::SAVINGS_HELP)]
-    Savings(SavingsArgs),
 }
 
 /// A failure with its message and exit code.
@@ -86,7 +80,6 @@ fn main() -> ExitCode {
     }
     let done = match Args::try_parse() {
         Ok(Args { command: Command::Mcp(args), .. }) => mcp(&args),
-        Ok(Args { command: Command::Savings(args), .. }) => savings(&args),
         Err(error) => {
             _ = error.print();
             if let Some(remedy) = remedy(&error) {
@@ -262,29 +255,4 @@ async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Failur
     let listener = TcpListener::bind(address).await.map_err(fail)?;
     let address = listener.local_addr().map_err(fail)?;
     Ok((listener, address))
-}
-
-/// Runs `tamis savings`.
-fn savings(args: &SavingsArgs) -> Result<u8, Failure> {
-    let mut savings = Savings::default();
-    for path in &args.log {
-        let read = if path.as_os_str() == "-" {
-            savings.read(io::stdin().lock())
-        } else {
-            File::open(path).and_then(|file| savings.read(BufReader::new(file)))
-        };
-        read.map_err(|error| Failure::run(format!("{}: {error}", path.display())))?;
-    }
-    if savings.skipped() > 0 {
-        note(match savings.skipped() {
-            1 => String::from("skipped 1 line, which is not the record of a call"),
-            skipped => format!("skipped {skipped} lines, which are not records of calls"),
-        });
-    }
-    match io::stdout().write_all(savings.table().as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::run(format!("standard output: {error}")))
-        }
-        _ => Ok(0),
-    }
 }

@@ -32,8 +32,7 @@ impl Setup {
             return Ok(Self { handlers, scope, local_scope });
         }
         let fail = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
-        let config = Config::load(&flags(args)?, &ConfigPlaces::of_process());
-        let config = config.map_err(|error| fail(&error))?;
+        let config = config(args)?;
         let scope = config.scope().clone();
         let in_memory = config.store().is_none_or(StoreConfig::is_in_memory);
         let local_scope = if in_memory { Scope::process() } else { Scope::user() };
@@ -49,6 +48,22 @@ impl Setup {
         let proxy = Proxy::new(options.with_limits(limits).with_warnings(|warning| note(warning)));
         Ok(Self { handlers: Arc::new(move || Box::new(Session::new(&proxy))), scope, local_scope })
     }
+}
+
+/// Reads the configuration. A file that is not valid is an error, unless an installer has put the proxy before the server
+/// (`--config` without `--manifest`) and the file seems to have no rule that removes for safety: then its filters are
+/// left out, because nobody should lose a server for filters that only save.
+fn config(args: &McpArgs) -> Result<Config, Failure> {
+    let (flags, places) = (flags(args)?, ConfigPlaces::of_process());
+    let fail = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
+    Config::load(&flags, &places).or_else(|error| {
+        let is_installed = args.config.is_some() && args.manifest.is_empty();
+        if !is_installed || places.seem_to_protect(flags.files) {
+            return Err(fail(&error));
+        }
+        note(format_args!("the filters of the file are not used: {error}"));
+        Config::load(&flags, &ConfigPlaces::default()).map_err(|error| fail(&error))
+    })
 }
 
 /// Returns the reason why nothing can be stored, such as a folder that others may read.

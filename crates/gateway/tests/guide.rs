@@ -16,6 +16,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 
 use serde_json::{Value, json};
 use tamis::manifest::Manifest;
+use tamis_gateway::calls::Savings;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -71,10 +72,21 @@ fn documented_commands_print_what_is_shown() {
         if command.contains("https://") {
             continue;
         }
-        let output = run(folder.path(), command);
-        let printed = String::from_utf8(output.stdout).unwrap();
+        let printed = match command.strip_prefix("tamis savings ") {
+            // This command is one of `tamis`, which prints the table of the library.
+            Some(log) => {
+                let mut savings = Savings::default();
+                let log = File::open(folder.path().join(log)).unwrap();
+                savings.read(BufReader::new(log)).unwrap();
+                savings.table()
+            }
+            None => {
+                let output = run(folder.path(), command);
+                assert_eq!(output.status.code(), Some(0), "{command}");
+                String::from_utf8(output.stdout).unwrap()
+            }
+        };
         assert_eq!(without_handles(&printed), without_handles(shown), "{command}");
-        assert_eq!(output.status.code(), Some(0), "{command}");
         count += 1;
     }
     assert_eq!(count, 2);

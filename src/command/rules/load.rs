@@ -40,11 +40,12 @@ const OPERATIONS: [&str; 13] = [
     "max_lines",
     "on_empty",
 ];
-const RULE: [&str; 10] = [
+const RULE: [&str; 11] = [
     "name",
     "description",
     "match",
     "unless",
+    "begins",
     "order",
     "enabled",
     "engine",
@@ -69,14 +70,15 @@ pub(super) fn text<'a>(name: &str, bytes: &'a [u8]) -> Result<&'a str, ManifestE
     })
 }
 
-/// Reads the built-in files as one. Tests ensure that they are valid; an invalid one would be left out.
+/// Reads the built-in files as one. Tests ensure that they are valid; an invalid one would be left out. Patterns are
+/// compiled when a rule is used: compiling all of them takes longer than most commands.
 pub(in crate::command) fn read_builtin<'a>(
     name: &str,
     files: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> RuleFile {
     let mut all = RuleFile::empty(name);
     for (file, text) in files {
-        if let Ok(rules) = read(file, text, None, &mut RegexBudget::new()) {
+        if let Ok(rules) = read_with(file, text, None, &mut RegexBudget::new(), false) {
             all.rules.extend(rules.rules);
         }
     }
@@ -89,6 +91,17 @@ pub(in crate::command) fn read(
     text: &str,
     builtin: Option<&RuleFile>,
     allowance: &mut RegexBudget,
+) -> Result<RuleFile, ManifestError> {
+    read_with(name, text, builtin, allowance, true)
+}
+
+/// Reads a file of rules, and compiles its patterns if it has to be checked.
+fn read_with(
+    name: &str,
+    text: &str,
+    builtin: Option<&RuleFile>,
+    allowance: &mut RegexBudget,
+    is_checked: bool,
 ) -> Result<RuleFile, ManifestError> {
     let invalid = |problems: Problems| ManifestError::new(ManifestErrorKind::Invalid, problems);
     if text.len() > MAX_BYTES {
@@ -104,6 +117,7 @@ pub(in crate::command) fn read(
         warnings: Vec::new(),
         allowance,
         builtin,
+        is_checked,
     };
     reader.check_tables(root);
     let mut rules = Vec::new();
@@ -119,7 +133,9 @@ pub(in crate::command) fn read(
     reader.check_names(&rules);
     let mut read = RuleFile::empty(name);
     reader.settings(root, &rules, &mut read);
-    overlap::check(&rules, &text, &mut reader.problems);
+    if is_checked {
+        overlap::check(&rules, &text, &mut reader.problems);
+    }
     let RuleReader { problems, warnings, .. } = reader;
     if !problems.is_empty() {
         return Err(invalid(problems.in_order()));
@@ -160,6 +176,7 @@ impl RuleReader<'_> {
         for (node, text) in table.get("unless").map_or(Vec::new(), |n| self.strings(n, "unless")) {
             matcher.unless.extend(self.regex(node, text));
         }
+        let begins = table.get("begins").map_or(Vec::new(), |node| self.patterns(node, "begins"));
         let order = table.get("order").and_then(|node| self.integer(node, "order")).unwrap_or(0);
         let enabled = table.get("enabled").and_then(|node| self.bool(node, "enabled"));
         if let Some(node) = table.get("description") {
@@ -202,6 +219,8 @@ impl RuleReader<'_> {
         Some(CommandRule {
             name,
             matcher,
+            begins,
+            beginnings: std::sync::OnceLock::new(),
             order,
             is_piped: table.contains_key("strategy"),
             enabled: enabled.unwrap_or(true),
@@ -437,7 +456,7 @@ impl RuleReader<'_> {
         name: &str,
         operations: &[(ExitCondition, DeclaredOperations)],
     ) {
-        if !self.problems.is_empty() {
+        if !self.is_checked || !self.problems.is_empty() {
             return;
         }
         for (_, operations) in operations {

@@ -36,6 +36,10 @@ impl ExitCondition {
 pub(crate) struct CommandRule {
     pub(super) name: String,
     pub(super) matcher: CommandMatcher,
+    /// Patterns of the lines with which the output begins. They separate the outputs of a compound command.
+    pub(super) begins: Vec<String>,
+    /// Compiled on first use.
+    pub(super) beginnings: OnceLock<Option<RegexSet>>,
     /// The matching rule with the lowest order is applied.
     pub(super) order: i64,
     /// Whether the rule is in zeph's syntax: all matching rules of a file are applied, in their order.
@@ -53,6 +57,17 @@ pub(crate) struct CommandRule {
 impl CommandRule {
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether the rule declares how the output begins.
+    pub(crate) fn has_beginning(&self) -> bool {
+        !self.begins.is_empty()
+    }
+
+    /// Whether the output may begin with a line.
+    pub(crate) fn begins_with(&self, line: &[u8]) -> bool {
+        let set = self.beginnings.get_or_init(|| RegexSet::new(&self.begins).ok());
+        set.as_ref().is_some_and(|set| set.is_match(line))
     }
 
     /// Returns the programs for each exit condition, or `None` if one cannot be compiled, which reading the file

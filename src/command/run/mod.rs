@@ -22,10 +22,12 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use super::cap::OutputCap;
 use super::command_filter::CommandFilter;
 use super::command_line::CommandLine;
+use super::full_output::FullOutput;
 use super::registry::OutputFilterRegistry;
 use super::report::CommandReport;
 use crate::error::{Error, ErrorKind};
@@ -71,10 +73,13 @@ pub struct CommandRunner {
     limits: Limits,
     overflow: Option<Arc<dyn OutputRecorder>>,
     keep: bool,
+    cap: OutputCap,
     linger: Duration,
     #[cfg(feature = "tokens")]
     count_tokens: bool,
     release_after: Duration,
+    line: Option<CommandLine>,
+    hands_over: bool,
 }
 
 impl CommandRunner {
@@ -90,10 +95,13 @@ impl CommandRunner {
             limits: Limits::new(),
             overflow: None,
             keep: false,
+            cap: OutputCap::new(),
             linger,
             release_after: Self::RELEASE_AFTER,
             #[cfg(feature = "tokens")]
             count_tokens: false,
+            line: None,
+            hands_over: false,
         }
     }
 
@@ -133,10 +141,42 @@ impl CommandRunner {
         self
     }
 
+    /// Sets limits for the output, filtered or not. If nothing is recorded because the place of the record fails, they do
+    /// not apply, because the rest would be lost.
+    ///
+    /// ### Default
+    /// No limits.
+    #[must_use]
+    pub fn with_cap(mut self, cap: OutputCap) -> Self {
+        self.cap = cap;
+        self
+    }
+
     /// Sets how long output may be silent after the command's end: see [`RunningCommand::with_linger`].
     #[must_use]
     pub fn with_linger(mut self, quiet: Duration) -> Self {
         self.linger = quiet;
+        self
+    }
+
+    /// Sets the command line that chooses the filter, if the command that is run is only a wrapper around it.
+    ///
+    /// ### Default
+    /// The program and its arguments.
+    #[must_use]
+    pub fn with_command_line(mut self, line: CommandLine) -> Self {
+        self.line = Some(line);
+        self
+    }
+
+    /// Sets whether the pipe of the output is handed over in [`RunReport::rest`] if another process keeps it open after
+    /// the command's end. Without it the pipe is closed, and a server that the command started ends when it next writes.
+    ///
+    /// ### Default
+    /// `false`.
+    #[must_use]
+    pub fn with_rest(mut self, hand_over: bool) -> Self {
+        self.hands_over = hand_over;
         self
     }
 
@@ -165,14 +205,17 @@ impl CommandRunner {
         mut warn: impl FnMut(RunnerWarning),
     ) -> io::Result<RunReport> {
         let words = std::iter::once(command.get_program()).chain(command.get_args());
-        let line = CommandLine::from_args(words.map(OsStr::to_string_lossy));
+        let typed = || CommandLine::from_args(words.map(OsStr::to_string_lossy));
+        let line = self.line.clone().unwrap_or_else(typed);
         let mut running = RunningCommand::start(command)?.with_linger(self.linger);
         started(running.handle());
         let buffer = SharedBuffer::default();
         let counted =
             self.registry.clone().with_enabled(false).start(&line, &self.limits, DiscardSink);
         let mut flow = OutputFlow {
-            filter: Some(self.registry.start(&line, &self.limits, buffer.clone())),
+            filter: Some(
+                self.registry.start(&line, &self.limits, buffer.clone()).with_cap(self.cap),
+            ),
             counted,
             buffer,
             output,
@@ -181,7 +224,9 @@ impl CommandRunner {
             keep: self.keep,
             report: RunReport::default(),
         };
-        if flow.filter.as_ref().is_none_or(|filter| filter.filter().is_none()) {
+        if self.cap.is_unlimited()
+            && flow.filter.as_ref().is_none_or(|filter| filter.filter().is_none())
+        {
             // Without a filter, holding the open line would only delay the output.
             flow.end_filter(None);
         }
@@ -221,7 +266,9 @@ impl CommandRunner {
             if let Some(tokens) = &mut tokens {
                 tokens.push(read.get(..count).unwrap_or_default());
             }
+            let begun = Instant::now();
             flow.take(read.get(..count).unwrap_or_default(), &mut warn);
+            flow.report.filter_time += begun.elapsed();
             holds = true;
             if flow.report.error.is_some() {
                 running.close();
@@ -234,14 +281,20 @@ impl CommandRunner {
         }
         if running.is_left_open() {
             flow.report.left_open = true;
-            warn(RunnerWarning::LeftOpen);
+            flow.report.rest = running.take_rest().filter(|_| self.hands_over);
+            if flow.report.rest.is_none() {
+                warn(RunnerWarning::LeftOpen);
+            }
         }
         let status = running.finish().unwrap_or_else(|error| {
             let unknown = "cannot determine how the command ended";
             flow.report.error.get_or_insert(Error::io(ErrorKind::Read, unknown, error));
             ExitStatus::from_raw(UNKNOWN_STATUS)
         });
-        Ok(flow.end(status, &mut warn))
+        let begun = Instant::now();
+        let mut report = flow.end(status, &mut warn);
+        report.filter_time += begun.elapsed();
+        Ok(report)
     }
 }
 
@@ -295,6 +348,8 @@ pub struct RunReport {
     /// Tokens of the unfiltered output, if they were [counted](CommandRunner::with_token_count).
     #[cfg(feature = "tokens")]
     pub tokens_in: Option<TokenCount>,
+    /// Time that recording, filtering and writing the output took.
+    pub filter_time: Duration,
     /// Place of the record, if it was kept.
     pub record: Option<RecordPlace>,
     /// Whether the record contains the whole output.
@@ -303,6 +358,8 @@ pub struct RunReport {
     pub record_failed: bool,
     /// Whether another process still had the output open when reading stopped.
     pub left_open: bool,
+    /// The pipe that it has open, if it was [asked for](CommandRunner::with_rest).
+    pub rest: Option<io::PipeReader>,
     /// An error of reading or writing the output, after which output was lost, or of waiting for the command. A closed
     /// pipe ([`BrokenPipe`](IoKind::BrokenPipe)) means that the reader of the output has stopped.
     pub error: Option<Error>,
@@ -373,11 +430,13 @@ impl<W: Write> OutputFlow<W> {
         let full = self.record.as_ref().map(|record| {
             let place = record.place();
             if self.record_broke {
-                format!("{place} (until it could not be written)")
+                FullOutput::new(format!("{place} (until it could not be written)"))
             } else if record.left_out() > 0 {
-                format!("{place} (its first {} bytes)", record.written())
+                FullOutput::new(format!("{place} (its first {} bytes)", record.written()))
+            } else if record.prints_lines() {
+                FullOutput::command(place.to_string())
             } else {
-                place.to_string()
+                FullOutput::new(place.to_string())
             }
         });
         filter.set_exit_code(exit_code);

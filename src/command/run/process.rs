@@ -52,6 +52,8 @@ pub struct RunningCommand {
     linger: Duration,
     ended: Option<CommandEnd>,
     left_open: bool,
+    /// The output, if another process had it open when reading stopped.
+    rest: Option<PipeReader>,
 }
 
 /// State after the command has ended, while another process may keep its output open.
@@ -98,6 +100,7 @@ impl RunningCommand {
             linger: Self::LINGER,
             ended: None,
             left_open: false,
+            rest: None,
         })
     }
 
@@ -139,12 +142,19 @@ impl RunningCommand {
     /// Closes the pipe. Processes that write to it from now on get an error or SIGPIPE.
     pub fn close(&mut self) {
         self.output = None;
+        self.rest = None;
     }
 
     /// Returns whether another process still had the output open when reading stopped.
     #[must_use]
     pub fn is_left_open(&self) -> bool {
         self.left_open
+    }
+
+    /// Returns the pipe, if another process still had it open when reading stopped. If it is dropped, that process gets
+    /// an error or SIGPIPE when it next writes.
+    pub fn take_rest(&mut self) -> Option<PipeReader> {
+        self.rest.take()
     }
 
     /// Closes the pipe and waits for the command's end.
@@ -206,7 +216,7 @@ impl Read for RunningCommand {
             }
             if !ready.end {
                 self.left_open = true;
-                self.output = None;
+                self.rest = self.output.take();
             }
         }
     }

@@ -67,6 +67,12 @@ pub trait OutputRecord: Write + fmt::Debug {
     /// Returns where the record will be.
     fn place(&self) -> RecordPlace;
 
+    /// Returns whether the place is a command that prints only some lines, if `--lines FIRST-LAST` is appended. Notices
+    /// then name the lines that were left out.
+    fn prints_lines(&self) -> bool {
+        false
+    }
+
     /// Returns the number of recorded bytes.
     fn written(&self) -> u64;
 

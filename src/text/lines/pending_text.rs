@@ -12,13 +12,13 @@ const GATHERED: usize = 16 << 10;
 
 /// The length of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct TextSize {
-    pub(super) bytes: u64,
-    pub(super) chars: u64,
+pub(crate) struct TextSize {
+    pub(crate) bytes: u64,
+    pub(crate) chars: u64,
 }
 
 impl TextSize {
-    pub(super) fn add(&mut self, bytes: &[u8]) {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
         self.chars += chars(bytes);
     }

@@ -50,6 +50,7 @@ fn subject<'a>(
         exit_code: Some(exit_code),
         quiet: true,
         full_output: "full.log",
+        cap: tamis::command::OutputCap::new(),
         output,
     }
 }

@@ -307,6 +307,7 @@ fn failures_are_complete() {
                 exit_code: Some(1),
                 quiet: false,
                 full_output: "full.log",
+                cap: tamis::command::OutputCap::new(),
                 output: output.as_bytes(),
             };
             let (out, report) = subject.push(prng.cuts(output.len()));

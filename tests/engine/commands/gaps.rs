@@ -83,6 +83,7 @@ fn push(
         exit_code: None,
         quiet: true,
         full_output: "full.log",
+        cap: tamis::command::OutputCap::new(),
         output: output.as_bytes(),
     };
     let (out, report) = if output.len() < 400 { agree(about, subject) } else { subject.push([]) };
@@ -169,6 +170,7 @@ fn numbers_add_up_for_every_filter() {
                 exit_code: None,
                 quiet: true,
                 full_output: "full.log",
+                cap: tamis::command::OutputCap::new(),
                 output: &output,
             };
             let (out, report) = subject.push([]);

@@ -25,6 +25,7 @@ fn the_engine_does_what_the_model_does() {
             exit_code: None,
             quiet: true,
             full_output: "full.log",
+            cap: tamis::command::OutputCap::new(),
             output: raw.as_bytes(),
         };
         let what = format!("run {run}: {toml}\n{raw:?}");

@@ -68,6 +68,7 @@ fn mixed_outputs() {
                 exit_code,
                 quiet: true,
                 full_output: "full.log",
+                cap: tamis::command::OutputCap::new(),
                 output: &output,
             };
             let what = format!("{name} {run}");

@@ -71,7 +71,7 @@ fn reasons_for_unfiltered_output() {
         ("cargo build", None),
         ("cd x && cargo build 2>&1 | tee log", None),
         ("cargo build | tail", Some(PassThroughReason::NoFilter)),
-        ("cargo build && cargo test", Some(PassThroughReason::Unclear)),
+        ("cargo build && cargo test", None),
         ("for x in 1 2; do cargo build; done", Some(PassThroughReason::Unclear)),
         ("cargo build --message-format=json", Some(PassThroughReason::MachineFormat)),
         ("cargo metadata", Some(PassThroughReason::NoFilter)),
@@ -86,6 +86,7 @@ fn reasons_for_unfiltered_output() {
             exit_code: Some(0),
             quiet: false,
             full_output: "full.log",
+            cap: tamis::command::OutputCap::new(),
             output: compiling.as_bytes(),
         };
         let (out, report) = agree(command, subject);
@@ -119,6 +120,7 @@ fn output_that_is_structured_passes_whatever_the_command() {
             exit_code: Some(0),
             quiet: false,
             full_output: "full.log",
+            cap: tamis::command::OutputCap::new(),
             output: output.as_bytes(),
         };
         let (out, report) = agree(begins, subject);
@@ -147,6 +149,7 @@ fn filters_of_ones_own_get_what_may_be_held() {
             exit_code: None,
             quiet: false,
             full_output: "full.log",
+            cap: tamis::command::OutputCap::new(),
             output: &output,
         };
         let (out, report) = agree("own", subject);
@@ -213,6 +216,7 @@ fn variants_wait_and_have_an_end() {
             exit_code,
             quiet: false,
             full_output: "full.log",
+            cap: tamis::command::OutputCap::new(),
             output: output.as_bytes(),
         };
         let (out, report) = subject.push([]);
@@ -236,6 +240,7 @@ fn long_lists_are_cut() {
             exit_code: Some(0),
             quiet: false,
             full_output: "full.log",
+            cap: tamis::command::OutputCap::new(),
             output: output.as_bytes(),
         };
         let (out, report) = agree(command, subject);

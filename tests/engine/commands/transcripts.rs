@@ -88,6 +88,7 @@ fn empty_or_unknown_output_passes() {
                     exit_code,
                     quiet: false,
                     full_output: "full.log",
+                    cap: tamis::command::OutputCap::new(),
                     output,
                 };
                 let (out, report) = agree(command, subject);
@@ -114,6 +115,7 @@ fn bytes_that_are_no_text_pass() {
             exit_code: Some(1),
             quiet: false,
             full_output: "full.log",
+            cap: tamis::command::OutputCap::new(),
             output: &bytes,
         };
         assert_eq!(subject.push([]).0, bytes, "{name}");

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::*;
 
 /// Where full outputs are in the folder of a test.
-const RECORDS: &str = ".state/store";
+pub(crate) const RECORDS: &str = ".state/store";
 
 impl Folder {
     /// `tamis run` with these arguments, not yet started.
@@ -23,19 +23,19 @@ impl Folder {
     }
 
     /// A script of the shell.
-    fn shell(&self, script: &str) -> Ran {
+    pub(crate) fn shell(&self, script: &str) -> Ran {
         Ran::new(&self.runner(&["--", "sh", "-c", script]).output().unwrap())
     }
 
     /// The handles of the full outputs.
-    fn records(&self) -> Vec<String> {
+    pub(crate) fn records(&self) -> Vec<String> {
         let Ok(names) = std::fs::read_dir(self.path(RECORDS)) else { return Vec::new() };
         let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         names.filter(|name| name != "lock").collect()
     }
 
     /// A full output.
-    fn full(&self, handle: &str) -> String {
+    pub(crate) fn full(&self, handle: &str) -> String {
         let ran = self.tamis(&["recall", handle, "--limit", "all"], b"");
         assert_eq!(ran.code, 0, "{}", ran.err);
         ran.out
@@ -332,39 +332,8 @@ fn memory_does_not_grow_with_the_output() {
     assert!(large < small + 2_048, "{small} KiB, then {large} KiB");
 }
 
-#[test]
-fn the_full_output_is_kept_where_that_is_asked_for() {
-    let folder = Folder::new();
-    let ran = Ran::new(
-        &folder.runner(&["--keep", "--", "sh", "-c", "echo a; echo b >&2"]).output().unwrap(),
-    );
-    let records = folder.records();
-    assert_eq!((ran.code, ran.out.as_str(), records.len()), (0, "a\nb\n", 1));
-    let said = format!("tamis: sh: to print the full output: tamis recall {}\n", records[0]);
-    assert_eq!(ran.err, said);
-    folder.tamis(&["recall", &records[0]], b"").done("a\nb\n");
-    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o7777;
-    assert_eq!(mode(&folder.path(RECORDS).join(&records[0])), 0o600);
-    assert_eq!((mode(&folder.path(RECORDS)), mode(&folder.path(".state"))), (0o700, 0o700));
-    // As a file in a folder; with a limit, the beginning.
-    let args = ["--keep", "--overflow-dir", "mine", "--overflow-limit", "3", "echo", "abcdef"];
-    let ran = folder.runner(&args).output().map(|output| Ran::new(&output)).unwrap();
-    assert_eq!(ran.out, "abcdef\n");
-    let (warned, said) = ran.err.split_once('\n').unwrap();
-    assert_eq!(
-        warned,
-        "tamis: echo: warning: only the first 3 bytes of the full output are recorded"
-    );
-    let record = said.trim_end().strip_prefix("tamis: echo: the full output is in ").unwrap();
-    assert!(
-        record.starts_with(folder.path("").canonicalize().unwrap().to_str().unwrap()),
-        "{record}"
-    );
-    assert_eq!(folder.read(record), "abc");
-}
-
 /// Rules that leave one line of ten.
-const TENTHS: &str = r#"
+pub(crate) const TENTHS: &str = r#"
 [[rules]]
 name = "tenths"
 match = { prefix = "seq" }
@@ -468,38 +437,6 @@ fn filtered_output_comes_while_the_command_runs() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
-/// Nothing is lost: what was cut is in the record, what is not in the record is not cut.
-#[test]
-fn when_the_disk_is_full_nothing_more_is_cut() {
-    let folder = Folder::new();
-    folder.write("rules.toml", TENTHS);
-    folder.write("blocked", "a file in the way");
-    let mut command = Command::new("sh");
-    let script =
-        "trap '' XFSZ; ulimit -f 4000; exec \"$TAMIS\" run --manifest rules.toml -- seq 600000";
-    command.args(["-c", script]).env("TAMIS", env!("CARGO_BIN_EXE_tamis"));
-    command.env("TAMIS_STATE_DIR", folder.path(".state")).current_dir(folder.path(""));
-    let ran = Ran::new(&command.output().unwrap());
-    assert_eq!(ran.code, 0);
-    ran.one_line();
-    let records = folder.records();
-    assert_eq!(records.len(), 1);
-    let (filtered, raw) = ran.out.split_once("[tamis tenths: ").unwrap();
-    let (note, raw) = raw.split_once('\n').unwrap();
-    let said = format!("tamis recall {} (until it could not be written)]", records[0]);
-    assert!(note.ends_with(&said), "{note}");
-    assert!(filtered.starts_with("10\n20\n30\n"), "{filtered}");
-    let recorded = folder.full(&records[0]);
-    let all: String = (1..=600_000).map(|n| format!("{n}\n")).collect();
-    assert!(all.starts_with(&recorded) && all.ends_with(raw));
-    assert!(recorded.len() + raw.len() >= all.len(), "{} and {}", recorded.len(), raw.len());
-    // From the start: unchanged.
-    let mut command = folder.runner(&["--manifest", "rules.toml", "seq", "5000"]);
-    let ran = Ran::new(&command.env("TAMIS_STATE_DIR", folder.path("blocked")).output().unwrap());
-    assert!(ran.out.starts_with("1\n2\n3\n") && ran.out.ends_with("\n5000\n"));
-    ran.one_line();
-}
-
 #[test]
 fn rules_that_are_wrong_are_told_before_anything_runs() {
     let folder = Folder::new();
@@ -513,52 +450,6 @@ fn rules_that_are_wrong_are_told_before_anything_runs() {
     }
     let ran = folder.tamis(&["run", "--manifest", "-", "cat"], b"");
     ran.refused(2, &["the command's standard input"]);
-}
-
-#[test]
-fn without_a_place_for_the_full_output_the_run_goes_on() {
-    let folder = Folder::new();
-    folder.write(".state", "a file in the way");
-    let args = ["--keep", "--", "sh", "-c", "echo a; echo b >&2; exit 3"];
-    let ran = Ran::new(&folder.runner(&args).output().unwrap());
-    assert_eq!((ran.code, ran.out.as_str()), (3, "a\nb\n"));
-    ran.one_line();
-    assert!(ran.err.contains("warning: cannot record the full output, so it is not filtered: "));
-    // No copy is needed without a filter, with --raw, or with --no-overflow.
-    folder.shell("echo a").done("a\n");
-    for flag in ["--raw", "--no-overflow"] {
-        let ran = Ran::new(&folder.runner(&[flag, "git", "--version"]).output().unwrap());
-        assert_eq!((ran.code, ran.err.as_str()), (0, ""));
-    }
-    folder.tamis(&["run", "--no-overflow", "--keep", "true"], b"").refused(2, &["--keep"]);
-}
-
-/// As a full disk: a file cannot grow any further.
-#[test]
-fn when_the_disk_is_full_the_run_goes_on() {
-    let folder = Folder::new();
-    let mut command = Command::new("sh");
-    let script = "trap '' XFSZ; ulimit -f 4; exec \"$TAMIS\" run --keep --overflow-dir mine -- sh -c 'head -c 100000 /dev/zero; exit 3'";
-    command.args(["-c", script]).env("TAMIS", env!("CARGO_BIN_EXE_tamis"));
-    command.env("TAMIS_STATE_DIR", folder.path(".state")).current_dir(folder.path(""));
-    let ran = Ran::new(&command.output().unwrap());
-    assert_eq!((ran.code, ran.out.len()), (3, 100_000));
-    let warnings =
-        ran.err.matches("recording the full output failed, so the rest is not filtered").count();
-    assert_eq!(warnings, 1, "{}", ran.err);
-    let record = std::fs::read_dir(folder.path("mine")).unwrap().next().unwrap().unwrap();
-    assert!((1_000..100_000).contains(&record.metadata().unwrap().len()));
-    // Without room for the beginning, nothing is stored.
-    let mut command = Command::new("sh");
-    let script = script.replace("--overflow-dir mine ", "");
-    command.args(["-c", &script]).env("TAMIS", env!("CARGO_BIN_EXE_tamis"));
-    let ran = Ran::new(&command.env("TAMIS_STATE_DIR", folder.path(".state")).output().unwrap());
-    assert_eq!((ran.code, ran.out.len(), folder.records().len()), (3, 100_000, 0));
-    assert!(
-        ran.err.contains("cannot record the full output, so it is not filtered"),
-        "{}",
-        ran.err
-    );
 }
 
 #[test]

@@ -241,12 +241,12 @@ pub(crate) fn store_documented_result(folder: &Folder) {
 fn examples_of_the_help_run() {
     for (command, count) in [
         ("filter", 7),
-        ("run", 3),
+        ("run", 5),
         #[cfg(unix)]
         ("recall", 5),
         ("content", 4),
         ("explain", 4),
-        ("text", 3),
+        ("text", 4),
         ("prune", 5),
         ("check", 4),
         ("tools", 3),

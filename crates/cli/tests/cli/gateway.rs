@@ -1,4 +1,4 @@
-//! `tamis mcp` and `tamis savings`, with a program in the place of `tamis-gateway`.
+//! `tamis mcp`, with a program in the place of `tamis-gateway`.
 
 use super::*;
 
@@ -30,9 +30,7 @@ fn run(folder: &Folder, args: &[&str]) -> Ran {
 #[test]
 fn a_missing_binary_is_reported_with_a_remedy() {
     let folder = apart();
-    for args in
-        [&["mcp", "--", "cat"][..], &["savings", "log"], &["mcp", "--upstream", "http://x/"]]
-    {
+    for args in [&["mcp", "--", "cat"][..], &["mcp", "--upstream", "http://x/"]] {
         let ran = run(&folder, args);
         ran.refused(2, &["tamis-gateway", "not installed", "cargo install tamis-gateway"]);
         ran.one_line();
@@ -44,7 +42,7 @@ fn the_command_line_is_passed_on() {
     let folder = apart();
     let script = "printf '%s|' \"$@\"; cat; exit 7";
     install(&folder, "bin/tamis-gateway", script);
-    let cases: [(&[&str], &str); 4] = [
+    let cases: [(&[&str], &str); 3] = [
         (
             &["mcp", "--log", "l", "--", "server", "--log", "x y", ""],
             "mcp|--log|l|--|server|--log|x y||",
@@ -54,7 +52,6 @@ fn the_command_line_is_passed_on() {
             &["mcp", "--color=never", "--upstream", "http://x/"],
             "mcp|--color=never|--upstream|http://x/|",
         ),
-        (&["savings", "a", "b"], "savings|a|b|"),
     ];
     for (args, passed) in cases {
         let ran = run(&folder, args);
@@ -68,12 +65,11 @@ fn the_command_line_is_passed_on() {
 #[test]
 fn wrong_arguments_are_reported_before_the_binary_is_needed() {
     let folder = apart();
-    let cases: [(&[&str], &str); 5] = [
+    let cases: [(&[&str], &str); 4] = [
         (&["mcp"], "COMMAND"),
         (&["mcp", "server"], "unexpected argument 'server'"),
         (&["mcp", "--profile", "x", "--", "a"], "lossless, standard, tight, off"),
         (&["mcp", "--listen", "127.0.0.1:1", "--", "a"], "--listen <ADDRESS>' cannot be used"),
-        (&["savings"], "LOG"),
     ];
     for (args, words) in cases {
         let ran = run(&folder, args);

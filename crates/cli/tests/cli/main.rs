@@ -8,16 +8,23 @@
 )]
 
 #[cfg(unix)]
+mod caps;
+#[cfg(unix)]
 mod commands;
 mod content;
 mod documented;
 mod explain;
 mod figures;
+mod full_outputs;
 #[cfg(unix)]
 mod gateway;
 mod guide;
+#[cfg(unix)]
+mod hook;
 mod hostile;
 mod input;
+#[cfg(unix)]
+mod install;
 mod manifest;
 mod output;
 mod paths;

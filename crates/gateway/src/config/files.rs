@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 /// The name of a configuration file.
 const NAME: &str = "tamis.yaml";
 
+/// Keys of a filter that removes for safety. A file that cannot be read as a manifest but has one of them may be meant
+/// to protect.
+const KEYS_FOR_SAFETY: [&str; 6] = ["exclude", "retain", "patches", "when", "redact", "closed"];
+
 /// Which files are read besides those of the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ConfigFiles {
@@ -40,6 +44,27 @@ impl ConfigPlaces {
         let config = config.or_else(|| Some(home.as_ref()?.join(".config")));
         let working = env::current_dir().unwrap_or_default();
         Self { home, config, working }
+    }
+
+    /// Returns the files that exist and are read.
+    #[must_use]
+    pub fn files(&self, files: ConfigFiles) -> Vec<PathBuf> {
+        let user = self.user_file().filter(|_| files != ConfigFiles::Project);
+        let project = self.project_file().filter(|_| files != ConfigFiles::User);
+        project.into_iter().chain(user).collect()
+    }
+
+    /// Returns whether the files that are read seem to have rules that remove for safety, even if they are not valid
+    /// manifests: whether they have a key of such a rule. A file that cannot be read at all may have one.
+    #[must_use]
+    pub fn seem_to_protect(&self, files: ConfigFiles) -> bool {
+        self.files(files).iter().any(|path| match std::fs::read(path) {
+            Err(_) => true,
+            Ok(bytes) => {
+                let text = String::from_utf8_lossy(&bytes);
+                KEYS_FOR_SAFETY.iter().any(|key| text.contains(key))
+            }
+        })
     }
 
     /// Returns the user's own file, if it exists.

@@ -16,7 +16,9 @@ mod files;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use tamis::manifest::{Manifest, ManifestError, StorePlace, StoreScope, StoreSettings};
+use tamis::manifest::{
+    Manifest, ManifestEntry, ManifestError, StorePlace, StoreScope, StoreSettings,
+};
 
 pub use files::{ConfigFiles, ConfigPlaces};
 
@@ -44,7 +46,7 @@ pub struct ConfigFlags {
 }
 
 /// The configuration of a proxy.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Config {
     first: Option<Manifest>,
     /// Whether `first` was named on the command line for this server, and not found.
@@ -136,11 +138,26 @@ impl Config {
         self.store.as_ref()
     }
 
+    /// Returns whether a filter of any tool removes for safety.
+    #[must_use]
+    pub fn may_remove_for_safety(&self) -> bool {
+        let manifests = [&self.first, &self.user].into_iter().flatten();
+        manifests.flat_map(Manifest::entries).any(ManifestEntry::removes_for_safety)
+    }
+
     /// Returns the settings of the proxy, with its store open.
     ///
     /// # Errors
     /// The rules cannot be compiled.
-    pub fn proxy_options(self) -> Result<ProxyOptions, ConfigError> {
+    pub fn proxy_options(mut self) -> Result<ProxyOptions, ConfigError> {
+        let store = self.store.take().map(Store::open);
+        let reads = self.client_reads;
+        let options = ProxyOptions::new(self.rules()?);
+        Ok(options.with_store(store).with_client_reads(reads))
+    }
+
+    /// Returns the rules for tools.
+    pub(crate) fn rules(self) -> Result<Rules, ConfigError> {
         let rules = Rules::new(self.profile).map_err(|error| ConfigError(error.to_string()))?;
         let mut rules = rules
             .with_service(self.service.as_deref())
@@ -155,9 +172,7 @@ impl Config {
         if let Some(manifest) = self.user {
             rules = rules.with_user_manifest(manifest);
         }
-        Ok(ProxyOptions::new(rules)
-            .with_store(self.store.map(Store::open))
-            .with_client_reads(self.client_reads))
+        Ok(rules)
     }
 }
 

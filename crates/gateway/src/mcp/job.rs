@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::allowed::Envelope;
 use super::failure::{self, Failure, MESSAGE_WITHHELD, STATUS_WITHHELD, TooLong};
 use super::listing;
-use super::record::{CallOutcome, CallRecord};
+use super::record::{CallOutcome, CallRecord, RuleSource};
 use super::resource;
 use super::result::{self, Rewritten};
 use super::retrieve;
@@ -205,6 +205,15 @@ impl Work {
         }
         done
     }
+}
+
+/// Returns a result that says that the output of a tool is withheld, and the record of the call.
+pub(crate) fn withheld_call(tool: &str, reason: &'static str) -> (Vec<u8>, CallRecord) {
+    let mut record = Record::new(tool, Instant::now());
+    record.outcome = CallOutcome::FailedClosed;
+    record.reason = Some(reason);
+    let result = failure::withheld_result(tool, Failure(reason), false);
+    (result.into_bytes(), record.finish(Some(RuleSource::Manifest), None))
 }
 
 impl Task {

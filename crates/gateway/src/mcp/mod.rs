@@ -70,3 +70,5 @@ pub use proxy::{MessageLimits, Proxy, ProxyOptions};
 pub use record::{CallOutcome, CallRecord, RuleSource};
 pub use route::{Action, DropReason, Outcome, Route};
 pub use session::Session;
+
+pub(crate) use job::withheld_call;

@@ -53,7 +53,7 @@ impl Omission {
         let Self { bytes_in, bytes_out, .. } = self;
         member.push_str(&format!("\"bytes_out\":{bytes_out},\"bytes_in\":{bytes_in}"));
         match remedy {
-            Remedy::Retrieve(handle) => {
+            Remedy::Retrieve(handle) | Remedy::Recall(handle) => {
                 let call = self.notice(remedy).call().unwrap_or_default();
                 let call = text::quoted(&call);
                 member.push_str(&format!(",\"handle\":\"{handle}\",\"retrieve\":{call}"));

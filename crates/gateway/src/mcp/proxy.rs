@@ -50,6 +50,7 @@ pub struct ProxyOptions {
     rules: Rules,
     store: Option<Store>,
     client_reads: Option<ClientReads>,
+    recalls: bool,
     limits: MessageLimits,
     warn: Option<fn(&str)>,
 }
@@ -59,7 +60,7 @@ impl ProxyOptions {
     #[must_use]
     pub fn new(rules: Rules) -> Self {
         let limits = MessageLimits::default();
-        Self { rules, store: None, client_reads: None, limits, warn: None }
+        Self { rules, store: None, client_reads: None, recalls: false, limits, warn: None }
     }
 
     /// Sets the store. Without one, profiles cut nothing.
@@ -80,6 +81,14 @@ impl ProxyOptions {
     #[must_use]
     pub fn with_warnings(mut self, warn: fn(&str)) -> Self {
         self.warn = Some(warn);
+        self
+    }
+
+    /// Sets whether notices name the command `tamis recall` instead of the tool `tamis_retrieve`, for clients that have
+    /// no such tool. The store must be that of the user.
+    #[must_use]
+    pub fn with_recall(mut self, yes: bool) -> Self {
+        self.recalls = yes;
         self
     }
 
@@ -117,6 +126,16 @@ impl Proxy {
     #[must_use]
     pub fn limits(&self) -> &MessageLimits {
         &self.options.limits
+    }
+
+    /// Returns whether the filter of a tool removes for safety.
+    pub(crate) fn tool_removes_for_safety(&self, tool: &str) -> bool {
+        self.filter(tool).is_some_and(|filter| filter.removes_for_safety)
+    }
+
+    /// Returns whether notices name a command rather than a tool.
+    pub(super) fn recalls(&self) -> bool {
+        self.options.recalls
     }
 
     pub(super) fn store(&self) -> Option<&Store> {

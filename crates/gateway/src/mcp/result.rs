@@ -123,7 +123,7 @@ pub(super) fn rewrite(
             cap = Some(most / 4);
             continue;
         }
-        if let Some(Remedy::Retrieve(handle)) = remedy {
+        if let Some(Remedy::Retrieve(handle) | Remedy::Recall(handle)) = remedy {
             record.handle = Some(handle.to_string());
         }
         return Ok(rewritten);

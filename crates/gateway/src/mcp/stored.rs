@@ -90,6 +90,7 @@ impl Room {
             return Remedy::Lost(LostReason::NotStored);
         }
         match finish(writer) {
+            Ok(handle) if context.proxy.recalls() => Remedy::Recall(handle),
             Ok(handle) => Remedy::Retrieve(handle),
             Err(StoreError::TooLarge(limit)) => Remedy::Lost(LostReason::TooLarge(limit)),
             Err(_) => Remedy::Lost(LostReason::NoRoom),

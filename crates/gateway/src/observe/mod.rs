@@ -1,11 +1,10 @@
-//! Figures about calls: a log, metrics, and sums of a log.
+//! Figures about the calls of the proxy: a log and metrics.
 //!
 //! They contain names of tools, sizes and durations, and never data of a message.
 
 pub mod endpoint;
 pub mod log;
 pub mod metrics;
-pub mod savings;
 
 use crate::mcp::CallRecord;
 use log::CallLog;

@@ -159,6 +159,11 @@ impl Rules {
         self.lossless.as_ref()
     }
 
+    /// Returns whether the filter of a tool's own removes for safety. `None`: it has none.
+    pub(crate) fn own_removes_for_safety(&self, tool: &str) -> Option<bool> {
+        self.find_own(tool, None).map(|filter| filter.removes_for_safety)
+    }
+
     /// Returns whether a filter of any tool removes for safety.
     pub(crate) fn may_remove_for_safety(&self) -> bool {
         let manifests = [&self.first, &self.user].into_iter().flatten();

@@ -26,6 +26,8 @@ mod handle;
 mod limits;
 mod memory;
 mod notice;
+#[cfg(all(feature = "command", unix))]
+mod recorder;
 mod scope;
 mod window;
 mod writer;
@@ -45,6 +47,8 @@ use handle::HandleSource;
 pub use handle::{Handle, InvalidHandle};
 pub use limits::StoreLimits;
 pub use notice::{LostReason, OmissionNotice, OmittedUnit, Remedy};
+#[cfg(all(feature = "command", unix))]
+pub use recorder::StoreRecorder;
 pub use scope::Scope;
 pub use window::{ReadError, Window, WindowError, WindowReport};
 pub use writer::{EntryWriter, Reservation};
@@ -99,14 +103,7 @@ impl StoreConfig {
     /// ignored, as the XDG specification requires.
     #[must_use]
     pub fn of_user() -> Option<Self> {
-        let variable = |name| std::env::var_os(name).map(PathBuf::from);
-        let absolute = |path: &PathBuf| path.is_absolute();
-        let state = variable("TAMIS_STATE_DIR").filter(absolute).or_else(|| {
-            let all = variable("XDG_STATE_HOME").filter(absolute);
-            let all =
-                all.or_else(|| Some(std::env::home_dir().filter(absolute)?.join(".local/state")));
-            Some(all?.join("tamis"))
-        })?;
+        let state = crate::state::folder_of_user()?;
         Some(Self::folder(state.join("store")))
     }
 

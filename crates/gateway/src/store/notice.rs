@@ -35,8 +35,10 @@ pub enum OmittedUnit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remedy {
-    /// By the handle of the stored result.
+    /// By the handle of the stored result, with the tool of the proxy.
     Retrieve(Handle),
+    /// By the handle of the stored result, with the command `tamis recall`.
+    Recall(Handle),
     /// Not at all.
     Lost(LostReason),
 }
@@ -150,14 +152,22 @@ impl OmissionNotice {
     /// Returns the call that fetches what was left out. `None` if it cannot be fetched.
     #[must_use]
     pub fn call(&self) -> Option<String> {
-        let Remedy::Retrieve(handle) = self.remedy else { return None };
-        let range = self.next_range().map(|range| match self.unit {
-            OmittedUnit::Lines => format!(", lines=\"{range}\""),
-            _ => format!(", items=\"{range}\""),
-        });
-        let offset = self.gap.filter(|_| self.unit == OmittedUnit::Bytes);
-        let range = range.or_else(|| offset.map(|(first, _)| format!(", offset={first}")));
-        Some(format!("{}(handle=\"{handle}\"{})", self.tool, range.unwrap_or_default()))
+        let range = self.next_range();
+        let offset = self.gap.filter(|_| self.unit == OmittedUnit::Bytes).map(|(first, _)| first);
+        let name = if self.unit == OmittedUnit::Lines { "lines" } else { "items" };
+        match self.remedy {
+            Remedy::Retrieve(handle) => {
+                let range = range.map(|range| format!(", {name}=\"{range}\""));
+                let part = range.or_else(|| offset.map(|first| format!(", offset={first}")));
+                Some(format!("{}(handle=\"{handle}\"{})", self.tool, part.unwrap_or_default()))
+            }
+            Remedy::Recall(handle) => {
+                let range = range.map(|range| format!(" --{name} {range}"));
+                let part = range.or_else(|| offset.map(|first| format!(" --offset {first}")));
+                Some(format!("tamis recall {handle}{}", part.unwrap_or_default()))
+            }
+            Remedy::Lost(_) => None,
+        }
     }
 }
 
@@ -224,6 +234,10 @@ mod tests {
                     "112 of 137 items left out (~1,000 → ~2 tokens); {}",
                     call(", items=\"25-49\"")
                 ),
+            ),
+            (
+                OmissionNotice::new(items, Remedy::Recall(handle)).with_shown(25, Some(137)),
+                format!("112 of 137 items left out; tamis recall {handle} --items 25-49"),
             ),
             (
                 OmissionNotice::new(items, retrieve).with_shown(130, Some(137)),

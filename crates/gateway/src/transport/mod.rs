@@ -14,24 +14,37 @@
 //! | [`http`] | a client and a server over streamable HTTP |
 //! | [`bridge`] | a client on standard input and output, a server over HTTP |
 
+#[cfg(feature = "mcp")]
 pub mod bridge;
+#[cfg(feature = "mcp")]
 pub mod child;
+#[cfg(feature = "mcp")]
 mod handler;
+#[cfg(feature = "mcp")]
 pub mod http;
+#[cfg(feature = "mcp")]
 mod jobs;
+#[cfg(feature = "mcp")]
 pub mod lines;
+#[cfg(feature = "mcp")]
 pub mod pipe;
+#[cfg(feature = "mcp")]
 pub mod shutdown;
 mod spare;
 pub mod spool;
+#[cfg(feature = "mcp")]
 pub mod sse;
+#[cfg(feature = "mcp")]
 pub mod stdio;
 
+#[cfg(feature = "mcp")]
 use std::process::ExitStatus;
 
+#[cfg(feature = "mcp")]
 pub use handler::{HandlerFactory, MessageHandler, PassThrough};
 
 /// Reports on standard error, as a line of its own. Nothing can be done if that fails.
+#[cfg(feature = "mcp")]
 pub(crate) fn report(message: impl std::fmt::Display) {
     use std::io::Write as _;
     // One write, so that lines of several processes are not mixed.
@@ -39,6 +52,7 @@ pub(crate) fn report(message: impl std::fmt::Display) {
 }
 
 /// Describes how a process ended, for messages to the client.
+#[cfg(feature = "mcp")]
 fn describe(status: ExitStatus) -> String {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
@@ -48,6 +62,7 @@ fn describe(status: ExitStatus) -> String {
 }
 
 /// Returns the exit code that a shell would report for a process.
+#[cfg(feature = "mcp")]
 fn exit_code(status: ExitStatus) -> u8 {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {

@@ -1,10 +1,9 @@
 //! The metrics, the log and the table of savings.
 
-use std::process::Command;
-
 use serde_json::json;
+use tamis_gateway::calls::Savings;
 
-use crate::support::{Proxy, send};
+use crate::support::{Proxy, script, send};
 
 #[test]
 fn metrics_are_served_while_the_proxy_runs() {
@@ -59,35 +58,10 @@ fn a_call_is_logged_counted_and_summed_without_its_data() {
     assert!(line["bytes_in"].as_u64().unwrap() > 100_000);
     let mode = std::os::unix::fs::PermissionsExt::mode(&log.metadata().unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600);
-    let table = Command::new(env!("CARGO_BIN_EXE_tamis-gateway")).arg("savings").arg(&log).output();
-    let table = String::from_utf8(table.unwrap().stdout).unwrap();
+    let mut savings = Savings::default();
+    savings.read_file(&log).unwrap();
+    let table = savings.table();
     assert!(table.lines().nth(1).unwrap().starts_with("search      1       0"), "{table}");
-}
-
-#[test]
-fn savings_reads_logs_and_reports_what_it_cannot_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let log = folder.path().join("calls.jsonl");
-    let line = json!({"tool": "a\u{1b}[1m", "outcome": "filtered", "bytes_in": 4000, "bytes_out": 1000, "tokens_in": 1000, "tokens_out": 250});
-    std::fs::write(&log, format!("{line}\nnot a record\n{line}\n")).unwrap();
-    let savings = |args: &[&str]| {
-        let output =
-            Command::new(env!("CARGO_BIN_EXE_tamis-gateway")).arg("savings").args(args).output();
-        let output = output.unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        (output.status.code(), text(output.stdout), text(output.stderr))
-    };
-    let (code, table, errors) = savings(&[log.to_str().unwrap()]);
-    assert_eq!(code, Some(0));
-    assert!(
-        table.contains("a\u{fffd}[1m      2       0     8,000      2,000          1,500    75%"),
-        "{table}"
-    );
-    assert_eq!(errors, "tamis: skipped 1 line, which is not the record of a call\n");
-    let (code, table, errors) = savings(&["/nonexistent"]);
-    assert_eq!((code, table.as_str()), (Some(1), ""));
-    assert!(errors.starts_with("tamis: /nonexistent: "), "{errors}");
-    assert_eq!(savings(&[]).0, Some(2));
 }
 
 #[test]
@@ -103,6 +77,30 @@ fn filters_that_match_no_tool_are_reported() {
     let (_, _, errors) = proxy.close();
     let warning = "tamis: the server lists no tool for these filters of the manifest: `serach`\n";
     assert_eq!(errors.matches(warning).count(), 1, "{errors}");
+}
+
+/// An installer puts the proxy before servers that people rely on.
+#[test]
+fn an_installed_proxy_runs_without_filters_that_only_save_and_are_not_valid() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("tamis")).unwrap();
+    let server = script("server.py");
+    let args = ["--config", "user", "--", "python3", server.to_str().unwrap()];
+    let start = |file: &str, args: &[&str]| {
+        std::fs::write(folder.path().join("tamis/tamis.yaml"), file).unwrap();
+        Proxy::start_with(args, |command| _ = command.env("XDG_CONFIG_HOME", folder.path()))
+    };
+    let saves = "version: 1\nfilters:\n  a: {select: [id]\n";
+    let mut proxy = start(saves, &args);
+    proxy.call(1, "echo", json!({}));
+    let (code, _, errors) = proxy.close();
+    assert_eq!(code, Some(0));
+    assert!(errors.contains("tamis: the filters of the file are not used: "), "{errors}");
+    let protects = "version: 1\nfilters:\n  a: {exclude: [id]\n";
+    for (file, args) in [(protects, args.as_slice()), (saves, args.get(2..).unwrap())] {
+        let (code, _, errors) = start(file, args).close();
+        assert!(code == Some(2) && errors.contains("tamis.yaml:3:"), "{errors}");
+    }
 }
 
 #[test]

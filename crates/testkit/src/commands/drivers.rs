@@ -1,7 +1,7 @@
 //! Runs the filter of a command over one output, cut in every way, and compares the results, which must not depend on the chunks.
 
 use tamis::Limits;
-use tamis::command::{CommandLine, CommandReport, OutputFilterRegistry};
+use tamis::command::{CommandLine, CommandReport, OutputCap, OutputFilterRegistry};
 
 use crate::prng::Prng;
 
@@ -50,6 +50,8 @@ pub struct Subject<'a> {
     pub exit_code: Option<i32>,
     pub quiet: bool,
     pub full_output: &'a str,
+    /// The limits of the call.
+    pub cap: OutputCap,
     pub output: &'a [u8],
 }
 
@@ -57,7 +59,7 @@ impl Subject<'_> {
     /// Pushes the output in chunks that end at `cuts`, and a last one.
     pub fn push(self, cuts: impl IntoIterator<Item = usize>) -> (Vec<u8>, CommandReport) {
         let line = CommandLine::parse(self.command);
-        let mut run = self.registry.start(&line, self.limits, Vec::new());
+        let mut run = self.registry.start(&line, self.limits, Vec::new()).with_cap(self.cap);
         if self.quiet {
             run = run.with_notice(false);
         }
@@ -75,7 +77,7 @@ impl Subject<'_> {
     /// Pushes the output in chunks that end at `cuts`, with a pause after each of them.
     pub fn pause(self, cuts: &[usize]) -> (Vec<u8>, CommandReport) {
         let line = CommandLine::parse(self.command);
-        let mut run = self.registry.start(&line, self.limits, Vec::new());
+        let mut run = self.registry.start(&line, self.limits, Vec::new()).with_cap(self.cap);
         if self.quiet {
             run = run.with_notice(false);
         }

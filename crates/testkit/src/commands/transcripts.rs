@@ -41,6 +41,7 @@ impl Transcript {
             exit_code: Some(self.exit_code),
             quiet: false,
             full_output: "full.log",
+            cap: tamis::command::OutputCap::new(),
             output,
         }
     }

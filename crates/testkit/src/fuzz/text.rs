@@ -123,6 +123,7 @@ fn made_output(input: &mut Input<'_>) {
         exit_code: None,
         quiet: true,
         full_output: "full.log",
+        cap: tamis::command::OutputCap::new(),
         output: raw.as_bytes(),
     };
     let (out, _) = outputs(&mut input.choices, subject);
@@ -149,6 +150,7 @@ fn any_output(input: &mut Input<'_>) {
         exit_code,
         quiet,
         full_output: "full.log",
+        cap: tamis::command::OutputCap::new(),
         output,
     };
     let (out, report) = outputs(choices, subject);

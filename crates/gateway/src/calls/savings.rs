@@ -1,10 +1,12 @@
-//! `tamis savings`: sums a log per tool.
+//! [`Savings`]: the sums of a log, per tool.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::io::{self, BufRead};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
 
-use super::log::LogLine;
+use super::CallLine;
 
 /// How many tools are listed on their own. The rest is one row, so that any log takes bounded memory.
 const TOOLS: usize = 10_000;
@@ -59,8 +61,16 @@ impl Savings {
         }
     }
 
+    /// Adds the lines of a file, as [`read`](Self::read) does.
+    ///
+    /// # Errors
+    /// The error of the file.
+    pub fn read_file(&mut self, path: &Path) -> io::Result<()> {
+        self.read(BufReader::new(File::open(path)?))
+    }
+
     fn add(&mut self, line: &[u8]) {
-        let Ok(call) = serde_json::from_slice::<LogLine<'_>>(line) else {
+        let Ok(call) = serde_json::from_slice::<CallLine<'_>>(line) else {
             self.skipped += u64::from(!line.trim_ascii().is_empty());
             return;
         };

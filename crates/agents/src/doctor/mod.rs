@@ -1,0 +1,186 @@
+//! Examines what is installed: programs, hooks, servers, settings.
+//!
+//! This module must not change a file.
+
+mod agents;
+mod calls;
+mod process;
+
+use std::fmt;
+use std::path::Path;
+
+use tamis::manifest::Manifest;
+
+use crate::agent::Agent;
+use crate::install::{Places, programs};
+use process::{Ended, ask};
+
+/// How serious a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// As it should be.
+    Good,
+    /// Worth knowing.
+    Note,
+    /// Something that was installed does not work.
+    Broken,
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Good => "ok",
+            Self::Note => "note",
+            Self::Broken => "broken",
+        })
+    }
+}
+
+/// One line of an examination.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// How serious it is.
+    pub level: Level,
+    /// The program, agent or file that was examined.
+    pub subject: String,
+    /// The state of the subject, and the remedy if it is broken.
+    pub text: String,
+}
+
+impl Finding {
+    fn new(level: Level, subject: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { level, subject: subject.into(), text: text.into() }
+    }
+
+    fn good(subject: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::new(Level::Good, subject, text)
+    }
+
+    fn note(subject: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::new(Level::Note, subject, text)
+    }
+
+    fn broken(subject: impl Into<String>, text: impl fmt::Display, remedy: &str) -> Self {
+        Self::new(Level::Broken, subject, format!("{text}; {remedy}"))
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:<6}  {}: {}", self.level, self.subject, self.text)
+    }
+}
+
+/// Examines everything. `tamis` is the binary whose hooks are called.
+#[must_use]
+pub fn examine(places: &Places, tamis: &Path) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let installed = agents::examine(places);
+    let uses_hooks = installed.iter().any(|of| of.hooks);
+    let uses_servers = installed.iter().any(|of| of.servers > 0);
+    found.push(own_program(places, tamis, uses_hooks));
+    found.push(gateway(places, uses_servers));
+    found.extend(Agent::ALL.iter().map(|agent| program(places, *agent)));
+    found.extend(installed.into_iter().flat_map(|of| of.findings));
+    found.extend(calls::examine(tamis));
+    found.push(configuration(places));
+    found.push(store(places));
+    found
+}
+
+/// Returns the first line that a program prints for `--version`.
+fn version(program: &Path) -> Result<String, String> {
+    match ask(program, &["--version"], b"", None) {
+        Ended::Code { code: 0, out } => {
+            Ok(String::from_utf8_lossy(&out).lines().next().unwrap_or_default().trim().to_owned())
+        }
+        ended => Err(ended.to_string()),
+    }
+}
+
+fn own_program(places: &Places, tamis: &Path, is_needed: bool) -> Finding {
+    let own = format!("tamis {}", env!("CARGO_PKG_VERSION"));
+    let Some(found) = places.program("tamis") else {
+        let text = format!("{own} is {}, which is not on the PATH", places.shown(tamis));
+        let remedy = "add its folder to the PATH of the agents";
+        return if is_needed {
+            Finding::broken("tamis", text, remedy)
+        } else {
+            Finding::note("tamis", format!("{text}; {remedy} before you install"))
+        };
+    };
+    let shown = places.shown(&found);
+    match version(&found) {
+        Ok(version) if version == own => Finding::good("tamis", format!("{version} at {shown}")),
+        Ok(version) => {
+            let text = format!("agents use {version} at {shown}, this is {own}");
+            Finding::note("tamis", text)
+        }
+        Err(why) => Finding::broken("tamis", format!("{shown} {why}"), "install tamis again"),
+    }
+}
+
+fn gateway(places: &Places, is_needed: bool) -> Finding {
+    let subject = "tamis-gateway";
+    let Some(found) = places.program(subject) else {
+        let text = "not on the PATH";
+        return if is_needed {
+            let remedy = "install it with: cargo install tamis-gateway";
+            Finding::broken(
+                subject,
+                format!("{text}, so wrapped MCP servers are not filtered"),
+                remedy,
+            )
+        } else {
+            Finding::note(subject, format!("{text}; only `tamis mcp` needs it"))
+        };
+    };
+    let shown = places.shown(&found);
+    match version(&found) {
+        Ok(version) => Finding::good(subject, format!("{version} at {shown}")),
+        Err(why) => Finding::broken(subject, format!("{shown} {why}"), "install it again"),
+    }
+}
+
+/// The program of an agent.
+fn program(places: &Places, agent: Agent) -> Finding {
+    let found = programs(agent).iter().find_map(|name| places.program(name));
+    let Some(found) = found else {
+        return Finding::note(agent.as_str(), "not on the PATH");
+    };
+    let shown = places.shown(&found);
+    match version(&found) {
+        Ok(version) => Finding::good(agent.as_str(), format!("{version} at {shown}")),
+        Err(why) => Finding::note(agent.as_str(), format!("{shown} {why}")),
+    }
+}
+
+/// The user's `tamis.yaml`.
+fn configuration(places: &Places) -> Finding {
+    let path = places.configuration();
+    let shown = places.shown(&path);
+    if !path.is_file() {
+        return Finding::good("configuration", format!("no {shown}: the defaults apply"));
+    }
+    match Manifest::load(&path) {
+        Ok(_) => Finding::good("configuration", format!("{shown} is valid")),
+        Err(error) => {
+            Finding::broken("configuration", error, "correct it; `tamis check` shows the place")
+        }
+    }
+}
+
+/// The folder with full outputs.
+fn store(places: &Places) -> Finding {
+    let folder = places.store();
+    let shown = places.shown(&folder);
+    let Ok(entries) = std::fs::read_dir(&folder) else {
+        return Finding::good("store", format!("{shown} is created when an output is stored"));
+    };
+    let files = entries.flatten().filter_map(|entry| entry.metadata().ok());
+    let (count, bytes) =
+        files.filter(std::fs::Metadata::is_file).fold((0u64, 0u64), |(count, bytes), data| {
+            (count + u64::from(data.len() > 0), bytes + data.len())
+        });
+    Finding::good("store", format!("{shown}: {count} files, {} KiB", bytes.div_ceil(1024)))
+}

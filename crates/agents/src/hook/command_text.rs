@@ -1,0 +1,107 @@
+//! Filters the complete output of a command: by the filter of the command, then by the limit of the profile.
+//!
+//! The full output is recorded before it is filtered. If it cannot be recorded, it is not filtered.
+
+use std::io::Write as _;
+use std::time::Instant;
+
+use tamis::Limits;
+use tamis::command::{
+    CommandLine, FullOutput, OutputCap, OutputFilterRegistry, OutputRecorder as _, RecordPlace,
+};
+use tamis_gateway::calls::CallLine;
+#[cfg(unix)]
+use tamis_gateway::store::StoreRecorder;
+
+use super::settings::HookSettings;
+
+/// The output of a command, as an agent got it.
+#[derive(Clone, Copy, Debug)]
+pub struct CommandText<'a> {
+    /// The command line, as the model wrote it.
+    pub command: &'a str,
+    /// Its output.
+    pub output: &'a str,
+    /// Its exit code, if known; that of a shell if a signal killed it.
+    pub exit_code: Option<i32>,
+    /// The most tokens that the agent takes from a hook.
+    pub most_tokens: u64,
+}
+
+/// A filtered output.
+#[derive(Clone, Debug)]
+pub struct FilteredText {
+    /// The output, with a last line that says what was left out and how to get it.
+    pub text: String,
+    /// The call, for the log of savings.
+    pub call: CallLine<'static>,
+}
+
+impl CommandText<'_> {
+    /// Filters the output. `None`: the output is unchanged.
+    #[cfg(unix)]
+    #[must_use]
+    pub fn filter(&self, settings: &HookSettings) -> Option<FilteredText> {
+        let begun = Instant::now();
+        let registry = OutputFilterRegistry::builtin();
+        let line = CommandLine::parse(self.command);
+        let cap = settings.max_tokens().map(|tokens| tokens.min(self.most_tokens));
+        let is_long = cap.is_some_and(|tokens| self.output.len() as u64 > tokens * 4);
+        if registry.filter_for(&line).is_none() && !is_long {
+            return None;
+        }
+        let name: String = self.command.chars().take(LONGEST_NAME).collect();
+        let recorder = StoreRecorder::new(settings.store(), name);
+        let recorder = recorder.with_fallback(settings.temporary_folder());
+        let mut record = recorder.begin().ok()?;
+        record.write_all(self.output.as_bytes()).ok()?;
+        if record.left_out() > 0 {
+            return None;
+        }
+        let cap = OutputCap::new().with_max_tokens(cap.unwrap_or(0));
+        let mut filter = registry.start(&line, &Limits::new(), Vec::new()).with_cap(cap);
+        filter.write(self.output.as_bytes()).ok()?;
+        filter.set_exit_code(self.exit_code);
+        let place = record.place();
+        let full_output = match record.prints_lines() {
+            true => FullOutput::command(place.to_string()),
+            false => FullOutput::new(place.to_string()),
+        };
+        filter.set_full_output(full_output);
+        let report = filter.end().ok()?;
+        if report.cut {
+            record.keep().ok()?;
+        }
+        let text = String::from_utf8(filter.into_sink()).ok()?;
+        if text == self.output {
+            return None;
+        }
+        let bytes = [self.output.len(), text.len()].map(|bytes| bytes as u64);
+        let program = line.program_name().unwrap_or("sh").to_owned();
+        let rule = report.filter.unwrap_or_default();
+        let call = CallLine::new(&program, &rule, bytes)
+            .with_handle(handle(&place).filter(|_| report.cut))
+            .with_times(begun.elapsed(), None)
+            .with_exit_code(self.exit_code);
+        Some(FilteredText { text, call: call.into_owned() })
+    }
+
+    /// Commands are filtered only on Unix.
+    #[cfg(not(unix))]
+    #[must_use]
+    pub fn filter(&self, _settings: &HookSettings) -> Option<FilteredText> {
+        None
+    }
+}
+
+/// Returns the handle by which a record can be fetched.
+#[must_use]
+pub fn handle(place: &RecordPlace) -> Option<&str> {
+    match place {
+        RecordPlace::Command(command) => command.strip_prefix("tamis recall "),
+        _ => None,
+    }
+}
+
+/// The most characters of a command that name its record.
+const LONGEST_NAME: usize = 200;

@@ -1,0 +1,144 @@
+//! The settings of a hook: the user's `tamis.yaml`, the store, and the folders of the process.
+
+use std::path::{Path, PathBuf};
+
+use tamis::command::OverflowFolder;
+use tamis_gateway::calls::{CallLine, UserLog};
+use tamis_gateway::config::{Config, ConfigFiles, ConfigFlags, ConfigPlaces};
+use tamis_gateway::rules::Profile;
+use tamis_gateway::store::{Store, StoreConfig};
+
+/// The most tokens of an output under the profile `standard`.
+const STANDARD_TOKENS: u64 = 8_000;
+/// The most tokens of an output under the profile `tight`.
+const TIGHT_TOKENS: u64 = 2_000;
+
+/// Where the files of a hook are.
+#[derive(Clone, Debug)]
+pub struct HookPlaces {
+    /// Which configuration files are read.
+    pub files: ConfigFiles,
+    /// Where configuration files are looked for.
+    pub config: ConfigPlaces,
+    /// The store of the user.
+    pub store: Option<StoreConfig>,
+    /// The log of savings.
+    pub log: Option<UserLog>,
+    /// The folder for full outputs if the store cannot be written to.
+    pub temporary: Option<PathBuf>,
+    /// The folders of programs.
+    pub path: Vec<PathBuf>,
+    /// The folder of Codex, `$CODEX_HOME`.
+    pub codex_home: Option<PathBuf>,
+    /// The folder of the system's files for Codex.
+    pub codex_system: PathBuf,
+    /// The file of the running program.
+    pub program: Option<PathBuf>,
+}
+
+impl HookPlaces {
+    /// Returns the places of this process.
+    #[must_use]
+    pub fn of_process(files: ConfigFiles) -> Self {
+        let config = ConfigPlaces::of_process();
+        let codex_home = std::env::var_os("CODEX_HOME").map(PathBuf::from);
+        let codex_home = codex_home.filter(|path| path.is_absolute());
+        let codex_home = codex_home.or_else(|| Some(config.home.as_ref()?.join(".codex")));
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        Self {
+            files,
+            store: StoreConfig::of_user(),
+            log: UserLog::to_append(),
+            temporary: None,
+            path: std::env::split_paths(&path).collect(),
+            codex_home,
+            codex_system: PathBuf::from("/etc/codex"),
+            program: std::env::current_exe().ok(),
+            config,
+        }
+    }
+
+    /// Returns places that are all in one folder, for tests.
+    #[must_use]
+    pub fn in_folder(folder: &Path) -> Self {
+        Self {
+            files: ConfigFiles::User,
+            config: ConfigPlaces {
+                home: Some(folder.to_owned()),
+                config: Some(folder.join(".config")),
+                working: folder.to_owned(),
+            },
+            store: Some(StoreConfig::folder(folder.join("store"))),
+            log: Some(UserLog::in_folder(folder)),
+            temporary: Some(folder.join("tmp")),
+            path: vec![folder.join("bin")],
+            codex_home: Some(folder.join(".codex")),
+            codex_system: folder.join("etc-codex"),
+            program: Some(folder.join("bin/tamis")),
+        }
+    }
+}
+
+/// The settings of a hook.
+#[derive(Debug)]
+pub struct HookSettings {
+    pub(super) places: HookPlaces,
+    /// `None` if the file cannot be used.
+    pub(super) config: Option<Config>,
+    may_remove_for_safety: bool,
+}
+
+impl HookSettings {
+    /// Reads the configuration. A file that is not valid counts as none, but if it may have been meant to remove for
+    /// safety, results of tools are withheld.
+    #[must_use]
+    pub fn load(places: &HookPlaces) -> Self {
+        let flags = ConfigFlags { files: places.files, ..ConfigFlags::default() };
+        let config = Config::load(&flags, &places.config).ok();
+        let may_remove_for_safety = match &config {
+            Some(config) => config.may_remove_for_safety(),
+            None => places.config.seem_to_protect(places.files),
+        };
+        Self { places: places.clone(), config, may_remove_for_safety }
+    }
+
+    /// Returns whether a rule for any tool may remove for safety.
+    #[must_use]
+    pub fn may_remove_for_safety(&self) -> bool {
+        self.may_remove_for_safety
+    }
+
+    /// Returns the most tokens of the output of a command. `None`: no limit.
+    #[must_use]
+    pub fn max_tokens(&self) -> Option<u64> {
+        match self.config.as_ref().map_or(Profile::default(), Config::profile) {
+            Profile::Standard => Some(STANDARD_TOKENS),
+            Profile::Tight => Some(TIGHT_TOKENS),
+            _ => None,
+        }
+    }
+
+    /// Returns the store of the user, unless the configuration turns it off.
+    #[must_use]
+    pub fn store(&self) -> Option<Store> {
+        let is_off = self.config.as_ref().is_some_and(|config| config.store().is_none());
+        self.places.store.clone().filter(|_| !is_off).map(Store::open)
+    }
+
+    /// Appends a call to the log of savings. No hook fails for its log.
+    pub fn log(&self, call: &CallLine<'_>) {
+        if let Some(log) = &self.places.log {
+            _ = log.append(call);
+        }
+    }
+
+    /// Returns the folder for full outputs if the store cannot be written to.
+    #[cfg(unix)]
+    #[must_use]
+    pub fn temporary_folder(&self) -> OverflowFolder {
+        match &self.places.temporary {
+            Some(path) => OverflowFolder::new(path),
+            None => tamis_gateway::store::StoreRecorder::temporary_folder(),
+        }
+    }
+}

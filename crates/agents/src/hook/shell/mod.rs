@@ -1,0 +1,120 @@
+//! The shell prefix of Claude Code: runs what it hands over, and filters the output of commands.
+//!
+//! Claude Code starts the program of `CLAUDE_CODE_SHELL_PREFIX` with one argument, for three kinds of things. Commands of
+//! the model come as a script of a certain form ([`WrappedScript`]); hooks and MCP servers come as command lines. Only
+//! the former are filtered. Everything else replaces this process untouched.
+
+mod prefix_script;
+mod wrapped;
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tamis::command::{CommandLine, OutputCap, OutputFilterRegistry};
+use tamis_gateway::store::StoreRecorder;
+
+pub use prefix_script::prefix_script;
+pub use wrapped::WrappedScript;
+
+use super::settings::HookSettings;
+
+/// The most tokens of an output. Claude Code shows 30,000 characters at most.
+const MOST_TOKENS: u64 = 7_000;
+
+/// The most tokens of an output that is cut. Claude Code shows a preview of 2,000 characters if an output is too long.
+const MOST_TOKENS_IF_CUT: u64 = 500;
+
+/// The most characters of a command that name its record.
+const LONGEST_NAME: usize = 200;
+
+/// The use of the argument.
+#[derive(Debug)]
+pub enum ShellPlan {
+    /// This command replaces the process.
+    Replace(Command),
+    /// This command is run, and its output is filtered.
+    Filter(Box<ShellRun>),
+}
+
+/// A command of the model.
+#[derive(Debug)]
+pub struct ShellRun {
+    /// The shell with the script.
+    pub command: Command,
+    /// The command of the model, which chooses the filter.
+    pub line: CommandLine,
+    /// The filters.
+    pub registry: OutputFilterRegistry,
+    /// Where the full output is recorded.
+    pub recorder: StoreRecorder,
+    /// The limits of the output, filtered or not.
+    pub cap: OutputCap,
+}
+
+/// Plans what is done with the argument of a shell prefix.
+///
+/// The output is filtered only if both output streams are one file, as in Claude Code. Otherwise somebody reads them
+/// apart.
+#[must_use]
+pub fn plan(argument: &OsStr, settings: &HookSettings) -> ShellPlan {
+    let run =
+        argument.to_str().filter(|_| is_one_stream()).and_then(|text| filtered(text, settings));
+    run.map_or_else(|| ShellPlan::Replace(shell(argument)), |run| ShellPlan::Filter(Box::new(run)))
+}
+
+fn filtered(text: &str, settings: &HookSettings) -> Option<ShellRun> {
+    let script = WrappedScript::parse(text)?;
+    let line = CommandLine::parse(&script.command);
+    let cap = settings.max_tokens().map_or_else(OutputCap::new, |tokens| {
+        let cap = OutputCap::new().with_max_tokens(tokens.min(MOST_TOKENS));
+        cap.with_max_tokens_if_cut(MOST_TOKENS_IF_CUT)
+    });
+    let registry = OutputFilterRegistry::builtin();
+    if registry.filter_for(&line).is_none() && cap.is_unlimited() {
+        return None;
+    }
+    let name: String = script.command.chars().take(LONGEST_NAME).collect();
+    let recorder = StoreRecorder::new(settings.store(), name);
+    let recorder = recorder.with_fallback(settings.temporary_folder());
+    Some(ShellRun { command: shell(OsStr::new(text)), line, registry, recorder, cap })
+}
+
+/// Returns the shell that Claude Code would have used, with an argument to run.
+fn shell(argument: &OsStr) -> Command {
+    let text = argument.to_string_lossy();
+    let mut command = match WrappedScript::parse(&text) {
+        // Hooks and servers are started by the shell of the system.
+        None => Command::new("/bin/sh"),
+        Some(script) => {
+            let name = script.shell_name();
+            let variables = ["CLAUDE_CODE_SHELL", "SHELL"].map(std::env::var_os);
+            let known = variables.into_iter().flatten().map(PathBuf::from);
+            let own = known.filter(|path| path.is_absolute()).find(|path| is_named(path, name));
+            Command::new(
+                own.map_or_else(|| OsString::from(name.unwrap_or("bash")), PathBuf::into_os_string),
+            )
+        }
+    };
+    command.arg("-c").arg(argument);
+    command
+}
+
+/// Whether a shell has a name; without one, whether it is one that Claude Code uses.
+fn is_named(path: &Path, name: Option<&str>) -> bool {
+    let file = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    match name {
+        Some(name) => file == name,
+        None => ["bash", "zsh"].contains(&file),
+    }
+}
+
+/// Returns whether standard output and standard error are the same file.
+fn is_one_stream() -> bool {
+    let file = |stream: std::os::fd::BorrowedFd<'_>| {
+        rustix::fs::fstat(stream).ok().map(|stat| (stat.st_dev, stat.st_ino))
+    };
+    let output = file(std::io::stdout().as_fd());
+    output.is_some() && output == file(std::io::stderr().as_fd())
+}

@@ -1,0 +1,106 @@
+//! Claude Code: a program that starts its shell commands, named in the settings.
+
+use std::path::{Path, PathBuf};
+
+use crate::agent::Agent;
+use crate::install::edit::{Step, set_member};
+use crate::install::git::is_tracked;
+use crate::install::json::{JsonFault, parse};
+use crate::install::places::{Places, Scope};
+use crate::install::plan::{InstallError, Planner};
+use crate::install::shape::Shape;
+use crate::install::texts::{SCRIPT_MARKER, shell_script};
+
+/// The variable that names the program.
+pub(crate) const PREFIX: &str = "CLAUDE_CODE_SHELL_PREFIX";
+
+/// Returns the settings and the script.
+fn files(places: &Places, scope: Scope) -> (PathBuf, PathBuf) {
+    let folder = places.folder(Agent::ClaudeCode, scope);
+    let settings = match scope {
+        Scope::User => "settings.json",
+        Scope::Project => "settings.local.json",
+    };
+    (folder.join(settings), folder.join("tamis-shell"))
+}
+
+/// Returns the settings, the script, and the program that the settings name.
+pub(crate) fn prefix_of(
+    places: &Places,
+    scope: Scope,
+) -> (PathBuf, PathBuf, Result<Option<String>, JsonFault>) {
+    let (settings, script) = files(places, scope);
+    let text = std::fs::read_to_string(&settings).unwrap_or_default();
+    let value = value_in(&text);
+    (settings, script, value)
+}
+
+fn value_in(text: &str) -> Result<Option<String>, JsonFault> {
+    if text.trim_start_matches('\u{feff}').trim().is_empty() {
+        return Ok(None);
+    }
+    let value = parse(text)?.get("env")?.map(|env| env.get(PREFIX)).transpose()?.flatten();
+    Ok(value.map(|value| value.string().unwrap_or_else(|| value.raw().to_owned())))
+}
+
+pub(super) fn install(planner: &mut Planner<'_>, scope: Scope) -> Result<(), InstallError> {
+    let (settings, script) = files(planner.places, scope);
+    let snippet =
+        Shape::object([("env", Shape::object([(PREFIX, Shape::text(script.to_string_lossy()))]))]);
+    let snippet = Some(snippet.document());
+    let Some(program) = script.to_str() else {
+        let file = planner.open(&settings)?;
+        return Err(file.fail("the path of its folder is not UTF-8", None));
+    };
+    if scope == Scope::Project && is_tracked(&settings) {
+        let file = planner.open(&settings)?;
+        let message = "is tracked by git, and the program is a path on this machine; use --user";
+        return Err(file.fail(message, snippet));
+    }
+    let Some(script_text) = shell_script(scope) else {
+        let file = planner.open(&settings)?;
+        return Err(file.fail("commands can be filtered on Unix only", None));
+    };
+    planner.own(&script, &script_text, SCRIPT_MARKER, 0o755)?;
+    let file = planner.open(&settings)?;
+    let text = file.text.clone().unwrap_or_default();
+    match value_in(&text).map_err(|fault| file.json_failed(&fault, snippet.clone()))? {
+        Some(value) if value == program => return Ok(()),
+        Some(value) => {
+            let message = format!(
+                "{PREFIX} is already set to {value}; only one program can start the shell commands"
+            );
+            return Err(file.fail(message, snippet));
+        }
+        None => {}
+    }
+    file.forget_hooks();
+    let value = Shape::text(program);
+    let edited = set_member(&text, &["env", PREFIX], &value, file.recorded());
+    file.text = Some(edited.map_err(|fault| file.edit_failed(fault, snippet))?);
+    if std::env::var_os(PREFIX).is_some_and(|value| Path::new(&value) != script) {
+        planner.note(format!(
+            "{PREFIX} is also set in the environment of this shell, to another program"
+        ));
+    }
+    planner.note("sessions of Claude Code that are running keep their settings; start new ones");
+    Ok(())
+}
+
+pub(super) fn uninstall(planner: &mut Planner<'_>, scope: Scope) -> Result<(), InstallError> {
+    let (settings, script) = files(planner.places, scope);
+    // First the settings: without its script, every command of Claude Code would fail.
+    let file = planner.open(&settings)?;
+    if let Some(text) = file.text.clone() {
+        let remedy = || Some(format!("remove the variable {PREFIX} from `env`\n"));
+        match value_in(&text) {
+            Ok(Some(value)) if script.to_str() == Some(value.as_str()) => {
+                let steps = [Step::Name("env"), Step::Name(PREFIX)];
+                file.remove_at(&steps).map_err(|fault| file.edit_failed(fault, remedy()))?;
+            }
+            Err(fault) if text.contains(PREFIX) => return Err(file.json_failed(&fault, remedy())),
+            _ => {}
+        }
+    }
+    planner.disown(&script, SCRIPT_MARKER, &[])
+}

@@ -1,0 +1,180 @@
+//! Entries for hooks in JSON: which command they run, how they are found, added and removed.
+
+use super::edit::{EditFault, Step, push_element, remove, splice};
+use super::json::{JsonFault, JsonNode, parse};
+use super::places::Scope;
+use super::plan::{InstallError, PlannedFile};
+use super::shape::{Shape, quoted};
+use crate::agent::Agent;
+
+/// Returns the command line of a hook.
+///
+/// Agents run it with a shell. Without `tamis`, or if it fails, the hook prints nothing and ends with 0: the agent goes on
+/// as if it were not there.
+pub(crate) fn command(agent: Agent, scope: Scope) -> String {
+    let otherwise = match agent {
+        // An empty output is an error for it.
+        Agent::Cursor => "echo '{}'",
+        _ => "exit 0",
+    };
+    let (name, config) = (hook_name(agent), scope.as_str());
+    format!(
+        "command -v tamis >/dev/null 2>&1 && tamis hook {name} --config {config} 2>/dev/null || {otherwise}"
+    )
+}
+
+/// Returns the name of the hook in `tamis hook NAME`.
+pub(crate) fn hook_name(agent: Agent) -> &'static str {
+    match agent {
+        Agent::ClaudeCode => "shell",
+        agent => agent.as_str(),
+    }
+}
+
+/// Returns whether a command line is one that an installation writes.
+pub(crate) fn is_own(agent: Agent, line: &str) -> bool {
+    [Scope::User, Scope::Project].iter().any(|scope| command(agent, *scope) == line)
+}
+
+/// How the hooks of an event are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HookList {
+    /// Groups, each with a matcher and a list of hooks.
+    Grouped,
+    /// Hooks.
+    Flat,
+}
+
+/// The place of a hook: the event, the agent that runs it, and its shape.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HookPlace {
+    pub(crate) agent: Agent,
+    pub(crate) event: &'static str,
+    pub(crate) list: HookList,
+}
+
+/// A hook of ours in a text.
+struct OwnHook<'a> {
+    steps: Vec<Step<'static>>,
+    command: JsonNode<'a>,
+}
+
+impl HookPlace {
+    /// Returns our hooks, in the order of the text.
+    fn own<'a>(&self, text: &'a str) -> Result<Vec<OwnHook<'a>>, JsonFault> {
+        if text.trim_start_matches('\u{feff}').trim().is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut found = Vec::new();
+        let Some(event) = parse(text)?.get("hooks")?.map(|hooks| hooks.get(self.event)) else {
+            return Ok(found);
+        };
+        let base = [Step::Name("hooks"), Step::Name(self.event)];
+        for (at, entry) in
+            event?.map(|event| event.elements()).transpose()?.into_iter().flatten().enumerate()
+        {
+            let hooks = match self.list {
+                HookList::Flat => vec![(Vec::new(), entry)],
+                HookList::Grouped => {
+                    let hooks = entry.get("hooks")?.map(|hooks| hooks.elements()).transpose()?;
+                    let hooks = hooks.into_iter().flatten().enumerate();
+                    hooks
+                        .map(|(at, hook)| (vec![Step::Name("hooks"), Step::Element(at)], hook))
+                        .collect()
+                }
+            };
+            for (inner, hook) in hooks {
+                let Some(command) = hook.get("command")? else { continue };
+                if command.string().is_some_and(|line| is_own(self.agent, &line)) {
+                    let steps = base.into_iter().chain([Step::Element(at)]).chain(inner).collect();
+                    found.push(OwnHook { steps, command });
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the command lines of our hooks in a text.
+    pub(crate) fn installed(&self, text: &str) -> Result<Vec<String>, JsonFault> {
+        Ok(self.own(text)?.iter().filter_map(|hook| hook.command.string()).collect())
+    }
+
+    /// Returns the positions of our hooks in a text: that of the group, and that in the group.
+    pub(crate) fn positions(&self, text: &str) -> Result<Vec<(usize, usize)>, JsonFault> {
+        let elements = |hook: &OwnHook<'_>| {
+            let mut at = hook.steps.iter().filter_map(|step| match step {
+                Step::Element(at) => Some(*at),
+                Step::Name(_) => None,
+            });
+            (at.next().unwrap_or_default(), at.next().unwrap_or_default())
+        };
+        Ok(self.own(text)?.iter().map(elements).collect())
+    }
+
+    /// Appends our hook, or corrects the command line of the one that is there.
+    pub(crate) fn add(
+        &self,
+        file: &mut PlannedFile,
+        scope: Scope,
+        entry: &Shape,
+    ) -> Result<(), InstallError> {
+        let snippet = Shape::object([(
+            "hooks",
+            Shape::object([(self.event, Shape::Array(vec![entry.clone()]))]),
+        )]);
+        let snippet = Some(snippet.document());
+        let text = file.text.clone().unwrap_or_default();
+        let own = self.own(&text).map_err(|fault| file.json_failed(&fault, snippet.clone()))?;
+        let line = command(self.agent, scope);
+        if own.is_empty() {
+            // An earlier record is not about this text.
+            file.forget_hooks();
+            let names = ["hooks", self.event];
+            let added = push_element(&text, &names, entry, file.recorded());
+            file.text = Some(added.map_err(|fault| file.edit_failed(fault, snippet))?);
+            return Ok(());
+        }
+        let old = own.iter().filter(|hook| hook.command.string().as_ref() != Some(&line));
+        let splices = old.map(|hook| (hook.command.start..hook.command.end, quoted(&line)));
+        file.text = Some(splice(&text, splices.collect()));
+        Ok(())
+    }
+
+    /// Removes our hooks.
+    pub(crate) fn remove(&self, file: &mut PlannedFile) -> Result<(), InstallError> {
+        while let Some(text) = file.text.clone() {
+            let own = match self.own(&text) {
+                Ok(own) => own,
+                Err(_) if !text.contains("tamis") => return Ok(()),
+                Err(fault) => return Err(file.json_failed(&fault, Some(self.lines_to_remove()))),
+            };
+            let Some(first) = own.first() else { return Ok(()) };
+            file.remove_at(&first.steps).map_err(|fault| file.edit_failed(fault, None))?;
+        }
+        Ok(())
+    }
+
+    fn lines_to_remove(self) -> String {
+        let lines = [Scope::User, Scope::Project].map(|scope| command(self.agent, scope));
+        format!("remove the hooks with one of these commands:\n{}\n", lines.join("\n"))
+    }
+}
+
+impl PlannedFile {
+    /// Removes a member or an element. A document that held nothing else is as it was before the installation.
+    pub(crate) fn remove_at(&mut self, steps: &[Step<'_>]) -> Result<(), EditFault> {
+        let Some(text) = &self.text else { return Ok(()) };
+        let left = remove(text, steps, self.record.as_ref())?;
+        self.text = match (left, &self.record) {
+            (Some(left), _) => Some(left),
+            (None, Some(record)) if record.is_new => None,
+            (None, record) => {
+                let blank =
+                    record.as_ref().and_then(|record| record.blank.clone()).unwrap_or_default();
+                let mark = if text.starts_with('\u{feff}') { "\u{feff}" } else { "" };
+                Some(format!("{mark}{blank}"))
+            }
+        };
+        Ok(())
+    }
+}

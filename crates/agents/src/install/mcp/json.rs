@@ -1,0 +1,292 @@
+//! MCP servers in JSON files.
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use super::http::{original, proxied};
+use super::{Outcome, Outcomes, Wrapping, is_proxied, is_wrapped};
+use crate::agent::Agent;
+use crate::install::edit::{Step, remove, splice};
+use crate::install::json::{JsonFault, JsonMember, JsonNode, parse};
+use crate::install::places::{Places, Scope};
+use crate::install::record::{FileRecord, pointer};
+use crate::install::shape::quoted;
+
+/// Where a file has its servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Servers {
+    /// `mcpServers`, with `command` and `args`.
+    Members,
+    /// `mcpServers` of the document and of each member of `projects`.
+    Projects,
+    /// `mcp`, with one array of the command and its arguments.
+    Words,
+    /// `mcp_servers` of a TOML file.
+    Toml,
+}
+
+/// Returns the files of an agent that may have servers.
+pub(super) fn files(places: &Places, agent: Agent, scope: Scope) -> Vec<(PathBuf, Servers)> {
+    let folder = places.folder(agent, scope);
+    let working = &places.working;
+    match (agent, scope) {
+        (Agent::ClaudeCode, Scope::User) => vec![(places.claude_state(), Servers::Projects)],
+        (Agent::ClaudeCode, Scope::Project) => vec![(working.join(".mcp.json"), Servers::Members)],
+        (Agent::Codex, _) => vec![(folder.join("config.toml"), Servers::Toml)],
+        (Agent::Opencode, scope) => {
+            let base = if scope == Scope::User { &folder } else { working };
+            let named = places.opencode.clone().filter(|_| scope == Scope::User);
+            let names = ["opencode.json", "opencode.jsonc"].map(|name| base.join(name));
+            names.into_iter().chain(named).map(|path| (path, Servers::Words)).collect()
+        }
+        (Agent::Gemini, _) => vec![(folder.join("settings.json"), Servers::Members)],
+        (Agent::Cursor, _) => vec![(folder.join("mcp.json"), Servers::Members)],
+        (Agent::Copilot, Scope::User) => vec![(folder.join("mcp-config.json"), Servers::Members)],
+        (Agent::Copilot, Scope::Project) => Vec::new(),
+    }
+}
+
+/// A server in the text: the names that lead to it, and its value.
+struct Server<'a> {
+    path: Vec<String>,
+    value: JsonNode<'a>,
+}
+
+impl Server<'_> {
+    fn name(&self) -> String {
+        match self.path.as_slice() {
+            [_, project, _, name] => format!("{name} of {project}"),
+            path => path.last().cloned().unwrap_or_default(),
+        }
+    }
+
+    fn pointer(&self) -> String {
+        self.path.iter().fold(String::new(), |path, name| pointer(&path, name))
+    }
+}
+
+fn servers<'a>(root: &JsonNode<'a>, kind: Servers) -> Result<Vec<Server<'a>>, JsonFault> {
+    let mut found = Vec::new();
+    let key = if kind == Servers::Words { "mcp" } else { "mcpServers" };
+    let mut list = |path: &[&str], parent: &JsonNode<'a>| -> Result<(), JsonFault> {
+        for JsonMember { name, value, .. } in members(parent.get(key)?)? {
+            let parents = path.iter().copied().chain([key]).map(str::to_owned);
+            found.push(Server { path: parents.chain([name]).collect(), value });
+        }
+        Ok(())
+    };
+    list(&[], root)?;
+    if kind == Servers::Projects {
+        for JsonMember { name, value, .. } in members(root.get("projects")?)? {
+            list(&["projects", &name], &value)?;
+        }
+    }
+    Ok(found)
+}
+
+fn members<'a>(node: Option<JsonNode<'a>>) -> Result<Vec<JsonMember<'a>>, JsonFault> {
+    node.map_or(Ok(Vec::new()), |node| node.members())
+}
+
+/// The words of a server's command line: the places of their strings.
+struct CommandLine<'a> {
+    /// The string of the command, where it is not one of the words.
+    command: Option<JsonMember<'a>>,
+    /// The array.
+    list: Option<JsonNode<'a>>,
+    words: Vec<(String, Range<usize>)>,
+}
+
+impl<'a> CommandLine<'a> {
+    /// Reads the command line. `Err`: the reason why the server cannot be wrapped.
+    fn read(server: &JsonNode<'a>, kind: Servers) -> Result<Result<Self, String>, JsonFault> {
+        let (command, list) = if kind == Servers::Words {
+            (None, server.get("command")?)
+        } else {
+            let command = server.member("command")?;
+            if command.as_ref().is_none_or(|command| command.value.string().is_none()) {
+                return Ok(Err("it has no command".to_owned()));
+            }
+            (command, server.get("args")?)
+        };
+        let elements = list.map(|list| list.elements()).transpose()?.unwrap_or_default();
+        let words: Option<Vec<_>> =
+            elements.iter().map(|word| Some((word.string()?, word.start..word.end))).collect();
+        let is_list = list.is_none_or(|list| list.is_array());
+        Ok(match words.filter(|_| is_list) {
+            None => Err("its arguments are not a list of strings".to_owned()),
+            Some(words) if command.is_none() && words.is_empty() => {
+                Err("it has no command".to_owned())
+            }
+            Some(words) => Ok(Self { command, list, words }),
+        })
+    }
+
+    /// Returns the words after the command.
+    fn args(&self) -> impl Iterator<Item = &str> {
+        let skipped = usize::from(self.command.is_none());
+        self.words.iter().skip(skipped).map(|(word, _)| word.as_str())
+    }
+
+    fn program(&self) -> String {
+        match &self.command {
+            Some(command) => command.value.string().unwrap_or_default(),
+            None => self.words.first().map(|(word, _)| word.clone()).unwrap_or_default(),
+        }
+    }
+
+    fn is_wrapped(&self) -> bool {
+        self.program() == "sh" && is_wrapped(self.args())
+    }
+
+    /// Returns the string that holds the script of a wrapped server.
+    fn script(&self) -> Option<&(String, Range<usize>)> {
+        self.words.get(if self.command.is_some() { 1 } else { 2 })
+    }
+}
+
+/// Wraps all servers that can be wrapped.
+pub(super) fn wrap(
+    text: &str,
+    kind: Servers,
+    wrapping: Wrapping,
+    record: &mut FileRecord,
+) -> Result<(String, Outcomes), String> {
+    let fault = |fault: JsonFault| format!("{fault}; the file is left as it is");
+    let root = parse(text).map_err(fault)?;
+    let (mut splices, mut outcomes) = (Vec::new(), Vec::new());
+    for server in servers(&root, kind).map_err(fault)? {
+        let name = server.name();
+        let outcome = wrap_server(text, &server, kind, wrapping, record, &mut splices);
+        outcomes.push((name, outcome.map_err(fault)?));
+    }
+    Ok((splice(text, splices), outcomes))
+}
+
+type Splices = Vec<(Range<usize>, String)>;
+
+fn wrap_server(
+    text: &str,
+    server: &Server<'_>,
+    kind: Servers,
+    wrapping: Wrapping,
+    record: &mut FileRecord,
+    splices: &mut Splices,
+) -> Result<Outcome, JsonFault> {
+    let value = &server.value;
+    if !value.is_object() {
+        return Ok(Outcome::Kept("it is not an object".to_owned()));
+    }
+    if original(value)?.is_some() {
+        return Ok(Outcome::Already);
+    }
+    if ["url", "httpUrl", "serverUrl"].iter().any(|name| matches!(value.get(name), Ok(Some(_)))) {
+        return Ok(match proxied(value, kind, wrapping)? {
+            Err(reason) => Outcome::Kept(reason),
+            Ok(new) => {
+                let layout = crate::install::shape::Layout::of(text, &parse(text)?)?;
+                let indent = crate::install::shape::indent_at(text, value.start);
+                let is_long = value.raw().contains('\n');
+                let layout = if is_long { layout } else { layout.on_one_line() };
+                splices.push((value.start..value.end, new.render(&layout, indent)));
+                Outcome::Wrapped
+            }
+        });
+    }
+    let line = match CommandLine::read(value, kind)? {
+        Ok(line) => line,
+        Err(reason) => return Ok(Outcome::Kept(reason)),
+    };
+    if line.is_wrapped() {
+        let script = wrapping.script();
+        if let Some((old, range)) = line.script()
+            && *old != script
+        {
+            splices.push((range.clone(), quoted(&script)));
+        }
+        return Ok(Outcome::Already);
+    }
+    if is_proxied(&line.program(), line.args().next()) {
+        return Ok(Outcome::Already);
+    }
+    let mut words: Vec<String> = wrapping.words().iter().map(|word| quoted(word)).collect();
+    match &line.command {
+        None => words.insert(0, quoted("sh")),
+        Some(command) => {
+            words.push(command.value.raw().to_owned());
+            splices.push((command.value.start..command.value.end, quoted("sh")));
+        }
+    }
+    let words = words.join(", ");
+    match (&line.list, line.words.first(), &line.command) {
+        (_, Some((_, first)), _) => {
+            splices.push((first.start..first.start, format!("{words}, ")));
+        }
+        (Some(list), None, _) => splices.push((list.start + 1..list.start + 1, words)),
+        (None, None, Some(command)) => {
+            record.added.insert(pointer(&server.pointer(), "args"));
+            let before = text.get(..command.start).unwrap_or_default();
+            let blanks = before.len() - before.trim_end().len();
+            let lead = before.get(before.len() - blanks..).unwrap_or_default();
+            let between = text.get(command.start..command.value.start).unwrap_or_default();
+            let colon = if between.ends_with(' ') { ": " } else { ":" };
+            let at = command.value.end;
+            splices.push((at..at, format!(",{lead}\"args\"{colon}[{words}]")));
+        }
+        (None, None, None) => {}
+    }
+    Ok(Outcome::Wrapped)
+}
+
+/// Removes the proxy from all servers.
+pub(super) fn unwrap(text: &str, kind: Servers, record: &FileRecord) -> Result<String, String> {
+    let fault = |fault: JsonFault| format!("{fault}; the file is left as it is");
+    let root = parse(text).map_err(fault)?;
+    let (mut splices, mut added) = (Vec::new(), Vec::new());
+    for server in servers(&root, kind).map_err(fault)? {
+        if let Some(raw) = original(&server.value).map_err(fault)? {
+            splices.push((server.value.start..server.value.end, raw));
+            continue;
+        }
+        let Ok(line) = CommandLine::read(&server.value, kind).map_err(fault)? else { continue };
+        if !line.is_wrapped() {
+            continue;
+        }
+        let own = if line.command.is_some() { 3 } else { 4 };
+        let (Some((_, first)), Some((_, command))) = (line.words.first(), line.words.get(own))
+        else {
+            continue;
+        };
+        match &line.command {
+            None => splices.push((first.start..command.start, String::new())),
+            Some(old) => {
+                let raw = text.get(command.clone()).unwrap_or_default().to_owned();
+                splices.push((old.value.start..old.value.end, raw));
+                let next = line.words.get(own + 1).map(|(_, next)| next.start);
+                splices.push((first.start..next.unwrap_or(command.end), String::new()));
+                if next.is_none() && record.added.contains(&pointer(&server.pointer(), "args")) {
+                    added.push(server.path);
+                }
+            }
+        }
+    }
+    let mut text = splice(text, splices);
+    for path in added {
+        let steps = path.iter().map(|name| Step::Name(name)).chain([Step::Name("args")]);
+        let steps: Vec<_> = steps.collect();
+        text = remove(&text, &steps, Some(record)).map_err(fault)?.unwrap_or_default();
+    }
+    Ok(text)
+}
+
+/// Returns how many servers are wrapped.
+pub(super) fn count(text: &str, kind: Servers) -> Result<usize, String> {
+    let fault = |fault: JsonFault| fault.to_string();
+    let mut count = 0;
+    for server in servers(&parse(text).map_err(fault)?, kind).map_err(fault)? {
+        let line = CommandLine::read(&server.value, kind).map_err(fault)?;
+        let is_remote = original(&server.value).map_err(fault)?.is_some();
+        count += usize::from(is_remote || line.is_ok_and(|line| line.is_wrapped()));
+    }
+    Ok(count)
+}

@@ -1,0 +1,13 @@
+//! Lets coding agents filter the output of their tools.
+//!
+//! ```text
+//! agent      the agents: their names, their files
+//! install    the changes to the files of an agent, and how they are undone
+//! doctor     whether what is installed works
+//! hook       what an agent calls: reads an event, writes the filtered output in the agent's shape
+//! ```
+
+pub mod agent;
+pub mod doctor;
+pub mod hook;
+pub mod install;

@@ -1,0 +1,140 @@
+//! [`CallLine`]: a line of a log, as it is written and read.
+
+use std::borrow::Cow;
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+/// A line of a log: one call of a tool, or one run of a command.
+///
+/// Tokens are estimated: bytes divided by four.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CallLine<'a> {
+    /// When the result was handled, in UTC.
+    #[serde(default)]
+    pub time: String,
+    /// The name of the tool, or of the command's program.
+    pub tool: Cow<'a, str>,
+    /// Which kind of rule applied, or the name of the command's filter.
+    #[serde(default)]
+    pub rule: Cow<'a, str>,
+    /// The outcome: `filtered`, `unchanged`, `failed_open`, `failed_closed` or `retrieved`.
+    pub outcome: Cow<'a, str>,
+    /// Why, if a filter failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Cow<'a, str>>,
+    /// Bytes before the filter.
+    #[serde(default)]
+    pub bytes_in: u64,
+    /// Bytes after the filter.
+    #[serde(default)]
+    pub bytes_out: u64,
+    /// Tokens before the filter.
+    #[serde(default)]
+    pub tokens_in: u64,
+    /// Tokens after the filter.
+    #[serde(default)]
+    pub tokens_out: u64,
+    /// The handle under which the full result is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handle: Option<Cow<'a, str>>,
+    /// How long the filter ran.
+    #[serde(default)]
+    pub duration_ms: f64,
+    /// From the request to the response, or from the start of the command to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<f64>,
+    /// The exit code of the command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+}
+
+/// The longest name of a tool, in characters.
+const LONGEST: usize = 128;
+
+impl<'a> CallLine<'a> {
+    /// Creates the line of a call that ends now. `bytes` are those before and after the filter.
+    ///
+    /// `tool` is shortened to 128 characters, and loses control characters.
+    #[must_use]
+    pub fn new(tool: &'a str, rule: &'a str, bytes: [u64; 2]) -> Self {
+        let [bytes_in, bytes_out] = bytes;
+        let is_plain = tool.len() <= LONGEST && !tool.chars().any(char::is_control);
+        let tool = match is_plain {
+            true => Cow::Borrowed(tool),
+            false => tool.chars().filter(|char| !char.is_control()).take(LONGEST).collect(),
+        };
+        Self {
+            time: humantime::format_rfc3339_millis(SystemTime::now()).to_string(),
+            tool,
+            rule: rule.into(),
+            outcome: if bytes_in == bytes_out { "unchanged" } else { "filtered" }.into(),
+            reason: None,
+            bytes_in,
+            bytes_out,
+            tokens_in: bytes_in.div_ceil(4),
+            tokens_out: bytes_out.div_ceil(4),
+            handle: None,
+            duration_ms: 0.0,
+            latency_ms: None,
+            exit_code: None,
+        }
+    }
+
+    /// Returns the line with texts of its own.
+    #[must_use]
+    pub fn into_owned(self) -> CallLine<'static> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        CallLine {
+            time: self.time,
+            tool: owned(self.tool),
+            rule: owned(self.rule),
+            outcome: owned(self.outcome),
+            reason: self.reason.map(owned),
+            bytes_in: self.bytes_in,
+            bytes_out: self.bytes_out,
+            tokens_in: self.tokens_in,
+            tokens_out: self.tokens_out,
+            handle: self.handle.map(owned),
+            duration_ms: self.duration_ms,
+            latency_ms: self.latency_ms,
+            exit_code: self.exit_code,
+        }
+    }
+
+    /// Sets what happened, if it was not simply filtered.
+    #[must_use]
+    pub fn with_outcome(mut self, outcome: &'a str, reason: Option<&'a str>) -> Self {
+        self.outcome = outcome.into();
+        self.reason = reason.map(Into::into);
+        self
+    }
+
+    /// Sets the handle of the full result.
+    #[must_use]
+    pub fn with_handle(mut self, handle: Option<&'a str>) -> Self {
+        self.handle = handle.map(Into::into);
+        self
+    }
+
+    /// Sets how long the filter ran, and how long the whole call took.
+    #[must_use]
+    pub fn with_times(mut self, filter: Duration, call: Option<Duration>) -> Self {
+        self.duration_ms = milliseconds(filter);
+        self.latency_ms = call.map(milliseconds);
+        self
+    }
+
+    /// Sets the exit code of the command.
+    #[must_use]
+    pub fn with_exit_code(mut self, code: Option<i32>) -> Self {
+        self.exit_code = code;
+        self
+    }
+}
+
+/// Milliseconds with three digits: microseconds.
+fn milliseconds(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e6).round() / 1e3
+}
