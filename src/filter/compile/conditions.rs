@@ -156,7 +156,7 @@ impl CompiledTest {
         pattern: &str,
         allowance: &mut RegexBudget,
     ) -> Result<(), Error> {
-        self.matches = Some(crate::text::value_pattern(RULE, entry, pattern, allowance)?);
+        self.matches = Some(crate::text::value_pattern(entry, pattern, allowance)?);
         Ok(())
     }
 

@@ -242,14 +242,13 @@ pub(super) fn single(
     Ok(regex)
 }
 
-/// Compiles the pattern of entry `entry` of `rule` for values.
+/// Compiles the pattern `matches` of a condition of `where`.
 pub(crate) fn value_pattern(
-    rule: &'static str,
     entry: usize,
     text: &str,
     allowance: &mut RegexBudget,
 ) -> Result<Regex, Error> {
-    single(rule, rule, entry, text, allowance)
+    single("matches", "matches", entry, text, allowance)
 }
 
 /// Returns the problem of a pattern, if it has one.

@@ -7,7 +7,7 @@ fn misuse_names_the_remedy() {
     let cases: [(&[&str], &[&str]); 21] = [
         (&["--where", "a"], &["--where", "PATH=VALUE", "PATH~REGEX"]),
         (&["--where", "a..b=1"], &["where: ", "(character 3 of `a..b`)"]),
-        (&["--where", "a~("], &["where: ", "(character 1 of `(`)"]),
+        (&["--where", "a~("], &["matches: ", "(character 1 of `(`)"]),
         (&["--max-items", "2", "--root", "object"], &["--max-items", "--root object", "leave one"]),
         (&["--slect", "id"], &["--slect", "--select"]),
         (&["--select"], &["--select <K=PATH,PATH>"]),
