@@ -32,7 +32,8 @@
 //! inside is written. In `{"a":{"b":""}}` the member `b` is dropped, so `a` has no content, and the output is `{}`.
 //! Elements are never dropped by their kind, because that would move the elements after them.
 
-use super::{ContainerRole, Cx, ItemsState, Label};
+use super::label::Label;
+use super::{ContainerRole, Cx, ItemsState};
 use crate::error::Raise;
 use crate::filter::compile::items::ItemRules;
 use crate::json::{Interest, ValueKind, ValueSlot};

@@ -20,6 +20,7 @@
 //! | `select.rs` | which outputs does a value of an item have? |
 //! | `emit.rs` | is a value written as a whole, in part, or not at all? |
 //! | `policy.rs` | which members may the machine handle without asking? |
+//! | `tester.rs` | does `where` keep this item? |
 //! | `first_hit.rs` | does the select apply to this document? |
 //!
 //! **One document.** With `select: id, user, name=user.name` and `[{"id":1,"user":{"name":"Ada"}}]` the calls are:
@@ -30,9 +31,11 @@
 //! value(id)    copied: `"id":1`                                close(}), close(])  write the brackets
 //! ```
 
+mod counts;
 mod emit;
 pub(super) mod first_hit;
 mod handler;
+mod label;
 mod policy;
 mod root;
 mod seen_names;
@@ -43,9 +46,10 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use counts::ItemCounts;
 use first_hit::HitSearch;
 use seen_names::SeenNames;
-use tester::{ItemTester, ItemVerdict};
+use tester::ItemTester;
 
 use super::payload_length::{PayloadItems, PayloadLength};
 use super::root::Payload;
@@ -53,7 +57,6 @@ use super::stage::{StageMachine, StageState};
 use crate::error::{ErrorKind, Raise};
 use crate::filter::compile::items::{ItemRules, RootRule, SelectRules};
 use crate::filter::compile::program::CompiledProgram;
-use crate::json::key::RawKey;
 use crate::json::policy::Action;
 use crate::json::writer::JsonWriter;
 use crate::json::{Interest, ValueKind, ValueSlot};
@@ -64,7 +67,7 @@ use crate::path::trie::{Cursor, NodeId};
 use crate::scan::Scanner;
 use crate::sink::Sink;
 use crate::spec::DuplicateKeys;
-use crate::test_work::{WorkKind, count, words};
+use crate::test_work::{WorkKind, count};
 
 /// The number of missed paths that are named in a message and corrected.
 pub(super) const SHOWN: usize = 5;
@@ -170,27 +173,6 @@ struct ItemsState {
     tester: Option<Box<ItemTester>>,
     /// The offset of the byte that decided the last tested item.
     tested_at: u64,
-}
-
-/// The counts for the report.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ItemCounts {
-    /// Elements of the payload, as far as it was read. `None` if it is not an array.
-    pub(super) seen: Option<u64>,
-    /// Elements that `max_items` kept.
-    pub(super) kept: u64,
-    /// Elements that `where` dropped.
-    pub(super) dropped: u64,
-    /// `stop_early` ended the run.
-    pub(super) stopped: bool,
-    /// Members that were dropped as duplicates.
-    pub(super) duplicates: u64,
-    /// The payload as a JSON Pointer, once it has begun.
-    pub(super) root: Option<String>,
-    /// Why the select or all rules on items do not apply, or why the run failed.
-    pub(super) error: Option<String>,
-    /// The largest number of bytes held at once, over all levels of held values.
-    pub(super) captured_peak: u64,
 }
 
 /// A value that is held because more than one output needs it.
@@ -354,19 +336,6 @@ impl StageState for ItemsStage {
 
     fn waiting(&self) -> u64 {
         self.state.tester.as_ref().map_or(0, |tester| tester.waiting())
-    }
-}
-
-impl CapturedValue {
-    /// Appends bytes. After the limit was exceeded, only that fact is kept, and `replay` returns the error.
-    fn push(&mut self, bytes: &[u8], limit: u64) {
-        if self.over || (self.bytes.len() + bytes.len()) as u64 > limit {
-            self.over = true;
-            self.bytes = Vec::new();
-        } else {
-            count(WorkKind::Hold, words(bytes.len()));
-            self.bytes.extend_from_slice(bytes);
-        }
     }
 }
 
@@ -563,35 +532,6 @@ impl ItemsState {
         Ok(Interest::Skip)
     }
 
-    /// Tests an item. Returns the interest in it if it is dropped or undecided.
-    fn tested(&mut self, cx: &Cx<'_>) -> Result<Option<Interest>, Raise> {
-        let Some(tester) = &mut self.tester else { return Ok(None) };
-        let Some((verdict, at)) = tester.next() else {
-            tester.is_awaited = true;
-            return Ok(Some(Interest::Stop));
-        };
-        self.tested_at = at.max(cx.offset);
-        match verdict {
-            ItemVerdict::Keep => Ok(None),
-            ItemVerdict::Drop => {
-                self.counts.dropped += 1;
-                Ok(Some(Interest::Skip))
-            }
-            ItemVerdict::TooLarge => Err(tester::too_large(self.limits.item())),
-        }
-    }
-
-    /// Returns whether the tester has to begin at the payload, before the stage enters it.
-    fn must_test(&mut self, kind: ValueKind) -> bool {
-        match &mut self.tester {
-            Some(tester) if kind == ValueKind::Array && !tester.has_begun() => {
-                tester.is_awaited = true;
-                true
-            }
-            _ => false,
-        }
-    }
-
     /// Returns the number of items that are kept, and that count for the first hit.
     fn max_items(&self, rules: &ItemRules) -> u64 {
         // After a total miss there is no limit.
@@ -643,25 +583,5 @@ impl ItemsState {
             self.considered(cx)?;
         }
         Ok(())
-    }
-}
-
-/// The label of an emitted value.
-#[derive(Clone, Copy)]
-enum Label<'a> {
-    /// No label: an element, or the document.
-    None,
-    /// The member's key as spelled in the input.
-    Spelled(RawKey<'a>),
-    /// A key of the spec, as JSON.
-    Given(&'a [u8]),
-}
-
-impl<'a> From<ValueSlot<'a>> for Label<'a> {
-    fn from(slot: ValueSlot<'a>) -> Self {
-        match slot {
-            ValueSlot::Member(key) => Self::Spelled(key),
-            ValueSlot::Top | ValueSlot::Element(_) => Self::None,
-        }
     }
 }
