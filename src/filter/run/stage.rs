@@ -12,7 +12,6 @@
 
 use std::borrow::Cow;
 
-use super::items::tester::{ItemTester, PIECE as AHEAD};
 use crate::error::Error;
 use crate::json::Handler;
 use crate::json::machine::{FeedResult, Machine, MachineConfig};
@@ -28,7 +27,7 @@ pub(super) trait StageState {
 
     /// Returns what reads the input ahead of the machine, if anything does.
     #[inline]
-    fn ahead(&mut self) -> Option<&mut ItemTester> {
+    fn ahead(&mut self) -> Option<&mut dyn ReadAhead> {
         None
     }
 
@@ -38,6 +37,36 @@ pub(super) trait StageState {
         0
     }
 }
+
+/// Reads the input of a stage before its machine does, and decides where the stage may go on.
+pub(super) trait ReadAhead {
+    /// Returns whether [`begin`](Self::begin) was called in this document.
+    fn has_begun(&self) -> bool;
+
+    /// Begins at the value before which the stage has stopped.
+    fn begin(&mut self, offset: u64);
+
+    /// Reads the next bytes of the document.
+    fn read(&mut self, bytes: &[u8]);
+
+    /// Returns whether the stage cannot go on yet.
+    fn is_undecided(&self) -> bool;
+
+    /// Returns the error for which the stage can never go on, if there is one.
+    fn check(&mut self) -> Result<(), Error>;
+
+    /// Ends the waiting: the document has ended, so it is invalid.
+    fn give_up(&mut self);
+
+    /// Returns the input that the stage has not read.
+    fn held(&mut self) -> &mut Vec<u8>;
+
+    /// Returns whether the stage has stopped to wait, and forgets it.
+    fn take_awaited(&mut self) -> bool;
+}
+
+/// Bytes that are read ahead at once. They are still in the cache when the machine reads them.
+const AHEAD: usize = 64 << 10;
 
 /// A stage's state with its sink. Together they handle the machine's events.
 pub(super) struct StageHandler<'a, S> {

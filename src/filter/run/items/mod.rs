@@ -40,7 +40,8 @@ mod policy;
 mod root;
 mod seen_names;
 mod select;
-pub(super) mod tester;
+mod tested;
+mod tester;
 
 use std::sync::Arc;
 
@@ -53,7 +54,7 @@ use tester::ItemTester;
 
 use super::payload_length::{PayloadItems, PayloadLength};
 use super::root::Payload;
-use super::stage::{StageMachine, StageState};
+use super::stage::{ReadAhead, StageMachine, StageState};
 use crate::error::{ErrorKind, Raise};
 use crate::filter::compile::items::{ItemRules, RootRule, SelectRules};
 use crate::filter::compile::program::CompiledProgram;
@@ -329,9 +330,10 @@ impl StageState for ItemsStage {
     }
 
     #[inline]
-    fn ahead(&mut self) -> Option<&mut ItemTester> {
+    fn ahead(&mut self) -> Option<&mut dyn ReadAhead> {
         let is_replay = self.state.replaying.is_some();
-        self.state.tester.as_deref_mut().filter(|_| !is_replay)
+        let tester = self.state.tester.as_mut().filter(|_| !is_replay)?;
+        Some(&mut **tester)
     }
 
     fn waiting(&self) -> u64 {

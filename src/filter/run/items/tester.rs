@@ -19,11 +19,10 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::{Cx, ItemsState};
-use crate::error::{Error, ErrorKind, LimitName, Raise};
+use crate::error::{Error, ErrorKind, Raise};
 use crate::filter::compile::conditions::ItemConditions;
 use crate::filter::compile::program::CompiledProgram;
-use crate::filter::run::stage::{DiscardSink, StageHandler, StageMachine, StageState};
+use crate::filter::run::stage::{DiscardSink, ReadAhead, StageHandler, StageMachine, StageState};
 use crate::json::key::is_too_long_for;
 use crate::json::machine::MachineConfig;
 use crate::json::policy::{Action, Policy};
@@ -32,9 +31,6 @@ use crate::limits::Limits;
 use crate::path::trie::NodeId;
 use crate::scan::Scanner;
 use crate::sink::Sink;
-
-/// Bytes that the tester reads before the stage does. They are still in the cache then.
-pub(in crate::filter::run) const PIECE: usize = 64 << 10;
 
 /// Whether an item is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +43,7 @@ pub(super) enum ItemVerdict {
 
 /// Reads the payload ahead of the stage. A copy of it, in the probe for the first hit, has read nothing.
 #[derive(Debug)]
-pub(in crate::filter::run) struct ItemTester {
+pub(super) struct ItemTester {
     engine: StageMachine,
     config: MachineConfig,
     state: TesterState,
@@ -141,19 +137,31 @@ impl ItemTester {
         self.is_awaited = false;
     }
 
-    pub(in crate::filter::run) fn has_begun(&self) -> bool {
+    /// Returns the verdict for the next element that is an object, with the offset of the byte that made it certain.
+    /// `None` if there is none yet.
+    pub(super) fn next(&mut self) -> Option<(ItemVerdict, u64)> {
+        let next = self.state.verdicts.pop_front();
+        next.or_else(|| self.gives_up.then_some((ItemVerdict::Drop, 0)))
+    }
+
+    /// Returns the number of bytes that wait for a verdict.
+    pub(super) fn waiting(&self) -> u64 {
+        self.held.len() as u64
+    }
+}
+
+impl ReadAhead for ItemTester {
+    fn has_begun(&self) -> bool {
         self.has_begun
     }
 
-    /// Begins at the first byte of the payload, which is an array.
-    pub(in crate::filter::run) fn begin(&mut self, offset: u64) {
+    fn begin(&mut self, offset: u64) {
         self.engine.restart(self.config.clone());
         self.engine.machine.skip_prefix(offset);
         self.has_begun = true;
     }
 
-    /// Reads the next bytes of the document.
-    pub(in crate::filter::run) fn read(&mut self, bytes: &[u8]) {
+    fn read(&mut self, bytes: &[u8]) {
         if !self.has_begun || self.state.has_ended || self.failed.is_some() {
             return;
         }
@@ -172,20 +180,11 @@ impl ItemTester {
         }
     }
 
-    /// Returns the verdict for the next element that is an object, with the offset of the byte that made it certain.
-    /// `None` if there is none yet.
-    pub(super) fn next(&mut self) -> Option<(ItemVerdict, u64)> {
-        let next = self.state.verdicts.pop_front();
-        next.or_else(|| self.gives_up.then_some((ItemVerdict::Drop, 0)))
-    }
-
-    /// Returns whether the next item has no verdict yet.
-    pub(in crate::filter::run) fn is_undecided(&self) -> bool {
+    fn is_undecided(&self) -> bool {
         self.state.verdicts.is_empty() && !self.gives_up
     }
 
-    /// Returns the error for which the open item cannot be decided.
-    pub(in crate::filter::run) fn check(&mut self) -> Result<(), Error> {
+    fn check(&mut self) -> Result<(), Error> {
         match self.failed.take() {
             Some(error) if !self.gives_up => Err(error),
             failed => {
@@ -195,22 +194,15 @@ impl ItemTester {
         }
     }
 
-    /// Returns the number of bytes that wait for a verdict.
-    pub(super) fn waiting(&self) -> u64 {
-        self.held.len() as u64
-    }
-
-    /// Drops the items without a verdict: the document has ended within one, so it is invalid.
-    pub(in crate::filter::run) fn give_up(&mut self) {
+    fn give_up(&mut self) {
         self.gives_up = true;
     }
 
-    pub(in crate::filter::run) fn held(&mut self) -> &mut Vec<u8> {
+    fn held(&mut self) -> &mut Vec<u8> {
         &mut self.held
     }
 
-    /// Returns whether the stage has stopped for the tester, and forgets it.
-    pub(in crate::filter::run) fn take_awaited(&mut self) -> bool {
+    fn take_awaited(&mut self) -> bool {
         std::mem::take(&mut self.is_awaited)
     }
 }
@@ -439,42 +431,4 @@ impl Handler for StageHandler<'_, TesterState> {
         let conditions = self.stage.program.items.conditions.as_ref();
         is_too_long_for(limit, conditions.map_or(0, |conditions| conditions.trie.longest_name()))
     }
-}
-
-impl ItemsState {
-    /// Tests an item. Returns the interest in it if it is dropped or undecided.
-    pub(super) fn tested(&mut self, cx: &Cx<'_>) -> Result<Option<Interest>, Raise> {
-        let Some(tester) = &mut self.tester else { return Ok(None) };
-        let Some((verdict, at)) = tester.next() else {
-            tester.is_awaited = true;
-            return Ok(Some(Interest::Stop));
-        };
-        self.tested_at = at.max(cx.offset);
-        match verdict {
-            ItemVerdict::Keep => Ok(None),
-            ItemVerdict::Drop => {
-                self.counts.dropped += 1;
-                Ok(Some(Interest::Skip))
-            }
-            ItemVerdict::TooLarge => Err(too_large(self.limits.item())),
-        }
-    }
-
-    /// Returns whether the tester has to begin at the payload, before the stage enters it.
-    pub(super) fn must_test(&mut self, kind: ValueKind) -> bool {
-        match &mut self.tester {
-            Some(tester) if kind == ValueKind::Array && !tester.has_begun() => {
-                tester.is_awaited = true;
-                true
-            }
-            _ => false,
-        }
-    }
-}
-
-/// Returns the error of an item that is too large to wait for.
-fn too_large(limit: u64) -> Raise {
-    let message =
-        format!("an item tested by `where` needs more than {limit} bytes until it is decided");
-    Raise::limit(LimitName::Item, message)
 }
