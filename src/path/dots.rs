@@ -13,13 +13,14 @@ pub(super) const BLANK: char = ' ';
 /// Maximum number of characters of a path that an error repeats.
 const REPEATED: usize = 60;
 
-const PROJECTION: &str = "projections (`{…}`) are not supported yet; keep the pairs with `retain` (one JSON Pointer each: \
-     /items/labels/name, /items/labels/color), and write a brace in a name as `[\"{\"]`";
+const PROJECTION: &str = "only `select` in a native spec has projections (`{…}`); write a path for each member, and a brace in a name as `[\"{\"]`";
+const PROJECTION_HERE: &str = "a projection (`{…}`) follows the name of a member, as in `labels[]{name,color}`; leave out the `.` before it, and \
+     write a brace in a name as `[\"{\"]`";
 const ABSENT: &str =
     "`?` is not needed, because a value that is absent is left out; leave out the `?`";
 /// How a foreign manifest reads a refused form.
 const A_NAME: &str = "a name";
-const PIPE: &str = "a path has no pipes; write `|` in a name as `[\"|\"]`";
+pub(super) const PIPE: &str = "a path has no pipes; write `|` in a name as `[\"|\"]`";
 
 /// How the parser treats syntax of other path languages.
 #[derive(Debug)]
@@ -34,16 +35,18 @@ enum DotSyntax {
 #[derive(Debug)]
 pub(super) struct DotPathParser<'a> {
     text: &'a str,
-    at: usize,
+    pub(super) at: usize,
     reading: DotSyntax,
     /// The path may begin with `[]`.
     of_document: bool,
+    /// The path may end with a projection.
+    projects: bool,
 }
 
 impl<'a> DotPathParser<'a> {
     /// Creates a parser that refuses syntax of other path languages.
     pub(super) fn strict(text: &'a str) -> Self {
-        Self { text, at: 0, reading: DotSyntax::Strict, of_document: false }
+        Self { text, at: 0, reading: DotSyntax::Strict, of_document: false, projects: false }
     }
 
     /// Creates a parser like [`strict`](Self::strict) for a path that begins at the document, not at an item, so that
@@ -52,13 +55,28 @@ impl<'a> DotPathParser<'a> {
         Self { of_document: true, ..Self::strict(text) }
     }
 
+    /// Creates a parser like [`strict`](Self::strict) for a path that may end with a projection.
+    pub(super) fn selected(text: &'a str) -> Self {
+        Self { projects: true, ..Self::strict(text) }
+    }
+
     /// Creates a parser that reads such syntax as names.
     pub(super) fn foreign(text: &'a str) -> Self {
-        Self { text, at: 0, reading: DotSyntax::Foreign(None), of_document: false }
+        Self { reading: DotSyntax::Foreign(None), ..Self::strict(text) }
     }
 
     /// Returns the tokens, and the first form that cannot be meant, if it was not refused.
     pub(super) fn parse(mut self) -> Result<(Vec<PathToken>, Option<PathError>), PathError> {
+        let tokens = self.tokens()?;
+        let doubt = match self.reading {
+            DotSyntax::Strict => None,
+            DotSyntax::Foreign(doubt) => doubt,
+        };
+        Ok((tokens, doubt))
+    }
+
+    /// Reads the steps of the path, up to its projection or the end of the text.
+    pub(super) fn tokens(&mut self) -> Result<Vec<PathToken>, PathError> {
         let mut tokens = Vec::new();
         self.blanks();
         tokens.push(self.first()?);
@@ -66,6 +84,7 @@ impl<'a> DotPathParser<'a> {
             self.blanks();
             match self.peek() {
                 None => break,
+                Some('{') if self.projects => break,
                 Some('[') => tokens.push(self.bracket()?),
                 Some('.') => {
                     self.bump();
@@ -77,11 +96,7 @@ impl<'a> DotPathParser<'a> {
                 Some(_) => return self.error("expected `.` or `[` here"),
             }
         }
-        let doubt = match self.reading {
-            DotSyntax::Strict => None,
-            DotSyntax::Foreign(doubt) => doubt,
-        };
-        Ok((tokens, doubt))
+        Ok(tokens)
     }
 
     /// The first step. Refuses a path that begins with the document (`$.name`) or with all items (`[].name`), however
@@ -125,18 +140,10 @@ impl<'a> DotPathParser<'a> {
         loop {
             match self.peek() {
                 None | Some('.' | '[') => break,
+                Some('{') if self.projects => break,
                 Some(']') => return self.error("`]` in a name is written `\\]`"),
                 Some('"') => return self.error("`\"` in a name is written `\\\"`"),
-                Some('\\') => {
-                    self.bump();
-                    match self.peek() {
-                        Some(char @ ('.' | '[' | ']' | '\\' | '"' | '*')) => name.push(char),
-                        _ => {
-                            return self.error("after `\\` comes `.`, `[`, `]`, `\\`, `\"` or `*`");
-                        }
-                    }
-                    self.bump();
-                }
+                Some('\\') => name.push(self.escaped()?),
                 Some(char) => {
                     match char {
                         '{' => self.doubt(self.at, PROJECTION)?,
@@ -156,8 +163,12 @@ impl<'a> DotPathParser<'a> {
         match trimmed {
             "" => {
                 self.at = start;
-                if self.peek() == Some('[') {
-                    return self.error("`[` follows a name directly; leave out the `.`");
+                match self.peek() {
+                    Some('[') => {
+                        return self.error("`[` follows a name directly; leave out the `.`");
+                    }
+                    Some('{') => return self.error(PROJECTION_HERE),
+                    _ => {}
                 }
                 return self.error(r#"expected a name here (an empty one is written `[""]`)"#);
             }
@@ -174,6 +185,16 @@ impl<'a> DotPathParser<'a> {
             self.doubt(start + trimmed.len() - 1, message)?;
         }
         Ok(PathToken::Name(name.into()))
+    }
+
+    /// `\.` and other characters after a backslash.
+    pub(super) fn escaped(&mut self) -> Result<char, PathError> {
+        self.bump();
+        let Some(char @ ('.' | '[' | ']' | '\\' | '"' | '*')) = self.peek() else {
+            return self.error("after `\\` comes `.`, `[`, `]`, `\\`, `\"` or `*`");
+        };
+        self.bump();
+        Ok(char)
     }
 
     /// `[]`, `[*]`, `[12]` or `["name"]`.
@@ -237,6 +258,10 @@ impl<'a> DotPathParser<'a> {
     }
 
     fn quoted(&mut self) -> Result<PathToken, PathError> {
+        Ok(PathToken::Name(self.quoted_text()?.into()))
+    }
+
+    pub(super) fn quoted_text(&mut self) -> Result<String, PathError> {
         self.bump();
         let mut name = String::new();
         loop {
@@ -255,11 +280,11 @@ impl<'a> DotPathParser<'a> {
             self.bump();
         }
         self.bump();
-        Ok(PathToken::Name(name.into()))
+        Ok(name)
     }
 
     /// Skips blanks around names.
-    fn blanks(&mut self) {
+    pub(super) fn blanks(&mut self) {
         let rest = self.rest();
         self.at += rest.len() - rest.trim_start_matches(BLANK).len();
     }
@@ -268,11 +293,11 @@ impl<'a> DotPathParser<'a> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    fn peek(&self) -> Option<char> {
+    pub(super) fn peek(&self) -> Option<char> {
         self.rest().chars().next()
     }
 
-    fn bump(&mut self) {
+    pub(super) fn bump(&mut self) {
         self.at += self.peek().map_or(0, char::len_utf8);
     }
 
@@ -299,7 +324,7 @@ impl<'a> DotPathParser<'a> {
         }
     }
 
-    fn error<T>(&self, message: &'static str) -> Result<T, PathError> {
+    pub(super) fn error<T>(&self, message: &'static str) -> Result<T, PathError> {
         Err(PathError { at: self.at, message: message.into() })
     }
 }
@@ -351,9 +376,9 @@ mod tests {
         ("deps[]?.name", 6, "leave out the `?`"),
         ("deps[0]?", 7, "leave out the `?`"),
         ("deps.[].name", 5, "leave out the `.`"),
-        ("deps[].{name,req}", 7, "`retain`"),
-        ("deps[]{name,req}", 6, "`retain`"),
-        ("owner{login}", 5, "`retain`"),
+        ("deps[].{name,req}", 7, "only `select` in a native spec"),
+        ("deps[]{name,req}", 6, "only `select` in a native spec"),
+        ("owner{login}", 5, "a path for each member"),
         ("{name", 0, r#"`["{"]`"#),
         ("name}", 4, r#"`["}"]`"#),
         ("a[0]}", 4, "expected `.` or `[`"),

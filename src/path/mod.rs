@@ -4,12 +4,14 @@
 
 mod dots;
 pub(crate) mod names;
+pub(crate) mod projection;
 pub(crate) mod trie;
 
 use std::borrow::Cow;
 use std::fmt;
 
 use dots::{BLANK, DotPathParser};
+use projection::SelectedPath;
 
 use crate::excerpt::Excerpt;
 
@@ -77,6 +79,21 @@ impl Path {
             return Self::pointer(text);
         }
         DotPathParser::strict(text).parse().map(|(tokens, _)| Self(tokens))
+    }
+
+    /// Parses a select source: a path like that of [`parse`](Self::parse). A dot path may end with a projection.
+    pub(crate) fn parse_selected(text: &str) -> Result<SelectedPath, PathError> {
+        if text.trim_start_matches(BLANK).starts_with('/') {
+            return Ok(SelectedPath::plain(Self::pointer(text)?, text));
+        }
+        let mut parser = DotPathParser::selected(text);
+        let path = Self(parser.tokens()?);
+        let path_len = parser.at;
+        let fields = match parser.peek() {
+            None => Vec::new(),
+            Some(_) => parser.projection()?,
+        };
+        Ok(SelectedPath { path, fields, path_len })
     }
 
     /// Parses a path that begins at the document: a JSON Pointer, also the empty one, or a dot path, which may begin

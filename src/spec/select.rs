@@ -15,6 +15,7 @@ pub struct Selection(pub(crate) Vec<SelectPath>);
 pub struct SelectPath {
     /// The key in the output; `None` means the last name of the path.
     pub(crate) key: Option<String>,
+    /// The path, with its projection if it has one.
     pub(crate) path: String,
 }
 
@@ -23,7 +24,11 @@ impl SelectPath {
     pub(crate) fn output_key(&self) -> Option<String> {
         match &self.key {
             Some(key) => Some(key.clone()),
-            None => crate::path::Path::parse(&self.path).ok()?.last_name().map(str::to_owned),
+            None => crate::path::Path::parse_selected(&self.path)
+                .ok()?
+                .path
+                .last_name()
+                .map(str::to_owned),
         }
     }
 }

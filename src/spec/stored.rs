@@ -19,7 +19,8 @@
 use std::collections::HashSet;
 
 use super::{InnerRules, Retrieve, Root, SelectPath, Spec};
-use crate::path::{Path, PathToken};
+use crate::path::projection::{ProjectedField, SelectedPath};
+use crate::path::{Path, PathError, PathToken};
 
 /// The largest number of paths that a stored form excludes. A program may have as many rules in total.
 const MAX_EXCLUDED: usize = 10_000;
@@ -196,19 +197,27 @@ impl Spec {
     fn sources(&self) -> Vec<SelectSource> {
         let selected = self.select.iter().flat_map(|select| &select.0);
         let sources = selected.filter_map(|SelectPath { key, path }| {
-            let path = self.parse(path).ok()?;
+            let SelectedPath { path, fields, path_len: _ } = self.parse_selected(path).ok()?;
             let key = key.as_deref().or_else(|| path.last_name())?.to_owned();
-            Some(SelectSource { key, path })
+            Some(SelectSource { key, path, fields })
         });
         sources.collect()
     }
 
     /// Parses a path as the compiler does.
-    fn parse(&self, text: &str) -> Result<Path, crate::path::PathError> {
+    fn parse(&self, text: &str) -> Result<Path, PathError> {
         if self.envelope {
             return Path::parse_foreign(text).map(|(path, _)| path);
         }
         Path::parse(text)
+    }
+
+    /// Parses a select source as the compiler does.
+    fn parse_selected(&self, text: &str) -> Result<SelectedPath, PathError> {
+        if self.envelope {
+            return Ok(SelectedPath::plain(self.parse(text)?, text));
+        }
+        Path::parse_selected(text)
     }
 }
 
@@ -216,6 +225,7 @@ impl Spec {
 struct SelectSource {
     key: String,
     path: Path,
+    fields: Vec<ProjectedField>,
 }
 
 impl SelectSource {
@@ -227,18 +237,44 @@ impl SelectSource {
             PathToken::Name(name) if **name != *self.key => return None,
             PathToken::Name(_) | PathToken::Any => {}
         }
-        let rest = match rest.split_first() {
-            // A wildcard in the source makes the output an array of the values found, which the source does not have.
-            Some((step, after)) if self.path.0.contains(&PathToken::Any) => match step {
-                PathToken::Any => after,
-                // An index of that array is not an index in the source: the whole source is removed.
-                PathToken::Name(_) if step.index().is_some() => &[],
-                // A name is read from each element.
-                PathToken::Name(_) => rest,
-            },
-            _ => rest,
-        };
-        Some(Path(self.path.0.iter().chain(rest).cloned().collect()))
+        // A wildcard in the source makes the output an array of the values found, which the source does not have.
+        let is_array = self.path.0.contains(&PathToken::Any);
+        let mut rest = if is_array { inside_array(rest) } else { rest };
+        let mut steps = self.path.0.clone();
+        let mut braces = None;
+        // In braces the output has the keys of the fields.
+        while let (Some((step, after)), true) = (rest.split_first(), self.has_braces(braces)) {
+            // Every member: the whole source is removed.
+            let PathToken::Name(key) = step else { return Some(self.path.clone()) };
+            let mut fields = self.fields.iter().enumerate();
+            let (position, field) =
+                fields.find(|(_, field)| field.parent == braces && field.key == *key)?;
+            steps.push(PathToken::Name(field.name.clone()));
+            steps.extend(std::iter::repeat_n(PathToken::Any, field.levels));
+            rest = if field.levels > 0 { inside_array(after) } else { after };
+            braces = Some(position);
+        }
+        steps.extend(rest.iter().cloned());
+        Some(Path(steps))
+    }
+
+    /// Returns whether braces follow a field, or the path of the source.
+    fn has_braces(&self, field: Option<usize>) -> bool {
+        match field {
+            None => !self.fields.is_empty(),
+            Some(field) => self.fields.get(field).is_some_and(|field| field.is_object),
+        }
+    }
+}
+
+/// Returns the steps of an excluded path inside the elements of an array that only the output has.
+fn inside_array(rest: &[PathToken]) -> &[PathToken] {
+    match rest.split_first() {
+        Some((PathToken::Any, after)) => after,
+        // An index of that array is not an index in the source: everything from there is removed.
+        Some((step, _)) if step.index().is_some() => &[],
+        // A name is read from each element.
+        _ => rest,
     }
 }
 
@@ -303,6 +339,11 @@ mod tests {
             (r#"{"k": "a[].b"}"#, r#"["k[].x"]"#, r#"["k[].x","a[].b.x"]"#),
             (r#"{"k": "a[].b"}"#, r#"["k[0].x"]"#, r#"["k[0].x","a[].b"]"#),
             (r#"{"k": "a[].b"}"#, r#"["k"]"#, r#"["k","a[].b"]"#),
+            (r#"["a{b}"]"#, r#"["a.b", "a.c", "a"]"#, r#"["a.b","a.c","a"]"#),
+            (r#"{"k": "a[]{c=b{d}}"}"#, r#"["k.c.d"]"#, r#"["k.c.d","a[].b.d"]"#),
+            (r#"{"k": "a{c=b[]}"}"#, r#"["k.c[].x"]"#, r#"["k.c[].x","a.b[].x"]"#),
+            (r#"{"k": "a{c=b[]}"}"#, r#"["k.c[0].x"]"#, r#"["k.c[0].x","a.b[]"]"#),
+            (r#"{"k": "a{c=b}"}"#, r#"["k.*.x"]"#, r#"["k[].x","a"]"#),
             (r#"{"a/b": "x"}"#, r#"["a.b", "/a~1b/c"]"#, r#"["a.b","[\"a/b\"].c","x.c"]"#),
         ] {
             let spec = format!(r#"{{"select": {select}, "exclude": {exclude}}}"#);

@@ -5,7 +5,8 @@
 use std::collections::HashSet;
 
 use super::conditions::ItemConditions;
-use super::rule_paths::{one_place, read, refuse_in, steps};
+use super::projections::{Projections, ProjectionsBuilder};
+use super::rule_paths::{one_place, read, read_selected, refuse_in, selected_steps, steps};
 use crate::error::Error;
 use crate::json::key;
 use crate::json::policy::Action;
@@ -59,9 +60,11 @@ pub(in crate::filter) struct SelectRules {
     pub(in crate::filter) trie: Trie,
     /// Indexed by node of the trie.
     pub(in crate::filter) nodes: Vec<SelectNode>,
+    /// The selected paths, then the leaves of their projections, which have no place in the trie.
     pub(in crate::filter) sources: Vec<SelectSource>,
-    /// The output key of each source as JSON.
+    /// The output key of each source as JSON, except for the leaves of projections.
     pub(in crate::filter) keys: Vec<Vec<u8>>,
+    pub(in crate::filter) projections: Projections,
 }
 
 /// The actions for the value at a node of the select trie.
@@ -90,6 +93,8 @@ pub(in crate::filter) struct SelectNode {
 pub(in crate::filter) struct SelectSource {
     /// The path as written, for the report.
     pub(in crate::filter) text: String,
+    /// The length of the text without its projection.
+    pub(in crate::filter) path_len: usize,
     /// The output key is the last name of the path and has no escapes. A member whose key has the same length in the input
     /// is spelled the same.
     pub(in crate::filter) key_is_name: bool,
@@ -98,6 +103,10 @@ pub(in crate::filter) struct SelectSource {
     pub(in crate::filter) passing: bool,
     /// The position of its value in the exclude trie.
     pub(in crate::filter) exclude: Cursor,
+    /// The node of its projection. Then its leaves are found or missed, not the source itself.
+    pub(in crate::filter) projection: Option<NodeId>,
+    /// For a leaf of a projection: the node of the braces that it is in.
+    pub(in crate::filter) braces: Option<NodeId>,
 }
 
 impl ItemRules {
@@ -234,11 +243,26 @@ pub(in crate::filter) enum WaitFrom {
 }
 
 impl SelectSource {
+    /// Returns the projection as it is written, with a word before it for messages.
+    pub(in crate::filter) fn braces_as_written(&self) -> String {
+        let written = self.text.get(self.path_len..).unwrap_or_default().trim();
+        if written.is_empty() { String::new() } else { format!(", of it {written}") }
+    }
+
     /// Returns whether the source is exactly the value at `depth`: a member that a fast loop may take by its name.
     fn is_plain_at(&self, depth: usize) -> bool {
         // Every field is named: the machine does not write a source with a new property until it is considered here.
-        let Self { text: _, key_is_name: _, path, passing: _, exclude } = self;
-        path.0.len() == depth && !exclude.is_hit()
+        let Self {
+            text: _,
+            path_len: _,
+            key_is_name: _,
+            path,
+            passing: _,
+            exclude,
+            projection,
+            braces: _,
+        } = self;
+        path.0.len() == depth && !exclude.is_hit() && projection.is_none()
     }
 }
 
@@ -254,11 +278,14 @@ impl SelectRules {
             let message = "`select` is empty; omit it to keep everything".into();
             return refuse_in("select", 0, false, message);
         }
+        let (mut projections, mut leaves) = (ProjectionsBuilder::default(), Vec::new());
         let mut sources = Vec::with_capacity(written.len());
         let (mut names, mut keys) = (HashSet::new(), Vec::with_capacity(written.len()));
         for (entry, source) in written.iter().enumerate() {
             let Written { key, path: text } = source;
-            let path = steps(read(text, envelope), "select", entry, text, allowance)?;
+            let parsed = read_selected(text, envelope);
+            let parsed = selected_steps(parsed, entry, text, allowance)?;
+            let path = parsed.path.clone();
             let Some(name) = key.as_deref().or_else(|| path.last_name()) else {
                 let message = format!(
                     "select: {text} has no output key; add one: key={text}, in a file `key: \"{text}\"`"
@@ -283,24 +310,37 @@ impl SelectRules {
                 plain && matches!(last, Some(PathToken::Name(last)) if **last == *name);
             sources.push(SelectSource {
                 text: text.clone(),
+                path_len: parsed.path_len,
                 key_is_name,
                 path,
                 passing: false,
                 exclude: at_key,
+                projection: None,
+                braces: None,
             });
             keys.push(quoted);
+            if !parsed.fields.is_empty() {
+                projections.add(entry, text, &parsed, &mut leaves, allowance)?;
+            }
         }
         for name in ENVELOPE {
             if envelope && names.insert(name.to_owned()) {
                 sources.push(SelectSource {
                     text: name.to_owned(),
+                    path_len: name.len(),
                     key_is_name: true,
                     path: Path(vec![PathToken::Name(name.into())]),
                     passing: true,
                     exclude: exclude.start().member(exclude, Some(name.as_bytes())),
+                    projection: None,
+                    braces: None,
                 });
                 keys.push(key::quote(name));
             }
+        }
+        let projections = projections.build(sources.len(), &mut leaves, allowance);
+        for (number, source) in sources.iter_mut().enumerate() {
+            source.projection = projections.of_source(number);
         }
         let mut trie = Trie::new(sources.iter().map(|source| &source.path));
         trie.sharpen(allowance);
@@ -354,8 +394,9 @@ impl SelectRules {
         if let Some(item) = nodes.first_mut() {
             item.passing_members = passing;
         }
-        let selection = Self { trie, nodes, sources, keys };
+        let mut selection = Self { trie, nodes, sources, keys, projections };
         selection.check_overlap()?;
+        selection.sources.append(&mut leaves);
         Ok(selection)
     }
 
@@ -383,6 +424,11 @@ impl SelectRules {
     /// Returns the output key of a source as JSON.
     pub(in crate::filter) fn key(&self, source: u32) -> &[u8] {
         self.keys.get(source as usize).map_or(b"\"\"", Vec::as_slice)
+    }
+
+    /// Returns the number under which the names of an object are kept for suggestions that a projection keeps in part.
+    pub(in crate::filter) fn names_of(&self, node: NodeId) -> NodeId {
+        self.nodes.len() as NodeId + node
     }
 
     pub(in crate::filter) fn node(&self, id: NodeId) -> &SelectNode {

@@ -13,6 +13,7 @@ pub(super) mod nested;
 pub(super) mod output;
 pub(super) mod patches;
 pub(super) mod program;
+pub(super) mod projections;
 pub(super) mod rule_paths;
 pub(super) mod size_policy;
 pub(super) mod when;

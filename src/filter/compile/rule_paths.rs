@@ -1,6 +1,7 @@
 //! Parses the paths of rules, and reports errors at their place in the spec.
 
 use crate::error::{Error, ErrorKind, RulePlace};
+use crate::path::projection::SelectedPath;
 use crate::path::{Path, PathError, PathToken};
 use crate::regex_budget::RegexBudget;
 
@@ -31,6 +32,37 @@ pub(in crate::filter) fn read(text: &str, foreign: bool) -> Result<Path, PathErr
     if foreign { Path::parse_foreign(text).map(|(path, _)| path) } else { Path::parse(text) }
 }
 
+/// Parses a select source, as [`read`] parses a path. Foreign manifests have no projections.
+pub(in crate::filter) fn read_selected(
+    text: &str,
+    foreign: bool,
+) -> Result<SelectedPath, PathError> {
+    match foreign {
+        true => Ok(SelectedPath::plain(read(text, true)?, text)),
+        false => Path::parse_selected(text),
+    }
+}
+
+/// Charges the steps of a select source; those of its fields are charged with the projection.
+pub(super) fn selected_steps(
+    parsed: Result<SelectedPath, PathError>,
+    entry: usize,
+    text: &str,
+    allowance: &mut RegexBudget,
+) -> Result<SelectedPath, Error> {
+    let parsed = parsed.map_err(|error| refused(&error, "select", entry, text))?;
+    steps(Ok(parsed.path.clone()), "select", entry, text, allowance)?;
+    Ok(parsed)
+}
+
+/// Returns the error of a path that cannot be parsed.
+fn refused(error: &PathError, rule: &'static str, entry: usize, text: &str) -> Error {
+    let message = format!("{rule}: {}", error.message);
+    let place = RulePlace { rule, entry, is_key: false, at: error.at, message };
+    let line = Error::new(ErrorKind::Spec, error.line(rule, text));
+    line.with_excerpt(error.excerpt(text)).in_rule(place)
+}
+
 pub(in crate::filter) fn steps(
     path: Result<Path, PathError>,
     rule: &'static str,
@@ -38,12 +70,7 @@ pub(in crate::filter) fn steps(
     text: &str,
     allowance: &mut RegexBudget,
 ) -> Result<Path, Error> {
-    let path = path.map_err(|error| {
-        let message = format!("{rule}: {}", error.message);
-        let place = RulePlace { rule, entry, is_key: false, at: error.at, message };
-        let line = Error::new(ErrorKind::Spec, error.line(rule, text));
-        line.with_excerpt(error.excerpt(text)).in_rule(place)
-    })?;
+    let path = path.map_err(|error| refused(&error, rule, entry, text))?;
     if path.0.len() > MAX_STEPS {
         let message = format!("{rule}: a path has {} steps, more than {MAX_STEPS}", path.0.len());
         return refuse_in(rule, entry, false, message);

@@ -81,7 +81,8 @@ impl PathList {
                 let gone = if source.exclude.is_hit() { ", removed by exclude" } else { "" };
                 let beside =
                     if source.passing { ", of a single object: neither hit nor miss" } else { "" };
-                marks.push(format!("as {key}{many}{gone}{beside}"));
+                let braces = source.braces_as_written();
+                marks.push(format!("as {key}{many}{braces}{gone}{beside}"));
             }
             if select.node(node).shared {
                 marks.push("held".to_owned());

@@ -514,6 +514,7 @@ impl PayloadStage {
         report.duplicates_dropped = counts.duplicates;
         report.items_seen = counts.seen;
         report.where_dropped = counts.dropped;
+        report.projection_skipped = counts.projection_skipped;
         report.items_kept = counts.seen.map(|_| counts.kept);
         // The rest was not read, so the number of items is a minimum.
         if counts.stopped {

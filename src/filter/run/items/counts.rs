@@ -13,6 +13,8 @@ pub(in crate::filter::run) struct ItemCounts {
     pub(in crate::filter::run) stopped: bool,
     /// Members that were dropped as duplicates.
     pub(in crate::filter::run) duplicates: u64,
+    /// Values that a projection left out, because they are not objects.
+    pub(in crate::filter::run) projection_skipped: u64,
     /// The payload as a JSON Pointer, once it has begun.
     pub(in crate::filter::run) root: Option<String>,
     /// Why the select or all rules on items do not apply, or why the run failed.

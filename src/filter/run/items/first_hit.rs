@@ -21,7 +21,7 @@
 
 use super::{Cx, ItemsStage, ItemsState, PayloadTarget, SHOWN};
 use crate::error::{ErrorKind, Raise};
-use crate::filter::compile::items::{ItemRules, RootRule, WaitFrom};
+use crate::filter::compile::items::{ItemRules, RootRule, SelectSource, WaitFrom};
 use crate::filter::run::lookahead::Probe;
 use crate::nearest::ComparisonBudget;
 
@@ -186,7 +186,9 @@ impl ItemsState {
             return Ok(());
         };
         // The message names the first paths only. Members of the envelope are not named: they are never missed.
-        let mut sources = select.sources.iter().filter(|source| !source.passing);
+        // Nor are the fields of projections: the message names their source as it is written.
+        let named = |source: &&SelectSource| !source.passing && source.braces.is_none();
+        let mut sources = select.sources.iter().filter(named);
         let (mut shown, mut meant, mut pairs) =
             (Vec::new(), Vec::new(), ComparisonBudget::default());
         for source in sources.by_ref().take(SHOWN) {

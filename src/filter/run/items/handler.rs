@@ -110,7 +110,9 @@ impl Handler for StageHandler<'_, ItemsStage> {
                 _ => return false,
             },
             // A key that is longer than every selected name cannot be selected.
-            _ => select.as_ref().map_or(0, |select| select.trie.longest_name()),
+            _ => select.as_ref().map_or(0, |select| {
+                select.trie.longest_name().max(select.projections.trie.longest_name())
+            }),
         };
         is_too_long_for(limit, longest)
     }

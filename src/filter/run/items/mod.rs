@@ -18,6 +18,7 @@
 //! | `root.rs` | is this value on the path to the payload, is it the payload, or is it a sibling? |
 //! | `mod.rs` | is this element an item, and does it count? |
 //! | `select.rs` | which outputs does a value of an item have? |
+//! | `project.rs` | which members of a value does a projection keep? |
 //! | `emit.rs` | is a value written as a whole, in part, or not at all? |
 //! | `policy.rs` | which members may the machine handle without asking? |
 //! | `tester.rs` | does `where` keep this item? |
@@ -37,6 +38,7 @@ pub(super) mod first_hit;
 mod handler;
 mod label;
 mod policy;
+mod project;
 mod root;
 mod seen_names;
 mod select;
@@ -49,14 +51,16 @@ use smallvec::SmallVec;
 
 use counts::ItemCounts;
 use first_hit::HitSearch;
+use project::FieldMarks;
 use seen_names::SeenNames;
+use select::{CapturedValue, ReplayMachines};
 use tester::ItemTester;
 
 use super::payload_length::{PayloadItems, PayloadLength};
 use super::root::Payload;
-use super::stage::{ReadAhead, StageMachine, StageState};
+use super::stage::{ReadAhead, StageState};
 use crate::error::{ErrorKind, Raise};
-use crate::filter::compile::items::{ItemRules, RootRule, SelectRules};
+use crate::filter::compile::items::{ItemRules, RootRule, SelectRules, SelectSource};
 use crate::filter::compile::program::CompiledProgram;
 use crate::json::policy::Action;
 use crate::json::writer::JsonWriter;
@@ -87,6 +91,12 @@ enum ContainerRole {
     /// Inside a value on a wildcard's path. Children are compared with token number `token` of the source. `met`: a
     /// child of that name was seen. `outer`: the container of the first wildcard, whose end closes the output array.
     Gather { source: u32, token: usize, met: bool, outer: bool },
+    /// Inside an object that a projection keeps in part, at a node of the trie of projections and at `cursor` of the
+    /// exclude trie. The rest is as for `Select`.
+    Project { node: NodeId, serial: u64, left: u32, names: bool, cursor: Cursor },
+    /// Inside a container of a field with `[]`, of which `level` have begun. `index`: the elements written. `outer`:
+    /// the container of the first level, whose end closes the output array.
+    ProjectLevel { node: NodeId, level: usize, index: u64, cursor: Cursor, outer: bool },
     /// Inside an emitted value, at `cursor` of the exclude trie. `item`: an array in place of an item, whose elements
     /// are treated like items.
     Emit { cursor: Cursor, object: bool, item: bool },
@@ -149,6 +159,7 @@ struct ItemsState {
     single: bool,
     /// By node of the select trie: the serial number of the container in which it was last seen.
     met: Vec<u64>,
+    fields: FieldMarks,
     /// The number of containers entered, over all documents.
     serial: u64,
     /// The value that is being held. While it is there, the bytes of the machine are not written.
@@ -176,27 +187,6 @@ struct ItemsState {
     tested_at: u64,
 }
 
-/// A value that is held because more than one output needs it.
-#[derive(Clone, Debug)]
-struct CapturedValue {
-    node: NodeId,
-    item: bool,
-    /// Its text, as the machine passes it on.
-    bytes: Vec<u8>,
-    /// The value exceeds the limit, and its bytes are not held any more.
-    over: bool,
-}
-
-/// Machines that read held values, one for each level of nesting. A copy of a stage has its own.
-#[derive(Debug, Default)]
-struct ReplayMachines(Vec<StageMachine>);
-
-impl Clone for ReplayMachines {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
-
 /// The context of one event.
 struct Cx<'a> {
     rules: &'a ItemRules,
@@ -215,8 +205,9 @@ impl ItemsStage {
     ) -> Self {
         let target = target(&program.items, payload);
         let select = program.items.select.as_ref();
-        let (sources, nodes) =
-            select.map_or((0, 0), |select| (select.sources.len(), select.nodes.len()));
+        let (sources, nodes, fields) = select.map_or((0, 0, 0), |select| {
+            (select.sources.len(), select.nodes.len(), select.projections.len())
+        });
         let state = ItemsState {
             target,
             roles: SmallVec::new(),
@@ -229,6 +220,7 @@ impl ItemsStage {
             payload_met: false,
             single: false,
             met: vec![0; nodes],
+            fields: FieldMarks::new(fields),
             serial: 0,
             capture: None,
             captured: 0,
@@ -281,7 +273,7 @@ impl ItemsStage {
     /// Returns the steps of the machines that read held values.
     #[cfg(test)]
     pub(super) fn steps(&self) -> u64 {
-        self.state.replays.0.iter().map(StageMachine::steps).sum()
+        self.state.replays.steps()
     }
 
     pub(super) fn counts(&self) -> &ItemCounts {
@@ -319,7 +311,9 @@ impl ItemsStage {
             return Vec::new();
         }
         let sources = select.sources.iter().zip(&self.state.found);
-        let missed = sources.filter(|(source, found)| !**found && !source.passing);
+        // A projection is missed by its leaves.
+        let counts = |source: &SelectSource| !source.passing && source.projection.is_none();
+        let missed = sources.filter(|(source, found)| !**found && counts(source));
         missed.map(|(source, _)| source.text.clone()).collect()
     }
 }
@@ -360,6 +354,7 @@ impl ItemsState {
         self.search = HitSearch::Open;
         self.found.fill(false);
         self.actions.fill(Action::Ask);
+        self.fields.reset();
         self.objects = false;
         // Names of an earlier document are kept: those of the first one are enough.
         self.payload_met = false;
@@ -388,6 +383,7 @@ impl ItemsState {
             search,
             found,
             actions,
+            fields,
             objects,
             seen,
             payload_met,
@@ -420,6 +416,7 @@ impl ItemsState {
         self.search = *search;
         self.found.clone_from(found);
         self.actions.clone_from(actions);
+        self.fields.copy_from(fields);
         self.seen.clone_from(seen);
         (self.objects, self.payload_met, self.single) = (*objects, *payload_met, *single);
         self.capture.clone_from(capture);
@@ -441,6 +438,8 @@ impl ItemsState {
             Some(ContainerRole::Emit { .. }) => self.in_emit(cx, slot, kind),
             Some(ContainerRole::Items) => self.element(cx, slot, kind),
             Some(ContainerRole::Gather { .. }) => self.in_gather(cx, slot, kind),
+            Some(ContainerRole::Project { .. }) => self.in_project(cx, slot, kind),
+            Some(ContainerRole::ProjectLevel { .. }) => self.in_level(cx, kind),
             Some(ContainerRole::OnPath { .. }) => self.on_the_way(cx, slot, kind),
             Some(ContainerRole::Replay(task)) => match *task {
                 ReplayTask::Source { source, token } => self.source(cx, source, token, slot, kind),
@@ -470,8 +469,13 @@ impl ItemsState {
                 self.item_ends(cx)?;
                 b'}'
             }
-            Some(ContainerRole::Emit { object: true, .. }) => b'}',
-            Some(ContainerRole::Gather { outer: true, .. } | ContainerRole::Emit { .. }) => b']',
+            Some(ContainerRole::Emit { object: true, .. } | ContainerRole::Project { .. }) => b'}',
+            Some(
+                ContainerRole::Gather { outer: true, .. }
+                | ContainerRole::ProjectLevel { outer: true, .. }
+                | ContainerRole::Emit { .. },
+            ) => b']',
+            Some(ContainerRole::ProjectLevel { index, .. }) => return Ok(self.end_level(index)),
             _ => return Ok(()),
         };
         self.writer.close(cx.sink, bracket);

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `Select`, something is left to select | the names of the node, each with its action; all others are dropped |
 //! | `Select`, everything was found | the rest of the object is dropped |
+//! | `Project` | the same with the fields of the projection; ask if a path of `exclude` leads below |
 //! | `Emit`, an object | excluded names are dropped, all others kept, except for dropped kinds |
 //! | `Emit`, an array below which no path leads | all elements are kept; the machine asks about containers |
 //! | all others | ask |
@@ -46,10 +47,12 @@ impl ItemsState {
             refuses: _,
             duplicates,
         } = rules;
-        let Self { roles, met, actions, writer, .. } = self;
+        let Self { roles, met, actions, fields, writer, .. } = self;
         let output = Some(Output { writer, sink });
         match roles.last_mut() {
-            Some(ContainerRole::Select { left: 0, .. }) if *duplicates == DuplicateKeys::First => {
+            Some(
+                ContainerRole::Select { left: 0, .. } | ContainerRole::Project { left: 0, .. },
+            ) if *duplicates == DuplicateKeys::First => {
                 // Everything that could be selected was found. With `duplicate_keys: reject` the rest is searched for
                 // duplicates.
                 Policy::all(Action::SkipRest)
@@ -65,6 +68,21 @@ impl ItemsState {
                     drop: KindSet::new(*drop_nulls, *drop_empty),
                     once: Some(Once { met, serial: *serial, left }),
                     keys: select.as_ref().map_or(&[], |select| &select.keys),
+                    output,
+                }
+            }
+            Some(ContainerRole::Project { node, serial, left, names: false, cursor })
+                if cursor.is_dead() =>
+            {
+                let projections = select.as_ref().map(|select| &select.projections);
+                let Some(projections) = projections else { return Policy::ASK };
+                let Some(names) = projections.trie.names(*node) else { return Policy::ASK };
+                Policy {
+                    names: Some((names, &fields.actions)),
+                    others: Action::Skip,
+                    drop: KindSet::new(*drop_nulls, *drop_empty),
+                    once: Some(Once { met: &mut fields.met, serial: *serial, left }),
+                    keys: &projections.keys,
                     output,
                 }
             }

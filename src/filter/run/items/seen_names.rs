@@ -68,6 +68,20 @@ impl SeenNames {
         source: &SelectSource,
         pairs: &mut ComparisonBudget,
     ) -> Option<String> {
+        // The names in braces are kept by the node of the braces.
+        if let Some(names) = source.braces.and_then(|node| self.objects.get(&select.names_of(node)))
+            && let Some(step) = source.path.0.iter().rposition(|token| *token != PathToken::Any)
+            && let Some(PathToken::Name(name)) = source.path.0.get(step)
+        {
+            count(WorkKind::Names, 1 + names.len());
+            if names.contains(name) {
+                return None;
+            }
+            let near = closest_within(name, names.iter().map(|name| &**name), pairs)?;
+            let mut meant = source.path.clone();
+            *meant.0.get_mut(step)? = PathToken::Name(near.into());
+            return Some(meant.to_string());
+        }
         let mut node: NodeId = 0;
         for (step, token) in source.path.0.iter().enumerate() {
             let PathToken::Name(name) = token else { return None };

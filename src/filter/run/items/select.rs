@@ -7,6 +7,7 @@
 //! |---|---|
 //! | no source begins here, but some begin below | the value is entered with the role `Select` |
 //! | one source ends here | the value is emitted |
+//! | one source with a projection ends here | `project.rs` |
 //! | a wildcard of one source is next | an array is opened, and the value is entered with the role `Gather` |
 //! | more than one output needs the value (`shared`) | the value is held, then read once for each of them |
 //!
@@ -34,7 +35,7 @@
 use super::first_hit::HitOutcome;
 use super::label::Label;
 use super::seen_names::SeenNames;
-use super::{CapturedValue, ContainerRole, Cx, ItemsStage, ItemsState, ReplayTask};
+use super::{ContainerRole, Cx, ItemsStage, ItemsState, ReplayTask};
 use crate::error::{LimitName, Raise};
 use crate::filter::compile::items::{SelectRules, SelectSource};
 use crate::filter::run::stage::{StageHandler, StageMachine, machine_config};
@@ -43,6 +44,35 @@ use crate::path::PathToken;
 use crate::path::trie::NodeId;
 use crate::spec::DuplicateKeys;
 use crate::test_work::{WorkKind, count, words};
+
+/// A value that is held because more than one output needs it.
+#[derive(Clone, Debug)]
+pub(super) struct CapturedValue {
+    node: NodeId,
+    item: bool,
+    /// Its text, as the machine passes it on.
+    bytes: Vec<u8>,
+    /// The value exceeds the limit, and its bytes are not held any more.
+    over: bool,
+}
+
+/// Machines that read held values, one for each level of nesting. A copy of a stage has its own.
+#[derive(Debug, Default)]
+pub(super) struct ReplayMachines(Vec<StageMachine>);
+
+impl ReplayMachines {
+    /// Returns the steps of all machines.
+    #[cfg(test)]
+    pub(super) fn steps(&self) -> u64 {
+        self.0.iter().map(StageMachine::steps).sum()
+    }
+}
+
+impl Clone for ReplayMachines {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
 
 impl ItemsState {
     /// Enters a container at a node of the select trie. `item`: it is an item. `left` counts the children that may
@@ -199,16 +229,8 @@ impl ItemsState {
         if gathers && !kind.is_container() {
             return Ok(Interest::Skip);
         }
-        if !source.passing
-            && let Some(found) = self.found.get_mut(number as usize)
-            && !*found
-        {
-            *found = true;
-            self.decide(cx, HitOutcome::Hit);
-            // A value that is read again is read to its end.
-            if self.has_decided() && self.replaying.is_none() {
-                return Ok(Interest::Stop);
-            }
+        if !source.passing && source.projection.is_none() && self.find(cx, number as usize) {
+            return Ok(Interest::Stop);
         }
         if gathers {
             return Ok(self.gather(cx, number, select, source, token));
@@ -221,7 +243,20 @@ impl ItemsState {
             }
             _ => Label::Given(key),
         };
-        Ok(self.emit(cx, label, kind, &source.exclude))
+        match source.projection {
+            None => Ok(self.emit(cx, label, kind, &source.exclude)),
+            Some(node) => self.project(cx, node, label, kind, &source.exclude),
+        }
+    }
+
+    /// Marks a source as found. Returns whether the probe has decided by that, and need not read on.
+    #[inline(always)]
+    pub(super) fn find(&mut self, cx: &Cx<'_>, number: usize) -> bool {
+        let Some(found @ false) = self.found.get_mut(number) else { return false };
+        *found = true;
+        self.decide(cx, HitOutcome::Hit);
+        // A value that is read again is read to its end.
+        self.has_decided() && self.replaying.is_none()
     }
 
     /// Opens an array for the matches of a source's first wildcard. The array has the source's key and exists even if
@@ -293,8 +328,12 @@ impl ItemsState {
         // The end of the path: the match is an element of the output, which may have its own excluded parts.
         if next == source.path.0.len() {
             let cursor = source.exclude.element(&rules.exclude, self.gathered);
-            self.gathered += 1;
-            return Ok(self.emit(cx, Label::None, kind, &cursor));
+            // A projection leaves out what is not an object.
+            self.gathered += u64::from(source.projection.is_none() || kind == ValueKind::Object);
+            return match source.projection {
+                None => Ok(self.emit(cx, Label::None, kind, &cursor)),
+                Some(node) => self.project(cx, node, Label::None, kind, &cursor),
+            };
         }
         if !kind.is_container() {
             return Ok(Interest::Skip);

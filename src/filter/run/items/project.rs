@@ -1,0 +1,266 @@
+//! Emits values as projections keep them: of an object, the members that braces name.
+//!
+//! | value | where an object is kept | where a leaf is kept |
+//! |---|---|---|
+//! | an object | opened, role `Project` | emitted |
+//! | null, as a member | emitted, and all leaves below count as found | emitted |
+//! | null, as an element | left out | emitted |
+//! | anything else | left out | emitted |
+//!
+//! A field with `[]` needs a container. Its output is one array, which is opened with the role `ProjectLevel`; each
+//! level below has that role too. What is left out is counted, except for what `exclude` and the drop rules remove.
+//!
+//! Example: `labels[]{name,by{id}}`. The source is a wildcard, whose role is `Gather`.
+//!
+//! ```text
+//! item    {"labels":[{"name":"bug","color":"f00","by":{"id":7,"x":1}},"old",{"by":null}]}
+//!
+//! {       Project at the braces of `labels[]`     writes `{`
+//!   name  a leaf                                  `"name":"bug"`
+//!   color no field                                skipped
+//!   by    Project at the braces of `by`           writes `"by":{`, then `"id":7`
+//! "old"   not an object                           left out
+//! {       Project                                 `"by":null`
+//!
+//! output  {"labels":[{"name":"bug","by":{"id":7}},{"by":null}]}
+//! ```
+
+use super::label::Label;
+use super::seen_names::SeenNames;
+use super::{ContainerRole, Cx, ItemsState};
+use crate::error::Raise;
+use crate::filter::compile::items::SelectRules;
+use crate::json::policy::Action;
+use crate::json::{Interest, ValueKind, ValueSlot};
+use crate::path::trie::{Cursor, NodeId};
+use crate::spec::DuplicateKeys;
+
+/// What is known of the fields of projections, by node of their trie.
+#[derive(Clone, Debug)]
+pub(super) struct FieldMarks {
+    /// The serial number of the container in which the field was last seen.
+    pub(super) met: Vec<u64>,
+    /// What the machine may do with a member of that name.
+    pub(super) actions: Vec<Action>,
+    /// The field was null where an object is kept, or its leaves count as found for another reason.
+    were_null: Vec<bool>,
+}
+
+impl FieldMarks {
+    pub(super) fn new(nodes: usize) -> Self {
+        Self {
+            met: vec![0; nodes],
+            actions: vec![Action::Ask; nodes],
+            were_null: vec![false; nodes],
+        }
+    }
+
+    /// Begins a new document. Serial numbers are never reused, so `met` is kept.
+    pub(super) fn reset(&mut self) {
+        self.actions.fill(Action::Ask);
+        self.were_null.fill(false);
+    }
+
+    /// Takes over what another run of the same program has found. `met` belongs to the serial numbers of a run.
+    pub(super) fn copy_from(&mut self, from: &Self) {
+        let Self { met: _, actions, were_null } = from;
+        self.actions.clone_from(actions);
+        self.were_null.clone_from(were_null);
+    }
+}
+
+impl ItemsState {
+    /// Emits a value where braces begin. `cursor`: its place in the exclude trie.
+    pub(super) fn project(
+        &mut self,
+        cx: &mut Cx<'_>,
+        node: NodeId,
+        label: Label<'_>,
+        kind: ValueKind,
+        cursor: &Cursor,
+    ) -> Result<Interest, Raise> {
+        let Some(select) = &cx.rules.select else { return Ok(Interest::Skip) };
+        let Some(at) = select.projections.node(node) else { return Ok(Interest::Skip) };
+        let is_member = !matches!(label, Label::None);
+        match kind {
+            // Excluded: what it contains does not count as missed.
+            ValueKind::Object | ValueKind::Null if cursor.is_hit() => {
+                Ok(self.find_all(cx, select, node).unwrap_or(Interest::Skip))
+            }
+            ValueKind::Object => {
+                self.open_labelled(cx, label, kind, is_member && cx.rules.drop_empty);
+                self.serial += 1;
+                let names = self.seen.as_mut();
+                let names = names.is_some_and(|seen| SeenNames::begin(seen, select.names_of(node)));
+                self.roles.push(ContainerRole::Project {
+                    node,
+                    serial: self.serial,
+                    left: at.members,
+                    names,
+                    cursor: cursor.clone(),
+                });
+                Ok(Interest::Inspect)
+            }
+            ValueKind::Null if is_member => {
+                let stopped = self.find_all(cx, select, node);
+                Ok(stopped.unwrap_or_else(|| self.emit(cx, label, kind, cursor)))
+            }
+            _ => Ok(self.leave_out()),
+        }
+    }
+
+    /// Handles a member of an object that is kept in part.
+    ///
+    /// # Errors
+    /// A duplicate under `duplicate_keys: reject`.
+    #[inline]
+    pub(super) fn in_project(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+    ) -> Result<Interest, Raise> {
+        let rules = cx.rules;
+        let (Some(ContainerRole::Project { node, serial, left, names, cursor }), Some(select)) =
+            (self.roles.last_mut(), &rules.select)
+        else {
+            return Ok(Interest::Skip);
+        };
+        if *left == 0 && rules.duplicates == DuplicateKeys::First {
+            return Ok(Interest::SkipRest);
+        }
+        let ValueSlot::Member(key) = slot else { return Ok(Interest::Skip) };
+        if *names {
+            *names = key.with_name(|name| {
+                let node = select.names_of(*node);
+                self.seen.as_mut().is_some_and(|seen| SeenNames::add(seen, node, name))
+            });
+        }
+        let trie = &select.projections.trie;
+        // The machine has looked the name up already if the policy had the names.
+        let child = key
+            .entry()
+            .or_else(|| key.with_name(|name| name.and_then(|name| trie.member(*node, name))));
+        let Some(child) = child else { return Ok(Interest::Skip) };
+        let (Some(field), Some(met)) =
+            (select.projections.node(child), self.fields.met.get_mut(child as usize))
+        else {
+            return Ok(Interest::Skip);
+        };
+        if *met == *serial {
+            return self.duplicate(cx);
+        }
+        // The loops of the machine mark a name in the same way (`Once`).
+        *met = *serial;
+        *left = left.saturating_sub(1);
+        let below = match cursor.is_dead() {
+            true => Cursor::default(),
+            false => cursor.member(&rules.exclude, Some(field.key.as_bytes())),
+        };
+        let written = select.projections.key(child);
+        let label = match field.key_is_name && key.raw().len() + 2 == written.len() {
+            // The key is spelled the same, so the member can be copied as a whole.
+            true => Label::Spelled(key),
+            false => Label::Given(written),
+        };
+        if field.levels > 0 {
+            return Ok(self.open_levels(cx, child, label, kind, below));
+        }
+        if field.is_object {
+            return self.project(cx, child, label, kind, &below);
+        }
+        if self.find(cx, field.leaves.start) {
+            return Ok(Interest::Stop);
+        }
+        // From now on the machine need not ask.
+        if let Some(action) = self.fields.actions.get_mut(child as usize) {
+            *action = field.action;
+        }
+        Ok(self.emit(cx, label, kind, &below))
+    }
+
+    /// Opens the array of a field with `[]`.
+    fn open_levels(
+        &mut self,
+        cx: &mut Cx<'_>,
+        node: NodeId,
+        label: Label<'_>,
+        kind: ValueKind,
+        cursor: Cursor,
+    ) -> Interest {
+        let Some(select) = &cx.rules.select else { return Interest::Skip };
+        if !kind.is_container() {
+            return self.leave_out();
+        }
+        let is_leaf = select.projections.node(node).is_some_and(|field| !field.is_object);
+        if (is_leaf || cursor.is_hit())
+            && let Some(stopped) = self.find_all(cx, select, node)
+        {
+            return stopped;
+        }
+        if cursor.is_hit() {
+            return Interest::Skip;
+        }
+        self.open_labelled(cx, label, ValueKind::Array, cx.rules.drop_empty);
+        self.roles.push(ContainerRole::ProjectLevel {
+            node,
+            level: 1,
+            index: 0,
+            cursor,
+            outer: true,
+        });
+        Interest::Inspect
+    }
+
+    /// Handles a child of a container on the levels of a field.
+    pub(super) fn in_level(&mut self, cx: &mut Cx<'_>, kind: ValueKind) -> Result<Interest, Raise> {
+        let rules = cx.rules;
+        let (Some(ContainerRole::ProjectLevel { node, level, index, cursor, .. }), Some(select)) =
+            (self.roles.last_mut(), &rules.select)
+        else {
+            return Ok(Interest::Skip);
+        };
+        let node = *node;
+        let Some(field) = select.projections.node(node) else { return Ok(Interest::Skip) };
+        if *level < field.levels {
+            if !kind.is_container() {
+                return Ok(self.leave_out());
+            }
+            let (level, index, cursor) = (*level + 1, *index, cursor.clone());
+            let outer = false;
+            self.roles.push(ContainerRole::ProjectLevel { node, level, index, cursor, outer });
+            return Ok(Interest::Inspect);
+        }
+        let below = cursor.element(&rules.exclude, *index);
+        *index += u64::from(!field.is_object || kind == ValueKind::Object);
+        match field.is_object {
+            true => self.project(cx, node, Label::None, kind, &below),
+            false => Ok(self.emit(cx, Label::None, kind, &below)),
+        }
+    }
+
+    /// Ends a container of a field with `[]` that is not the outermost one: the container around it goes on counting.
+    pub(super) fn end_level(&mut self, written: u64) {
+        if let Some(ContainerRole::ProjectLevel { index, .. }) = self.roles.last_mut() {
+            *index = written;
+        }
+    }
+
+    /// Marks the leaves below a node as found. Returns `Stop` if the probe has decided by that.
+    fn find_all(&mut self, cx: &Cx<'_>, select: &SelectRules, node: NodeId) -> Option<Interest> {
+        // Once for each node: there may be many leaves.
+        let null @ false = self.fields.were_null.get_mut(node as usize)? else { return None };
+        *null = true;
+        let mut stops = false;
+        for number in select.projections.node(node)?.leaves.clone() {
+            stops |= self.find(cx, number);
+        }
+        stops.then_some(Interest::Stop)
+    }
+
+    /// Leaves out a value that no projection can keep.
+    fn leave_out(&mut self) -> Interest {
+        self.counts.projection_skipped += 1;
+        Interest::Skip
+    }
+}
