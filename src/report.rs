@@ -110,6 +110,9 @@ pub struct Report {
     /// Number of elements in the output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items_kept: Option<u64>,
+    /// Number of elements that `where` dropped. They are not counted in the other keys.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub where_dropped: u64,
     /// A lower bound for the number of elements of the payload, if `stop_early` stopped before its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items_at_least: Option<u64>,
@@ -162,6 +165,9 @@ pub struct InnerReport {
     /// Number of elements that are left.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items_kept: Option<u64>,
+    /// Number of elements that `where` dropped.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub where_dropped: u64,
     /// Selected paths that none of the texts has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub filter_partial_miss: Vec<String>,
@@ -208,6 +214,7 @@ impl InnerReport {
         self.filter_result_bytes += one.output_bytes.unwrap_or(one.filter_result_bytes);
         self.items_seen = sum(self.items_seen, one.items_seen);
         self.items_kept = sum(self.items_kept, one.items_kept);
+        self.where_dropped += one.where_dropped;
         if first {
             self.filter_partial_miss.clone_from(&one.filter_partial_miss);
         } else {
@@ -248,6 +255,7 @@ impl InnerReport {
         self.filter_result_bytes += more.filter_result_bytes;
         self.items_seen = sum(self.items_seen, more.items_seen);
         self.items_kept = sum(self.items_kept, more.items_kept);
+        self.where_dropped += more.where_dropped;
         keep_first(&mut self.filter_error, more.filter_error.as_ref());
         keep_first(&mut self.compact_error, more.compact_error.as_ref());
         self.budget_applied |= more.budget_applied;

@@ -215,7 +215,12 @@ impl<'a> Building<'a> {
         place: &RulePlace,
         rules: &impl Fn(&str) -> Option<(&'n Key, &'n Node)>,
     ) -> Option<usize> {
-        let (rule, node) = rules(place.rule)?;
+        // A condition of `where` has its path and its pattern as members.
+        let (name, member) = match place.rule {
+            "matches" => ("where", "matches"),
+            rule => (rule, "path"),
+        };
+        let (rule, node) = rules(name)?;
         let inside = |node: &Node| match &node.value {
             Value::Text(text) => byte_inside(&node.at, self.text.text, text, place.at),
             _ => node.at.start,
@@ -226,6 +231,12 @@ impl<'a> Building<'a> {
                 Some((_, node)) => inside(node),
                 None => rule.at.start,
             },
+            Value::List(list) if name == "where" => {
+                let entry = list.get(place.entry);
+                let found = entry
+                    .and_then(|entry| entry.get(member).or_else(|| entry.get("not")?.get(member)));
+                found.or(entry).map_or(rule.at.start, inside)
+            }
             Value::List(list) => list.get(place.entry).map_or(rule.at.start, inside),
             Value::Text(_) => inside(node),
             _ => rule.at.start,

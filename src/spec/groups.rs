@@ -33,6 +33,7 @@ impl Spec {
             otherwise: _,
             root: _,
             siblings,
+            conditions,
             max_items,
             stop_early: _,
             drop_nulls,
@@ -60,6 +61,7 @@ impl Spec {
             items: select.is_some()
                 || !exclude.is_empty()
                 || *max_items > 0
+                || !conditions.is_empty()
                 || *drop_nulls
                 || *drop_empty
                 || *siblings == Siblings::Drop,

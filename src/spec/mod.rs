@@ -23,6 +23,7 @@
 pub(crate) mod content;
 mod fields;
 mod groups;
+mod item_conditions;
 mod json;
 mod json_strings;
 mod output;
@@ -37,6 +38,7 @@ pub(crate) mod text;
 pub(crate) use content::Content;
 #[cfg(any(feature = "content", feature = "tokio"))]
 pub(crate) use content::ContentFormat;
+pub use item_conditions::{ItemCondition, ValueTest};
 pub use json::RawJson;
 #[cfg(feature = "manifest")]
 pub(crate) use json::TEXT as JSON_TEXT;

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::fields::{is_default, some};
 use super::{
-    Budget, Compact, Condition, Content, JsonStrings, Omitted, OnOver, OnTestFailure, PatchOp,
-    SelectPath, Selection, TextSpec, WhenFallback,
+    Budget, Compact, Condition, Content, ItemCondition, JsonStrings, Omitted, OnOver,
+    OnTestFailure, PatchOp, SelectPath, Selection, TextSpec, WhenFallback,
 };
 
 /// The rules for the output of one tool.
@@ -60,6 +60,8 @@ pub struct Spec {
     pub(crate) root: Root,
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) siblings: Siblings,
+    #[serde(rename = "where", skip_serializing_if = "Vec::is_empty")]
+    pub(crate) conditions: Vec<ItemCondition>,
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) max_items: u64,
     #[serde(skip_serializing_if = "is_default")]
@@ -414,6 +416,17 @@ impl Spec {
     #[must_use]
     pub fn siblings(mut self, siblings: Siblings) -> Self {
         self.siblings = siblings;
+        self
+    }
+
+    /// Adds a condition for items, `where` in a manifest. Only items for which all conditions hold are kept, before
+    /// [`max_items`](Self::max_items) counts. Elements that are not objects are kept, and a payload that is a single object
+    /// is not tested. Of duplicate members the first one decides, so this does not remove for safety.
+    ///
+    /// Input waits until it is known whether its item is kept; see [`Limits::with_item`](crate::Limits::with_item).
+    #[must_use]
+    pub fn keep_where(mut self, condition: ItemCondition) -> Self {
+        self.conditions.push(condition);
         self
     }
 

@@ -74,6 +74,7 @@ impl Spec {
             otherwise: _,
             root: _,
             siblings: _,
+            conditions: _,
             max_items: _,
             stop_early: _,
             drop_nulls: _,

@@ -5,9 +5,9 @@
 //! input.
 //!
 //! ```text
-//! spec:     strings ─ extract ─ when ─ retain ─ patches ─ root ─ max_items ─ select ─ exclude ─ drops ─ text ─ base64 ─ budget ─ compact
-//! all:      strings ─ extract ─ when ─ retain ─ patches ─ root ─────────────────────── exclude'
-//! cut:      strings ─ extract ─ when ─ retain ─ patches ─ root ───────────── select ─ exclude ─ drops ─ text
+//! spec:     strings ─ extract ─ when ─ retain ─ patches ─ root ─ where ─ max_items ─ select ─ exclude ─ drops ─ text ─ base64 ─ budget ─ compact
+//! all:      strings ─ extract ─ when ─ retain ─ patches ─ root ─────────────────────────────── exclude'
+//! cut:      strings ─ extract ─ when ─ retain ─ patches ─ root ─ where ───────────── select ─ exclude ─ drops ─ text
 //! ```
 //!
 //! `exclude` reads output keys, which the source does not have. `exclude'` has each path twice: as it is written, which
@@ -96,6 +96,7 @@ impl Spec {
             otherwise,
             root,
             siblings,
+            conditions: _,
             max_items: _,
             stop_early: _,
             drop_nulls: _,

@@ -33,6 +33,7 @@ impl Spec {
             otherwise: _,
             root,
             siblings: _,
+            conditions,
             max_items,
             stop_early: _,
             drop_nulls: _,
@@ -91,6 +92,10 @@ impl Spec {
         }
         if let Root::At(path) = root {
             parts.push(format!("items at {path}"));
+        }
+        if !conditions.is_empty() {
+            let paths = conditions.iter().map(|condition| condition.path.as_str());
+            parts.push(format!("items by {}", paths.collect::<Vec<_>>().join(", ")));
         }
         if *max_items > 0 {
             parts.push(format!("at most {} items", max_items));

@@ -31,7 +31,7 @@ pub(crate) use lines::{
     check_pattern, ended, is_zero, line_splitter, line_stage, pending_text, pipeline,
 };
 #[cfg(feature = "text")]
-pub(crate) use lines::{quoted, rule_ops};
+pub(crate) use lines::{quoted, rule_ops, value_pattern};
 
 /// Marks the places in a line where a reader would see a notice of tamis begin: `| [tamis …`.
 ///

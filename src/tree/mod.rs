@@ -81,6 +81,11 @@ pub(crate) fn same_number(a: &str, b: &str) -> bool {
     number::equal(a.as_bytes(), b.as_bytes())
 }
 
+/// Compares the values of two JSON numbers, exactly.
+pub(crate) fn compare_numbers(a: &[u8], b: &[u8]) -> std::cmp::Ordering {
+    number::compare(a, b)
+}
+
 /// The place of a value.
 #[derive(Clone, Copy, Debug)]
 enum TreePlace {

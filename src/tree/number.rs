@@ -4,6 +4,7 @@
 //! in the text. (RFC 6902, 4.6: numbers are equal if their values are numerically equal.)
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 /// Maximum number of digits of an exponent that is added as an integer.
 const SHORT: usize = 37;
@@ -16,6 +17,35 @@ pub(super) fn equal(a: &[u8], b: &[u8]) -> bool {
             a.negative == b.negative && a.exponent() == b.exponent() && a.digits().eq(b.digits())
         }
         (a, b) => a == b,
+    }
+}
+
+/// Compares the values of two valid JSON numbers.
+pub(super) fn compare(a: &[u8], b: &[u8]) -> Ordering {
+    let (a, b) = (Decimal::new(a), Decimal::new(b));
+    let sign = |number: &Decimal<'_>| match (number.is_zero(), number.negative) {
+        (true, _) => 0,
+        (false, true) => -1,
+        (false, false) => 1,
+    };
+    let order = sign(&a).cmp(&sign(&b));
+    if order.is_ne() || a.is_zero() {
+        return order;
+    }
+    let sizes =
+        compare_powers(&a.exponent(), &b.exponent()).then_with(|| a.digits().cmp(b.digits()));
+    if a.negative { sizes.reverse() } else { sizes }
+}
+
+fn compare_powers(a: &PowerOfTen, b: &PowerOfTen) -> Ordering {
+    let size = |digits: &[u8], other: &[u8]| {
+        digits.len().cmp(&other.len()).then_with(|| digits.cmp(other))
+    };
+    match (a.0, b.0) {
+        (false, false) => size(&a.1, &b.1),
+        (true, true) => size(&b.1, &a.1),
+        (true, false) => Ordering::Less,
+        (false, true) => Ordering::Greater,
     }
 }
 

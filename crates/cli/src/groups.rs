@@ -6,9 +6,12 @@ use std::path::PathBuf;
 
 use clap::builder::TypedValueParser;
 use tamis::Limits;
-use tamis::spec::{DuplicateKeys, Omitted, OnError, OnOver, Siblings, Validation, Whitespace};
+use tamis::spec::{
+    DuplicateKeys, ItemCondition, Omitted, OnError, OnOver, Siblings, Validation, Whitespace,
+};
 
 use crate::choice::one_of;
+use crate::conditions;
 use crate::lists;
 
 /// Flags that select a filter and set the options of a call. Shared by `filter` and `explain`.
@@ -73,6 +76,13 @@ pub(crate) struct Selection {
     /// How to treat the other members of the object that has the items
     #[arg(long, value_name = "WHAT", help_heading = "Rules", value_parser = siblings())]
     pub(crate) siblings: Option<Siblings>,
+
+    /// Keep only items for which a condition holds; may be repeated: state=open, n=1|2, title~REGEX, !draft=true
+    ///
+    /// Before --max-items counts. A number, true, false or null equals that value and the string of that spelling; `\|` is
+    /// the character. Elements that are not objects are kept. Of duplicate members the first one decides.
+    #[arg(long = "where", value_name = "CONDITION", help_heading = "Rules", value_parser = conditions::parse, allow_hyphen_values = true)]
+    pub(crate) conditions: Vec<ItemCondition>,
 
     /// Keep the first N items; 0 keeps all
     #[arg(long, value_name = "N", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
@@ -143,6 +153,10 @@ pub(crate) struct Selection {
     /// How to treat white space between tokens
     #[arg(long, value_name = "WHAT", help_heading = "Output", value_parser = whitespace())]
     pub(crate) whitespace: Option<Whitespace>,
+
+    /// Bytes of one item to buffer at most, as --where does (k, M, G: powers of 1024) [default: 16M]
+    #[arg(long, value_name = "BYTES", help_heading = "Limits", value_parser = lists::bytes, allow_negative_numbers = true)]
+    pub(crate) item: Option<u64>,
 
     #[command(flatten)]
     pub(crate) bounds: Bounds,

@@ -21,6 +21,7 @@ mod cap_args;
 mod check;
 mod choice;
 mod colour;
+mod conditions;
 mod content;
 mod diagnostics;
 mod doctor;

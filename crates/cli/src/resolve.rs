@@ -154,11 +154,16 @@ pub(crate) fn select(args: &Selection) -> Result<Selected, Usage> {
         }
         None => Rules::Inline(Box::new(spec(args)), args.patch.clone()),
     };
+    let limits = args.bounds.limits();
+    let limits = match args.item {
+        Some(bytes) => limits.with_item(bytes),
+        None => limits,
+    };
     let mut options = CallOptions::new()
         .with_suggestions(true)
         .with_raw(args.raw)
         .with_is_error(args.is_error)
-        .with_limits(args.bounds.limits());
+        .with_limits(limits);
     let budget = args.budget.map(Budget::Bytes).or(args.budget_tokens.map(Budget::Tokens));
     if let Some(budget) = budget {
         options = options.with_budget(budget);
@@ -199,6 +204,9 @@ fn spec(args: &Selection) -> Spec {
             (Some(key), path) => spec.select_as(key, path),
             (None, path) => spec.select(path),
         };
+    }
+    for condition in &args.conditions {
+        spec = spec.keep_where(condition.clone());
     }
     for path in args.exclude.iter().flat_map(|list| lists::split(list)) {
         spec = spec.exclude(path);

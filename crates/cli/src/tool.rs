@@ -38,7 +38,7 @@ pub(crate) fn resolve(args: &Selection) -> Result<Option<Tool>, Usage> {
         return Ok(None);
     }
     let by = if args.tool.is_some() { "--tool" } else { "--manifest" };
-    let rules: [(&str, bool); 13] = [
+    let rules: [(&str, bool); 14] = [
         ("--select", !args.select.is_empty()),
         ("--exclude", !args.exclude.is_empty()),
         ("--retain", !args.retain.is_empty()),
@@ -46,6 +46,7 @@ pub(crate) fn resolve(args: &Selection) -> Result<Option<Tool>, Usage> {
         ("--lenient-remove", args.lenient_remove),
         ("--root", args.root.is_some()),
         ("--siblings", args.siblings.is_some()),
+        ("--where", !args.conditions.is_empty()),
         ("--max-items", args.max_items.is_some()),
         ("--stop-early", args.stop_early),
         ("--drop-nulls", args.drop_nulls),

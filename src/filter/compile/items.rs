@@ -4,6 +4,7 @@
 
 use std::collections::HashSet;
 
+use super::conditions::ItemConditions;
 use super::rule_paths::{one_place, read, refuse_in, steps};
 use crate::error::Error;
 use crate::json::key;
@@ -25,6 +26,7 @@ pub(in crate::filter) struct ItemRules {
     pub(in crate::filter) idle: bool,
     pub(in crate::filter) root: RootRule,
     pub(in crate::filter) keep_siblings: bool,
+    pub(in crate::filter) conditions: Option<ItemConditions>,
     /// `u64::MAX` means no limit.
     pub(in crate::filter) max_items: u64,
     pub(in crate::filter) stop_early: bool,
@@ -118,6 +120,7 @@ impl ItemRules {
             otherwise: _,
             root,
             siblings,
+            conditions,
             max_items,
             stop_early,
             drop_nulls,
@@ -154,12 +157,14 @@ impl ItemRules {
             return refuse_in("stop_early", 0, false, message);
         }
         let exclude = excluded(exclude, *envelope, allowance)?;
+        let conditions = ItemConditions::compile(conditions, *envelope, allowance)?;
         let select = match select {
             None => None,
             Some(select) => Some(SelectRules::compile(&select.0, *envelope, &exclude, allowance)?),
         };
         let idle = select.is_none()
             && exclude.is_empty()
+            && conditions.is_none()
             && *max_items == 0
             && !*drop_nulls
             && !*drop_empty
@@ -170,6 +175,7 @@ impl ItemRules {
             idle,
             root,
             keep_siblings: *siblings == Siblings::Keep,
+            conditions,
             max_items: if *max_items == 0 { u64::MAX } else { *max_items },
             stop_early: *stop_early,
             select,

@@ -3,6 +3,7 @@
 //! [`program`] is the entry. The other files each compile one group of rules. Nothing here knows a document or a run.
 
 pub(super) mod call;
+pub(super) mod conditions;
 pub(super) mod content;
 pub(super) mod derived;
 pub(super) mod edits;

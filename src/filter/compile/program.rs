@@ -122,6 +122,7 @@ impl Program {
             otherwise: _,
             root: _,
             siblings: _,
+            conditions,
             max_items: _,
             stop_early: _,
             drop_nulls: _,
@@ -149,7 +150,7 @@ impl Program {
         let selects = select.as_ref().map_or(0, |select| select.0.len());
         let retains = retain.as_ref().map_or(0, Vec::len);
         let patches = patches.as_ref().map_or(0, Vec::len);
-        let rules = selects + exclude.len() + retains + patches;
+        let rules = selects + exclude.len() + conditions.len() + retains + patches;
         if rules > MAX_RULES {
             return refuse(format!("{rules} rules exceed the limit of {MAX_RULES}"));
         }

@@ -116,7 +116,9 @@ impl ItemRules {
         };
         let hit = self.waits().map(|from| HoldReason::Hit { from, closed: self.closed });
         let shared = self.select.iter().flat_map(|select| &select.nodes).any(|node| node.shared);
-        [root, hit, shared.then_some(HoldReason::Shared)].into_iter().flatten().collect()
+        let tested = self.conditions.is_some().then_some(HoldReason::Test);
+        let shared = shared.then_some(HoldReason::Shared);
+        [root, hit, tested, shared].into_iter().flatten().collect()
     }
 
     fn stages(&self, compiled: &CompiledProgram) -> Vec<StageExplanation> {
@@ -126,6 +128,7 @@ impl ItemRules {
             idle: _,
             root,
             keep_siblings: _,
+            conditions,
             max_items: _,
             stop_early: _,
             select,
@@ -138,9 +141,11 @@ impl ItemRules {
             duplicates: _,
         } = self;
         let (at_root, at_select): (Vec<_>, Vec<_>) =
-            self.reasons().into_iter().partition(|reason| {
-                matches!(reason, HoldReason::Root | HoldReason::RootByHit) || select.is_none()
-            });
+            self.reasons().into_iter().filter(|reason| *reason != HoldReason::Test).partition(
+                |reason| {
+                    matches!(reason, HoldReason::Root | HoldReason::RootByHit) || select.is_none()
+                },
+            );
         let hold = |reasons: Vec<HoldReason>| {
             reasons.into_iter().map(|reason| reason.holds(compiled, self)).collect::<Vec<_>>()
         };
@@ -151,6 +156,10 @@ impl ItemRules {
         let action =
             StageAction::Root { root: spec.root.clone(), siblings: spec.siblings, or_array };
         let mut stages = vec![StageExplanation::new(action, hold(at_root))];
+        if conditions.is_some() {
+            let does = StageAction::Where { conditions: spec.conditions.clone() };
+            stages.push(StageExplanation::new(does, hold(vec![HoldReason::Test])));
+        }
         let mut streams = |does| stages.push(StageExplanation::new(does, Vec::new()));
         if spec.max_items > 0 {
             streams(StageAction::MaxItems { count: spec.max_items, stop_early: spec.stop_early });

@@ -22,6 +22,7 @@ pub(super) fn output_stages(spec: &Spec, policy: &SizePolicy) -> Vec<StageExplan
         otherwise: _,
         root: _,
         siblings: _,
+        conditions: _,
         max_items: _,
         stop_early: _,
         drop_nulls: _,

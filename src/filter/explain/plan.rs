@@ -28,6 +28,7 @@ impl Program {
             otherwise: _,
             root: _,
             siblings: _,
+            conditions: _,
             stop_early: _,
             drop_nulls: _,
             drop_empty: _,
@@ -173,6 +174,7 @@ impl HoldReason {
             Self::Hit { from: WaitFrom::Payload, .. } => {
                 "on_error raw: hold the payload until its first hit (limits held, spill)"
             }
+            Self::Test => "where: hold an item until it is decided (limit item)",
             Self::Shared => {
                 "select: stream, hold values that more than one output needs (limit item)"
             }

@@ -7,7 +7,8 @@ use super::tree::PathList;
 use crate::filter::compile::items::{ItemRules, WaitFrom};
 use crate::filter::compile::program::CompiledProgram;
 use crate::spec::{
-    Budget, Content, JsonStringFallback, Omitted, OnOver, OnTestFailure, Root, Siblings,
+    Budget, Content, ItemCondition, JsonStringFallback, Omitted, OnOver, OnTestFailure, Root,
+    Siblings,
 };
 
 /// Whether a stage, or a program, holds input.
@@ -68,6 +69,9 @@ pub(super) enum StageAction {
         or_array: bool,
     },
     Refuse,
+    Where {
+        conditions: Vec<ItemCondition>,
+    },
     MaxItems {
         count: u64,
         stop_early: bool,
@@ -130,6 +134,8 @@ pub(super) enum HoldReason {
     RootByHit,
     /// The output depends on whether there is a hit.
     Hit { from: WaitFrom, closed: bool },
+    /// An item is kept or dropped by its values.
+    Test,
     /// More than one output needs a value.
     Shared,
 }
@@ -167,6 +173,12 @@ impl HoldReason {
                 },
                 limits: both,
                 instead: one_slice,
+            },
+            Self::Test => HoldExplanation {
+                what: "an item",
+                until: "its conditions are decided",
+                limits: &["item"],
+                instead: None,
             },
             Self::Shared => HoldExplanation {
                 what: "a value that more than one output needs",

@@ -113,6 +113,7 @@ impl StageAction {
             Self::Patches { .. } => "patches",
             Self::Root { .. } => "root",
             Self::Refuse => "refuse",
+            Self::Where { .. } => "where",
             Self::MaxItems { .. } => "max_items",
             Self::Select { .. } => "select",
             Self::Exclude { .. } => "exclude",
@@ -200,6 +201,13 @@ impl StageExplanation {
                 f,
                 "   an error without output: only selected values may be emitted (`on_error: closed`), but the call failed"
             )?,
+            StageAction::Where { conditions } => {
+                conditions.iter().try_for_each(|condition| writeln!(f, "   {condition}"))?;
+                writeln!(
+                    f,
+                    "   items for which all of these hold are kept, and other values than objects"
+                )?;
+            }
             StageAction::MaxItems { count, stop_early } => {
                 let rest = if *stop_early {
                     "reading stops at the next one, and what follows is not validated"

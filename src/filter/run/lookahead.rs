@@ -125,7 +125,7 @@ where
 
     /// Returns the offset of the first byte that the probe has not read.
     pub(super) fn offset(&self) -> u64 {
-        self.engine.machine.offset()
+        self.engine.machine.offset() + self.probe.waiting()
     }
 
     pub(super) fn probe(&self) -> &P {

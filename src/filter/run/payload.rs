@@ -513,6 +513,7 @@ impl PayloadStage {
         report.root.clone_from(&counts.root);
         report.duplicates_dropped = counts.duplicates;
         report.items_seen = counts.seen;
+        report.where_dropped = counts.dropped;
         report.items_kept = counts.seen.map(|_| counts.kept);
         // The rest was not read, so the number of items is a minimum.
         if counts.stopped {

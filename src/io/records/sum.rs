@@ -71,6 +71,7 @@ impl ReportSum {
         sum.held_peak_bytes = sum.held_peak_bytes.max(one.held_peak_bytes);
         sum.tail_unread |= one.tail_unread;
         sum.items_seen = added(sum.items_seen, one.items_seen);
+        sum.where_dropped += one.where_dropped;
         sum.items_kept = added(sum.items_kept, one.items_kept);
         let length = one.filter_items_truncated_from.or(one.items_at_least).or(one.items_seen);
         self.lengths += length.unwrap_or(0);

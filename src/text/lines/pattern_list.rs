@@ -242,6 +242,15 @@ pub(super) fn single(
     Ok(regex)
 }
 
+/// Compiles the pattern `matches` of a condition of `where`.
+pub(crate) fn value_pattern(
+    entry: usize,
+    text: &str,
+    allowance: &mut RegexBudget,
+) -> Result<Regex, Error> {
+    single("matches", "matches", entry, text, allowance)
+}
+
 /// Returns the problem of a pattern, if it has one.
 #[cfg(feature = "command")]
 pub(crate) fn check(text: &str, allowance: &mut RegexBudget) -> Result<(), Error> {

@@ -4,6 +4,7 @@ use tamis::{CallOptions, Filter, Program};
 
 use super::larger;
 use tamis_testkit::model::check::{Run, judge};
+use tamis_testkit::model::conditions::{Condition, TestPart};
 use tamis_testkit::model::dom::{Node, Value};
 use tamis_testkit::model::eval::{self, Verdict};
 use tamis_testkit::model::rules::{Path, Root, Rules, Source, Token};
@@ -142,6 +143,10 @@ fn rules() -> Vec<Rules> {
     let mut two = Vec::new();
     for (number, path) in all.iter().enumerate() {
         one.extend([select(&[path]), exclude(&[path])]);
+        for (part, not) in [(TestPart::Equals("0"), false), (TestPart::Exists, true)] {
+            let conditions = vec![Condition { path: path.clone(), part, not }];
+            one.push(Rules { conditions, ..Rules::default() });
+        }
         for other in &all[number + 1..] {
             two.extend([select(&[path, other]), exclude(&[path, other])]);
         }

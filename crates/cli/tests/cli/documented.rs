@@ -316,7 +316,7 @@ fn documented_savings_of_the_catalog() {
 }
 
 /// A minimal example of each flag of `tamis filter`.
-const FLAGS: [(&str, &[&str], &str); 36] = [
+const FLAGS: [(&str, &[&str], &str); 38] = [
     ("--manifest", &["--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
     ("--tool", &["--tool", "crm.list", "--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
     ("--select", &["--select", "id"], "[{\"id\":1}]\n"),
@@ -331,6 +331,8 @@ const FLAGS: [(&str, &[&str], &str); 36] = [
     ("--service", &["--service", "Crm@1", "--manifest", "artifact.yaml"], "[{\"id\":1}]\n"),
     ("--root", &["--root", "first", "--select", "id"], "[{\"id\":1}]\n"),
     ("--siblings", &["--siblings", "drop", "--select", "id"], "[{\"id\":1}]\n"),
+    ("--where", &["--where", "id=1", "--select", "id"], "[{\"id\":1}]\n"),
+    ("--item", &["--item", "1k", "--where", "id=2"], "[]\n"),
     ("--max-items", &["--max-items", "1", "--select", "id"], "[{\"id\":1}]\n"),
     ("--drop-nulls", &["--drop-nulls", "--exclude", "x"], "[{\"id\":1,\"e\":\"\"}]\n"),
     ("--drop-empty", &["--drop-empty", "--exclude", "x"], "[{\"id\":1,\"n\":null}]\n"),

@@ -4,8 +4,10 @@ use super::*;
 
 #[test]
 fn misuse_names_the_remedy() {
-    let cases: [(&[&str], &[&str]); 19] = [
-        (&["--where", "a=1"], &["'--where'", "see --help"]),
+    let cases: [(&[&str], &[&str]); 21] = [
+        (&["--where", "a"], &["--where", "PATH=VALUE", "PATH~REGEX"]),
+        (&["--where", "a..b=1"], &["where: ", "(character 3 of `a..b`)"]),
+        (&["--where", "a~("], &["matches: ", "(character 1 of `(`)"]),
         (&["--max-items", "2", "--root", "object"], &["--max-items", "--root object", "leave one"]),
         (&["--slect", "id"], &["--slect", "--select"]),
         (&["--select"], &["--select <K=PATH,PATH>"]),

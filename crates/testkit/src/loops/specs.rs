@@ -45,6 +45,15 @@ fn rules(choices: &mut impl Choices, focus: Focus) -> Json {
     if matches!(kind, 2..=4) {
         fields.insert("exclude".into(), paths(choices, focus, 5).into());
     }
+    if choices.one_in(6) {
+        let value = match choices.below(4) {
+            0 => json!(null),
+            1 => json!(0),
+            2 => json!("x"),
+            _ => json!(true),
+        };
+        fields.insert("where".into(), json!([{ "path": path(choices, focus), "equals": value }]));
+    }
     if kind == 5 || choices.one_in(5) {
         fields.insert("drop_nulls".into(), true.into());
     }

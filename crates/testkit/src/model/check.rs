@@ -169,6 +169,7 @@ fn told(report: &Report, expected: &Expected) -> Expected {
         skipped: report.filter_skipped.map(SkipReason::as_str),
         partial_miss: report.filter_partial_miss.clone(),
         root: expected.root.is_some().then(|| report.root.clone()).flatten(),
+        dropped: report.where_dropped as usize,
         seen: expected.seen.and(number(report.items_seen)),
         kept: expected.kept.and(number(report.items_kept)),
         truncated_from: number(report.filter_items_truncated_from),

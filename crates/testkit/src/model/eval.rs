@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use tamis::ErrorKind;
 use tamis::spec::DuplicateKeys;
 
+use super::conditions::{self, Outcome};
 use super::dom::{Member, Node, Value, quote};
 use super::places::Places;
 use super::root::{Target, extracted, locate};
@@ -35,6 +36,7 @@ pub struct Expected {
     pub partial_miss: Vec<String>,
     pub root: Option<String>,
     pub seen: Option<usize>,
+    pub dropped: usize,
     pub kept: Option<usize>,
     pub truncated_from: Option<usize>,
     pub at_least: Option<usize>,
@@ -50,6 +52,7 @@ pub fn run_failed(rules: &Rules, document: &Node) -> Verdict {
     let mut left = Rules {
         extract: None,
         select: None,
+        conditions: Vec::new(),
         max_items: 0,
         stop_early: false,
         drop_nulls: false,
@@ -284,7 +287,7 @@ impl State<'_> {
     ) -> Result<(Node, bool), Verdict> {
         let rules = self.rules;
         let miss = (rules.duplicates != DuplicateKeys::Reject).then_some(ErrorKind::Miss);
-        let (items, length) = match &payload.value {
+        let (all, length) = match &payload.value {
             Value::Scalar(_) if rules.is_closed() && rules.select.is_some() => {
                 return Err(Verdict::Fails(miss));
             }
@@ -292,6 +295,19 @@ impl State<'_> {
             Value::Object(_) => (std::slice::from_ref(payload), None),
             Value::Array(elements) => (elements.as_slice(), Some(elements.len())),
         };
+        // The place of each item that is kept, and the item.
+        let mut kept = Vec::new();
+        for (at, item) in all.iter().enumerate() {
+            match conditions::outcome(&rules.conditions, item) {
+                Outcome::Dropped if length.is_some() => {}
+                Outcome::Unclear => {
+                    return Err(Verdict::Silent("a tested wildcard over duplicate members"));
+                }
+                Outcome::Kept | Outcome::Dropped => kept.push((at, item.clone())),
+            }
+        }
+        let (places, items): (Vec<usize>, Vec<Node>) = kept.into_iter().unzip();
+        let length = length.map(|_| items.len());
         let limit = match length {
             Some(length) if rules.max_items > 0 => rules.max_items.min(length),
             _ => items.len(),
@@ -329,9 +345,13 @@ impl State<'_> {
             let item = output.into_iter().next().expect("one item");
             return Ok((item, false));
         };
-        let stopped = rules.stop_early && limit < length;
+        // The element after the last item that is kept, whatever it is.
+        let end = places.get(limit.wrapping_sub(1)).map_or(0, |last| last + 1);
+        let stopped = rules.stop_early && !missed && limit == rules.max_items && end < all.len();
+        report.dropped = all.len() - length;
         if stopped {
             report.at_least = Some(limit + 1);
+            report.dropped = end - limit;
         } else {
             (report.seen, report.kept) = (Some(length), Some(limit));
             report.truncated_from = (limit < length).then_some(length);

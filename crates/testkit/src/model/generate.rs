@@ -2,6 +2,7 @@
 
 use tamis::spec::DuplicateKeys;
 
+use super::conditions::{Condition, TestPart};
 use super::dom::{Node, Value};
 use super::root::extracted;
 use super::rules::{Path, Root, Rules, Source, Token};
@@ -321,6 +322,9 @@ pub fn rules(prng: &mut impl Choices, document: &Node) -> Rules {
     if prng.one_in(3) {
         rules.exclude = (0..1 + prng.below(3)).map(|_| path(prng, items, true)).collect();
     }
+    if prng.one_in(4) {
+        rules.conditions = (0..1 + prng.below(2)).map(|_| condition(prng, items)).collect();
+    }
     rules.root = match prng.below(8) {
         0..=3 => Root::Auto,
         4 => Root::First,
@@ -341,6 +345,19 @@ pub fn rules(prng: &mut impl Choices, document: &Node) -> Rules {
         _ => DuplicateKeys::First,
     };
     rules
+}
+
+fn condition(prng: &mut impl Choices, items: &Guide<'_>) -> Condition {
+    let parts = [
+        TestPart::Exists,
+        TestPart::Equals("null"),
+        TestPart::Equals("0"),
+        TestPart::Equals("\"a\""),
+        TestPart::In(&["\"x\"", "true", "1.1", "7"]),
+        TestPart::Less(8),
+        TestPart::Greater(0),
+    ];
+    Condition { path: path(prng, items, true), part: prng.pick(&parts), not: prng.one_in(3) }
 }
 
 fn select(prng: &mut impl Choices, items: &Guide<'_>) -> Vec<Source> {

@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod complete;
+pub mod conditions;
 pub mod dom;
 pub mod eval;
 pub mod generate;

@@ -3,6 +3,8 @@
 use tamis::Spec;
 use tamis::spec::{DuplicateKeys, OnError, Siblings};
 
+use super::conditions::Condition;
+
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Token {
     Name(String),
@@ -83,6 +85,7 @@ pub struct Rules {
     pub retain: Option<Vec<Path>>,
     pub root: Root,
     pub drop_siblings: bool,
+    pub conditions: Vec<Condition>,
     pub max_items: usize,
     pub stop_early: bool,
     pub drop_nulls: bool,
@@ -96,6 +99,7 @@ impl Rules {
     pub fn on_items(&self) -> bool {
         self.select.is_some()
             || !self.exclude.is_empty()
+            || !self.conditions.is_empty()
             || self.max_items > 0
             || self.drop_nulls
             || self.drop_empty
@@ -126,6 +130,9 @@ impl Rules {
                 Some(key) => spec.select_as(key, &source.path.text),
                 None => spec.select(&source.path.text),
             };
+        }
+        for condition in &self.conditions {
+            spec = spec.keep_where(condition.spec());
         }
         for path in &self.exclude {
             spec = spec.exclude(&path.text);
@@ -166,6 +173,9 @@ impl Rules {
         }
         for number in 0..self.exclude.len() {
             add(&|rules| _ = rules.exclude.remove(number));
+        }
+        for number in 0..self.conditions.len() {
+            add(&|rules| _ = rules.conditions.remove(number));
         }
         for number in 0..self.retain.as_ref().map_or(0, Vec::len) {
             add(&|rules| {

@@ -32,7 +32,8 @@
 //! inside is written. In `{"a":{"b":""}}` the member `b` is dropped, so `a` has no content, and the output is `{}`.
 //! Elements are never dropped by their kind, because that would move the elements after them.
 
-use super::{ContainerRole, Cx, ItemsState, Label};
+use super::label::Label;
+use super::{ContainerRole, Cx, ItemsState};
 use crate::error::Raise;
 use crate::filter::compile::items::ItemRules;
 use crate::json::{Interest, ValueKind, ValueSlot};
@@ -80,6 +81,7 @@ impl ItemsState {
             idle: _,
             root: _,
             keep_siblings: _,
+            conditions: _,
             max_items: _,
             stop_early: _,
             select: _,
@@ -152,6 +154,7 @@ impl ItemsState {
             idle: _,
             root: _,
             keep_siblings: _,
+            conditions: _,
             max_items: _,
             stop_early: _,
             select: _,

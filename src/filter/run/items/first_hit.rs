@@ -151,7 +151,7 @@ impl ItemsState {
     #[cold]
     pub(super) fn decide(&mut self, cx: &Cx<'_>, outcome: HitOutcome) {
         if let HitSearch::Probing(decided @ None) = &mut self.search {
-            *decided = Some((outcome, cx.offset));
+            *decided = Some((outcome, cx.offset.max(self.tested_at)));
         }
     }
 

@@ -87,6 +87,7 @@ impl Handler for StageHandler<'_, ItemsStage> {
             idle: _,
             root: _,
             keep_siblings,
+            conditions: _,
             max_items: _,
             stop_early: _,
             select,

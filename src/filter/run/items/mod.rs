@@ -20,6 +20,7 @@
 //! | `select.rs` | which outputs does a value of an item have? |
 //! | `emit.rs` | is a value written as a whole, in part, or not at all? |
 //! | `policy.rs` | which members may the machine handle without asking? |
+//! | `tester.rs` | does `where` keep this item? |
 //! | `first_hit.rs` | does the select apply to this document? |
 //!
 //! **One document.** With `select: id, user, name=user.name` and `[{"id":1,"user":{"name":"Ada"}}]` the calls are:
@@ -30,28 +31,33 @@
 //! value(id)    copied: `"id":1`                                close(}), close(])  write the brackets
 //! ```
 
+mod counts;
 mod emit;
 pub(super) mod first_hit;
 mod handler;
+mod label;
 mod policy;
 mod root;
 mod seen_names;
 mod select;
+mod tested;
+mod tester;
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use counts::ItemCounts;
 use first_hit::HitSearch;
 use seen_names::SeenNames;
+use tester::ItemTester;
 
 use super::payload_length::{PayloadItems, PayloadLength};
 use super::root::Payload;
-use super::stage::{StageMachine, StageState};
+use super::stage::{ReadAhead, StageMachine, StageState};
 use crate::error::{ErrorKind, Raise};
 use crate::filter::compile::items::{ItemRules, RootRule, SelectRules};
 use crate::filter::compile::program::CompiledProgram;
-use crate::json::key::RawKey;
 use crate::json::policy::Action;
 use crate::json::writer::JsonWriter;
 use crate::json::{Interest, ValueKind, ValueSlot};
@@ -62,7 +68,7 @@ use crate::path::trie::{Cursor, NodeId};
 use crate::scan::Scanner;
 use crate::sink::Sink;
 use crate::spec::DuplicateKeys;
-use crate::test_work::{WorkKind, count, words};
+use crate::test_work::{WorkKind, count};
 
 /// The number of missed paths that are named in a message and corrected.
 pub(super) const SHOWN: usize = 5;
@@ -164,25 +170,10 @@ struct ItemsState {
     scanner: Scanner,
     /// Machines for held values, reused.
     replays: ReplayMachines,
-}
-
-/// The counts for the report.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ItemCounts {
-    /// Elements of the payload, as far as it was read. `None` if it is not an array.
-    pub(super) seen: Option<u64>,
-    /// Elements that `max_items` kept.
-    pub(super) kept: u64,
-    /// `stop_early` ended the run.
-    pub(super) stopped: bool,
-    /// Members that were dropped as duplicates.
-    pub(super) duplicates: u64,
-    /// The payload as a JSON Pointer, once it has begun.
-    pub(super) root: Option<String>,
-    /// Why the select or all rules on items do not apply, or why the run failed.
-    pub(super) error: Option<String>,
-    /// The largest number of bytes held at once, over all levels of held values.
-    pub(super) captured_peak: u64,
+    /// Decides which items `where` keeps. `None` without conditions.
+    tester: Option<Box<ItemTester>>,
+    /// The offset of the byte that decided the last tested item.
+    tested_at: u64,
 }
 
 /// A value that is held because more than one output needs it.
@@ -250,6 +241,8 @@ impl ItemsStage {
             limits: limits.clone(),
             scanner,
             replays: ReplayMachines::default(),
+            tester: ItemTester::new(program, limits, scanner),
+            tested_at: 0,
         };
         Self { program: program.clone(), state }
     }
@@ -335,18 +328,16 @@ impl StageState for ItemsStage {
     fn flush(&mut self, sink: &mut dyn Sink) {
         self.state.writer.flush(sink);
     }
-}
 
-impl CapturedValue {
-    /// Appends bytes. After the limit was exceeded, only that fact is kept, and `replay` returns the error.
-    fn push(&mut self, bytes: &[u8], limit: u64) {
-        if self.over || (self.bytes.len() + bytes.len()) as u64 > limit {
-            self.over = true;
-            self.bytes = Vec::new();
-        } else {
-            count(WorkKind::Hold, words(bytes.len()));
-            self.bytes.extend_from_slice(bytes);
-        }
+    #[inline]
+    fn ahead(&mut self) -> Option<&mut dyn ReadAhead> {
+        let is_replay = self.state.replaying.is_some();
+        let tester = self.state.tester.as_mut().filter(|_| !is_replay)?;
+        Some(&mut **tester)
+    }
+
+    fn waiting(&self) -> u64 {
+        self.state.tester.as_ref().map_or(0, |tester| tester.waiting())
     }
 }
 
@@ -381,6 +372,10 @@ impl ItemsState {
         self.gathered = 0;
         self.payload_name = None;
         self.counts = ItemCounts::default();
+        if let Some(tester) = &mut self.tester {
+            tester.restart();
+        }
+        self.tested_at = 0;
     }
 
     /// Takes over the state of another run of the same program before its first item. Allocations are reused.
@@ -411,7 +406,14 @@ impl ItemsState {
             limits: _,
             scanner: _,
             replays: _,
+            tester: _,
+            tested_at: _,
         } = from;
+        // The payload has not begun.
+        if let Some(tester) = &mut self.tester {
+            tester.restart();
+        }
+        self.tested_at = 0;
         self.target.clone_from(target);
         self.roles.clone_from(roles);
         self.writer.reset();
@@ -503,6 +505,15 @@ impl ItemsState {
         kind: ValueKind,
     ) -> Result<Interest, Raise> {
         let ValueSlot::Element(index) = slot else { return Ok(Interest::Skip) };
+        // Items that `where` drops do not count.
+        let index = index - self.counts.dropped;
+        let is_end = cx.rules.stop_early && index == self.max_items(cx.rules);
+        if kind == ValueKind::Object
+            && !is_end
+            && let Some(interest) = self.tested(cx)?
+        {
+            return Ok(interest);
+        }
         // The items after `max_items` are counted, but skipped.
         self.counts.seen = Some(index + 1);
         if index < self.max_items(cx.rules) {
@@ -574,25 +585,5 @@ impl ItemsState {
             self.considered(cx)?;
         }
         Ok(())
-    }
-}
-
-/// The label of an emitted value.
-#[derive(Clone, Copy)]
-enum Label<'a> {
-    /// No label: an element, or the document.
-    None,
-    /// The member's key as spelled in the input.
-    Spelled(RawKey<'a>),
-    /// A key of the spec, as JSON.
-    Given(&'a [u8]),
-}
-
-impl<'a> From<ValueSlot<'a>> for Label<'a> {
-    fn from(slot: ValueSlot<'a>) -> Self {
-        match slot {
-            ValueSlot::Member(key) => Self::Spelled(key),
-            ValueSlot::Top | ValueSlot::Element(_) => Self::None,
-        }
     }
 }

@@ -34,6 +34,7 @@ impl ItemsState {
             idle: _,
             root: _,
             keep_siblings: _,
+            conditions: _,
             max_items: _,
             stop_early: _,
             select,

@@ -130,6 +130,9 @@ impl ItemsState {
         if here && last && self.must_wait(cx.rules, WaitFrom::Payload) && kind.is_container() {
             return Ok(Interest::Stop);
         }
+        if here && last && self.must_test(kind) {
+            return Ok(Interest::Stop);
+        }
         if let Some(ContainerRole::OnPath { members, met, .. }) = self.roles.last_mut() {
             *members += 1;
             *met |= here;
@@ -188,6 +191,9 @@ impl ItemsState {
         pointer: &str,
     ) -> Result<Interest, Raise> {
         if kind.is_container() && self.must_wait(cx.rules, WaitFrom::Payload) {
+            return Ok(Interest::Stop);
+        }
+        if self.must_test(kind) {
             return Ok(Interest::Stop);
         }
         self.payload_met = true;

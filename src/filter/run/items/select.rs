@@ -32,8 +32,9 @@
 //! order of the spec, then for the sources inside it.
 
 use super::first_hit::HitOutcome;
+use super::label::Label;
 use super::seen_names::SeenNames;
-use super::{CapturedValue, ContainerRole, Cx, ItemsStage, ItemsState, Label, ReplayTask};
+use super::{CapturedValue, ContainerRole, Cx, ItemsStage, ItemsState, ReplayTask};
 use crate::error::{LimitName, Raise};
 use crate::filter::compile::items::{SelectRules, SelectSource};
 use crate::filter::run::stage::{StageHandler, StageMachine, machine_config};
@@ -41,6 +42,7 @@ use crate::json::{Interest, ValueKind, ValueSlot};
 use crate::path::PathToken;
 use crate::path::trie::NodeId;
 use crate::spec::DuplicateKeys;
+use crate::test_work::{WorkKind, count, words};
 
 impl ItemsState {
     /// Enters a container at a node of the select trie. `item`: it is an item. `left` counts the children that may
@@ -375,5 +377,18 @@ impl StageHandler<'_, ItemsStage> {
             state.writer.close(cx.sink, b'}');
         }
         Ok(())
+    }
+}
+
+impl CapturedValue {
+    /// Appends bytes. After the limit was exceeded, only that fact is kept, and `replay` returns the error.
+    pub(super) fn push(&mut self, bytes: &[u8], limit: u64) {
+        if self.over || (self.bytes.len() + bytes.len()) as u64 > limit {
+            self.over = true;
+            self.bytes = Vec::new();
+        } else {
+            count(WorkKind::Hold, words(bytes.len()));
+            self.bytes.extend_from_slice(bytes);
+        }
     }
 }
