@@ -39,7 +39,7 @@ pub(crate) struct Selection {
 
     /// Keep only these values of each item
     ///
-    /// A list of PATH or KEY=PATH. The key in the output is KEY, or the last name of the path. An element is split at
+    /// A list of PATH or KEY=PATH. PATH may end with the members to keep of objects: `labels[]{name,color}`. The key in the output is KEY, or the last name of the path. An element is split at
     /// the first `=`, unless it starts with `/`.
     #[arg(long, value_name = "K=PATH,PATH", help_heading = "Rules", allow_hyphen_values = true)]
     pub(crate) select: Vec<String>,

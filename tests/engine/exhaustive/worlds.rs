@@ -7,7 +7,9 @@ use tamis_testkit::model::check::{Run, judge};
 use tamis_testkit::model::conditions::{Condition, TestPart};
 use tamis_testkit::model::dom::{Node, Value};
 use tamis_testkit::model::eval::{self, Verdict};
-use tamis_testkit::model::rules::{Path, Root, Rules, Source, Token};
+use tamis_testkit::model::fields::Field;
+use tamis_testkit::model::paths::{Path, Token};
+use tamis_testkit::model::rules::{Root, Rules, Source};
 
 /// Values of the largest document, members and elements of all depths counted.
 const SIZE: usize = 3;
@@ -123,8 +125,23 @@ fn pointer(steps: &[&str]) -> String {
 fn rules() -> Vec<Rules> {
     let all = paths(&["a", "b", "[]", "0"], dotted);
     let places = paths(&["a", "b", "0"], pointer);
-    let source =
-        |number: usize, path: &Path| Source { key: Some(format!("k{number}")), path: path.clone() };
+    let source = |number: usize, path: &Path| Source {
+        key: Some(format!("k{number}")),
+        path: path.clone(),
+        fields: Vec::new(),
+    };
+    let field = |name: &str, levels, fields| Field { name: name.into(), key: None, levels, fields };
+    // `{b}`, `{a,x=b}`, `{a[]}`, `{a{b}}` and `{a[]{b}}`.
+    let braces = [
+        vec![field("b", 0, Vec::new())],
+        vec![
+            field("a", 0, Vec::new()),
+            Field { key: Some("x".into()), ..field("b", 0, Vec::new()) },
+        ],
+        vec![field("a", 1, Vec::new())],
+        vec![field("a", 0, vec![field("b", 0, Vec::new())])],
+        vec![field("a", 1, vec![field("b", 0, Vec::new())])],
+    ];
     let select = |chosen: &[&Path]| Rules {
         select: Some(
             chosen.iter().enumerate().map(|(number, path)| source(number, path)).collect(),
@@ -143,6 +160,10 @@ fn rules() -> Vec<Rules> {
     let mut two = Vec::new();
     for (number, path) in all.iter().enumerate() {
         one.extend([select(&[path]), exclude(&[path])]);
+        one.extend(braces.iter().map(|fields| {
+            let select = vec![Source { fields: fields.clone(), ..source(0, path) }];
+            Rules { select: Some(select), ..Rules::default() }
+        }));
         for (part, not) in [(TestPart::Equals("0"), false), (TestPart::Exists, true)] {
             let conditions = vec![Condition { path: path.clone(), part, not }];
             one.push(Rules { conditions, ..Rules::default() });

@@ -8,7 +8,8 @@ use tamis::{Program, filter_slice};
 
 use tamis_testkit::model::dom::{self, Node};
 use tamis_testkit::model::generate;
-use tamis_testkit::model::rules::{Path, Root, Rules, Token};
+use tamis_testkit::model::paths::{Path, Token};
+use tamis_testkit::model::rules::{Root, Rules};
 use tamis_testkit::prng::Prng;
 
 const PAIRS: u64 = 20_000;

@@ -195,9 +195,9 @@ fn missed_paths_of_the_catalog_are_only_in_the_report() {
 #[test]
 fn a_rule_of_a_manifest_is_no_flag() {
     let folder = Folder::new();
-    folder.write("m.yaml", "version: 1\nfilters: {t: {select: [\"deps[]{name,req}\"]}}\n");
+    folder.write("m.yaml", "version: 1\nfilters: {t: {select: [\"deps[]{name,req\"]}}\n");
     for command in ["filter", "explain"] {
         let ran = folder.tamis(&[command, "--manifest", "m.yaml"], b"[]");
-        ran.refused(2, &["m.yaml:2:", "keep the pairs with `retain`"]);
+        ran.refused(2, &["m.yaml:2:", "expected `}` here"]);
     }
 }

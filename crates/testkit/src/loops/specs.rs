@@ -39,7 +39,10 @@ fn rules(choices: &mut impl Choices, focus: Focus) -> Json {
     if matches!(kind, 0..=2) {
         let paths = paths(choices, focus, 6);
         let select = paths.into_iter().enumerate();
-        let select = select.map(|(number, path)| (format!("k{number}"), path.into()));
+        let select = select.map(|(number, path)| {
+            let path = if choices.one_in(4) { projection(choices, focus) } else { path };
+            (format!("k{number}"), path.into())
+        });
         fields.insert("select".into(), Json::Object(select.collect()));
     }
     if matches!(kind, 2..=4) {
@@ -148,6 +151,18 @@ fn path(choices: &mut impl Choices, focus: Focus) -> String {
         6 => format!("/*/{}", focus.name(choices)),
         _ => format!("/{}", focus.name(choices)),
     }
+}
+
+/// A dot path with a projection of one to four members.
+fn projection(choices: &mut impl Choices, focus: Focus) -> String {
+    let quoted =
+        |name: String| format!("[\"{}\"]", name.replace('\\', "\\\\").replace('"', "\\\""));
+    let mut names: Vec<String> =
+        (0..1 + choices.below(4)).map(|_| quoted(focus.name(choices).to_string())).collect();
+    names.sort();
+    names.dedup();
+    let levels = choices.pick(&["", "", "[]"]);
+    format!("{}{levels}{{{}}}", quoted(focus.name(choices).to_string()), names.join(","))
 }
 
 /// A JSON Pointer of one to three steps.

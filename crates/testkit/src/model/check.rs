@@ -175,6 +175,7 @@ fn told(report: &Report, expected: &Expected) -> Expected {
         truncated_from: number(report.filter_items_truncated_from),
         at_least: number(report.items_at_least),
         duplicates: expected.duplicates.map(|_| report.duplicates_dropped as usize),
+        projection_skipped: expected.projection_skipped.map(|_| report.projection_skipped as usize),
     }
 }
 

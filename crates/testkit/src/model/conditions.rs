@@ -3,7 +3,7 @@
 use tamis::spec::{ItemCondition, RawJson, ValueTest};
 
 use super::dom::{Node, Value};
-use super::rules::{Path, Token};
+use super::paths::{Path, Token};
 
 /// A condition, with one part of a test.
 #[derive(Clone, Debug)]

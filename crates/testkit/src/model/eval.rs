@@ -8,9 +8,11 @@ use tamis::spec::DuplicateKeys;
 
 use super::conditions::{self, Outcome};
 use super::dom::{Member, Node, Value, quote};
+use super::paths::Token;
 use super::places::Places;
+use super::projections::Found;
 use super::root::{Target, extracted, locate};
-use super::rules::{Rules, Source, Token};
+use super::rules::{Rules, Source};
 
 /// The expected result.
 #[derive(Clone, Debug)]
@@ -41,6 +43,7 @@ pub struct Expected {
     pub truncated_from: Option<usize>,
     pub at_least: Option<usize>,
     pub duplicates: Option<usize>,
+    pub projection_skipped: Option<usize>,
 }
 
 pub fn run(rules: &Rules, document: &Node) -> Verdict {
@@ -125,6 +128,7 @@ fn evaluate(rules: &Rules, document: &Node) -> Result<Verdict, Verdict> {
         seen_twice: BTreeSet::new(),
         followed: (Vec::new(), 0),
         all_of_object: false,
+        skipped: 0,
     };
     let mut report = Expected { applied: rules.any(), ..Expected::default() };
     let raw_text = target == Target::RawText;
@@ -168,6 +172,7 @@ fn evaluate(rules: &Rules, document: &Node) -> Result<Verdict, Verdict> {
     if rules.duplicates == DuplicateKeys::Reject && !state.seen_twice.is_empty() {
         return Err(Verdict::Fails(Some(ErrorKind::Duplicate)));
     }
+    report.projection_skipped = Some(state.skipped);
     if rules.duplicates == DuplicateKeys::Count && !report.missed {
         report.duplicates = Some(state.seen_twice.len());
     }
@@ -266,15 +271,17 @@ fn drop_members(node: &Node, rules: &Rules) -> Node {
     Node { at: node.at, value }
 }
 
-struct State<'a> {
-    rules: &'a Rules,
+pub(super) struct State<'a> {
+    pub(super) rules: &'a Rules,
     /// Members that were dropped as duplicates: their place, the path that searched for them and, after a wildcard, its output.
     /// Paths with the same beginning search once, up to their first wildcard. A member that two searches found counts for both.
-    seen_twice: BTreeSet<(usize, Vec<Token>, Option<usize>)>,
+    pub(super) seen_twice: BTreeSet<(usize, Vec<Token>, Option<usize>)>,
     /// The whole path that is followed, and the index of its output.
     followed: (Vec<Token>, usize),
     /// A wildcard took all members of an object with duplicates.
-    all_of_object: bool,
+    pub(super) all_of_object: bool,
+    /// Values that projections left out of the items.
+    skipped: usize,
 }
 
 impl State<'_> {
@@ -337,6 +344,7 @@ impl State<'_> {
             (report.applied, report.missed) = (false, true);
             report.partial_miss = Vec::new();
         }
+        self.skipped = 0;
         let limit = if missed { items.len() } else { limit };
         let selects = selects.filter(|_| !missed);
         let output: Vec<Node> =
@@ -366,16 +374,25 @@ impl State<'_> {
             return false;
         }
         let mut any = false;
+        let mut leaves = Vec::new();
         for (number, source) in select.iter().enumerate() {
-            let found = objects
-                .iter()
-                .filter(|item| self.follow(item, number, &source.path.tokens).is_some());
-            if found.count() == 0 {
-                report.partial_miss.push(source.path.text.clone());
-            } else {
-                any = true;
+            let values = objects.iter().map(|item| self.follow(item, number, &source.path.tokens));
+            let values: Vec<Node> = values.collect::<Vec<_>>().into_iter().flatten().collect();
+            let mut found = Found::default();
+            if source.fields.is_empty() {
+                if values.is_empty() {
+                    report.partial_miss.push(source.path.text.clone());
+                }
+                any |= !values.is_empty();
+                continue;
             }
+            for value in &values {
+                self.projected(value, number, source, &mut found);
+            }
+            any |= !found.leaves.is_empty();
+            leaves.extend(source.leaves().into_iter().filter(|leaf| !found.leaves.contains(leaf)));
         }
+        report.partial_miss.extend(leaves);
         !any
     }
 
@@ -392,6 +409,15 @@ impl State<'_> {
         let mut members = Vec::new();
         for (number, source) in select.iter().enumerate() {
             let Some(node) = self.follow(item, number, &source.path.tokens) else { continue };
+            let node = if source.fields.is_empty() {
+                node
+            } else {
+                let mut found = Found::default();
+                let kept = self.projected(&node, number, source, &mut found);
+                self.skipped += found.skipped;
+                let Some(node) = kept else { continue };
+                node
+            };
             let name = source.output_key().expect("a generated source has a key");
             let key = quote(&name);
             members.push(Member { key, name: Some(name), node });

@@ -4,8 +4,10 @@ use tamis::spec::DuplicateKeys;
 
 use super::conditions::{Condition, TestPart};
 use super::dom::{Node, Value};
+use super::fields::Field;
+use super::paths::{Path, Token};
 use super::root::extracted;
-use super::rules::{Path, Root, Rules, Source, Token};
+use super::rules::{Root, Rules, Source};
 use crate::prng::Choices;
 
 const KEYS: [&str; 22] = [
@@ -363,7 +365,12 @@ fn condition(prng: &mut impl Choices, items: &Guide<'_>) -> Condition {
 fn select(prng: &mut impl Choices, items: &Guide<'_>) -> Vec<Source> {
     let mut sources = Vec::<Source>::new();
     for number in 0..1 + prng.below(4) {
-        let mut source = Source { key: None, path: path(prng, items, true) };
+        let mut source = Source { key: None, path: path(prng, items, true), fields: Vec::new() };
+        if prng.one_in(3) {
+            // Braces after a pointer are part of its last name.
+            source.path.text = dot_text(prng, &source.path.tokens);
+            source.fields = fields(prng, 0);
+        }
         let taken = |source: &Source, sources: &[Source]| {
             let key = source.output_key();
             key.is_none() || sources.iter().any(|other| other.output_key() == key)
@@ -377,6 +384,25 @@ fn select(prng: &mut impl Choices, items: &Guide<'_>) -> Vec<Source> {
         sources.push(source);
     }
     sources
+}
+
+/// The fields of a projection.
+fn fields(prng: &mut impl Choices, depth: usize) -> Vec<Field> {
+    let mut fields = Vec::<Field>::new();
+    for number in 0..1 + prng.below(3) {
+        let name = prng.pick(&NAMES).to_owned();
+        let key = prng.one_in(4).then(|| format!("f{number}"));
+        let levels = if prng.one_in(3) { 1 + prng.below(2) } else { 0 };
+        let inner = depth < 2 && prng.one_in(3);
+        let inner = if inner { self::fields(prng, depth + 1) } else { Vec::new() };
+        let field = Field { name, key, levels, fields: inner };
+        let is_taken =
+            |other: &Field| other.name == field.name || other.output_key() == field.output_key();
+        if !fields.iter().any(is_taken) {
+            fields.push(field);
+        }
+    }
+    fields
 }
 
 /// The values from which paths that lead somewhere may begin.

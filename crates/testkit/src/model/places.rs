@@ -1,6 +1,6 @@
 //! Follows the paths of `exclude` and `retain` while a value is walked. Names apply to the elements of arrays.
 
-use super::rules::{Path, Token};
+use super::paths::{Path, Token};
 
 /// All paths that still match at one value.
 #[derive(Clone, Debug)]

@@ -2,7 +2,8 @@
 
 use super::dom::{Node, Value};
 use super::eval::Verdict;
-use super::rules::{Root, Rules, Token};
+use super::paths::Token;
+use super::rules::{Root, Rules};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Target {

@@ -4,37 +4,24 @@ use tamis::Spec;
 use tamis::spec::{DuplicateKeys, OnError, Siblings};
 
 use super::conditions::Condition;
-
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Token {
-    Name(String),
-    Any,
-}
-
-impl Token {
-    /// The array index that this token represents.
-    pub fn index(&self) -> Option<usize> {
-        let Self::Name(name) = self else { return None };
-        let number = name.parse::<usize>().ok()?;
-        (number.to_string() == *name).then_some(number)
-    }
-}
-
-/// Tokens, and one of their spellings.
-#[derive(Clone, Debug)]
-pub struct Path {
-    pub tokens: Vec<Token>,
-    pub text: String,
-}
+use super::fields::{Field, braces, reported};
+use super::paths::{Path, Token};
 
 #[derive(Clone, Debug)]
 pub struct Source {
     /// `None`: the last name of the path.
     pub key: Option<String>,
     pub path: Path,
+    /// The projection.
+    pub fields: Vec<Field>,
 }
 
 impl Source {
+    /// The path with its projection.
+    pub fn text(&self) -> String {
+        format!("{}{}", self.path.text, braces(&self.fields))
+    }
+
     pub fn output_key(&self) -> Option<String> {
         let last_name = || {
             self.path.tokens.iter().rev().find_map(|token| match token {
@@ -43,6 +30,13 @@ impl Source {
             })
         };
         self.key.clone().or_else(last_name)
+    }
+
+    /// The leaves of the projection, as they are reported.
+    pub fn leaves(&self) -> Vec<String> {
+        let mut leaves = Vec::new();
+        self.fields.iter().for_each(|field| field.leaves(&self.path.tokens, &mut leaves));
+        leaves.iter().map(|tokens| reported(tokens)).collect()
     }
 
     /// The place in an item of what `exclude` removes from the output of this path, or of more. `None` if it removes
@@ -54,15 +48,33 @@ impl Source {
             _ => return None,
         };
         // The output of a path with a wildcard is an array of the values found. The item has no such array.
-        let inside = match inside.split_first() {
-            Some((first, below)) if self.path.tokens.contains(&Token::Any) => match first {
-                Token::Any => below,
-                Token::Name(_) if first.index().is_some() => &[],
-                Token::Name(_) => inside,
-            },
-            _ => inside,
+        let in_array = |inside: &[Token]| match inside.split_first() {
+            Some((Token::Any, below)) => below.to_vec(),
+            Some((first, _)) if first.index().is_some() => Vec::new(),
+            _ => inside.to_vec(),
         };
-        let tokens: Vec<Token> = self.path.tokens.iter().chain(inside).cloned().collect();
+        let mut inside = inside.to_vec();
+        if self.path.tokens.contains(&Token::Any) {
+            inside = in_array(&inside);
+        }
+        let mut tokens = self.path.tokens.clone();
+        let mut fields = &self.fields;
+        while let (Some(step), false) = (inside.first(), fields.is_empty()) {
+            let Token::Name(key) = step else {
+                // The item does not have every member of the output.
+                (tokens, inside) = (self.path.tokens.clone(), Vec::new());
+                break;
+            };
+            let field = fields.iter().find(|field| field.output_key() == key)?;
+            tokens.push(Token::Name(field.name.clone()));
+            tokens.extend(std::iter::repeat_n(Token::Any, field.levels));
+            inside.remove(0);
+            if field.levels > 0 {
+                inside = in_array(&inside);
+            }
+            fields = &field.fields;
+        }
+        tokens.extend(inside);
         let text = format!("{} of {}", exclude.text, self.path.text);
         Some(Path { tokens, text })
     }
@@ -127,8 +139,8 @@ impl Rules {
         }
         for source in self.select.iter().flatten() {
             spec = match &source.key {
-                Some(key) => spec.select_as(key, &source.path.text),
-                None => spec.select(&source.path.text),
+                Some(key) => spec.select_as(key, source.text()),
+                None => spec.select(source.text()),
             };
         }
         for condition in &self.conditions {
@@ -170,6 +182,11 @@ impl Rules {
                     rules.select = None;
                 }
             });
+        }
+        for (number, source) in self.select.iter().flatten().enumerate() {
+            if !source.fields.is_empty() {
+                add(&|rules| rules.select.get_or_insert_default()[number].fields.clear());
+            }
         }
         for number in 0..self.exclude.len() {
             add(&|rules| _ = rules.exclude.remove(number));

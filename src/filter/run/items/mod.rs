@@ -32,8 +32,10 @@
 //! value(id)    copied: `"id":1`                                close(}), close(])  write the brackets
 //! ```
 
+mod captured;
 mod counts;
 mod emit;
+mod field_marks;
 pub(super) mod first_hit;
 mod handler;
 mod label;
@@ -49,11 +51,11 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use captured::{CapturedValue, ReplayMachines};
 use counts::ItemCounts;
+use field_marks::FieldMarks;
 use first_hit::HitSearch;
-use project::FieldMarks;
 use seen_names::SeenNames;
-use select::{CapturedValue, ReplayMachines};
 use tester::ItemTester;
 
 use super::payload_length::{PayloadItems, PayloadLength};
@@ -469,6 +471,8 @@ impl ItemsState {
                 self.item_ends(cx)?;
                 b'}'
             }
+            // Nothing was written of an excluded object.
+            Some(ContainerRole::Project { cursor, .. }) if cursor.is_hit() => return Ok(()),
             Some(ContainerRole::Emit { object: true, .. } | ContainerRole::Project { .. }) => b'}',
             Some(
                 ContainerRole::Gather { outer: true, .. }

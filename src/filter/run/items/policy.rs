@@ -72,7 +72,7 @@ impl ItemsState {
                 }
             }
             Some(ContainerRole::Project { node, serial, left, names: false, cursor })
-                if cursor.is_dead() =>
+                if cursor.is_dead() && !cursor.is_hit() =>
             {
                 let projections = select.as_ref().map(|select| &select.projections);
                 let Some(projections) = projections else { return Policy::ASK };

@@ -7,8 +7,11 @@
 //! | null, as an element | left out | emitted |
 //! | anything else | left out | emitted |
 //!
+//! Values that `exclude` removes are read, too, so that hits and misses do not depend on it: the roles have a cursor with
+//! a hit, and nothing is written.
+//!
 //! A field with `[]` needs a container. Its output is one array, which is opened with the role `ProjectLevel`; each
-//! level below has that role too. What is left out is counted, except for what `exclude` and the drop rules remove.
+//! level below has that role too. What is left out is counted.
 //!
 //! Example: `labels[]{name,by{id}}`. The source is a wildcard, whose role is `Gather`.
 //!
@@ -30,44 +33,9 @@ use super::seen_names::SeenNames;
 use super::{ContainerRole, Cx, ItemsState};
 use crate::error::Raise;
 use crate::filter::compile::items::SelectRules;
-use crate::json::policy::Action;
 use crate::json::{Interest, ValueKind, ValueSlot};
 use crate::path::trie::{Cursor, NodeId};
 use crate::spec::DuplicateKeys;
-
-/// What is known of the fields of projections, by node of their trie.
-#[derive(Clone, Debug)]
-pub(super) struct FieldMarks {
-    /// The serial number of the container in which the field was last seen.
-    pub(super) met: Vec<u64>,
-    /// What the machine may do with a member of that name.
-    pub(super) actions: Vec<Action>,
-    /// The field was null where an object is kept, or its leaves count as found for another reason.
-    were_null: Vec<bool>,
-}
-
-impl FieldMarks {
-    pub(super) fn new(nodes: usize) -> Self {
-        Self {
-            met: vec![0; nodes],
-            actions: vec![Action::Ask; nodes],
-            were_null: vec![false; nodes],
-        }
-    }
-
-    /// Begins a new document. Serial numbers are never reused, so `met` is kept.
-    pub(super) fn reset(&mut self) {
-        self.actions.fill(Action::Ask);
-        self.were_null.fill(false);
-    }
-
-    /// Takes over what another run of the same program has found. `met` belongs to the serial numbers of a run.
-    pub(super) fn copy_from(&mut self, from: &Self) {
-        let Self { met: _, actions, were_null } = from;
-        self.actions.clone_from(actions);
-        self.were_null.clone_from(were_null);
-    }
-}
 
 impl ItemsState {
     /// Emits a value where braces begin. `cursor`: its place in the exclude trie.
@@ -83,12 +51,10 @@ impl ItemsState {
         let Some(at) = select.projections.node(node) else { return Ok(Interest::Skip) };
         let is_member = !matches!(label, Label::None);
         match kind {
-            // Excluded: what it contains does not count as missed.
-            ValueKind::Object | ValueKind::Null if cursor.is_hit() => {
-                Ok(self.find_all(cx, select, node).unwrap_or(Interest::Skip))
-            }
             ValueKind::Object => {
-                self.open_labelled(cx, label, kind, is_member && cx.rules.drop_empty);
+                if !cursor.is_hit() {
+                    self.open_labelled(cx, label, kind, is_member && cx.rules.drop_empty);
+                }
                 self.serial += 1;
                 let names = self.seen.as_mut();
                 let names = names.is_some_and(|seen| SeenNames::begin(seen, select.names_of(node)));
@@ -153,9 +119,10 @@ impl ItemsState {
         // The loops of the machine mark a name in the same way (`Once`).
         *met = *serial;
         *left = left.saturating_sub(1);
-        let below = match cursor.is_dead() {
-            true => Cursor::default(),
-            false => cursor.member(&rules.exclude, Some(field.key.as_bytes())),
+        let below = match (cursor.is_hit(), cursor.is_dead()) {
+            (true, _) => cursor.clone(),
+            (false, true) => Cursor::default(),
+            (false, false) => cursor.member(&rules.exclude, Some(field.key.as_bytes())),
         };
         let written = select.projections.key(child);
         let label = match field.key_is_name && key.raw().len() + 2 == written.len() {
@@ -193,22 +160,14 @@ impl ItemsState {
             return self.leave_out();
         }
         let is_leaf = select.projections.node(node).is_some_and(|field| !field.is_object);
-        if (is_leaf || cursor.is_hit())
-            && let Some(stopped) = self.find_all(cx, select, node)
-        {
+        if is_leaf && let Some(stopped) = self.find_all(cx, select, node) {
             return stopped;
         }
-        if cursor.is_hit() {
-            return Interest::Skip;
+        let outer = !cursor.is_hit();
+        if outer {
+            self.open_labelled(cx, label, ValueKind::Array, cx.rules.drop_empty);
         }
-        self.open_labelled(cx, label, ValueKind::Array, cx.rules.drop_empty);
-        self.roles.push(ContainerRole::ProjectLevel {
-            node,
-            level: 1,
-            index: 0,
-            cursor,
-            outer: true,
-        });
+        self.roles.push(ContainerRole::ProjectLevel { node, level: 1, index: 0, cursor, outer });
         Interest::Inspect
     }
 
@@ -231,7 +190,10 @@ impl ItemsState {
             self.roles.push(ContainerRole::ProjectLevel { node, level, index, cursor, outer });
             return Ok(Interest::Inspect);
         }
-        let below = cursor.element(&rules.exclude, *index);
+        let below = match cursor.is_hit() {
+            true => cursor.clone(),
+            false => cursor.element(&rules.exclude, *index),
+        };
         *index += u64::from(!field.is_object || kind == ValueKind::Object);
         match field.is_object {
             true => self.project(cx, node, Label::None, kind, &below),
@@ -247,7 +209,12 @@ impl ItemsState {
     }
 
     /// Marks the leaves below a node as found. Returns `Stop` if the probe has decided by that.
-    fn find_all(&mut self, cx: &Cx<'_>, select: &SelectRules, node: NodeId) -> Option<Interest> {
+    pub(super) fn find_all(
+        &mut self,
+        cx: &Cx<'_>,
+        select: &SelectRules,
+        node: NodeId,
+    ) -> Option<Interest> {
         // Once for each node: there may be many leaves.
         let null @ false = self.fields.were_null.get_mut(node as usize)? else { return None };
         *null = true;

@@ -32,6 +32,7 @@
 //! Members are written in the order of the document. A held value is read for each source that begins with it, in the
 //! order of the spec, then for the sources inside it.
 
+use super::captured::CapturedValue;
 use super::first_hit::HitOutcome;
 use super::label::Label;
 use super::seen_names::SeenNames;
@@ -43,36 +44,6 @@ use crate::json::{Interest, ValueKind, ValueSlot};
 use crate::path::PathToken;
 use crate::path::trie::NodeId;
 use crate::spec::DuplicateKeys;
-use crate::test_work::{WorkKind, count, words};
-
-/// A value that is held because more than one output needs it.
-#[derive(Clone, Debug)]
-pub(super) struct CapturedValue {
-    node: NodeId,
-    item: bool,
-    /// Its text, as the machine passes it on.
-    bytes: Vec<u8>,
-    /// The value exceeds the limit, and its bytes are not held any more.
-    over: bool,
-}
-
-/// Machines that read held values, one for each level of nesting. A copy of a stage has its own.
-#[derive(Debug, Default)]
-pub(super) struct ReplayMachines(Vec<StageMachine>);
-
-impl ReplayMachines {
-    /// Returns the steps of all machines.
-    #[cfg(test)]
-    pub(super) fn steps(&self) -> u64 {
-        self.0.iter().map(StageMachine::steps).sum()
-    }
-}
-
-impl Clone for ReplayMachines {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
 
 impl ItemsState {
     /// Enters a container at a node of the select trie. `item`: it is an item. `left` counts the children that may
@@ -271,14 +242,18 @@ impl ItemsState {
         source: &SelectSource,
         token: usize,
     ) -> Interest {
-        if source.exclude.is_hit() {
+        let is_excluded = source.exclude.is_hit();
+        if is_excluded && source.projection.is_none() {
             return Interest::Skip;
         }
         // Without matches the array is empty, and `drop_empty` drops it.
         let deferred = cx.rules.drop_empty;
-        self.open_labelled(cx, Label::Given(select.key(number)), ValueKind::Array, deferred);
+        if !is_excluded {
+            self.open_labelled(cx, Label::Given(select.key(number)), ValueKind::Array, deferred);
+        }
         self.gathered = 0;
-        self.roles.push(ContainerRole::Gather { source: number, token, met: false, outer: true });
+        let outer = !is_excluded;
+        self.roles.push(ContainerRole::Gather { source: number, token, met: false, outer });
         Interest::Inspect
     }
 
@@ -327,7 +302,10 @@ impl ItemsState {
         let (number, next) = (*number, *token + 1);
         // The end of the path: the match is an element of the output, which may have its own excluded parts.
         if next == source.path.0.len() {
-            let cursor = source.exclude.element(&rules.exclude, self.gathered);
+            let cursor = match source.exclude.is_hit() {
+                true => source.exclude.clone(),
+                false => source.exclude.element(&rules.exclude, self.gathered),
+            };
             // A projection leaves out what is not an object.
             self.gathered += u64::from(source.projection.is_none() || kind == ValueKind::Object);
             return match source.projection {
@@ -416,18 +394,5 @@ impl StageHandler<'_, ItemsStage> {
             state.writer.close(cx.sink, b'}');
         }
         Ok(())
-    }
-}
-
-impl CapturedValue {
-    /// Appends bytes. After the limit was exceeded, only that fact is kept, and `replay` returns the error.
-    pub(super) fn push(&mut self, bytes: &[u8], limit: u64) {
-        if self.over || (self.bytes.len() + bytes.len()) as u64 > limit {
-            self.over = true;
-            self.bytes = Vec::new();
-        } else {
-            count(WorkKind::Hold, words(bytes.len()));
-            self.bytes.extend_from_slice(bytes);
-        }
     }
 }

@@ -1,0 +1,23 @@
+//! Paths as tokens.
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Token {
+    Name(String),
+    Any,
+}
+
+impl Token {
+    /// The array index that this token represents.
+    pub fn index(&self) -> Option<usize> {
+        let Self::Name(name) = self else { return None };
+        let number = name.parse::<usize>().ok()?;
+        (number.to_string() == *name).then_some(number)
+    }
+}
+
+/// Tokens, and one of their spellings.
+#[derive(Clone, Debug)]
+pub struct Path {
+    pub tokens: Vec<Token>,
+    pub text: String,
+}
