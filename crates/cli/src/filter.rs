@@ -22,6 +22,7 @@ Examples:
   tamis filter --retain /user/name,/items/id big.json -o small.json
   tamis filter --ndjson --select level,msg --report report.json log.ndjson
   tamis filter --max-items 2 --stats repos.json
+  tamis filter --extract [0].owner --root object repos.json
   tamis filter --manifest tools.yaml --tool crm.list-users users.json
   tamis filter --tool github.list-repos --stats corpus/github-list-repos.json
 

@@ -205,6 +205,9 @@ fn spec(args: &Selection) -> Spec {
             (None, path) => spec.select(path),
         };
     }
+    if let Some(path) = &args.extract {
+        spec = spec.extract(path);
+    }
     for condition in &args.conditions {
         spec = spec.keep_where(condition.clone());
     }

@@ -38,7 +38,8 @@ pub(crate) fn resolve(args: &Selection) -> Result<Option<Tool>, Usage> {
         return Ok(None);
     }
     let by = if args.tool.is_some() { "--tool" } else { "--manifest" };
-    let rules: [(&str, bool); 14] = [
+    let rules: [(&str, bool); 15] = [
+        ("--extract", args.extract.is_some()),
         ("--select", !args.select.is_empty()),
         ("--exclude", !args.exclude.is_empty()),
         ("--retain", !args.retain.is_empty()),

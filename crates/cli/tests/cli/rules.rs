@@ -226,3 +226,20 @@ fn a_limit_of_items_at_an_object_is_a_warning() {
         .done("{\"b\":[1]}\n");
     piped(&["--root", "a"], input).done(&format!("{input}\n"));
 }
+
+#[test]
+fn extract() {
+    let input = r#"{"ok":true,"data":{"users":[{"id":1,"x":2}],"total":3}}"#;
+    piped(&["--extract", "data.users", "--select", "id"], input).done("[{\"id\":1}]\n");
+    piped(&["--extract", "/data/users/0"], input).done("{\"id\":1,\"x\":2}\n");
+    piped(&["--extract", "data.total", "--raw"], input).done("3\n");
+    let ran = piped(&["--extract", "data.user"], input);
+    ran.refused(1, &["byte ", "extract: no value at data.user"]);
+    piped(&["--extract", "data[]"], input).refused(2, &["extract: "]);
+    piped(&["--extract", ""], input).refused(2, &["extract: "]);
+    piped(&["--extract", "a", "--tool", "github.list-repos"], input)
+        .refused(2, &["--extract and --tool"]);
+    let ran = piped(&["--ndjson", "--extract", "a"], "{\"a\":1}\n{\"b\":2}\n{\"a\":[3]}\n");
+    assert_eq!((ran.code, ran.out.as_str()), (1, "1\n[3]\n"));
+    assert!(ran.err.contains("line 2: byte"), "{}", ran.err);
+}
