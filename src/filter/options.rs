@@ -31,6 +31,7 @@ pub struct CallOptions {
     policy: CallPolicy,
     limits: Limits,
     suggest: bool,
+    max_documents: u64,
     scanner: Option<Scanner>,
 }
 
@@ -224,6 +225,26 @@ impl CallOptions {
         self
     }
 
+    /// Ends a run over many documents when this many were written; 0 is no limit. Documents without output, such as bad
+    /// ones, do not count. The rest of the input is not read. Applies to [`filter_ndjson`](crate::filter_ndjson) and
+    /// [`filter_documents`](crate::filter_documents).
+    ///
+    /// ```
+    /// use tamis::{CallOptions, Program, Spec, filter_ndjson};
+    ///
+    /// let program = Program::compile(&Spec::new())?;
+    /// let options = CallOptions::new().with_max_documents(1);
+    /// let mut output = Vec::new();
+    /// filter_ndjson(program.with_options(&options), &b"[1]\n[2]\n"[..], &mut output, |_, _| {})?;
+    /// assert_eq!(output, b"[1]\n");
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_max_documents(mut self, count: u64) -> Self {
+        self.max_documents = count;
+        self
+    }
+
     /// Sets how much the run may hold.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
@@ -271,6 +292,12 @@ impl CallOptions {
     #[must_use]
     pub fn suggestions(&self) -> bool {
         self.suggest
+    }
+
+    /// Returns how many documents of many are written; `None` is no limit.
+    #[must_use]
+    pub fn max_documents(&self) -> Option<u64> {
+        (self.max_documents > 0).then_some(self.max_documents)
     }
 
     /// Returns the limits of the run.

@@ -1,4 +1,4 @@
-//! `tamis filter`: filters one JSON document, or one per line.
+//! `tamis filter`: filters one JSON document, or many.
 //!
 //! This module must not depend on how a filter runs.
 
@@ -8,6 +8,7 @@ use tamis::spec::Whitespace;
 
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::groups::Selection;
+use crate::lists;
 use crate::place::Place;
 use crate::resolve::{self, Form, Job};
 use crate::run;
@@ -21,6 +22,7 @@ Examples:
   curl -s https://api.example.com/items | tamis filter --exclude body --drop-nulls
   tamis filter --retain /user/name,/items/id big.json -o small.json
   tamis filter --ndjson --select level,msg --report report.json log.ndjson
+  cat repos.json | tamis filter --docs --max-docs 10
   tamis filter --max-items 2 --stats repos.json
   tamis filter --extract [0].owner --root object repos.json
   tamis filter --manifest tools.yaml --tool crm.list-users users.json
@@ -69,6 +71,19 @@ pub(crate) struct FilterArgs {
     #[arg(long, help_heading = "Input")]
     pub(crate) ndjson: bool,
 
+    /// Read documents that follow each other, over any number of lines, and write one per line
+    ///
+    /// Such as those of `go list -json`. No white space is needed between them. Otherwise as --ndjson: a bad document
+    /// produces no output and makes the exit code 1.
+    #[arg(long, help_heading = "Input")]
+    pub(crate) docs: bool,
+
+    /// With --ndjson or --docs: stop after N documents were written; 0 is no limit
+    ///
+    /// The rest of the input is not read. Bad documents do not count.
+    #[arg(long, value_name = "N", help_heading = "Input", value_parser = lists::count, allow_negative_numbers = true)]
+    pub(crate) max_docs: Option<u64>,
+
     /// Allow comments and trailing commas
     ///
     /// Slower. Escapes may be spelled differently in the output. Offsets refer to the text without comments.
@@ -106,10 +121,14 @@ pub(crate) fn run(args: FilterArgs) -> Exit {
 /// Flags that cannot be combined.
 fn resolve(args: FilterArgs) -> Result<Job, Usage> {
     check(&args)?;
-    let selected = resolve::select(&args.selection)?;
-    let form = match (args.ndjson, args.lenient) {
-        (true, _) => Form::Lines,
-        (_, true) => Form::Lenient,
+    let mut selected = resolve::select(&args.selection)?;
+    if let Some(count) = args.max_docs {
+        selected.options = selected.options.with_max_documents(count);
+    }
+    let form = match (args.ndjson, args.docs, args.lenient) {
+        (true, ..) => Form::Lines,
+        (_, true, _) => Form::Documents,
+        (_, _, true) => Form::Lenient,
         _ => Form::Document,
     };
     Ok(Job {
@@ -128,6 +147,16 @@ fn resolve(args: FilterArgs) -> Result<Job, Usage> {
 fn check(args: &FilterArgs) -> Result<(), Usage> {
     let refused = if args.ndjson && args.pretty {
         "--ndjson and --pretty: a line cannot be indented; leave one of them out"
+    } else if args.docs && args.ndjson {
+        "--docs and --ndjson: --docs also reads one document per line; leave --ndjson out"
+    } else if args.docs && args.pretty {
+        "--docs and --pretty: each document becomes a line, which cannot be indented; leave one of them out"
+    } else if args.docs && args.lenient {
+        "--docs and --lenient: comments are only removed from a single document; leave one of them out"
+    } else if args.docs && args.selection.whitespace == Some(Whitespace::Keep) {
+        "--docs and --whitespace keep: each document becomes a line; leave one of them out"
+    } else if args.max_docs.is_some() && !args.ndjson && !args.docs {
+        "--max-docs needs --ndjson or --docs: without them there is only one document"
     } else if args.ndjson && args.lenient {
         "--ndjson and --lenient: a comment may span lines; leave one of them out"
     } else if args.pretty && args.selection.whitespace == Some(Whitespace::Keep) {

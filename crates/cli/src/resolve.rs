@@ -48,8 +48,17 @@ pub(crate) enum Form {
     Document,
     /// One document per line.
     Lines,
+    /// Documents that follow each other.
+    Documents,
     /// A document with comments and trailing commas.
     Lenient,
+}
+
+impl Form {
+    /// Returns whether the input is many documents, which are filtered one by one.
+    pub(crate) fn is_many(self) -> bool {
+        matches!(self, Self::Lines | Self::Documents)
+    }
 }
 
 /// A filter and the options of a call.

@@ -7,7 +7,7 @@ use std::io::{IsTerminal, Read, Write};
 
 use tamis::{
     Error, ErrorKind, FailedRun, FailureReport, FileSource, MissedPath, PrettyWriter, Program,
-    Report, SkipReason, TeeReader, filter_file, filter_lenient, filter_ndjson,
+    Report, SkipReason, TeeReader, filter_documents, filter_file, filter_lenient, filter_ndjson,
 };
 
 use crate::diagnostics::{Console, Exit, Usage};
@@ -15,7 +15,7 @@ use crate::files::{self, Output};
 use crate::place::Place;
 use crate::places;
 use crate::progress::Bar;
-use crate::remedies::{InLine, Remedied};
+use crate::remedies::{InDocument, InLine, Remedied};
 use crate::report::{cannot_report, is_closed_pipe, open_report, write_report};
 use crate::resolve::{Form, Job};
 use crate::stats::Stats;
@@ -55,12 +55,13 @@ pub(crate) fn run(job: &Job) -> Exit {
         console.say(&place.name("standard error"), cannot_report(&error));
         return if exit == Exit::Done { Exit::Failed } else { exit };
     }
-    // Lines have output even if some of them were bad.
-    if job.stats && (report.error.is_none() || job.form == Form::Lines) {
+    // There is output even if some of many documents were bad.
+    if job.stats && (report.error.is_none() || job.form.is_many()) {
         let consumed = report.filter_original_bytes;
         // The tokens are those of the text with its comments, so the bytes must be as well.
         let read = tally.input.bytes().filter(|_| job.form == Form::Lenient);
-        let tokens = tally.tokens(job.form, consumed);
+        let stops = job.selected.options.max_documents().is_some();
+        let tokens = tally.tokens(job.form, consumed, stops);
         console.note(Stats { report: &report, original: read.unwrap_or(consumed), tokens });
     }
     exit
@@ -77,13 +78,20 @@ impl Tallies {
         Self { input: Tally::new(counts), output: Tally::new(counts) }
     }
 
-    /// Returns the tokens of the consumed input and of the output. A final newline is not counted.
-    fn tokens(&self, form: Form, consumed: u64) -> [Option<Tokens>; 2] {
+    /// Returns the tokens of the consumed input and of the output. A final newline is not counted. `stops`: input may be
+    /// left over after many documents.
+    fn tokens(&self, form: Form, consumed: u64, stops: bool) -> [Option<Tokens>; 2] {
         match form {
             Form::Document => [self.input.first(consumed), self.output.all()],
             // The report counts bytes without comments, which are not offsets in the input.
             Form::Lenient => [self.input.without_newline(), self.output.all()],
-            Form::Lines => [self.input.without_newline(), self.output.without_newline()],
+            // The last read has more than was consumed.
+            Form::Lines | Form::Documents if stops => {
+                [self.input.first(consumed), self.output.without_newline()]
+            }
+            Form::Lines | Form::Documents => {
+                [self.input.without_newline(), self.output.without_newline()]
+            }
         }
     }
 }
@@ -140,6 +148,7 @@ fn open(job: &Job) -> Result<Opened, Failure> {
 fn check_text(job: &Job, program: &Program) -> Result<(), Error> {
     let flag = match job.form {
         Form::Lines => "--ndjson",
+        Form::Documents => "--docs",
         Form::Lenient => "--lenient",
         Form::Document if job.pretty => "--pretty",
         Form::Document => return Ok(()),
@@ -171,6 +180,12 @@ impl Opened {
                     console.say(&job.input_name(), InLine(line, error));
                 })
             }
+            Form::Documents => {
+                let reader = around(Box::new(input));
+                filter_documents(call, reader, writer, |number, error| {
+                    console.say(&job.input_name(), InDocument(number, error));
+                })
+            }
         };
         // The counted output is the minified one.
         let result = match (job.pretty, job.stats) {
@@ -182,7 +197,7 @@ impl Opened {
         let result = match result {
             Err(error) => Err(job.blame(error)),
             Ok(()) => {
-                let ended = if job.form == Form::Lines { Ok(()) } else { output.write_all(b"\n") };
+                let ended = if job.form.is_many() { Ok(()) } else { output.write_all(b"\n") };
                 ended.and_then(|()| output.finish()).map_err(|error| job.blame(Error::write(error)))
             }
         };
@@ -204,8 +219,8 @@ impl Job {
         let name = match error.kind() {
             ErrorKind::Write => Some(self.output_name()),
             ErrorKind::Read => Some(self.input_name()),
-            // Bad lines were printed one by one.
-            _ if self.form == Form::Lines => None,
+            // Bad documents were printed one by one.
+            _ if self.form.is_many() => None,
             _ => Some(self.input_name()),
         };
         Failure { name, error }
@@ -224,10 +239,10 @@ fn conclude(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
     {
         console.warn(&input, why);
     }
-    // A failed run has not seen all items. With `--ndjson`, the good lines were seen.
+    // A failed run has not seen all items. Of many documents, the good ones were seen.
     if !report.missed.is_empty()
         && !job.selected.is_of_catalog()
-        && (result.is_ok() || job.form == Form::Lines)
+        && (result.is_ok() || job.form.is_many())
     {
         console.warn(&input, missed(job.form, &report.missed));
     }
@@ -262,7 +277,14 @@ fn conclude(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
     if let Some(name) = name {
         console.say(&name, Remedied(&error));
     } else if let Place::Path(path) = &job.output {
-        console.say(&path.display().to_string(), "not written, because lines of the input failed");
+        console.say(
+            &path.display().to_string(),
+            if job.form == Form::Documents {
+                "not written, because documents of the input failed"
+            } else {
+                "not written, because lines of the input failed"
+            },
+        );
     }
     Exit::Failed
 }
@@ -278,5 +300,10 @@ fn missed(form: Form, paths: &[MissedPath]) -> String {
     if paths.len() > LISTED {
         listed.push_str(&format!(" and {} more of the selected paths", paths.len() - LISTED));
     }
-    format!("no {} has {listed}", if form == Form::Lines { "line" } else { "item" })
+    let unit = match form {
+        Form::Lines => "line",
+        Form::Documents => "document",
+        _ => "item",
+    };
+    format!("no {unit} has {listed}")
 }

@@ -316,9 +316,10 @@ fn documented_savings_of_the_catalog() {
 }
 
 /// A minimal example of each flag of `tamis filter`.
-const FLAGS: [(&str, &[&str], &str); 38] = [
+const FLAGS: [(&str, &[&str], &str); 41] = [
     ("--manifest", &["--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
     ("--tool", &["--tool", "crm.list", "--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
+    ("--extract", &["--extract", "[0].id"], "1\n"),
     ("--select", &["--select", "id"], "[{\"id\":1}]\n"),
     ("--exclude", &["--exclude", "x"], "[{\"id\":1,\"n\":null,\"e\":\"\"}]\n"),
     ("--retain", &["--retain", "/id"], "[{\"id\":1}]\n"),
@@ -356,6 +357,8 @@ const FLAGS: [(&str, &[&str], &str); 38] = [
     ("--pretty", &["--pretty", "--select", "id"], "[\n  {\n    \"id\": 1\n  }\n]\n"),
     ("--stats", &["--stats"], WHOLE),
     ("--ndjson", &["--ndjson"], WHOLE),
+    ("--docs", &["--docs"], WHOLE),
+    ("--max-docs", &["--max-docs", "1", "--ndjson"], WHOLE),
     ("--lenient", &["--lenient"], WHOLE),
     ("--output", &["-o", "out.json"], ""),
     ("--color", &["--color", "never"], WHOLE),
