@@ -109,10 +109,10 @@ fn documents_follow_each_other() {
     let lines: Vec<&str> = ran.err.lines().collect();
     assert_eq!(lines.len(), 2, "{}", ran.err);
     assert!(
-        lines[0].starts_with("tamis: standard input: document 3: byte 41 at /id: "),
+        lines[0].starts_with("tamis: standard input: document 3: byte 38 at /id: "),
         "{lines:?}"
     );
-    assert!(lines[1].starts_with("tamis: standard input: document 7: byte 68: "), "{lines:?}");
+    assert!(lines[1].starts_with("tamis: standard input: document 7: byte 63: "), "{lines:?}");
     let ran = piped(&["--docs"], "{\"a\":1}{\"a\":");
     assert_eq!((ran.code, ran.out.as_str()), (1, "{\"a\":1}\n"), "a cut document emits nothing");
     assert!(ran.err.contains("document 2: byte 13 at /a: "), "{}", ran.err);

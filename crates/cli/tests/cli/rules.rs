@@ -212,11 +212,17 @@ fn budget() {
     assert!(ran.err.contains("--budget"), "{}", ran.err);
 }
 
-/// An object has no items to count.
+/// Without a select, the members of an object are counted.
 #[test]
-fn a_limit_of_items_at_an_object_is_a_warning() {
-    let input = r#"{"a":{"x":1,"y":2},"b":[1,2]}"#;
-    let ran = piped(&["--root", "a", "--max-items", "1"], input);
+fn a_limit_of_items_at_an_object() {
+    let input = r#"{"a":{"x":1,"y":{"z":null}},"b":[1,2]}"#;
+    piped(&["--root", "a", "--max-items", "1"], input).done("{\"a\":{\"x\":1},\"b\":[1,2]}\n");
+    piped(&["--root", "a", "--max-items", "2", "--drop-nulls"], input)
+        .done("{\"a\":{\"x\":1,\"y\":{}},\"b\":[1,2]}\n");
+    let ran = piped(&["--root", "a", "--max-items", "1", "--stats"], input);
+    assert!(ran.err.ends_with("; 1 of 2 items\n"), "{}", ran.err);
+    // With a select, the object is the only item.
+    let ran = piped(&["--root", "a", "--max-items", "1", "--select", "x,y"], input);
     assert_eq!((ran.code, ran.out), (0, format!("{input}\n")));
     let warning = "tamis: standard input: warning: the value at `a` is not an array: --max-items has no effect\n";
     assert_eq!(ran.err, warning);

@@ -36,6 +36,7 @@ mod emit;
 pub(super) mod first_hit;
 mod handler;
 mod label;
+mod members;
 mod policy;
 mod root;
 mod seen_names;
@@ -90,6 +91,8 @@ enum ContainerRole {
     /// Inside an emitted value, at `cursor` of the exclude trie. `item`: an array in place of an item, whose elements
     /// are treated like items.
     Emit { cursor: Cursor, object: bool, item: bool },
+    /// The payload, an object whose members are counted. `cursor`: its place in the exclude trie.
+    Members { cursor: Cursor },
     /// A held value is read again for this task.
     Replay(ReplayTask),
 }
@@ -264,7 +267,7 @@ impl ItemsStage {
     pub(super) fn close_all(&mut self, sink: &mut dyn Sink) {
         while let Some(role) = self.state.roles.pop() {
             match role {
-                ContainerRole::OnPath { object: true, .. } => {
+                ContainerRole::OnPath { object: true, .. } | ContainerRole::Members { .. } => {
                     _ = self.state.writer.close(sink, b'}')
                 }
                 ContainerRole::OnPath { .. } => _ = self.state.writer.close(sink, b']'),
@@ -440,6 +443,7 @@ impl ItemsState {
             Some(ContainerRole::Select { .. }) => self.in_select(cx, slot, kind),
             Some(ContainerRole::Emit { .. }) => self.in_emit(cx, slot, kind),
             Some(ContainerRole::Items) => self.element(cx, slot, kind),
+            Some(ContainerRole::Members { .. }) => self.in_members(cx, slot, kind),
             Some(ContainerRole::Gather { .. }) => self.in_gather(cx, slot, kind),
             Some(ContainerRole::OnPath { .. }) => self.on_the_way(cx, slot, kind),
             Some(ContainerRole::Replay(task)) => match *task {
@@ -470,7 +474,7 @@ impl ItemsState {
                 self.item_ends(cx)?;
                 b'}'
             }
-            Some(ContainerRole::Emit { object: true, .. }) => b'}',
+            Some(ContainerRole::Emit { object: true, .. } | ContainerRole::Members { .. }) => b'}',
             Some(ContainerRole::Gather { outer: true, .. } | ContainerRole::Emit { .. }) => b']',
             _ => return Ok(()),
         };
