@@ -204,6 +204,37 @@ impl CallOptions {
         Ok(Self { raw: asked.raw, policy, ..Self::new() })
     }
 
+    /// Writes the elements of the payload, one per line, instead of the document. There is no line end after the last
+    /// one, and no mark. A payload that is not an array is a line of its own, and a document without the payload has no
+    /// lines. Has no effect on raw output and on [summaries](Program::has_summary).
+    ///
+    /// If a budget shortens members before the payload, the payload is found only with
+    /// [`siblings: drop`](crate::Spec::siblings).
+    ///
+    /// ```
+    /// use tamis::{CallOptions, Program, Spec, filter_slice};
+    ///
+    /// let program = Program::compile(&Spec::new().select("id"))?;
+    /// let options = CallOptions::new().with_lines(true);
+    /// let input = br#"{"total": 2, "items": [{"id": 1, "x": 2}, {"id": 2}]}"#;
+    /// let (output, _) = filter_slice(program.with_options(&options), input)?;
+    /// assert_eq!(output, b"{\"id\":1}\n{\"id\":2}");
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_lines(mut self, yes: bool) -> Self {
+        self.policy.lines = yes;
+        self
+    }
+
+    /// Writes a summary ([`compact`](crate::Spec::compact)) as a JSON string, without the document around it. A document
+    /// without a summary is written unchanged.
+    #[must_use]
+    pub fn with_only_summary(mut self, yes: bool) -> Self {
+        self.policy.only_summary = yes;
+        self
+    }
+
     /// Suggests corrections for selected paths that no item has, in the report's [`missed`](crate::Report::missed)
     /// and in the message of a total miss. This keeps the names of the first item, a few hundred at most, which makes
     /// reading that item slightly slower.
@@ -286,6 +317,18 @@ impl CallOptions {
     #[must_use]
     pub fn on_over(&self) -> Option<OnOver> {
         self.policy.on_over
+    }
+
+    /// Returns whether the elements of the payload are written as lines.
+    #[must_use]
+    pub fn lines(&self) -> bool {
+        self.policy.lines
+    }
+
+    /// Returns whether summaries are written without the document around them.
+    #[must_use]
+    pub fn only_summary(&self) -> bool {
+        self.policy.only_summary
     }
 
     /// Returns whether corrections of selected paths are suggested.

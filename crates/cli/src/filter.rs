@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use tamis::spec::Whitespace;
+use tamis::spec::{Siblings, Whitespace};
 
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::groups::Selection;
@@ -22,7 +22,8 @@ Examples:
   curl -s https://api.example.com/items | tamis filter --exclude body --drop-nulls
   tamis filter --retain /user/name,/items/id big.json -o small.json
   tamis filter --ndjson --select level,msg --report report.json log.ndjson
-  cat repos.json | tamis filter --docs --max-docs 10
+  tamis filter --docs --max-docs 10 repos.json
+  tamis filter --lines -r --select full_name repos.json
   tamis filter --max-items 2 --stats repos.json
   tamis filter --extract [0].owner --root object repos.json
   tamis filter --manifest tools.yaml --tool crm.list-users users.json
@@ -90,6 +91,18 @@ pub(crate) struct FilterArgs {
     #[arg(long, help_heading = "Input")]
     pub(crate) lenient: bool,
 
+    /// Write the elements of the payload, one per line, instead of the document
+    ///
+    /// Nothing else is written. A payload that is no array is a line of its own.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) lines: bool,
+
+    /// Write strings without quotes, and only the text of a summary
+    ///
+    /// Applies if the output is a string, or with --lines, --ndjson and --docs to each line that is one.
+    #[arg(short = 'r', long, help_heading = "Output")]
+    pub(crate) raw_strings: bool,
+
     /// Write to a file, which may be FILE itself
     ///
     /// The output is written to a temporary file, which is renamed when the run succeeds. A run that fails leaves OUT
@@ -119,12 +132,20 @@ pub(crate) fn run(args: FilterArgs) -> Exit {
 ///
 /// # Errors
 /// Flags that cannot be combined.
-fn resolve(args: FilterArgs) -> Result<Job, Usage> {
+fn resolve(mut args: FilterArgs) -> Result<Job, Usage> {
     check(&args)?;
+    if args.docs || args.lines || args.raw_strings {
+        // A line break is the end of a line, also if a manifest keeps white space.
+        args.selection.whitespace = Some(Whitespace::Minify);
+    }
     let mut selected = resolve::select(&args.selection)?;
+    if args.lines {
+        selected.drop_siblings();
+    }
     if let Some(count) = args.max_docs {
         selected.options = selected.options.with_max_documents(count);
     }
+    selected.options = selected.options.with_lines(args.lines).with_only_summary(args.raw_strings);
     let form = match (args.ndjson, args.docs, args.lenient) {
         (true, ..) => Form::Lines,
         (_, true, _) => Form::Documents,
@@ -139,6 +160,8 @@ fn resolve(args: FilterArgs) -> Result<Job, Usage> {
         report: args.report.map(Into::into),
         form,
         pretty: args.pretty,
+        lines: args.lines,
+        unquotes: args.raw_strings,
         stats: args.stats,
     })
 }
@@ -155,6 +178,16 @@ fn check(args: &FilterArgs) -> Result<(), Usage> {
         "--docs and --lenient: comments are only removed from a single document; leave one of them out"
     } else if args.docs && args.selection.whitespace == Some(Whitespace::Keep) {
         "--docs and --whitespace keep: each document becomes a line; leave one of them out"
+    } else if args.lines && args.pretty {
+        "--lines and --pretty: a line cannot be indented; leave one of them out"
+    } else if args.lines && args.selection.raw {
+        "--lines and --raw: raw output is the whole document; leave one of them out"
+    } else if args.lines && args.selection.siblings == Some(Siblings::Keep) {
+        "--lines and --siblings keep: only elements are written; leave one of them out"
+    } else if (args.lines || args.raw_strings)
+        && args.selection.whitespace == Some(Whitespace::Keep)
+    {
+        "--whitespace keep cannot be combined with --lines or -r: white space is removed; leave one of them out"
     } else if args.max_docs.is_some() && !args.ndjson && !args.docs {
         "--max-docs needs --ndjson or --docs: without them there is only one document"
     } else if args.ndjson && args.lenient {

@@ -20,6 +20,7 @@ use crate::report::{cannot_report, is_closed_pipe, open_report, write_report};
 use crate::resolve::{Form, Job};
 use crate::stats::Stats;
 use crate::tokens::{Tally, Tokens};
+use crate::unquote::Unquote;
 
 /// The reason why a run failed.
 struct Failure {
@@ -144,13 +145,36 @@ fn open(job: &Job) -> Result<Opened, Failure> {
     Ok(Opened { program, input, tee, output, bar: Bar::new(size, to_terminal) })
 }
 
-/// Refuses flags for JSON if the program produces text.
+/// A writer that knows whether anything was written.
+struct Written<W> {
+    inner: W,
+    any: bool,
+}
+
+impl<W: Write> Write for Written<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.any |= !bytes.is_empty();
+        self.inner.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+/// Refuses flags for JSON if the program produces text, and flags for elements if it produces a summary.
 fn check_text(job: &Job, program: &Program) -> Result<(), Error> {
+    if job.lines && program.has_summary() {
+        let message = "--lines: the filter of this tool writes a summary, which has no elements; leave --lines out";
+        return Err(Error::spec(message));
+    }
     let flag = match job.form {
         Form::Lines => "--ndjson",
         Form::Documents => "--docs",
         Form::Lenient => "--lenient",
         Form::Document if job.pretty => "--pretty",
+        Form::Document if job.lines => "--lines",
+        Form::Document if job.unquotes => "-r",
         Form::Document => return Ok(()),
     };
     if !program.is_text() {
@@ -161,7 +185,7 @@ fn check_text(job: &Job, program: &Program) -> Result<(), Error> {
 
 impl Opened {
     fn run(self, job: &Job, tally: &Tallies) -> (Report, Result<(), Failure>) {
-        let Self { program, input, tee, mut output, bar } = self;
+        let Self { program, input, tee, output, bar } = self;
         let console = Console::new(bar.clone());
         let around = |reader: Box<dyn Read>| {
             let reader = tally.input.around(bar.around(reader));
@@ -187,17 +211,23 @@ impl Opened {
                 })
             }
         };
+        let mut output = Written { inner: output, any: false };
+        let mut unquoted = Unquote::new(&mut output, job.lines || job.form.is_many());
+        let writer: &mut dyn Write = if job.unquotes { &mut unquoted } else { unquoted.get_mut() };
         // The counted output is the minified one.
         let result = match (job.pretty, job.stats) {
-            (true, _) => go(&mut tally.output.through(PrettyWriter::new(&mut output))),
-            (false, true) => go(&mut tally.output.through(&mut output)),
-            (false, false) => go(&mut output),
+            (true, _) => go(&mut tally.output.through(PrettyWriter::new(writer))),
+            (false, true) => go(&mut tally.output.through(writer)),
+            (false, false) => go(writer),
         };
+        let Written { inner: mut output, any } = output;
         let (report, result) = FailedRun::split(result);
         let result = match result {
             Err(error) => Err(job.blame(error)),
             Ok(()) => {
-                let ended = if job.form.is_many() { Ok(()) } else { output.write_all(b"\n") };
+                // A payload without elements has no lines.
+                let ends = !job.form.is_many() && (any || !job.lines);
+                let ended = if ends { output.write_all(b"\n") } else { Ok(()) };
                 ended.and_then(|()| output.finish()).map_err(|error| job.blame(Error::write(error)))
             }
         };

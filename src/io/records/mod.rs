@@ -231,8 +231,15 @@ impl<S: Sink, F: FnMut(u64, &Error)> Record<S, F> {
 
     /// Writes the output as a line, and counts it.
     fn write_line(&mut self) -> Result<(), Error> {
-        self.drain(|sink, piece| sink.write(piece))?;
-        self.sink.write(b"\n");
+        let mut any = false;
+        self.drain(|sink, piece| {
+            any |= !piece.is_empty();
+            sink.write(piece);
+        })?;
+        // With lines as output, a payload may have none.
+        if any {
+            self.sink.write(b"\n");
+        }
         if let Some(left) = &mut self.left {
             *left = left.saturating_sub(1);
             if *left == 0 {
