@@ -256,7 +256,7 @@ impl CallOptions {
         self
     }
 
-    /// Ends a run over many documents when this many were written; 0 is no limit. Documents without output, such as bad
+    /// Ends a run over many documents when this many were written; 0 reads all. Documents without output, such as bad
     /// ones, do not count. The rest of the input is not read. Applies to [`filter_ndjson`](crate::filter_ndjson) and
     /// [`filter_documents`](crate::filter_documents).
     ///
@@ -337,7 +337,7 @@ impl CallOptions {
         self.suggest
     }
 
-    /// Returns how many documents of many are written; `None` is no limit.
+    /// Returns after how many documents a run over many ends; `None` if it reads all.
     #[must_use]
     pub fn max_documents(&self) -> Option<u64> {
         (self.max_documents > 0).then_some(self.max_documents)

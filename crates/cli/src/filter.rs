@@ -79,7 +79,7 @@ pub(crate) struct FilterArgs {
     #[arg(long, help_heading = "Input")]
     pub(crate) docs: bool,
 
-    /// With --ndjson or --docs: stop after N documents were written; 0 is no limit
+    /// With --ndjson or --docs: stop after N documents were written; 0 reads all
     ///
     /// The rest of the input is not read. Bad documents do not count.
     #[arg(long, value_name = "N", help_heading = "Input", value_parser = lists::count, allow_negative_numbers = true)]
@@ -93,7 +93,7 @@ pub(crate) struct FilterArgs {
 
     /// Write the elements of the payload, one per line, instead of the document
     ///
-    /// Nothing else is written. A payload that is no array is a line of its own.
+    /// Nothing else is written. A payload that is not an array is a line of its own.
     #[arg(long, help_heading = "Output")]
     pub(crate) lines: bool,
 

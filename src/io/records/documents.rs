@@ -1,6 +1,6 @@
 //! Documents that follow each other: with white space between them or without it, each over any number of lines.
 //!
-//! The end of a document is found by its brackets and quotes alone. So a document that is invalid inside does not hide
+//! The end of a document is found only by its brackets and quotes. So a document that is invalid inside does not hide
 //! the ones after it, unless its brackets do not match.
 //!
 //! ```text
@@ -34,7 +34,7 @@ pub(crate) struct DocumentForm {
 enum DocumentPlace {
     /// Before a document.
     Between,
-    /// In a number, a literal, or anything that is no value.
+    /// In a number, a literal, or anything that is not a value.
     Scalar,
     /// In this many containers.
     Container(u64),

@@ -179,7 +179,7 @@ pub(crate) struct Record<S, F> {
     /// Its filter, whose allocations are reused for all records.
     filter: Filter<HeldOutput>,
     sum: ReportSum,
-    /// The number of records that are still written; `None` is no limit.
+    /// The number of records that are still written; `None` writes all.
     left: Option<u64>,
     on_bad: F,
 }

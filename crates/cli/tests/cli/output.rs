@@ -402,7 +402,7 @@ fn elements_as_lines() {
     piped(&["--lines", "--budget", "8"], "{\"a\":0,\"items\":[[1,2],[3,4],[5,6]]}").done("[1,2]\n");
     let ran = piped(&["--lines", "--budget", "12"], "[[1,2],[3,4],[5,6]]");
     assert_eq!((ran.code, ran.out.as_str()), (0, "[1,2]\n"));
-    // What was written before an error stays.
+    // Elements before an error were already written.
     let ran = piped(&["--lines"], "[1,2,oops]");
     assert_eq!((ran.code, ran.out.as_str()), (1, "1\n2"));
 }

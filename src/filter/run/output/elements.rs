@@ -5,7 +5,7 @@
 //! {"id":1}⏎{"id":2}                              the output: no line end after the last element
 //! ```
 //!
-//! A payload that is no array is a line of its own. A document without the payload has no lines. Nothing is held.
+//! A payload that is not an array is a line of its own. A document without the payload has no lines. Nothing is held.
 
 use crate::error::Raise;
 use crate::filter::run::root_path::{RootPath, RootStep, RootTracker};
@@ -46,7 +46,7 @@ impl StageState for ElementStage {
 }
 
 impl Handler for StageHandler<'_, ElementStage> {
-    /// Copies elements, and a payload that is no array. Skips everything else.
+    /// Copies elements, and a payload that is not an array. Skips everything else.
     fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Raise> {
         let Self { stage, sink } = self;
         if stage.in_items {
