@@ -23,7 +23,7 @@ Examples:
   tamis filter --retain /user/name,/items/id big.json -o small.json
   tamis filter --ndjson --select level,msg --report report.json log.ndjson
   tamis filter --docs --max-docs 10 repos.json
-  tamis filter --lines -r --select full_name repos.json
+  tamis filter --lines --select id repos.json
   tamis filter --max-items 2 --stats repos.json
   tamis filter --extract [0].owner --root object repos.json
   tamis filter --manifest tools.yaml --tool crm.list-users users.json

@@ -330,7 +330,7 @@ fn bash_completes() {
     };
     for (words, offered) in [
         (&["tamis", "fi"][..], "filter"),
-        (&["tamis", "filter", "--max"], "--max-items --max-depth"),
+        (&["tamis", "filter", "--max"], "--max-items --max-depth --max-docs"),
         (&["tamis", "filter", "--on-error", ""], "raw closed"),
         (&["tamis", "help", "r"], "run recall roots rules running recalling reports"),
         (&["tamis", "help", "ex"], "explain exit-codes"),

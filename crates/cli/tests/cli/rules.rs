@@ -227,7 +227,7 @@ fn a_limit_of_items_at_an_object() {
     let warning = "tamis: standard input: warning: the value at `a` is not an array: --max-items has no effect\n";
     assert_eq!(ran.err, warning);
     piped(&["--root", "b", "--max-items", "1"], input)
-        .done("{\"a\":{\"x\":1,\"y\":2},\"b\":[1]}\n");
+        .done("{\"a\":{\"x\":1,\"y\":{\"z\":null}},\"b\":[1]}\n");
     piped(&["--root", "b", "--max-items", "1", "--stop-early", "--siblings", "drop"], input)
         .done("{\"b\":[1]}\n");
     piped(&["--root", "a"], input).done(&format!("{input}\n"));
