@@ -456,13 +456,19 @@ mod tests {
             .with_omitted(Omitted::Silent)
             .with_on_over(OnOver::Error)
             .with_suggestions(true)
+            .with_max_documents(3)
+            .with_lines(true)
+            .with_only_summary(true)
             .with_limits(Limits::new().with_depth(9));
         assert!(options.raw() && options.is_error() && options.suggestions());
+        assert!(options.lines() && options.only_summary());
+        assert_eq!(options.max_documents(), Some(3));
         assert_eq!(options.min_items(), Some(2));
         assert_eq!(options.omitted(), Some(Omitted::Silent));
         assert_eq!(options.on_over(), Some(OnOver::Error));
         assert_eq!(options.limits().depth(), 9);
-        let defaults = CallOptions::new();
+        let defaults = CallOptions::new().with_max_documents(0);
+        assert_eq!(defaults.max_documents(), None);
         assert_eq!(
             (defaults.min_items(), defaults.omitted(), defaults.on_over()),
             (None, None, None)

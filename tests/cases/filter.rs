@@ -196,8 +196,13 @@ impl FilterCase {
             return Err(format!("{} bytes of output", got.len()));
         }
         if self.error.is_none() {
-            serde_json::from_slice::<&serde_json::value::RawValue>(got)
-                .map_err(|error| format!("the output is no JSON text: {error}: {shown}"))?;
+            let lines = self.options.call().lines();
+            for text in
+                got.split(|byte| lines && *byte == b'\n').filter(|_| !lines || !got.is_empty())
+            {
+                serde_json::from_slice::<&serde_json::value::RawValue>(text)
+                    .map_err(|error| format!("the output is no JSON text: {error}: {shown}"))?;
+            }
         }
         self.judge_report(run)
     }

@@ -399,7 +399,8 @@ fn elements_as_lines() {
     piped(&["--lines", "--ndjson"], "[1,2]\n[]\n{\"items\":[3]}\n").done("1\n2\n3\n");
     // A mark is not an element.
     piped(&["--lines", "--max-items", "1", "--omitted", "mark"], "[1,2]").done("1\n");
-    piped(&["--lines", "--budget", "20"], "{\"a\":0,\"items\":[[1,2],[3,4],[5,6]]}").done("[1,2]\n");
+    piped(&["--lines", "--budget", "20"], "{\"a\":0,\"items\":[[1,2],[3,4],[5,6]]}")
+        .done("[1,2]\n");
     let ran = piped(&["--lines", "--budget", "12"], "[[1,2],[3,4],[5,6]]");
     assert_eq!((ran.code, ran.out.as_str()), (0, "[1,2]\n"));
     // Elements before an error were already written.
