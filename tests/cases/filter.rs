@@ -196,7 +196,7 @@ impl FilterCase {
             return Err(format!("{} bytes of output", got.len()));
         }
         if self.error.is_none() {
-            let lines = self.options.call().lines();
+            let lines = self.options().0.lines();
             for text in
                 got.split(|byte| lines && *byte == b'\n').filter(|_| !lines || !got.is_empty())
             {
