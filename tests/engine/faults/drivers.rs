@@ -132,7 +132,7 @@ pub(crate) fn build() -> Vec<u8> {
 
 /// One program over documents.
 pub(crate) fn json(name: &str, program: &Program, input: &[u8]) -> Vec<Driver> {
-    let (one, two, three) = (program.clone(), program.clone(), program.clone());
+    let (one, two) = (program.clone(), program.clone());
     let reader =
         move |limits: &Limits, input: &[u8], around: Around<'_>, writer: &mut dyn Write| {
             let reader = around(source(input));
@@ -168,7 +168,7 @@ fn reported(result: Result<Report, Error>) -> Ended {
 }
 
 pub(crate) fn records(name: &str, program: &Program, lines: &[u8], events: &[u8]) -> Vec<Driver> {
-    let (one, two) = (program.clone(), program.clone());
+    let (one, two, three) = (program.clone(), program.clone(), program.clone());
     vec![
         Driver::new(
             format!("{name}, lines"),
