@@ -196,8 +196,8 @@ pub use io::filter_async;
 #[cfg(feature = "lenient")]
 pub use io::filter_lenient;
 pub use io::{
-    FailedRun, FileSource, PrettyWriter, RunResult, TeeReader, WriteSink, filter_events,
-    filter_file, filter_ndjson, filter_reader, filter_slice,
+    FailedRun, FileSource, PrettyWriter, RunResult, TeeReader, WriteSink, filter_documents,
+    filter_events, filter_file, filter_ndjson, filter_reader, filter_slice,
 };
 pub use limits::Limits;
 pub use report::{FailureReport, InnerReport, MissedPath, Report, SkipReason};

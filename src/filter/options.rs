@@ -31,6 +31,7 @@ pub struct CallOptions {
     policy: CallPolicy,
     limits: Limits,
     suggest: bool,
+    max_documents: u64,
     scanner: Option<Scanner>,
 }
 
@@ -203,6 +204,37 @@ impl CallOptions {
         Ok(Self { raw: asked.raw, policy, ..Self::new() })
     }
 
+    /// Writes the elements of the payload, one per line, instead of the document. There is no line end after the last
+    /// one, and no mark. A payload that is not an array is a line of its own, and a document without the payload has no
+    /// lines. Has no effect on raw output and on [summaries](Program::has_summary).
+    ///
+    /// If a budget shortens members before the payload, the payload is found only with
+    /// [`siblings: drop`](crate::Spec::siblings).
+    ///
+    /// ```
+    /// use tamis::{CallOptions, Program, Spec, filter_slice};
+    ///
+    /// let program = Program::compile(&Spec::new().select("id"))?;
+    /// let options = CallOptions::new().with_lines(true);
+    /// let input = br#"{"total": 2, "items": [{"id": 1, "x": 2}, {"id": 2}]}"#;
+    /// let (output, _) = filter_slice(program.with_options(&options), input)?;
+    /// assert_eq!(output, b"{\"id\":1}\n{\"id\":2}");
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_lines(mut self, yes: bool) -> Self {
+        self.policy.lines = yes;
+        self
+    }
+
+    /// Writes a summary ([`compact`](crate::Spec::compact)) as a JSON string, without the document around it. A document
+    /// without a summary is written unchanged.
+    #[must_use]
+    pub fn with_only_summary(mut self, yes: bool) -> Self {
+        self.policy.only_summary = yes;
+        self
+    }
+
     /// Suggests corrections for selected paths that no item has, in the report's [`missed`](crate::Report::missed)
     /// and in the message of a total miss. This keeps the names of the first item, a few hundred at most, which makes
     /// reading that item slightly slower.
@@ -221,6 +253,26 @@ impl CallOptions {
     #[must_use]
     pub fn with_suggestions(mut self, yes: bool) -> Self {
         self.suggest = yes;
+        self
+    }
+
+    /// Ends a run over many documents when this many were written; 0 reads all. Documents without output, such as bad
+    /// ones, do not count. The rest of the input is not read. Applies to [`filter_ndjson`](crate::filter_ndjson) and
+    /// [`filter_documents`](crate::filter_documents).
+    ///
+    /// ```
+    /// use tamis::{CallOptions, Program, Spec, filter_ndjson};
+    ///
+    /// let program = Program::compile(&Spec::new())?;
+    /// let options = CallOptions::new().with_max_documents(1);
+    /// let mut output = Vec::new();
+    /// filter_ndjson(program.with_options(&options), &b"[1]\n[2]\n"[..], &mut output, |_, _| {})?;
+    /// assert_eq!(output, b"[1]\n");
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_max_documents(mut self, count: u64) -> Self {
+        self.max_documents = count;
         self
     }
 
@@ -267,10 +319,28 @@ impl CallOptions {
         self.policy.on_over
     }
 
+    /// Returns whether the elements of the payload are written as lines.
+    #[must_use]
+    pub fn lines(&self) -> bool {
+        self.policy.lines
+    }
+
+    /// Returns whether summaries are written without the document around them.
+    #[must_use]
+    pub fn only_summary(&self) -> bool {
+        self.policy.only_summary
+    }
+
     /// Returns whether corrections of selected paths are suggested.
     #[must_use]
     pub fn suggestions(&self) -> bool {
         self.suggest
+    }
+
+    /// Returns after how many documents a run over many ends; `None` if it reads all.
+    #[must_use]
+    pub fn max_documents(&self) -> Option<u64> {
+        (self.max_documents > 0).then_some(self.max_documents)
     }
 
     /// Returns the limits of the run.
@@ -386,13 +456,19 @@ mod tests {
             .with_omitted(Omitted::Silent)
             .with_on_over(OnOver::Error)
             .with_suggestions(true)
+            .with_max_documents(3)
+            .with_lines(true)
+            .with_only_summary(true)
             .with_limits(Limits::new().with_depth(9));
         assert!(options.raw() && options.is_error() && options.suggestions());
+        assert!(options.lines() && options.only_summary());
+        assert_eq!(options.max_documents(), Some(3));
         assert_eq!(options.min_items(), Some(2));
         assert_eq!(options.omitted(), Some(Omitted::Silent));
         assert_eq!(options.on_over(), Some(OnOver::Error));
         assert_eq!(options.limits().depth(), 9);
-        let defaults = CallOptions::new();
+        let defaults = CallOptions::new().with_max_documents(0);
+        assert_eq!(defaults.max_documents(), None);
         assert_eq!(
             (defaults.min_items(), defaults.omitted(), defaults.on_over()),
             (None, None, None)

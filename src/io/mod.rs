@@ -53,7 +53,7 @@ pub use layer::{FilterFuture, FilterLayer, FilterService};
 #[cfg(feature = "lenient")]
 pub use lenient::filter_lenient;
 pub use pretty::PrettyWriter;
-pub use records::{filter_events, filter_ndjson};
+pub use records::{filter_documents, filter_events, filter_ndjson};
 pub use sinks::{TeeReader, WriteSink};
 #[cfg(feature = "tokio")]
 pub use transform::{Outcome, Transform};

@@ -98,7 +98,12 @@ push_filter! {
     }
 }
 push_filter!(impl[S: Sink] PruneFilter<S>, S, Outcome::Prune);
-push_filter!(impl[C: RecordForm, S: Sink, F: FnMut(u64, &Error)] Records<C, S, F>, S, Outcome::Filter);
+push_filter! {
+    impl[C: RecordForm, S: Sink, F: FnMut(u64, &Error)] Records<C, S, F>, S, Outcome::Filter,
+    fn is_done(&self) -> bool {
+        Self::is_done(self)
+    }
+}
 
 impl<W: Write> Filter<WriteSink<W>> {
     /// Reads the document from `reader` until it ends or [no more is needed](Self::is_done), then ends the filter.

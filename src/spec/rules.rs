@@ -431,6 +431,9 @@ impl Spec {
     }
 
     /// Cuts the payload to its first `count` elements. 0 means no limit.
+    ///
+    /// If the [`root`](Self::root) is a path, the value there is an object, and there is no select, then the object's
+    /// members are counted.
     #[must_use]
     pub fn max_items(mut self, count: u64) -> Self {
         self.max_items = count;

@@ -196,8 +196,13 @@ impl FilterCase {
             return Err(format!("{} bytes of output", got.len()));
         }
         if self.error.is_none() {
-            serde_json::from_slice::<&serde_json::value::RawValue>(got)
-                .map_err(|error| format!("the output is no JSON text: {error}: {shown}"))?;
+            let lines = self.options().0.lines();
+            for text in
+                got.split(|byte| lines && *byte == b'\n').filter(|_| !lines || !got.is_empty())
+            {
+                serde_json::from_slice::<&serde_json::value::RawValue>(text)
+                    .map_err(|error| format!("the output is no JSON text: {error}: {shown}"))?;
+            }
         }
         self.judge_report(run)
     }
@@ -222,8 +227,10 @@ impl FilterCase {
             }
         }
         // One counter counts all bytes of the output.
+        // A budget applies to the document, whose elements may be written as lines.
         let left = ["budget_result_bytes", "output_bytes", "filter_result_bytes"];
-        let left = left.into_iter().find_map(|key| report.get(key));
+        let skipped = usize::from(self.options().0.lines());
+        let left = left.into_iter().skip(skipped).find_map(|key| report.get(key));
         let counted = left.and_then(Json::as_u64);
         let compacted = self.spec.contains_key("compact");
         if !compacted && counted != run.output.as_ref().map(|output| output.len() as u64) {

@@ -97,6 +97,8 @@ pub(crate) fn resolve(args: ContentArgs) -> Job {
         tee: None,
         report: args.report.map(Into::into),
         form: Form::Document,
+        lines: false,
+        unquotes: false,
         pretty: false,
         stats: args.stats,
     }

@@ -1,13 +1,14 @@
-//! `tamis filter`: filters one JSON document, or one per line.
+//! `tamis filter`: filters one JSON document, or many.
 //!
 //! This module must not depend on how a filter runs.
 
 use std::path::PathBuf;
 
-use tamis::spec::Whitespace;
+use tamis::spec::{Siblings, Whitespace};
 
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::groups::Selection;
+use crate::lists;
 use crate::place::Place;
 use crate::resolve::{self, Form, Job};
 use crate::run;
@@ -21,7 +22,10 @@ Examples:
   curl -s https://api.example.com/items | tamis filter --exclude body --drop-nulls
   tamis filter --retain /user/name,/items/id big.json -o small.json
   tamis filter --ndjson --select level,msg --report report.json log.ndjson
+  tamis filter --docs --max-docs 10 repos.json
+  tamis filter --lines --select id repos.json
   tamis filter --max-items 2 --stats repos.json
+  tamis filter --extract [0].owner --root object repos.json
   tamis filter --manifest tools.yaml --tool crm.list-users users.json
   tamis filter --tool github.list-repos --stats corpus/github-list-repos.json
 
@@ -68,11 +72,36 @@ pub(crate) struct FilterArgs {
     #[arg(long, help_heading = "Input")]
     pub(crate) ndjson: bool,
 
+    /// Read documents that follow each other, over any number of lines, and write one per line
+    ///
+    /// Such as those of `go list -json`. No white space is needed between them. Otherwise as --ndjson: a bad document
+    /// produces no output and makes the exit code 1.
+    #[arg(long, help_heading = "Input")]
+    pub(crate) docs: bool,
+
+    /// With --ndjson or --docs: stop after N documents were written; 0 reads all
+    ///
+    /// The rest of the input is not read. Bad documents do not count.
+    #[arg(long, value_name = "N", help_heading = "Input", value_parser = lists::count, allow_negative_numbers = true)]
+    pub(crate) max_docs: Option<u64>,
+
     /// Allow comments and trailing commas
     ///
     /// Slower. Escapes may be spelled differently in the output. Offsets refer to the text without comments.
     #[arg(long, help_heading = "Input")]
     pub(crate) lenient: bool,
+
+    /// Write the elements of the payload, one per line, instead of the document
+    ///
+    /// Nothing else is written. A payload that is not an array is a line of its own.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) lines: bool,
+
+    /// Write strings without quotes, and only the text of a summary
+    ///
+    /// Applies if the output is a string, or with --lines, --ndjson and --docs to each line that is one.
+    #[arg(short = 'r', long, help_heading = "Output")]
+    pub(crate) raw_strings: bool,
 
     /// Write to a file, which may be FILE itself
     ///
@@ -103,12 +132,24 @@ pub(crate) fn run(args: FilterArgs) -> Exit {
 ///
 /// # Errors
 /// Flags that cannot be combined.
-fn resolve(args: FilterArgs) -> Result<Job, Usage> {
+fn resolve(mut args: FilterArgs) -> Result<Job, Usage> {
     check(&args)?;
-    let selected = resolve::select(&args.selection)?;
-    let form = match (args.ndjson, args.lenient) {
-        (true, _) => Form::Lines,
-        (_, true) => Form::Lenient,
+    if args.docs || args.lines || args.raw_strings {
+        // A line break is the end of a line, also if a manifest keeps white space.
+        args.selection.whitespace = Some(Whitespace::Minify);
+    }
+    let mut selected = resolve::select(&args.selection)?;
+    if args.lines {
+        selected.drop_siblings();
+    }
+    if let Some(count) = args.max_docs {
+        selected.options = selected.options.with_max_documents(count);
+    }
+    selected.options = selected.options.with_lines(args.lines).with_only_summary(args.raw_strings);
+    let form = match (args.ndjson, args.docs, args.lenient) {
+        (true, ..) => Form::Lines,
+        (_, true, _) => Form::Documents,
+        (_, _, true) => Form::Lenient,
         _ => Form::Document,
     };
     Ok(Job {
@@ -119,6 +160,8 @@ fn resolve(args: FilterArgs) -> Result<Job, Usage> {
         report: args.report.map(Into::into),
         form,
         pretty: args.pretty,
+        lines: args.lines,
+        unquotes: args.raw_strings,
         stats: args.stats,
     })
 }
@@ -127,6 +170,26 @@ fn resolve(args: FilterArgs) -> Result<Job, Usage> {
 fn check(args: &FilterArgs) -> Result<(), Usage> {
     let refused = if args.ndjson && args.pretty {
         "--ndjson and --pretty: a line cannot be indented; leave one of them out"
+    } else if args.docs && args.ndjson {
+        "--docs and --ndjson: --docs also reads one document per line; leave --ndjson out"
+    } else if args.docs && args.pretty {
+        "--docs and --pretty: each document becomes a line, which cannot be indented; leave one of them out"
+    } else if args.docs && args.lenient {
+        "--docs and --lenient: comments are only removed from a single document; leave one of them out"
+    } else if args.docs && args.selection.whitespace == Some(Whitespace::Keep) {
+        "--docs and --whitespace keep: each document becomes a line; leave one of them out"
+    } else if args.lines && args.pretty {
+        "--lines and --pretty: a line cannot be indented; leave one of them out"
+    } else if args.lines && args.selection.raw {
+        "--lines and --raw: raw output is the whole document; leave one of them out"
+    } else if args.lines && args.selection.siblings == Some(Siblings::Keep) {
+        "--lines and --siblings keep: only elements are written; leave one of them out"
+    } else if (args.lines || args.raw_strings)
+        && args.selection.whitespace == Some(Whitespace::Keep)
+    {
+        "--whitespace keep cannot be combined with --lines or -r: white space is removed; leave one of them out"
+    } else if args.max_docs.is_some() && !args.ndjson && !args.docs {
+        "--max-docs needs --ndjson or --docs: without them there is only one document"
     } else if args.ndjson && args.lenient {
         "--ndjson and --lenient: a comment may span lines; leave one of them out"
     } else if args.pretty && args.selection.whitespace == Some(Whitespace::Keep) {

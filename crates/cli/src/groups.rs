@@ -37,6 +37,13 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "NAME", help_heading = "Rules")]
     pub(crate) tool: Option<String>,
 
+    /// Continue with only the value at this path, as the new document
+    ///
+    /// Applied before all other rules, also to --raw output. The path has no wildcards. It is an error if the document
+    /// has no value there.
+    #[arg(long, value_name = "PATH", help_heading = "Rules", allow_hyphen_values = true)]
+    pub(crate) extract: Option<String>,
+
     /// Keep only these values of each item
     ///
     /// A list of PATH or KEY=PATH. PATH may end with the members to keep of objects: `labels[]{name,color}`. The key in the output is KEY, or the last name of the path. An element is split at

@@ -12,7 +12,7 @@
 //! hook                                         what coding agents call
 //! tools runner recall savings help scripts install doctor
 //! run, resolve, tool, patch, rules             jobs, where their rules come from
-//! report, places, files, print, lists, cap_args, ...   files, values of flags, standard streams
+//! report, places, files, print, lists, cap_args, unquote, ...   files, values of flags, standard streams
 //! diagnostics, colour, progress, remedies      messages on standard error
 //! ```
 
@@ -58,6 +58,7 @@ mod text;
 mod tokens;
 mod tool;
 mod tools;
+mod unquote;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -21,10 +21,7 @@ const RULES: [&str; 5] = ["select: ", "exclude: ", "retain: ", "root: ", "extrac
 /// Text of the library, and its replacement on the command line. Errors carry no data about these, so they are found by
 /// their text.
 const WORDS: [(&str, &str); 2] = [
-    (
-        DOCUMENTS,
-        "(newline-delimited JSON? try --ndjson; `jq -c .` puts each document on its own line)",
-    ),
+    (DOCUMENTS, "(more than one document? try --ndjson for one per line, or --docs)"),
     ("`duplicate_keys: reject`", "--duplicate-keys reject"),
 ];
 
@@ -71,14 +68,23 @@ impl fmt::Display for InLine<'_> {
         let Self(line, error) = *self;
         write!(f, "line {line}: ")?;
         if error.message().contains(DOCUMENTS) {
-            let here = "(a line has one document; `jq -c .` puts each on a line of its own)";
+            let here = "(a line has one document; --docs reads several)";
             return f.write_str(&error.to_string().replace(DOCUMENTS, here));
         }
         write!(f, "{}", Remedied(error))?;
         // If a document spans several lines, the first line ends too early.
         if line == 1 && error.kind() == ErrorKind::UnexpectedEnd {
-            f.write_str(" (a document over several lines? `jq -c .` puts it on one)")?;
+            f.write_str(" (a document over several lines? try --docs)")?;
         }
         Ok(())
+    }
+}
+
+/// Displays an error in a document of `--docs` input, with advice.
+pub(crate) struct InDocument<'a>(pub(crate) u64, pub(crate) &'a Error);
+
+impl fmt::Display for InDocument<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "document {}: {}", self.0, Remedied(self.1))
     }
 }

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tamis::spec::{Budget, Root};
+use tamis::spec::{Budget, Root, Siblings};
 use tamis::{CallOptions, Error, Limits, Program, Spec};
 
 use crate::diagnostics::Usage;
@@ -26,6 +26,10 @@ pub(crate) struct Job {
     pub(crate) report: Option<Place>,
     pub(crate) form: Form,
     pub(crate) pretty: bool,
+    /// The output is the elements of the payload.
+    pub(crate) lines: bool,
+    /// Strings are written without quotes.
+    pub(crate) unquotes: bool,
     pub(crate) stats: bool,
 }
 
@@ -48,8 +52,17 @@ pub(crate) enum Form {
     Document,
     /// One document per line.
     Lines,
+    /// Documents that follow each other.
+    Documents,
     /// A document with comments and trailing commas.
     Lenient,
+}
+
+impl Form {
+    /// Returns whether the input is many documents, which are filtered one by one.
+    pub(crate) fn is_many(self) -> bool {
+        matches!(self, Self::Lines | Self::Documents)
+    }
 }
 
 /// A filter and the options of a call.
@@ -77,6 +90,14 @@ impl Selected {
         let rules = Rules::Inline(Box::new(spec), Vec::new());
         let options = CallOptions::new().with_suggestions(true).with_limits(limits);
         Self { rules, options, raw: false, counted_at: None }
+    }
+
+    /// Removes the members next to the payload, whatever the rules say.
+    pub(crate) fn drop_siblings(&mut self) {
+        match &mut self.rules {
+            Rules::Inline(spec, _) => **spec = std::mem::take(&mut **spec).siblings(Siblings::Drop),
+            Rules::Tool(tool) => tool.siblings = Some(Siblings::Drop),
+        }
     }
 
     /// Compiles the rules.
@@ -204,6 +225,9 @@ fn spec(args: &Selection) -> Spec {
             (Some(key), path) => spec.select_as(key, path),
             (None, path) => spec.select(path),
         };
+    }
+    if let Some(path) = &args.extract {
+        spec = spec.extract(path);
     }
     for condition in &args.conditions {
         spec = spec.keep_where(condition.clone());

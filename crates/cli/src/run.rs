@@ -7,7 +7,7 @@ use std::io::{IsTerminal, Read, Write};
 
 use tamis::{
     Error, ErrorKind, FailedRun, FailureReport, FileSource, MissedPath, PrettyWriter, Program,
-    Report, SkipReason, TeeReader, filter_file, filter_lenient, filter_ndjson,
+    Report, SkipReason, TeeReader, filter_documents, filter_file, filter_lenient, filter_ndjson,
 };
 
 use crate::diagnostics::{Console, Exit, Usage};
@@ -15,11 +15,12 @@ use crate::files::{self, Output};
 use crate::place::Place;
 use crate::places;
 use crate::progress::Bar;
-use crate::remedies::{InLine, Remedied};
+use crate::remedies::{InDocument, InLine, Remedied};
 use crate::report::{cannot_report, is_closed_pipe, open_report, write_report};
 use crate::resolve::{Form, Job};
 use crate::stats::Stats;
 use crate::tokens::{Tally, Tokens};
+use crate::unquote::Unquote;
 
 /// The reason why a run failed.
 struct Failure {
@@ -55,12 +56,13 @@ pub(crate) fn run(job: &Job) -> Exit {
         console.say(&place.name("standard error"), cannot_report(&error));
         return if exit == Exit::Done { Exit::Failed } else { exit };
     }
-    // Lines have output even if some of them were bad.
-    if job.stats && (report.error.is_none() || job.form == Form::Lines) {
+    // There is output even if some of many documents were bad.
+    if job.stats && (report.error.is_none() || job.form.is_many()) {
         let consumed = report.filter_original_bytes;
         // The tokens are those of the text with its comments, so the bytes must be as well.
         let read = tally.input.bytes().filter(|_| job.form == Form::Lenient);
-        let tokens = tally.tokens(job.form, consumed);
+        let stops = job.selected.options.max_documents().is_some();
+        let tokens = tally.tokens(job.form, consumed, stops);
         console.note(Stats { report: &report, original: read.unwrap_or(consumed), tokens });
     }
     exit
@@ -77,13 +79,20 @@ impl Tallies {
         Self { input: Tally::new(counts), output: Tally::new(counts) }
     }
 
-    /// Returns the tokens of the consumed input and of the output. A final newline is not counted.
-    fn tokens(&self, form: Form, consumed: u64) -> [Option<Tokens>; 2] {
+    /// Returns the tokens of the consumed input and of the output. A final newline is not counted. `stops`: input may be
+    /// left over after many documents.
+    fn tokens(&self, form: Form, consumed: u64, stops: bool) -> [Option<Tokens>; 2] {
         match form {
             Form::Document => [self.input.first(consumed), self.output.all()],
             // The report counts bytes without comments, which are not offsets in the input.
             Form::Lenient => [self.input.without_newline(), self.output.all()],
-            Form::Lines => [self.input.without_newline(), self.output.without_newline()],
+            // The last read has more than was consumed.
+            Form::Lines | Form::Documents if stops => {
+                [self.input.first(consumed), self.output.without_newline()]
+            }
+            Form::Lines | Form::Documents => {
+                [self.input.without_newline(), self.output.without_newline()]
+            }
         }
     }
 }
@@ -136,12 +145,36 @@ fn open(job: &Job) -> Result<Opened, Failure> {
     Ok(Opened { program, input, tee, output, bar: Bar::new(size, to_terminal) })
 }
 
-/// Refuses flags for JSON if the program produces text.
+/// A writer that knows whether anything was written.
+struct Written<W> {
+    inner: W,
+    any: bool,
+}
+
+impl<W: Write> Write for Written<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.any |= !bytes.is_empty();
+        self.inner.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+/// Refuses flags for JSON if the program produces text, and flags for elements if it produces a summary.
 fn check_text(job: &Job, program: &Program) -> Result<(), Error> {
+    if job.lines && program.has_summary() {
+        let message = "--lines: the filter of this tool writes a summary, which has no elements; leave --lines out";
+        return Err(Error::spec(message));
+    }
     let flag = match job.form {
         Form::Lines => "--ndjson",
+        Form::Documents => "--docs",
         Form::Lenient => "--lenient",
         Form::Document if job.pretty => "--pretty",
+        Form::Document if job.lines => "--lines",
+        Form::Document if job.unquotes => "-r",
         Form::Document => return Ok(()),
     };
     if !program.is_text() {
@@ -152,7 +185,7 @@ fn check_text(job: &Job, program: &Program) -> Result<(), Error> {
 
 impl Opened {
     fn run(self, job: &Job, tally: &Tallies) -> (Report, Result<(), Failure>) {
-        let Self { program, input, tee, mut output, bar } = self;
+        let Self { program, input, tee, output, bar } = self;
         let console = Console::new(bar.clone());
         let around = |reader: Box<dyn Read>| {
             let reader = tally.input.around(bar.around(reader));
@@ -171,18 +204,30 @@ impl Opened {
                     console.say(&job.input_name(), InLine(line, error));
                 })
             }
+            Form::Documents => {
+                let reader = around(Box::new(input));
+                filter_documents(call, reader, writer, |number, error| {
+                    console.say(&job.input_name(), InDocument(number, error));
+                })
+            }
         };
+        let mut output = Written { inner: output, any: false };
+        let mut unquoted = Unquote::new(&mut output, job.lines || job.form.is_many());
+        let writer: &mut dyn Write = if job.unquotes { &mut unquoted } else { unquoted.get_mut() };
         // The counted output is the minified one.
         let result = match (job.pretty, job.stats) {
-            (true, _) => go(&mut tally.output.through(PrettyWriter::new(&mut output))),
-            (false, true) => go(&mut tally.output.through(&mut output)),
-            (false, false) => go(&mut output),
+            (true, _) => go(&mut tally.output.through(PrettyWriter::new(writer))),
+            (false, true) => go(&mut tally.output.through(writer)),
+            (false, false) => go(writer),
         };
+        let Written { inner: mut output, any } = output;
         let (report, result) = FailedRun::split(result);
         let result = match result {
             Err(error) => Err(job.blame(error)),
             Ok(()) => {
-                let ended = if job.form == Form::Lines { Ok(()) } else { output.write_all(b"\n") };
+                // A payload without elements has no lines.
+                let ends = !job.form.is_many() && (any || !job.lines);
+                let ended = if ends { output.write_all(b"\n") } else { Ok(()) };
                 ended.and_then(|()| output.finish()).map_err(|error| job.blame(Error::write(error)))
             }
         };
@@ -204,8 +249,8 @@ impl Job {
         let name = match error.kind() {
             ErrorKind::Write => Some(self.output_name()),
             ErrorKind::Read => Some(self.input_name()),
-            // Bad lines were printed one by one.
-            _ if self.form == Form::Lines => None,
+            // Bad documents were printed one by one.
+            _ if self.form.is_many() => None,
             _ => Some(self.input_name()),
         };
         Failure { name, error }
@@ -224,10 +269,10 @@ fn conclude(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
     {
         console.warn(&input, why);
     }
-    // A failed run has not seen all items. With `--ndjson`, the good lines were seen.
+    // A failed run has not seen all items. Of many documents, the good ones were seen.
     if !report.missed.is_empty()
         && !job.selected.is_of_catalog()
-        && (result.is_ok() || job.form == Form::Lines)
+        && (result.is_ok() || job.form.is_many())
     {
         console.warn(&input, missed(job.form, &report.missed));
     }
@@ -262,7 +307,14 @@ fn conclude(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
     if let Some(name) = name {
         console.say(&name, Remedied(&error));
     } else if let Place::Path(path) = &job.output {
-        console.say(&path.display().to_string(), "not written, because lines of the input failed");
+        console.say(
+            &path.display().to_string(),
+            if job.form == Form::Documents {
+                "not written, because documents of the input failed"
+            } else {
+                "not written, because lines of the input failed"
+            },
+        );
     }
     Exit::Failed
 }
@@ -278,5 +330,10 @@ fn missed(form: Form, paths: &[MissedPath]) -> String {
     if paths.len() > LISTED {
         listed.push_str(&format!(" and {} more of the selected paths", paths.len() - LISTED));
     }
-    format!("no {} has {listed}", if form == Form::Lines { "line" } else { "item" })
+    let unit = match form {
+        Form::Lines => "line",
+        Form::Documents => "document",
+        _ => "item",
+    };
+    format!("no {unit} has {listed}")
 }

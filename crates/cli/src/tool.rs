@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use tamis::manifest::{Manifest, ManifestError, ManifestErrorKind};
-use tamis::spec::{Validation, Whitespace};
+use tamis::spec::{Siblings, Validation, Whitespace};
 use tamis::{Error, Program};
 
 use crate::diagnostics::Usage;
@@ -24,6 +24,8 @@ pub(crate) struct Tool {
     pub(crate) service: Option<String>,
     pub(crate) validation: Option<Validation>,
     pub(crate) whitespace: Option<Whitespace>,
+    /// Set by `--lines`.
+    pub(crate) siblings: Option<Siblings>,
 }
 
 /// Returns the selected tool, or `None` if the rules are given as flags.
@@ -38,7 +40,8 @@ pub(crate) fn resolve(args: &Selection) -> Result<Option<Tool>, Usage> {
         return Ok(None);
     }
     let by = if args.tool.is_some() { "--tool" } else { "--manifest" };
-    let rules: [(&str, bool); 14] = [
+    let rules: [(&str, bool); 15] = [
+        ("--extract", args.extract.is_some()),
         ("--select", !args.select.is_empty()),
         ("--exclude", !args.exclude.is_empty()),
         ("--retain", !args.retain.is_empty()),
@@ -66,6 +69,7 @@ pub(crate) fn resolve(args: &Selection) -> Result<Option<Tool>, Usage> {
         service: args.service.clone(),
         validation: args.validation,
         whitespace: args.whitespace,
+        siblings: None,
     }))
 }
 
@@ -88,7 +92,7 @@ impl Tool {
             Some(name) => manifest.program(name).map_err(|error| self.remedied(error))?,
             None => self.only(&manifest)?,
         };
-        if self.validation.is_none() && self.whitespace.is_none() {
+        if (self.validation, self.whitespace, self.siblings) == (None, None, None) {
             return Ok(program);
         }
         let mut spec = program.spec().clone();
@@ -97,6 +101,11 @@ impl Tool {
         }
         if let Some(whitespace) = self.whitespace {
             spec = spec.whitespace(whitespace);
+        }
+        if let Some(siblings) = self.siblings {
+            let program = Program::compile(&spec.clone().siblings(siblings));
+            // With branches the rules on siblings are theirs.
+            return program.or_else(|_| Program::compile(&spec));
         }
         Program::compile(&spec)
     }

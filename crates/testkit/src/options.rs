@@ -13,6 +13,8 @@ pub struct Options {
     budget: Option<Budget>,
     omitted: Option<Omitted>,
     on_over: Option<OnOver>,
+    lines: bool,
+    only_summary: bool,
     depth: Option<usize>,
     key: Option<usize>,
     held: Option<u64>,
@@ -42,7 +44,11 @@ impl Options {
     }
 
     pub fn call(&self) -> CallOptions {
-        let options = CallOptions::new().with_raw(self.raw).with_is_error(self.is_error);
+        let options = CallOptions::new()
+            .with_raw(self.raw)
+            .with_is_error(self.is_error)
+            .with_lines(self.lines)
+            .with_only_summary(self.only_summary);
         let options = match self.budget {
             Some(budget) => options.with_budget(budget),
             None => options,

@@ -3,13 +3,17 @@
 use crate::report::SkipReason;
 use crate::spec::{Budget, Omitted, OnOver};
 
-/// The settings of a call for the size of its output.
+/// The settings of a call for the size and the form of its output.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::filter) struct CallPolicy {
     pub(in crate::filter) budget: Option<Budget>,
     pub(in crate::filter) min_items: Option<u64>,
     pub(in crate::filter) omitted: Option<Omitted>,
     pub(in crate::filter) on_over: Option<OnOver>,
+    /// The elements of the payload are written as lines.
+    pub(in crate::filter) lines: bool,
+    /// A summary is written without the document around it.
+    pub(in crate::filter) only_summary: bool,
 }
 
 /// The rules that a call skips.

@@ -86,6 +86,13 @@ impl Program {
         Self::compile_within(spec, &mut RegexBudget::new())
     }
 
+    /// Returns whether the program replaces the payload with a summary ([`compact`](Spec::compact)). Branches of `when`
+    /// are not looked at.
+    #[must_use]
+    pub fn has_summary(&self) -> bool {
+        self.compiled().spec.compact.is_some()
+    }
+
     /// Compiles a spec within an allowance for patterns that other specs share.
     pub(crate) fn compile_within(spec: &Spec, allowance: &mut RegexBudget) -> Result<Self, Error> {
         if spec.test.is_some() {

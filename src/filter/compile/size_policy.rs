@@ -13,6 +13,10 @@ pub(in crate::filter) struct SizePolicy {
     /// `None`: omissions of a budget are marked, omissions of `max_items` are not.
     pub(in crate::filter) omitted: Option<Omitted>,
     pub(in crate::filter) on_over: OnOver,
+    /// The elements of the payload are written as lines. A mark is not one of them.
+    pub(in crate::filter) lines: bool,
+    /// A summary is written without the document around it.
+    pub(in crate::filter) only_summary: bool,
 }
 
 impl SizePolicy {
@@ -26,6 +30,8 @@ impl SizePolicy {
                 .or(spec.omitted)
                 .or_else(|| spec.foreign.then_some(Omitted::Silent)),
             on_over: call.on_over.or(spec.on_over).unwrap_or_default(),
+            lines: call.lines,
+            only_summary: call.only_summary,
         }
     }
 

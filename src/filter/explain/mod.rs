@@ -55,7 +55,7 @@ impl Program {
         } = &**compiled;
         let policy = SizePolicy::new(spec, options.policy());
         let budget = policy.budget;
-        let tail = spec.shapes_output() || policy.applies(spec);
+        let tail = spec.shapes_output() || policy.applies(spec) || policy.lines;
         let items = Some(items).filter(|items| !self.is_text() && (!items.idle || tail));
         let mut stages = Vec::new();
         if self.is_text() {

@@ -79,7 +79,7 @@ pub(super) fn output_stages(spec: &Spec, policy: &SizePolicy) -> Vec<StageExplan
 
 /// Returns the stage that applies a budget, if there is one.
 fn budget_stage(policy: &SizePolicy) -> Option<StageExplanation> {
-    let SizePolicy { budget, min_items, omitted, on_over } = *policy;
+    let SizePolicy { budget, min_items, omitted, on_over, lines: _, only_summary: _ } = *policy;
     let holds = HoldExplanation {
         what: "what fits",
         until: "the document ends",

@@ -81,7 +81,7 @@ impl Program {
         let items = &compiled.items;
         // The branches have their own plans.
         let rules = compiled.when.is_none();
-        if rules && !items.idle || spec.shapes_output() || policy.applies(spec) {
+        if rules && !items.idle || spec.shapes_output() || policy.applies(spec) || policy.lines {
             let reasons = items.reasons();
             plan.extend(reasons.iter().map(|reason| reason.line()));
             if !reasons.contains(&HoldReason::Shared) {

@@ -101,6 +101,11 @@ impl RootTracker {
         }
     }
 
+    /// Returns whether the child of the innermost container that is on the path was seen.
+    pub(super) fn has_met(&self) -> bool {
+        self.open.last().is_some_and(|level| level.met)
+    }
+
     /// Returns the position of the value that begins. Counts the value as a child of the innermost container. The
     /// first match on a level counts.
     pub(super) fn step(&mut self, slot: ValueSlot<'_>, kind: ValueKind) -> RootStep {

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 
+use super::documents::Documents;
 use super::{Events, Lines, RecordForm, Records};
 use crate::error::Error;
 use crate::filter::Call;
@@ -51,6 +52,40 @@ pub fn filter_ndjson<'a, R: Read, W: Write>(
     on_bad_line: impl FnMut(u64, &Error),
 ) -> RunResult<Report> {
     drive(Lines::new(&call.into(), WriteSink::new(writer), on_bad_line), reader)
+}
+
+/// Filters JSON documents that follow each other from `reader` into `writer`.
+///
+/// Documents may span lines, as `go list -json` prints them, and need no white space between them, as in `{"id":1}{"id":2}`. Each
+/// one becomes a line of output, which is written when the document is complete. Otherwise this is [`filter_ndjson`]: a bad
+/// document emits nothing and does not end the run, and `on_bad_document` is called with its number, from 1, and the error.
+///
+/// Documents are separated by their brackets and quotes. So after a document whose brackets do not match, the next one may be
+/// taken for a part of it. A document that never ends takes up all input after it, which is one error.
+///
+/// The report's sizes do not include the white space between documents.
+///
+/// # Errors
+/// As for [`filter_ndjson`].
+///
+/// ```
+/// use tamis::{Error, Program, Spec, filter_documents};
+///
+/// let program = Program::compile(&Spec::new().select("id"))?;
+/// let input = &b"{\n  \"id\": 1,\n  \"x\": 2\n}\n{\n  \"id\": 2\n}{\"id\":3}"[..];
+/// let mut output = Vec::new();
+/// let report = filter_documents(&program, input, &mut output, |_, _: &Error| {})?;
+/// assert_eq!(output, b"{\"id\":1}\n{\"id\":2}\n{\"id\":3}\n");
+/// assert_eq!(report.filter_result_bytes, 24);
+/// # Ok::<(), tamis::Error>(())
+/// ```
+pub fn filter_documents<'a, R: Read, W: Write>(
+    call: impl Into<Call<'a>>,
+    reader: R,
+    writer: W,
+    on_bad_document: impl FnMut(u64, &Error),
+) -> RunResult<Report> {
+    drive(Documents::new(&call.into(), WriteSink::new(writer), on_bad_document), reader)
 }
 
 /// Filters the documents of an event stream (server-sent events, `text/event-stream`) from `reader` into `writer`.

@@ -52,6 +52,9 @@ impl RecordForm for LineForm {
         chunk: &[u8],
         record: &mut Record<S, F>,
     ) -> Result<(), Error> {
+        if record.is_full() {
+            return Ok(());
+        }
         let mut rest = chunk;
         while let Some(end) = memchr::memchr(b'\n', rest) {
             let (line, behind) = rest.split_at(end);
@@ -61,6 +64,9 @@ impl RecordForm for LineForm {
             self.length = 0;
             self.number += 1;
             rest = behind.get(1..).unwrap_or_default();
+            if record.is_full() {
+                return Ok(());
+            }
         }
         self.piece(rest, record);
         Ok(())
@@ -97,10 +103,7 @@ impl LineForm {
         if self.state == LineState::Open {
             if !blank {
                 match record.complete(self.number, 0) {
-                    Ok(()) => {
-                        record.drain(|sink, piece| sink.write(piece))?;
-                        record.sink.write(b"\n");
-                    }
+                    Ok(()) => record.write_line()?,
                     Err(flaw) => self.bad(flaw, record),
                 }
             }

@@ -1,10 +1,11 @@
 //! Streams of many documents, each a record that is filtered on its own.
 //!
-//! A push filter, over [lines](lines) or over [events](events). A record may be longer than memory. Its *output* is held until the
+//! A push filter, over [lines](lines), [documents](documents) or [events](events). A record may be longer than memory. Its *output* is held until the
 //! record is known to be good: in memory, then in a temporary file, up to a limit. So a bad record emits nothing, and the run
 //! continues after it. This file has what records have in common. A [`RecordForm`] knows where one ends, [`sum`] adds up the
 //! reports, and [`drive`] reads and writes.
 
+mod documents;
 mod drive;
 mod events;
 mod fields;
@@ -13,7 +14,7 @@ mod sum;
 #[cfg(test)]
 mod tests;
 
-pub use drive::{filter_events, filter_ndjson};
+pub use drive::{filter_documents, filter_events, filter_ndjson};
 pub(super) use {events::Events, lines::Lines};
 
 use self::sum::ReportSum;
@@ -49,7 +50,13 @@ impl<C: RecordForm, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
         let filter = Filter::new(call.clone(), HeldOutput::new(limits));
         let mut records = Self {
             form: C::new(limits),
-            record: Record { sink, filter, sum: ReportSum::new(C::RECORD), on_bad },
+            record: Record {
+                sink,
+                filter,
+                sum: ReportSum::new(C::RECORD),
+                left: call.options().max_documents(),
+                on_bad,
+            },
             state: RecordsState::Running,
             refused: None,
             failure: None,
@@ -67,6 +74,11 @@ impl<C: RecordForm, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
     /// Those that end the run, which a bad record does not.
     pub(crate) fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
         self.step(|form, record| form.write(chunk, record))
+    }
+
+    /// Returns whether further input is ignored.
+    pub(crate) fn is_done(&self) -> bool {
+        self.record.is_full()
     }
 
     /// Completes the stream. Fails with the error that ended the run, or that of the first bad record.
@@ -167,6 +179,8 @@ pub(crate) struct Record<S, F> {
     /// Its filter, whose allocations are reused for all records.
     filter: Filter<HeldOutput>,
     sum: ReportSum,
+    /// The number of records that are still written; `None` writes all.
+    left: Option<u64>,
     on_bad: F,
 }
 
@@ -213,6 +227,31 @@ impl<S: Sink, F: FnMut(u64, &Error)> Record<S, F> {
             take(sink, piece);
             !sink.is_closed()
         })
+    }
+
+    /// Writes the output as a line, and counts it.
+    fn write_line(&mut self) -> Result<(), Error> {
+        let mut any = false;
+        self.drain(|sink, piece| {
+            any |= !piece.is_empty();
+            sink.write(piece);
+        })?;
+        // With lines as output, a payload may have none.
+        if any {
+            self.sink.write(b"\n");
+        }
+        if let Some(left) = &mut self.left {
+            *left = left.saturating_sub(1);
+            if *left == 0 {
+                self.sum.stop();
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether the call wants no more records.
+    fn is_full(&self) -> bool {
+        self.left == Some(0)
     }
 
     /// Reports the record as bad and drops it.

@@ -120,6 +120,11 @@ impl ReportSum {
         }
     }
 
+    /// Notes that the rest of the stream is not read.
+    pub(super) fn stop(&mut self) {
+        self.report.tail_unread = true;
+    }
+
     /// Counts bytes of a bad record.
     pub(super) fn add_bad_bytes(&mut self, bytes: u64) {
         self.report.filter_original_bytes += bytes;

@@ -34,8 +34,8 @@ fn cases() -> Vec<Case> {
     let options = |limits: &Limits| CallOptions::new().with_limits(limits.clone());
     // These filters hold nothing: only the output of a record waits.
     let whole = compiled(&Spec::new());
-    let [lines, events] =
-        records("whole", &whole, line.as_bytes(), event.as_bytes()).try_into().ok().expect("two");
+    let [lines, _, events] =
+        records("whole", &whole, line.as_bytes(), event.as_bytes()).try_into().ok().expect("three");
     let prune = PruneProgram::compile(&PruneSpec::new().keep_turns(1)).expect("it compiles");
     let mut cases: Vec<Case> = Vec::new();
     let driver = json("late", &select, &late).swap_remove(0);

@@ -9,7 +9,8 @@ use tamis::spec::{Budget, OnError, PatchOp};
 use tamis::text::{TextFilter, TextProgram, TextSpec};
 use tamis::{
     CallOptions, Error, FailedRun, FileSource, Filter, Limits, PrettyWriter, Program, Report, Spec,
-    TeeReader, WriteSink, filter_events, filter_file, filter_lenient, filter_ndjson, filter_reader,
+    TeeReader, WriteSink, filter_documents, filter_events, filter_file, filter_lenient,
+    filter_ndjson, filter_reader,
 };
 
 /// The input of a driver.
@@ -167,7 +168,7 @@ fn reported(result: Result<Report, Error>) -> Ended {
 }
 
 pub(crate) fn records(name: &str, program: &Program, lines: &[u8], events: &[u8]) -> Vec<Driver> {
-    let (one, two) = (program.clone(), program.clone());
+    let (one, two, three) = (program.clone(), program.clone(), program.clone());
     vec![
         Driver::new(
             format!("{name}, lines"),
@@ -178,6 +179,22 @@ pub(crate) fn records(name: &str, program: &Program, lines: &[u8], events: &[u8]
                 let reader = around(source(input));
                 let (report, result) = FailedRun::split(filter_ndjson(
                     one.with_options(&options),
+                    reader,
+                    writer,
+                    |_, _| {},
+                ));
+                (result, told(&report))
+            },
+        ),
+        Driver::new(
+            format!("{name}, documents"),
+            lines,
+            false,
+            move |limits, input, around, writer| {
+                let options = CallOptions::new().with_limits(limits.clone());
+                let reader = around(source(input));
+                let (report, result) = FailedRun::split(filter_documents(
+                    three.with_options(&options),
                     reader,
                     writer,
                     |_, _| {},

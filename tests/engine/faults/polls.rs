@@ -221,7 +221,8 @@ fn pairs() -> Vec<Pair> {
         pairs.push((driver, Box::new(make)));
     }
     let select = compiled(&Spec::new().select("id"));
-    let [lines, events] = records("select", &select, LINES, EVENTS).try_into().ok().expect("two");
+    let [lines, _, events] =
+        records("select", &select, LINES, EVENTS).try_into().ok().expect("three");
     let program = select.clone();
     let make = move |limits: &Limits| Transform::ndjson(program.with_options(&options(limits)));
     pairs.push((lines, Box::new(make)));

@@ -240,7 +240,7 @@ pub(crate) fn store_documented_result(folder: &Folder) {
 #[test]
 fn examples_of_the_help_run() {
     for (command, count) in [
-        ("filter", 7),
+        ("filter", 10),
         ("run", 5),
         #[cfg(unix)]
         ("recall", 5),
@@ -316,9 +316,10 @@ fn documented_savings_of_the_catalog() {
 }
 
 /// A minimal example of each flag of `tamis filter`.
-const FLAGS: [(&str, &[&str], &str); 38] = [
+const FLAGS: [(&str, &[&str], &str); 43] = [
     ("--manifest", &["--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
     ("--tool", &["--tool", "crm.list", "--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
+    ("--extract", &["--extract", "[0].id"], "1\n"),
     ("--select", &["--select", "id"], "[{\"id\":1}]\n"),
     ("--exclude", &["--exclude", "x"], "[{\"id\":1,\"n\":null,\"e\":\"\"}]\n"),
     ("--retain", &["--retain", "/id"], "[{\"id\":1}]\n"),
@@ -356,7 +357,11 @@ const FLAGS: [(&str, &[&str], &str); 38] = [
     ("--pretty", &["--pretty", "--select", "id"], "[\n  {\n    \"id\": 1\n  }\n]\n"),
     ("--stats", &["--stats"], WHOLE),
     ("--ndjson", &["--ndjson"], WHOLE),
+    ("--docs", &["--docs"], WHOLE),
+    ("--max-docs", &["--max-docs", "1", "--ndjson"], WHOLE),
     ("--lenient", &["--lenient"], WHOLE),
+    ("--lines", &["--lines", "--select", "id,n"], "{\"id\":1,\"n\":null}\n"),
+    ("--raw-strings", &["-r", "--extract", "[0].e"], "\n"),
     ("--output", &["-o", "out.json"], ""),
     ("--color", &["--color", "never"], WHOLE),
 ];
@@ -380,7 +385,10 @@ fn every_flag_is_run() {
     };
     let in_help: BTreeSet<String> = help
         .lines()
-        .filter_map(|line| line.trim_start().strip_prefix("-o, ").or(Some(line.trim_start())))
+        .map(str::trim_start)
+        .map(|line| {
+            ["-o, ", "-r, "].iter().find_map(|short| line.strip_prefix(short)).unwrap_or(line)
+        })
         .filter(|line| line.starts_with("--") && !line.starts_with("--help"))
         .map(|line| flag(line.split([' ', '=']).next().unwrap()))
         .collect();

@@ -216,7 +216,7 @@ fn errors_name_the_flag_that_helps() {
     let deep = "[".repeat(2000);
     let late = format!("{{\"a\":\"{}\",\"items\":[]}}", "x".repeat(3000));
     let cases: [(&[&str], &str, &str); 7] = [
-        (&[], "1\n2\n", "(newline-delimited JSON? try --ndjson; `jq -c .`"),
+        (&[], "1\n2\n", "(more than one document? try --ndjson"),
         (
             &["--select", "id", "--duplicate-keys", "reject"],
             "{\"id\":1,\"id\":2}",
@@ -330,7 +330,7 @@ fn bash_completes() {
     };
     for (words, offered) in [
         (&["tamis", "fi"][..], "filter"),
-        (&["tamis", "filter", "--max"], "--max-items --max-depth"),
+        (&["tamis", "filter", "--max"], "--max-items --max-depth --max-docs"),
         (&["tamis", "filter", "--on-error", ""], "raw closed"),
         (&["tamis", "help", "r"], "run recall roots rules running recalling reports"),
         (&["tamis", "help", "ex"], "explain exit-codes"),

@@ -101,6 +101,56 @@ fn ndjson_misses_are_per_line() {
 }
 
 #[test]
+fn documents_follow_each_other() {
+    let input = "{\n \"id\": 1,\n \"x\": \"}\"\n}\n{\"id\":2}{\"id\":oops}\n\n[{\"id\":3}]\"a\"4 nul {\"id\":5}";
+    let ran = piped(&["--docs", "--select", "id"], input);
+    let out = "{\"id\":1}\n{\"id\":2}\n[{\"id\":3}]\n\"a\"\n4\n{\"id\":5}\n";
+    assert_eq!((ran.code, ran.out.as_str()), (1, out));
+    let lines: Vec<&str> = ran.err.lines().collect();
+    assert_eq!(lines.len(), 2, "{}", ran.err);
+    assert!(
+        lines[0].starts_with("tamis: standard input: document 3: byte 38 at /id: "),
+        "{lines:?}"
+    );
+    assert!(lines[1].starts_with("tamis: standard input: document 7: byte 63: "), "{lines:?}");
+    let ran = piped(&["--docs"], "{\"a\":1}{\"a\":");
+    assert_eq!((ran.code, ran.out.as_str()), (1, "{\"a\":1}\n"), "a cut document emits nothing");
+    assert!(ran.err.contains("document 2: byte 12 at /a: "), "{}", ran.err);
+    for nothing in ["", " \n\t"] {
+        piped(&["--docs"], nothing).done("");
+    }
+    let ran = piped(&["--docs", "--select", "id,x"], "{\"id\":1}\n{\"id\":2}");
+    assert_eq!((ran.code, ran.out.as_str()), (0, "{\"id\":1}\n{\"id\":2}\n"));
+    assert!(ran.err.ends_with("warning: no document has `x`\n"), "{}", ran.err);
+}
+
+#[test]
+fn the_number_of_documents_is_limited() {
+    let input = "[1]\n[\n[2]\n[3]\n";
+    let ran = piped(&["--ndjson", "--max-docs", "2"], input);
+    assert_eq!((ran.code, ran.out.as_str()), (1, "[1]\n[2]\n"), "bad lines do not count");
+    ran.one_line();
+    piped(&["--ndjson", "--max-docs", "1"], input).done("[1]\n");
+    piped(&["--docs", "--max-docs", "2"], "[1][2]oops").done("[1]\n[2]\n");
+    piped(&["--docs", "--max-docs", "0"], "[1][2]").done("[1]\n[2]\n");
+    piped(&["--docs", "--max-docs", "9"], "[1][2]").done("[1]\n[2]\n");
+}
+
+#[test]
+fn flags_for_many_documents_that_cannot_be_combined() {
+    for (flags, told) in [
+        (&["--docs", "--ndjson"][..], "--docs and --ndjson: "),
+        (&["--docs", "--pretty"], "--docs and --pretty: "),
+        (&["--docs", "--lenient"], "--docs and --lenient: "),
+        (&["--docs", "--whitespace", "keep"], "--docs and --whitespace keep: "),
+        (&["--max-docs", "2"], "--max-docs needs --ndjson or --docs"),
+        (&["--ndjson", "--max-docs", "x"], "--max-docs"),
+    ] {
+        piped(flags, "[1]").refused(2, &[told]);
+    }
+}
+
+#[test]
 fn lenient() {
     let input = "// head\n{\"a\": [1.10, /* b */ 2,], \"c\": \"// no\",}\n";
     piped(&["--lenient"], input).done("{\"a\":[1.10,2],\"c\":\"// no\"}\n");

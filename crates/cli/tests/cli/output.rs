@@ -374,3 +374,78 @@ fn a_link_to_nothing_stays_one() {
     assert!(std::fs::symlink_metadata(folder.path("round")).unwrap().is_symlink());
     assert_eq!(folder.names(), ["a.json", "deep", "link", "round"]);
 }
+
+#[test]
+fn elements_as_lines() {
+    let input = r#"{"n":1,"items":[{"id":1,"x":[2,3]},"a\"b",[4],null],"z":{"y":5}}"#;
+    let all = "{\"id\":1,\"x\":[2,3]}\n\"a\\\"b\"\n[4]\nnull\n";
+    piped(&["--lines"], input).done(all);
+    piped(&["--lines", "--select", "id", "--max-items", "2"], input)
+        .done("{\"id\":1}\n\"a\\\"b\"\n");
+    piped(&["--lines", "--extract", "items"], input).done(all);
+    piped(&["--lines", "--root", "items[0].x"], input).done("2\n3\n");
+    piped(&["--lines", "--stop-early", "--max-items", "1"], input).done("{\"id\":1,\"x\":[2,3]}\n");
+    piped(&["--lines", "--retain", "/items/x,/z"], input).done("{\"x\":[2,3]}\n");
+    // A payload that is not an array is one line.
+    piped(&["--lines", "--root", "z"], input).done("{\"y\":5}\n");
+    piped(&["--lines", "--root", "n"], input).done("1\n");
+    piped(&["--lines", "--root", "object"], input).done(&format!("{input}\n"));
+    piped(&["--lines"], "3").done("3\n");
+    // Without elements there are no lines.
+    piped(&["--lines"], "{\"items\":[]}").done("");
+    let ran = piped(&["--lines", "--root", "q"], input);
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""));
+    assert!(ran.err.contains("no value at root q"), "{}", ran.err);
+    piped(&["--lines", "--ndjson"], "[1,2]\n[]\n{\"items\":[3]}\n").done("1\n2\n3\n");
+    // A mark is not an element.
+    piped(&["--lines", "--max-items", "1", "--omitted", "mark"], "[1,2]").done("1\n");
+    piped(&["--lines", "--budget", "20"], "{\"a\":0,\"items\":[[1,2],[3,4],[5,6]]}")
+        .done("[1,2]\n");
+    let ran = piped(&["--lines", "--budget", "12"], "[[1,2],[3,4],[5,6]]");
+    assert_eq!((ran.code, ran.out.as_str()), (0, "[1,2]\n"));
+    // Elements before an error were already written.
+    let ran = piped(&["--lines"], "[1,2,oops]");
+    assert_eq!((ran.code, ran.out.as_str()), (1, "1\n2"));
+}
+
+#[test]
+fn strings_without_quotes() {
+    piped(&["-r"], r#""a\nb\u00e9 \"c\"""#).done("a\nb\u{e9} \"c\"\n");
+    piped(&["-r", "--pretty"], "[\"a\"]").done("[\n  \"a\"\n]\n");
+    piped(&["--raw-strings", "--extract", "[0].t"], "[{\"t\":\"x\\ty\"}]").done("x\ty\n");
+    piped(&["-r", "--lines"], "[\"a\",[\"b\"],1,\"\",\"c\"]").done("a\n[\"b\"]\n1\n\nc\n");
+    piped(&["-r", "--ndjson", "--extract", "m"], "{\"m\":\"one\"}\n{\"m\":[2]}\n")
+        .done("one\n[2]\n");
+    piped(&["-r", "--docs"], "\"a\"\"b\"").done("a\nb\n");
+    piped(&["-r"], "{\"a\":\"b\"}").done("{\"a\":\"b\"}\n");
+}
+
+#[test]
+fn the_text_of_a_summary() {
+    let folder = Folder::new();
+    folder.write(
+        "t.yaml",
+        "version: 1\nfilters:\n  t: {compact: {header: '{{.Total}} users', item: '- \"{{.id}}\"'}}\n",
+    );
+    folder.write("a.json", r#"{"n": 1, "items": [{"id": "a"}, {"id": "b"}]}"#);
+    let args = ["--manifest", "t.yaml", "a.json"];
+    folder.run(args.iter().chain(&["-r"])).done("2 users\n- \"a\"\n- \"b\"\n");
+    let ran = folder.run(args);
+    assert!(ran.out.starts_with("{\"n\":1,\"summary\":\"2 users\\n"), "{}", ran.out);
+    folder.run(args.iter().chain(&["--lines"])).refused(2, &["--lines: ", "summary"]);
+    folder.write("a.json", "{\"n\": \"x\"}");
+    folder.run(args.iter().chain(&["-r"])).done("{\"n\":\"x\"}\n");
+}
+
+#[test]
+fn flags_for_lines_that_cannot_be_combined() {
+    for (flags, told) in [
+        (&["--lines", "--pretty"][..], "--lines and --pretty: "),
+        (&["--lines", "--raw"], "--lines and --raw: "),
+        (&["--lines", "--siblings", "keep"], "--lines and --siblings keep: "),
+        (&["--lines", "--whitespace", "keep"], "--whitespace keep cannot be combined with"),
+        (&["-r", "--whitespace", "keep"], "--whitespace keep cannot be combined with"),
+    ] {
+        piped(flags, "[1]").refused(2, &[told]);
+    }
+}

@@ -142,23 +142,20 @@ fn a_link_to_nothing_is_the_file_that_it_names() {
 }
 
 #[test]
-fn errors_suggest_newline_delimited_json() {
+fn errors_suggest_the_flags_for_many_documents() {
     let two = "{\"a\":1} {\"a\":2}\n";
     let ran = piped(&[], two);
     assert_eq!((ran.code, ran.out.as_str()), (1, "{\"a\":1}"));
     assert!(
-        ran.err.contains("try --ndjson; `jq -c .` puts each document on its own line"),
+        ran.err.contains("(more than one document? try --ndjson for one per line, or --docs)"),
         "{}",
         ran.err
     );
     let ran = piped(&["--ndjson"], two);
-    ran.refused(1, &["line 1: byte 8: ", "`jq -c .` puts each on a line of its own"]);
+    ran.refused(1, &["line 1: byte 8: ", "(a line has one document; --docs reads several)"]);
     assert!(!ran.err.contains("--ndjson"), "{}", ran.err);
     let ran = piped(&["--ndjson"], "{\n \"a\": 1\n}\n");
     assert_eq!(ran.code, 1);
     let first = ran.err.lines().next().unwrap();
-    assert!(
-        first.ends_with("(a document over several lines? `jq -c .` puts it on one)"),
-        "{first}"
-    );
+    assert!(first.ends_with("(a document over several lines? try --docs)"), "{first}");
 }

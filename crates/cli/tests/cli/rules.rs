@@ -212,17 +212,40 @@ fn budget() {
     assert!(ran.err.contains("--budget"), "{}", ran.err);
 }
 
-/// An object has no items to count.
+/// Without a select, the members of an object are counted.
 #[test]
-fn a_limit_of_items_at_an_object_is_a_warning() {
-    let input = r#"{"a":{"x":1,"y":2},"b":[1,2]}"#;
-    let ran = piped(&["--root", "a", "--max-items", "1"], input);
+fn a_limit_of_items_at_an_object() {
+    let input = r#"{"a":{"x":1,"y":{"z":null}},"b":[1,2]}"#;
+    piped(&["--root", "a", "--max-items", "1"], input).done("{\"a\":{\"x\":1},\"b\":[1,2]}\n");
+    piped(&["--root", "a", "--max-items", "2", "--drop-nulls"], input)
+        .done("{\"a\":{\"x\":1,\"y\":{}},\"b\":[1,2]}\n");
+    let ran = piped(&["--root", "a", "--max-items", "1", "--stats"], input);
+    assert!(ran.err.ends_with("; 1 of 2 items\n"), "{}", ran.err);
+    // With a select, the object is the only item.
+    let ran = piped(&["--root", "a", "--max-items", "1", "--select", "x,y"], input);
     assert_eq!((ran.code, ran.out), (0, format!("{input}\n")));
     let warning = "tamis: standard input: warning: the value at `a` is not an array: --max-items has no effect\n";
     assert_eq!(ran.err, warning);
     piped(&["--root", "b", "--max-items", "1"], input)
-        .done("{\"a\":{\"x\":1,\"y\":2},\"b\":[1]}\n");
+        .done("{\"a\":{\"x\":1,\"y\":{\"z\":null}},\"b\":[1]}\n");
     piped(&["--root", "b", "--max-items", "1", "--stop-early", "--siblings", "drop"], input)
         .done("{\"b\":[1]}\n");
     piped(&["--root", "a"], input).done(&format!("{input}\n"));
+}
+
+#[test]
+fn extract() {
+    let input = r#"{"ok":true,"data":{"users":[{"id":1,"x":2}],"total":3}}"#;
+    piped(&["--extract", "data.users", "--select", "id"], input).done("[{\"id\":1}]\n");
+    piped(&["--extract", "/data/users/0"], input).done("{\"id\":1,\"x\":2}\n");
+    piped(&["--extract", "data.total", "--raw"], input).done("3\n");
+    let ran = piped(&["--extract", "data.user"], input);
+    ran.refused(1, &["byte ", "extract: no value at data.user"]);
+    piped(&["--extract", "data[]"], input).refused(2, &["extract: "]);
+    piped(&["--extract", ""], input).refused(2, &["extract: "]);
+    piped(&["--extract", "a", "--tool", "github.list-repos"], input)
+        .refused(2, &["--extract and --tool"]);
+    let ran = piped(&["--ndjson", "--extract", "a"], "{\"a\":1}\n{\"b\":2}\n{\"a\":[3]}\n");
+    assert_eq!((ran.code, ran.out.as_str()), (1, "1\n[3]\n"));
+    assert!(ran.err.contains("line 2: byte"), "{}", ran.err);
 }

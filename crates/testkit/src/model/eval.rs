@@ -12,7 +12,7 @@ use super::paths::Token;
 use super::places::Places;
 use super::projections::Found;
 use super::root::{Target, extracted, locate};
-use super::rules::{Rules, Source};
+use super::rules::{Root, Rules, Source};
 
 /// The expected result.
 #[derive(Clone, Debug)]
@@ -81,7 +81,7 @@ pub fn run_failed(rules: &Rules, document: &Node) -> Verdict {
     }
     if left.exclude.is_empty() {
         // No payload is searched for.
-        left.root = super::rules::Root::Object;
+        left.root = Root::Object;
         left.duplicates = DuplicateKeys::First;
     }
     let mut verdict = run(&left, document);
@@ -118,8 +118,7 @@ fn evaluate(rules: &Rules, document: &Node) -> Result<Verdict, Verdict> {
         }
     };
     let target = locate(rules, &retained)?;
-    if !rules.on_items() && !rules.drop_siblings && !matches!(rules.root, super::rules::Root::At(_))
-    {
+    if !rules.on_items() && !rules.drop_siblings && !matches!(rules.root, Root::At(_)) {
         let report = Expected { applied: rules.any(), ..Expected::default() };
         return Ok(Verdict::Passes { output: retained.minified(), report: Box::new(report) });
     }
@@ -302,6 +301,13 @@ impl State<'_> {
             Value::Object(_) => (std::slice::from_ref(payload), None),
             Value::Array(elements) => (elements.as_slice(), Some(elements.len())),
         };
+        if let Value::Object(members) = &payload.value
+            && matches!(rules.root, Root::At(_))
+            && rules.max_items > 0
+            && rules.select.is_none()
+        {
+            return Ok(self.members(payload, members, report));
+        }
         // The place of each item that is kept, and the item.
         let mut kept = Vec::new();
         for (at, item) in all.iter().enumerate() {
@@ -365,6 +371,21 @@ impl State<'_> {
             report.truncated_from = (limit < length).then_some(length);
         }
         Ok((Node { at: payload.at, value: Value::Array(output) }, stopped))
+    }
+
+    /// The payload, an object, with its first members, and whether the run stopped within it.
+    fn members(&self, payload: &Node, members: &[Member], report: &mut Expected) -> (Node, bool) {
+        let (length, limit) = (members.len(), self.rules.max_items.min(members.len()));
+        let stopped = self.rules.stop_early && limit < length;
+        if stopped {
+            report.at_least = Some(limit + 1);
+        } else {
+            (report.seen, report.kept) = (Some(length), Some(limit));
+            report.truncated_from = (limit < length).then_some(length);
+        }
+        let kept = Node { at: payload.at, value: Value::Object(members[..limit].to_vec()) };
+        let kept = exclude_item(&kept, &Places::start(&self.rules.exclude));
+        (drop_members(&kept, self.rules), stopped)
     }
 
     /// Whether none of the considered items has a selected value.

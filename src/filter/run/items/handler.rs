@@ -101,7 +101,7 @@ impl Handler for StageHandler<'_, ItemsStage> {
         } = &program.items;
         let longest = match state.roles.last() {
             // A kept value is kept with its key.
-            Some(ContainerRole::Emit { .. }) => return false,
+            Some(ContainerRole::Emit { .. } | ContainerRole::Members { .. }) => return false,
             Some(ContainerRole::OnPath { .. }) => match &state.target {
                 PayloadTarget::At(path) if !*keep_siblings => {
                     path.0.iter().map(PathToken::len).max().unwrap_or(0)

@@ -39,6 +39,7 @@ mod field_marks;
 pub(super) mod first_hit;
 mod handler;
 mod label;
+mod members;
 mod policy;
 mod project;
 mod root;
@@ -102,6 +103,8 @@ enum ContainerRole {
     /// Inside an emitted value, at `cursor` of the exclude trie. `item`: an array in place of an item, whose elements
     /// are treated like items.
     Emit { cursor: Cursor, object: bool, item: bool },
+    /// The payload, an object whose members are counted. `cursor`: its place in the exclude trie.
+    Members { cursor: Cursor },
     /// A held value is read again for this task.
     Replay(ReplayTask),
 }
@@ -258,7 +261,7 @@ impl ItemsStage {
     pub(super) fn close_all(&mut self, sink: &mut dyn Sink) {
         while let Some(role) = self.state.roles.pop() {
             match role {
-                ContainerRole::OnPath { object: true, .. } => {
+                ContainerRole::OnPath { object: true, .. } | ContainerRole::Members { .. } => {
                     _ = self.state.writer.close(sink, b'}')
                 }
                 ContainerRole::OnPath { .. } => _ = self.state.writer.close(sink, b']'),
@@ -439,6 +442,7 @@ impl ItemsState {
             Some(ContainerRole::Select { .. }) => self.in_select(cx, slot, kind),
             Some(ContainerRole::Emit { .. }) => self.in_emit(cx, slot, kind),
             Some(ContainerRole::Items) => self.element(cx, slot, kind),
+            Some(ContainerRole::Members { .. }) => self.in_members(cx, slot, kind),
             Some(ContainerRole::Gather { .. }) => self.in_gather(cx, slot, kind),
             Some(ContainerRole::Project { .. }) => self.in_project(cx, slot, kind),
             Some(ContainerRole::ProjectLevel { .. }) => self.in_level(cx, kind),
@@ -473,7 +477,11 @@ impl ItemsState {
             }
             // Nothing was written of an excluded object.
             Some(ContainerRole::Project { cursor, .. }) if cursor.is_hit() => return Ok(()),
-            Some(ContainerRole::Emit { object: true, .. } | ContainerRole::Project { .. }) => b'}',
+            Some(
+                ContainerRole::Emit { object: true, .. }
+                | ContainerRole::Members { .. }
+                | ContainerRole::Project { .. },
+            ) => b'}',
             Some(
                 ContainerRole::Gather { outer: true, .. }
                 | ContainerRole::ProjectLevel { outer: true, .. }

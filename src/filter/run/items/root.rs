@@ -1,7 +1,7 @@
 //! Follows the path from the document to its payload, and handles siblings and duplicates on it.
 //!
 //! The containers on the path have the role `OnPath`. Their other members are siblings, which are kept or dropped. The
-//! payload is an array, whose elements are items, or an object, which is one item. Any other value is kept, unless
+//! payload is an array, whose elements are items, or an object, which is one item (or a map, see `members.rs`). Any other value is kept, unless
 //! `on_error: closed` refuses it.
 //!
 //! A child of a container with the role `OnPath` is compared with the target:
@@ -213,6 +213,7 @@ impl ItemsState {
                 self.roles.push(ContainerRole::Items);
                 Ok(Interest::Inspect)
             }
+            ValueKind::Object if self.limits_members(cx.rules) => Ok(self.open_members(cx, slot)),
             // The object is the only item.
             ValueKind::Object => {
                 self.single = true;

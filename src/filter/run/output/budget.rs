@@ -340,6 +340,7 @@ impl ItemBudget {
             self.length.get().unwrap_or(PayloadItems { seen: came, kept: came, more: false });
         let of = seen.max(came);
         let marked = match self.policy.omitted {
+            _ if self.policy.lines => false,
             Some(Omitted::Silent) => false,
             Some(Omitted::Mark) => kept < of,
             None => kept < came,
@@ -359,7 +360,7 @@ impl ItemBudget {
     fn is_short(&self, bytes: u64, items: u64) -> bool {
         let omission = Omission { omitted: items, of: self.begun, more: false };
         let room = match self.in_object {
-            _ if !self.marks() => 0,
+            _ if !self.marks() || self.policy.lines => 0,
             true => omission.length_beside(),
             false => omission.length(),
         };

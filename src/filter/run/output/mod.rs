@@ -1,7 +1,7 @@
 //! The last stages: text filters, budgets and summaries of the filtered document.
 //!
 //! ```text
-//! items ─▶ lines ─▶ omit ─▶ fit ─▶ summary ─▶ sink
+//! items ─▶ lines ─▶ omit ─▶ fit ─▶ summary or elements ─▶ sink
 //! ```
 //!
 //! | stage | rule | code | what it holds |
@@ -10,6 +10,7 @@
 //! | omit | `omit_base64_over` | [`OmitBase64Stage`] | a string while it may be base64 |
 //! | fit | `budget`, or marks for `max_items` | [`ItemSplitter`] | with a budget: as much as the budget allows |
 //! | summary | `compact` | `SummaryStage` | the document, and the rendered text |
+//! | elements | lines, an option of the call | [`ElementStage`] | nothing |
 //!
 //! Each stage exists only if the spec or the call needs it. Each reads and writes valid JSON, and does not depend on
 //! the rules before it. The stage on items has located the payload before the first byte arrives here. Each stage finds
@@ -54,6 +55,7 @@
 mod binary_text;
 mod budget;
 mod chars;
+mod elements;
 mod item_prefix;
 mod notes;
 mod omission;
@@ -85,6 +87,7 @@ use crate::sink::Sink;
 use crate::spec::{Budget, OnOver};
 #[cfg(feature = "template")]
 use crate::template::Totals;
+use elements::ElementStage;
 use omit_base64::OmitBase64Stage;
 #[cfg(feature = "text")]
 use raw_text::RawTextStage;
@@ -153,6 +156,8 @@ struct AfterBudget {
     /// Replaces the payload. It holds everything until the end.
     #[cfg(feature = "template")]
     summary: Option<(StageMachine, SummaryStage)>,
+    /// Writes the elements of the payload as lines. Not with a summary.
+    elements: Option<(StageMachine, ElementStage)>,
     /// Charged for what the summary holds.
     meter: Meter,
     /// The policy of the run. That of `fit` may be more lenient.
@@ -170,7 +175,7 @@ impl OutputStages {
     pub(super) fn new(program: &CompiledProgram, options: &CallOptions) -> Option<Self> {
         let spec = &program.spec;
         let policy = SizePolicy::new(spec, options.policy());
-        if !policy.applies(spec) && !spec.shapes_output() {
+        if !policy.applies(spec) && !policy.lines && !spec.shapes_output() {
             return None;
         }
         let limits = options.limits();
@@ -228,6 +233,8 @@ impl OutputStages {
                 );
                 (engine(), summary)
             }),
+            elements: (policy.lines && !has_summary)
+                .then(|| (engine(), ElementStage::new(place.clone()))),
             meter: Meter::default(),
             policy: *policy,
             size: OutputSize::new(policy.budget),
@@ -379,6 +386,7 @@ impl OutputPipeline {
         spare.extend(rest.fit.map(|(engine, _)| engine));
         #[cfg(feature = "template")]
         spare.extend(rest.last.summary.map(|(engine, _)| engine));
+        spare.extend(rest.last.elements.map(|(engine, _)| engine));
     }
 }
 
@@ -439,6 +447,9 @@ impl AfterOmit {
             self.last.exceeded = fit.is_exceeded();
             kept = fit.kept().unwrap_or(kept);
         }
+        if let Some((engine, elements)) = &mut self.last.elements {
+            engine.end(elements, sink)?;
+        }
         // All bytes of the stage before the summary have been measured.
         self.last.size.end();
         let fit = self.fit.as_ref().map(|(_, fit)| fit);
@@ -453,6 +464,9 @@ impl ByteStage for AfterBudget {
         #[cfg(feature = "template")]
         if let Some((_, summary)) = &mut self.summary {
             return summary.write(bytes, &mut self.meter);
+        }
+        if let Some((engine, elements)) = &mut self.elements {
+            return engine.feed(elements, bytes, sink).map(drop);
         }
         sink.write(bytes);
         Ok(())
@@ -473,7 +487,8 @@ impl AfterBudget {
         bytes: u64,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
-        let Self { summary: Some((engine, summary)), meter, policy, size, exceeded, error } = self
+        let Self { summary: Some((engine, summary)), meter, policy, size, exceeded, error, .. } =
+            self
         else {
             return self.policy.check(self.exceeded, bytes);
         };
@@ -493,7 +508,7 @@ impl AfterBudget {
             *exceeded = size.exceeds(budget);
         }
         policy.check(*exceeded, bytes)?;
-        *error = summary.finish(engine, rendered, counts, meter, sink)?;
+        *error = summary.finish(engine, rendered, policy.only_summary, counts, meter, sink)?;
         Ok(())
     }
 

@@ -91,7 +91,8 @@ impl SummaryStage {
         self.place = place;
     }
 
-    /// Writes the document with the rendered text, and releases both. Returns the reason if it was left unchanged.
+    /// Writes the document with the rendered text, and releases both. Returns the reason if it was left unchanged. `only`:
+    /// the text is written without the document.
     ///
     /// # Errors
     /// The temporary file of a large document cannot be read.
@@ -99,11 +100,26 @@ impl SummaryStage {
         &mut self,
         engine: &mut StageMachine,
         rendered: RenderedItems,
+        only: bool,
         counts: SummaryCounts<'_>,
         meter: &mut Meter,
         sink: &mut dyn Sink,
     ) -> Result<Option<String>, Error> {
         match rendered {
+            RenderedItems::Text(mut text) if only => {
+                sink.write(b"\"");
+                let written = text.visit(
+                    |piece| {
+                        sink.write(piece);
+                        Ok(!sink.is_closed())
+                    },
+                    at_the_end(&self.document),
+                );
+                sink.write(b"\"");
+                self.document.clear(meter);
+                text.clear(meter);
+                written.map(|()| None)
+            }
             RenderedItems::Text(mut text) => {
                 self.swap(engine, &mut text, counts, sink)?;
                 self.document.clear(meter);

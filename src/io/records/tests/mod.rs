@@ -1,5 +1,6 @@
 //! Records: at every split, under tight limits, with hostile streams, and against a model that reads the stream as a whole.
 
+mod documents;
 mod events;
 mod lines;
 mod model;
