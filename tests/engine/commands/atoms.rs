@@ -77,6 +77,36 @@ fn debugging_information_is_kept() {
     }
 }
 
+/// The atoms that each transcript lists are in its filtered output.
+#[test]
+fn listed_atoms_are_kept() {
+    let (registry, limits) = (OutputFilterRegistry::builtin(), Limits::new());
+    let (mut lost, mut looked_for) = (Vec::new(), 0);
+    for transcript in transcripts() {
+        let raw = transcript.raw();
+        let (out, _) = transcript.subject(&registry, &limits, &raw).push([]);
+        let shown = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes).into_owned();
+            ANSI.replace_all(&text, "").into_owned()
+        };
+        let out = shown(&out);
+        // Without an atom: nothing was printed, or only progress.
+        assert!(
+            !transcript.atoms.is_empty() || raw.is_empty() || transcript.name == "cmake-build",
+            "{} has atoms",
+            transcript.name
+        );
+        for atom in &transcript.atoms {
+            looked_for += 1;
+            if !out.contains(atom.as_str()) {
+                lost.push(format!("{}: {atom}", transcript.name));
+            }
+        }
+    }
+    assert!(lost.is_empty(), "{}", lost.join("\n"));
+    assert!(looked_for > 1000, "{looked_for}");
+}
+
 /// Every grouped line is in the output, under its header or unchanged.
 #[test]
 fn groups_are_complete() {
