@@ -12,7 +12,7 @@
 //! 1 | import json
 //! ```
 //!
-//! Context under which a mark with a label stands, and lines of a span over several lines, are kept too. Lines outside of
+//! Context is kept if a mark with a label is below it, and so are the lines of a span over several lines. Lines outside of
 //! snippets are kept. Memory: one line.
 
 use std::sync::LazyLock;
@@ -43,7 +43,7 @@ const LONGEST: usize = 4 << 10;
 
 static PLACE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^ *--> .*?:(\d+)(?::\d+)?$").ok());
-static CODE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^ *(\d+) \|( [/|] )?").ok());
+static CODE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^ *(\d+) +\|( [/|] )?").ok());
 /// The margin, with or without marks, but without a label.
 static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^ +\|[ ^~-]*$").ok());
 /// A mark with a label.
