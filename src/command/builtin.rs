@@ -6,12 +6,19 @@ use super::rules::rule::RuleFile;
 /// Name and text of each file.
 const FILES: &[(&str, &str)] = &[
     ("build", include_str!("builtin/build.toml")),
+    ("c", include_str!("builtin/c.toml")),
     ("cargo", include_str!("builtin/cargo.toml")),
     ("cloud", include_str!("builtin/cloud.toml")),
     ("files", include_str!("builtin/files.toml")),
     ("git", include_str!("builtin/git.toml")),
+    ("js-tools", include_str!("builtin/js-tools.toml")),
+    ("jvm", include_str!("builtin/jvm.toml")),
     ("node", include_str!("builtin/node.toml")),
+    ("ops", include_str!("builtin/ops.toml")),
     ("python", include_str!("builtin/python.toml")),
+    ("python-tools", include_str!("builtin/python-tools.toml")),
+    ("ruby-php", include_str!("builtin/ruby-php.toml")),
+    ("system", include_str!("builtin/system.toml")),
 ];
 
 /// Reads the rules. Rules of an invalid file would be missing; the tests report such a file.
@@ -46,9 +53,9 @@ mod tests {
         let mut allowance = RegexBudget::new();
         let rules = read_alone("all", &all.concat(), &mut allowance)
             .unwrap_or_else(|error| panic!("{error}"));
-        // All patterns together use less than a quarter of the allowance for one file.
+        // All patterns together use less than three quarters of the allowance for one file.
         let used = RegexBudget::BYTES - allowance.left();
-        assert!((1..RegexBudget::BYTES / 4).contains(&used), "{used}");
+        assert!((1..RegexBudget::BYTES / 4 * 3).contains(&used), "{used}");
         assert!(rules.names().eq(CommandRules::builtin().names()));
     }
 

@@ -268,6 +268,10 @@ fn unwrap(mut words: Vec<String>) -> Option<Unwrapped> {
             words.drain(..module);
             continue;
         }
+        if let Some(binary) = package_binary(&words) {
+            words.drain(..binary);
+            continue;
+        }
         let is_wrapped = |wrapper: &&CommandWrapper| {
             let own = words.get(..wrapper.words.len()).unwrap_or_default();
             own.iter().map(String::as_str).eq(wrapper.words.iter().copied())
@@ -351,6 +355,30 @@ fn module_of(words: &[String]) -> Option<usize> {
     }
 }
 
+/// Programs of packages that yarn and pnpm start by their bare names. Other names are scripts.
+const BINARIES: [&str; 11] = [
+    "eslint",
+    "jest",
+    "mocha",
+    "next",
+    "playwright",
+    "prettier",
+    "tsc",
+    "vite",
+    "vitest",
+    "vue-tsc",
+    "webpack",
+];
+
+/// Returns the index of the program in `yarn jest` and `pnpm run jest`.
+fn package_binary(words: &[String]) -> Option<usize> {
+    if !["yarn", "pnpm"].contains(&words.first()?.as_str()) {
+        return None;
+    }
+    let at = 1 + usize::from(words.get(1)? == "run");
+    BINARIES.contains(&words.get(at)?.as_str()).then_some(at)
+}
+
 /// Programs with subcommands, and their global flags that take a value.
 const GLOBAL: &[(&str, &[&str])] = &[
     ("cargo", &["--config", "-C", "-Z", "--color", "--manifest-path"]),
@@ -403,6 +431,9 @@ mod tests {
             ("./node_modules/.bin/jest --ci", Some("jest --ci")),
             ("npx --yes jest", Some("jest")),
             ("npm exec -- tsc -p .", Some("tsc -p .")),
+            ("yarn jest --ci", Some("jest --ci")),
+            ("pnpm run vitest --run", Some("vitest --run")),
+            ("yarn build", Some("yarn build")),
             ("uv run --with rich pytest -q", Some("pytest -q")),
             ("python3.12 -X dev -m pytest tests", Some("pytest tests")),
             ("python3 run.py -m x", Some("python3 run.py -m x")),

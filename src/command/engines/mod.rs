@@ -6,11 +6,12 @@
 mod cargo_test;
 mod go_test;
 mod make;
+mod snippets;
 
 use crate::text::rule_ops::StageFactory;
 
 /// The names of the engines.
-pub(super) const NAMES: [&str; 3] = ["cargo-test", "go-test", "make"];
+pub(super) const NAMES: [&str; 4] = ["cargo-test", "go-test", "make", "snippets"];
 
 /// Returns the engine with a name.
 pub(super) fn find(name: &str) -> Option<StageFactory> {
@@ -18,6 +19,7 @@ pub(super) fn find(name: &str) -> Option<StageFactory> {
         "cargo-test" => cargo_test::make,
         "go-test" => go_test::make,
         "make" => make::make,
+        "snippets" => snippets::make,
         _ => return None,
     };
     Some(StageFactory::new(move |_| make()))

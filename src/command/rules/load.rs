@@ -199,11 +199,11 @@ impl RuleReader<'_> {
             }
         }
         if is_engine {
-            // A rule with an engine may still declare what engines do not do: escape sequences, and the text for an
-            // empty output.
+            // A rule with an engine may still declare what engines do not do: escape sequences, groups, and the text
+            // for an empty output.
             let mut beside = data
                 .iter()
-                .filter(|key| !matches!(**key, "on_empty" | "strip_ansi"))
+                .filter(|key| !matches!(**key, "on_empty" | "strip_ansi" | "group"))
                 .filter(|key| table.contains_key(**key));
             if let Some(key) = beside.next() {
                 self.problem(at, format!("{name}: `engine` cannot be combined with `{key}`"));

@@ -30,7 +30,7 @@ struct Failing {
     frames: &'static str,
 }
 
-const RUNNERS: [Failing; 12] = [
+const RUNNERS: [Failing; 16] = [
     Failing {
         command: "npx jest",
         progress: "PASS t/pier.test.js\n",
@@ -141,6 +141,42 @@ const RUNNERS: [Failing; 12] = [
         before: "#6 [2/2] RUN make\n#6 0.211 no room\n",
         failures: "#6 ERROR: process \"/bin/sh -c make\" did not complete successfully: exit code: 2\n------\n > [2/2] RUN make:\n0.211 no room\n------\n",
         after: "Dockerfile:3\n",
+        shortened: &[],
+        frames: "",
+    },
+    Failing {
+        command: "npx playwright test",
+        progress: "  ✓   1 e2e/pier.spec.ts:2:1 › holds one ship (1ms)\n",
+        before: "  ✘   2 e2e/quay.spec.ts:3:3 › holds two ships (26ms)\n\n",
+        failures: "  1) e2e/quay.spec.ts:3:3 › holds two ships ───────\n\n    Error: expect(received).toBe(expected)\n\n    Expected: 2\n    Received: 1\n        at /code/e2e/quay.spec.ts:5:16\n",
+        after: "\n  1 failed\n    e2e/quay.spec.ts:3:3 › holds two ships ───────\n  1 passed (1.1s)\n",
+        shortened: &[],
+        frames: "",
+    },
+    Failing {
+        command: "python -m unittest -v",
+        progress: "test_one (t.Pier.test_one) ... ok\n",
+        before: "test_two (t.Quay.test_two) ... FAIL\n\n",
+        failures: "======================================================================\nFAIL: test_two (t.Quay.test_two)\n----------------------------------------------------------------------\nTraceback (most recent call last):\n  File \"/code/t.py\", line 9, in test_two\nAssertionError: 1 != 2\n",
+        after: "\n----------------------------------------------------------------------\nRan 2 tests in 0.001s\n\nFAILED (failures=1)\n",
+        shortened: &[],
+        frames: "",
+    },
+    Failing {
+        command: "bundle exec rspec",
+        progress: "....................\n",
+        before: "F.\n\n",
+        failures: "Failures:\n\n  1) Quay holds two ships\n     Failure/Error: expect(quay.ships).to eq(2)\n\n       expected: 2\n            got: 1\n     # ./spec/quay_spec.rb:4:in `block'\n",
+        after: "\nFinished in 0.02669 seconds (files took 0.11783 seconds to load)\n2 examples, 1 failure\n\nFailed examples:\n\nrspec ./spec/quay_spec.rb:4 # Quay holds two ships\n",
+        shortened: &[],
+        frames: "",
+    },
+    Failing {
+        command: "vendor/bin/phpunit",
+        progress: "................................................................. 65 / 85 ( 76%)\n",
+        before: ".F..................                                              85 / 85 (100%)\n\n",
+        failures: "There was 1 failure:\n\n1) QuayTest::testTwo\nFailed asserting that 1 is identical to 2.\n\n/code/tests/QuayTest.php:6\n",
+        after: "\nFAILURES!\nTests: 85, Assertions: 83, Failures: 1.\n",
         shortened: &[],
         frames: "",
     },

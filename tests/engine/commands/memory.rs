@@ -69,7 +69,7 @@ fn registry() -> OutputFilterRegistry {
     OutputFilterRegistry::new().register_rules(rules).register_rules(CommandRules::builtin())
 }
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 18] = [
     "sections",
     "scattered",
     "row",
@@ -83,6 +83,11 @@ const COMMANDS: [&str; 13] = [
     "cargo test",
     "find .",
     "journalctl",
+    "npm run x",
+    "pylint x",
+    "dotnet build",
+    "rspec",
+    "psql",
 ];
 
 #[test]

@@ -7,6 +7,7 @@ mod gaps;
 mod hostile;
 mod memory;
 mod modelled;
+mod planted;
 mod random;
 mod readme;
 mod registry;

@@ -15,6 +15,9 @@ pub struct Transcript {
     pub exit_code: i32,
     /// The name of its filter.
     pub filter: Option<String>,
+    /// Names, places, messages and counts that the filtered output must contain.
+    #[serde(default)]
+    pub atoms: Vec<String>,
 }
 
 /// Returns all of them.
