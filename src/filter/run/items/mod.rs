@@ -63,7 +63,7 @@ use super::payload_length::{PayloadItems, PayloadLength};
 use super::root::Payload;
 use super::stage::{ReadAhead, StageState};
 use crate::error::{ErrorKind, Raise};
-use crate::filter::compile::items::{ItemRules, RootRule, SelectRules, SelectSource};
+use crate::filter::compile::items::{ItemRules, SelectRules, SelectSource};
 use crate::filter::compile::program::CompiledProgram;
 use crate::json::policy::Action;
 use crate::json::writer::JsonWriter;
@@ -208,7 +208,7 @@ impl ItemsStage {
         scanner: Scanner,
         length: Option<PayloadLength>,
     ) -> Self {
-        let target = target(&program.items, payload);
+        let target = PayloadTarget::before(&program.items, payload);
         let select = program.items.select.as_ref();
         let (sources, nodes, fields) = select.map_or((0, 0, 0), |select| {
             (select.sources.len(), select.nodes.len(), select.projections.len())
@@ -252,7 +252,7 @@ impl ItemsStage {
 
     /// Starts a new document, reusing allocations.
     pub(super) fn restart(&mut self, payload: Option<Payload>) {
-        self.state.target = target(&self.program.items, payload);
+        self.state.target = PayloadTarget::before(&self.program.items, payload);
         self.state.reset();
     }
 
@@ -337,17 +337,6 @@ impl StageState for ItemsStage {
 
     fn waiting(&self) -> u64 {
         self.state.tester.as_ref().map_or(0, |tester| tester.waiting())
-    }
-}
-
-/// Returns the location of the payload, as far as it is known before the document.
-fn target(rules: &ItemRules, payload: Option<Payload>) -> PayloadTarget {
-    match (payload, &rules.root) {
-        (Some(Payload::Member(number)), _) => PayloadTarget::Member(number),
-        (Some(Payload::RawText), _) => PayloadTarget::RawText,
-        (None, RootRule::First) => PayloadTarget::First,
-        (None, RootRule::At(path)) => PayloadTarget::At(path.clone()),
-        _ => PayloadTarget::Document,
     }
 }
 

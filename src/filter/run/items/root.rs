@@ -25,9 +25,23 @@
 use super::first_hit::HitOutcome;
 use super::{ContainerRole, Cx, ItemsState, PayloadTarget};
 use crate::error::Raise;
-use crate::filter::compile::items::WaitFrom;
+use crate::filter::compile::items::{ItemRules, RootRule, WaitFrom};
+use crate::filter::run::root::Payload;
 use crate::json::{Interest, ValueKind, ValueSlot};
 use crate::path::{Path, PathToken};
+
+impl PayloadTarget {
+    /// Returns the location of the payload, as far as it is known before the document.
+    pub(super) fn before(rules: &ItemRules, payload: Option<Payload>) -> Self {
+        match (payload, &rules.root) {
+            (Some(Payload::Member(number)), _) => Self::Member(number),
+            (Some(Payload::RawText), _) => Self::RawText,
+            (None, RootRule::First) => Self::First,
+            (None, RootRule::At(path)) => Self::At(path.clone()),
+            _ => Self::Document,
+        }
+    }
+}
 
 impl ItemsState {
     /// Handles the document itself: refuses it, enters it, or treats it as the payload. The checks come in this order:
