@@ -134,10 +134,10 @@ impl Document {
     }
 
     fn add_child(&mut self, parent: ValueId, child: ValueId) {
-        if let Some(value) = self.values.get_mut(parent as usize) {
-            if let Content::Array(children) | Content::Object(children) = &mut value.content {
-                children.push(child);
-            }
+        if let Some(value) = self.values.get_mut(parent as usize)
+            && let Content::Array(children) | Content::Object(children) = &mut value.content
+        {
+            children.push(child);
         }
     }
 }

@@ -36,6 +36,7 @@ struct ToonEncoder<'a> {
 }
 
 /// Values that are still to be written.
+#[derive(Clone, Copy)]
 enum Work<'a> {
     Members(&'a [ValueId], usize),
     Items(&'a [ValueId], usize),
