@@ -85,6 +85,7 @@
 //! - `path`: parses paths, and follows many of them at once along a document.
 //! - [`json`]: walks tokens, validates, and carries out a handler's policies or asks it about each value, without rules.
 //! - `tree`: a document as raw pieces, for the patches that cannot stream.
+//! - `encode`: documents in other encodings than JSON.
 //! - `reserved`: the parameters that a tool with a filter takes in addition to its own.
 //! - `template`: renders items by Go's `text/template` (feature `template`), without filters.
 //! - `spec`: the rules, as data.
@@ -155,6 +156,7 @@
 mod ansi;
 #[cfg(feature = "manifest")]
 mod catalog;
+mod encode;
 mod error;
 mod excerpt;
 mod fast_paths;

@@ -30,6 +30,7 @@ const LAYERS: [&[&str]; 15] = [
     &["scan", "path"],
     &["json"],
     &["tree"],
+    &["encode"],
     &["reserved", "template"],
     &["spec"],
     &["text"],
