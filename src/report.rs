@@ -104,6 +104,10 @@ pub struct Report {
     /// The reason why `compact` left the filtered output unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compact_error: Option<String>,
+    /// The reason why the output is JSON although [`Spec::encode`](crate::Spec::encode) names another form:
+    /// `duplicate_key`, `lone_surrogate`, `number`, `size`, `not_a_list`, `not_rows` or `siblings`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encode_skipped: Option<&'static str>,
     /// Number of elements of the payload that were read, if it is an array.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items_seen: Option<u64>,

@@ -113,6 +113,11 @@ impl Document {
         self.values.get(id as usize)
     }
 
+    /// Returns the number of values.
+    pub(super) fn len(&self) -> usize {
+        self.values.len()
+    }
+
     pub(super) fn name(&self, id: ValueId) -> &str {
         self.get(id).map_or("", |value| &value.name)
     }

@@ -17,6 +17,7 @@ use std::fmt::Write as _;
 use super::SkipReason;
 use super::document::{Content, Document, DocumentValue, ValueId};
 use super::table::{self, HeaderPart, Table};
+use crate::notice;
 
 /// Encodes a valid JSON text.
 pub(crate) fn encode(text: &[u8]) -> Result<String, SkipReason> {
@@ -46,7 +47,10 @@ impl<'a> ToonEncoder<'a> {
     fn root(&mut self) {
         let Some(value) = self.document.get(0) else { return };
         match &value.content {
-            Content::Text(string) if string.starts_with('\u{feff}') => {
+            Content::Text(string)
+                if string.starts_with('\u{feff}')
+                    || notice::looks_like_one(string.as_bytes(), true) =>
+            {
                 quote(string, &mut self.text)
             }
             Content::Literal(_) | Content::Text(_) => self.scalar(value),

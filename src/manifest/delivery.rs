@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ManifestEntry;
 use super::node::{Node, Value};
-use crate::spec::{OnError, Retrieve, Spec};
+use crate::spec::{Encode, OnError, Retrieve, Spec};
 
 /// Whether an MCP result keeps its `structuredContent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -124,6 +124,7 @@ impl Spec {
     fn writes_text(&self) -> bool {
         let branches = self.when.iter().flatten();
         self.compact.is_some()
+            || self.encode != Encode::Json
             || self.content.is_some()
             || branches.into_iter().any(Self::writes_text)
     }

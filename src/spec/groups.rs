@@ -1,6 +1,6 @@
 //! The groups of rules that a spec has.
 
-use super::{Omitted, OnError, Siblings, Spec};
+use super::{Encode, Omitted, OnError, Siblings, Spec};
 use crate::reserved::ReservedParameters;
 
 /// For each group, whether the spec has a rule of it.
@@ -45,6 +45,7 @@ impl Spec {
             omitted,
             on_over: _,
             compact,
+            encode,
             content,
             on_error: _,
             validation: _,
@@ -69,6 +70,7 @@ impl Spec {
                 || text_filter.is_some()
                 || budget.is_some()
                 || compact.is_some()
+                || *encode != Encode::Json
                 || (*omitted == Some(Omitted::Mark) && *max_items > 0),
             other: content.is_some() || *wrap || !json_strings.is_empty(),
         }

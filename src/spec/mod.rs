@@ -43,7 +43,7 @@ pub use json::RawJson;
 #[cfg(feature = "manifest")]
 pub(crate) use json::TEXT as JSON_TEXT;
 pub use json_strings::{InnerRules, JsonStringFallback, JsonStrings};
-pub use output::{Budget, Compact, Omitted, OnOver};
+pub use output::{Budget, Compact, Encode, Omitted, OnOver};
 pub use patch::{Condition, OnTestFailure, PatchOp, WhenFallback};
 pub(crate) use patch::{PatchOpKind, named};
 pub(crate) use rules::Spec;

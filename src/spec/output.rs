@@ -91,6 +91,52 @@ pub enum OnOver {
     Error,
 }
 
+/// The form in which a filtered document is written.
+///
+/// A document that a form cannot carry is written as JSON, and [`Report::encode_skipped`](crate::Report::encode_skipped)
+/// has the reason. So are the document of a total miss and the response of a failed call. A document above
+/// [`Limits::item`](crate::Limits::item) is an error.
+///
+/// ```
+/// use tamis::spec::Encode;
+/// use tamis::{Program, Spec, filter_slice};
+///
+/// let spec = Spec::new().select("id").select("state").encode(Encode::Toon);
+/// let input = br#"[{"id":7,"state":"open","url":"…"},{"id":8,"state":"closed"}]"#;
+/// let (output, _) = filter_slice(&Program::compile(&spec)?, input)?;
+/// assert_eq!(output, b"[2]{id,state}:\n  7,open\n  8,closed");
+/// # Ok::<(), tamis::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Encode {
+    /// JSON.
+    #[default]
+    Json,
+    /// [TOON](https://toonformat.dev), as version 4.4 of its reference implementation writes it: names of members are
+    /// written once for all rows of a table. The whole document is encoded.
+    Toon,
+    /// Comma-separated values (RFC 4180) with a header, and lines that end with `\n`. Only for a payload that is an
+    /// array of objects with scalar members, with nothing beside it. A member that is absent or null is an empty cell.
+    Csv,
+    /// A table of GitHub Flavored Markdown, under the same conditions as [`Csv`](Self::Csv).
+    Markdown,
+}
+
+impl Encode {
+    /// Returns the word for this form in specs and flags.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Toon => "toon",
+            Self::Csv => "csv",
+            Self::Markdown => "markdown",
+        }
+    }
+}
+
 /// Prints the budget as in `4096 bytes` and `1000 tokens`.
 impl fmt::Display for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

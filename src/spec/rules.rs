@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fields::{is_default, some};
 use super::{
-    Budget, Compact, Condition, Content, ItemCondition, JsonStrings, Omitted, OnOver,
+    Budget, Compact, Condition, Content, Encode, ItemCondition, JsonStrings, Omitted, OnOver,
     OnTestFailure, PatchOp, SelectPath, Selection, TextSpec, WhenFallback,
 };
 
@@ -84,6 +84,8 @@ pub struct Spec {
     pub(crate) on_over: Option<OnOver>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) compact: Option<Compact>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) encode: Encode,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) content: Option<Content>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -539,6 +541,15 @@ impl Spec {
     #[must_use]
     pub fn compact(mut self, compact: Compact) -> Self {
         self.compact = Some(compact);
+        self
+    }
+
+    /// Sets the form in which the filtered document is written. Default: [`Encode::Json`].
+    ///
+    /// Cannot be combined with [`compact`](Self::compact).
+    #[must_use]
+    pub fn encode(mut self, encode: Encode) -> Self {
+        self.encode = encode;
         self
     }
 

@@ -86,6 +86,7 @@ impl Spec {
             omitted: _,
             on_over: _,
             compact: _,
+            encode: _,
             content: _,
             on_error: _,
             validation: _,

@@ -18,7 +18,7 @@
 
 use std::collections::HashSet;
 
-use super::{InnerRules, Retrieve, Root, SelectPath, Spec};
+use super::{Encode, InnerRules, Retrieve, Root, SelectPath, Spec};
 use crate::path::projection::{ProjectedField, SelectedPath};
 use crate::path::{Path, PathError, PathToken};
 
@@ -31,7 +31,7 @@ impl Spec {
     ///
     /// With [`Retrieve::All`] the stored form is the document after `extract`, `when`, `retain` and `patches`, without
     /// the values that `exclude` removes from the output. With [`Retrieve::Cut`] it is the output without the limits on
-    /// its length: `max_items`, `omit_base64_over`, `budget`, `max_lines`, `max_tokens` and `compact`. Run it over the same input and with
+    /// its length: `max_items`, `omit_base64_over`, `budget`, `max_lines`, `max_tokens`, `compact` and `encode`. Run it over the same input and with
     /// the same [`CallOptions::is_error`](crate::CallOptions::is_error), without raw output and without a budget of the
     /// call, and only if the run of the spec itself succeeded.
     ///
@@ -109,6 +109,7 @@ impl Spec {
             omitted: _,
             on_over: _,
             compact: _,
+            encode: _,
             content,
             on_error,
             validation,
@@ -157,6 +158,7 @@ impl Spec {
             omitted: None,
             on_over: None,
             compact: None,
+            encode: Encode::Json,
             allow_raw: Some(false),
             ..self.clone()
         };

@@ -1,6 +1,6 @@
 //! A one-line summary of a spec, for lists of tools.
 
-use super::{Budget, Root, Spec};
+use super::{Budget, Encode, Root, Spec};
 
 impl Spec {
     /// Returns on one line what the spec keeps: the output keys, what is retained or excluded, the number of items, the
@@ -45,6 +45,7 @@ impl Spec {
             omitted: _,
             on_over: _,
             compact,
+            encode,
             content,
             on_error: _,
             validation: _,
@@ -108,6 +109,9 @@ impl Spec {
         }
         if compact.is_some() {
             parts.push("as lines of text".to_owned());
+        }
+        if *encode != Encode::Json {
+            parts.push(format!("as {}", encode.as_str()));
         }
         parts.join("; ")
     }

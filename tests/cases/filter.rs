@@ -195,7 +195,11 @@ impl FilterCase {
         if self.output_bytes.is_some_and(|bytes| bytes != got.len()) {
             return Err(format!("{} bytes of output", got.len()));
         }
-        if self.error.is_none() {
+        let report = run.report.as_ref();
+        let remained_json = report
+            .is_none_or(|report| report.encode_skipped.is_some() || report.filter_error.is_some());
+        let is_encoded = self.spec.get("encode").is_some_and(|form| form.as_str() != Some("json"));
+        if self.error.is_none() && (!is_encoded || remained_json) {
             let lines = self.options().0.lines();
             for text in
                 got.split(|byte| lines && *byte == b'\n').filter(|_| !lines || !got.is_empty())
@@ -232,7 +236,7 @@ impl FilterCase {
         let skipped = usize::from(self.options().0.lines());
         let left = left.into_iter().skip(skipped).find_map(|key| report.get(key));
         let counted = left.and_then(Json::as_u64);
-        let compacted = self.spec.contains_key("compact");
+        let compacted = self.spec.contains_key("compact") || self.spec.contains_key("encode");
         if !compacted && counted != run.output.as_ref().map(|output| output.len() as u64) {
             return Err(format!("report: filter_result_bytes is {counted:?}"));
         }

@@ -4,8 +4,11 @@
 
 use std::path::PathBuf;
 
-use tamis::spec::{Siblings, Whitespace};
+use tamis::spec::{Encode, Siblings, Whitespace};
 
+use clap::builder::TypedValueParser;
+
+use crate::choice::one_of;
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::groups::Selection;
 use crate::lists;
@@ -97,6 +100,13 @@ pub(crate) struct FilterArgs {
     #[arg(long, help_heading = "Output")]
     pub(crate) lines: bool,
 
+    /// Write the document in another form
+    ///
+    /// A document that the form cannot carry is written as JSON, with a warning. csv and markdown are for an array of
+    /// objects with scalar members and nothing beside it: see --siblings drop.
+    #[arg(long, value_name = "FORM", help_heading = "Output", value_parser = encode())]
+    pub(crate) format: Option<Encode>,
+
     /// Write strings without quotes, and only the text of a summary
     ///
     /// Applies if the output is a string, or with --lines, --ndjson and --docs to each line that is one.
@@ -142,6 +152,9 @@ fn resolve(mut args: FilterArgs) -> Result<Job, Usage> {
     if args.lines {
         selected.drop_siblings();
     }
+    if let Some(form) = args.format {
+        selected.encode(form);
+    }
     if let Some(count) = args.max_docs {
         selected.options = selected.options.with_max_documents(count);
     }
@@ -168,7 +181,14 @@ fn resolve(mut args: FilterArgs) -> Result<Job, Usage> {
 
 /// Refuses flags that cannot be combined.
 fn check(args: &FilterArgs) -> Result<(), Usage> {
-    let refused = if args.ndjson && args.pretty {
+    let is_encoded = args.format.is_some_and(|form| form != Encode::Json);
+    let refused = if is_encoded && (args.ndjson || args.docs) {
+        "--format: with --ndjson and --docs each line is JSON; leave --format out"
+    } else if is_encoded && (args.pretty || args.lines || args.raw_strings) {
+        "--format: --pretty, --lines and -r are for JSON; leave them out"
+    } else if is_encoded && args.selection.whitespace == Some(Whitespace::Keep) {
+        "--format and --whitespace keep: white space is removed; leave one of them out"
+    } else if args.ndjson && args.pretty {
         "--ndjson and --pretty: a line cannot be indented; leave one of them out"
     } else if args.docs && args.ndjson {
         "--docs and --ndjson: --docs also reads one document per line; leave --ndjson out"
@@ -208,4 +228,14 @@ fn check(args: &FilterArgs) -> Result<(), Usage> {
         return Ok(());
     };
     Err(Usage::new(refused))
+}
+
+/// The values of `--format`.
+fn encode() -> impl TypedValueParser<Value = Encode> {
+    one_of(&[
+        ("json", "JSON (default)", Encode::Json),
+        ("toon", "TOON: names are written once for all rows of a table", Encode::Toon),
+        ("csv", "comma-separated values, with a header", Encode::Csv),
+        ("markdown", "a table", Encode::Markdown),
+    ])
 }

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tamis::spec::{Budget, Root, Siblings};
+use tamis::spec::{Budget, Encode, Root, Siblings};
 use tamis::{CallOptions, Error, Limits, Program, Spec};
 
 use crate::diagnostics::Usage;
@@ -97,6 +97,14 @@ impl Selected {
         match &mut self.rules {
             Rules::Inline(spec, _) => **spec = std::mem::take(&mut **spec).siblings(Siblings::Drop),
             Rules::Tool(tool) => tool.siblings = Some(Siblings::Drop),
+        }
+    }
+
+    /// Sets the form of the output, whatever the rules say.
+    pub(crate) fn encode(&mut self, form: Encode) {
+        match &mut self.rules {
+            Rules::Inline(spec, _) => **spec = std::mem::take(&mut **spec).encode(form),
+            Rules::Tool(tool) => tool.encode = Some(form),
         }
     }
 

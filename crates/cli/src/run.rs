@@ -177,10 +177,30 @@ fn check_text(job: &Job, program: &Program) -> Result<(), Error> {
         Form::Document if job.unquotes => "-r",
         Form::Document => return Ok(()),
     };
+    if program.is_encoded() && job.form != Form::Lenient {
+        let message = format!(
+            "{flag}: the filter of this tool does not write JSON; leave {flag} out, or add --format json"
+        );
+        return Err(Error::spec(message));
+    }
     if !program.is_text() {
         return Ok(());
     }
     Err(Error::spec(format!("{flag}: the response of this tool may not be JSON; leave {flag} out")))
+}
+
+/// Returns the warning for a document that remained JSON, with what to add.
+fn not_encoded(why: &str) -> String {
+    let (reason, remedy) = match why {
+        "duplicate_key" => ("an object has two members of one name", "use --format json"),
+        "lone_surrogate" => ("a string has half a surrogate pair", "use --format json"),
+        "number" => ("a number would lose digits", "use --format json"),
+        "size" => ("it has too many values", "select less"),
+        "siblings" => ("there is something beside the items", "add --siblings drop"),
+        "not_a_list" => ("the payload is not an array", "name it with --root"),
+        _ => ("the items are not objects with scalar members", "select such members"),
+    };
+    format!("the output remains JSON, because {reason}; {remedy}")
 }
 
 impl Opened {
@@ -291,6 +311,11 @@ fn conclude(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
         && result.is_ok()
     {
         console.warn(&input, format!("no summary: {why}; the items are unchanged"));
+    }
+    if let Some(why) = report.encode_skipped
+        && result.is_ok()
+    {
+        console.warn(&input, not_encoded(why));
     }
     if report.budget_exceeded && result.is_ok() {
         let message = "the output exceeds its budget and cannot be shortened further";

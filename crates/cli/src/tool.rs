@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use tamis::manifest::{Manifest, ManifestError, ManifestErrorKind};
-use tamis::spec::{Siblings, Validation, Whitespace};
+use tamis::spec::{Encode, Siblings, Validation, Whitespace};
 use tamis::{Error, Program};
 
 use crate::diagnostics::Usage;
@@ -26,6 +26,8 @@ pub(crate) struct Tool {
     pub(crate) whitespace: Option<Whitespace>,
     /// Set by `--lines`.
     pub(crate) siblings: Option<Siblings>,
+    /// The form that replaces that of the filter.
+    pub(crate) encode: Option<Encode>,
 }
 
 /// Returns the selected tool, or `None` if the rules are given as flags.
@@ -70,6 +72,7 @@ pub(crate) fn resolve(args: &Selection) -> Result<Option<Tool>, Usage> {
         validation: args.validation,
         whitespace: args.whitespace,
         siblings: None,
+        encode: None,
     }))
 }
 
@@ -92,10 +95,15 @@ impl Tool {
             Some(name) => manifest.program(name).map_err(|error| self.remedied(error))?,
             None => self.only(&manifest)?,
         };
-        if (self.validation, self.whitespace, self.siblings) == (None, None, None) {
+        if (self.validation, self.whitespace, self.siblings, self.encode)
+            == (None, None, None, None)
+        {
             return Ok(program);
         }
         let mut spec = program.spec().clone();
+        if let Some(encode) = self.encode {
+            spec = spec.encode(encode);
+        }
         if let Some(validation) = self.validation {
             spec = spec.validation(validation);
         }

@@ -13,7 +13,7 @@ use super::program::{CompiledProgram, DerivedPrograms, Program};
 use crate::path::Path;
 use crate::path::trie::Trie;
 use crate::regex_budget::RegexBudget;
-use crate::spec::{DuplicateKeys, OnError, Root, Siblings, Spec};
+use crate::spec::{DuplicateKeys, Encode, OnError, Root, Siblings, Spec};
 
 impl Program {
     /// Returns the program for a call that skips rules.
@@ -110,6 +110,7 @@ impl CompiledProgram {
             omitted,
             on_over,
             compact: _,
+            encode: _,
             content: _,
             on_error: _,
             validation,
@@ -152,6 +153,7 @@ impl CompiledProgram {
             drop_empty: false,
             siblings: Siblings::Keep,
             compact: None,
+            encode: Encode::Json,
             content: None,
             wrap: false,
             on_error: Some(self.on_error()),

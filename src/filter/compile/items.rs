@@ -141,6 +141,7 @@ impl ItemRules {
             omitted: _,
             on_over: _,
             compact: _,
+            encode: _,
             content: _,
             on_error: _,
             validation: _,

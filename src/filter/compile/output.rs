@@ -3,11 +3,12 @@
 #[cfg(feature = "template")]
 use std::sync::Arc;
 
+use super::rule_paths::refuse_in;
 use crate::error::{Error, ErrorKind};
 use crate::regex_budget::RegexBudget;
 #[cfg(feature = "template")]
 use crate::spec::Compact;
-use crate::spec::{Spec, Whitespace};
+use crate::spec::{Encode, Spec, Whitespace};
 #[cfg(feature = "template")]
 use crate::template::{TemplateError, TemplatePart, Templates};
 #[cfg(feature = "text")]
@@ -33,8 +34,12 @@ impl OutputRules {
         #[cfg(not(any(feature = "text", feature = "template")))]
         let _ = allowance;
         if spec.whitespace == Whitespace::Keep && spec.shapes_output() {
-            let message = "`whitespace: keep` cannot be combined with omit_base64_over, text_filter, budget, compact or `omitted: mark`, whose output is minified";
+            let message = "`whitespace: keep` cannot be combined with omit_base64_over, text_filter, budget, compact, encode or `omitted: mark`, whose output is minified";
             return Err(Error::new(ErrorKind::Spec, message));
+        }
+        if spec.compact.is_some() && spec.encode != Encode::Json {
+            let message = "`encode` cannot be combined with `compact`, which writes text";
+            return refuse_in("encode", 0, true, message.into());
         }
         for (there, rule, feature) in [
             (spec.text_filter.is_some() && !cfg!(feature = "text"), "text_filter", "text"),

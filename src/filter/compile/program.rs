@@ -14,7 +14,7 @@ use crate::json::policy::Action;
 use crate::path::Path;
 use crate::path::trie::Trie;
 use crate::regex_budget::RegexBudget;
-use crate::spec::Spec;
+use crate::spec::{Encode, Spec};
 
 /// A compiled [`Spec`]. Immutable, cheap to clone, and shareable between threads and runs.
 ///
@@ -93,6 +93,15 @@ impl Program {
         self.compiled().spec.compact.is_some()
     }
 
+    /// Returns whether the program, or a branch of its `when`, writes another form than JSON
+    /// ([`encode`](Spec::encode)).
+    #[must_use]
+    pub fn is_encoded(&self) -> bool {
+        let spec = &self.compiled().spec;
+        let branches = spec.when.iter().flatten();
+        branches.chain([spec]).any(|spec| spec.encode != Encode::Json)
+    }
+
     /// Compiles a spec within an allowance for patterns that other specs share.
     pub(crate) fn compile_within(spec: &Spec, allowance: &mut RegexBudget) -> Result<Self, Error> {
         if spec.test.is_some() {
@@ -141,6 +150,7 @@ impl Program {
             omitted: _,
             on_over: _,
             compact: _,
+            encode: _,
             content: _,
             on_error: _,
             validation: _,

@@ -44,6 +44,7 @@ use crate::spec::{DuplicateKeys, OnError, Validation, Whitespace};
 /// - `budget`: with `budget` as in a [`Spec`](crate::Spec) (`bytes` or `tokens`), `min_items`, `omitted` and `on_over`.
 /// - `mark`: marks what `max_items` leaves out, without a budget.
 /// - `compact`.
+/// - `encode`: with `form`.
 /// - `content`, as the only stage: with `content` (`max_tokens`, `extract`, `format`).
 /// - `pass`, as the only stage: every document is forwarded unchanged.
 ///

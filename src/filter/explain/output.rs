@@ -2,7 +2,7 @@
 
 use super::stage::{HoldExplanation, StageAction, StageExplanation};
 use crate::filter::compile::size_policy::SizePolicy;
-use crate::spec::{Omitted, Spec};
+use crate::spec::{Encode, Omitted, Spec};
 
 /// Returns the stages on the filtered document: the text filter, what leaves out base64, the budget and the
 /// summary.
@@ -34,6 +34,7 @@ pub(super) fn output_stages(spec: &Spec, policy: &SizePolicy) -> Vec<StageExplan
         omitted: _,
         on_over: _,
         compact,
+        encode,
         content: _,
         on_error: _,
         validation: _,
@@ -74,7 +75,16 @@ pub(super) fn output_stages(spec: &Spec, policy: &SizePolicy) -> Vec<StageExplan
         };
         StageExplanation::new(StageAction::Compact, vec![document, item])
     });
-    [text, omit, budget_stage(policy), mark, compact].into_iter().flatten().collect()
+    let encode = (*encode != Encode::Json).then(|| {
+        let document = HoldExplanation {
+            what: "the filtered document",
+            until: "it ends",
+            limits: &["held", "spill", "item"],
+            instead: None,
+        };
+        StageExplanation::new(StageAction::Encode { form: *encode }, vec![document])
+    });
+    [text, omit, budget_stage(policy), mark, compact, encode].into_iter().flatten().collect()
 }
 
 /// Returns the stage that applies a budget, if there is one.

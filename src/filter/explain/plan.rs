@@ -6,7 +6,7 @@ use crate::filter::compile::nested::When;
 use crate::filter::compile::program::Program;
 use crate::filter::compile::size_policy::SizePolicy;
 use crate::filter::options::CallOptions;
-use crate::spec::{JsonStringFallback, Spec};
+use crate::spec::{Encode, JsonStringFallback, Spec};
 
 impl Program {
     /// Returns the plan for a call.
@@ -42,6 +42,7 @@ impl Program {
             omit_base64_over,
             text_filter,
             compact,
+            encode,
             content,
             // These do not add a stage.
             on_error: _,
@@ -105,6 +106,9 @@ impl Program {
             plan.push(
                 "compact: hold the filtered document and its summary (limits held, spill, item)",
             );
+        }
+        if *encode != Encode::Json {
+            plan.push("encode: hold the filtered document (limits held, spill, item)");
         }
         if plan.is_empty() {
             plan.push(VALIDATE);

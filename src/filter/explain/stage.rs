@@ -7,8 +7,8 @@ use super::tree::PathList;
 use crate::filter::compile::items::{ItemRules, WaitFrom};
 use crate::filter::compile::program::CompiledProgram;
 use crate::spec::{
-    Budget, Content, ItemCondition, JsonStringFallback, Omitted, OnOver, OnTestFailure, Root,
-    Siblings,
+    Budget, Content, Encode, ItemCondition, JsonStringFallback, Omitted, OnOver, OnTestFailure,
+    Root, Siblings,
 };
 
 /// Whether a stage, or a program, holds input.
@@ -97,6 +97,9 @@ pub(super) enum StageAction {
     },
     Mark,
     Compact,
+    Encode {
+        form: Encode,
+    },
     Pass,
     Content {
         content: Content,

@@ -124,6 +124,7 @@ impl StageAction {
             Self::Budget { .. } => "budget",
             Self::Mark => "mark",
             Self::Compact => "compact",
+            Self::Encode { .. } => "encode",
             Self::Pass => "pass",
             Self::Content { .. } => "content",
             Self::Wrap => "wrap",
@@ -305,6 +306,10 @@ impl StageExplanation {
                     f,
                     "   an array of items becomes text rendered by templates; an object is kept"
                 )?;
+            }
+            StageAction::Encode { form } => {
+                let form = form.as_str();
+                writeln!(f, "   the document is written as {form}; as JSON if that is impossible")?;
             }
             StageAction::DropNulls => {
                 writeln!(

@@ -484,6 +484,9 @@ impl PayloadStage {
             return Ok(());
         };
         let counts = running.items.counts();
+        if running.items.miss().is_some() {
+            output.keep_json();
+        }
         output.end(counts.kept, counts.seen.unwrap_or(0), sink)
     }
 

@@ -83,6 +83,18 @@ impl RootPath {
             (None, _) => Self::Document,
         }
     }
+
+    /// Returns the number of containers around the payload in a document that begins with `text`.
+    pub(super) fn depth(&self, text: &[u8]) -> usize {
+        let is_array = text.first() == Some(&b'[');
+        match self {
+            Self::Document => 0,
+            Self::First | Self::Member(_) => usize::from(!is_array),
+            #[cfg(feature = "template")]
+            Self::Steps(steps) => steps.len(),
+            Self::At { path, .. } => path.0.len(),
+        }
+    }
 }
 
 impl RootTracker {

@@ -95,7 +95,7 @@ impl RecordForm for DocumentForm {
             Error::spec(
                 "documents in sequence: the output of this filter is text, which may have any number of lines",
             )
-        })
+        }).or_else(|| super::refuse_form(program))
     }
 
     fn write<S: Sink, F: FnMut(u64, &Error)>(

@@ -44,7 +44,7 @@ impl RecordForm for LineForm {
             Error::spec(
                 "newline-delimited JSON: the output of this filter is text, which may have any number of lines",
             )
-        })
+        }).or_else(|| super::refuse_form(program))
     }
 
     fn write<S: Sink, F: FnMut(u64, &Error)>(

@@ -155,8 +155,8 @@ pub(crate) trait RecordForm {
     fn new(limits: &Limits) -> Self;
 
     /// Returns an error if the output of the program does not fit into a record of this form.
-    fn refusal(_: &Program) -> Option<Error> {
-        None
+    fn refusal(program: &Program) -> Option<Error> {
+        refuse_form(program)
     }
 
     /// Takes the next bytes of the stream. Fails if the run cannot continue.
@@ -320,4 +320,13 @@ impl Sink for HeldOutput {
     fn is_closed(&self) -> bool {
         self.error.is_some()
     }
+}
+
+/// Returns the error of a filter whose output is not JSON, so that it may have any number of lines.
+fn refuse_form(program: &Program) -> Option<Error> {
+    program.is_encoded().then(|| {
+        Error::spec(
+            "`encode` is for single documents: a record is written as JSON; leave it out, or encode as json",
+        )
+    })
 }

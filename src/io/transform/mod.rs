@@ -24,7 +24,7 @@ use crate::history::{PruneFilter, PruneProgram, PruneReport};
 use crate::limits::Limits;
 use crate::limits::SpillGate;
 use crate::report::Report;
-use crate::spec::{Budget, ContentFormat, Spec};
+use crate::spec::{Budget, ContentFormat, Encode, Spec};
 #[cfg(feature = "text")]
 use crate::text::{TextFilter, TextProgram, TextReport};
 #[cfg(feature = "text")]
@@ -128,8 +128,10 @@ impl Pace {
     fn of(call: &Call<'_>) -> Self {
         let spec = call.program().spec();
         let counts = |budget| matches!(budget, Some(Budget::Tokens(_)));
-        let works =
-            |spec: &Spec| spec.content.is_some() || spec.compact.is_some() || counts(spec.budget);
+        let works = |spec: &Spec| {
+            let encodes = spec.encode != Encode::Json;
+            encodes || spec.content.is_some() || spec.compact.is_some() || counts(spec.budget)
+        };
         let matches = |spec: &Spec| spec.text_filter.is_some();
         let branches = || spec.when.iter().flatten();
         if works(spec) || branches().any(works) || counts(call.options().budget()) {

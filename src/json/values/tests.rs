@@ -227,7 +227,7 @@ fn invalid_paths_are_refused() {
         ("a[", "path: expected an index"),
         ("/a~2", "path: `~` must be"),
         ("$.a", "path: a path begins without `$`"),
-        ("a{b}", "path: projections"),
+        ("a{b}", "path: only `select` in a native spec has projections"),
     ] {
         let error = ValuePaths::new(["id", path]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Spec);

@@ -1,7 +1,7 @@
 //! The last stages: text filters, budgets and summaries of the filtered document.
 //!
 //! ```text
-//! items ─▶ lines ─▶ omit ─▶ fit ─▶ summary or elements ─▶ sink
+//! items ─▶ lines ─▶ omit ─▶ fit ─▶ summary, encode or elements ─▶ sink
 //! ```
 //!
 //! | stage | rule | code | what it holds |
@@ -10,6 +10,7 @@
 //! | omit | `omit_base64_over` | [`OmitBase64Stage`] | a string while it may be base64 |
 //! | fit | `budget`, or marks for `max_items` | [`ItemSplitter`] | with a budget: as much as the budget allows |
 //! | summary | `compact` | `SummaryStage` | the document, and the rendered text |
+//! | encode | `encode` | [`EncodeStage`] | the document, then its tree and the encoded text |
 //! | elements | lines, an option of the call | [`ElementStage`] | nothing |
 //!
 //! Each stage exists only if the spec or the call needs it. Each reads and writes valid JSON, and does not depend on
@@ -56,6 +57,7 @@ mod binary_text;
 mod budget;
 mod chars;
 mod elements;
+mod encoding;
 mod item_prefix;
 mod notes;
 mod omission;
@@ -66,6 +68,7 @@ mod shorten;
 mod shorten_lexer;
 mod size;
 mod split_items;
+mod stage_sink;
 #[cfg(feature = "template")]
 mod summary;
 #[cfg(test)]
@@ -75,6 +78,7 @@ use super::payload_length::PayloadLength;
 use super::root::Payload;
 use super::root_path::RootPath;
 use super::stage::{StageMachine, machine_config};
+use crate::encode::SkipReason;
 use crate::error::Error;
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::compile::size_policy::SizePolicy;
@@ -84,10 +88,11 @@ use crate::limits::{Limits, Meter};
 use crate::report::Report;
 use crate::scan::Scanner;
 use crate::sink::Sink;
-use crate::spec::{Budget, OnOver};
+use crate::spec::{Budget, Encode, OnOver};
 #[cfg(feature = "template")]
 use crate::template::Totals;
 use elements::ElementStage;
+use encoding::EncodeStage;
 use omit_base64::OmitBase64Stage;
 #[cfg(feature = "text")]
 use raw_text::RawTextStage;
@@ -95,6 +100,7 @@ use raw_text::RawTextStage;
 use size::BYTES_PER_TOKEN;
 use size::{OutputSize, PIECE};
 use split_items::ItemSplitter;
+use stage_sink::{ByteStage, StageSink};
 #[cfg(feature = "template")]
 use summary::{RenderedItems, SummaryCounts, SummaryStage};
 
@@ -156,7 +162,9 @@ struct AfterBudget {
     /// Replaces the payload. It holds everything until the end.
     #[cfg(feature = "template")]
     summary: Option<(StageMachine, SummaryStage)>,
-    /// Writes the elements of the payload as lines. Not with a summary.
+    /// Writes another form than JSON. It holds everything until the end.
+    encode: Option<EncodeStage>,
+    /// Writes the elements of the payload as lines. Only without the two stages above.
     elements: Option<(StageMachine, ElementStage)>,
     /// Charged for what the summary holds.
     meter: Meter,
@@ -218,8 +226,12 @@ impl OutputStages {
         let has_summary = false;
         // A document that is too long may fit as a summary. Only the size of the output is decisive.
         // So the budget must not fail before the summary exists.
-        let fit_policy =
-            if has_summary { SizePolicy { on_over: OnOver::Warn, ..*policy } } else { *policy };
+        let has_form = program.spec.encode != Encode::Json;
+        let fit_policy = if has_summary || has_form {
+            SizePolicy { on_over: OnOver::Warn, ..*policy }
+        } else {
+            *policy
+        };
         let fit =
             fits.then(|| (engine(), ItemSplitter::new(place.clone(), fit_policy, length, limits)));
         let last = AfterBudget {
@@ -233,7 +245,9 @@ impl OutputStages {
                 );
                 (engine(), summary)
             }),
-            elements: (policy.lines && !has_summary)
+            encode: has_form
+                .then(|| EncodeStage::new(program.spec.encode, place.clone(), limits.clone())),
+            elements: (policy.lines && !has_summary && !has_form)
                 .then(|| (engine(), ElementStage::new(place.clone()))),
             meter: Meter::default(),
             policy: *policy,
@@ -271,6 +285,14 @@ impl OutputStages {
     /// Returns the counters in which the stage on items publishes the length of the payload.
     pub(super) fn length(&self) -> &PayloadLength {
         &self.length
+    }
+
+    /// Leaves the document JSON: it is that of a total miss.
+    pub(super) fn keep_json(&mut self) {
+        let stages = self.stages.as_mut();
+        if let Some(encode) = stages.and_then(|stages| stages.rest.rest.last.encode.as_mut()) {
+            encode.is_off = true;
+        }
     }
 
     /// Finishes the document, of whose `original` items `kept` arrived.
@@ -334,6 +356,8 @@ impl OutputStages {
             omit.report_omitted(report);
         }
         report.compact_error.clone_from(&last.error);
+        let skipped = last.encode.as_ref().and_then(|encode| encode.skipped);
+        report.encode_skipped = skipped.map(SkipReason::as_str);
         let (Some((_, fit)), Some(budget)) = (fit, self.policy.budget) else { return };
         if let Some(kept) = fit.kept() {
             report.items_kept = Some(kept);
@@ -388,12 +412,6 @@ impl OutputPipeline {
         spare.extend(rest.last.summary.map(|(engine, _)| engine));
         spare.extend(rest.last.elements.map(|(engine, _)| engine));
     }
-}
-
-/// A stage that reads bytes written by the previous one, and writes to the sink of the run.
-trait ByteStage {
-    /// Reads the next bytes. Is not called again after an error.
-    fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error>;
 }
 
 impl ByteStage for OutputStages {
@@ -452,6 +470,14 @@ impl AfterOmit {
         }
         // All bytes of the stage before the summary have been measured.
         self.last.size.end();
+        let AfterBudget { encode, policy, size, exceeded, meter, .. } = &mut self.last;
+        if let Some(encode) = encode {
+            if let Some(measured) = encode.measure(policy.budget)? {
+                (*size, *exceeded) = measured;
+            }
+            policy.check(*exceeded, self.bytes)?;
+            return encode.finish(meter, sink);
+        }
         let fit = self.fit.as_ref().map(|(_, fit)| fit);
         self.last.end(kept, original, fit, self.bytes, sink)
     }
@@ -464,6 +490,9 @@ impl ByteStage for AfterBudget {
         #[cfg(feature = "template")]
         if let Some((_, summary)) = &mut self.summary {
             return summary.write(bytes, &mut self.meter);
+        }
+        if let Some(encode) = &mut self.encode {
+            return encode.write(bytes, &mut self.meter);
         }
         if let Some((engine, elements)) = &mut self.elements {
             return engine.feed(elements, bytes, sink).map(drop);
@@ -523,38 +552,6 @@ impl AfterBudget {
         _: &mut dyn Sink,
     ) -> Result<(), Error> {
         self.policy.check(self.exceeded, bytes)
-    }
-}
-
-/// A stage as the sink of the previous one. Keeps the first error and ignores everything after it.
-struct StageSink<'a, T> {
-    /// The stage that reads.
-    stage: &'a mut T,
-    /// The sink of that stage.
-    sink: &'a mut dyn Sink,
-    /// Its first error. [`Sink::write`] cannot return it.
-    error: Option<Error>,
-}
-
-impl<T> StageSink<'_, T> {
-    /// Returns the error of this stage if there is one, because it comes first, otherwise that of the previous stage.
-    fn result<R>(self, fed: Result<R, Error>) -> Result<(), Error> {
-        match self.error {
-            Some(error) => Err(error),
-            None => fed.map(|_| ()),
-        }
-    }
-}
-
-impl<T: ByteStage> Sink for StageSink<'_, T> {
-    fn write(&mut self, bytes: &[u8]) {
-        if self.error.is_none() {
-            self.error = self.stage.take(bytes, self.sink).err();
-        }
-    }
-
-    fn is_closed(&self) -> bool {
-        self.error.is_some() || self.sink.is_closed()
     }
 }
 

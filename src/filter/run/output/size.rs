@@ -52,7 +52,6 @@ impl OutputSize {
     }
 
     /// Returns whether the text exceeds its budget. Call [`end`](Self::end) first.
-    #[cfg(feature = "template")]
     pub(super) fn exceeds(&self, budget: Budget) -> bool {
         match budget {
             Budget::Bytes(limit) => self.bytes > limit,
