@@ -44,6 +44,9 @@ pub struct Report {
     /// Whether it is known which selected paths the document has: an item was an object and had one of them.
     #[serde(skip)]
     pub(crate) select_judged: bool,
+    /// `where` dropped the document, one of many.
+    #[serde(skip)]
+    pub(crate) is_dropped: bool,
     /// The reason why rules were skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter_skipped: Option<SkipReason>,

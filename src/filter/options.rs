@@ -68,6 +68,12 @@ impl<'a> Call<'a> {
     pub fn options(&self) -> &CallOptions {
         &self.options
     }
+
+    /// Returns the call for documents of which `where` may drop one as a whole.
+    pub(crate) fn of_records(&self) -> Self {
+        let options = self.options.clone().into_owned().as_record();
+        Self { program: self.program, options: Cow::Owned(options) }
+    }
 }
 
 impl<'a> From<&'a Program> for Call<'a> {
@@ -383,8 +389,14 @@ impl CallOptions {
         Self { limits: self.limits.clone().with_spill_gate(gate), ..self.clone() }
     }
 
+    /// Sets that the document is one of many, which `where` may drop.
+    pub(crate) fn as_record(mut self) -> Self {
+        self.policy.is_record = true;
+        self
+    }
+
     /// Returns the call's settings for the size of its output.
-    pub(super) fn policy(&self) -> CallPolicy {
+    pub(in crate::filter) fn policy(&self) -> CallPolicy {
         self.policy
     }
 

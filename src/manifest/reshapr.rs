@@ -3,7 +3,7 @@
 //!
 //! | documented | shipped |
 //! |---|---|
-//! | `retain`, `patches` | `jsonRetain`, `jsonPatches`, `convertToToon` (refused: TOON is not written here) |
+//! | `retain`, `patches` | `jsonRetain`, `jsonPatches`, `convertToToon` |
 //!
 //! An artifact is bound to a service, by name and version. A filter is one entry, or a list of branches with a `test`
 //! each; if no branch applies, the response passes, as in reShapr. A failed `test` ends the sequence of `patches`; the
@@ -16,7 +16,7 @@ use super::building::{Building, Format};
 use super::entry::Service;
 use super::name::is_pattern;
 use super::node::{Flaw, Key, Node, Value};
-use crate::spec::{Condition, OnTestFailure, PatchOp, Spec, WhenFallback};
+use crate::spec::{Condition, Encode, OnTestFailure, PatchOp, Spec, WhenFallback};
 
 pub(super) const FORMAT: Format = Format {
     name: "reshapr",
@@ -212,19 +212,14 @@ fn rules(building: &Building<'_>, node: &Node, shipped: bool) -> Result<Spec, Fl
         let message = format!("must be a map with {what} or both, not {}", node.what());
         return Err(Flaw::new(node.at.start, message));
     }
-    let Documented { test, retain, patches } = if shipped {
+    let (Documented { test, retain, patches }, to_toon) = if shipped {
         let Shipped { test, json_retain, json_patches, convert_to_toon } =
             node.read(building.text.text)?;
-        if convert_to_toon == Some(true) {
-            let at = node.entry("convertToToon").map_or(node.at.start, |(key, _)| key.at.start);
-            let message = "`convertToToon` is not supported: the output is JSON; leave it out";
-            return Err(Flaw::new(at, message));
-        }
-        Documented { test, retain: json_retain, patches: json_patches }
+        (Documented { test, retain: json_retain, patches: json_patches }, convert_to_toon)
     } else {
-        node.read(building.text.text)?
+        (node.read(building.text.text)?, None)
     };
-    if retain.is_none() && patches.is_none() {
+    if retain.is_none() && patches.is_none() && to_toon.is_none() {
         let message = format!("has no rules; it must have {what} or both");
         return Err(Flaw::new(node.at.start, message));
     }
@@ -241,5 +236,6 @@ fn rules(building: &Building<'_>, node: &Node, shipped: bool) -> Result<Spec, Fl
             ));
         }
     }
-    Ok(Spec { test, retain, patches, ..Spec::new() })
+    let encode = if to_toon == Some(true) { Encode::Toon } else { Encode::Json };
+    Ok(Spec { test, retain, patches, encode, ..Spec::new() })
 }

@@ -31,7 +31,7 @@ fn advice(limits: &[&str]) -> Option<&'static str> {
         ["depth"] => Some("raise it with --max-depth"),
         ["held"] => Some("raise it with --held"),
         ["held", "spill"] => Some("raise it with --held or --spill"),
-        ["item"] => Some("raise it with --item, or select fewer paths that lead to the same value"),
+        ["item"] => Some("raise it with --item, or select less"),
         _ => None,
     }
 }

@@ -14,6 +14,8 @@ pub(in crate::filter) struct CallPolicy {
     pub(in crate::filter) lines: bool,
     /// A summary is written without the document around it.
     pub(in crate::filter) only_summary: bool,
+    /// The document is one of many: `where` tests a payload that is a single object.
+    pub(in crate::filter) is_record: bool,
 }
 
 /// The rules that a call skips.

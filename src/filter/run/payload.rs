@@ -50,6 +50,8 @@ pub(super) struct PayloadStage {
     limits: Limits,
     /// Names are kept, to suggest corrections.
     suggests: bool,
+    /// The document is one of many, which `where` may drop.
+    is_record: bool,
     /// The part of the stage that reads the next bytes.
     phase: PayloadPhase,
     /// Looks for the root, if it needs a search.
@@ -141,6 +143,7 @@ impl PayloadStage {
             program: program.clone(),
             limits: options.limits().clone(),
             suggests: options.suggestions(),
+            is_record: options.policy().is_record,
             phase: PayloadPhase::Looking,
             root: None,
             running: None,
@@ -259,7 +262,7 @@ impl PayloadStage {
             None => {
                 let length = self.output.as_ref().map(|output| output.length().clone());
                 let items = ItemsStage::new(compiled, payload, &self.limits, self.scanner, length);
-                let items = items.suggest(self.suggests);
+                let items = items.suggest(self.suggests).as_record(self.is_record);
                 let engine = StageMachine::new(config, self.scanner);
                 self.running.insert(Box::new(ItemsRun { engine, items, hit: None }))
             }
@@ -530,6 +533,7 @@ impl PayloadStage {
             report.filter_items_truncated_from = Some(seen);
         }
         report.select_judged = items.is_judged();
+        report.is_dropped = counts.is_document_dropped;
         report.filter_partial_miss = items.partial_miss();
         if items.is_raw_text() && self.program.compiled().items.select.is_some() {
             report.filter_skipped = Some(crate::report::SkipReason::RawOutput);

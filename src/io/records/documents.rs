@@ -85,6 +85,7 @@ impl DocumentPlace {
 
 impl RecordForm for DocumentForm {
     const RECORD: &'static str = "document";
+    const MAY_DROP: bool = true;
 
     fn new(_: &Limits) -> Self {
         Self { place: DocumentPlace::Between, bad: false, number: 1, start: 0, length: 0 }

@@ -34,6 +34,7 @@ enum LineState {
 
 impl RecordForm for LineForm {
     const RECORD: &'static str = "line";
+    const MAY_DROP: bool = true;
 
     fn new(_: &Limits) -> Self {
         Self { state: LineState::None, blank: true, number: 1, start: 0, length: 0 }

@@ -47,7 +47,8 @@ enum RecordsState {
 impl<C: RecordForm, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
     pub(super) fn new(call: &Call<'_>, sink: S, on_bad: F) -> Self {
         let limits = call.options().limits();
-        let filter = Filter::new(call.clone(), HeldOutput::new(limits));
+        let tested = if C::MAY_DROP { call.of_records() } else { call.clone() };
+        let filter = Filter::new(tested, HeldOutput::new(limits));
         let mut records = Self {
             form: C::new(limits),
             record: Record {
@@ -55,6 +56,7 @@ impl<C: RecordForm, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
                 filter,
                 sum: ReportSum::new(C::RECORD),
                 left: call.options().max_documents(),
+                is_dropped: false,
                 on_bad,
             },
             state: RecordsState::Running,
@@ -152,6 +154,9 @@ pub(crate) trait RecordForm {
     /// The word for a record in messages.
     const RECORD: &'static str;
 
+    /// Whether `where` may drop a record.
+    const MAY_DROP: bool = false;
+
     fn new(limits: &Limits) -> Self;
 
     /// Returns an error if the output of the program does not fit into a record of this form.
@@ -181,6 +186,8 @@ pub(crate) struct Record<S, F> {
     sum: ReportSum,
     /// The number of records that are still written; `None` writes all.
     left: Option<u64>,
+    /// `where` dropped the current record.
+    is_dropped: bool,
     on_bad: F,
 }
 
@@ -207,6 +214,7 @@ impl<S: Sink, F: FnMut(u64, &Error)> Record<S, F> {
         let mut report = self.judge(ended)?;
         let waited = self.filter.sink_mut().peak() + beside;
         report.held_peak_bytes = report.held_peak_bytes.max(waited);
+        self.is_dropped = report.is_dropped;
         self.sum.add(number, &report);
         Ok(())
     }
@@ -231,6 +239,10 @@ impl<S: Sink, F: FnMut(u64, &Error)> Record<S, F> {
 
     /// Writes the output as a line, and counts it.
     fn write_line(&mut self) -> Result<(), Error> {
+        if self.is_dropped {
+            self.filter.sink_mut().clear();
+            return Ok(());
+        }
         let mut any = false;
         self.drain(|sink, piece| {
             any |= !piece.is_empty();

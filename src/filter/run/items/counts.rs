@@ -9,6 +9,8 @@ pub(in crate::filter::run) struct ItemCounts {
     pub(in crate::filter::run) kept: u64,
     /// Elements that `where` dropped.
     pub(in crate::filter::run) dropped: u64,
+    /// `where` dropped the document, which is one of many.
+    pub(in crate::filter::run) is_document_dropped: bool,
     /// `stop_early` ended the run.
     pub(in crate::filter::run) stopped: bool,
     /// Members that were dropped as duplicates.

@@ -190,6 +190,8 @@ struct ItemsState {
     tester: Option<Box<ItemTester>>,
     /// The offset of the byte that decided the last tested item.
     tested_at: u64,
+    /// The document is one of many, which `where` may drop.
+    is_record: bool,
 }
 
 /// The context of one event.
@@ -240,6 +242,7 @@ impl ItemsStage {
             replays: ReplayMachines::default(),
             tester: ItemTester::new(program, limits, scanner),
             tested_at: 0,
+            is_record: false,
         };
         Self { program: program.clone(), state }
     }
@@ -398,6 +401,7 @@ impl ItemsState {
             replays: _,
             tester: _,
             tested_at: _,
+            is_record: _,
         } = from;
         // The payload has not begun.
         if let Some(tester) = &mut self.tester {

@@ -210,6 +210,11 @@ impl ItemsState {
         if self.must_test(kind) {
             return Ok(Interest::Stop);
         }
+        if self.tests_object(kind)
+            && let Some(interest) = self.tested_object(cx, slot)?
+        {
+            return Ok(interest);
+        }
         self.payload_met = true;
         self.counts.root = Some(pointer.to_owned());
         // Without a select the payload itself is the hit that `on_error: closed` requires.

@@ -1,10 +1,19 @@
 //! Takes the verdicts of `where` for the elements of the payload.
 
+use super::first_hit::HitOutcome;
 use super::tester::ItemVerdict;
-use super::{Cx, ItemsState};
+use super::{Cx, ItemsStage, ItemsState, PayloadTarget};
 use crate::error::{LimitName, Raise};
 use crate::filter::run::stage::ReadAhead as _;
-use crate::json::{Interest, ValueKind};
+use crate::json::{Interest, ValueKind, ValueSlot};
+
+impl ItemsStage {
+    /// Sets whether the document is one of many, which `where` may drop.
+    pub(in crate::filter::run) fn as_record(mut self, yes: bool) -> Self {
+        self.state.is_record = yes;
+        self
+    }
+}
 
 impl ItemsState {
     /// Tests an item. Returns the interest in it if it is dropped or undecided.
@@ -27,13 +36,40 @@ impl ItemsState {
 
     /// Returns whether the tester has to begin at the payload, before the stage enters it.
     pub(super) fn must_test(&mut self, kind: ValueKind) -> bool {
+        let is_tested = kind == ValueKind::Array || self.tests_object(kind);
         match &mut self.tester {
-            Some(tester) if kind == ValueKind::Array && !tester.has_begun() => {
+            Some(tester) if is_tested && !tester.has_begun() => {
                 tester.is_awaited = true;
                 true
             }
             _ => false,
         }
+    }
+
+    /// Returns whether the payload is a single object that is tested: only if the document is one of many.
+    pub(super) fn tests_object(&self, kind: ValueKind) -> bool {
+        self.is_record
+            && kind == ValueKind::Object
+            && self.tester.is_some()
+            && self.target != PayloadTarget::RawText
+    }
+
+    /// Tests a payload that is a single object. Returns the interest in it if it is dropped or undecided. If it is
+    /// dropped, so is the output of the document, whatever it is.
+    pub(super) fn tested_object(
+        &mut self,
+        cx: &mut Cx<'_>,
+        slot: ValueSlot<'_>,
+    ) -> Result<Option<Interest>, Raise> {
+        let interest = self.tested(cx)?;
+        if interest != Some(Interest::Skip) {
+            return Ok(interest);
+        }
+        self.counts.is_document_dropped = true;
+        self.payload_met = true;
+        self.decide(cx, HitOutcome::Hit);
+        let stops = self.has_decided();
+        Ok(Some(if stops { Interest::Stop } else { self.pass(cx, slot) }))
     }
 }
 

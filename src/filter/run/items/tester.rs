@@ -78,6 +78,8 @@ struct TesterState {
     verdicts: VecDeque<(ItemVerdict, u64)>,
     /// The payload has ended.
     has_ended: bool,
+    /// The payload is an object.
+    is_object: bool,
     /// Maximum number of bytes of an item that wait for its verdict.
     limit: u64,
 }
@@ -223,6 +225,7 @@ impl TesterState {
             captured: None,
             verdicts: VecDeque::new(),
             has_ended: false,
+            is_object: false,
             limit,
         }
     }
@@ -233,6 +236,7 @@ impl TesterState {
         self.captured = None;
         self.verdicts.clear();
         self.has_ended = false;
+        self.is_object = false;
     }
 
     /// Notes the verdict of the open item.
@@ -332,16 +336,24 @@ impl TesterState {
         Interest::Inspect
     }
 
+    fn enter_item(&mut self, offset: u64) -> Interest {
+        self.results.fill(None);
+        self.left = self.results.len();
+        self.undecided = Some(offset);
+        self.enter(smallvec![0])
+    }
+
     fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, offset: u64) -> Interest {
         match self.open.len() {
+            // A payload that is an object is its only item.
+            0 if kind == ValueKind::Object => {
+                self.is_object = true;
+                self.open.push(TestedContainer::default());
+                return self.enter_item(offset);
+            }
             0 => return self.enter(SmallVec::new()),
             1 if kind != ValueKind::Object => return Interest::Skip,
-            1 => {
-                self.results.fill(None);
-                self.left = self.results.len();
-                self.undecided = Some(offset);
-                return self.enter(smallvec![0]);
-            }
+            1 => return self.enter_item(offset),
             _ if self.undecided.is_none() => return Interest::SkipRest,
             _ => {}
         }
@@ -404,7 +416,10 @@ impl Handler for StageHandler<'_, TesterState> {
         tests.open.pop();
         match tests.open.len() {
             0 => tests.has_ended = true,
-            1 => tests.end_item(offset),
+            1 => {
+                tests.end_item(offset);
+                tests.has_ended = tests.is_object;
+            }
             _ => {}
         }
         Ok(())

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use super::{Outcome, Pieces, invariant};
-use crate::spec::{Budget, Omitted};
+use crate::spec::{Budget, Encode, ItemCondition, Omitted, ValueTest};
 use crate::{CallOptions, ErrorKind, FailedRun, Limits, Program, Spec, filter_ndjson};
 
 fn run(program: &Program, options: &CallOptions, reader: impl Read) -> Outcome {
@@ -103,6 +103,38 @@ fn the_report_tells_the_first_template_that_failed() {
     assert!(output.ends_with(b"[{\"id\":1}]\n[{\"id\":2}]\n"));
     let why = report.compact_error.unwrap();
     assert!(why.starts_with("line 2: item:1:") && why.ends_with("(and so 1 lines more)"), "{why}");
+}
+
+#[test]
+fn where_drops_lines() {
+    let open = ItemCondition::new("state", ValueTest::new().equals("open"));
+    let spec = Spec::new().keep_where(open).select("id").select("n");
+    let program = Program::compile(&spec).unwrap();
+    let input = b"{\"id\":1,\"state\":\"open\"}\n{\"id\":2,\"long\":{\"a\":1},\"state\":\"closed\"}\n{\"id\":3}\n\
+        [{\"id\":4,\"state\":\"closed\"},{\"id\":5,\"state\":\"open\"}]\n7\n{\"state\":\"open\",\"n\":6}\n";
+    let expected = "{\"id\":1}\n[{\"id\":5}]\n7\n{\"n\":6}\n";
+    let options = CallOptions::new();
+    let whole = run(&program, &options, &input[..]);
+    assert_eq!(String::from_utf8_lossy(&whole.0), expected);
+    assert_eq!((whole.1.len(), whole.2.where_dropped), (0, 3));
+    assert!(whole.2.filter_applied && whole.2.filter_error.is_none());
+    for size in 1..input.len() {
+        assert_eq!(run(&program, &options, Pieces::new(input, &[size])), whole, "pieces of {size}");
+    }
+    // Documents that are dropped do not count.
+    let two = CallOptions::new().with_max_documents(2);
+    assert_eq!(run(&program, &two, &input[..]).0, b"{\"id\":1}\n[{\"id\":5}]\n");
+    // A single document is not tested.
+    let (output, _) = crate::filter_slice(&program, b"{\"id\":2,\"state\":\"closed\"}").unwrap();
+    assert_eq!(output, b"{\"id\":2}");
+}
+
+#[test]
+fn lines_are_json() {
+    let program = Program::compile(&Spec::new().encode(Encode::Toon)).unwrap();
+    let (output, _, _, error) = run(&program, &CallOptions::new(), &b"{}\n"[..]);
+    assert!(output.is_empty());
+    assert!(error.unwrap().starts_with("`encode` is for single documents"));
 }
 
 #[test]
