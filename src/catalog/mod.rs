@@ -50,10 +50,16 @@ fn file_of(tool: &str) -> Option<usize> {
 }
 
 impl Manifest {
-    /// Returns the rules of a filter as they are written in the catalog.
-    pub(crate) fn builtin_filter(name: &str) -> Option<&'static Node> {
+    /// Returns the name of a filter and its rules as they are written in the catalog. Parses only the file that has it.
+    pub(crate) fn builtin_filter(name: &str) -> Option<(&'static str, &'static Node)> {
         let mut filters = filters(file_of(name)?).iter();
-        filters.find(|(key, _)| key.text == name).map(|(_, rules)| rules)
+        let (key, rules) = filters.find(|(key, _)| key.text == name)?;
+        Some((&key.text, rules))
+    }
+
+    /// Returns the part of the catalog that has a tool of exactly this name.
+    pub(crate) fn catalog_part(tool: &str) -> Option<Self> {
+        parsed(file_of(tool)?)?.ok().filter(|part| part.entry(tool).is_ok())
     }
 
     /// Returns the names of all filters of the catalog.
@@ -122,10 +128,7 @@ impl Manifest {
     /// # Errors
     /// As for [`catalog`](Self::catalog).
     pub fn catalog_for(tool: &str) -> Result<Self, ManifestError> {
-        match file_of(tool).and_then(parsed) {
-            Some(Ok(manifest)) if manifest.entry(tool).is_ok() => Ok(manifest),
-            _ => Self::catalog(),
-        }
+        Self::catalog_part(tool).map_or_else(Self::catalog, Ok)
     }
 }
 

@@ -124,7 +124,7 @@ impl Manifest {
             (_, None) => return None,
         };
         let name = of_catalog(service, name);
-        Self::catalog_for(&name).ok()?.entry(&name).ok().cloned()
+        Self::catalog_part(&name)?.entry(&name).ok().cloned()
     }
 
     /// Returns the service of the built-in catalog that an MCP server is known to be, by the name that it gives itself.
@@ -156,7 +156,8 @@ impl Manifest {
 
 /// Returns the rules of the filter of the catalog that a name means.
 pub(super) fn builtin_rules(tool: &str) -> Result<&'static Node, NoBuiltin> {
-    Manifest::builtin_filter(builtin_name(tool)?).ok_or(NoBuiltin::Unknown)
+    let found = Manifest::builtin_filter(builtin_name(tool)?);
+    found.map(|(_, rules)| rules).ok_or(NoBuiltin::Unknown)
 }
 
 /// Returns the names of all filters of the catalog.
@@ -167,19 +168,15 @@ pub(super) fn builtin_names() -> &'static [&'static str] {
 
 /// Returns the name of the filter of the catalog that a name means.
 fn builtin_name(tool: &str) -> Result<&'static str, NoBuiltin> {
-    let names = builtin_names();
-    let exact = |wanted: &str| names.iter().find(|name| **name == wanted).copied();
-    if let Some(name) = exact(tool) {
-        return Ok(name);
-    }
-    if let Some((service, name)) = split(tool)
-        && let Some(name) = exact(&of_catalog(service, name))
-    {
+    let exact = |name: &str| Some(Manifest::builtin_filter(name)?.0);
+    let with_service = || exact(&split(tool).map(|(service, name)| of_catalog(service, name))?);
+    if let Some(name) = exact(tool).or_else(with_service) {
         return Ok(name);
     }
     let own = tool.replace('_', "-");
-    let meant =
-        names.iter().filter(|name| name.split_once('.').is_some_and(|(_, name)| name == own));
+    let meant = builtin_names()
+        .iter()
+        .filter(|name| name.split_once('.').is_some_and(|(_, name)| name == own));
     match *meant.copied().collect::<Vec<_>>() {
         [] => Err(NoBuiltin::Unknown),
         [name] => Ok(name),
