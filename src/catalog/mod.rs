@@ -5,7 +5,9 @@
 
 use std::sync::OnceLock;
 
-use crate::manifest::{Manifest, ManifestError};
+use crate::manifest::error::Text;
+use crate::manifest::node::{Key, Node};
+use crate::manifest::{Manifest, ManifestError, yaml};
 
 /// The files, by the first part of their tools' names.
 const FILES: [(&str, &str); 7] = [
@@ -28,7 +30,73 @@ fn parsed(number: usize) -> Option<Result<Manifest, ManifestError>> {
     Some(parsed.get_or_init(parse).clone())
 }
 
+/// The trees of the files, for filters that extend one of theirs.
+static TREES: [OnceLock<Option<Node>>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
+
+/// Returns the names and rules of the filters of a file.
+fn filters(number: usize) -> &'static [(Key, Node)] {
+    let (Some((service, text)), Some(tree)) = (FILES.get(number), TREES.get(number)) else {
+        return &[];
+    };
+    let tree = tree.get_or_init(|| yaml::parse(&Text::new(service, text)).ok());
+    let filters = tree.as_ref().and_then(|tree| tree.get("filters")?.entries());
+    filters.unwrap_or_default()
+}
+
+/// Returns the position of the file that has a tool, by the first part of its name.
+fn file_of(tool: &str) -> Option<usize> {
+    let (service, _) = tool.split_once('.')?;
+    FILES.iter().position(|(name, _)| *name == service)
+}
+
 impl Manifest {
+    /// Returns the name of a filter and its rules as they are written in the catalog. Parses only the file that has it.
+    pub(crate) fn builtin_filter(name: &str) -> Option<(&'static str, &'static Node)> {
+        let mut filters = filters(file_of(name)?).iter();
+        let (key, rules) = filters.find(|(key, _)| key.text == name)?;
+        Some((&key.text, rules))
+    }
+
+    /// Returns the part of the catalog that has a tool of exactly this name.
+    pub(crate) fn catalog_part(tool: &str) -> Option<Self> {
+        parsed(file_of(tool)?)?.ok().filter(|part| part.entry(tool).is_ok())
+    }
+
+    /// Returns the names of all filters of the catalog.
+    pub(crate) fn builtin_filters() -> Vec<&'static str> {
+        let all = (0..FILES.len()).flat_map(filters);
+        all.map(|(key, _)| key.text.as_str()).collect()
+    }
+
+    /// Returns a filter of the built-in catalog as a manifest of its own, with its comments. The name is one that
+    /// [`catalog_entry`](Self::catalog_entry) knows.
+    ///
+    /// ```
+    /// use tamis::manifest::Manifest;
+    ///
+    /// let text = Manifest::catalog_yaml("github.list-repos")?;
+    /// let manifest = Manifest::parse("repos.yaml", &text)?;
+    /// assert!(manifest.names().eq(["github.list-repos"]));
+    /// # Ok::<(), tamis::manifest::ManifestError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`catalog_entry`](Self::catalog_entry).
+    pub fn catalog_yaml(tool: &str) -> Result<String, ManifestError> {
+        let entry = Self::catalog_entry(tool)?;
+        let name = entry.name();
+        let file = file_of(name);
+        let text = file.and_then(|file| FILES.get(file)).map_or("", |(_, text)| *text);
+        let filters = file.map_or(&[] as &[_], filters);
+        let number = filters.iter().position(|(key, _)| key.text == name).unwrap_or(0);
+        let start_of =
+            |number: usize| filters.get(number).map(|(key, _)| start(text, key.at.start));
+        let start = start_of(number).unwrap_or(0);
+        let end = start_of(number + 1).unwrap_or(text.len());
+        let filter = text.get(start..end).unwrap_or_default().trim_end();
+        Ok(format!("version: 1\nfilters:\n{filter}\n"))
+    }
+
     /// Returns the whole built-in catalog.
     ///
     /// ```
@@ -60,13 +128,22 @@ impl Manifest {
     /// # Errors
     /// As for [`catalog`](Self::catalog).
     pub fn catalog_for(tool: &str) -> Result<Self, ManifestError> {
-        let service = tool.split_once('.').map(|(service, _)| service);
-        let number = FILES.iter().position(|(name, _)| Some(*name) == service);
-        match number.and_then(parsed) {
-            Some(Ok(manifest)) if manifest.entry(tool).is_ok() => Ok(manifest),
-            _ => Self::catalog(),
-        }
+        Self::catalog_part(tool).map_or_else(Self::catalog, Ok)
     }
+}
+
+/// Returns the beginning of the lines that belong to a key: its own, and the comments before it.
+fn start(text: &str, key: usize) -> usize {
+    let before = text.get(..key).unwrap_or_default();
+    let mut start = before.rfind('\n').map_or(0, |at| at + 1);
+    while let Some(above) = text.get(..start.saturating_sub(1)).filter(|_| start > 0) {
+        let line = above.rfind('\n').map_or(0, |at| at + 1);
+        if !text.get(line..start).unwrap_or_default().trim_start().starts_with('#') {
+            break;
+        }
+        start = line;
+    }
+    start
 }
 
 #[cfg(test)]
@@ -109,6 +186,26 @@ mod tests {
             let mut allowance = RegexBudget::new();
             assert!(Manifest::parse_within(service, text, &mut allowance).is_ok(), "{service}");
             assert!(allowance.left() > RegexBudget::BYTES / 4 * 3, "{service}");
+        }
+    }
+
+    #[test]
+    fn every_filter_is_a_manifest_of_its_own() {
+        for entry in Manifest::catalog().unwrap().entries() {
+            let name = entry.name();
+            let text = Manifest::catalog_yaml(name).unwrap();
+            let own = Manifest::parse("own.yaml", &text).unwrap_or_else(|error| panic!("{error}"));
+            assert!(own.names().eq([name]), "{text}");
+            assert_eq!(own.spec(name).unwrap(), entry.spec(), "{text}");
+            // The rules are taken over unchanged, whatever numbers they contain.
+            for extends in
+                [format!("{name}: {{extends: {name}}}"), format!("x: {{extends: {name}}}")]
+            {
+                let text = format!("version: 1\nfilters: {{{extends}}}\n");
+                let own =
+                    Manifest::parse("own.yaml", &text).unwrap_or_else(|error| panic!("{error}"));
+                assert_eq!(own.entries().next().unwrap().spec(), entry.spec(), "{name}");
+            }
         }
     }
 

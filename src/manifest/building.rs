@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::delivery::Delivery;
-use super::entry::{MAX_FILTERS, MAX_PATTERNS, ManifestEntry, Service, too_many_patterns};
+use super::entry::{Alias, MAX_FILTERS, MAX_PATTERNS, ManifestEntry, Service, too_many_patterns};
 use super::error::{Diagnostic, Problems, Text};
 use super::node::{Flaw, Key, Node, Value};
 use super::scalar::byte_inside;
@@ -101,6 +101,40 @@ impl<'a> Building<'a> {
         }
     }
 
+    /// Gives the filter added last more names: texts of the file.
+    pub(super) fn call(&mut self, tool: &str, names: &[Node]) {
+        let mut aliases = Vec::with_capacity(names.len());
+        for node in names {
+            let name = node.as_text().unwrap_or_default();
+            match name_flaw(name) {
+                Some(wrong) => self.refuse(node.at.start, wrong),
+                None => {
+                    let place = self.text.problem(node.at.start, String::new());
+                    aliases.push(Alias { name: name.to_owned(), place });
+                }
+            }
+        }
+        if let Some(entry) = self.entries.last_mut().filter(|entry| entry.name == tool) {
+            entry.aliases = aliases.into();
+        }
+    }
+
+    /// Returns the number of errors so far.
+    pub(super) fn problem_count(&self) -> usize {
+        self.problems.count()
+    }
+
+    /// Returns whether the next error is listed with its message, and not only counted.
+    pub(super) fn lists_more(&self) -> bool {
+        self.problems.lists_more()
+    }
+
+    /// Puts filters and errors in the order of the file.
+    pub(super) fn sort(&mut self) {
+        self.entries.sort_by_key(|entry| entry.place.position());
+        self.problems = std::mem::take(&mut self.problems).in_order();
+    }
+
     /// Sets the filter of all tools that are not named.
     pub(super) fn others(&mut self, at: usize, spec: &Spec) {
         self.add("*".to_owned(), at, spec, |_| None);
@@ -187,6 +221,7 @@ impl<'a> Building<'a> {
         let (format, service) = (self.format, self.service.clone());
         self.entries.push(ManifestEntry {
             name,
+            aliases: Arc::new([]),
             program,
             format,
             service,

@@ -28,10 +28,19 @@ impl fmt::Display for Service {
     }
 }
 
+/// One more name of a filter.
+#[derive(Clone, Debug)]
+pub(super) struct Alias {
+    pub(super) name: String,
+    pub(super) place: Diagnostic,
+}
+
 /// One filter of a [`Manifest`](super::Manifest).
 #[derive(Clone, Debug)]
 pub struct ManifestEntry {
     pub(super) name: String,
+    /// More names of the tool, with their places in the file.
+    pub(super) aliases: Arc<[Alias]>,
     pub(super) program: Program,
     pub(super) format: &'static str,
     /// The service that its artifact is bound to.
@@ -54,16 +63,43 @@ impl ManifestEntry {
         &self.name
     }
 
+    /// Iterates over the other names of the tool, which may be patterns as well. Only tamis' own format has them.
+    ///
+    /// ```
+    /// let text = "version: 1\nfilters:\n  crm.list: {aliases: [list, mcp__crm__list], select: [id]}\n";
+    /// let manifest = tamis::manifest::Manifest::parse("tools.yaml", text)?;
+    /// let entry = manifest.entry("mcp__crm__list")?;
+    /// assert_eq!(entry.name(), "crm.list");
+    /// assert!(entry.aliases().eq(["list", "mcp__crm__list"]));
+    /// # Ok::<(), tamis::manifest::ManifestError>(())
+    /// ```
+    pub fn aliases(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.aliases.iter().map(|alias| alias.name.as_str())
+    }
+
+    /// Iterates over all names with their places, the filter's own first.
+    pub(super) fn named(&self) -> impl Iterator<Item = (&str, &Diagnostic)> {
+        let aliases = self.aliases.iter().map(|alias| (alias.name.as_str(), &alias.place));
+        std::iter::once((self.name.as_str(), &self.place)).chain(aliases)
+    }
+
     /// Whether the name is a pattern.
     #[must_use]
     pub fn is_pattern(&self) -> bool {
         name::is_pattern(&self.name)
     }
 
+    /// Whether the name or an alias is a pattern.
+    #[must_use]
+    pub fn has_pattern(&self) -> bool {
+        self.named().any(|(name, _)| name::is_pattern(name))
+    }
+
     /// Whether the filter applies to the tool with this name.
     #[must_use]
     pub fn fits(&self, tool: &str) -> bool {
-        self.name == tool || (self.is_pattern() && name::fits(&self.name, tool))
+        let fits = |name: &str| name == tool || (name::is_pattern(name) && name::fits(name, tool));
+        fits(&self.name) || self.aliases().any(fits)
     }
 
     /// Returns the rules as they were declared.

@@ -137,6 +137,11 @@ impl Diagnostic {
         self
     }
 
+    /// Returns line and column.
+    pub(crate) fn position(&self) -> (usize, usize) {
+        (self.line, self.column)
+    }
+
     /// Returns `FILE:LINE:COLUMN`, as far as it is known.
     pub(crate) fn place(&self) -> String {
         let file = Clean(&self.file);
@@ -340,8 +345,17 @@ impl Problems {
         self.told.is_empty()
     }
 
+    /// Returns whether the next problem is kept.
+    pub(crate) fn lists_more(&self) -> bool {
+        self.told.len() < SHOWN
+    }
+
+    /// Returns the number of problems, including those that are only counted.
+    pub(crate) fn count(&self) -> usize {
+        self.told.len() + self.more
+    }
+
     /// Returns the error with its problems in the order of their places.
-    #[cfg(feature = "command")]
     pub(crate) fn in_order(mut self) -> Self {
         self.told.sort_by_key(|problem| (problem.line, problem.column));
         self

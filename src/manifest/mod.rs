@@ -32,10 +32,12 @@ mod building;
 mod delivery;
 mod entry;
 pub(crate) mod error;
+mod inherit;
 mod kimbap;
+mod lookup;
 pub(crate) mod name;
 mod native;
-mod node;
+pub(crate) mod node;
 mod reshapr;
 mod scalar;
 mod schema;
@@ -43,7 +45,7 @@ mod service;
 mod settings;
 mod store;
 pub(crate) mod suggest;
-mod yaml;
+pub(crate) mod yaml;
 
 #[cfg(test)]
 mod tests;
@@ -143,10 +145,18 @@ struct Inner {
     /// Exact names and patterns, by their text, with one entry for each service.
     by_name: HashMap<String, SmallVec<[usize; 1]>>,
     /// Patterns, most literal characters first.
-    patterns: Vec<(usize, usize)>,
+    patterns: Vec<Pattern>,
     /// The filter of tools that no name matches. Only a single AIOS registry has one: it passes the full response.
     others: Option<ManifestEntry>,
     settings: Settings,
+}
+
+/// A name of an entry that is a pattern.
+#[derive(Debug)]
+struct Pattern {
+    text: String,
+    literals: usize,
+    entry: usize,
 }
 
 impl Manifest {
@@ -253,8 +263,12 @@ impl Manifest {
             HashMap::with_capacity(entries.len());
         let mut patterns = Vec::new();
         let mut problems = Problems::default();
-        for (number, entry) in entries.iter().enumerate() {
-            let same = by_name.entry(entry.name.clone()).or_default();
+        let named = entries.iter().enumerate();
+        let named = named.flat_map(|(number, entry)| {
+            entry.named().map(move |(name, place)| (number, entry, name, place))
+        });
+        for (number, entry, name, place) in named {
+            let same = by_name.entry(name.to_owned()).or_default();
             let mut before = same.iter().filter_map(|number| entries.get(*number));
             let clash = before.find(|other| match (&other.service, &entry.service) {
                 (Some(other), Some(own)) => other == own,
@@ -263,16 +277,19 @@ impl Manifest {
             same.push(number);
             if let Some(first) = clash {
                 problems.push(|| {
+                    let mut places = first.named().filter(|(other, _)| *other == name);
+                    let place_of_first = places.next().map_or(&first.place, |(_, place)| place);
                     let message = format!(
                         "`{}` has a filter already, at {}; leave one of them out",
-                        suggest::short(&entry.name),
-                        first.place.place()
+                        suggest::short(name),
+                        place_of_first.place()
                     );
-                    entry.place.clone().with_message(message)
+                    place.clone().with_message(message)
                 });
             }
-            if entry.is_pattern() {
-                patterns.push((name::literals(&entry.name), number));
+            if name::is_pattern(name) {
+                let literals = name::literals(name);
+                patterns.push(Pattern { text: name.to_owned(), literals, entry: number });
             }
         }
         if !problems.is_empty() {
@@ -283,7 +300,7 @@ impl Manifest {
             let problem = Diagnostic::nowhere(files.first().map_or("", |file| file), message);
             return Err(ManifestError::new(ManifestErrorKind::Invalid, problem));
         }
-        patterns.sort_by_key(|(literals, _)| std::cmp::Reverse(*literals));
+        patterns.sort_by_key(|pattern| std::cmp::Reverse(pattern.literals));
         Ok(Self(Arc::new(Inner { files, entries, by_name, patterns, others, settings })))
     }
 
@@ -347,31 +364,33 @@ impl Manifest {
             [entry] => return Ok(entry),
             several => return Err(ManifestEntry::of_several(several, tool)),
         }
-        let fitting = patterns.iter().filter_map(|(literals, number)| {
-            let entry = entries.get(*number)?;
-            entry.fits(tool).then_some((*literals, entry))
-        });
-        let mut fitting = fitting.take(2);
-        match (fitting.next(), fitting.next()) {
-            (Some((best, entry)), Some((next, other))) if best == next => {
-                let message = format!(
-                    "the tool `{}` matches `{}` and `{}` ({}) equally well; make one of them longer, or add the exact name",
-                    suggest::short(tool),
-                    entry.name,
-                    other.name,
-                    other.place.place(),
-                );
-                let problem = entry.place.clone().with_message(message);
-                Err(ManifestError::new(ManifestErrorKind::Ambiguous, problem))
-            }
-            (Some((_, entry)), _) => Ok(entry),
-            (None, _) => self.0.others.as_ref().ok_or_else(|| self.unknown(tool)),
-        }
+        let mut fitting = patterns.iter().filter(|pattern| name::fits(&pattern.text, tool));
+        let Some(best) = fitting.next() else {
+            return self.0.others.as_ref().ok_or_else(|| self.unknown(tool));
+        };
+        let Some(entry) = entries.get(best.entry) else { return Err(self.unknown(tool)) };
+        // Two names of one filter do not contradict each other.
+        let mut tied = fitting.take_while(|next| next.literals == best.literals);
+        let Some(other) = tied.find(|next| next.entry != best.entry) else { return Ok(entry) };
+        let place = entries.get(other.entry).into_iter().flat_map(ManifestEntry::named);
+        let place = place.filter(|(name, _)| *name == other.text).map(|(_, place)| place.place());
+        let message = format!(
+            "the tool `{}` matches `{}` and `{}` ({}) equally well; make one of them longer, or add the exact name",
+            suggest::short(tool),
+            best.text,
+            other.text,
+            place.last().unwrap_or_default(),
+        );
+        let mut named = entry.named().filter(|(name, _)| *name == best.text);
+        let place = named.next().map_or(&entry.place, |(_, place)| place);
+        let problem = place.clone().with_message(message);
+        Err(ManifestError::new(ManifestErrorKind::Ambiguous, problem))
     }
 
     fn unknown(&self, tool: &str) -> ManifestError {
         let entries = &self.0.entries;
-        let meant = match suggest::closest(tool, self.names()) {
+        let all = entries.iter().flat_map(ManifestEntry::named).map(|(name, _)| name);
+        let meant = match suggest::closest(tool, all) {
             Some(close) => format!("did you mean `{close}`?"),
             None if entries.is_empty() => "the manifest has no filters".to_owned(),
             None => {
@@ -401,9 +420,8 @@ impl Manifest {
     /// Whether there is a filter for the tool with this name. Faster than a lookup that fails.
     #[must_use]
     pub fn has(&self, tool: &str) -> bool {
-        let Inner { entries, by_name, patterns, .. } = &*self.0;
-        let fits = |number: usize| entries.get(number).is_some_and(|entry| entry.fits(tool));
-        by_name.contains_key(tool) || patterns.iter().any(|(_, number)| fits(*number))
+        let Inner { by_name, patterns, .. } = &*self.0;
+        by_name.contains_key(tool) || patterns.iter().any(|pattern| name::fits(&pattern.text, tool))
     }
 
     /// Iterates over all filters, in the order of their files.

@@ -1,10 +1,13 @@
 //! tamis' own format: `version: 1`, and a spec for each name under `filters`.
 //!
 //! The keys of a spec are those that [`Spec`] deserializes; this file does not list them again. The keys that only a
-//! gateway reads are those of [`WrittenSettings`] and [`Delivery`].
+//! gateway reads are those of [`WrittenSettings`] and [`Delivery`]. `extends` and `aliases` are read in [`inherit`].
+
+use std::collections::HashSet;
 
 use super::building::{Building, Format, NATIVE, inside};
 use super::delivery::{Delivery, split};
+use super::inherit::{self, CompleteFilter};
 use super::node::{Flaw, Node, Value};
 use super::settings::WrittenSettings;
 use super::suggest;
@@ -62,21 +65,23 @@ fn read(building: &mut Building<'_>, root: &Node) {
         building.refuse(key.at.start, message);
         return;
     };
-    for (name, node) in filters {
-        if node.entries().is_none() {
-            let message = format!(
-                "must be a map of rules, not {}; `{{}}` only validates and minifies",
-                node.what()
-            );
-            building.refuse_tool(&name.text, &Flaw::new(name.at.start, message));
+    let mut wrong = HashSet::new();
+    for CompleteFilter { name, rules: node, aliases, number, base } in
+        inherit::complete(building, filters)
+    {
+        // A mistake of a base is reported once.
+        if base.is_some_and(|base| wrong.contains(&base)) {
+            wrong.insert(number);
             continue;
         }
-        let (delivery, rules) = split(node, &Delivery::KEYS);
+        let before = building.problem_count();
+        let (delivery, rules) = split(&node, &Delivery::KEYS);
         let text = building.text.text;
         match (rules.read::<Spec>(text), delivery.read::<Delivery>(text)) {
             (Ok(spec), Ok(delivery)) => {
-                building.add(name.text.clone(), name.at.start, &spec, |rule| inside(node, rule));
+                building.add(name.text.clone(), name.at.start, &spec, |rule| inside(&node, rule));
                 building.deliver(&name.text, delivery);
+                building.call(&name.text, aliases);
             }
             (spec, delivery) => {
                 for flaw in [spec.err(), delivery.err()].into_iter().flatten() {
@@ -84,18 +89,22 @@ fn read(building: &mut Building<'_>, root: &Node) {
                 }
             }
         }
+        if building.problem_count() > before {
+            wrong.insert(number);
+        }
     }
+    building.sort();
 }
 
 /// Suggests a key of [`Delivery`] for an unknown key, if one is closer than the rules.
 fn meant(flaw: Flaw) -> Flaw {
+    let keys: Vec<&str> = Delivery::KEYS.into_iter().chain(inherit::KEYS).collect();
     // A key that is spelled right is in a branch, where it is not allowed.
-    let close = |key: &str| {
-        suggest::closest(key, Delivery::KEYS).filter(|_| !Delivery::KEYS.contains(&key))
-    };
+    let close =
+        |key: &str| suggest::closest(key, keys.iter().copied()).filter(|_| !keys.contains(&key));
     match flaw.unknown_key() {
         Some((at, key)) if close(key).is_some() => {
-            Flaw::new(at, suggest::unknown("key", key, &Delivery::KEYS))
+            Flaw::new(at, suggest::unknown("key", key, &keys))
         }
         _ => flaw,
     }

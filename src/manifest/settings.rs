@@ -1,7 +1,7 @@
-//! The keys of tamis' own format that only a gateway reads: `profile`, `service`, `catalog`, `store` and `servers`.
+//! The keys of tamis' own format that gateways read: `profile`, `service`, `catalog`, `store` and `servers`.
 //!
 //! They are parsed and checked here, so that `tamis check` finds mistakes and every gateway reads them in the same way.
-//! The defaults are the gateway's: a key that is absent is `None`.
+//! [`Manifest::find`] reads `service` and `catalog`, too. The defaults are the gateway's: a key that is absent is `None`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -77,7 +77,7 @@ impl FromStr for Profile {
     }
 }
 
-/// The keys of a manifest that only a gateway reads. Other formats than tamis' own have none of them.
+/// The keys of a manifest that gateways read. Other formats than tamis' own have none of them.
 ///
 /// ```
 /// use tamis::manifest::{Manifest, Profile, StorePlace};

@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 
 use super::delivery::Delivery;
 use super::error::Text;
+use super::inherit;
 use super::settings::WrittenSettings;
 use super::{Manifest, yaml};
 use crate::regex_budget::RegexBudget;
@@ -43,6 +44,7 @@ fn the_schema_has_the_keys_that_specs_read() {
     let schema = schema();
     let mut keys = keys_known(UNKNOWN);
     keys.extend(Delivery::KEYS.map(str::to_owned));
+    keys.extend(inherit::KEYS.map(str::to_owned));
     assert_eq!(keys_of(&schema["$defs"]["spec"]), keys);
     for map in MAPS {
         let keys = match map {
@@ -85,7 +87,9 @@ fn the_schema_has_the_words_that_specs_read() {
     let schema = schema();
     let mut enums = 0;
     for (key, known) in schema["$defs"]["spec"]["properties"].as_object().unwrap() {
-        if key == "select" || key == "test" || Delivery::KEYS.contains(&key.as_str()) {
+        let is_no_rule =
+            Delivery::KEYS.contains(&key.as_str()) || inherit::KEYS.contains(&key.as_str());
+        if key == "select" || key == "test" || is_no_rule {
             continue;
         }
         if MAPS.contains(&key.as_str()) {
@@ -223,4 +227,35 @@ fn patterns_of_branches_are_bounded_together() {
             assert!(error.to_string().contains("when[2]"), "{error}");
         }
     }
+}
+
+#[test]
+fn chains_of_bases_are_followed_and_bounded() {
+    const COUNT: usize = 3000;
+    let parse = |first: &str, base: &dyn Fn(usize) -> usize| {
+        let mut text = format!("version: 1\nfilters:\n  f0: {{{first}}}\n");
+        for number in 1..COUNT {
+            text.push_str(&format!("  f{number}: {{extends: f{}}}\n", base(number)));
+        }
+        Manifest::parse("x.yaml", &text)
+    };
+    let before = |number| number - 1;
+    let after = |number| (number + 1) % COUNT;
+    for base in [&before as &dyn Fn(usize) -> usize, &after] {
+        let manifest = parse("select: [id]", base).unwrap();
+        assert_eq!(manifest.names().len(), COUNT);
+        let names: Vec<_> = manifest.names().take(2).collect();
+        assert_eq!(names, ["f0", "f1"]);
+        let own = Spec::new().select("id");
+        assert!(manifest.entries().all(|entry| entry.spec() == &own));
+    }
+    let circle = parse("extends: f1", &after).unwrap_err();
+    let problems = circle.problems();
+    assert_eq!((problems.len(), problems[0].line()), (1, 3));
+    assert!(problems[0].message().ends_with("f6 → f7 → … → f0"), "{circle}");
+    let long: Vec<_> = (0..200).map(|number| format!("m{number}")).collect();
+    let error = parse(&format!("select: [{}]", long.join(", ")), &before).unwrap_err();
+    assert!(error.to_string().contains("take over more than 200000 keys and values"), "{error}");
+    let unknown = parse("extends: f9999", &|_| 9998).unwrap_err();
+    assert_eq!(unknown.problems().len() + unknown.more(), COUNT);
 }

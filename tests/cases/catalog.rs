@@ -123,6 +123,11 @@ fn run_answer(case: &cases::Case<Answer>) -> Result<(), String> {
     let (tool, text) = (&answer.tool, std::str::from_utf8(&output).expect("UTF-8"));
 
     assert!(report.filter_applied, "{tool}");
+    // Printed as a manifest of its own, the filter does the same.
+    let printed = Manifest::catalog_yaml(tool).expect(tool);
+    let printed = Manifest::parse("printed.yaml", &printed).expect(tool);
+    let (again, _) = filter_slice(&printed.program(tool).expect(tool), &document).expect(tool);
+    assert_eq!(again, output, "{tool}");
     let items = at(text, &answer.items);
     let first = match serde_json::from_str::<Vec<&serde_json::value::RawValue>>(items) {
         Ok(items) => {

@@ -19,6 +19,7 @@ use crate::files;
 use crate::place::{called, read_once};
 use crate::print::print;
 use crate::rules::print_problems;
+use crate::samples::{self, Samples};
 
 /// Maximum size of a manifest or a list of tools, in bytes.
 const MOST: u64 = 16 << 20;
@@ -30,9 +31,11 @@ Examples:
   tamis check tools.yaml
   tamis check rules.toml
   tamis check tools.yaml --tools names.txt --deny-warnings
+  tamis check tools.yaml --samples responses/
   tamis check --schema
 
-Exit codes: 0 valid (possibly with warnings), 1 the list of tools cannot be read, 2 a manifest is wrong.";
+Exit codes: 0 valid (possibly with warnings), 1 the list of tools or a sample cannot be read, 2 a manifest is wrong, or
+the output for a sample is.";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckArgs {
@@ -48,6 +51,14 @@ pub(crate) struct CheckArgs {
     /// filter and filters without a tool are warnings.
     #[arg(long, value_name = "FILE|-", conflicts_with = "schema")]
     tools: Option<PathBuf>,
+
+    /// Filter the sample responses in this folder, and print what the filters keep of them
+    ///
+    /// TOOL.json is a response of TOOL, and so is TOOL~ANYTHING.json. If there is a file TOOL.expected.json, the output
+    /// must be equal to it. A selected path that the sample lacks is listed. An output over its budget, a sample in which
+    /// no selected path was found, and one that cannot be filtered are errors (exit code 2).
+    #[arg(long, value_name = "DIR", conflicts_with = "schema")]
+    samples: Option<PathBuf>,
 
     /// The service that reShapr artifacts must be bound to
     #[arg(long, value_name = "NAME@VERSION", conflicts_with = "schema")]
@@ -143,6 +154,22 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
     if exit != Exit::Done {
         return exit;
     }
+    if let (Ok(manifest), Some(folder)) = (&merged, &args.samples) {
+        match samples::filter_all(&console, manifest, folder) {
+            Err(error) => {
+                console.say(&called(folder), error);
+                return Exit::Failed;
+            }
+            Ok(Samples { table, warnings: found, exit: Exit::Done }) => {
+                fine.push_str(&table);
+                warnings += found;
+            }
+            Ok(Samples { table, exit, .. }) => {
+                print((fine + &table).as_bytes());
+                return exit;
+            }
+        }
+    }
     if args.deny_warnings && warnings > 0 {
         let plural = if warnings == 1 { "warning" } else { "warnings" };
         console.usage(&Usage::new(format!("{warnings} {plural}, which --deny-warnings refuses")));
@@ -208,9 +235,17 @@ fn compare(
 ) -> Result<usize, ()> {
     let list = called(path);
     let (mut missing, mut unused, mut ambiguous) = (0, 0, 0);
+    let mut found_by_meaning: HashSet<String> = HashSet::new();
+    let has_catalog = manifest.settings().catalog() == Some(true);
     for tool in tools {
         // Looking for a similar name compares all names: done only for tools that are printed.
         if !manifest.has(tool) {
+            if (has_catalog || tool.starts_with("mcp__"))
+                && let Ok(entry) = manifest.find(tool)
+            {
+                found_by_meaning.insert(entry.name().to_owned());
+                continue;
+            }
             missing += 1;
             if missing > TOLD {
                 continue;
@@ -229,8 +264,10 @@ fn compare(
     }
     let exact: HashSet<&str> = tools.iter().map(String::as_str).collect();
     for entry in manifest.entries() {
-        let used = exact.contains(entry.name())
-            || (entry.is_pattern() && tools.iter().any(|tool| entry.fits(tool)));
+        let mut names = std::iter::once(entry.name()).chain(entry.aliases());
+        let used = names.any(|name| exact.contains(name))
+            || found_by_meaning.contains(entry.name())
+            || (entry.has_pattern() && tools.iter().any(|tool| entry.fits(tool)));
         if !used {
             unused += 1;
             if unused <= TOLD {

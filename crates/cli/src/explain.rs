@@ -2,27 +2,35 @@
 //!
 //! This module must not depend on rules: the library explains them.
 
+use std::path::PathBuf;
+
 use struson::writer::{JsonStreamWriter, JsonWriter};
 use tamis::Explanation;
 
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::groups::Selection;
+use crate::place::called;
 use crate::print::print;
 use crate::resolve;
+use crate::samples::FilteredSample;
 
 pub(crate) const HELP_SHORT: &str = "For more and for examples see --help.";
 
 pub(crate) const HELP: &str = "\
-No document is read. Use the same flags as for tamis filter.
+Use the same flags as for tamis filter. With SAMPLE, a response of the tool, it also says what is kept of it.
 
 Examples:
   tamis explain --select id,login=owner.login --max-items 25
   tamis explain --retain /user/name,/items/id
   tamis explain --exclude body --json
-  tamis explain --tool github.list-repos";
+  tamis explain --tool github.list-repos corpus/github-list-repos.json";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExplainArgs {
+    /// A response to which the filter is applied
+    #[arg(value_name = "SAMPLE", conflicts_with = "json")]
+    sample: Option<PathBuf>,
+
     #[command(flatten)]
     selection: Selection,
 
@@ -36,13 +44,28 @@ pub(crate) struct ExplainArgs {
 /// Explains the filter that the flags select.
 pub(crate) fn run(args: &ExplainArgs) -> Exit {
     let console = Console::default();
-    let explanation = match explain(args) {
-        Ok(explanation) => explanation,
+    let explained = resolve::select(&args.selection).and_then(|selected| {
+        let program = selected.program().map_err(|error| Usage::from(&error))?;
+        Ok((selected, program))
+    });
+    let (selected, program) = match explained {
+        Ok(explained) => explained,
         Err(usage) => {
             console.usage(&usage);
             return Exit::Usage;
         }
     };
+    let explanation = program.explain(&selected.options);
+    if let Some(path) = &args.sample {
+        let sample = match FilteredSample::new(&program, &selected.options, path) {
+            Ok(sample) => sample,
+            Err(error) => {
+                console.say(&called(path), error);
+                return Exit::Failed;
+            }
+        };
+        return print(format!("{explanation}\n{}", sample.summary(&called(path))).as_bytes());
+    }
     if !args.json {
         return print(explanation.to_string().as_bytes());
     }
@@ -53,12 +76,6 @@ pub(crate) fn run(args: &ExplainArgs) -> Exit {
             Exit::Failed
         }
     }
-}
-
-fn explain(args: &ExplainArgs) -> Result<Explanation, Usage> {
-    let selected = resolve::select(&args.selection)?;
-    let program = selected.program().map_err(|error| Usage::from(&error))?;
-    Ok(program.explain(&selected.options))
 }
 
 fn json(explanation: &Explanation) -> std::io::Result<Vec<u8>> {

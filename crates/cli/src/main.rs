@@ -48,6 +48,7 @@ mod resolve;
 mod rules;
 mod run;
 mod runner;
+mod samples;
 mod savings;
 mod scripts;
 #[cfg(unix)]

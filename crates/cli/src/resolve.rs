@@ -120,9 +120,9 @@ impl Selected {
         }
     }
 
-    /// Returns whether the rules are from the built-in catalog, which selects members that items may lack.
+    /// Returns whether the compiled rules are from the built-in catalog, which selects members that items may lack.
     pub(crate) fn is_of_catalog(&self) -> bool {
-        matches!(&self.rules, Rules::Tool(tool) if tool.manifests.is_empty())
+        matches!(&self.rules, Rules::Tool(tool) if tool.is_builtin())
     }
 
     /// Returns the files with the rules, each with its flag.

@@ -2,6 +2,7 @@
 //!
 //! This module must not depend on other flags or what is done with the filter.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use tamis::manifest::{Manifest, ManifestError, ManifestErrorKind};
@@ -28,6 +29,8 @@ pub(crate) struct Tool {
     pub(crate) siblings: Option<Siblings>,
     /// The form that replaces that of the filter.
     pub(crate) encode: Option<Encode>,
+    /// Set once the filter was found: it is from the built-in catalog.
+    is_builtin: OnceCell<bool>,
 }
 
 /// Returns the selected tool, or `None` if the rules are given as flags.
@@ -73,6 +76,7 @@ pub(crate) fn resolve(args: &Selection) -> Result<Option<Tool>, Usage> {
         whitespace: args.whitespace,
         siblings: None,
         encode: None,
+        is_builtin: OnceCell::new(),
     }))
 }
 
@@ -82,18 +86,27 @@ impl Tool {
     /// # Errors
     /// The manifests are invalid, or have no filter of this name.
     pub(crate) fn program(&self) -> Result<Program, Error> {
-        let manifest = match (self.manifests.as_slice(), &self.name) {
-            ([], Some(name)) => Manifest::catalog_for(name)?,
-            ([], None) => Manifest::catalog()?,
-            (paths, _) => load_all(paths)?,
-        };
-        let manifest = match &self.service {
-            Some(service) => manifest.for_service(service)?,
-            None => manifest,
-        };
-        let program = match &self.name {
-            Some(name) => manifest.program(name).map_err(|error| self.remedied(error))?,
-            None => self.only(&manifest)?,
+        let program = match (self.manifests.as_slice(), &self.name) {
+            ([], Some(name)) if self.service.is_none() => {
+                _ = self.is_builtin.set(true);
+                let entry = Manifest::catalog_entry(name).map_err(|error| self.remedied(error))?;
+                entry.program().clone()
+            }
+            (paths, name) => {
+                let manifest = load_all(paths)?;
+                let manifest = match &self.service {
+                    Some(service) => manifest.for_service(service)?,
+                    None => manifest,
+                };
+                match name {
+                    Some(name) => {
+                        let entry = manifest.find(name)?;
+                        _ = self.is_builtin.set(entry.is_builtin());
+                        entry.program().clone()
+                    }
+                    None => self.only(&manifest)?,
+                }
+            }
         };
         if (self.validation, self.whitespace, self.siblings, self.encode)
             == (None, None, None, None)
@@ -118,9 +131,14 @@ impl Tool {
         Program::compile(&spec)
     }
 
+    /// Returns whether the filter that [`program`](Self::program) found is from the built-in catalog.
+    pub(crate) fn is_builtin(&self) -> bool {
+        self.is_builtin.get().copied().unwrap_or(false)
+    }
+
     /// Adds advice to the error for a tool that is not in the catalog.
     fn remedied(&self, error: ManifestError) -> Error {
-        if self.manifests.is_empty() && error.kind() == ManifestErrorKind::UnknownTool {
+        if error.kind() == ManifestErrorKind::UnknownTool {
             return Error::spec(format!(
                 "{error} (`tamis tools` lists all; --manifest FILE uses your own)"
             ));

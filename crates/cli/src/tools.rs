@@ -15,7 +15,8 @@ pub(crate) const HELP: &str = "\
 Examples:
   tamis tools
   tamis tools github.
-  tamis tools --manifest tools.yaml";
+  tamis tools --manifest tools.yaml
+  tamis tools --yaml github.list-issues > tools.yaml";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ToolsArgs {
@@ -26,11 +27,24 @@ pub(crate) struct ToolsArgs {
     /// List the tools of a manifest instead of the built-in catalog; may be repeated
     #[arg(long, value_name = "M")]
     manifest: Vec<PathBuf>,
+
+    /// Print the filter of a tool of the built-in catalog, as a manifest of its own
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["manifest", "prefix"])]
+    yaml: Option<String>,
 }
 
 /// Runs `tamis tools`.
 pub(crate) fn run(args: &ToolsArgs) -> Exit {
     let console = Console::default();
+    if let Some(name) = &args.yaml {
+        return match Manifest::catalog_yaml(name) {
+            Ok(text) => print(text.as_bytes()),
+            Err(error) => {
+                console.usage(&Usage::new(error.to_string()));
+                Exit::Usage
+            }
+        };
+    }
     let manifest = match manifest(&args.manifest) {
         Ok(manifest) => manifest,
         Err(usage) => {
@@ -62,6 +76,6 @@ fn manifest(paths: &[PathBuf]) -> Result<Manifest, Usage> {
 }
 
 /// Replaces control characters, which names and paths may contain, so that the text stays on one line.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     text.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char }).collect()
 }

@@ -58,7 +58,8 @@ fn the_call_is_explained_too() {
 
 #[test]
 fn invalid_rules_are_refused() {
-    for args in [&["--select", "a..b"][..], &["--stop-early"], &["--pretty"], &["a.json"]] {
+    for args in [&["--select", "a..b"][..], &["--stop-early"], &["--pretty"], &["a.json", "--json"]]
+    {
         let ran = explain(args);
         ran.refused(2, &[]);
         ran.one_line();

@@ -9,6 +9,7 @@
 
 #[cfg(unix)]
 mod caps;
+mod catalog;
 #[cfg(unix)]
 mod commands;
 mod content;
@@ -33,6 +34,7 @@ mod prune;
 mod recall;
 mod records;
 mod rules;
+mod samples;
 mod shell;
 #[cfg(unix)]
 mod silence;

@@ -10,7 +10,6 @@
 //! closed.
 
 mod filter;
-mod names;
 mod profile;
 
 use std::collections::{BTreeSet, HashMap};
@@ -18,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use filter::ToolFilter;
 pub(crate) use filter::{Parameters, StoredForm};
-use tamis::manifest::{Manifest, ManifestEntry, ManifestErrorKind};
+use tamis::manifest::{Manifest, ManifestEntry};
 pub use tamis::manifest::{Profile, Structured};
 
 /// The most tools whose filters are kept. Filters of further tools are made for each call.
@@ -89,7 +88,8 @@ impl Rules {
     pub(crate) fn note_listed(&self, tool: &str, server: Option<&str>) {
         let mut unlisted = self.unlisted.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(names) = unlisted.as_mut() else { return };
-        let known = self.service.as_deref().or_else(|| server.and_then(names::service_of));
+        let known =
+            self.service.as_deref().or_else(|| server.and_then(Manifest::service_of_server));
         match self.first.as_ref().and_then(|manifest| named(manifest, tool, known)) {
             Some(Ok(entry)) => {
                 names.remove(entry.name());
@@ -179,7 +179,8 @@ impl Rules {
     }
 
     fn find_own(&self, tool: &str, server: Option<&str>) -> Option<ToolFilter> {
-        let known = self.service.as_deref().or_else(|| server.and_then(names::service_of));
+        let known =
+            self.service.as_deref().or_else(|| server.and_then(Manifest::service_of_server));
         let first = self.first.as_ref().and_then(|manifest| named(manifest, tool, known));
         let user = self.user.as_ref().and_then(|manifest| named(manifest, tool, known));
         match (first, user) {
@@ -201,14 +202,8 @@ fn named<'a>(
     tool: &str,
     service: Option<&str>,
 ) -> Option<Result<&'a ManifestEntry, &'static str>> {
-    for name in names::candidates(tool, service) {
-        match manifest.entry(&name) {
-            Ok(entry) => return Some(Ok(entry)),
-            Err(error) if error.kind() == ManifestErrorKind::UnknownTool => {}
-            Err(_) => return Some(Err("several rules match the tool equally well")),
-        }
-    }
-    None
+    let found = manifest.entry_of_service(tool, service)?;
+    Some(found.map_err(|_error| "several rules match the tool equally well"))
 }
 
 const NOT_COMPILED: &str = "the rules for the tool cannot be compiled";
@@ -226,15 +221,7 @@ fn compiled(filter: Result<ToolFilter, &'static str>) -> ToolFilter {
 }
 
 fn of_catalog(tool: &str, known: Option<&str>) -> Option<ToolFilter> {
-    let name = match (names::split(tool), known) {
-        (Some((service, name)), known) if known.is_none_or(|known| known == service) => {
-            names::of_catalog(service, name)
-        }
-        (_, Some(service)) => names::of_catalog(service, tool),
-        (_, None) => return None,
-    };
-    let manifest = Manifest::catalog_for(&name).ok()?;
-    ToolFilter::own(manifest.entry(&name).ok()?).ok()
+    ToolFilter::own(&Manifest::catalog_entry_of_service(tool, known)?).ok()
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ fn twice(manifest: &Manifest) {
         settings.store().is_some(),
     ];
     let set = set.into_iter().filter(|set| *set).count();
-    let names = manifest.names().len();
+    let names = manifest.entries().map(|entry| 1 + entry.aliases().len()).sum();
     // Filters are compared only if no key is set twice.
     let conflicts = if set > 0 { set } else { names };
     match Manifest::merge([manifest.clone(), manifest.clone()]) {
@@ -86,7 +86,9 @@ fn twice(manifest: &Manifest) {
             assert!(keys.len() <= set, "{error}");
             for problem in filters {
                 assert!(problem.message().contains("has a filter already"), "{problem}");
-                let place = |entry: &tamis::manifest::ManifestEntry| entry.line() == problem.line();
+                let place = |entry: &tamis::manifest::ManifestEntry| {
+                    entry.line() == problem.line() || entry.aliases().len() > 0
+                };
                 assert!(manifest.entries().any(place), "{problem}");
             }
         }

@@ -1,0 +1,94 @@
+//! The built-in catalog as a base of manifests, and the names of its tools.
+
+use super::*;
+
+const REPOS: &str = r#"[{"id":1,"full_name":"a/b","fork":false,"url":"https://x"},{"id":2}]"#;
+const KEPT: &str = "[{\"full_name\":\"a/b\",\"fork\":false},{}]\n";
+
+#[test]
+fn a_built_in_filter_is_printed_as_a_manifest() {
+    let folder = Folder::new();
+    folder.write("repos.json", REPOS);
+    let yaml = folder.tamis(&["tools", "--yaml", "github.list-repos"], b"");
+    assert_eq!((yaml.code, yaml.err.as_str()), (0, ""));
+    assert!(yaml.out.starts_with("version: 1\nfilters:\n  # "), "{}", yaml.out);
+    let args = ["--manifest", "-", "repos.json"];
+    let ran = folder.pipe(args, yaml.out.as_bytes());
+    assert_eq!((ran.code, ran.out.as_str()), (0, KEPT));
+    // In a manifest of the user, paths that no item has are warnings.
+    assert!(ran.err.contains("warning: no item has `description`"), "{}", ran.err);
+    folder.run(["--tool", "github.list-repos", "repos.json"]).done(KEPT);
+    let short = folder.tamis(&["tools", "--yaml", "mcp__github__list_repos"], b"");
+    assert_eq!(short.out, yaml.out);
+    folder
+        .tamis(&["tools", "--yaml", "github.list-repo"], b"")
+        .refused(2, &["did you mean `github.list-repos`?"]);
+    folder.tamis(&["tools", "--yaml", "a", "b"], b"").refused(2, &["--yaml"]);
+}
+
+#[test]
+fn names_of_mcp_servers_are_known() {
+    let folder = Folder::new();
+    folder.write("repos.json", REPOS);
+    for name in ["mcp__github__list_repos", "github_list_repos", "github.list_repos", "list_repos"]
+    {
+        folder.run(["--tool", name, "repos.json"]).done(KEPT);
+    }
+    folder
+        .run(["--tool", "list_issues", "repos.json"])
+        .refused(2, &["several services", "github.list-issues, linear.list-issues"]);
+}
+
+#[test]
+fn a_manifest_falls_back_on_the_catalog() {
+    let folder = Folder::new();
+    folder.write("repos.json", REPOS);
+    folder.write("own.yaml", "version: 1\nfilters: {list: {select: [id]}}\n");
+    folder.write("both.yaml", "version: 1\ncatalog: true\nfilters: {list: {select: [id]}}\n");
+    folder.write(
+        "service.yaml",
+        "version: 1\ncatalog: true\nservice: linear\nfilters: {list: {select: [id]}}\n",
+    );
+    let by = |manifest: &str, tool: &str| {
+        folder.run(["--manifest", manifest, "--tool", tool, "repos.json"])
+    };
+    by("own.yaml", "github.list-repos").refused(2, &["no filter for the tool"]);
+    by("both.yaml", "github.list-repos").done(KEPT);
+    by("both.yaml", "mcp__github__list_repos").done(KEPT);
+    by("both.yaml", "list").done("[{\"id\":1},{\"id\":2}]\n");
+    by("both.yaml", "lists").refused(2, &["did you mean `list`?"]);
+    by("both.yaml", "list_issues").refused(2, &["github.list-issues, linear.list-issues"]);
+    assert_eq!(by("service.yaml", "list_issues").code, 0);
+}
+
+#[test]
+fn a_budget_for_a_built_in_filter_takes_three_lines() {
+    let folder = Folder::new();
+    folder.write("repos.json", REPOS);
+    folder.write(
+        "tools.yaml",
+        "version: 1\nfilters:\n  github.list-repos: {extends: github.list-repos, budget: {bytes: 36}, omitted: silent}\n",
+    );
+    let ran = folder.run(["--manifest", "tools.yaml", "repos.json"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "[{\"full_name\":\"a/b\",\"fork\":false}]\n"));
+}
+
+#[test]
+fn lists_of_tools_may_have_the_names_of_mcp_servers() {
+    let folder = Folder::new();
+    folder.write(
+        "tools.yaml",
+        "version: 1\ncatalog: true\nfilters:\n  crm.list-users: {select: [id]}\n  crm.get: {aliases: [get], select: [id]}\n",
+    );
+    let check =
+        |tools: &str| folder.tamis(&["check", "tools.yaml", "--tools", "-"], tools.as_bytes());
+    check("mcp__crm__list_users\nget\ngithub.list-issues\n")
+        .done("tools.yaml: 2 filters (tamis)\n");
+    let ran = check("get\nother\n");
+    let warnings = [
+        "tamis: standard input: warning: no filter for the tool `other`",
+        "tamis: tools.yaml:4: warning: `crm.list-users` matches no tool of standard input\n",
+    ];
+    assert!(warnings.iter().all(|warning| ran.err.contains(warning)), "{}", ran.err);
+    assert_eq!(ran.err.lines().count(), 2, "{}", ran.err);
+}
