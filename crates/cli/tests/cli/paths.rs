@@ -3,10 +3,7 @@
 use super::*;
 
 /// Each list, and what the one line says to write.
-const REFUSED: [(&str, &str); 19] = [
-    ("deps[].{name,req}", "--retain /items/labels/name,/items/labels/color"),
-    ("name,deps=dependencies[]{name,req}", "(character 15 of `dependencies[]{name,req}`)"),
-    ("owner{login}", "projections"),
+const REFUSED: [(&str, &str); 16] = [
     (".[].name", "write `name`"),
     ("[].name", "write `name`"),
     ("$.name", "write `name`"),
@@ -41,6 +38,16 @@ fn invalid_paths_have_the_same_error_everywhere() {
         folder.write("m.yaml", format!("version: 1\nfilters: {{t: {{select: [\"{path}\"]}}}}\n"));
         let ran = folder.tamis(&["check", "m.yaml"], b"");
         ran.refused(2, &["tamis: m.yaml:2:", "t: select: "]);
+    }
+    // Only a select has projections.
+    for (list, remedy) in [
+        ("deps[].{name,req}", "leave out the `.`"),
+        ("name,deps=dependencies[]{name,req", "(character 24 of `dependencies[]{name,req`)"),
+        ("owner{login.name}", "write a nested one"),
+    ] {
+        folder.pipe(["--select", list], b"[]").refused(2, &["tamis: select: ", remedy]);
+        let ran = folder.pipe(["--exclude", list.trim_start_matches("name,deps=")], b"[]");
+        ran.refused(2, &["exclude: ", "only `select` in a native spec has projections"]);
     }
     piped(&["--root", "$.items"], "[]").refused(2, &["root: ", "write `items`"]);
     let content = Folder::new().tamis(&["content", "--extract", "$.text"], b"{}");
