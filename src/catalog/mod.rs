@@ -10,14 +10,38 @@ use crate::manifest::node::{Key, Node};
 use crate::manifest::{Manifest, ManifestError, yaml};
 
 /// The files, by the first part of their tools' names.
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 31] = [
+    ("aws", include_str!("aws.yaml")),
+    ("brave-search", include_str!("brave-search.yaml")),
+    ("cloudflare", include_str!("cloudflare.yaml")),
+    ("confluence", include_str!("confluence.yaml")),
+    ("datadog", include_str!("datadog.yaml")),
+    ("docker", include_str!("docker.yaml")),
+    ("elasticsearch", include_str!("elasticsearch.yaml")),
+    ("fetch", include_str!("fetch.yaml")),
+    ("filesystem", include_str!("filesystem.yaml")),
+    ("gcp", include_str!("gcp.yaml")),
     ("github", include_str!("github.yaml")),
+    ("gitlab", include_str!("gitlab.yaml")),
+    ("gmail", include_str!("gmail.yaml")),
+    ("google-calendar", include_str!("google-calendar.yaml")),
+    ("google-drive", include_str!("google-drive.yaml")),
+    ("hubspot", include_str!("hubspot.yaml")),
     ("jira", include_str!("jira.yaml")),
     ("kubernetes", include_str!("kubernetes.yaml")),
     ("linear", include_str!("linear.yaml")),
+    ("microsoft-graph", include_str!("microsoft-graph.yaml")),
     ("notion", include_str!("notion.yaml")),
+    ("npm", include_str!("npm.yaml")),
+    ("pagerduty", include_str!("pagerduty.yaml")),
+    ("playwright", include_str!("playwright.yaml")),
+    ("postgres", include_str!("postgres.yaml")),
+    ("pypi", include_str!("pypi.yaml")),
+    ("sentry", include_str!("sentry.yaml")),
+    ("shopify", include_str!("shopify.yaml")),
     ("slack", include_str!("slack.yaml")),
     ("stripe", include_str!("stripe.yaml")),
+    ("vercel", include_str!("vercel.yaml")),
 ];
 
 type Parsed = OnceLock<Result<Manifest, ManifestError>>;

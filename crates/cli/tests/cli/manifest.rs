@@ -138,7 +138,7 @@ fn the_built_in_catalog() {
         lines.map(|line| line.split_whitespace().map(str::to_owned).collect()).collect()
     };
     let github = folder.tamis(&["tools", "github."], b"").out;
-    assert_eq!((rows(&github), github.lines().count()), (rows(&listed.out), 6));
+    assert_eq!((rows(&github), github.lines().count()), (rows(&listed.out), 10));
     folder
         .tamis(&["tools", "gihub"], b"")
         .refused(2, &["no tool begins with `gihub`", "`tamis tools`"]);
