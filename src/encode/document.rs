@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{SkipReason, number};
+use super::SkipReason;
 use crate::json::StringDecoder;
 
 /// The number of a value in its document.
@@ -44,8 +44,11 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// Parses a valid JSON text.
-    pub(super) fn parse(text: &[u8]) -> Result<Self, SkipReason> {
+    /// Parses a valid JSON text. `spell` returns the spelling of a number.
+    pub(super) fn parse(
+        text: &[u8],
+        spell: impl Fn(String) -> Result<String, SkipReason>,
+    ) -> Result<Self, SkipReason> {
         let mut document = Self::default();
         // The open containers, each with the names of its members.
         let mut open: Vec<(ValueId, HashSet<String>)> = Vec::new();
@@ -90,7 +93,7 @@ impl Document {
                     let literal = String::from_utf8_lossy(rest.get(..len).unwrap_or_default());
                     Content::Literal(match byte {
                         b't' | b'f' | b'n' => literal.into_owned(),
-                        _ => number::written(&literal)?,
+                        _ => spell(literal.into_owned())?,
                     })
                 }
             };

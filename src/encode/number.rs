@@ -7,7 +7,7 @@ use crate::tree::same_number;
 ///
 /// A plain decimal keeps its spelling. A number with an exponent, with trailing zeros of its fraction, or `-0` is
 /// written as JavaScript prints it, if that has exactly the same value.
-pub(super) fn written(number: &str) -> Result<String, SkipReason> {
+pub(super) fn written(number: String) -> Result<String, SkipReason> {
     let value: f64 = number.parse().map_err(|_error| SkipReason::Number)?;
     // Readers take a number that is too large for a string.
     if !value.is_finite() {
@@ -16,10 +16,10 @@ pub(super) fn written(number: &str) -> Result<String, SkipReason> {
     let has_exponent = number.contains(['e', 'E']);
     let has_trailing_zero = number.contains('.') && number.ends_with('0');
     if !has_exponent && !has_trailing_zero && number != "-0" {
-        return Ok(number.to_owned());
+        return Ok(number);
     }
     let printed = printed(value);
-    if same_number(number, &printed) { Ok(printed) } else { Err(SkipReason::Number) }
+    if same_number(&number, &printed) { Ok(printed) } else { Err(SkipReason::Number) }
 }
 
 /// Prints a number as JavaScript does (ECMA-262, `Number::toString`).

@@ -1,3 +1,5 @@
+//! Documents and what the encodings make of them.
+
 use super::SkipReason;
 use super::toon::encode;
 

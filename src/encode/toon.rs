@@ -14,14 +14,14 @@
 
 use std::fmt::Write as _;
 
-use super::SkipReason;
 use super::document::{Content, Document, DocumentValue, ValueId};
 use super::table::{self, HeaderPart, Table};
+use super::{SkipReason, number};
 use crate::notice;
 
 /// Encodes a valid JSON text.
 pub(crate) fn encode(text: &[u8]) -> Result<String, SkipReason> {
-    let document = Document::parse(text)?;
+    let document = Document::parse(text, number::written)?;
     let mut encoder = ToonEncoder { document: &document, text: String::new(), work: Vec::new() };
     encoder.root();
     while let Some(work) = encoder.work.pop() {

@@ -13,6 +13,7 @@ mod adapters;
 mod allocation;
 mod commands;
 mod content;
+mod encodings;
 mod exhaustive;
 mod faults;
 mod fuzz;

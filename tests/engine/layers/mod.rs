@@ -11,7 +11,7 @@ use tamis_testkit::paths;
 use imports::Package;
 
 /// The order. Modules in one row are leaves of the same height.
-const LAYERS: [&[&str]; 15] = [
+const LAYERS: [&[&str]; 16] = [
     &[
         "ansi",
         "error",
@@ -30,9 +30,9 @@ const LAYERS: [&[&str]; 15] = [
     &["scan", "path"],
     &["json"],
     &["tree"],
-    &["encode"],
     &["reserved", "template"],
     &["spec"],
+    &["encode"],
     &["text"],
     &["content"],
     &["filter"],

@@ -34,9 +34,13 @@ fn names_of_mcp_servers_are_known() {
     {
         folder.run(["--tool", name, "repos.json"]).done(KEPT);
     }
-    folder
-        .run(["--tool", "list_issues", "repos.json"])
-        .refused(2, &["several services", "github.list-issues, linear.list-issues"]);
+    folder.run(["--tool", "list_issues", "repos.json"]).refused(
+        2,
+        &[
+            "several services",
+            "github.list-issues, gitlab.list-issues, linear.list-issues, sentry.list-issues",
+        ],
+    );
 }
 
 #[test]
@@ -57,7 +61,10 @@ fn a_manifest_falls_back_on_the_catalog() {
     by("both.yaml", "mcp__github__list_repos").done(KEPT);
     by("both.yaml", "list").done("[{\"id\":1},{\"id\":2}]\n");
     by("both.yaml", "lists").refused(2, &["did you mean `list`?"]);
-    by("both.yaml", "list_issues").refused(2, &["github.list-issues, linear.list-issues"]);
+    by("both.yaml", "list_issues").refused(
+        2,
+        &["github.list-issues, gitlab.list-issues, linear.list-issues, sentry.list-issues"],
+    );
     assert_eq!(by("service.yaml", "list_issues").code, 0);
 }
 

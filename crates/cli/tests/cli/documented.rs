@@ -318,7 +318,7 @@ fn documented_savings_of_the_catalog() {
 }
 
 /// A minimal example of each flag of `tamis filter`.
-const FLAGS: [(&str, &[&str], &str); 43] = [
+const FLAGS: [(&str, &[&str], &str); 44] = [
     ("--manifest", &["--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
     ("--tool", &["--tool", "crm.list", "--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
     ("--extract", &["--extract", "[0].id"], "1\n"),
@@ -363,6 +363,7 @@ const FLAGS: [(&str, &[&str], &str); 43] = [
     ("--max-docs", &["--max-docs", "1", "--ndjson"], WHOLE),
     ("--lenient", &["--lenient"], WHOLE),
     ("--lines", &["--lines", "--select", "id,n"], "{\"id\":1,\"n\":null}\n"),
+    ("--format", &["--format", "csv", "--select", "id,n"], "id,n\n1,\n"),
     ("--raw-strings", &["-r", "--extract", "[0].e"], "\n"),
     ("--output", &["-o", "out.json"], ""),
     ("--color", &["--color", "never"], WHOLE),
