@@ -25,9 +25,9 @@ pub(crate) enum SkipReason {
     Size,
     /// The payload is not an array.
     NotAList,
-    /// An element is not an object with scalar members, or there is none.
+    /// An element is not an object with scalar members, or the array is empty.
     NotRows,
-    /// Something is beside the payload.
+    /// The payload has siblings.
     Siblings,
 }
 

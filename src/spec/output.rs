@@ -118,7 +118,7 @@ pub enum Encode {
     /// written once for all rows of a table. The whole document is encoded.
     Toon,
     /// Comma-separated values (RFC 4180) with a header, and lines that end with `\n`. Only for a payload that is an
-    /// array of objects with scalar members, with nothing beside it. A member that is absent or null is an empty cell.
+    /// array of objects with scalar members, without siblings. A member that is absent or null is an empty cell.
     Csv,
     /// A table of GitHub Flavored Markdown, under the same conditions as [`Csv`](Self::Csv).
     Markdown,

@@ -1,4 +1,4 @@
-//! The table in `corpus/README.md` that says how many tokens each encoding of an answer takes.
+//! The table in `corpus/README.md` with the tokens of each encoding of its responses.
 //!
 //! `TAMIS_BLESS=1 cargo test --test engine encodings` writes it again.
 
@@ -15,11 +15,11 @@ const PAGE: &str = "corpus/README.md";
 const HEADING: &str = "## Tokens of each encoding";
 const FORMS: [Encode; 4] = [Encode::Json, Encode::Toon, Encode::Csv, Encode::Markdown];
 
-/// The answers of the corpus, as pairs of the tool and the name of the file.
-fn answers(catalog: &Manifest) -> Vec<(String, String)> {
+/// Returns the responses of the corpus, as pairs of the tool and the name of the file.
+fn responses(catalog: &Manifest) -> Vec<(String, String)> {
     let folder = std::fs::read_dir(paths::root().join("corpus")).unwrap();
     let names = folder.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut answers: Vec<_> = names
+    let mut responses: Vec<_> = names
         .filter_map(|name| {
             let stem = name.strip_suffix(".json")?;
             let stem = stem.strip_suffix(".2").unwrap_or(stem);
@@ -27,11 +27,11 @@ fn answers(catalog: &Manifest) -> Vec<(String, String)> {
             Some((tool.to_owned(), name))
         })
         .collect();
-    answers.sort();
-    answers
+    responses.sort();
+    responses
 }
 
-/// Returns the tokens of an answer after the filter of its tool, or `None` if the form cannot carry it.
+/// Returns the tokens of a response after the filter of its tool, or `None` if the form cannot carry it.
 fn tokens(catalog: &Manifest, tool: &str, document: &[u8], form: Encode) -> Option<u64> {
     let mut spec = catalog.spec(tool).unwrap().clone().encode(form);
     if matches!(form, Encode::Csv | Encode::Markdown) {
@@ -50,11 +50,11 @@ fn tokens(catalog: &Manifest, tool: &str, document: &[u8], form: Encode) -> Opti
 #[test]
 fn tokens_of_the_corpus() {
     let catalog = Manifest::catalog().unwrap();
-    let answers = answers(&catalog);
-    assert!(answers.len() >= 75, "{} answers", answers.len());
+    let responses = responses(&catalog);
+    assert!(responses.len() >= 75, "{} responses", responses.len());
     let mut table =
         String::from("| file | JSON | TOON | CSV | Markdown |\n|---|---:|---:|---:|---:|\n");
-    for (tool, name) in &answers {
+    for (tool, name) in &responses {
         let document = std::fs::read(paths::root().join("corpus").join(name)).unwrap();
         let counts = FORMS.map(|form| tokens(&catalog, tool, &document, form));
         assert!(counts[0].is_some(), "{name} is not written as JSON");

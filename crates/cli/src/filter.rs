@@ -103,7 +103,7 @@ pub(crate) struct FilterArgs {
     /// Write the document in another form
     ///
     /// A document that the form cannot carry is written as JSON, with a warning. csv and markdown are for an array of
-    /// objects with scalar members and nothing beside it: see --siblings drop.
+    /// objects with scalar members, without siblings: see --siblings drop.
     #[arg(long, value_name = "FORM", help_heading = "Output", value_parser = encode())]
     pub(crate) format: Option<Encode>,
 

@@ -196,7 +196,7 @@ fn not_encoded(why: &str) -> String {
         "lone_surrogate" => ("a string has half a surrogate pair", "use --format json"),
         "number" => ("a number would lose digits", "use --format json"),
         "size" => ("it has too many values", "select less"),
-        "siblings" => ("there is something beside the items", "add --siblings drop"),
+        "siblings" => ("the items have siblings", "add --siblings drop"),
         "not_a_list" => ("the payload is not an array", "name it with --root"),
         _ => ("the items are not objects with scalar members", "select such members"),
     };

@@ -1,6 +1,6 @@
 //! Compiles the projections of a select: the members that are kept of the objects at the end of a source's path.
 //!
-//! The fields of all projections are one trie beside that of the paths, because they are looked up only where a path
+//! The fields of all projections are one trie, separate from that of the paths, because they are looked up only where a path
 //! ends. A path of this trie begins with the number of its source. A field without braces is a *leaf*: it counts as a
 //! selected path of its own when misses are reported.
 

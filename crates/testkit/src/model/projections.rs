@@ -8,7 +8,7 @@ use super::fields::{Field, reported};
 use super::paths::Token;
 use super::rules::Source;
 
-/// What a projection finds in one item.
+/// The results of a projection in one item.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) leaves: BTreeSet<String>,
@@ -16,7 +16,7 @@ pub(crate) struct Found {
 }
 
 impl State<'_> {
-    /// What the projection of a source keeps of the value that its path has.
+    /// Returns the part of a source's value that its projection keeps.
     pub(crate) fn projected(
         &mut self,
         node: &Node,

@@ -2,12 +2,12 @@
 
 use crate::json::policy::Action;
 
-/// What is known of the fields of projections, by node of their trie.
+/// The state of the fields of projections, by node of their trie.
 #[derive(Clone, Debug)]
 pub(super) struct FieldMarks {
     /// The serial number of the container in which the field was last seen.
     pub(super) met: Vec<u64>,
-    /// What the machine may do with a member of that name.
+    /// The action of the machine for a member of that name.
     pub(super) actions: Vec<Action>,
     /// The field was null where an object is kept, or its leaves count as found for another reason.
     pub(super) were_null: Vec<bool>,

@@ -11,7 +11,7 @@
 //! a hit, and nothing is written.
 //!
 //! A field with `[]` needs a container. Its output is one array, which is opened with the role `ProjectLevel`; each
-//! level below has that role too. What is left out is counted.
+//! level below has that role too. Values that are left out are counted.
 //!
 //! Example: `labels[]{name,by{id}}`. The source is a wildcard, whose role is `Gather`.
 //!
