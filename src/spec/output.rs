@@ -102,7 +102,7 @@ pub enum OnOver {
 /// use tamis::{Program, Spec, filter_slice};
 ///
 /// let spec = Spec::new().select("id").select("state").encode(Encode::Toon);
-/// let input = br#"[{"id":7,"state":"open","url":"…"},{"id":8,"state":"closed"}]"#;
+/// let input = br#"[{"id":7,"state":"open","url":"/8"},{"id":8,"state":"closed"}]"#;
 /// let (output, _) = filter_slice(&Program::compile(&spec)?, input)?;
 /// assert_eq!(output, b"[2]{id,state}:\n  7,open\n  8,closed");
 /// # Ok::<(), tamis::Error>(())

@@ -10,8 +10,8 @@
 //! ```
 
 use tamis::spec::{
-    Budget, Compact, Condition, DuplicateKeys, OnError, PatchOp, RawJson, Retrieve, Siblings,
-    Validation, WhenFallback, Whitespace,
+    Budget, Compact, Condition, DuplicateKeys, Encode, OnError, PatchOp, RawJson, Retrieve,
+    Siblings, Validation, WhenFallback, Whitespace,
 };
 use tamis::{CallOptions, Error, FailedRun, Filter, Program, Spec, filter_ndjson};
 
@@ -250,6 +250,8 @@ fn more(choices: &mut Choose<'_>, mut spec: Spec) -> Spec {
     }
     if choices.one_in(6) {
         spec = spec.compact(Compact::new("{{.id}} {{.secret}} {{.in}}"));
+    } else if choices.one_in(6) {
+        spec = spec.encode(choices.pick(&[Encode::Toon, Encode::Csv, Encode::Markdown]));
     }
     if choices.one_in(6) {
         spec = spec.whitespace(Whitespace::Keep);
