@@ -71,7 +71,7 @@ impl<'a> Call<'a> {
 
     /// Returns the call for documents of which `where` may drop one as a whole.
     pub(crate) fn of_records(&self) -> Self {
-        let options = self.options.clone().into_owned().as_record();
+        let options = self.options.clone().into_owned().for_record();
         Self { program: self.program, options: Cow::Owned(options) }
     }
 }
@@ -390,7 +390,7 @@ impl CallOptions {
     }
 
     /// Sets that the document is one of many, which `where` may drop.
-    pub(crate) fn as_record(mut self) -> Self {
+    pub(crate) fn for_record(mut self) -> Self {
         self.policy.is_record = true;
         self
     }

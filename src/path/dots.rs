@@ -211,8 +211,8 @@ impl<'a> DotPathParser<'a> {
             Some('0'..='9') => self.index()?,
             Some('?') => {
                 return self.error(
-                    "a path cannot test values (`[?…]`); write `[]` for every element, and choose by value with \
-                     another program",
+                    "a path cannot test values (`[?…]`); write `[]` for every element, and choose items by value \
+                     with `where`",
                 );
             }
             Some('(') => {

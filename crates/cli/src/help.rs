@@ -13,7 +13,7 @@ use crate::diagnostics::{Console, Exit, Usage};
 use crate::print::print;
 
 /// Name, title, page.
-const TOPICS: [(&str, &str, &str); 13] = [
+const TOPICS: [(&str, &str, &str); 14] = [
     (
         "paths",
         "how to name values: dot paths, wildcards, JSON Pointers",
@@ -21,6 +21,7 @@ const TOPICS: [(&str, &str, &str); 13] = [
     ),
     ("roots", "where the items are: --root and --siblings", include_str!("topics/roots.md")),
     ("rules", "what each rule does, and in which order", include_str!("topics/rules.md")),
+    ("jq", "commands of jq, and what to write instead", include_str!("topics/jq.md")),
     (
         "manifests",
         "filters by name: tamis' format, check, patterns",
@@ -90,6 +91,7 @@ Topics (tamis help TOPIC):
   paths       how to name values: dot paths, wildcards, JSON Pointers
   roots       where the items are: --root and --siblings
   rules       what each rule does, and in which order
+  jq          commands of jq, and what to write instead
   manifests   filters by name: tamis' format, check, patterns
   pages       the text of pages and responses: what is kept, where it is cut
   commands    the output of commands: tamis text, and rules for it
@@ -113,8 +115,8 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct HelpArgs {
-    /// A command, or a topic: paths, roots, rules, manifests, pages, commands, running, recalling, proxy, history,
-    /// limits, reports, exit-codes
+    /// A command, or a topic: paths, roots, rules, jq, manifests, pages, commands, running, recalling, proxy,
+    /// history, limits, reports, exit-codes
     #[arg(value_name = "COMMAND|TOPIC", value_parser = Page, hide_possible_values = true)]
     about: Option<String>,
 }

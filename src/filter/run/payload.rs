@@ -262,7 +262,7 @@ impl PayloadStage {
             None => {
                 let length = self.output.as_ref().map(|output| output.length().clone());
                 let items = ItemsStage::new(compiled, payload, &self.limits, self.scanner, length);
-                let items = items.suggest(self.suggests).as_record(self.is_record);
+                let items = items.suggest(self.suggests).for_record(self.is_record);
                 let engine = StageMachine::new(config, self.scanner);
                 self.running.insert(Box::new(ItemsRun { engine, items, hit: None }))
             }

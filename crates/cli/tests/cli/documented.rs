@@ -132,6 +132,7 @@ topics! {
     paths "paths"
     roots "roots"
     rules "rules"
+    jq_topic "jq"
     manifests "manifests"
     running "running"
     recalling "recalling"

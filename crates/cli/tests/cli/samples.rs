@@ -15,7 +15,7 @@ fn folder(samples: &[(&str, &str)]) -> Folder {
     folder.write("tools.yaml", TOOLS);
     std::fs::create_dir(folder.path("samples")).unwrap();
     for (name, text) in samples {
-        folder.write(&format!("samples/{name}"), text);
+        folder.write(format!("samples/{name}"), text);
     }
     folder
 }

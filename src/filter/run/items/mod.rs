@@ -450,8 +450,7 @@ impl ItemsState {
 
     /// Ends the innermost container, and writes its bracket if it was opened in the output.
     fn close(&mut self, cx: &mut Cx<'_>) -> Result<(), Raise> {
-        let role = self.roles.pop();
-        let bracket = match role {
+        let bracket = match self.roles.pop() {
             Some(ContainerRole::OnPath { object, .. }) => {
                 if self.roles.is_empty() && !self.payload_met {
                     self.no_payload(cx)?;
@@ -480,7 +479,10 @@ impl ItemsState {
                 | ContainerRole::ProjectLevel { outer: true, .. }
                 | ContainerRole::Emit { .. },
             ) => b']',
-            Some(ContainerRole::ProjectLevel { index, .. }) => return Ok(self.end_level(index)),
+            Some(ContainerRole::ProjectLevel { index, .. }) => {
+                self.end_level(index);
+                return Ok(());
+            }
             _ => return Ok(()),
         };
         self.writer.close(cx.sink, bracket);

@@ -9,7 +9,7 @@ use crate::json::{Interest, ValueKind, ValueSlot};
 
 impl ItemsStage {
     /// Sets whether the document is one of many, which `where` may drop.
-    pub(in crate::filter::run) fn as_record(mut self, yes: bool) -> Self {
+    pub(in crate::filter::run) fn for_record(mut self, yes: bool) -> Self {
         self.state.is_record = yes;
         self
     }
