@@ -5,6 +5,9 @@ use std::collections::HashSet;
 use super::SkipReason;
 use crate::json::StringDecoder;
 
+/// The number of values of the largest document. Each takes about 100 bytes in addition to its text.
+const MOST_VALUES: usize = 1 << 20;
+
 /// The number of a value in its document.
 pub(super) type ValueId = u32;
 
@@ -100,6 +103,9 @@ impl Document {
             at += 1;
             let is_container = matches!(content, Content::Array(_) | Content::Object(_));
             let id = document.values.len();
+            if id >= MOST_VALUES {
+                return Err(SkipReason::Size);
+            }
             let id = ValueId::try_from(id).map_err(|_error| SkipReason::Size)?;
             document.values.push(DocumentValue { name: name.take().unwrap_or_default(), content });
             if let Some((parent, _)) = open.last() {

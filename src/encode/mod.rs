@@ -25,8 +25,12 @@ pub(crate) enum SkipReason {
     Size,
     /// The payload is not an array.
     NotAList,
-    /// An element is not an object with scalar members, or the array is empty.
+    /// An element is not an object with scalar members.
     NotRows,
+    /// No element has a member.
+    Empty,
+    /// Most cells would be empty.
+    Sparse,
     /// The payload has siblings.
     Siblings,
 }
@@ -41,6 +45,8 @@ impl SkipReason {
             Self::Size => "size",
             Self::NotAList => "not_a_list",
             Self::NotRows => "not_rows",
+            Self::Empty => "empty",
+            Self::Sparse => "sparse",
             Self::Siblings => "siblings",
         }
     }

@@ -90,11 +90,11 @@ impl<'a> Rows<'a> {
             cells = cells.max(names.len().saturating_mul(rows.len()));
         }
         if names.is_empty() {
-            return Err(SkipReason::NotRows);
+            return Err(SkipReason::Empty);
         }
-        // Rows with different names would have mostly empty cells.
+        // Refuses tables in which most cells would be empty: their size would grow with the square of the document's.
         if cells > MOST_CELLS.max(document.len().saturating_mul(SPARSE)) {
-            return Err(SkipReason::NotRows);
+            return Err(SkipReason::Sparse);
         }
         Ok(Self { document, rows, names, columns })
     }

@@ -60,11 +60,18 @@ fn documents_that_cannot_be_carried() {
 
 #[test]
 fn depth_does_not_recurse() {
-    let depth = 2_000;
+    let depth = 1_000;
     for (open, close) in [("[1,", "]"), (r#"{"a":"#, "}"), (r#"[{"a":"#, "}]")] {
         let text = format!("{}1{}", open.repeat(depth), close.repeat(depth));
         assert!(encode(text.as_bytes()).is_ok());
     }
+}
+
+#[test]
+fn indentation_does_not_grow_without_bound() {
+    let rows = vec!["[1]"; 20_000].join(",");
+    let text = format!("{}{rows}{}", "[".repeat(1_000), "]".repeat(1_000));
+    assert_eq!(encode(text.as_bytes()), Err(SkipReason::Size));
 }
 
 /// Encodes the lines of the file in `TAMIS_TOON_INPUT` for a comparison with the reference. Each line of the output is

@@ -19,13 +19,23 @@ use super::table::{self, HeaderPart, Table};
 use super::{SkipReason, number};
 use crate::notice;
 
+/// The text may be this many times as long as the document, in addition to [`SMALL`].
+const GROWTH: usize = 8;
+/// Texts of up to this many bytes may be longer.
+const SMALL: usize = 4 << 20;
+
 /// Encodes a valid JSON text.
 pub(crate) fn encode(text: &[u8]) -> Result<String, SkipReason> {
     let document = Document::parse(text, number::written)?;
     let mut encoder = ToonEncoder { document: &document, text: String::new(), work: Vec::new() };
     encoder.root();
+    // Indentation grows with the depth, so the text of a deep document may grow with the square of its length.
+    let most = text.len().saturating_mul(GROWTH).saturating_add(SMALL);
     while let Some(work) = encoder.work.pop() {
         encoder.step(work);
+        if encoder.text.len() > most {
+            return Err(SkipReason::Size);
+        }
     }
     Ok(encoder.text)
 }

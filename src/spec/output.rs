@@ -94,8 +94,8 @@ pub enum OnOver {
 /// The form in which a filtered document is written.
 ///
 /// A document that a form cannot carry is written as JSON, and [`Report::encode_skipped`](crate::Report::encode_skipped)
-/// has the reason. So are the document of a total miss and the response of a failed call. A document above
-/// [`Limits::item`](crate::Limits::item) is an error.
+/// has the reason. So are the document of a total miss, the response of a failed call, and a document with more than
+/// 1,048,576 values. A document above [`Limits::item`](crate::Limits::item) is an error.
 ///
 /// ```
 /// use tamis::spec::Encode;

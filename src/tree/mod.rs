@@ -76,6 +76,11 @@ pub(crate) fn children(text: &str) -> impl Iterator<Item = (&str, &str)> {
         .map(move |child| (of(child.key), of(child.value)))
 }
 
+/// Returns a text that two valid JSON numbers have in common if and only if they have the same value.
+pub(crate) fn canonical_number(text: &[u8]) -> Vec<u8> {
+    number::canonical(text)
+}
+
 /// Whether two JSON numbers have the same value, exactly.
 pub(crate) fn same_number(a: &str, b: &str) -> bool {
     number::equal(a.as_bytes(), b.as_bytes())

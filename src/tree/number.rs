@@ -20,6 +20,21 @@ pub(super) fn equal(a: &[u8], b: &[u8]) -> bool {
     }
 }
 
+/// Returns a text that two valid JSON numbers have in common if and only if they have the same value.
+pub(super) fn canonical(number: &[u8]) -> Vec<u8> {
+    let number = Decimal::new(number);
+    if number.is_zero() {
+        return b"0".to_vec();
+    }
+    let (power_negative, power) = number.exponent();
+    let sign = |negative| if negative { b'-' } else { b'+' };
+    let mut text = vec![sign(number.negative)];
+    text.extend(number.digits());
+    text.extend([b'e', sign(power_negative)]);
+    text.extend(power);
+    text
+}
+
 /// Compares the values of two valid JSON numbers.
 pub(super) fn compare(a: &[u8], b: &[u8]) -> Ordering {
     let (a, b) = (Decimal::new(a), Decimal::new(b));

@@ -29,7 +29,25 @@ pub(crate) fn parse(text: &str) -> Result<ItemCondition, String> {
         None => ValueTest::new().one_of(values(rest.get(1..).unwrap_or_default())),
     };
     let path = path.trim_matches(' ');
+    refuse_other_operators(text, path, rest)?;
     Ok(if is_negative { ItemCondition::not(path, test) } else { ItemCondition::new(path, test) })
+}
+
+/// Refuses the operators of other languages, which would be a part of the path or of the value.
+fn refuse_other_operators(text: &str, path: &str, rest: &str) -> Result<(), String> {
+    let instead = match (path.chars().last(), rest.get(..2)) {
+        (Some('!'), _) => {
+            let value = rest.get(1..).unwrap_or_default();
+            format!("write !{}={value}", path.trim_end_matches(['!', ' ']))
+        }
+        (Some('<' | '>'), _) => {
+            "write a manifest with `where: [{path: n, greater: 1}]`, or `less`".to_owned()
+        }
+        (_, Some("==" | "=~")) => format!("write {path}={}", rest.get(2..).unwrap_or_default()),
+        _ if text.starts_with('!') => "write one `!`".to_owned(),
+        _ => return Ok(()),
+    };
+    Err(format!("not an operator of --where; {instead}"))
 }
 
 /// Returns the place of the operator: the first `=` or `~` outside of `["…"]`. In a JSON Pointer, `~0` and `~1` are escapes.
@@ -101,7 +119,8 @@ mod tests {
             let condition = parse(text).unwrap();
             assert_eq!(serde_json::to_string(&condition).unwrap(), expected, "{text}");
         }
-        for text in ["", "a", "!a", "[\"a=b\"]"] {
+        for text in ["", "a", "!a", "[\"a=b\"]", "a!=b", "a==b", "n>=1", "n <= 1", "!!a=b", "a=~b"]
+        {
             assert!(parse(text).is_err(), "{text}");
         }
     }

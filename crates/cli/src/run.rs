@@ -195,7 +195,11 @@ fn not_encoded(why: &str) -> String {
         "duplicate_key" => ("an object has two members of one name", "use --format json"),
         "lone_surrogate" => ("a string has half a surrogate pair", "use --format json"),
         "number" => ("a number would lose digits", "use --format json"),
-        "size" => ("it has too many values", "select less"),
+        "size" => ("it is too large, or too deeply nested", "select less"),
+        "empty" => ("the items have no members", "use --format json"),
+        "sparse" => {
+            ("most cells of the table would be empty", "select members that all items have")
+        }
         "siblings" => ("the items have siblings", "add --siblings drop"),
         "not_a_list" => ("the payload is not an array", "name it with --root"),
         _ => ("the items are not objects with scalar members", "select such members"),

@@ -13,7 +13,7 @@ use crate::path::trie::Trie;
 use crate::path::{Path, PathToken};
 use crate::regex_budget::RegexBudget;
 use crate::spec::{ItemCondition, RawJson, ValueTest};
-use crate::tree::{compare_numbers, same_number};
+use crate::tree::{canonical_number, compare_numbers};
 
 const RULE: &str = "where";
 
@@ -51,7 +51,8 @@ pub(in crate::filter) struct CompiledTest {
 struct ScalarSet {
     /// `null`, `true` and `false`.
     literals: Vec<String>,
-    numbers: Vec<String>,
+    /// As [`canonical_number`] writes them.
+    numbers: HashSet<Vec<u8>>,
     /// Unescaped.
     strings: HashSet<Vec<u8>>,
 }
@@ -224,7 +225,9 @@ impl ScalarSet {
                     );
                 }
                 [b'n' | b't' | b'f', ..] => set.literals.push(text.to_owned()),
-                _ => set.numbers.push(text.to_owned()),
+                _ => {
+                    set.numbers.insert(canonical_number(text.as_bytes()));
+                }
             }
         }
         Ok(set)
@@ -238,10 +241,7 @@ impl ScalarSet {
             [b'n' | b't' | b'f', ..] => {
                 self.literals.iter().any(|literal| literal.as_bytes() == text)
             }
-            _ => {
-                let number = std::str::from_utf8(text).unwrap_or_default();
-                self.numbers.iter().any(|other| same_number(number, other))
-            }
+            _ => !self.numbers.is_empty() && self.numbers.contains(&canonical_number(text)),
         }
     }
 }

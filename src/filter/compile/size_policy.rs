@@ -2,7 +2,7 @@
 
 use super::call::CallPolicy;
 use crate::error::{Error, ErrorKind, Raise};
-use crate::spec::{self, Omitted, OnOver, Spec};
+use crate::spec::{self, Encode, Omitted, OnOver, Spec};
 
 /// The budget and its settings.
 #[derive(Clone, Copy, Debug)]
@@ -26,10 +26,13 @@ impl SizePolicy {
         Self {
             budget: call.budget.or(spec.budget),
             min_items: call.min_items.or(spec.min_items).unwrap_or(1),
-            omitted: call
-                .omitted
-                .or(spec.omitted)
-                .or_else(|| spec.foreign.then_some(Omitted::Silent)),
+            // Tables have no marks.
+            omitted: if matches!(spec.encode, Encode::Csv | Encode::Markdown) {
+                Some(Omitted::Silent)
+            } else {
+                let silent = || spec.foreign.then_some(Omitted::Silent);
+                call.omitted.or(spec.omitted).or_else(silent)
+            },
             on_over: call.on_over.or(spec.on_over).unwrap_or_default(),
             lines: call.lines,
             only_summary: call.only_summary,

@@ -11,6 +11,7 @@
 use super::{Record, RecordFlaw, RecordForm, Records};
 use crate::error::Error;
 use crate::filter::Program;
+use crate::json::bom::BOM;
 use crate::limits::Limits;
 use crate::sink::Sink;
 
@@ -36,6 +37,8 @@ enum DocumentPlace {
     Between,
     /// In a number, a literal, or anything that is not a value.
     Scalar,
+    /// After this many bytes of a byte order mark.
+    Mark(usize),
     /// In this many containers.
     Container(u64),
     /// In a string, in this many containers.
@@ -54,6 +57,13 @@ impl DocumentPlace {
                 Self::Between => return (at, true),
                 Self::Scalar => match byte {
                     b' ' | b'\t' | b'\r' | b'\n' | b'{' | b'[' | b'"' => return (at, true),
+                    _ => Self::Scalar,
+                },
+                Self::Mark(seen) => match byte {
+                    _ if BOM.get(seen) == Some(&byte) => Self::Mark(seen + 1),
+                    b' ' | b'\t' | b'\r' | b'\n' if seen == BOM.len() => Self::Mark(seen),
+                    b'{' | b'[' if seen == BOM.len() => Self::Container(1),
+                    b'"' if seen == BOM.len() => Self::InString(0),
                     _ => Self::Scalar,
                 },
                 Self::Escaped(depth) => Self::InString(depth),
@@ -150,6 +160,7 @@ impl DocumentForm {
         self.place = match first {
             b"{" | b"[" => DocumentPlace::Container(1),
             b"\"" => DocumentPlace::InString(0),
+            _ if BOM.starts_with(first) => DocumentPlace::Mark(1),
             _ => DocumentPlace::Scalar,
         };
         self.piece(first, record);

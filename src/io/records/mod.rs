@@ -215,6 +215,10 @@ impl<S: Sink, F: FnMut(u64, &Error)> Record<S, F> {
         let waited = self.filter.sink_mut().peak() + beside;
         report.held_peak_bytes = report.held_peak_bytes.max(waited);
         self.is_dropped = report.is_dropped;
+        if self.is_dropped {
+            // The output of the document is not written.
+            report.filter_result_bytes = 0;
+        }
         self.sum.add(number, &report);
         Ok(())
     }

@@ -184,7 +184,9 @@ impl ReportSum {
             if let Some(why) = why
                 && records > 1
             {
-                why.push_str(&format!(" (and so {} {record}s more)", records - 1));
+                let more = records - 1;
+                let plural = if more == 1 { "" } else { "s" };
+                why.push_str(&format!(" (and {more} more {record}{plural})"));
             }
         }
         report

@@ -1,7 +1,7 @@
 //! The stage that writes the filtered document in another form than JSON.
 //!
-//! The document is held until it ends. It is then read as a tree, which the limit `item` bounds, and encoded. A document that
-//! the form cannot carry is written as it is.
+//! The document is held until it ends. It is then read as a tree, which the limit `item` bounds, and encoded. A document
+//! that cannot be written in the form remains JSON.
 
 use super::size::OutputSize;
 use crate::encode::{SkipReason, encode};

@@ -102,7 +102,7 @@ fn the_report_tells_the_first_template_that_failed() {
     assert_eq!(error, None);
     assert!(output.ends_with(b"[{\"id\":1}]\n[{\"id\":2}]\n"));
     let why = report.compact_error.unwrap();
-    assert!(why.starts_with("line 2: item:1:") && why.ends_with("(and so 1 lines more)"), "{why}");
+    assert!(why.starts_with("line 2: item:1:") && why.ends_with("(and 1 more line)"), "{why}");
 }
 
 #[test]
