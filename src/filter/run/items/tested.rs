@@ -31,7 +31,6 @@ impl ItemsState {
                 Ok(Some(Interest::Skip))
             }
             ItemVerdict::TooLarge => Err(too_large(self.limits.item())),
-            ItemVerdict::Invalid => Err(tester.error()),
         }
     }
 

@@ -40,9 +40,6 @@ pub(super) enum ItemVerdict {
     Drop,
     /// The decision needs more bytes than may be held.
     TooLarge,
-    /// The tester found an error in the document that the stage does not find, because it validates only the structure
-    /// of what it skips.
-    Invalid,
 }
 
 /// Reads the payload ahead of the stage. A copy of it, in the probe for the first hit, has read nothing.
@@ -147,15 +144,7 @@ impl ItemTester {
     /// `None` if there is none yet.
     pub(super) fn next(&mut self) -> Option<(ItemVerdict, u64)> {
         let next = self.state.verdicts.pop_front();
-        let is_full = self.state.program.spec.validation == Validation::Full;
-        let verdict = if is_full { ItemVerdict::Drop } else { ItemVerdict::Invalid };
-        next.or_else(|| self.gives_up.then_some((verdict, 0)))
-    }
-
-    /// Returns the error that the tester found in the document.
-    pub(super) fn error(&self) -> Raise {
-        let message = self.failed.as_ref().map_or("the document is cut off", Error::message);
-        Raise::new(ErrorKind::Syntax, message.to_owned())
+        next.or_else(|| self.gives_up.then_some((ItemVerdict::Drop, 0)))
     }
 
     /// Returns the number of bytes that wait for a verdict.
@@ -189,8 +178,10 @@ impl ReadAhead for ItemTester {
             Err(error) => {
                 // The open item may have become too large before the error, wherever the input was cut.
                 self.state.check_size(error.offset().unwrap_or_default());
-                // The stage finds an error of the document, too. A limit may only concern the tests.
-                self.gives_up = error.kind() != ErrorKind::Limit;
+                // The stage finds an error of the document, too, if it validates all of it. A limit may only concern
+                // the tests.
+                let is_found = self.state.program.spec.validation == Validation::Full;
+                self.gives_up = is_found && error.kind() != ErrorKind::Limit;
                 self.failed = Some(error);
             }
         }
