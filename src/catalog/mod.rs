@@ -67,6 +67,12 @@ fn filters(number: usize) -> &'static [(Key, Node)] {
     filters.unwrap_or_default()
 }
 
+/// Iterates over the name of a filter and its `aliases`.
+fn names(key: &'static Key, rules: &'static Node) -> impl Iterator<Item = &'static str> {
+    let aliases = rules.get("aliases").and_then(Node::items).unwrap_or_default();
+    std::iter::once(key.text.as_str()).chain(aliases.iter().filter_map(Node::as_text))
+}
+
 /// Returns the position of the file that has a tool, by the first part of its name.
 fn file_of(tool: &str) -> Option<usize> {
     let (service, _) = tool.split_once('.')?;
@@ -74,10 +80,11 @@ fn file_of(tool: &str) -> Option<usize> {
 }
 
 impl Manifest {
-    /// Returns the name of a filter and its rules as they are written in the catalog. Parses only the file that has it.
+    /// Returns the name of a filter and its rules as they are written in the catalog, by its name or one of its other
+    /// names. Parses only the file that has it.
     pub(crate) fn builtin_filter(name: &str) -> Option<(&'static str, &'static Node)> {
         let mut filters = filters(file_of(name)?).iter();
-        let (key, rules) = filters.find(|(key, _)| key.text == name)?;
+        let (key, rules) = filters.find(|(key, rules)| names(key, rules).any(|own| own == name))?;
         Some((&key.text, rules))
     }
 
@@ -86,10 +93,10 @@ impl Manifest {
         parsed(file_of(tool)?)?.ok().filter(|part| part.entry(tool).is_ok())
     }
 
-    /// Returns the names of all filters of the catalog.
-    pub(crate) fn builtin_filters() -> Vec<&'static str> {
+    /// Iterates over all names of all filters of the catalog, each with the name of the filter.
+    pub(crate) fn builtin_names() -> impl Iterator<Item = (&'static str, &'static str)> {
         let all = (0..FILES.len()).flat_map(filters);
-        all.map(|(key, _)| key.text.as_str()).collect()
+        all.flat_map(|(key, rules)| names(key, rules).map(|name| (name, key.text.as_str())))
     }
 
     /// Returns a filter of the built-in catalog as a manifest of its own, with its comments. The name is one that

@@ -32,6 +32,8 @@ pub(super) struct CompleteFilter<'n> {
     pub(super) number: usize,
     /// The position of its base, if that is in the same file.
     pub(super) base: Option<usize>,
+    /// Keys whose list removes less than the list of the base that it replaces: places and warnings.
+    pub(super) weakened: Vec<(usize, String)>,
 }
 
 /// A filter as it is written.
@@ -93,7 +95,7 @@ pub(super) fn complete<'n>(
         let base = bases.get(number).and_then(Option::as_ref);
         let base_node = match base {
             None => None,
-            Some(Base::Builtin(node, at)) => Some((Rc::new(moved(node, at)), *at)),
+            Some(Base::Builtin(node, at)) => Some((Rc::new(rules_of_builtin(node, at)), *at)),
             // The base has an error if it is not finished.
             Some(Base::SameFile(base, at)) => match finished.get(*base) {
                 Some(Some(node)) => Some((Rc::clone(node), *at)),
@@ -103,9 +105,13 @@ pub(super) fn complete<'n>(
         if wrong.contains(&number) {
             continue;
         }
+        let mut weakened = Vec::new();
         let rules = match base_node {
             None => Rc::clone(rules),
             Some((node, at)) => {
+                if base_of(number).is_some() {
+                    weakened = weaker_lists(&node, rules);
+                }
                 left = left.saturating_sub(size(&node));
                 if left == 0 {
                     let message =
@@ -119,7 +125,8 @@ pub(super) fn complete<'n>(
         if let Some(slot) = finished.get_mut(number) {
             *slot = Some(Rc::clone(&rules));
         }
-        complete.push(CompleteFilter { name, rules, aliases, number, base: base_of(number) });
+        let base = base_of(number);
+        complete.push(CompleteFilter { name, rules, aliases, number, base, weakened });
     }
     complete
 }
@@ -272,7 +279,64 @@ fn refuse_circle(
     building.refuse_tool(&first.name.text, &Flaw::new(at, message));
 }
 
-/// Returns the rules of the catalog with the place of the value that names them, which errors in them refer to.
+/// Returns a warning for each list of a filter that lets values through which the list of its base removes. An empty
+/// list says that on purpose.
+fn weaker_lists(base: &Node, own: &Node) -> Vec<(usize, String)> {
+    let mut warnings = Vec::new();
+    for rule in ["exclude", "patches", "retain"] {
+        let (Some(theirs), Some((key, ours))) = (base.get(rule), own.entry(rule)) else { continue };
+        let (theirs, ours) = (entries(theirs), entries(ours));
+        let lost = match rule {
+            "retain" => missing(ours, theirs),
+            _ => missing(theirs, ours),
+        };
+        let Some(lost) = lost.filter(|_| !ours.is_empty()) else { continue };
+        let message = match rule {
+            "retain" => format!("`retain` keeps {lost}, which the base does not keep"),
+            _ => format!("`{rule}` replaces the list of the base, and {lost} is missing"),
+        };
+        warnings.push((key.at.start, message));
+    }
+    warnings
+}
+
+/// Returns the items of a list, or a value that stands for a list of one.
+fn entries(node: &Node) -> &[Node] {
+    node.items().unwrap_or(std::slice::from_ref(node))
+}
+
+/// Names the first value that the other list lacks.
+fn missing(values: &[Node], others: &[Node]) -> Option<String> {
+    let others: HashSet<String> = others.iter().map(plain).collect();
+    let lost = values.iter().find(|value| !others.contains(&plain(value)))?;
+    Some(match lost.as_text() {
+        Some(text) => format!("`{}`", suggest::short(text)),
+        None => "an entry".to_owned(),
+    })
+}
+
+/// Writes a value without its places, for comparison.
+fn plain(node: &Node) -> String {
+    match &node.value {
+        Value::List(list) => format!("{:?}", list.iter().map(plain).collect::<Vec<_>>()),
+        Value::Map(entries) => {
+            let entries = entries.iter().map(|(key, node)| (key.text.as_str(), plain(node)));
+            format!("{:?}", entries.collect::<Vec<_>>())
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+/// Returns the rules of the catalog without [`KEYS`].
+fn rules_of_builtin(node: &Node, to: &Node) -> Node {
+    let mut rules = moved(node, to);
+    if let Value::Map(entries) = &mut rules.value {
+        entries.retain(|(key, _)| !KEYS.contains(&key.text.as_str()));
+    }
+    rules
+}
+
+/// Returns a value of the catalog with the place of the value that names it, which errors in it refer to.
 fn moved(node: &Node, to: &Node) -> Node {
     let value = match &node.value {
         Value::List(list) => Value::List(list.iter().map(|node| moved(node, to)).collect()),

@@ -66,7 +66,7 @@ fn read(building: &mut Building<'_>, root: &Node) {
         return;
     };
     let mut wrong = HashSet::new();
-    for CompleteFilter { name, rules: node, aliases, number, base } in
+    for CompleteFilter { name, rules: node, aliases, number, base, weakened } in
         inherit::complete(building, filters)
     {
         // A mistake of a base is reported once.
@@ -82,6 +82,9 @@ fn read(building: &mut Building<'_>, root: &Node) {
                 building.add(name.text.clone(), name.at.start, &spec, |rule| inside(&node, rule));
                 building.deliver(&name.text, delivery);
                 building.call(&name.text, aliases);
+                for (at, message) in weakened {
+                    building.warn(&name.text, at, &message);
+                }
             }
             (spec, delivery) => {
                 for flaw in [spec.err(), delivery.err()].into_iter().flatten() {

@@ -64,6 +64,14 @@ impl Node {
         self.get(key).is_some()
     }
 
+    /// Returns the items of a list.
+    pub(crate) fn items(&self) -> Option<&[Self]> {
+        match &self.value {
+            Value::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
     pub(crate) fn as_text(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) => Some(text),

@@ -88,9 +88,8 @@ impl Rules {
     pub(crate) fn note_listed(&self, tool: &str, server: Option<&str>) {
         let mut unlisted = self.unlisted.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(names) = unlisted.as_mut() else { return };
-        let known =
-            self.service.as_deref().or_else(|| server.and_then(Manifest::service_of_server));
-        match self.first.as_ref().and_then(|manifest| named(manifest, tool, known)) {
+        let known = self.services(server);
+        match self.first.as_ref().and_then(|manifest| named(manifest, tool, &known)) {
             Some(Ok(entry)) => {
                 names.remove(entry.name());
             }
@@ -170,6 +169,15 @@ impl Rules {
         manifests.flat_map(Manifest::entries).any(ManifestEntry::removes_for_safety)
     }
 
+    /// Returns the services that the server is known to offer.
+    fn services(&self, server: Option<&str>) -> Vec<&str> {
+        match (&self.service, server) {
+            (Some(service), _) => vec![service],
+            (None, Some(server)) => Manifest::services_of_server(server).to_vec(),
+            (None, None) => Vec::new(),
+        }
+    }
+
     fn find(&self, tool: &str, server: Option<&str>) -> Option<Arc<ToolFilter>> {
         let mut filter = self.find_own(tool, server);
         if let (Some(filter), Some(structured)) = (&mut filter, self.structured) {
@@ -179,10 +187,9 @@ impl Rules {
     }
 
     fn find_own(&self, tool: &str, server: Option<&str>) -> Option<ToolFilter> {
-        let known =
-            self.service.as_deref().or_else(|| server.and_then(Manifest::service_of_server));
-        let first = self.first.as_ref().and_then(|manifest| named(manifest, tool, known));
-        let user = self.user.as_ref().and_then(|manifest| named(manifest, tool, known));
+        let known = self.services(server);
+        let first = self.first.as_ref().and_then(|manifest| named(manifest, tool, &known));
+        let user = self.user.as_ref().and_then(|manifest| named(manifest, tool, &known));
         match (first, user) {
             (Some(first), Some(Ok(user))) if user.removes_for_safety() => {
                 Some(compiled(first.and_then(|first| both(first, user))))
@@ -190,7 +197,7 @@ impl Rules {
             // The user's rules may remove for safety, so they are not left out.
             (_, Some(Err(why))) => Some(ToolFilter::refusing(why)),
             (Some(own), _) | (None, Some(own)) => Some(compiled(own.and_then(own_filter))),
-            (None, None) if self.uses_catalog => of_catalog(tool, known),
+            (None, None) if self.uses_catalog => of_catalog(tool, &known),
             (None, None) => None,
         }
     }
@@ -200,9 +207,9 @@ impl Rules {
 fn named<'a>(
     manifest: &'a Manifest,
     tool: &str,
-    service: Option<&str>,
+    services: &[&str],
 ) -> Option<Result<&'a ManifestEntry, &'static str>> {
-    let found = manifest.entry_of_service(tool, service)?;
+    let found = manifest.entry_of_service(tool, services)?;
     Some(found.map_err(|_error| "several rules match the tool equally well"))
 }
 
@@ -220,7 +227,7 @@ fn compiled(filter: Result<ToolFilter, &'static str>) -> ToolFilter {
     filter.unwrap_or_else(ToolFilter::refusing)
 }
 
-fn of_catalog(tool: &str, known: Option<&str>) -> Option<ToolFilter> {
+fn of_catalog(tool: &str, known: &[&str]) -> Option<ToolFilter> {
     ToolFilter::own(&Manifest::catalog_entry_of_service(tool, known)?).ok()
 }
 

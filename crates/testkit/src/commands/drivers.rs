@@ -11,7 +11,7 @@ const EVERY_SPLIT: usize = 600;
 const SPLITS: usize = 30;
 
 /// A command for each built-in filter.
-pub const COMMANDS: [(&str, &str); 74] = [
+pub const COMMANDS: [(&str, &str); 73] = [
     ("cargo-build", "cargo build"),
     ("cargo-test", "cargo test"),
     ("cargo-nextest", "cargo nextest run"),
