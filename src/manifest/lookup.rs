@@ -215,7 +215,11 @@ fn meanings(tool: &str) -> Vec<(&'static str, &str)> {
     }
     if let Some((server, name)) = parts_of_mcp_name(tool) {
         let services = Manifest::services_of_server(server);
-        meanings.extend(services.iter().map(|service| (*service, name)));
+        for service in services {
+            if !meanings.contains(&(*service, name)) {
+                meanings.push((*service, name));
+            }
+        }
     }
     meanings
 }
