@@ -31,8 +31,8 @@
 
 #[cfg(feature = "http-body")]
 pub use crate::io::FilterBody;
+#[cfg(feature = "tower")]
+pub use crate::io::{Choice, FilterFuture, FilterLayer, FilterService};
 #[cfg(feature = "decode")]
 pub use crate::io::{ContentCoding, DecodeOptions};
-#[cfg(feature = "tower")]
-pub use crate::io::{FilterFuture, FilterLayer, FilterService};
 pub use crate::io::{FilterStream, Outcome, Transform, transform_async};

@@ -29,10 +29,12 @@
 //! | [`text`] | lines of text that is not JSON | `text` |
 //! | [`content`] | the main text of pages | `content` |
 //! | `command` | the output of commands; running commands | `command` |
+//! | `audit` | attacks on filters, to find what they let through | `audit` |
 //! | [`history`] | old tool results in a chat | |
 //! | [`json`] | places of values, and strings, in documents that are routed or edited | |
 //! | `manifest` | files that map names of tools to specs | `manifest` |
 //! | [`reserved`] | parameters with which a model chooses the size of a response | |
+//! | `insight` | where the tokens of a payload are, filters that samples suggest, and what each rule of a filter removed | `insight` |
 //! | `http` | bodies, streams and services that do not block | `tokio` |
 //! | `template` | templates of summaries | `template` |
 //! | `tokens` | numbers of tokens | `tokens` |
@@ -82,6 +84,7 @@
 //!   `nearest` (suggests known words), `notice` (lines that tamis adds to text), `tokens` (counts tokens), `test_work`
 //!   (counts steps in tests).
 //! - `scan`: bit masks of blocks of 64 bytes, without a grammar.
+//! - `secrets`: finds credentials in text and in JSON, and replaces them.
 //! - `path`: parses paths, and follows many of them at once along a document.
 //! - [`json`]: walks tokens, validates, and carries out a handler's policies or asks it about each value, without rules.
 //! - `tree`: a document as raw pieces, for the patches that cannot stream.
@@ -96,11 +99,14 @@
 //! - `manifest`, `catalog`: files that map names of tools to specs, and the built-in ones (feature `manifest`).
 //! - `command`: filters the output of commands by rules, and runs commands (feature `command`).
 //! - `io`: drivers for readers, files, slices, streams of documents, and async code.
+//! - `audit`: attacks filters with hostile documents (feature `audit`).
+//! - `insight`: counts the tokens of a payload per path, suggests filters, and says which rule removed which bytes (feature
+//!   `insight`).
 //! - `http`: the public names of the asynchronous drivers and of what they need (feature `tokio`).
 //!
 //! The command line is the package `tamis-cli` in `crates/cli`. The store and the proxy in front of MCP servers are the
 //! package `tamis-gateway` in `crates/gateway`. The hooks and installers for coding agents are the package `tamis-agents`
-//! in `crates/agents`.
+//! in `crates/agents`. The packages for Python and Node are in `python` and `node`; they share `crates/bindings`.
 //!
 //! # Promises
 //!
@@ -129,19 +135,22 @@
 //!
 //! A call that asks for raw output ([`CallOptions`]) gets everything, unless the spec says
 //! [`allow_raw(false)`](Spec::allow_raw). Rules that remove also apply to responses of failed calls. JSON inside
-//! strings is text, unless [`json_strings`](Spec::json_strings) names the strings. The path of an error may contain keys that a rule would have removed. Spilled and teed bytes, and
-//! the full outputs of commands, are not redacted.
+//! strings is text, unless [`json_strings`](Spec::json_strings) names the strings. The path of an error may contain keys that a
+//! rule would have removed. Spilled and teed bytes are not redacted. The full outputs of commands are, if
+//! `CommandRunner::with_redact` is set.
 //!
 //! # Features
 //!
 //! No feature is enabled by default; the library then has a handful of small dependencies.
 //!
+//! - `audit`: the module `audit`, which attacks filters with hostile documents. Enables `manifest`.
 //! - `command`: the module `command`, filters for the output of commands; on Unix also
 //!   `CommandRunner`. Enables `manifest`. Uses toml, rustix and shared_child.
 //! - `content`: [`content`] of pages, responses and texts. Uses lol_html and dom_smoothie. Without it, a spec with
 //!   content does not compile.
 //! - `decode`: content codings (gzip, br, zstd) before a filter. Uses compression-codecs, and libzstd in C.
 //! - `http-body`: `http::FilterBody`, for hyper, axum and tonic. Enables `tokio`.
+//! - `insight`: the module `insight`: tokens per path, suggested filters, and what each rule removed. Enables `manifest`.
 //! - `lenient`: comments and trailing commas before the filter. Uses struson.
 //! - `manifest`: the module `manifest`, with the built-in catalog. Enables `template` and `text`, so that errors in
 //!   templates and patterns point into the file. Uses serde-saphyr.
@@ -170,16 +179,21 @@ mod path;
 mod regex_budget;
 mod report;
 mod scan;
+mod secrets;
 mod sink;
 mod test_work;
 mod tree;
 
+#[cfg(feature = "audit")]
+pub mod audit;
 #[cfg(feature = "command")]
 pub mod command;
 pub mod content;
 pub mod history;
 #[cfg(feature = "tokio")]
 pub mod http;
+#[cfg(feature = "insight")]
+pub mod insight;
 pub mod json;
 #[cfg(feature = "manifest")]
 pub mod manifest;

@@ -1,5 +1,7 @@
 //! The report of a run.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::error::Error;
@@ -145,6 +147,10 @@ pub struct Report {
     /// Size of these strings in bytes, without escapes.
     #[serde(skip_serializing_if = "is_zero")]
     pub base64_omitted_bytes: u64,
+    /// Number of replaced values, by kind: the kinds of [`Redact::kinds`](crate::spec::Redact::kinds), and `path` for values
+    /// at the paths of [`Spec::redact`](crate::Spec::redact).
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub redacted: BTreeMap<&'static str, u64>,
     /// The payload, as a JSON Pointer; `""` is the document itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
@@ -205,6 +211,9 @@ pub struct InnerReport {
     /// Whether the rest of a text was neither read nor validated.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tail_unread: bool,
+    /// Number of replaced values, by kind.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub redacted: BTreeMap<&'static str, u64>,
     /// The reports of the entries of `json_strings` inside the texts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inner: Vec<InnerReport>,
@@ -239,6 +248,7 @@ impl InnerReport {
         self.budget_applied |= one.budget_applied;
         self.budget_exceeded |= one.budget_exceeded;
         self.patches_applied = sum(self.patches_applied, one.patches_applied);
+        add_counts(&mut self.redacted, &one.redacted);
         self.duplicates_dropped += one.duplicates_dropped;
         self.tail_unread |= one.tail_unread;
         self.held_peak_bytes = self.held_peak_bytes.max(one.held_peak_bytes);
@@ -276,6 +286,7 @@ impl InnerReport {
         self.budget_applied |= more.budget_applied;
         self.budget_exceeded |= more.budget_exceeded;
         self.patches_applied = sum(self.patches_applied, more.patches_applied);
+        add_counts(&mut self.redacted, &more.redacted);
         self.duplicates_dropped += more.duplicates_dropped;
         self.tail_unread |= more.tail_unread;
         self.held_peak_bytes = self.held_peak_bytes.max(more.held_peak_bytes);
@@ -398,6 +409,13 @@ impl From<&Error> for FailureReport {
             path: error.path().to_owned(),
             message: error.full_message(),
         }
+    }
+}
+
+/// Adds the counts of replaced values.
+pub(crate) fn add_counts(to: &mut BTreeMap<&'static str, u64>, more: &BTreeMap<&'static str, u64>) {
+    for (kind, count) in more {
+        *to.entry(kind).or_default() += count;
     }
 }
 

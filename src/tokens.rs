@@ -29,7 +29,7 @@ fn o200k_base() -> &'static CoreBpe {
 }
 
 /// The maximum number of bytes that are counted together.
-const PIECE: usize = 64 << 10;
+pub(crate) const PIECE: usize = 64 << 10;
 /// The length of the longest token in bytes.
 pub(crate) const LONGEST: u64 = 128;
 
@@ -105,16 +105,8 @@ impl TokenCounter {
     /// incomplete character.
     fn count_piece(&mut self) {
         test_work::count(WorkKind::Tail, self.pending.len());
-        let pairs = self.pending.windows(2).enumerate().rev();
-        let mut pairs = pairs.filter_map(|(at, pair)| Some((at, pair.try_into().ok()?)));
-        let end = pairs.find(|(_, pair)| ends_token(*pair)).map(|(at, _)| at + 1);
-        let end = end.unwrap_or_else(|| {
-            self.cut = true;
-            match std::str::from_utf8(&self.pending) {
-                Err(error) if error.error_len().is_none() => error.valid_up_to(),
-                _ => self.pending.len(),
-            }
-        });
+        let (end, cut) = piece_end(&self.pending);
+        self.cut |= cut;
         self.count(end);
     }
 
@@ -125,6 +117,34 @@ impl TokenCounter {
         self.tokens += o200k_base().count(&text) as u64;
         self.pending.drain(..bytes);
     }
+}
+
+/// Returns the last certain end of a token in a piece. Without one, returns the end of the last complete character, and
+/// that a token may be cut there.
+pub(crate) fn piece_end(piece: &[u8]) -> (usize, bool) {
+    let pairs = piece.windows(2).enumerate().rev();
+    let mut pairs = pairs.filter_map(|(at, pair)| Some((at, pair.try_into().ok()?)));
+    match pairs.find(|(_, pair)| ends_token(*pair)) {
+        Some((at, _)) => (at + 1, false),
+        None => match std::str::from_utf8(piece) {
+            Err(error) if error.error_len().is_none() => (error.valid_up_to(), true),
+            _ => (piece.len(), true),
+        },
+    }
+}
+
+/// Returns the length in bytes of each token of a text.
+#[cfg(feature = "insight")]
+pub(crate) fn token_lengths(text: &str) -> impl Iterator<Item = usize> {
+    static LENGTHS: OnceLock<Vec<u8>> = OnceLock::new();
+    let vocabulary = o200k_base();
+    let lengths = LENGTHS.get_or_init(|| {
+        let tokens = 0..u32::try_from(vocabulary.vocab_size()).unwrap_or(u32::MAX);
+        let length = |token| u8::try_from(vocabulary.decode(&[token]).len()).unwrap_or(u8::MAX);
+        tokens.map(length).collect()
+    });
+    let tokens = vocabulary.encode(text).into_iter();
+    tokens.map(|token| lengths.get(token as usize).copied().map_or(0, usize::from))
 }
 
 /// Returns whether a token ends between two bytes, whatever precedes and follows them.

@@ -49,7 +49,7 @@ pub use failed_run::{FailedRun, RunResult};
 pub use file::{FileSource, filter_file};
 pub use history::{prune_file, prune_reader, prune_slice};
 #[cfg(feature = "tower")]
-pub use layer::{FilterFuture, FilterLayer, FilterService};
+pub use layer::{Choice, FilterFuture, FilterLayer, FilterService};
 #[cfg(feature = "lenient")]
 pub use lenient::filter_lenient;
 pub use pretty::PrettyWriter;

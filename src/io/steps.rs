@@ -261,6 +261,16 @@ impl Drop for Steps {
     }
 }
 
+/// Reports the end of a run whose receiver has left.
+impl Drop for TransformRun {
+    fn drop(&mut self) {
+        if matches!(self.state, RunState::Running) {
+            let message = "the run was dropped before its end";
+            self.transform.report_end(Err(&Error::new(ErrorKind::Write, message)));
+        }
+    }
+}
+
 impl TransformRun {
     /// Returns what the adapter has to do; `None` if a step is due.
     fn next(&mut self) -> Option<Result<NextAction, Error>> {

@@ -17,6 +17,7 @@
 //! | `when` | `choose.rs` | `Ask` | `Skip` | |
 //! | `json_strings` | `json_strings/handler.rs` | `Ask` | `Keep` | |
 //! | `ValueFinder` | `values/finder.rs` | `Ask` | `Skip` | |
+//! | `look` | `insight/look/run.rs` | – | `Ask` | |
 //! | history | `survey/mod.rs` | `Ask` | `Skip` | |
 //! | all others | | – | `Ask` | [`Policy::ASK`], the default |
 

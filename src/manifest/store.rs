@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! store: memory
-//! store: {at: ~/.cache/results, max_entry: 64M, max_total: 1G, max_age: 24h, scope: {header: X-User}}
+//! store: {at: ~/.cache/results, max_entry: 64M, max_total: 1G, max_age: 24h, scope: {header: X-User}, redact: off}
 //! ```
 
 use std::fmt;
@@ -45,6 +45,7 @@ pub struct StoreSettings {
     max_total: Option<u64>,
     max_age: Option<Duration>,
     scope: StoreScope,
+    keeps_secrets: bool,
 }
 
 impl StoreSettings {
@@ -72,6 +73,12 @@ impl StoreSettings {
         self.max_age
     }
 
+    /// Returns whether credentials are stored as they are (`redact: off`) instead of being replaced, as is the default.
+    #[must_use]
+    pub fn keeps_secrets(&self) -> bool {
+        self.keeps_secrets
+    }
+
     /// Returns who may read a result.
     #[must_use]
     pub fn scope(&self) -> &StoreScope {
@@ -88,6 +95,15 @@ struct StoreMap {
     max_total: Option<ByteCount>,
     max_age: Option<Age>,
     scope: Option<StoreScope>,
+    redact: Option<StoreRedact>,
+}
+
+/// The credentials in stored results: replaced, or kept.
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum StoreRedact {
+    Secrets,
+    Off,
 }
 
 impl<'de> Deserialize<'de> for StoreSettings {
@@ -106,7 +122,7 @@ impl<'de> Deserialize<'de> for StoreSettings {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<StoreSettings, A::Error> {
-                let StoreMap { at, max_entry, max_total, max_age, scope } =
+                let StoreMap { at, max_entry, max_total, max_age, scope, redact } =
                     StoreMap::deserialize(MapAccessDeserializer::new(map))?;
                 let (max_entry, max_total) = (max_entry.map(|it| it.0), max_total.map(|it| it.0));
                 // A result that is larger than the store could never be stored.
@@ -117,6 +133,7 @@ impl<'de> Deserialize<'de> for StoreSettings {
                     return Err(de::Error::custom(message));
                 }
                 Ok(StoreSettings {
+                    keeps_secrets: matches!(redact, Some(StoreRedact::Off)),
                     place: at.unwrap_or_default(),
                     max_entry,
                     max_total,

@@ -89,7 +89,7 @@ fn the_schema_has_the_words_that_specs_read() {
     for (key, known) in schema["$defs"]["spec"]["properties"].as_object().unwrap() {
         let is_no_rule =
             Delivery::KEYS.contains(&key.as_str()) || inherit::KEYS.contains(&key.as_str());
-        if key == "select" || key == "test" || is_no_rule {
+        if ["select", "test", "redact"].contains(&key.as_str()) || is_no_rule {
             continue;
         }
         if MAPS.contains(&key.as_str()) {
@@ -104,6 +104,25 @@ fn the_schema_has_the_words_that_specs_read() {
         }
     }
     assert!(enums >= 5, "words were compared");
+}
+
+/// `redact` is one word or a map.
+#[test]
+fn the_schema_has_both_forms_of_redact() {
+    let schema = schema();
+    let forms = &schema["$defs"]["spec"]["properties"]["redact"]["oneOf"];
+    assert_eq!(forms[0]["const"], "secrets");
+    assert!(
+        flaw("{redact: everything}").contains("`secrets` or a map"),
+        "{}",
+        flaw("{redact: everything}")
+    );
+    assert_eq!(keys_of(&forms[1]), ["paths", "secrets", "with"].map(str::to_owned).into());
+    for key in keys_of(&forms[1]) {
+        let text = format!("{{redact: {{{key}: {{}}}}}}");
+        assert!(flaw(&text).starts_with(&format!("`{key}` must be ")), "{}", flaw(&text));
+    }
+    assert!(!flaw("{redact: {path: [a]}}").is_empty());
 }
 
 /// The keys that only a gateway reads: each word of the schema is read, and no other.

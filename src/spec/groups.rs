@@ -40,6 +40,7 @@ impl Spec {
             drop_empty,
             omit_base64_over,
             text_filter,
+            redact,
             budget,
             min_items: _,
             omitted,
@@ -68,6 +69,7 @@ impl Spec {
                 || *siblings == Siblings::Drop,
             output: *omit_base64_over > 0
                 || text_filter.is_some()
+                || redact.as_ref().is_some_and(|redact| !redact.is_nothing())
                 || budget.is_some()
                 || compact.is_some()
                 || *encode != Encode::Json
@@ -131,6 +133,6 @@ impl Spec {
     }
 
     pub(crate) fn allows_raw(&self) -> bool {
-        self.allow_raw.unwrap_or(true)
+        self.allow_raw.unwrap_or(self.redact.is_none())
     }
 }

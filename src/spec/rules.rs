@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::fields::{is_default, some};
 use super::{
     Budget, Compact, Condition, Content, Encode, ItemCondition, JsonStrings, Omitted, OnOver,
-    OnTestFailure, PatchOp, SelectPath, Selection, TextSpec, WhenFallback,
+    OnTestFailure, PatchOp, Redact, SelectPath, Selection, TextSpec, WhenFallback,
 };
 
 /// The rules for the output of one tool.
@@ -74,6 +74,8 @@ pub struct Spec {
     pub(crate) omit_base64_over: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) text_filter: Option<TextSpec>,
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some")]
+    pub(crate) redact: Option<Redact>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) budget: Option<Budget>,
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some")]

@@ -81,6 +81,7 @@ impl Spec {
             drop_empty: _,
             omit_base64_over: _,
             text_filter: _,
+            redact,
             budget: _,
             min_items: _,
             omitted: _,
@@ -103,9 +104,43 @@ impl Spec {
             || retain.is_some()
             || patches.is_some()
             || when.is_some()
+            || redact.is_some()
             || self.is_closed()
             || branches.into_iter().any(Self::removes_for_safety)
             || json_strings.iter().any(JsonStrings::removes_for_safety)
+    }
+
+    /// Returns whether credentials are replaced in the output ([`redact`](Self::redact)), also in a branch.
+    ///
+    /// ```
+    /// use tamis::Spec;
+    /// use tamis::spec::Redact;
+    ///
+    /// assert!(Spec::new().redact(Redact::new().secrets(true)).redacts_secrets());
+    /// assert!(!Spec::new().redact(Redact::new().path("ssn")).redacts_secrets());
+    /// ```
+    #[must_use]
+    pub fn redacts_secrets(&self) -> bool {
+        let own = self.redact.as_ref().is_some_and(|redact| redact.secrets);
+        own || self.when.iter().flatten().any(Self::redacts_secrets)
+    }
+
+    /// Returns whether a rule other than the search for credentials removes for safety. A gateway can keep a text that is
+    /// not JSON only if there is none, because no other rule reads it.
+    ///
+    /// ```
+    /// use tamis::Spec;
+    /// use tamis::spec::Redact;
+    ///
+    /// let spec = Spec::new().redact(Redact::new().secrets(true));
+    /// assert!(spec.removes_for_safety() && !spec.removes_values_for_safety());
+    /// assert!(spec.exclude("ssn").removes_values_for_safety());
+    /// ```
+    #[must_use]
+    pub fn removes_values_for_safety(&self) -> bool {
+        let mut other = self.clone();
+        other.redact = other.redact.filter(|redact| !redact.paths.is_empty());
+        other.removes_for_safety()
     }
 
     /// Returns whether a call may ask for raw output if the caller is a model: what [`allow_raw`](Self::allow_raw) was

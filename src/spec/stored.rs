@@ -5,9 +5,9 @@
 //! input.
 //!
 //! ```text
-//! spec:     strings ─ extract ─ when ─ retain ─ patches ─ root ─ where ─ max_items ─ select ─ exclude ─ drops ─ text ─ base64 ─ budget ─ compact
-//! all:      strings ─ extract ─ when ─ retain ─ patches ─ root ─────────────────────────────── exclude'
-//! cut:      strings ─ extract ─ when ─ retain ─ patches ─ root ─ where ───────────── select ─ exclude ─ drops ─ text
+//! spec:     strings ─ extract ─ when ─ retain ─ patches ─ root ─ where ─ max_items ─ select ─ exclude ─ drops ─ text ─ redact ─ base64 ─ budget ─ compact
+//! all:      strings ─ extract ─ when ─ retain ─ patches ─ root ─────────────────────────────── exclude' ────────────── redact
+//! cut:      strings ─ extract ─ when ─ retain ─ patches ─ root ─ where ───────────── select ─ exclude ─ drops ─ text ─ redact
 //! ```
 //!
 //! `exclude` reads output keys, which the source does not have. `exclude'` has each path twice: as it is written, which
@@ -18,7 +18,7 @@
 
 use std::collections::HashSet;
 
-use super::{Encode, InnerRules, Retrieve, Root, SelectPath, Spec};
+use super::{Encode, InnerRules, Redact, Retrieve, Root, SelectPath, Spec};
 use crate::path::projection::{ProjectedField, SelectedPath};
 use crate::path::{Path, PathError, PathToken};
 
@@ -104,6 +104,7 @@ impl Spec {
             drop_empty: _,
             omit_base64_over: _,
             text_filter: _,
+            redact,
             budget: _,
             min_items: _,
             omitted: _,
@@ -124,7 +125,9 @@ impl Spec {
         Some(Self {
             extract,
             json_strings,
-            exclude: self.excluded_from_source(self.may_select_elements())?,
+            exclude: self.removed_from_source(self.may_select_elements())?,
+            // The values at its paths are removed, so that only secrets are left.
+            redact: redact.map(|redact| Redact { paths: Vec::new(), ..redact }),
             retain,
             patches,
             lenient_remove,
@@ -174,9 +177,25 @@ impl Spec {
     /// Returns the paths of `exclude` as they are written, and translated to the names of the source. `None` if these
     /// are too many. `in_elements`: they are also read from the elements of each array in the document.
     pub(crate) fn excluded_from_source(&self, in_elements: bool) -> Option<Vec<String>> {
+        self.in_source(&self.exclude, in_elements)
+    }
+
+    /// Returns the paths of `redact` like those of `exclude`.
+    pub(crate) fn redacted_from_source(&self, in_elements: bool) -> Option<Vec<String>> {
+        self.in_source(self.redact.as_ref().map_or(&[], |redact| &redact.paths), in_elements)
+    }
+
+    /// Returns the paths of both rules. `None` if these are too many.
+    fn removed_from_source(&self, in_elements: bool) -> Option<Vec<String>> {
+        let mut removed = self.excluded_from_source(in_elements)?;
+        removed.extend(self.redacted_from_source(in_elements)?);
+        (removed.len() <= MAX_EXCLUDED).then_some(removed)
+    }
+
+    fn in_source(&self, list: &[String], in_elements: bool) -> Option<Vec<String>> {
         let mut found = SourcePaths::default();
         let sources: Vec<SelectSource> = self.sources();
-        for text in &self.exclude {
+        for text in list {
             // A path that cannot be parsed makes the spec invalid, so its result is never stored.
             let Ok(path) = self.parse(text) else { return None };
             found.add_excluded(&path, in_elements)?;
@@ -187,6 +206,32 @@ impl Spec {
             }
         }
         Some(found.list)
+    }
+
+    /// Returns each rule of `exclude` with the places in the source that it removes from the output. Paths that cannot be
+    /// translated exactly are left out.
+    #[cfg(feature = "audit")]
+    pub(crate) fn excluded_places(&self) -> Vec<(&str, Path)> {
+        let sources = self.sources();
+        let mut places = Vec::new();
+        for text in &self.exclude {
+            let Ok(path) = self.parse(text) else { continue };
+            let is_exact =
+                path.0.iter().all(|step| *step != PathToken::Any && step.index().is_none());
+            for source in sources.iter().filter(|_| is_exact) {
+                places.extend(source.translate(&path).map(|path| (text.as_str(), path)));
+            }
+            if !places.iter().any(|(_, known)| *known == path) {
+                places.push((text, path));
+            }
+        }
+        places
+    }
+
+    /// Returns the sources of `select`, with the fields of their projections.
+    #[cfg(feature = "audit")]
+    pub(crate) fn selected_sources(&self) -> Vec<(Path, Vec<ProjectedField>)> {
+        self.sources().into_iter().map(|source| (source.path, source.fields)).collect()
     }
 
     /// Whether the items may be those of an array in the document, which is not known without the select. With kimbap's

@@ -40,6 +40,7 @@ impl Spec {
             drop_empty: _,
             omit_base64_over: _,
             text_filter,
+            redact,
             budget,
             min_items: _,
             omitted: _,
@@ -103,6 +104,11 @@ impl Spec {
         }
         if text_filter.is_some() {
             parts.push("text by lines".to_owned());
+        }
+        if let Some(redact) = redact {
+            let secrets = redact.secrets.then_some("secrets");
+            let redacted = redact.paths.iter().map(String::as_str).chain(secrets);
+            parts.push(format!("{} redacted", redacted.collect::<Vec<_>>().join(", ")));
         }
         if let Some(budget) = budget {
             parts.push(format!("at most {budget}"));

@@ -22,6 +22,8 @@
 
 #[cfg(feature = "text")]
 mod lines;
+#[cfg(feature = "text")]
+mod redact;
 
 pub use crate::spec::text::TextSpec;
 #[cfg(feature = "text")]
@@ -32,6 +34,8 @@ pub(crate) use lines::{
 };
 #[cfg(feature = "text")]
 pub(crate) use lines::{quoted, rule_ops, value_pattern};
+#[cfg(feature = "text")]
+pub use redact::TextRedactor;
 
 /// Marks the places in a line where a reader would see a notice of tamis begin: `| [tamis …`.
 ///

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use tamis::{CallOptions, ErrorKind, ExecutionMode, Limits, Program, Spec};
 use tamis_testkit::adapters::agree_adapters;
 use tamis_testkit::cases::{self, CaseTest};
-use tamis_testkit::drivers::{Effort, Run, Subject, Tight, agree, agree_reader, agree_tight};
+use tamis_testkit::drivers::{self, Effort, Run, Tight, agree, agree_reader, agree_tight};
 use tamis_testkit::options::Options;
 use tamis_testkit::paths;
 use tamis_testkit::prng::Prng;
@@ -76,6 +76,26 @@ pub(crate) fn tests() -> Vec<CaseTest> {
     cases::tests("filter", |case: &cases::Case<FilterCase>| case.data.run())
 }
 
+/// The run of a case.
+pub(crate) struct Subject {
+    pub(crate) place: String,
+    pub(crate) program: Program,
+    pub(crate) options: CallOptions,
+    pub(crate) document: Vec<u8>,
+}
+
+/// The runs of the cases of a file whose specs compile.
+pub(crate) fn subjects(file: &str) -> Vec<Subject> {
+    let cases: Vec<cases::Case<FilterCase>> = cases::read(file, "case");
+    let subject = |case: cases::Case<FilterCase>| {
+        let spec: Spec = case.data.spec.clone().try_into().ok()?;
+        let (program, place) = (Program::compile(&spec).ok()?, case.place);
+        let (options, _) = case.data.options();
+        Some(Subject { place, program, options, document: case.data.document() })
+    };
+    cases.into_iter().filter_map(subject).collect()
+}
+
 impl FilterCase {
     fn document(&self) -> Vec<u8> {
         let given = [
@@ -125,7 +145,8 @@ impl FilterCase {
 
         let (options, limits) = self.options();
         let document = self.document();
-        let subject = Subject { program: &program, options: &options, document: &document };
+        let subject =
+            drivers::Subject { program: &program, options: &options, document: &document };
         self.judge(&subject.push([]))?;
         streams_as_explained(subject)?;
 
@@ -245,7 +266,7 @@ impl FilterCase {
 }
 
 /// A program that is explained as a stream holds nothing, in any chunks.
-fn streams_as_explained(subject: Subject<'_>) -> Result<(), String> {
+fn streams_as_explained(subject: drivers::Subject<'_>) -> Result<(), String> {
     let mode = subject.program.explain(subject.options).mode();
     for run in [subject.push([]), subject.bytes()] {
         let report = run.report.unwrap_or_default();

@@ -33,6 +33,7 @@ use super::report::CommandReport;
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::sink::Sink;
+use crate::text::TextRedactor;
 use crate::text::quoted::DiscardSink;
 #[cfg(feature = "tokens")]
 use crate::tokens::{TokenCount, TokenCounter};
@@ -72,6 +73,7 @@ pub struct CommandRunner {
     registry: OutputFilterRegistry,
     limits: Limits,
     overflow: Option<Arc<dyn OutputRecorder>>,
+    redacts: bool,
     keep: bool,
     cap: OutputCap,
     linger: Duration,
@@ -94,6 +96,7 @@ impl CommandRunner {
             registry,
             limits: Limits::new(),
             overflow: None,
+            redacts: false,
             keep: false,
             cap: OutputCap::new(),
             linger,
@@ -159,6 +162,13 @@ impl CommandRunner {
         self
     }
 
+    /// Sets whether credentials in the output are replaced ([`TextRedactor`]) before it is recorded and filtered.
+    #[must_use]
+    pub fn with_redact(mut self, yes: bool) -> Self {
+        self.redacts = yes;
+        self
+    }
+
     /// Sets the command line that chooses the filter, if the command that is run is only a wrapper around it.
     ///
     /// ### Default
@@ -221,6 +231,7 @@ impl CommandRunner {
             output,
             record: None,
             record_broke: false,
+            redactor: self.redacts.then(|| TextRedactor::with_limits(&self.limits)),
             keep: self.keep,
             report: RunReport::default(),
         };
@@ -249,7 +260,7 @@ impl CommandRunner {
         loop {
             // An error of `wait` is ignored here: `read` reports it.
             if holds && !running.wait(self.release_after).unwrap_or(true) {
-                flow.release();
+                flow.release(&mut warn);
                 holds = false;
                 continue;
             }
@@ -386,12 +397,22 @@ struct OutputFlow<W> {
     record: Option<Box<dyn OutputRecord>>,
     /// Whether writing the record failed. The record is kept as far as it was written.
     record_broke: bool,
+    /// Replaces credentials before anything else.
+    redactor: Option<TextRedactor>,
     keep: bool,
     report: RunReport,
 }
 
 impl<W: Write> OutputFlow<W> {
     fn take(&mut self, bytes: &[u8], warn: &mut impl FnMut(RunnerWarning)) {
+        let Some(redactor) = &mut self.redactor else { return self.take_safe(bytes, warn) };
+        let mut safe = Vec::new();
+        redactor.write(bytes, &mut safe);
+        self.take_safe(&safe, warn);
+    }
+
+    /// Reads output without credentials.
+    fn take_safe(&mut self, bytes: &[u8], warn: &mut impl FnMut(RunnerWarning)) {
         if let Some(record) = self.record.as_mut().filter(|_| !self.record_broke) {
             let was_full = record.left_out() > 0;
             if let Err(error) = record.write_all(bytes) {
@@ -417,7 +438,12 @@ impl<W: Write> OutputFlow<W> {
     }
 
     /// Releases held output: the command is silent.
-    fn release(&mut self) {
+    fn release(&mut self, warn: &mut impl FnMut(RunnerWarning)) {
+        if let Some(redactor) = &mut self.redactor {
+            let mut safe = Vec::new();
+            redactor.release(&mut safe);
+            self.take_safe(&safe, warn);
+        }
         if let Some(filter) = &mut self.filter {
             filter.release();
             self.write_out();
@@ -471,6 +497,11 @@ impl<W: Write> OutputFlow<W> {
     fn end(mut self, status: ExitStatus, warn: &mut impl FnMut(RunnerWarning)) -> RunReport {
         // The exit code of a shell for a killed command.
         let code = status.code().or_else(|| Some(128 + status.signal()?));
+        if let Some(mut redactor) = self.redactor.take() {
+            let mut safe = Vec::new();
+            redactor.end(&mut safe);
+            self.take_safe(&safe, warn);
+        }
         self.end_filter(code);
         self.write_out();
         let Self { mut report, mut counted, record, .. } = self;

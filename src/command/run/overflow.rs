@@ -1,6 +1,6 @@
 //! A folder for the full outputs of commands, and the files in it.
 //!
-//! Invariants: only the owner can enter the folder (0700) and read the files (0600), which hold unredacted bytes. Files
+//! Invariants: only the owner can enter the folder (0700) and read the files (0600), which hold the bytes that they are given. Files
 //! are created and removed only relative to the opened folder, so that no part of the path can be exchanged in between.
 //! No symbolic link is followed. Files with other names than ours are never touched.
 

@@ -25,6 +25,7 @@ impl WholeRules {
         let alone = Spec::new().content(content.clone());
         let alone = Spec {
             allow_raw: spec.allow_raw,
+            redact: spec.redact.clone().filter(|redact| redact.paths.is_empty()),
             on_error: spec.on_error,
             validation: spec.validation,
             whitespace: spec.whitespace,

@@ -8,7 +8,6 @@
 use super::call::Skips;
 use super::items::{self, ItemRules, RootRule};
 use super::nested::{JsonStringRules, When, WholeRules};
-use super::output::OutputRules;
 use super::program::{CompiledProgram, DerivedPrograms, Program};
 use crate::path::Path;
 use crate::path::trie::Trie;
@@ -52,14 +51,30 @@ impl Program {
 }
 
 impl CompiledProgram {
-    /// Returns a program with no rule but `extract`. `failed`: the call failed as well.
+    /// Returns a program with no rules but `extract` and `redact`. `failed`: the call failed as well.
     fn raw(&self, failed: bool) -> Self {
-        // The other rules do not apply to raw output, and neither does a new one.
-        let Spec { extract, validation, whitespace, allow_raw, .. } = self.spec.clone();
+        // The other rules do not apply to raw output, and neither does a new one that does not say so here.
+        let Spec { extract, validation, whitespace, allow_raw, redact, .. } = self.spec.clone();
         let on_error = Some(self.on_error());
         let pass = self.whole.is_some();
-        let spec =
-            Spec { extract, validation, whitespace, allow_raw, on_error, pass, ..Spec::new() };
+        let output = self.output.raw();
+        let has_paths =
+            output.redact.as_ref().is_some_and(|redact| !redact.source_paths.is_empty());
+        let root = match &self.items.root {
+            RootRule::DocumentOrArray => RootRule::Document,
+            root if has_paths => root.clone(),
+            _ => RootRule::Document,
+        };
+        let spec = Spec {
+            extract,
+            validation,
+            whitespace,
+            allow_raw,
+            redact,
+            on_error,
+            pass,
+            ..Spec::new()
+        };
         Self {
             spec,
             extract: self.extract.clone(),
@@ -68,9 +83,9 @@ impl CompiledProgram {
             when: None,
             retain: None,
             patches: None,
-            items: ItemRules::none(),
+            items: ItemRules { root, ..ItemRules::none() },
             whole: self.whole.as_ref().map(|_| WholeRules::Pass { warns: false }),
-            output: OutputRules::default(),
+            output,
             derived: DerivedPrograms::default(),
         }
     }
@@ -105,6 +120,7 @@ impl CompiledProgram {
             drop_empty: _,
             omit_base64_over,
             text_filter,
+            redact,
             budget,
             min_items,
             omitted,
@@ -135,6 +151,7 @@ impl CompiledProgram {
             otherwise,
             omit_base64_over,
             text_filter,
+            redact,
             budget,
             min_items,
             omitted,
@@ -177,7 +194,7 @@ impl CompiledProgram {
             patches: self.patches.clone(),
             items,
             whole: self.whole.as_ref().map(|_| WholeRules::Pass { warns: false }),
-            output: self.output.without_compact(),
+            output: self.output.failed(),
             derived: DerivedPrograms::default(),
         }
     }

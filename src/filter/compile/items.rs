@@ -136,6 +136,7 @@ impl ItemRules {
             drop_empty,
             omit_base64_over: _,
             text_filter: _,
+            redact: _,
             budget: _,
             min_items: _,
             omitted: _,
@@ -226,13 +227,24 @@ pub(super) fn excluded(
     envelope: bool,
     allowance: &mut RegexBudget,
 ) -> Result<Trie, Error> {
+    let mut trie = trie_of("exclude", list, envelope, allowance)?;
+    trie.act_on_ends(Action::Skip);
+    Ok(trie)
+}
+
+/// Compiles the paths of a rule that reads the item as it is written.
+pub(super) fn trie_of(
+    rule: &'static str,
+    list: &[String],
+    envelope: bool,
+    allowance: &mut RegexBudget,
+) -> Result<Trie, Error> {
     let mut paths = Vec::with_capacity(list.len());
     for (entry, text) in list.iter().enumerate() {
-        paths.push(steps(read(text, envelope), "exclude", entry, text, allowance)?);
+        paths.push(steps(read(text, envelope), rule, entry, text, allowance)?);
     }
     let mut trie = Trie::new(&paths);
     trie.sharpen(allowance);
-    trie.act_on_ends(Action::Skip);
     Ok(trie)
 }
 

@@ -1,10 +1,12 @@
-//! Compiles the rules on the filtered document: `text_filter` and `compact`.
+//! Compiles the rules on the filtered document: `text_filter`, `redact` and `compact`.
 
-#[cfg(feature = "template")]
 use std::sync::Arc;
 
+use super::items::trie_of;
 use super::rule_paths::refuse_in;
 use crate::error::{Error, ErrorKind};
+use crate::json::key;
+use crate::path::trie::Trie;
 use crate::regex_budget::RegexBudget;
 #[cfg(feature = "template")]
 use crate::spec::Compact;
@@ -23,6 +25,46 @@ pub(crate) struct OutputRules {
     pub(in crate::filter) text: Option<TextProgram>,
     #[cfg(feature = "template")]
     pub(in crate::filter) compact: Option<Arc<Templates>>,
+    pub(in crate::filter) redact: Option<Arc<RedactRules>>,
+}
+
+/// The compiled rule `redact`.
+#[derive(Clone, Debug)]
+pub(crate) struct RedactRules {
+    /// The paths in an item as it is written.
+    pub(in crate::filter) paths: Trie,
+    /// The paths in an item of the document, which also has the names that `select` replaces.
+    pub(in crate::filter) source_paths: Trie,
+    /// The string that replaces a value.
+    pub(in crate::filter) mark: Vec<u8>,
+    pub(in crate::filter) secrets: bool,
+}
+
+/// The text that replaces a value at a path.
+const REDACTED: &str = "[redacted]";
+
+impl RedactRules {
+    fn compile(spec: &Spec, allowance: &mut RegexBudget) -> Result<Option<Arc<Self>>, Error> {
+        let Some(redact) = spec.redact.as_ref().filter(|redact| !redact.is_nothing()) else {
+            return Ok(None);
+        };
+        let paths = trie_of("redact", &redact.paths, spec.envelope, allowance)?;
+        let Some(source) = spec.redacted_from_source(false) else {
+            let message = "redact: the paths are too many in the names of the document";
+            return Err(Error::new(ErrorKind::Spec, message));
+        };
+        Ok(Some(Arc::new(Self {
+            paths,
+            source_paths: trie_of("redact", &source, spec.envelope, &mut RegexBudget::new())?,
+            mark: key::quote(redact.with.as_deref().unwrap_or(REDACTED)),
+            secrets: redact.secrets,
+        })))
+    }
+
+    /// Returns the rule for a document of which nothing is selected.
+    fn of_source(&self) -> Self {
+        Self { paths: self.source_paths.clone(), ..self.clone() }
+    }
 }
 
 impl OutputRules {
@@ -31,10 +73,8 @@ impl OutputRules {
         spec: &Spec,
         allowance: &mut RegexBudget,
     ) -> Result<Self, Error> {
-        #[cfg(not(any(feature = "text", feature = "template")))]
-        let _ = allowance;
         if spec.whitespace == Whitespace::Keep && spec.shapes_output() {
-            let message = "`whitespace: keep` cannot be combined with omit_base64_over, text_filter, budget, compact, encode or `omitted: mark`, whose output is minified";
+            let message = "`whitespace: keep` cannot be combined with omit_base64_over, text_filter, redact, budget, compact, encode or `omitted: mark`, whose output is minified";
             return Err(Error::new(ErrorKind::Spec, message));
         }
         if spec.compact.is_some() && spec.encode != Encode::Json {
@@ -51,6 +91,7 @@ impl OutputRules {
             }
         }
         Ok(Self {
+            redact: RedactRules::compile(spec, allowance)?,
             #[cfg(feature = "text")]
             text: match &spec.text_filter {
                 None => None,
@@ -68,15 +109,27 @@ impl OutputRules {
 }
 
 impl OutputRules {
-    /// Returns the rules without the summary of items.
-    #[cfg_attr(
-        not(any(feature = "text", feature = "template")),
-        expect(clippy::unused_self, reason = "a budget needs nothing compiled")
-    )]
-    pub(in crate::filter) fn without_compact(&self) -> Self {
+    /// Returns the rules for the response of a failed call: without the summary of items, and for the document's own
+    /// names.
+    pub(in crate::filter) fn failed(&self) -> Self {
         Self {
+            redact: self.redact.as_ref().map(|redact| Arc::new(redact.of_source())),
             #[cfg(feature = "text")]
             text: self.text.clone(),
+            #[cfg(feature = "template")]
+            compact: None,
+        }
+    }
+}
+
+impl OutputRules {
+    /// Returns the rules for raw output.
+    pub(in crate::filter) fn raw(&self) -> Self {
+        let redact = self.redact.as_ref().map(|redact| Arc::new(redact.of_source()));
+        Self {
+            redact,
+            #[cfg(feature = "text")]
+            text: None,
             #[cfg(feature = "template")]
             compact: None,
         }

@@ -145,6 +145,7 @@ impl Program {
             drop_empty: _,
             omit_base64_over: _,
             text_filter: _,
+            redact: _,
             budget: _,
             min_items: _,
             omitted: _,

@@ -127,6 +127,7 @@ fn check_beside(spec: &Spec) -> Result<(), Error> {
         json_strings: Vec::new(),
         when: None,
         otherwise: None,
+        redact: None,
         on_error: None,
         lenient_remove: false,
         on_test_failure: None,
@@ -187,6 +188,10 @@ fn compile_branch(
         test: None,
         extract: extract.as_ref().map(Path::to_string),
         on_error: branch.on_error.or(spec.on_error).or(Some(OnError::Closed)),
+        redact: match (&branch.redact, &spec.redact) {
+            (Some(inner), Some(outer)) => Some(inner.and(outer)),
+            (inner, outer) => inner.as_ref().or(outer.as_ref()).cloned(),
+        },
         lenient_remove: branch.lenient_remove || spec.lenient_remove,
         on_test_failure: branch.on_test_failure.or(spec.on_test_failure),
         validation: spec.validation,

@@ -40,6 +40,7 @@ use crate::spec::{DuplicateKeys, OnError, Validation, Whitespace};
 /// - `wrap`: a document that is not an array is wrapped in one.
 /// - `refuse`: every document is an error.
 /// - `text_filter`.
+/// - `redact`: with `redact` as in a [`Spec`](crate::Spec).
 /// - `omit_base64_over`: with `over`, the number of bytes.
 /// - `budget`: with `budget` as in a [`Spec`](crate::Spec) (`bytes` or `tokens`), `min_items`, `omitted` and `on_over`.
 /// - `mark`: marks what `max_items` leaves out, without a budget.

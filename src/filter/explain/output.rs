@@ -29,6 +29,7 @@ pub(super) fn output_stages(spec: &Spec, policy: &SizePolicy) -> Vec<StageExplan
         drop_empty: _,
         omit_base64_over,
         text_filter,
+        redact,
         budget: _,
         min_items: _,
         omitted: _,
@@ -84,7 +85,21 @@ pub(super) fn output_stages(spec: &Spec, policy: &SizePolicy) -> Vec<StageExplan
         };
         StageExplanation::new(StageAction::Encode { form: *encode }, vec![document])
     });
-    [text, omit, budget_stage(policy), mark, compact, encode].into_iter().flatten().collect()
+    let redact = redact.as_ref().filter(|redact| !redact.is_nothing());
+    let redact = redact.map(|redact| {
+        let string = HoldExplanation {
+            what: "a string of up to 4 KiB with a secret",
+            until: "it ends",
+            limits: &[],
+            instead: None,
+        };
+        let holds = if redact.secrets { vec![string] } else { Vec::new() };
+        StageExplanation::new(StageAction::Redact { redact: redact.clone() }, holds)
+    });
+    [text, omit, redact, budget_stage(policy), mark, compact, encode]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Returns the stage that applies a budget, if there is one.

@@ -41,6 +41,7 @@ impl Program {
             foreign: _,
             omit_base64_over,
             text_filter,
+            redact,
             compact,
             encode,
             content,
@@ -96,6 +97,9 @@ impl Program {
             plan.push(
                 "omit_base64_over: hold a string while it may be base64 (limits held, spill)",
             );
+        }
+        if redact.as_ref().is_some_and(|redact| !redact.is_nothing()) {
+            plan.push("redact: stream");
         }
         if policy.budget.is_some() {
             plan.push(BUDGET);

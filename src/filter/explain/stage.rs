@@ -8,7 +8,7 @@ use crate::filter::compile::items::{ItemRules, WaitFrom};
 use crate::filter::compile::program::CompiledProgram;
 use crate::spec::{
     Budget, Content, Encode, ItemCondition, JsonStringFallback, Omitted, OnOver, OnTestFailure,
-    Root, Siblings,
+    Redact, Root, Siblings,
 };
 
 /// Whether a stage, or a program, holds input.
@@ -89,6 +89,9 @@ pub(super) enum StageAction {
         over: u64,
     },
     TextFilter,
+    Redact {
+        redact: Redact,
+    },
     Budget {
         budget: Budget,
         min_items: u64,

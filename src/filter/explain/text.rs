@@ -121,6 +121,7 @@ impl StageAction {
             Self::DropEmpty => "drop_empty",
             Self::OmitBase64Over { .. } => "omit_base64_over",
             Self::TextFilter => "text_filter",
+            Self::Redact { .. } => "redact",
             Self::Budget { .. } => "budget",
             Self::Mark => "mark",
             Self::Compact => "compact",
@@ -272,6 +273,15 @@ impl StageExplanation {
             }
             StageAction::TextFilter => {
                 writeln!(f, "   the lines of a text in the document's member `raw` are filtered")?;
+            }
+            StageAction::Redact { redact } => {
+                if !redact.paths.is_empty() {
+                    let with = redact.with.as_deref().unwrap_or("[redacted]");
+                    writeln!(f, "   replaced by {with}: {}", redact.paths.join(", "))?;
+                }
+                if redact.secrets {
+                    writeln!(f, "   credentials in strings and keys are replaced")?;
+                }
             }
             StageAction::Budget { budget, min_items, omitted, on_over } => {
                 let least = match min_items {

@@ -436,6 +436,7 @@ impl PayloadStage {
         {
             // The output stages have read nothing.
             output.begin(self.program.compiled(), Some(Payload::Document));
+            output.length().set_missed(true);
         }
         self.phase = PayloadPhase::Running;
         self.replay(held, chunk, meter, sink)

@@ -17,6 +17,8 @@ struct SharedLength {
     seen: AtomicU64,
     kept: AtomicU64,
     more: AtomicBool,
+    /// The document has none of the selected paths, so it passes with its own names.
+    missed: AtomicBool,
 }
 
 /// The numbers of items in a payload.
@@ -38,6 +40,16 @@ impl PayloadLength {
         shared.kept.store(items.kept, Ordering::Relaxed);
         shared.more.store(items.more, Ordering::Relaxed);
         shared.known.store(true, Ordering::Relaxed);
+    }
+
+    /// Called when a document is found to have none of the selected paths, before any of its items is written.
+    pub(super) fn set_missed(&self, missed: bool) {
+        self.0.missed.store(missed, Ordering::Relaxed);
+    }
+
+    /// Returns whether the document passes with its own names.
+    pub(super) fn has_missed(&self) -> bool {
+        self.0.missed.load(Ordering::Relaxed)
     }
 
     /// Starts a new document.

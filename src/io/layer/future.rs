@@ -5,15 +5,17 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use http::{Response, StatusCode, header, request, response};
+use http::header::{self, HeaderMap, HeaderValue};
+use http::{Response, StatusCode, request, response};
 use http_body::Body;
 use pin_project_lite::pin_project;
 
-use super::{LayerRules, head, refusal};
+use super::choice::Choice;
+use super::{LayerRules, head, refusal, refused_by_choice};
 use crate::error::{Error, ErrorKind};
 use crate::io::body::FilterBody;
 #[cfg(feature = "decode")]
-use crate::io::decode::ContentCoding;
+use crate::io::decode::{ContentCoding, DecodeOptions};
 use crate::io::transform::Transform;
 
 pin_project! {
@@ -52,9 +54,10 @@ impl<F, T, B> std::fmt::Debug for FilterFuture<F, T, B> {
     }
 }
 
-impl<F, T, B, E> Future for FilterFuture<F, T, B>
+impl<F, C, T, B, E> Future for FilterFuture<F, T, B>
 where
-    F: Fn(&request::Parts, &response::Parts) -> Option<Transform>,
+    F: Fn(&request::Parts, &response::Parts) -> C,
+    C: Into<Choice>,
     T: Future<Output = Result<Response<B>, E>>,
     B: Body,
     B::Error: Into<Box<dyn StdError + Send + Sync>>,
@@ -99,22 +102,30 @@ where
 }
 
 /// Returns the filtered response, and whether to wait for its first output.
-fn filtered<F, B>(
+fn filtered<F, C, B>(
     rules: &LayerRules<F>,
     asked: &request::Parts,
     mut head: response::Parts,
     body: B,
 ) -> (Response<FilterBody<B>>, bool)
 where
-    F: Fn(&request::Parts, &response::Parts) -> Option<Transform>,
+    F: Fn(&request::Parts, &response::Parts) -> C,
+    C: Into<Choice>,
     B: Body,
 {
-    let Some(mut transform) = (rules.choose)(asked, &head) else {
-        return (Response::from_parts(head, FilterBody::untouched(body)), false);
+    let mut transform = match (rules.choose)(asked, &head).into() {
+        Choice::Filter(transform) => transform,
+        Choice::Pass => {
+            return (Response::from_parts(head, FilterBody::untouched(body)), false);
+        }
+        Choice::Refuse(status) => {
+            return (refused_by_choice(status).map(FilterBody::full), false);
+        }
     };
     if head::is_tunnel(&asked.method, head.status) {
         let message = "cannot filter a response that switches protocols";
         let error = Error::new(ErrorKind::Syntax, message);
+        transform.report_end(Err(&error));
         return (refused(rules, asked, &error), false);
     }
     let endless = transform.is_endless();
@@ -123,19 +134,24 @@ where
     if has_no_body {
         // These headers describe the response to another request. The body, which must not exist, is dropped: not every server does
         // that (hyper: neither over HTTP/2, nor with 205).
-        head::filtered(&mut head.headers, media_type);
+        rules.mark(&mut head.headers, media_type);
+        transform.report_end(Ok(()));
         return (Response::from_parts(head, FilterBody::none()), false);
     }
     if body.is_end_stream() && transform.needs_input() {
-        head::filtered(&mut head.headers, media_type);
+        rules.mark(&mut head.headers, media_type);
         transform.report_end(Ok(()));
         return (Response::from_parts(head, FilterBody::full("")), false);
     }
-    let transform = match rules.readable(transform, &head) {
-        Ok(transform) => transform,
-        Err(error) => return (refused(rules, asked, &error), false),
+    let decoding = match rules.readable(&head) {
+        Ok(decoding) => decoding,
+        Err(error) => {
+            transform.report_end(Err(&error));
+            return (refused(rules, asked, &error), false);
+        }
     };
-    head::filtered(&mut head.headers, media_type);
+    let transform = decoding.of(transform);
+    rules.mark(&mut head.headers, media_type);
     (Response::from_parts(head, FilterBody::new(transform.unless_empty(), body)), !endless)
 }
 
@@ -149,36 +165,72 @@ fn refused<F, B>(
 }
 
 impl<F> LayerRules<F> {
-    /// Returns the filter for a body with the `Content-Encoding` of these headers.
+    /// Changes the headers of a filtered response.
+    fn mark(&self, fields: &mut HeaderMap, media_type: Option<&'static str>) {
+        head::filtered(fields, media_type);
+        if let Some(version) = &self.version {
+            // A date does not change with the rules.
+            fields.remove(header::LAST_MODIFIED);
+            if let Some(tag) = fields.remove(header::ETAG)
+                && let Some(tag) = version.tag(&tag)
+            {
+                fields.insert(header::ETAG, tag);
+            }
+        }
+        for name in &self.vary {
+            fields.append(header::VARY, HeaderValue::from(name.clone()));
+        }
+    }
+
+    /// Returns how a body with the `Content-Encoding` of these headers is decoded.
     ///
     /// # Errors
     /// A partial response, or a coding that cannot be decoded.
-    fn readable(&self, transform: Transform, head: &response::Parts) -> Result<Transform, Error> {
+    fn readable(&self, head: &response::Parts) -> Result<Decoding<'_>, Error> {
         if head.status == StatusCode::PARTIAL_CONTENT {
             let message = "cannot filter a partial response (206)";
             return Err(Error::new(ErrorKind::Syntax, message));
         }
         let mut codings = head.headers.get_all(header::CONTENT_ENCODING).iter();
-        let (Some(coding), more) = (codings.next(), codings.next()) else { return Ok(transform) };
+        let (Some(coding), more) = (codings.next(), codings.next()) else {
+            return Ok(Decoding::default());
+        };
         let coding = coding.to_str().ok().filter(|_| more.is_none()).unwrap_or("several codings");
-        self.decoded(transform, coding)
+        self.decoding(coding)
     }
 
     #[cfg(feature = "decode")]
-    fn decoded(&self, transform: Transform, coding: &str) -> Result<Transform, Error> {
+    fn decoding(&self, coding: &str) -> Result<Decoding<'_>, Error> {
         match (ContentCoding::from_content_encoding(coding)?, &self.decoding) {
-            (None, _) => Ok(transform),
-            (Some(coding), Some(decoding)) => Ok(transform.with_decoding(coding, decoding)),
+            (None, _) => Ok(Decoding::default()),
+            (Some(coding), Some(options)) => Ok(Decoding(Some((coding, options)))),
             (Some(_), None) => Err(encoded(coding)),
         }
     }
 
     #[cfg(not(feature = "decode"))]
-    fn decoded(&self, transform: Transform, coding: &str) -> Result<Transform, Error> {
+    fn decoding(&self, coding: &str) -> Result<Decoding<'_>, Error> {
         match coding.trim() {
-            "" | "identity" => Ok(transform),
+            "" | "identity" => Ok(Decoding::default()),
             _ => Err(encoded(coding)),
         }
+    }
+}
+
+/// How a body is decoded before it is filtered.
+#[derive(Default)]
+struct Decoding<'a>(
+    #[cfg(feature = "decode")] Option<(ContentCoding, &'a DecodeOptions)>,
+    #[cfg(not(feature = "decode"))] std::marker::PhantomData<&'a ()>,
+);
+
+impl Decoding<'_> {
+    fn of(self, transform: Transform) -> Transform {
+        #[cfg(feature = "decode")]
+        if let Some((coding, options)) = self.0 {
+            return transform.with_decoding(coding, options);
+        }
+        transform
     }
 }
 

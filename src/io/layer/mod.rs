@@ -5,8 +5,10 @@
 //! forwarded unfiltered. A failure before the first byte of output becomes another response; after it, the body ends in
 //! an error.
 
+mod choice;
 mod future;
 mod head;
+mod version;
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -14,6 +16,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use http::header::{HeaderName, HeaderValue};
 use http::{Request, Response, StatusCode, header, request, response};
 use http_body::Body;
 use tower_layer::Layer;
@@ -24,7 +27,9 @@ use super::body::FilterBody;
 use super::decode::DecodeOptions;
 use super::transform::Transform;
 use crate::error::{Error, Fault};
+pub use choice::Choice;
 pub use future::FilterFuture;
+use version::RulesVersion;
 
 /// A tower [`Layer`] that filters the responses of a service.
 ///
@@ -47,7 +52,7 @@ pub use future::FilterFuture;
 ///
 /// Responses that cannot be filtered are rejected: partial ones (206), those with a `Content-Encoding` that is not to be
 /// [decoded](Self::with_decoding), and those that switch to another protocol (101, 2xx to `CONNECT`). To forward them, the function has to
-/// return `None`.
+/// return `None`. [`deciding`](Self::deciding) takes a function that names what happens to every response instead.
 ///
 /// # Unfiltered content
 /// If `select` finds nothing, the document is forwarded as it is, unless the spec has
@@ -103,6 +108,8 @@ struct LayerRules<F> {
     answer: ErrorResponder,
     #[cfg(feature = "decode")]
     decoding: Option<DecodeOptions>,
+    version: Option<RulesVersion>,
+    vary: Vec<HeaderName>,
 }
 
 /// Creates the response that replaces one that could not be filtered; `None` for the default response.
@@ -114,6 +121,38 @@ where
 {
     /// Creates a layer that calls `choose` for the filter of each response.
     pub fn new(choose: F) -> Self {
+        Self::of(choose)
+    }
+}
+
+impl<F> FilterLayer<F>
+where
+    F: Fn(&request::Parts, &response::Parts) -> Choice,
+{
+    /// Creates a layer that calls `choose` for each response. The function must name a [`Choice`] for every response, so
+    /// that none is forwarded unfiltered because nobody thought of it.
+    ///
+    /// ```
+    /// use http::StatusCode;
+    /// use tamis::http::{Choice, FilterLayer, Transform};
+    /// use tamis::{Program, Spec};
+    ///
+    /// let program = Program::compile(&Spec::new().exclude("ssn"))?;
+    /// let layer = FilterLayer::deciding(move |request, _| match request.uri.path() {
+    ///     "/health" => Choice::Pass,
+    ///     path if path.starts_with("/users") => Transform::json(&program).into(),
+    ///     _ => Choice::Refuse(StatusCode::FORBIDDEN),
+    /// });
+    /// # _ = layer;
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    pub fn deciding(choose: F) -> Self {
+        Self::of(choose)
+    }
+}
+
+impl<F> FilterLayer<F> {
+    fn of(choose: F) -> Self {
         let answer = Arc::new(|_: &request::Parts, _: &Error| None);
         Self {
             rules: Arc::new(LayerRules {
@@ -121,8 +160,28 @@ where
                 answer,
                 #[cfg(feature = "decode")]
                 decoding: None,
+                version: None,
+                vary: Vec::new(),
             }),
         }
+    }
+
+    /// Sets the version of the rules, such as a hash of their file. Responses that were cached under other rules are not
+    /// valid any more.
+    ///
+    /// An `ETag` then contains the version (a strong one becomes weak), and `Last-Modified` is removed. In requests, tags
+    /// of other versions are removed from `If-None-Match`, as are `If-Modified-Since`, `If-Range` and `Range`. Without
+    /// this, a service may respond "not modified" although the rules have changed.
+    #[must_use]
+    pub fn with_version(self, version: &str) -> Self {
+        self.with(|rules| rules.version = Some(RulesVersion::new(version)))
+    }
+
+    /// Adds the request headers that the choice of a filter depends on to `Vary` of filtered responses, so that a cache does
+    /// not send the response to one tenant to another.
+    #[must_use]
+    pub fn with_vary(self, names: impl IntoIterator<Item = HeaderName>) -> Self {
+        self.with(|rules| rules.vary.extend(names))
     }
 
     /// Decodes responses with a `Content-Encoding` of gzip, br or zstd before they are filtered, and forwards them
@@ -163,6 +222,8 @@ impl<F> Clone for LayerRules<F> {
             answer: Arc::clone(&self.answer),
             #[cfg(feature = "decode")]
             decoding: self.decoding.clone(),
+            version: self.version.clone(),
+            vary: self.vary.clone(),
         }
     }
 }
@@ -186,14 +247,24 @@ impl Fault {
     }
 }
 
+/// Returns the response for [`Choice::Refuse`].
+fn refused_by_choice(status: StatusCode) -> Response<Bytes> {
+    let text = r#"{"error":"the response is refused","kind":"refused"}"#;
+    json_of(status, Bytes::from_static(text.as_bytes()))
+}
+
 /// Returns the default response for an error. It does not contain the place of the error, which names fields that may
 /// be removed.
 fn refusal(error: &Error) -> Response<Bytes> {
     let kind = error.kind().as_str();
     let text = format!(r#"{{"error":"the response could not be filtered","kind":"{kind}"}}"#);
-    let mut answer = Response::new(Bytes::from(text));
-    *answer.status_mut() = error.fault().status();
-    let json = header::HeaderValue::from_static("application/json");
+    json_of(error.fault().status(), Bytes::from(text))
+}
+
+fn json_of(status: StatusCode, text: Bytes) -> Response<Bytes> {
+    let mut answer = Response::new(text);
+    *answer.status_mut() = status;
+    let json = HeaderValue::from_static("application/json");
     answer.headers_mut().insert(header::CONTENT_TYPE, json);
     answer
 }
@@ -240,9 +311,10 @@ impl<F, S: fmt::Debug> fmt::Debug for FilterService<F, S> {
     }
 }
 
-impl<F, S, A, B> Service<Request<A>> for FilterService<F, S>
+impl<F, C, S, A, B> Service<Request<A>> for FilterService<F, S>
 where
-    F: Fn(&request::Parts, &response::Parts) -> Option<Transform>,
+    F: Fn(&request::Parts, &response::Parts) -> C,
+    C: Into<Choice>,
     S: Service<Request<A>, Response = Response<B>>,
     B: Body,
     B::Error: Into<Box<dyn StdError + Send + Sync>>,
@@ -256,8 +328,11 @@ where
     }
 
     fn call(&mut self, request: Request<A>) -> Self::Future {
-        let (head, body) = request.into_parts();
+        let (mut head, body) = request.into_parts();
         let asked = head.clone();
+        if let Some(version) = &self.rules.version {
+            version.asked(&mut head.headers);
+        }
         let answer = self.inner.call(Request::from_parts(head, body));
         FilterFuture::new(Arc::clone(&self.rules), asked, answer)
     }

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use crate::error::Error;
-use crate::report::{FailureReport, InnerReport, MissedPath, Report};
+use crate::report::{FailureReport, InnerReport, MissedPath, Report, add_counts};
 use crate::test_work::{WorkKind, count, words};
 
 /// The sum so far.
@@ -68,6 +68,7 @@ impl ReportSum {
         sum.duplicates_dropped += one.duplicates_dropped;
         sum.base64_omitted += one.base64_omitted;
         sum.base64_omitted_bytes += one.base64_omitted_bytes;
+        add_counts(&mut sum.redacted, &one.redacted);
         sum.held_peak_bytes = sum.held_peak_bytes.max(one.held_peak_bytes);
         sum.tail_unread |= one.tail_unread;
         sum.items_seen = added(sum.items_seen, one.items_seen);

@@ -314,8 +314,9 @@ impl Transform {
     /// Calls `on_end` once with the report when the run has ended or failed, on the thread of the last step. That may
     /// be one for blocking work.
     ///
-    /// It is not called if the run is dropped before its end, is lost with its runtime, or never begins. A layer does
-    /// not begin a run if it rejects the response by its head, or if there can be no body (HEAD, 204, 304).
+    /// A run that is dropped before its end, because the client has left, ends with an error of the kind
+    /// [`Write`](crate::ErrorKind::Write). A layer also calls it if it rejects the response by its head, and if there can
+    /// be no body (HEAD, 204, 304). It is not called if the filter is dropped before an adapter has taken it.
     #[must_use]
     pub fn with_on_end(
         mut self,

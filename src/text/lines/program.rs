@@ -117,6 +117,12 @@ impl TextProgram {
         })))
     }
 
+    /// Returns a program that shows the text as a terminal does, and marks nothing.
+    pub(crate) fn rendering() -> Self {
+        let spec = TextSpec::new().strip_ansi(true);
+        Self(Arc::new(CompiledText { spec, ..CompiledText::default() }))
+    }
+
     /// Returns a program without operations: it counts, and keeps every byte.
     #[cfg(feature = "command")]
     pub(crate) fn passing() -> Self {

@@ -7,6 +7,7 @@
 //!
 //! **Lone surrogates** pass through the pipeline as units that are not text ([`json::strings`](crate::json)).
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use super::filter::ended;
@@ -18,6 +19,7 @@ use crate::error::Error;
 use crate::json::strings::{StringEscaper, StringUnescaper};
 use crate::limits::Limits;
 use crate::sink::Sink;
+use crate::text::TextRedactor;
 
 /// Bytes that are decoded at once.
 const WINDOW: usize = 16 << 10;
@@ -118,6 +120,10 @@ pub(crate) struct QuotedPipeline {
     raw: Vec<u8>,
     spelling: Spelling,
     bytes_in: u64,
+    /// Replaces credentials before the pipeline.
+    redactor: Option<TextRedactor>,
+    /// How many it replaced. Known at the end.
+    pub(crate) redacted: BTreeMap<&'static str, u64>,
 }
 
 impl QuotedPipeline {
@@ -129,7 +135,14 @@ impl QuotedPipeline {
             raw: Vec::new(),
             spelling: Spelling::default(),
             bytes_in: 0,
+            redactor: None,
+            redacted: BTreeMap::new(),
         }
+    }
+
+    /// Replaces credentials before the lines are filtered. The text is then always encoded again.
+    pub(crate) fn redact(&mut self, redactor: TextRedactor) {
+        self.redactor = Some(redactor);
     }
 
     /// Filters the next bytes of the string.
@@ -139,12 +152,15 @@ impl QuotedPipeline {
             self.raw.extend_from_slice(chunk.get(..room).unwrap_or(chunk));
         }
         self.bytes_in += chunk.len() as u64;
-        let Self { pipeline, unescape, text, spelling, .. } = self;
+        let Self { pipeline, unescape, text, spelling, redactor, .. } = self;
         let mut out = EncodingSink { spelling, sink };
         for window in chunk.chunks(WINDOW) {
             text.clear();
             unescape.write(window, text);
-            pipeline.write(text, &mut out);
+            match redactor {
+                None => pipeline.write(text, &mut out),
+                Some(redactor) => redactor.write(text, &mut PipelineSink(pipeline, &mut out)),
+            }
         }
         out.flush();
     }
@@ -152,11 +168,18 @@ impl QuotedPipeline {
     /// Ends the string.
     pub(crate) fn end(&mut self, sink: &mut dyn Sink) -> TextReport {
         let is_short = self.is_short();
-        let Self { pipeline, unescape, text, spelling, raw, .. } = self;
+        let Self { pipeline, unescape, text, spelling, raw, redactor, redacted, .. } = self;
         let mut out = EncodingSink { spelling, sink };
         text.clear();
         unescape.end(text);
-        pipeline.write(text, &mut out);
+        match redactor {
+            None => pipeline.write(text, &mut out),
+            Some(redactor) => {
+                let mut to = PipelineSink(pipeline, &mut out);
+                redactor.write(text, &mut to);
+                *redacted = redactor.end(&mut to);
+            }
+        }
         pipeline.end(&mut out);
         let mut report = if is_short && pipeline.is_unchanged() {
             // The pending text is the one that `raw` encodes.
@@ -175,7 +198,16 @@ impl QuotedPipeline {
 
     /// Whether `raw` has the whole string so far.
     fn is_short(&self) -> bool {
-        self.raw.len() <= COMPARE_LIMIT
+        self.redactor.is_none() && self.raw.len() <= COMPARE_LIMIT
+    }
+}
+
+/// The pipeline as the sink of the redactor.
+struct PipelineSink<'a, 'b>(&'a mut TextPipeline, &'a mut EncodingSink<'b>);
+
+impl Sink for PipelineSink<'_, '_> {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.write(bytes, self.1);
     }
 }
 

@@ -11,7 +11,7 @@ use tamis_testkit::paths;
 use imports::Package;
 
 /// The order. Modules in one row are leaves of the same height.
-const LAYERS: [&[&str]; 16] = [
+const LAYERS: [&[&str]; 17] = [
     &[
         "ansi",
         "error",
@@ -27,7 +27,7 @@ const LAYERS: [&[&str]; 16] = [
         "fast_paths",
         "tokens",
     ],
-    &["scan", "path"],
+    &["scan", "path", "secrets"],
     &["json"],
     &["tree"],
     &["reserved", "template"],
@@ -41,6 +41,7 @@ const LAYERS: [&[&str]; 16] = [
     &["catalog"],
     &["command"],
     &["io"],
+    &["audit", "insight"],
     &["http"],
 ];
 

@@ -36,7 +36,8 @@ use crate::filter::options::CallOptions;
 use crate::filter::run::hold::Hold;
 use crate::limits::{Limits, Meter};
 use crate::notice;
-use crate::report::{ContentSource, Report};
+use crate::report::{ContentSource, Report, add_counts};
+use crate::secrets::{SecretFilter, TextForm};
 use crate::sink::Sink;
 use crate::spec::Budget;
 
@@ -62,7 +63,11 @@ pub(super) struct ContentRun {
     meter: Meter,
     /// The first of the two steps between extracted text and the sink.
     clean: ContentCleaner,
-    /// The second one: cuts the text at the budget.
+    /// The next one: replaces credentials.
+    secrets: Option<SecretFilter>,
+    /// Text that was searched for them. It may end within a character.
+    searched: Vec<u8>,
+    /// The last one: cuts the text at the budget.
     cut: Cut,
     /// The budget of the call, or that of the spec.
     budget: Option<Budget>,
@@ -101,6 +106,7 @@ impl ContentRun {
         options: &CallOptions,
     ) -> Self {
         let budget = options.budget().or(rules.budget);
+        let has_secrets = compiled.output.redact.as_ref().is_some_and(|redact| redact.secrets);
         Self {
             compiled: Arc::clone(compiled),
             limits: options.limits().clone(),
@@ -109,6 +115,8 @@ impl ContentRun {
             hold: Hold::default(),
             meter: Meter::default(),
             clean: ContentCleaner::default(),
+            secrets: has_secrets.then(|| SecretFilter::new(TextForm::Plain)),
+            searched: Vec::new(),
             cut: Cut::new(budget),
             budget,
             sizes: Sizes::default(),
@@ -127,6 +135,8 @@ impl ContentRun {
         self.hold = Hold::default();
         self.meter = Meter::default();
         self.clean = ContentCleaner::default();
+        self.secrets = self.secrets.as_ref().map(|_| SecretFilter::new(TextForm::Plain));
+        self.searched.clear();
         self.cut = Cut::new(self.budget);
         self.sizes = Sizes::default();
         (self.from, self.spoke, self.apart, self.note) = (None, false, false, None);
@@ -174,6 +184,10 @@ impl ContentRun {
         let mut rest = String::new();
         self.clean.end(&mut rest);
         self.put(&rest, sink);
+        if let Some(secrets) = &mut self.secrets {
+            secrets.end(&mut self.searched);
+        }
+        self.cut_searched(sink);
         let Self { cut, sizes, .. } = self;
         *sizes = cut.end(&mut |text| sink.write(text.as_bytes()));
         self.hold.clear(&mut self.meter);
@@ -261,7 +275,26 @@ impl ContentRun {
 
     /// Emits cleaned text unless it is cut. The cut also counts the text that it leaves out.
     fn put(&mut self, text: &str, sink: &mut dyn Sink) {
+        if let Some(secrets) = &mut self.secrets {
+            secrets.write(text.as_bytes(), &mut self.searched);
+            return self.cut_searched(sink);
+        }
         self.cut.push(text, &mut |text| sink.write(text.as_bytes()));
+    }
+
+    /// Emits the complete characters of the text that was searched for credentials.
+    fn cut_searched(&mut self, sink: &mut dyn Sink) {
+        let Self { searched, cut, .. } = self;
+        let text = match std::str::from_utf8(searched) {
+            Ok(text) => text,
+            Err(error) => {
+                let complete = searched.get(..error.valid_up_to()).unwrap_or_default();
+                std::str::from_utf8(complete).unwrap_or_default()
+            }
+        };
+        cut.push(text, &mut |text| sink.write(text.as_bytes()));
+        let len = text.len();
+        searched.drain(..len);
     }
 
     /// Emits the notice for a page whose text is hidden, as a line of its own. The notice is not cleaned: the cleaner
@@ -444,6 +477,9 @@ impl ContentRun {
         report.held_peak_bytes += self.meter.peak();
         if report.error.is_some() {
             return;
+        }
+        if let Some(secrets) = &self.secrets {
+            add_counts(&mut report.redacted, secrets.found());
         }
         report.content_from = self.from;
         report.content_hidden = self.hid;

@@ -33,7 +33,8 @@ use crate::error::Error;
 use crate::filter::compile::nested::WholeRules;
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
-use crate::report::Report;
+use crate::report::{Report, add_counts};
+use crate::secrets::{SecretFilter, TextForm};
 use crate::sink::Sink;
 
 /// The warning of a run without a filter.
@@ -56,6 +57,8 @@ enum WholeRun {
     Pass {
         /// The report warns that no filter applies.
         warns: bool,
+        /// Replaces credentials.
+        secrets: Option<Box<PassedSecrets>>,
     },
     /// The content is extracted. Boxed, because it is much larger than the other variant.
     #[cfg(feature = "content")]
@@ -72,7 +75,12 @@ impl WholeDocument {
         let compiled = program.compiled();
         let rules = compiled.whole.as_ref()?;
         let run = match rules {
-            WholeRules::Pass { warns } => WholeRun::Pass { warns: *warns },
+            WholeRules::Pass { warns } => {
+                let redact = compiled.output.redact.as_ref();
+                let secrets = redact.filter(|redact| redact.secrets);
+                let secrets = secrets.map(|_| Box::default());
+                WholeRun::Pass { warns: *warns, secrets }
+            }
             #[cfg(feature = "content")]
             WholeRules::Content(rules) => {
                 WholeRun::Content(Box::new(ContentRun::new(&Arc::clone(compiled), rules, options)))
@@ -85,7 +93,9 @@ impl WholeDocument {
     pub(super) fn restart(&mut self) {
         self.newline = false;
         match &mut self.run {
-            WholeRun::Pass { .. } => {}
+            WholeRun::Pass { secrets, .. } => {
+                *secrets = secrets.as_ref().map(|_| Box::default());
+            }
             #[cfg(feature = "content")]
             WholeRun::Content(run) => run.restart(),
         }
@@ -99,7 +109,8 @@ impl WholeDocument {
         let Self { run, newline } = self;
         let mut sink = FinalNewlineSink { sink, newline };
         match run {
-            WholeRun::Pass { .. } => sink.write(chunk),
+            WholeRun::Pass { secrets: None, .. } => sink.write(chunk),
+            WholeRun::Pass { secrets: Some(secrets), .. } => secrets.write(chunk, &mut sink),
             #[cfg(feature = "content")]
             WholeRun::Content(run) => run.write(chunk, &mut sink)?,
         }
@@ -114,7 +125,11 @@ impl WholeDocument {
         let Self { run, newline } = self;
         let mut sink = FinalNewlineSink { sink, newline };
         match run {
-            WholeRun::Pass { .. } => _ = &mut sink,
+            WholeRun::Pass { secrets, .. } => {
+                if let Some(secrets) = secrets {
+                    secrets.end(&mut sink);
+                }
+            }
             #[cfg(feature = "content")]
             WholeRun::Content(run) => run.end(&mut sink)?,
         }
@@ -124,7 +139,10 @@ impl WholeDocument {
     /// Adds to the report. A document that passes unfiltered counts as not filtered, with a warning if `warns` is set.
     pub(super) fn report(&self, report: &mut Report) {
         match &self.run {
-            WholeRun::Pass { warns } => {
+            WholeRun::Pass { warns, secrets } => {
+                if let Some(secrets) = secrets.as_ref().and_then(|passed| passed.0.as_ref()) {
+                    add_counts(&mut report.redacted, secrets.found());
+                }
                 report.filter_applied = false;
                 if *warns && report.error.is_none() {
                     report.filter_error = Some(NO_FILTER.to_owned());
@@ -132,6 +150,34 @@ impl WholeDocument {
             }
             #[cfg(feature = "content")]
             WholeRun::Content(run) => run.report(report),
+        }
+    }
+}
+
+/// Replaces credentials in a document that is forwarded. Whether it is JSON is known at its first character.
+#[derive(Debug, Default)]
+struct PassedSecrets(Option<SecretFilter>);
+
+impl PassedSecrets {
+    fn write(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
+        let Self(secrets) = self;
+        if secrets.is_none() {
+            let begin = chunk.iter().position(|byte| !byte.is_ascii_whitespace());
+            let Some(first) = begin.and_then(|begin| chunk.get(begin)) else {
+                return sink.write(chunk);
+            };
+            let is_json = matches!(first, b'{' | b'[' | b'"');
+            let form = if is_json { TextForm::Json } else { TextForm::Plain };
+            *secrets = Some(SecretFilter::new(form));
+        }
+        if let Some(secrets) = secrets {
+            secrets.write(chunk, sink);
+        }
+    }
+
+    fn end(&mut self, sink: &mut dyn Sink) {
+        if let Some(secrets) = &mut self.0 {
+            secrets.end(sink);
         }
     }
 }

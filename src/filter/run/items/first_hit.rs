@@ -101,6 +101,9 @@ impl ItemsStage {
     /// After a hit it takes over nothing, because it reads the same values again and counts them itself.
     pub(in crate::filter::run) fn end_search(&mut self, outcome: HitOutcome, probe: &Self) {
         self.state.search = HitSearch::Known(outcome);
+        if let Some(length) = &self.state.length {
+            length.set_missed(outcome == HitOutcome::Miss);
+        }
         if outcome == HitOutcome::Miss {
             self.state.counts.error.clone_from(&probe.state.counts.error);
             self.state.seen.clone_from(&probe.state.seen);

@@ -1,20 +1,22 @@
 //! The last stages: text filters, budgets and summaries of the filtered document.
 //!
 //! ```text
-//! items ─▶ lines ─▶ omit ─▶ fit ─▶ summary, encode or elements ─▶ sink
+//! items ─▶ lines ─▶ omit ─▶ paths ─▶ secrets ─▶ fit ─▶ summary, encode or elements ─▶ sink
 //! ```
 //!
 //! | stage | rule | code | what it holds |
 //! |---|---|---|---|
 //! | lines | `text_filter` | [`RawTextStage`] | what its text filter holds |
+//! | paths | `redact` with paths | `RedactPathsStage` | nothing |
+//! | secrets | `redact` with secrets | `SecretFilter` | up to 24 KiB |
 //! | omit | `omit_base64_over` | [`OmitBase64Stage`] | a string while it may be base64 |
 //! | fit | `budget`, or marks for `max_items` | [`ItemSplitter`] | with a budget: as much as the budget allows |
 //! | summary | `compact` | `SummaryStage` | the document, and the rendered text |
 //! | encode | `encode` | [`EncodeStage`] | the document, then its tree and the encoded text |
 //! | elements | lines, an option of the call | [`ElementStage`] | nothing |
 //!
-//! Each stage exists only if the spec or the call needs it. Each reads and writes valid JSON, and does not depend on
-//! the rules before it. The stage on items has located the payload before the first byte arrives here. Each stage finds
+//! Each stage exists only if the spec or the call needs it. Each reads and writes valid JSON, and does not depend on the
+//! rules before it. The stage on items has located the payload before the first byte arrives here. Each stage finds
 //! it again by its [`RootPath`]. A stage is the sink of the one before it ([`StageSink`]). No bytes wait between them.
 //!
 //! # The budget
@@ -33,7 +35,6 @@
 //! ```
 //!
 //! Example with a budget of 100 bytes, `min_items: 1`, and three items of 30 bytes in a frame of 22:
-//!
 //! ```text
 //! {"total":3,"items":[ITEM,ITEM,ITEM]}                                    114 bytes
 //! {"total":3,"items":[ITEM,ITEM],"_omitted":{"items":1,"of":3}}           113 bytes: the mark counts, too
@@ -44,8 +45,8 @@
 //! (`shorten.rs`). Each shorter form is made from the previous one, so that at most the budget is held. Each byte is
 //! read at most once for each of the 17 forms.
 //!
-//! A budget in tokens is first enforced as the largest number of bytes that this many tokens can have. The tokens are
-//! counted when the document is complete. Without the feature `tokens` a token is estimated as four bytes.
+//! A budget in tokens is first enforced as the largest number of bytes that these can have. The tokens are counted when the
+//! document is complete. Without the feature `tokens` a token is estimated as four bytes.
 //!
 //! # Errors
 //!
@@ -64,6 +65,8 @@ mod omission;
 mod omit_base64;
 #[cfg(feature = "text")]
 mod raw_text;
+mod redact;
+mod redact_paths;
 mod shorten;
 mod shorten_lexer;
 mod size;
@@ -96,6 +99,7 @@ use encoding::EncodeStage;
 use omit_base64::OmitBase64Stage;
 #[cfg(feature = "text")]
 use raw_text::RawTextStage;
+use redact::RedactStages;
 #[cfg(not(feature = "tokens"))]
 use size::BYTES_PER_TOKEN;
 use size::{OutputSize, PIECE};
@@ -142,12 +146,13 @@ struct AfterText {
     /// Leaves out long strings of base64. It comes after the text filter, which would take its marks for the tool's.
     omit: Option<(StageMachine, OmitBase64Stage)>,
     /// Reads what `omit` writes.
-    rest: AfterOmit,
+    redact: RedactStages,
+    rest: AfterRedact,
 }
 
-/// The stages after the one that leaves out base64.
+/// The stages after `redact`.
 #[derive(Debug)]
-struct AfterOmit {
+struct AfterRedact {
     /// Applies the budget and writes marks.
     fit: Option<(StageMachine, ItemSplitter)>,
     /// Reads what `fit` writes.
@@ -207,6 +212,7 @@ impl OutputStages {
         let Self { limits, config, scanner, policy, fits, length, stages, spare, failed } = self;
         *failed = false;
         length.reset();
+        length.set_missed(false);
         if let Some(earlier) = stages.take() {
             earlier.leave_engines(spare);
         }
@@ -255,12 +261,19 @@ impl OutputStages {
             exceeded: false,
             error: None,
         };
+        let rest = AfterRedact { fit, last, bytes: 0 };
+        let redact = program.output.redact.as_ref();
+        let (paths, secrets) = redact::stages(redact, &place, length);
+        let paths = paths.map(|paths| (engine(), paths));
         let over = program.spec.omit_base64_over;
         let omit = (over > 0).then(|| (engine(), OmitBase64Stage::new(over, limits.clone())));
         *stages = Some(OutputPipeline {
             #[cfg(feature = "text")]
-            lines: lines.map(|text| (engine(), RawTextStage::new(text.clone(), limits.clone()))),
-            rest: AfterText { omit, rest: AfterOmit { fit, last, bytes: 0 } },
+            lines: lines.map(|text| {
+                let redacts = redact.is_some_and(|redact| redact.secrets);
+                (engine(), RawTextStage::new(text.clone(), limits.clone(), redacts))
+            }),
+            rest: AfterText { omit, redact: RedactStages { paths, secrets }, rest },
         });
     }
 
@@ -290,7 +303,8 @@ impl OutputStages {
     /// Leaves the document JSON: it is that of a total miss.
     pub(super) fn keep_json(&mut self) {
         let stages = self.stages.as_mut();
-        if let Some(encode) = stages.and_then(|stages| stages.rest.rest.last.encode.as_mut()) {
+        let last = stages.map(|stages| &mut stages.rest.rest.last);
+        if let Some(encode) = last.and_then(|last| last.encode.as_mut()) {
             encode.is_off = true;
         }
     }
@@ -323,8 +337,9 @@ impl OutputStages {
         let steps = 0;
         #[cfg(feature = "text")]
         let steps = steps + stages.lines.as_ref().map_or(0, |(engine, _)| engine.steps());
-        let AfterText { omit, rest } = &stages.rest;
+        let AfterText { omit, redact, rest } = &stages.rest;
         let steps = steps + omit.as_ref().map_or(0, |(engine, _)| engine.steps());
+        let steps = steps + redact.paths.as_ref().map_or(0, |(engine, _)| engine.steps());
         #[cfg(feature = "template")]
         let steps = steps + rest.last.summary.as_ref().map_or(0, |(engine, _)| engine.steps());
         match &rest.fit {
@@ -335,10 +350,9 @@ impl OutputStages {
 
     /// Adds the sizes and counts of the current document to the report.
     pub(super) fn report(&self, report: &mut Report) {
-        let Some(OutputPipeline { rest: AfterText { omit, rest }, .. }) = &self.stages else {
-            return;
-        };
-        let AfterOmit { fit, last, bytes } = rest;
+        let Some(stages) = &self.stages else { return };
+        let AfterText { omit, redact, rest } = &stages.rest;
+        let AfterRedact { fit, last, bytes } = rest;
         if let Some((_, omit)) = omit {
             omit.report_held(report);
         }
@@ -354,6 +368,11 @@ impl OutputStages {
         report.filter_result_bytes = *bytes;
         if let Some((_, omit)) = omit {
             omit.report_omitted(report);
+        }
+        redact.report(report);
+        #[cfg(feature = "text")]
+        if let Some((_, lines)) = &stages.lines {
+            crate::report::add_counts(&mut report.redacted, &lines.redacted);
         }
         report.compact_error.clone_from(&last.error);
         let skipped = last.encode.as_ref().and_then(|encode| encode.skipped);
@@ -405,8 +424,9 @@ impl OutputPipeline {
     fn leave_engines(self, spare: &mut Vec<StageMachine>) {
         #[cfg(feature = "text")]
         spare.extend(self.lines.map(|(engine, _)| engine));
-        let AfterText { omit, rest } = self.rest;
+        let AfterText { omit, redact, rest } = self.rest;
         spare.extend(omit.map(|(engine, _)| engine));
+        spare.extend(redact.paths.map(|(engine, _)| engine));
         spare.extend(rest.fit.map(|(engine, _)| engine));
         #[cfg(feature = "template")]
         spare.extend(rest.last.summary.map(|(engine, _)| engine));
@@ -422,8 +442,9 @@ impl ByteStage for OutputStages {
 
 impl ByteStage for AfterText {
     fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
-        let Some((engine, omit)) = &mut self.omit else { return self.rest.take(bytes, sink) };
-        let mut out = StageSink { stage: &mut self.rest, sink, error: None };
+        let mut rest = self.redact.then(&mut self.rest);
+        let Some((engine, omit)) = &mut self.omit else { return rest.take(bytes, sink) };
+        let mut out = StageSink { stage: &mut rest, sink, error: None };
         let fed = engine.feed(omit, bytes, &mut out);
         out.result(fed)
     }
@@ -432,16 +453,18 @@ impl ByteStage for AfterText {
 impl AfterText {
     /// Ends the stages in order. Each one may still write to the next.
     fn end(&mut self, kept: u64, original: u64, sink: &mut dyn Sink) -> Result<(), Error> {
+        let mut rest = self.redact.then(&mut self.rest);
         if let Some((engine, omit)) = &mut self.omit {
-            let mut out = StageSink { stage: &mut self.rest, sink: &mut *sink, error: None };
+            let mut out = StageSink { stage: &mut rest, sink: &mut *sink, error: None };
             let ended = engine.end(omit, &mut out);
             out.result(ended)?;
         }
+        rest.end(sink)?;
         self.rest.end(kept, original, sink)
     }
 }
 
-impl ByteStage for AfterOmit {
+impl ByteStage for AfterRedact {
     fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         self.bytes += bytes.len() as u64;
         let Some((engine, fit)) = &mut self.fit else { return self.last.take(bytes, sink) };
@@ -452,7 +475,7 @@ impl ByteStage for AfterOmit {
     }
 }
 
-impl AfterOmit {
+impl AfterRedact {
     /// Ends the budget and then the stages after it, which get the number of items that the budget kept.
     fn end(&mut self, kept: u64, original: u64, sink: &mut dyn Sink) -> Result<(), Error> {
         let mut kept = kept;

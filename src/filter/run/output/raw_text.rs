@@ -14,14 +14,17 @@
 //! member, is unchanged. Each of several members `raw` is filtered. The text streams: its lines are filtered as they
 //! arrive.
 
+use std::collections::BTreeMap;
+
 use crate::error::Raise;
 use crate::filter::run::stage::{StageHandler, StageState};
 use crate::json::writer::JsonWriter;
 use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::Limits;
+use crate::report::add_counts;
 use crate::sink::Sink;
-use crate::text::TextProgram;
 use crate::text::quoted::QuotedPipeline;
+use crate::text::{TextProgram, TextRedactor};
 
 /// The member with the text.
 const RAW: &[u8] = b"raw";
@@ -39,6 +42,10 @@ pub(super) struct RawTextStage {
     writer: JsonWriter,
     /// The text that is being filtered: set while a member `raw` is copied.
     text: Option<RawTextMember>,
+    /// Credentials are replaced before the lines are filtered.
+    redacts: bool,
+    /// How many were replaced in texts that have ended.
+    pub(super) redacted: BTreeMap<&'static str, u64>,
     /// The document has such a text, which may have ended.
     filtered: bool,
     /// The document already has the member `_text_filtered`, which is then not added.
@@ -72,8 +79,10 @@ impl Sink for WriterSink<'_> {
 
 impl RawTextStage {
     /// Creates the stage for one document.
-    pub(super) fn new(program: TextProgram, limits: Limits) -> Self {
+    pub(super) fn new(program: TextProgram, limits: Limits, redacts: bool) -> Self {
         Self {
+            redacts,
+            redacted: BTreeMap::new(),
             program,
             limits,
             writer: JsonWriter::default(),
@@ -94,7 +103,8 @@ impl Handler for StageHandler<'_, RawTextStage> {
     /// Copies every value. The value of a member `raw` is copied to the text filter instead of the writer.
     fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Raise> {
         let Self { stage, sink } = self;
-        let RawTextStage { program, limits, writer, text, filtered, said } = &mut **stage;
+        let RawTextStage { program, limits, writer, text, filtered, said, redacts, .. } =
+            &mut **stage;
         let ValueSlot::Member(key) = slot else {
             if kind == ValueKind::Object {
                 writer.open(*sink, b'{');
@@ -111,11 +121,11 @@ impl Handler for StageHandler<'_, RawTextStage> {
         }
         writer.spelled(*sink, key.raw());
         writer.begin(*sink);
-        *text = Some(RawTextMember {
-            lines: QuotedPipeline::new(program, limits),
-            begun: false,
-            last: None,
-        });
+        let mut lines = QuotedPipeline::new(program, limits);
+        if *redacts {
+            lines.redact(TextRedactor::with_limits(limits));
+        }
+        *text = Some(RawTextMember { lines, begun: false, last: None });
         *filtered = true;
         Ok(Interest::Copy)
     }
@@ -159,9 +169,10 @@ impl Handler for StageHandler<'_, RawTextStage> {
 
     /// Ends the text: writes the lines that are still held, and the closing quote.
     fn copied(&mut self, _: u64) -> Result<(), Raise> {
-        let RawTextStage { writer, text, .. } = &mut *self.stage;
+        let RawTextStage { writer, text, redacted, .. } = &mut *self.stage;
         if let Some(mut text) = text.take() {
             text.lines.end(&mut WriterSink(writer, self.sink));
+            add_counts(redacted, &text.lines.redacted);
             writer.raw(self.sink, b"\"");
         }
         Ok(())

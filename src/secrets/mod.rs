@@ -1,0 +1,33 @@
+//! Finds credentials in text and replaces them (SPEC §8.2).
+//!
+//! A secret has the shape of one of the built-in [`kinds`]: a beginning that its issuer chose, followed by characters of a
+//! certain number and class. A filter searches the text for short parts of these beginnings with vector instructions
+//! ([`fingerprints`]) and compares the shape only where one was found ([`shape`]). Everything else is copied.
+//!
+//! ```text
+//! bytes ─▶ blocks of 16 KiB ─▶ fingerprints ──no place──▶ sink
+//!                                   │ a place                ▲
+//!                                   └─▶ decode ─▶ compare ───┘ the text, or `[redacted:KIND]`
+//! ```
+//!
+//! [`filter`] reads plain text and JSON texts. In JSON, a secret is looked for inside each string, after its escapes are
+//! resolved ([`decode`]); the rest of a string with a secret keeps its spelling. A key that has a secret is replaced as a
+//! whole, and numbered if its object has several ([`keys`]).
+
+mod decode;
+mod filter;
+mod fingerprints;
+mod keys;
+mod kinds;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use filter::{SecretFilter, TextForm};
+
+/// Returns the names of the built-in kinds, in the order in which they are tried.
+pub(crate) fn kind_names() -> Vec<&'static str> {
+    let mut names: Vec<_> = kinds::KINDS.iter().map(|kind| kind.name).collect();
+    names.dedup();
+    names
+}

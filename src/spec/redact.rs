@@ -1,0 +1,169 @@
+//! The rule `redact`: replaces values at paths, and credentials wherever they are.
+
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::Spec;
+use super::fields::{is_default, some};
+
+/// The values that [`Spec::redact`] replaces. In files also `redact: secrets`, short for
+/// `redact: {secrets: true}`.
+///
+/// ```
+/// use tamis::spec::Redact;
+/// use tamis::{Program, Spec, filter_slice};
+///
+/// let spec = Spec::new().redact(Redact::new().path("owner.ssn").secrets(true));
+/// let token = format!("ghp_{}", "a1B2".repeat(9));
+/// let input = format!(r#"[{{"owner": {{"ssn": 7}}, "note": "use {token} for now"}}]"#);
+/// let (output, report) = filter_slice(&Program::compile(&spec)?, input.as_bytes())?;
+/// let expected = br#"[{"owner":{"ssn":"[redacted]"},"note":"use [redacted:github-token] for now"}]"#;
+/// assert_eq!(output, expected);
+/// assert_eq!(report.redacted["github-token"], 1);
+/// # Ok::<(), tamis::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Redact {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) paths: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) with: Option<String>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) secrets: bool,
+}
+
+/// The text of `redact: secrets`.
+const SECRETS: &str = "secrets";
+
+impl Redact {
+    /// Replaces nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Replaces values at a path. The path is read as those of [`Spec::exclude`]: from each item as it
+    /// is written, through arrays, with every duplicate. The key is kept.
+    #[must_use]
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.paths.push(path.into());
+        self
+    }
+
+    /// Sets the text that replaces values at paths. Default: `[redacted]`.
+    #[must_use]
+    pub fn with(mut self, text: impl Into<String>) -> Self {
+        self.with = Some(text.into());
+        self
+    }
+
+    /// Sets whether credentials are replaced by `[redacted:KIND]`, in every string and key of the output. The kinds are in
+    /// [`Redact::kinds`].
+    #[must_use]
+    pub fn secrets(mut self, yes: bool) -> Self {
+        self.secrets = yes;
+        self
+    }
+
+    /// Returns the names of the kinds of credentials that are found.
+    ///
+    /// ```
+    /// assert!(tamis::spec::Redact::kinds().contains(&"aws-access-key"));
+    /// ```
+    #[must_use]
+    pub fn kinds() -> Vec<&'static str> {
+        crate::secrets::kind_names()
+    }
+
+    /// Returns the rule that replaces what either of two rules replaces. The text of this one is used for both.
+    pub(crate) fn and(&self, other: &Self) -> Self {
+        Self {
+            paths: self.paths.iter().chain(&other.paths).cloned().collect(),
+            with: self.with.clone().or_else(|| other.with.clone()),
+            secrets: self.secrets || other.secrets,
+        }
+    }
+
+    /// Returns whether nothing is replaced.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.paths.is_empty() && !self.secrets
+    }
+}
+
+impl Spec {
+    /// Replaces the values at paths, and credentials wherever they are in the output. Applies after all rules that remove, and
+    /// before the budget. A value is replaced by a string, and its key is kept.
+    ///
+    /// Paths are read like those of [`exclude`](Self::exclude): from the item as it is written, and from the document's own
+    /// names if a select found nothing, if the call failed or if raw output was asked for. A document is changed even if
+    /// everything else is skipped, so raw output is refused unless [`allow_raw`](Self::allow_raw) permits it.
+    ///
+    /// Credentials are searched for in each string and key, after escapes are resolved. A match never spans two
+    /// strings. See [`Redact`] for an example.
+    #[must_use]
+    pub fn redact(mut self, redact: Redact) -> Self {
+        self.redact = Some(redact);
+        self
+    }
+
+    /// Replaces what a rule replaces, in addition to what the spec replaces already.
+    ///
+    /// ```
+    /// use tamis::Spec;
+    /// use tamis::spec::Redact;
+    ///
+    /// let spec = Spec::new().redact(Redact::new().path("ssn"));
+    /// let both = spec.redact_also(&Redact::new().secrets(true));
+    /// assert_eq!(both, Spec::new().redact(Redact::new().path("ssn").secrets(true)));
+    /// ```
+    #[must_use]
+    pub fn redact_also(mut self, more: &Redact) -> Self {
+        self.redact = Some(match &self.redact {
+            None => more.clone(),
+            Some(redact) => redact.and(more),
+        });
+        self
+    }
+}
+
+impl<'de> Deserialize<'de> for Redact {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(RedactVisitor)
+    }
+}
+
+/// The members of a map of rules.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RedactMap {
+    paths: Vec<String>,
+    #[serde(deserialize_with = "some")]
+    with: Option<String>,
+    secrets: bool,
+}
+
+struct RedactVisitor;
+
+impl<'de> Visitor<'de> for RedactVisitor {
+    type Value = Redact;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("`secrets` or a map with `paths`, `with` and `secrets`")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Redact, E> {
+        if text == SECRETS {
+            return Ok(Redact::new().secrets(true));
+        }
+        Err(E::invalid_value(serde::de::Unexpected::Str(text), &self))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Redact, A::Error> {
+        let RedactMap { paths, with, secrets } =
+            RedactMap::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(Redact { paths, with, secrets })
+    }
+}

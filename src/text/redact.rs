@@ -1,0 +1,125 @@
+//! Replaces credentials in text, before any rule on lines.
+
+use std::collections::BTreeMap;
+
+use super::TextProgram;
+use super::lines::pipeline::TextPipeline;
+use crate::limits::Limits;
+use crate::secrets::{SecretFilter, TextForm};
+use crate::sink::Sink;
+
+/// Replaces credentials in a text by `[redacted:KIND]`, as [`Redact::secrets`](crate::spec::Redact::secrets) does in JSON.
+///
+/// Use it for the output of commands, logs and other text, before a [`TextFilter`](super::TextFilter): a rule that strips,
+/// folds or cuts lines could otherwise leave a part of a credential. Escape sequences, carriage returns and backspaces are
+/// applied first, as a terminal applies them, because they could hide one.
+///
+/// Memory: the open line up to [`Limits::line`](crate::Limits::line), and about 50 KiB. Output, except for what
+/// [`release`](Self::release) writes, does not depend on chunks.
+///
+/// ```
+/// use tamis::text::TextRedactor;
+///
+/// let mut output = Vec::new();
+/// let mut redactor = TextRedactor::new();
+/// redactor.write(b"cloning https://mira:ti\x1b[1mde@exam", &mut output);
+/// redactor.write(b"ple.org/x\n", &mut output);
+/// let found = redactor.end(&mut output);
+/// assert_eq!(output, b"cloning https://mira:[redacted:url-password]@example.org/x\n");
+/// assert_eq!(found["url-password"], 1);
+/// ```
+pub struct TextRedactor {
+    /// `None` for JSON, which a terminal does not show.
+    clean: Option<TextPipeline>,
+    secrets: SecretFilter,
+}
+
+impl TextRedactor {
+    /// Creates a redactor with default [`Limits`].
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_limits(&Limits::new())
+    }
+
+    /// Creates a redactor with the given limits. It uses [`line`](Limits::with_line).
+    #[must_use]
+    pub fn with_limits(limits: &Limits) -> Self {
+        Self {
+            clean: Some(TextPipeline::new(&TextProgram::rendering(), limits)),
+            secrets: SecretFilter::new(TextForm::Plain),
+        }
+    }
+
+    /// Creates a redactor for a valid JSON text, which finds credentials in its strings and keys however they are escaped. A
+    /// key with a credential is replaced as a whole.
+    ///
+    /// ```
+    /// use tamis::text::TextRedactor;
+    ///
+    /// let mut output = Vec::new();
+    /// let mut redactor = TextRedactor::for_json();
+    /// redactor.write(br#"["https:\/\/mira:t\u0069de@example.org"]"#, &mut output);
+    /// redactor.end(&mut output);
+    /// assert_eq!(output, br#"["https:\/\/mira:[redacted:url-password]@example.org"]"#);
+    /// ```
+    #[must_use]
+    pub fn for_json() -> Self {
+        Self { clean: None, secrets: SecretFilter::new(TextForm::Json) }
+    }
+
+    /// Reads the next bytes of the text.
+    pub fn write(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
+        let Self { clean, secrets } = self;
+        match clean {
+            Some(clean) => clean.write(chunk, &mut SecretSink { secrets, sink }),
+            None => secrets.write(chunk, sink),
+        }
+    }
+
+    /// Writes everything that is held, except for a credential that may have begun. Call it if somebody waits for the output
+    /// and no input has arrived for a second or so.
+    pub fn release(&mut self, sink: &mut dyn Sink) {
+        let Self { clean, secrets } = self;
+        if let Some(clean) = clean {
+            clean.release(&mut SecretSink { secrets, sink });
+            secrets.release(sink);
+        }
+    }
+
+    /// Ends the text: writes what is held, and returns how many credentials of each kind were replaced. A redactor reads one
+    /// text.
+    pub fn end(&mut self, sink: &mut dyn Sink) -> BTreeMap<&'static str, u64> {
+        let Self { clean, secrets } = self;
+        if let Some(clean) = clean {
+            let mut to = SecretSink { secrets, sink };
+            clean.end(&mut to);
+            clean.settle(&mut to);
+        }
+        self.secrets.end(sink);
+        self.secrets.found().clone()
+    }
+}
+
+impl Default for TextRedactor {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl std::fmt::Debug for TextRedactor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TextRedactor").finish_non_exhaustive()
+    }
+}
+
+/// The search for credentials as the sink of the text.
+struct SecretSink<'a> {
+    secrets: &'a mut SecretFilter,
+    sink: &'a mut dyn Sink,
+}
+
+impl Sink for SecretSink<'_> {
+    fn write(&mut self, bytes: &[u8]) {
+        self.secrets.write(bytes, self.sink);
+    }
+}
