@@ -35,12 +35,14 @@
 // Invariants: bytes that are neither part of a pruned value nor an added time are copied unchanged. A second run changes nothing.
 // A run that fails writes nothing, unless its file changed between the passes. Memory does not grow with the history.
 
+mod chat_scan;
 mod findings;
 mod placeholder;
 mod plan;
 mod program;
 mod report;
 mod run;
+mod sizes;
 mod spec;
 mod splice;
 mod survey;
@@ -50,8 +52,10 @@ mod text;
 mod tests;
 
 pub use crate::io::{prune_file, prune_reader, prune_slice};
+pub use chat_scan::ChatScan;
 pub use program::PruneProgram;
 pub use report::{PruneReport, PrunedTool};
 pub use run::PruneFilter;
 pub(crate) use run::{PruneScan, PruneWriter};
+pub use sizes::{ChatMessage, ChatSize, ChatSizes};
 pub use spec::PruneSpec;

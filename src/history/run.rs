@@ -6,8 +6,10 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::PruneProgram;
+use super::findings::{Finding, FindingsReader};
 use super::plan::Plan;
 use super::report::PruneReport;
+use super::sizes::{ChatSizes, SizeRecorder};
 use super::splice::{Changes, Splice};
 use super::survey::Survey;
 use crate::error::{Error, ErrorKind};
@@ -55,6 +57,13 @@ impl PruneScan {
         }
     }
 
+    /// Creates a pass that also records sizes.
+    pub(super) fn with_sizes(program: &PruneProgram) -> Self {
+        let mut scan = Self::new(program);
+        scan.survey.sizes = Some(SizeRecorder::default());
+        scan
+    }
+
     /// Takes the next bytes.
     pub(crate) fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
         self.read += chunk.len() as u64;
@@ -76,6 +85,28 @@ impl PruneScan {
             }
             Err(error) => (self.failure(&error), Err(error)),
         }
+    }
+
+    /// Decides what would be pruned, and returns the sizes that were recorded.
+    pub(super) fn end_with_sizes(mut self) -> Result<ChatSizes, Error> {
+        let (report, mut plan, now) = self.decide()?;
+        let Self { program, survey, machine, .. } = &mut self;
+        let Survey { findings, calls, sizes, .. } = survey;
+        let mut sizes = sizes.take().unwrap_or_default();
+        let mut reader = FindingsReader::default();
+        while let Some(record) = reader.next(findings).map_err(|raise| machine.place(raise))? {
+            let Finding::Result(entry) = record else { continue };
+            if !plan.goes(&entry) {
+                continue;
+            }
+            let facts = entry.facts(calls.name(entry.tool));
+            let saved = entry.edits.iter().map(|edit| {
+                let comes = program.compiled().replacement(*edit, facts, now).len();
+                (edit.to - edit.from) as i64 - comes as i64
+            });
+            sizes.removed(entry.tool, entry.offset(), saved.sum());
+        }
+        Ok(sizes.end(report, |tool| calls.name(tool)))
     }
 
     fn decide(&mut self) -> Result<(PruneReport, Plan, u64), Error> {

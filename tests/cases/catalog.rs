@@ -71,6 +71,11 @@ fn answers() -> Vec<Answer> {
     cases.map(|case| case.data).collect()
 }
 
+/// Every tool with a response.
+pub(crate) fn responses() -> Vec<(String, String)> {
+    answers().into_iter().map(|answer| (answer.tool, answer.file)).collect()
+}
+
 fn corpus(file: &str) -> Vec<u8> {
     paths::read(&format!("corpus/{file}"))
 }

@@ -22,6 +22,7 @@ mod pages;
 mod templates;
 mod text;
 mod transcripts;
+mod why;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -30,7 +31,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use tamis_testkit::cases::{CaseTest, catch_panics};
 
 /// The minimum number of tests of each theme, so that a folder that is not found is an error.
-const LEAST: [(&str, usize); 11] = [
+const LEAST: [(&str, usize); 12] = [
     ("catalog", 25),
     ("commands", 70),
     ("content", 50),
@@ -42,6 +43,7 @@ const LEAST: [(&str, usize); 11] = [
     ("templates", 460),
     ("text", 130),
     ("transcripts", 75),
+    ("why", 30),
 ];
 
 fn main() -> ExitCode {
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
         templates::tests(),
         text::tests(),
         transcripts::tests(),
+        why::tests(),
     ];
     let mut tests: Vec<CaseTest> = tests.into_iter().flatten().collect();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();

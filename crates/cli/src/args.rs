@@ -5,6 +5,7 @@
 use anstream::ColorChoice;
 use clap::{Parser, Subcommand};
 
+use crate::audit::AuditArgs;
 use crate::check::CheckArgs;
 use crate::content::ContentArgs;
 use crate::doctor::DoctorArgs;
@@ -13,17 +14,20 @@ use crate::filter::FilterArgs;
 use crate::help::HelpArgs;
 use crate::hook::HookArgs;
 use crate::install::{InstallArgs, UninstallArgs};
+use crate::look::LookArgs;
 use crate::mcp_args::McpArgs;
 use crate::prune::PruneArgs;
 use crate::recall::RecallArgs;
 use crate::runner::RunArgs;
 use crate::savings::SavingsArgs;
 use crate::scripts::{CompletionsArgs, ManArgs};
+use crate::serve_args::ServeArgs;
+use crate::suggest::SuggestArgs;
 use crate::text::TextArgs;
 use crate::tools::ToolsArgs;
 use crate::{
-    check, colour, content, doctor, explain, filter, help, hook, install, mcp_args, prune, recall,
-    runner, savings, scripts, text, tools,
+    audit, check, colour, content, doctor, explain, filter, help, hook, install, look, mcp_args,
+    prune, recall, runner, savings, scripts, serve_args, suggest, text, tools,
 };
 
 /// Filters tool output: keeps the fields you declare and drops the rest as the bytes arrive
@@ -101,6 +105,10 @@ pub(crate) enum Command {
     )]
     Mcp(Box<McpArgs>),
 
+    /// Runs servers for Envoy and agentgateway, which filter the responses that these forward
+    #[command(after_help = serve_args::SERVE_HELP)]
+    Serve(ServeArgs),
+
     /// Sums what tamis run, the hooks of agents and tamis mcp have saved, per tool
     #[command(after_help = savings::HELP)]
     Savings(SavingsArgs),
@@ -121,6 +129,14 @@ pub(crate) enum Command {
     #[command(after_help = doctor::HELP)]
     Doctor(DoctorArgs),
 
+    /// Shows where the tokens of a document, a chat or the output of a command are
+    #[command(
+        args_override_self = true,
+        after_help = look::HELP_SHORT,
+        after_long_help = look::HELP
+    )]
+    Look(Box<LookArgs>),
+
     /// Describes how a filter runs: its stages, what each one buffers and why, and the fate of each path
     #[command(
         args_override_self = true,
@@ -129,9 +145,25 @@ pub(crate) enum Command {
     )]
     Explain(Box<ExplainArgs>),
 
+    /// Suggests a filter from sample responses, or compares samples with a filter
+    #[command(
+        args_override_self = true,
+        after_help = suggest::HELP_SHORT,
+        after_long_help = suggest::HELP
+    )]
+    Suggest(SuggestArgs),
+
     /// Validates manifests and reports errors with line and column
     #[command(after_help = check::HELP)]
     Check(CheckArgs),
+
+    /// Attacks filters with hostile documents and reports each value that leaves although a rule removes it
+    #[command(
+        args_override_self = true,
+        after_help = audit::HELP_SHORT,
+        after_long_help = audit::HELP
+    )]
+    Audit(Box<AuditArgs>),
 
     /// Lists the tools of the built-in catalog, or of manifests, and the values their filters keep
     #[command(after_help = tools::HELP)]

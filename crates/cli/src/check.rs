@@ -13,6 +13,7 @@ use struson::reader::{JsonReader, JsonStreamReader};
 use tamis::command::CommandRules;
 use tamis::manifest::{Manifest, ManifestError, ManifestErrorKind};
 use tamis::{Program, Spec, filter_reader};
+use tamis_gateway::routes::GatewayConfig;
 
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::files;
@@ -41,7 +42,8 @@ the output for a sample is.";
 pub(crate) struct CheckArgs {
     /// The manifests; `-` is standard input
     ///
-    /// Rules for the output of commands (TOML) are manifests as well: their examples are run.
+    /// Rules for the output of commands (TOML) are manifests as well: their examples are run. So is the gateway.yaml of
+    /// `tamis serve`, with the manifests that it names.
     #[arg(value_name = "MANIFEST", required_unless_present = "schema")]
     manifests: Vec<PathBuf>,
 
@@ -104,6 +106,18 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
                     warnings += found;
                 }
                 None => exit = Exit::Usage,
+            }
+            continue;
+        }
+        if let Some(text) =
+            std::str::from_utf8(&bytes).ok().filter(|it| GatewayConfig::recognises(it))
+        {
+            match GatewayConfig::parse(path, text) {
+                Ok(config) => fine.push_str(&gateway_line(path, &config)),
+                Err(error) => {
+                    console.usage(&Usage::new(error.to_string()));
+                    exit = Exit::Usage;
+                }
             }
             continue;
         }
@@ -178,8 +192,15 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
     print(fine.as_bytes())
 }
 
+/// Returns the line for a valid `gateway.yaml`.
+fn gateway_line(path: &Path, config: &GatewayConfig) -> String {
+    let count = config.routes().len();
+    let plural = if count == 1 { "route" } else { "routes" };
+    format!("{}: {count} {plural} (gateway)\n", called(path))
+}
+
 /// Reads at most [`MOST`] bytes of a file, plus one that shows that the file is longer.
-fn read(path: &Path) -> Result<Vec<u8>, ManifestError> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ManifestError> {
     let name = called(path);
     let cannot = |error: std::io::Error| ManifestError::read(&name, &error);
     let file = if path.as_os_str() == "-" { files::standard_input() } else { File::open(path) };

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::builder::TypedValueParser;
 use tamis::Spec;
 use tamis::content::{Content, ContentFormat};
+use tamis::spec::Redact;
 
 use crate::choice::one_of;
 use crate::groups::Waiting;
@@ -44,6 +45,10 @@ pub(crate) struct ContentArgs {
     /// `text` and `body` that has text is used.
     #[arg(long, value_name = "PATH,PATH", help_heading = "Rules", allow_hyphen_values = true)]
     extract: Vec<String>,
+
+    /// Replace credentials by [redacted:KIND] before the text is cut
+    #[arg(long, value_name = "WHAT", help_heading = "Rules", value_parser = ["secrets"])]
+    redact: Option<String>,
 
     /// The format of the text of a page
     #[arg(long, value_name = "FORMAT", help_heading = "Output", value_parser = format())]
@@ -90,8 +95,12 @@ pub(crate) fn resolve(args: ContentArgs) -> Job {
         .format(args.format.unwrap_or_default());
     let paths = args.extract.iter().flat_map(|list| lists::split(list));
     let content = paths.fold(content, |content, path| content.extract(path));
+    let mut spec = Spec::new().content(content);
+    if args.redact.is_some() {
+        spec = spec.redact(Redact::new().secrets(true));
+    }
     Job {
-        selected: Selected::inline(Spec::new().content(content), args.waiting.limits()),
+        selected: Selected::inline(spec, args.waiting.limits()),
         input: args.file.into(),
         output: args.output.map_or(Place::Standard, Into::into),
         tee: None,
@@ -101,5 +110,6 @@ pub(crate) fn resolve(args: ContentArgs) -> Job {
         unquotes: false,
         pretty: false,
         stats: args.stats,
+        why: None,
     }
 }

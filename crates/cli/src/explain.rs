@@ -2,17 +2,18 @@
 //!
 //! This module must not depend on rules: the library explains them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use struson::writer::{JsonStreamWriter, JsonWriter};
-use tamis::Explanation;
+use tamis::{Error, Program};
 
 use crate::diagnostics::{Console, Exit, Usage};
+use crate::files;
 use crate::groups::Selection;
-use crate::place::called;
-use crate::print::print;
-use crate::resolve;
+use crate::place::{Place, called};
+use crate::print::{json, print};
+use crate::resolve::{self, Selected};
 use crate::samples::FilteredSample;
+use crate::why::{Asked, rereadable};
 
 pub(crate) const HELP_SHORT: &str = "For more and for examples see --help.";
 
@@ -23,12 +24,14 @@ Examples:
   tamis explain --select id,login=owner.login --max-items 25
   tamis explain --retain /user/name,/items/id
   tamis explain --exclude body --json
-  tamis explain --tool github.list-repos corpus/github-list-repos.json";
+  tamis explain --tool github.list-repos corpus/github-list-repos.json
+  tamis explain --why --tool github.list-repos corpus/github-list-repos.json
+  tamis explain --why=/0/owner/login --tool github.list-repos corpus/github-list-repos.json";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExplainArgs {
     /// A response to which the filter is applied
-    #[arg(value_name = "SAMPLE", conflicts_with = "json")]
+    #[arg(value_name = "SAMPLE")]
     sample: Option<PathBuf>,
 
     #[command(flatten)]
@@ -39,6 +42,19 @@ pub(crate) struct ExplainArgs {
     /// The keys are stable within a `version`. They are documented at `Explanation` in the library.
     #[arg(long, help_heading = "Output")]
     json: bool,
+
+    /// Say which rule removes how much of SAMPLE at which path, or what becomes of one value, instead
+    ///
+    /// With =POINTER, a JSON Pointer into SAMPLE, only about the value there.
+    #[arg(
+        long,
+        value_name = "POINTER",
+        num_args = 0..=1,
+        require_equals = true,
+        requires = "sample",
+        help_heading = "Output"
+    )]
+    why: Option<Option<String>>,
 }
 
 /// Explains the filter that the flags select.
@@ -55,6 +71,19 @@ pub(crate) fn run(args: &ExplainArgs) -> Exit {
             return Exit::Usage;
         }
     };
+    match Asked::new(args.why.clone(), args.json) {
+        Ok(None) => {}
+        Ok(Some(asked)) => return why(&asked, &program, &selected, args.sample.as_deref()),
+        Err(usage) => {
+            console.usage(&usage);
+            return Exit::Usage;
+        }
+    }
+    if args.json && args.sample.is_some() {
+        let message = "--json and SAMPLE: only --why describes a sample as JSON; add --why, or leave one of them out";
+        console.usage(&Usage::new(message));
+        return Exit::Usage;
+    }
     let explanation = program.explain(&selected.options);
     if let Some(path) = &args.sample {
         let sample = match FilteredSample::new(&program, &selected.options, path) {
@@ -78,10 +107,19 @@ pub(crate) fn run(args: &ExplainArgs) -> Exit {
     }
 }
 
-fn json(explanation: &Explanation) -> std::io::Result<Vec<u8>> {
-    let mut json = JsonStreamWriter::new(Vec::new());
-    json.serialize_value(explanation).map_err(std::io::Error::other)?;
-    let mut text = json.finish_document()?;
-    text.push(b'\n');
-    Ok(text)
+/// Prints which rule removes which bytes of a sample.
+fn why(asked: &Asked, program: &Program, selected: &Selected, sample: Option<&Path>) -> Exit {
+    let path = sample.unwrap_or_else(|| Path::new("-"));
+    let opened = files::open(&Place::from(path.to_path_buf()))
+        .and_then(|file| rereadable(file, selected.options.limits()));
+    let explained = opened
+        .map_err(Error::read)
+        .and_then(|(file, _)| asked.explain(program.with_options(&selected.options), file));
+    match explained {
+        Ok(text) => print(&text),
+        Err(error) => {
+            Console::default().say(&called(path), error);
+            Exit::Failed
+        }
+    }
 }

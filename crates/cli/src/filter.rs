@@ -15,6 +15,7 @@ use crate::lists;
 use crate::place::Place;
 use crate::resolve::{self, Form, Job};
 use crate::run;
+use crate::why::Asked;
 
 pub(crate) const HELP_SHORT: &str = "\
 For more and for examples see --help. Exit codes: 0 done, 1 failed, 2 usage.";
@@ -28,6 +29,7 @@ Examples:
   tamis filter --docs --max-docs 10 repos.json
   tamis filter --lines --select id repos.json
   tamis filter --max-items 2 --stats repos.json
+  tamis filter --select id --why repos.json
   tamis filter --extract [0].owner --root object repos.json
   tamis filter --manifest tools.yaml --tool crm.list-users users.json
   tamis filter --tool github.list-repos --stats corpus/github-list-repos.json
@@ -125,6 +127,23 @@ pub(crate) struct FilterArgs {
     /// Tokens are counted with the vocabulary `o200k_base`, which takes time. Without this flag they are not counted.
     #[arg(long, help_heading = "Output")]
     pub(crate) stats: bool,
+
+    /// Print on standard error which rule removed how much at which path, or what became of one value
+    ///
+    /// With =POINTER, a JSON Pointer into the input, only about the value there. The document is filtered once more for each
+    /// rule. A pipe is copied to a temporary file first.
+    #[arg(
+        long,
+        value_name = "POINTER",
+        num_args = 0..=1,
+        require_equals = true,
+        help_heading = "Output"
+    )]
+    pub(crate) why: Option<Option<String>>,
+
+    /// With --why: print it as JSON, on one line
+    #[arg(long, requires = "why", help_heading = "Output")]
+    pub(crate) json: bool,
 }
 
 /// Runs `tamis filter`.
@@ -144,6 +163,7 @@ pub(crate) fn run(args: FilterArgs) -> Exit {
 /// Flags that cannot be combined.
 fn resolve(mut args: FilterArgs) -> Result<Job, Usage> {
     check(&args)?;
+    let why = Asked::new(args.why.take(), args.json)?;
     if args.docs || args.lines || args.raw_strings {
         // A line break is the end of a line, also if a manifest keeps white space.
         args.selection.whitespace = Some(Whitespace::Minify);
@@ -176,6 +196,7 @@ fn resolve(mut args: FilterArgs) -> Result<Job, Usage> {
         lines: args.lines,
         unquotes: args.raw_strings,
         stats: args.stats,
+        why,
     })
 }
 
@@ -212,6 +233,8 @@ fn check(args: &FilterArgs) -> Result<(), Usage> {
         "--max-docs needs --ndjson or --docs: without them there is only one document"
     } else if args.ndjson && args.lenient {
         "--ndjson and --lenient: a comment may span lines; leave one of them out"
+    } else if args.why.is_some() && (args.ndjson || args.docs || args.lenient) {
+        "--why explains a single document without comments; leave --ndjson, --docs and --lenient out"
     } else if args.pretty && args.selection.whitespace == Some(Whitespace::Keep) {
         "--pretty and --whitespace keep: both set the white space; leave one of them out"
     } else if args.tee.as_ref().is_some_and(|path| path.as_os_str() == "-") {

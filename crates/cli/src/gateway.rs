@@ -1,4 +1,4 @@
-//! `tamis mcp`: started from the binary `tamis-gateway`, which has a runtime and TLS.
+//! `tamis mcp` and `tamis serve`: started from the binary `tamis-gateway`, which has a runtime and TLS.
 //!
 //! This module must not depend on what the command does.
 

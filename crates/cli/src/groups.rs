@@ -55,6 +55,13 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "PATH,PATH", help_heading = "Rules", allow_hyphen_values = true)]
     pub(crate) exclude: Vec<String>,
 
+    /// Replace credentials (secrets), or the values at these paths, by a mark: secrets,owner.email
+    ///
+    /// `secrets` finds keys of clouds and forges, tokens, private keys, passwords in URLs and more, in every string and
+    /// key of the output. A path is read like those of --exclude; a member of that name is /secrets.
+    #[arg(long, value_name = "WHAT,WHAT", help_heading = "Rules", allow_hyphen_values = true)]
+    pub(crate) redact: Vec<String>,
+
     /// Keep only the values at these JSON Pointers of the document
     ///
     /// Applied before all other rules. Names also match in the elements of arrays. With this rule, a total miss of

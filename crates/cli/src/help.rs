@@ -67,7 +67,7 @@ const TOPICS: [(&str, &str, &str); 14] = [
 ];
 
 /// The commands that completions offer.
-pub(crate) const COMMANDS: [&str; 16] = [
+pub(crate) const COMMANDS: [&str; 20] = [
     "filter",
     "run",
     "recall",
@@ -75,12 +75,16 @@ pub(crate) const COMMANDS: [&str; 16] = [
     "content",
     "prune",
     "mcp",
+    "serve",
     "savings",
     "install",
     "uninstall",
     "doctor",
+    "look",
     "explain",
+    "suggest",
     "check",
+    "audit",
     "tools",
     "help",
     "completions",

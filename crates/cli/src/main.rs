@@ -7,16 +7,18 @@
 //!
 //! ```text
 //! main, args                                   the table of commands
-//! filter explain content prune check text      one module per command
-//! gateway mcp_args                             the command of another binary
+//! audit                                        uses the files of check
+//! filter explain content look prune check text suggest   one module per command
+//! gateway mcp_args serve_args                  the commands of another binary
 //! hook                                         what coding agents call
 //! tools runner recall savings help scripts install doctor
-//! run, resolve, tool, patch, rules             jobs, where their rules come from
+//! run, resolve, tool, patch, rules, why        jobs, where their rules come from
 //! report, places, files, print, lists, cap_args, unquote, ...   files, values of flags, standard streams
 //! diagnostics, colour, progress, remedies      messages on standard error
 //! ```
 
 mod args;
+mod audit;
 mod cap_args;
 mod check;
 mod choice;
@@ -34,6 +36,7 @@ mod help;
 mod hook;
 mod install;
 mod lists;
+mod look;
 mod mcp_args;
 mod patch;
 mod place;
@@ -51,15 +54,18 @@ mod runner;
 mod samples;
 mod savings;
 mod scripts;
+mod serve_args;
 #[cfg(unix)]
 mod signals;
 mod silence;
 mod stats;
+mod suggest;
 mod text;
 mod tokens;
 mod tool;
 mod tools;
 mod unquote;
+mod why;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -95,14 +101,17 @@ fn execute(command: Command, typed: &[OsString]) -> Exit {
         Command::Run(args) => runner::run(&args),
         Command::Recall(args) => recall::run(&args),
         Command::Content(args) => run::run(&content::resolve(args)),
-        Command::Mcp(_) => gateway::run(typed.iter().skip(1)),
+        Command::Mcp(_) | Command::Serve(_) => gateway::run(typed.iter().skip(1)),
         Command::Savings(args) => savings::run(&args),
         Command::Install(args) => install::install(&args),
         Command::Uninstall(args) => install::uninstall(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Look(args) => look::run(&args),
+        Command::Suggest(args) => suggest::run(&args),
         Command::Prune(args) => prune::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Audit(args) => audit::run(*args),
         Command::Text(args) => text::run(&args),
         Command::Tools(args) => tools::run(&args),
         Command::Hook(args) => hook::run(&args),

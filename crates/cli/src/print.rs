@@ -5,6 +5,8 @@
 use std::io::{ErrorKind, Write};
 
 use anstream::AutoStream;
+use serde::Serialize;
+use struson::writer::{JsonStreamWriter, JsonWriter};
 
 use crate::diagnostics::{Console, Exit};
 use crate::files;
@@ -25,4 +27,13 @@ pub(crate) fn print(text: &[u8]) -> Exit {
             Exit::Failed
         }
     }
+}
+
+/// Returns a value as JSON, on one line.
+pub(crate) fn json(value: &impl Serialize) -> std::io::Result<Vec<u8>> {
+    let mut json = JsonStreamWriter::new(Vec::new());
+    json.serialize_value(value).map_err(std::io::Error::other)?;
+    let mut text = json.finish_document()?;
+    text.push(b'\n');
+    Ok(text)
 }

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tamis::spec::{Budget, Encode, Root, Siblings};
+use tamis::spec::{Budget, Encode, Redact, Root, Siblings};
 use tamis::{CallOptions, Error, Limits, Program, Spec};
 
 use crate::diagnostics::Usage;
@@ -13,6 +13,7 @@ use crate::groups::Selection;
 use crate::place::Place;
 use crate::places::Places;
 use crate::tool::{self, Tool};
+use crate::why::Asked;
 use crate::{lists, patch};
 
 /// A run with its resolved flags.
@@ -31,6 +32,8 @@ pub(crate) struct Job {
     /// Strings are written without quotes.
     pub(crate) unquotes: bool,
     pub(crate) stats: bool,
+    /// Explain which rule removed which bytes.
+    pub(crate) why: Option<Asked>,
 }
 
 impl Job {
@@ -243,8 +246,23 @@ fn spec(args: &Selection) -> Spec {
     for path in args.exclude.iter().flat_map(|list| lists::split(list)) {
         spec = spec.exclude(path);
     }
+    if let Some(redact) = redact(&args.redact) {
+        spec = spec.redact(redact);
+    }
     for pointer in args.retain.iter().flat_map(|list| lists::split(list)) {
         spec = spec.retain(pointer);
     }
     spec
+}
+
+/// Returns the rule of `--redact`, if it is given.
+pub(crate) fn redact(lists: &[String]) -> Option<Redact> {
+    if lists.is_empty() {
+        return None;
+    }
+    let entries = lists.iter().flat_map(|list| lists::split(list));
+    Some(entries.fold(Redact::new(), |redact, entry| match entry {
+        "secrets" => redact.secrets(true),
+        path => redact.path(path),
+    }))
 }

@@ -3,7 +3,7 @@
 //! This module must not depend on flags: a job has everything.
 
 use std::fs::File;
-use std::io::{IsTerminal, Read, Write};
+use std::io::{IsTerminal, Read, Seek, SeekFrom, Write};
 
 use tamis::{
     Error, ErrorKind, FailedRun, FailureReport, FileSource, MissedPath, PrettyWriter, Program,
@@ -21,6 +21,7 @@ use crate::resolve::{Form, Job};
 use crate::stats::Stats;
 use crate::tokens::{Tally, Tokens};
 use crate::unquote::Unquote;
+use crate::why;
 
 /// The reason why a run failed.
 struct Failure {
@@ -120,6 +121,8 @@ fn filter(job: &Job, tally: &Tallies) -> (Report, Result<(), Failure>) {
 struct Opened {
     program: Program,
     input: File,
+    /// The same file and where the document begins in it, to explain the run.
+    again: Option<(File, u64)>,
     tee: Option<File>,
     output: Output,
     bar: Bar,
@@ -129,8 +132,17 @@ fn open(job: &Job) -> Result<Opened, Failure> {
     let fault = |name: String, error: Error| Failure { name: Some(name), error };
     let program = job.selected.program().map_err(|error| Failure { name: None, error })?;
     check_text(job, &program).map_err(|error| Failure { name: None, error })?;
-    let input =
+    let mut input =
         files::open(&job.input).map_err(|error| fault(job.input_name(), Error::read(error)))?;
+    let mut again = None;
+    if job.why.is_some() {
+        let limits = job.selected.options.limits();
+        let file = why::rereadable(input, limits).and_then(|(file, begin)| {
+            again = Some((file.try_clone()?, begin));
+            Ok(file)
+        });
+        input = file.map_err(|error| fault(job.input_name(), Error::read(error)))?;
+    }
     let output =
         Output::open(&job.output).map_err(|error| fault(job.output_name(), Error::write(error)))?;
     let tee = match &job.tee {
@@ -142,7 +154,7 @@ fn open(job: &Job) -> Result<Opened, Failure> {
     };
     let size = input.metadata().ok().filter(|metadata| metadata.is_file()).map(|file| file.len());
     let to_terminal = job.output == Place::Standard && std::io::stdout().is_terminal();
-    Ok(Opened { program, input, tee, output, bar: Bar::new(size, to_terminal) })
+    Ok(Opened { program, input, again, tee, output, bar: Bar::new(size, to_terminal) })
 }
 
 /// A writer that knows whether anything was written.
@@ -209,7 +221,7 @@ fn not_encoded(why: &str) -> String {
 
 impl Opened {
     fn run(self, job: &Job, tally: &Tallies) -> (Report, Result<(), Failure>) {
-        let Self { program, input, tee, output, bar } = self;
+        let Self { program, input, again, tee, output, bar } = self;
         let console = Console::new(bar.clone());
         let around = |reader: Box<dyn Read>| {
             let reader = tally.input.around(bar.around(reader));
@@ -255,11 +267,22 @@ impl Opened {
                 ended.and_then(|()| output.finish()).map_err(|error| job.blame(Error::write(error)))
             }
         };
+        let result = result.and_then(|()| job.explain(&program, again));
         (report, result)
     }
 }
 
 impl Job {
+    /// Prints which rule removed which bytes, if that was asked for.
+    fn explain(&self, program: &Program, input: Option<(File, u64)>) -> Result<(), Failure> {
+        let (Some(asked), Some((mut file, begin))) = (&self.why, input) else { return Ok(()) };
+        let explained = file
+            .seek(SeekFrom::Start(begin))
+            .map_err(Error::read)
+            .and_then(|_| asked.explain(program.with_options(&self.selected.options), file));
+        explained.map(|text| why::print(&text)).map_err(|error| self.blame(error))
+    }
+
     fn input_name(&self) -> String {
         self.input.name("standard input")
     }

@@ -85,6 +85,10 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Rules")]
     raw: bool,
 
+    /// Replace credentials by [redacted:KIND], in the stored full output, too
+    #[arg(long, value_name = "WHAT", help_heading = "Rules", value_parser = ["secrets"])]
+    redact: Option<String>,
+
     #[command(flatten)]
     cap: CapArgs,
 
@@ -107,7 +111,7 @@ pub(crate) struct RunArgs {
         long,
         help_heading = "Full output",
         conflicts_with_all = [
-            "command", "manifest", "raw", "keep", "overflow_dir", "overflow_limit", "no_overflow", "linger", "report",
+            "command", "manifest", "raw", "redact", "keep", "overflow_dir", "overflow_limit", "no_overflow", "linger", "report",
             "stats", "CapArgs"
         ]
     )]
@@ -286,6 +290,7 @@ fn execute(
     let mut runner = CommandRunner::new(registry)
         .with_cap(cap)
         .with_keep(args.keep)
+        .with_redact(args.redact.is_some())
         .with_token_count(args.stats);
     if let Some(folder) = folder.filter(|_| records) {
         runner = runner.with_overflow(folder.with_file_limit(limit));

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use tamis::command::{CommandLine, CommandReport, OutputFilterRegistry};
+use tamis::text::TextRedactor;
 use tamis::{Error, Limits, WriteSink};
 
 use crate::cap_args::CapArgs;
@@ -47,6 +48,10 @@ pub(crate) struct TextArgs {
     /// Rules in TOML, which take precedence over the built-in rules; may be repeated
     #[arg(long, value_name = "RULES.toml")]
     manifest: Vec<PathBuf>,
+
+    /// Replace credentials by [redacted:KIND] before any rule applies
+    #[arg(long, value_name = "WHAT", value_parser = ["secrets"])]
+    redact: Option<String>,
 
     #[command(flatten)]
     cap: CapArgs,
@@ -153,6 +158,9 @@ fn filter(
     let line = CommandLine::parse(&args.command);
     let sink = WriteSink::new(tally_out.through(&mut writer));
     let mut run = registry.start(&line, &limits, sink).with_cap(args.cap.cap());
+    let mut redactor = args.redact.as_ref().map(|_| TextRedactor::with_limits(&limits));
+    // The text without credentials.
+    let mut safe = Vec::new();
     let mut buffer = vec![0; 64 << 10];
     #[cfg(unix)]
     let mut stopped = false;
@@ -168,11 +176,31 @@ fn filter(
             Given::Bytes(count) => {
                 let read = buffer.get(..count).unwrap_or_default();
                 tally_in.push(read);
+                let read = match &mut redactor {
+                    None => read,
+                    Some(redactor) => {
+                        safe.clear();
+                        redactor.write(read, &mut safe);
+                        &safe
+                    }
+                };
                 run.write(read).map_err(|error| (from.clone(), error))?;
             }
-            Given::Silence => run.release(),
+            Given::Silence => {
+                if let Some(redactor) = &mut redactor {
+                    safe.clear();
+                    redactor.release(&mut safe);
+                    run.write(&safe).map_err(|error| (from.clone(), error))?;
+                }
+                run.release();
+            }
         }
         run.sink_mut().flush().map_err(|error| (to.clone(), error))?;
+    }
+    if let Some(redactor) = &mut redactor {
+        safe.clear();
+        redactor.end(&mut safe);
+        run.write(&safe).map_err(|error| (from.clone(), error))?;
     }
     // The full output is in the input file, unless that is replaced.
     let full = match &input {

@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use tamis::manifest::{Manifest, ManifestError, ManifestErrorKind};
-use tamis::spec::{Encode, Siblings, Validation, Whitespace};
+use tamis::spec::{Encode, Redact, Siblings, Validation, Whitespace};
 use tamis::{Error, Program};
 
 use crate::diagnostics::Usage;
@@ -29,6 +29,8 @@ pub(crate) struct Tool {
     pub(crate) siblings: Option<Siblings>,
     /// The form that replaces that of the filter.
     pub(crate) encode: Option<Encode>,
+    /// Set by `--redact`: added to the values that the filter replaces.
+    pub(crate) redact: Option<Redact>,
     /// Set once the filter was found: it is from the built-in catalog.
     is_builtin: OnceCell<bool>,
 }
@@ -76,6 +78,7 @@ pub(crate) fn resolve(args: &Selection) -> Result<Option<Tool>, Usage> {
         whitespace: args.whitespace,
         siblings: None,
         encode: None,
+        redact: crate::resolve::redact(&args.redact),
         is_builtin: OnceCell::new(),
     }))
 }
@@ -110,10 +113,14 @@ impl Tool {
         };
         if (self.validation, self.whitespace, self.siblings, self.encode)
             == (None, None, None, None)
+            && self.redact.is_none()
         {
             return Ok(program);
         }
         let mut spec = program.spec().clone();
+        if let Some(redact) = &self.redact {
+            spec = spec.redact_also(redact);
+        }
         if let Some(encode) = self.encode {
             spec = spec.encode(encode);
         }

@@ -262,10 +262,14 @@ impl Survey {
             self.findings.push(&Finding::Summary(end), &limits)?;
         }
         let is_tool = matches!(role, Some(MessageRole::Tool | MessageRole::Function));
+        let (from, name) = (message.from, message.name_of_role(role));
         if message.results_inside {
             self.end_results(message, is_tool)?;
         } else {
             self.end_plain(message, is_tool, end)?;
+        }
+        if let Some(sizes) = &mut self.sizes {
+            sizes.message(name, from, end + 1 - from);
         }
         self.waiting.release(std::mem::take(&mut self.waits));
         Ok(())
@@ -352,6 +356,9 @@ impl Survey {
             return Ok(());
         }
         self.counts.results += 1;
+        if let Some(sizes) = &mut self.sizes {
+            sizes.result(tool, values.iter().map(|value| value.to - value.from).sum());
+        }
         if self.calls.is_protected(tool) {
             self.counts.protected += 1;
             return Ok(());
@@ -390,6 +397,18 @@ impl Survey {
 }
 
 impl Message {
+    /// Returns the name of its role in the figures of a chat.
+    fn name_of_role(&self, role: Option<MessageRole>) -> &'static str {
+        match (role, self.item) {
+            (Some(role), _) => role.name(),
+            (None, Some(Item::Call)) => "calls",
+            (None, Some(Item::Output)) => "tool",
+            // In Gemini's contents, the role defaults to the user.
+            (None, None) if self.has_parts && !self.info => "user",
+            (None, None) => "other",
+        }
+    }
+
     /// Returns whether the message is a turn of the user. A message with only results is not, whatever its role.
     fn is_turn(&self, role: Option<MessageRole>) -> bool {
         // In Gemini's contents, the role defaults to the user.

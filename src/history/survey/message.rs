@@ -47,6 +47,9 @@ pub(super) enum MessageRole {
     Assistant,
     Tool,
     Function,
+    System,
+    /// That of Gemini's responses.
+    Model,
     Other,
 }
 
@@ -57,7 +60,20 @@ impl MessageRole {
             Some(b"assistant") => Self::Assistant,
             Some(b"tool") => Self::Tool,
             Some(b"function") => Self::Function,
+            Some(b"system" | b"developer") => Self::System,
+            Some(b"model") => Self::Model,
             _ => Self::Other,
+        }
+    }
+
+    /// Returns the name of the role in the figures of a chat.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant | Self::Model => "assistant",
+            Self::Tool | Self::Function => "tool",
+            Self::System => "system",
+            Self::Other => "other",
         }
     }
 }

@@ -22,6 +22,7 @@ use self::shape::{Frame, Member};
 use super::PruneProgram;
 use super::findings::{Finding, Findings};
 use super::placeholder::SHOWN_BYTES;
+use super::sizes::SizeRecorder;
 use super::text::{KeptEnds, ValueReader, Wanted};
 use crate::error::Raise;
 use crate::json::key::is_too_long_for;
@@ -56,6 +57,8 @@ pub(super) struct Survey {
     pub(super) findings: Findings,
     pub(super) calls: Calls,
     pub(super) counts: HistoryCounts,
+    /// Records sizes, if they are wanted.
+    pub(super) sizes: Option<SizeRecorder>,
     frames: SmallVec<[Frame; 8]>,
     /// The member that contains the history.
     history: Option<Member>,
@@ -90,6 +93,7 @@ impl Survey {
             findings: Findings::default(),
             calls: Calls::new(program.compiled()),
             counts: HistoryCounts::default(),
+            sizes: None,
             program: program.clone(),
             frames: SmallVec::new(),
             history: None,

@@ -243,15 +243,18 @@ pub(crate) fn store_documented_result(folder: &Folder) {
 #[test]
 fn examples_of_the_help_run() {
     for (command, count) in [
-        ("filter", 10),
+        ("filter", 11),
         ("run", 5),
         #[cfg(unix)]
         ("recall", 5),
         ("content", 4),
-        ("explain", 4),
+        ("look", 7),
+        ("explain", 6),
+        ("suggest", 4),
         ("text", 4),
         ("prune", 5),
         ("check", 5),
+        ("audit", 4),
         ("tools", 4),
         ("help", 2),
         ("completions", 3),
@@ -269,7 +272,9 @@ fn examples_of_the_help_run() {
         for example in examples {
             let ran = happened(&folder, &example);
             assert_eq!(ran.code, 0, "{example}: {}", ran.err);
-            let says = ["--stats", "--keep", "--samples"].iter().any(|flag| example.contains(flag));
+            let says = ["--stats", "--keep", "--samples", "filter --select id --why", "suggest"]
+                .iter()
+                .any(|flag| example.contains(flag));
             assert!(ran.err.is_empty() || says, "{example}: {}", ran.err);
         }
     }
@@ -319,7 +324,7 @@ fn documented_savings_of_the_catalog() {
 }
 
 /// A minimal example of each flag of `tamis filter`.
-const FLAGS: [(&str, &[&str], &str); 44] = [
+const FLAGS: [(&str, &[&str], &str); 47] = [
     ("--manifest", &["--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
     ("--tool", &["--tool", "crm.list", "--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
     ("--extract", &["--extract", "[0].id"], "1\n"),
@@ -359,12 +364,15 @@ const FLAGS: [(&str, &[&str], &str); 44] = [
     ("--tee", &["--tee", "record.json"], WHOLE),
     ("--pretty", &["--pretty", "--select", "id"], "[\n  {\n    \"id\": 1\n  }\n]\n"),
     ("--stats", &["--stats"], WHOLE),
+    ("--why", &["--why=/0/id"], WHOLE),
+    ("--json", &["--json", "--why=/0/y"], WHOLE),
     ("--ndjson", &["--ndjson"], WHOLE),
     ("--docs", &["--docs"], WHOLE),
     ("--max-docs", &["--max-docs", "1", "--ndjson"], WHOLE),
     ("--lenient", &["--lenient"], WHOLE),
     ("--lines", &["--lines", "--select", "id,n"], "{\"id\":1,\"n\":null}\n"),
     ("--format", &["--format", "csv", "--select", "id,n"], "id,n\n1,\n"),
+    ("--redact", &["--redact", "id"], "[{\"id\":\"[redacted]\",\"n\":null,\"e\":\"\",\"x\":{}}]\n"),
     ("--raw-strings", &["-r", "--extract", "[0].e"], "\n"),
     ("--output", &["-o", "out.json"], ""),
     ("--color", &["--color", "never"], WHOLE),
@@ -400,10 +408,14 @@ fn every_flag_is_run() {
     assert_eq!(in_help, here, "{help}");
     for (flag, args, out) in FLAGS {
         let ran = folder.run(args.iter().chain(&["a.json"]));
-        let told = if flag == "--stats" {
-            "tamis: 35 bytes (17 tokens) in, 33 (17) out, 5.7 % saved\n"
-        } else {
-            ""
+        let told = match flag {
+            "--stats" => "tamis: 35 bytes (17 tokens) in, 33 (17) out, 5.7 % saved\n",
+            "--why" => "/0/id: kept, at /0/id\n",
+            "--json" => {
+                assert!(ran.err.contains(r#""value":{"pointer":"/0/y","outcome":"missing"}"#));
+                ran.err.as_str()
+            }
+            _ => "",
         };
         assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, out, told), "{flag}");
     }

@@ -85,4 +85,19 @@ fn wrong_arguments_are_reported_before_the_binary_is_needed() {
 fn the_flags_are_those_of_the_binary() {
     let read = |path: &str| std::fs::read_to_string(root().join(path)).unwrap();
     assert!(read("crates/cli/src/mcp_args.rs") == read("crates/gateway/src/args.rs"));
+    assert!(read("crates/cli/src/serve_args.rs") == read("crates/gateway/src/serve_args.rs"));
+}
+
+#[test]
+fn the_file_of_a_gateway_is_checked() {
+    let folder = Folder::new();
+    let yaml =
+        "version: 1\ndefault: refuse\nroutes:\n- when: {path: /a}\n  spec: {exclude: [ssn]}\n";
+    folder.write("gateway.yaml", yaml.as_bytes());
+    let checked = folder.tamis(&["check", "gateway.yaml"], b"");
+    assert_eq!((checked.code, checked.out.as_str()), (0, "gateway.yaml: 1 route (gateway)\n"));
+    folder.write("gateway.yaml", yaml.replace("spec", "spce").as_bytes());
+    let refused = folder.tamis(&["check", "gateway.yaml"], b"");
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("gateway.yaml:5:3: unknown field `spce`"), "{}", refused.err);
 }

@@ -7,6 +7,7 @@
     reason = "in a test a panic is the report"
 )]
 
+mod audit;
 #[cfg(unix)]
 mod caps;
 mod catalog;
@@ -26,6 +27,7 @@ mod hostile;
 mod input;
 #[cfg(unix)]
 mod install;
+mod look;
 mod manifest;
 mod output;
 mod paths;
@@ -33,15 +35,18 @@ mod prune;
 #[cfg(unix)]
 mod recall;
 mod records;
+mod redact;
 mod rules;
 mod samples;
 mod shell;
 #[cfg(unix)]
 mod silence;
 mod stats;
+mod suggest;
 mod terminal;
 mod text;
 mod usage;
+mod why;
 
 use std::ffi::OsStr;
 use std::fs::File;

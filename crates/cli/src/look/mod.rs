@@ -1,0 +1,226 @@
+//! `tamis look`: shows where the tokens of documents, chats and outputs of commands are.
+//!
+//! This module has the flags. `measure.rs` reads the files, `table.rs` prints the tree.
+
+mod measure;
+mod table;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use struson::writer::{JsonStreamWriter, JsonWriter};
+use tamis::insight::look::{LookPage, LookTree, to_page, to_svg};
+
+use crate::diagnostics::{Console, Exit, Usage};
+use crate::files::Output;
+use crate::groups::Selection;
+use crate::lists;
+use crate::place::{Place, called, read_once};
+use crate::print::print;
+use measure::{Measured, Message};
+use table::Shown;
+
+pub(crate) const HELP_SHORT: &str = "For more and for examples see --help.";
+
+pub(crate) const HELP: &str = "\
+The rules of a filter, by the flags of tamis filter, add what remains after it: look before and after.
+
+Examples:
+  tamis look corpus/github-list-repos.json
+  tamis look repos.json --top 40 --depth 3
+  tamis look repos.json --select id,login=owner.login --html repos.html
+  tamis look --tool github.list-repos corpus/github-list-repos.json --json
+  tamis look --ndjson log.ndjson
+  tamis look --chat history.json
+  tamis look --command 'cargo test' test.log
+
+Tokens are estimated at four bytes each, with a leading ~. --exact counts them.
+
+Exit codes: 0 done, 1 the input or the run failed, 2 the command line or a manifest is wrong.";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct LookArgs {
+    /// Documents, which are counted together; `-` is standard input
+    ///
+    /// A chat and the output of a command are recognised by their beginning.
+    #[arg(value_name = "FILE|-", default_value = "-", hide_default_value = true)]
+    files: Vec<PathBuf>,
+
+    /// Show only paths with at most N steps
+    #[arg(long, value_name = "N", help_heading = "Output", value_parser = lists::count, allow_negative_numbers = true)]
+    depth: Option<u64>,
+
+    /// Show the N heaviest paths; 0 shows all [default: 20]
+    #[arg(long, value_name = "N", help_heading = "Output", value_parser = lists::count, allow_negative_numbers = true)]
+    top: Option<u64>,
+
+    /// Count tokens with the vocabulary `o200k_base` instead of estimating four bytes each
+    ///
+    /// Many times slower. The text that is counted has no white space between the tokens of JSON. A chat is counted as
+    /// a document.
+    #[arg(long, help_heading = "Input")]
+    exact: bool,
+
+    /// Read one document per line
+    #[arg(long, help_heading = "Input", conflicts_with_all = ["chat", "command"])]
+    ndjson: bool,
+
+    /// The input is a chat: show what tamis prune would remove
+    #[arg(long, help_heading = "Input", conflicts_with_all = ["command", "exact"])]
+    chat: bool,
+
+    /// The input is the output of this command: show what its filter keeps, by kind of line
+    #[arg(
+        long,
+        value_name = "COMMAND",
+        help_heading = "Input",
+        allow_hyphen_values = true,
+        conflicts_with = "exact"
+    )]
+    command: Option<String>,
+
+    /// Print all paths as JSON, on one line
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
+    /// Write a page with a treemap to zoom into; it needs no network
+    #[arg(long, value_name = "OUT", help_heading = "Output")]
+    html: Option<PathBuf>,
+
+    /// Write a treemap as a picture
+    #[arg(long, value_name = "OUT", help_heading = "Output")]
+    svg: Option<PathBuf>,
+
+    #[command(flatten)]
+    selection: Selection,
+}
+
+/// Runs `tamis look`.
+pub(crate) fn run(args: &LookArgs) -> Exit {
+    let console = Console::default();
+    if let Err(usage) = check(args) {
+        console.usage(&usage);
+        return Exit::Usage;
+    }
+    let measured = match measure::measure(args, &console) {
+        Ok(measured) => measured,
+        Err(exit) => return exit,
+    };
+    let title = title(&args.files);
+    let Measured { before, after, .. } = &measured;
+    let page = || {
+        let page = LookPage::new(&title, before);
+        to_page(&after.as_ref().map_or(page, |after| page.with_after(after)))
+    };
+    if let Some(exit) = write(&console, args.html.as_deref(), page) {
+        return exit;
+    }
+    let svg = || to_svg(&title, before, after.as_ref());
+    if let Some(exit) = write(&console, args.svg.as_deref(), svg) {
+        return exit;
+    }
+    if args.json {
+        return match json(&measured) {
+            Ok(text) => print(&text),
+            Err(error) => {
+                console.say("look", error);
+                Exit::Failed
+            }
+        };
+    }
+    let limit = |value: Option<u64>, default: usize| match value {
+        None => default,
+        Some(0) => usize::MAX,
+        Some(value) => usize::try_from(value).unwrap_or(usize::MAX),
+    };
+    let shown = Shown {
+        title: &title,
+        measured: &measured,
+        depth: args.depth.map_or(usize::MAX, |depth| usize::try_from(depth).unwrap_or(usize::MAX)),
+        top: limit(args.top, 20),
+    };
+    print(shown.to_string().as_bytes())
+}
+
+/// Refuses combinations of flags that make no sense.
+fn check(args: &LookArgs) -> Result<(), Usage> {
+    read_once(args.files.iter().chain(&args.selection.manifest).chain(&args.selection.patch))?;
+    let outputs = [("--html", &args.html), ("--svg", &args.svg)];
+    for (flag, path) in outputs.iter().filter_map(|(flag, path)| Some((*flag, path.as_ref()?))) {
+        let same = |other: &&PathBuf| match (path.canonicalize(), other.canonicalize()) {
+            (Ok(path), Ok(other)) => path == other,
+            _ => false,
+        };
+        if let Some(file) = args.files.iter().chain(&args.selection.manifest).find(same) {
+            return Err(Usage::new(format!(
+                "{flag} and {} are the same file; give {flag} another path",
+                called(file)
+            )));
+        }
+    }
+    if args.html.is_some() && args.html == args.svg {
+        return Err(Usage::new("--html and --svg are the same file; give --svg another path"));
+    }
+    if (args.chat || args.command.is_some()) && args.files.len() > 1 {
+        let flag = if args.chat { "--chat" } else { "--command" };
+        return Err(Usage::new(format!("{flag} needs one input, found {}", args.files.len())));
+    }
+    Ok(())
+}
+
+/// Returns the title of pages: the names of the first files.
+fn title(files: &[PathBuf]) -> String {
+    let name = |path: &PathBuf| match path.file_name() {
+        Some(name) if path.as_os_str() != "-" => name.to_string_lossy().into_owned(),
+        _ => called(path),
+    };
+    let names: Vec<String> = files.iter().take(3).map(name).collect();
+    let more = files.len().saturating_sub(names.len());
+    let names = names.join(", ");
+    if more > 0 { format!("{names} and {more} more") } else { names }
+}
+
+/// Writes a page or a picture. Returns the exit if that failed.
+fn write(console: &Console, path: Option<&Path>, text: impl Fn() -> String) -> Option<Exit> {
+    let path = path?;
+    let place = Place::from(path.to_path_buf());
+    let written = Output::open(&place).and_then(|mut output| {
+        output.write_all(text().as_bytes())?;
+        output.finish()
+    });
+    written.err().map(|error| {
+        console.say(&called(path), format_args!("cannot write the output: {error}"));
+        Exit::Failed
+    })
+}
+
+/// The output of `--json`.
+#[derive(Serialize)]
+struct Json<'a> {
+    version: u32,
+    /// Number of documents, messages or lines.
+    documents: u64,
+    bytes_read: u64,
+    before: &'a LookTree,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<&'a LookTree>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    messages: &'a [Message],
+}
+
+fn json(measured: &Measured) -> std::io::Result<Vec<u8>> {
+    let value = Json {
+        version: 1,
+        documents: measured.documents,
+        bytes_read: measured.read,
+        before: &measured.before,
+        after: measured.after.as_ref(),
+        messages: &measured.messages,
+    };
+    let mut json = JsonStreamWriter::new(Vec::new());
+    json.serialize_value(&value).map_err(std::io::Error::other)?;
+    let mut text = json.finish_document()?;
+    text.push(b'\n');
+    Ok(text)
+}

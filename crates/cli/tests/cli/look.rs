@@ -1,0 +1,229 @@
+//! `tamis look` as a process: tables, JSON, pages, pictures, chats and outputs of commands.
+
+use super::documented::with_files;
+use super::*;
+
+fn look(folder: &Folder, args: &[&str], input: &str) -> Ran {
+    let args: Vec<&str> = ["look"].iter().chain(args).copied().collect();
+    folder.tamis(&args, input.as_bytes())
+}
+
+fn json(folder: &Folder, args: &[&str], input: &str) -> Value {
+    let args: Vec<&str> = args.iter().chain(&["--json"]).copied().collect();
+    let ran = look(folder, &args, input);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{args:?}");
+    serde_json::from_str(&ran.out).unwrap()
+}
+
+const ITEMS: &str =
+    r#"{"items": [{"id": 1, "url": "https://example.com/1"}, {"id": 2, "url": null}]}"#;
+
+#[test]
+fn a_table_of_paths() {
+    let folder = Folder::new();
+    folder.write("a.json", ITEMS);
+    let table = "a.json: 78 bytes, ~18 tokens, 1 document; 8 bytes of white space are not counted
+  tokens  bytes  count    share              path
+     ~18     70      1  100.0 %  ██████████  (document)
+     ~17     68      1   97.1 %  █████████▊  items
+     ~15     57      2   81.4 %  ████████▎   items[]
+     ~10     39      2   55.7 %  █████▋      items[].url
+      ~3     12      2   17.1 %  █▊          items[].id
+";
+    look(&folder, &["a.json"], "").done(table);
+    look(&folder, &[], ITEMS).done(&table.replace("a.json", "standard input"));
+    let short = look(&folder, &["a.json", "--top", "1"], "").out;
+    assert!(short.ends_with("  items\n  … 3 more paths: --top 0 shows all\n"), "{short}");
+    let flat = look(&folder, &["a.json", "--depth", "1"], "").out;
+    assert!(flat.contains("  items\n") && !flat.contains("items[]"), "{flat}");
+    assert_eq!(look(&folder, &["a.json", "--top", "0"], "").out, table);
+}
+
+#[test]
+fn figures_as_json() {
+    let folder = Folder::new();
+    let found = json(&folder, &["--select", "id"], ITEMS);
+    assert_eq!(found["version"], 1);
+    assert_eq!((&found["documents"], &found["bytes_read"]), (&1.into(), &78.into()));
+    let before = &found["before"];
+    assert_eq!((&before["kind"], &before["tokens_estimated"]), (&"json".into(), &true.into()));
+    let url = serde_json::json!({
+        "path": "items[].url", "count": 2, "bytes": 39, "own_bytes": 39, "tokens": 10,
+        "types": ["string", "null"]
+    });
+    assert_eq!(before["paths"][3], url);
+    assert_eq!(found["after"]["bytes"], r#"{"items":[{"id":1},{"id":2}]}"#.len());
+    let exact = json(&folder, &["--exact"], ITEMS);
+    assert_eq!(exact["before"]["tokens_estimated"], false);
+    // The output of a filter may be a text.
+    let table = json(&folder, &["--select", "id", "--budget", "20", "--omitted", "silent"], ITEMS);
+    assert_eq!(table["after"]["kind"], "json");
+}
+
+#[test]
+fn several_documents() {
+    let folder = Folder::new();
+    folder.write("a.json", r#"{"id":1}"#);
+    folder.write("b.json", r#"{"id":2,"name":"b"}"#);
+    let found = json(&folder, &["a.json", "b.json"], "");
+    assert_eq!(
+        (&found["documents"], &found["before"]["paths"][1]["count"]),
+        (&2.into(), &2.into())
+    );
+    let lines = "{\"id\":1}\n\n  \n{\"id\":2}\r\n{\"id\":3}";
+    let found = json(&folder, &["--ndjson"], lines);
+    assert_eq!(
+        (&found["documents"], &found["before"]["paths"][1]["count"]),
+        (&3.into(), &3.into())
+    );
+    let found = json(&folder, &["--ndjson", "--exclude", "id"], lines);
+    assert_eq!(found["after"]["bytes"], 6);
+}
+
+#[test]
+fn errors() {
+    let folder = Folder::new();
+    folder.write("a.json", ITEMS);
+    folder.write("bad.json", "{\"a\": [1,]}");
+    look(&folder, &["bad.json"], "").refused(1, &["tamis: bad.json: byte 9 at /a/1: "]);
+    look(&folder, &["--ndjson"], "{\"id\":1}\n\n{\"id\":}\n")
+        .refused(1, &["tamis: standard input: line 3: byte 6 at /id: "]);
+    look(&folder, &["missing.json"], "").refused(1, &["tamis: missing.json: cannot read"]);
+    look(&folder, &["a.json", "--html", "no/a.html"], "").refused(1, &["no/a.html: cannot write"]);
+    look(&folder, &["-", "-"], "").refused(2, &["`-` is given twice"]);
+    look(&folder, &["a.json", "--html", "a.json"], "")
+        .refused(2, &["--html and a.json are the same file"]);
+    look(&folder, &["a.json", "--html", "x", "--svg", "x"], "").refused(2, &["the same file"]);
+    look(&folder, &["a.json", "--select", "a..b"], "").refused(2, &["a..b"]);
+    look(&folder, &["a.json", "bad.json", "--chat"], "")
+        .refused(2, &["--chat needs one input, found 2"]);
+    look(&folder, &["a.json", "--chat", "--exact"], "").refused(2, &["cannot be used with"]);
+    assert_eq!(folder.read("a.json"), ITEMS);
+    assert_eq!(folder.names(), ["a.json", "bad.json"]);
+}
+
+/// The rest of a chat is as long as the output of `tamis prune`.
+#[test]
+fn chats_are_pruned_as_prune_does() {
+    let folder = Folder::new();
+    let text = "a long text ".repeat(50);
+    let user = r#"{"role":"user","content":"go on"}"#;
+    let chats = [
+        format!(
+            r#"{{"model":"m","messages":[{{"role":"assistant","tool_calls":[{{"id":"c1","function":{{"name":"read"}}}}]}},
+               {{"role":"tool","tool_call_id":"c1","content":"{text}"}},{user},{user}]}}"#
+        ),
+        format!(
+            r#"{{"messages":[{{"role":"assistant","content":[{{"type":"tool_use","id":"t1","name":"read","input":{{}}}}]}},
+               {{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t1","content":"{text}"}}]}},{user},{user}]}}"#
+        ),
+        format!(
+            r#"{{"input":[{{"type":"function_call","call_id":"c","name":"read"}},
+               {{"type":"function_call_output","call_id":"c","output":"{text}"}},{user},{user}]}}"#
+        ),
+        format!(
+            r#"{{"contents":[{{"role":"model","parts":[{{"functionCall":{{"name":"read"}}}}]}},
+               {{"role":"user","parts":[{{"functionResponse":{{"name":"read","response":{{"result":"{text}"}}}}}}]}},
+               {{"role":"user","parts":[{{"text":"a"}}]}},{{"role":"user","parts":[{{"text":"b"}}]}}]}}"#
+        ),
+    ];
+    for chat in chats {
+        let found = json(&folder, &[], &chat);
+        let pruned = folder.tamis(&["prune"], chat.as_bytes()).out;
+        assert_eq!(found["before"]["kind"], "chat", "{chat}");
+        assert_eq!(found["before"]["bytes"], chat.len());
+        assert_eq!(found["after"]["bytes"], pruned.len(), "{chat}");
+        let paths = found["before"]["paths"].as_array().unwrap();
+        assert_eq!(paths[2]["path"], "tool results / read");
+        assert_eq!(paths[2]["count"], 1);
+        let messages = found["messages"].as_array().unwrap();
+        assert_eq!(messages.len(), 4);
+        let removed = messages[1]["removed"].as_u64().unwrap();
+        assert_eq!(removed as usize, chat.len() - pruned.len(), "{chat}");
+        assert!(messages[1]["results"].as_u64() >= Some(text.len() as u64));
+        assert_eq!(messages[3]["role"], "user");
+        assert_eq!(json(&folder, &["--chat"], &chat), found);
+        let table = look(&folder, &[], &chat).out;
+        assert!(
+            table.contains("tool results / read") && table.contains("after tamis prune: "),
+            "{table}"
+        );
+        assert!(table.contains("heaviest messages:\n"), "{table}");
+        // With rules, a chat is a document.
+        assert_eq!(json(&folder, &["--exclude", "x"], &chat)["before"]["kind"], "json");
+    }
+    // People are not messages.
+    let people = r#"[{"role":"user","content":null,"id":1}]"#.replace("user", "owner");
+    assert_eq!(json(&folder, &[], &people)["before"]["kind"], "json");
+}
+
+#[test]
+fn lines_of_commands() {
+    let folder = with_files();
+    let log = "corpus/commands/cargo-test-fail.txt";
+    let found = json(&folder, &[log, "--command", "cargo test"], "");
+    let text = folder.read(log);
+    assert_eq!(found["before"]["kind"], "lines");
+    assert_eq!(found["before"]["bytes"], text.len());
+    assert_eq!(found["documents"], text.lines().count());
+    assert!(found["after"]["bytes"].as_u64() < found["before"]["bytes"].as_u64());
+    let shown = look(&folder, &[log, "--command", "cargo test"], "").out;
+    assert!(shown.contains("test … ok") && shown.contains("after cargo-test: "), "{shown}");
+    // Text is recognised by its first byte, and then has no filter.
+    let found = json(&folder, &[log], "");
+    assert_eq!((&found["before"]["kind"], &found["after"]), (&"lines".into(), &Value::Null));
+    assert_eq!(json(&folder, &[], "[INFO] a\n[INFO] b\n")["documents"], 2);
+}
+
+#[test]
+fn a_page_has_everything_inside() {
+    let folder = with_files();
+    let hostile = r#"[{"</script><script>alert(1)</script>": 1, "<!--": {"&\"'": "x"}}]"#;
+    folder.write("hostile.json", hostile);
+    for (file, more) in [
+        ("hostile.json", &[][..]),
+        ("corpus/github-list-repos.json", &["--tool", "github.list-repos"]),
+    ] {
+        let args = [&[file, "--html", "a.html", "--svg", "a.svg"], more].concat();
+        assert_eq!(look(&folder, &args, "").code, 0);
+        let page = folder.read("a.html");
+        for outside in ["http://", "https://", "src=", "href=", "@import", "url("] {
+            let page = page.replace("\\u003c", "<");
+            assert!(!page.contains(outside), "{file}: {outside}");
+        }
+        assert_eq!((page.matches("<script").count(), page.matches("</script>").count()), (2, 2));
+        assert!(!page.contains("<!--"), "{file}");
+        let data = page.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();
+        let data: Value = serde_json::from_str(data).unwrap();
+        assert_eq!(data["after"].is_null(), more.is_empty());
+        let found = json(&folder, &[file], "");
+        assert_eq!(
+            data["before"]["nodes"].as_array().unwrap().len(),
+            found["before"]["paths"].as_array().unwrap().len()
+        );
+        let picture = folder.read("a.svg");
+        assert!(
+            picture.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\"")
+                && picture.ends_with("</svg>\n")
+        );
+        assert!(!picture.contains("<script"), "{file}");
+    }
+}
+
+/// The picture of the README. `TAMIS_BLESS=1` writes it again.
+#[test]
+fn the_picture_of_the_readme() {
+    let folder = with_files();
+    let args =
+        ["corpus/github-list-repos.json", "--tool", "github.list-repos", "--svg", "look.svg"];
+    assert_eq!(look(&folder, &args, "").code, 0);
+    let path = root().join("docs/src/look.svg");
+    let picture = folder.read("look.svg");
+    if std::env::var_os("TAMIS_BLESS").is_some() {
+        std::fs::write(&path, &picture).unwrap();
+    }
+    assert!(
+        std::fs::read_to_string(path).unwrap() == picture,
+        "run with TAMIS_BLESS=1, then read the diff"
+    );
+}

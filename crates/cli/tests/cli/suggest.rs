@@ -1,0 +1,92 @@
+//! `tamis suggest`: suggestions, their savings, the comparison with a filter, and samples that cannot be read.
+
+use super::*;
+
+const ISSUES: &str = "corpus/github-list-issues.json";
+
+/// A folder with a sample of the corpus.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    std::fs::copy(root().join(ISSUES), folder.path("issues.json")).unwrap();
+    folder
+}
+
+#[test]
+fn a_suggestion_is_a_manifest() {
+    let folder = folder();
+    let ran = folder.tamis(&["suggest", "issues.json", "--name", "github.issues"], b"");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.contains("  github.issues:\n    root: first  # 15 items"), "{}", ran.out);
+    assert!(ran.out.contains("      title: title  # title: 15 values, "), "{}", ran.out);
+    assert!(ran.out.contains("    # Left out:\n"), "{}", ran.out);
+    assert!(ran.err.starts_with("tamis: 49,254 bytes (14,5"), "{}", ran.err);
+    ran.one_line();
+    folder.write("suggested.yaml", &ran.out);
+    let checked = folder.tamis(&["check", "suggested.yaml", "--deny-warnings"], b"");
+    assert_eq!(checked.code, 0, "{}", checked.err);
+    let filtered = folder.run(["--manifest", "suggested.yaml", "issues.json"]);
+    assert_eq!((filtered.code, filtered.err.as_str()), (0, ""));
+    let again = folder.tamis(&["suggest", "issues.json", "--name", "github.issues"], b"");
+    assert_eq!(again.out, ran.out);
+}
+
+#[test]
+fn the_name_is_that_of_the_file() {
+    let folder = folder();
+    assert!(folder.tamis(&["suggest", "issues.json"], b"").out.contains("\n  issues:\n"));
+    let piped = folder.tamis(&["suggest", "-"], br#"[{"id":1,"name":"a"}]"#);
+    assert!(piped.out.contains("\n  suggested:\n"), "{}", piped.out);
+    folder.tamis(&["suggest", "-", "-"], b"").refused(2, &["given twice"]);
+}
+
+#[test]
+fn suggestions_as_json_and_in_a_file() {
+    let folder = folder();
+    let ran = folder.tamis(&["suggest", "issues.json", "--json"], b"");
+    let json: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(json["suggestion"]["root"], "first");
+    assert_eq!(json["suggestion"]["items"], 15);
+    assert_eq!(json["bytes_in"], 49_254);
+    let members = json["suggestion"]["members"].as_array().unwrap();
+    let title = members.iter().find(|member| member["path"] == "title").unwrap();
+    assert_eq!((&title["kept"], &title["kind"]), (&Value::from(true), &Value::from("title")));
+    let avatar = members.iter().find(|member| member["path"] == "user.avatar_url").unwrap();
+    assert_eq!(avatar["kept"], false);
+    let ran = folder.tamis(&["suggest", "issues.json", "-o", "out.yaml"], b"");
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""));
+    assert!(folder.read("out.yaml").starts_with("# Suggested by"));
+}
+
+#[test]
+fn drift() {
+    let folder = Folder::new();
+    folder.write("same.json", r#"[{"id":1,"title":"one"}]"#);
+    folder.write("other.json", r#"[{"id":1,"name":"one"}]"#);
+    folder.write("tools.yaml", "version: 1\nfilters:\n  list: {select: [id, title]}\n");
+    let drift = |sample: &str| folder.tamis(&["suggest", sample, "--drift", "tools.yaml"], b"");
+    let same = drift("same.json");
+    assert_eq!((same.code, same.out.as_str()), (0, ""), "{}", same.err);
+    let other = drift("other.json");
+    assert_eq!((other.code, other.out.as_str()), (1, "no sample has title\n"), "{}", other.err);
+    let json = folder.tamis(&["suggest", "other.json", "--drift", "tools.yaml", "--json"], b"");
+    let json: Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(json["missing"], serde_json::json!(["title"]));
+    folder.write("two.yaml", "version: 1\nfilters:\n  a: {select: [id]}\n  b: {select: [id]}\n");
+    folder
+        .tamis(&["suggest", "same.json", "--drift", "two.yaml"], b"")
+        .refused(2, &["2 filters", "--tool"]);
+    folder.tamis(&["suggest", "same.json", "--tool", "a"], b"").refused(2, &["--drift"]);
+}
+
+#[test]
+fn samples_that_cannot_be_read() {
+    let folder = Folder::new();
+    for (name, content) in
+        [("empty.json", ""), ("cut.json", "[{"), ("deep.json", &*"[".repeat(2000))]
+    {
+        folder.write(name, content);
+        folder.tamis(&["suggest", name], b"").refused(1, &[name]);
+    }
+    folder.tamis(&["suggest", "absent.json"], b"").refused(1, &["absent.json"]);
+    folder.tamis(&["suggest"], b"").refused(2, &["FILE"]);
+}

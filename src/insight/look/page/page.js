@@ -1,0 +1,286 @@
+"use strict";
+(() => {
+  const PARENT = 0, STEP = 1, COUNT = 2, BYTES = 3, OWN = 4, TOKENS = 5, TYPES = 6;
+  const LABEL = 18, COLOURS = 8, ROWS = 1000, PRINTED = 60;
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const element = (id) => document.getElementById(id);
+  const grouped = (number) => number.toLocaleString("en-US");
+  const map = element("map"), details = element("details"), rows = element("rows"), crumbs = element("crumbs");
+  const sides = {};
+  for (const side of ["before", "after"]) if (data[side]) sides[side] = prepare(data[side]);
+  const state = { side: "before", at: 0, view: "map", sort: "tokens", up: false, focus: null };
+
+  // Adds the children and the path of each node. Children follow their parent, the heaviest first.
+  function prepare(tree) {
+    const nodes = tree.nodes, children = nodes.map(() => []), paths = [""];
+    for (let at = 1; at < nodes.length; at++) {
+      const [parent, step] = nodes[at];
+      children[parent].push(at);
+      const joint = paths[parent] && (tree.separator !== "." || !step.startsWith("[")) ? tree.separator : "";
+      paths.push(paths[parent] + joint + step);
+    }
+    return { nodes, children, paths, about: tree.exact ? "" : "~" };
+  }
+
+  const tree = () => sides[state.side];
+  const name = (at) => (at === 0 ? "(document)" : tree().paths[at]);
+  const share = (at) => {
+    const [root] = tree().nodes, node = tree().nodes[at];
+    return tree().about ? node[BYTES] / Math.max(root[BYTES], 1) : node[TOKENS] / Math.max(root[TOKENS], 1);
+  };
+  const percent = (part) => (Math.floor(part * 1000) / 10).toFixed(1) + " %";
+
+  // Squarified rows: a row grows while the worst ratio of its sides improves.
+  function squarify(weights, area) {
+    const placed = [];
+    let rest = weights.reduce((sum, weight) => sum + weight, 0);
+    let { x, y, width, height } = area;
+    for (let at = 0; at < weights.length;) {
+      if (rest <= 0 || width <= 0 || height <= 0) { placed.push({ x, y, width: 0, height: 0 }); at++; continue; }
+      const scale = (width * height) / rest, short = Math.min(width, height), begin = at;
+      let sum = 0, worst = Infinity;
+      while (at < weights.length) {
+        const one = weights[at] * scale, next = sum + one;
+        const ratio = Math.max((short * short * weights[begin] * scale) / (next * next), (next * next) / (short * short * one));
+        if (ratio > worst) break;
+        sum = next; worst = ratio; at++;
+      }
+      if (at === begin) at++;
+      const thick = sum / short, lying = width >= height;
+      let along = 0;
+      for (let i = begin; i < at; i++) {
+        const long = thick > 0 ? (weights[i] * scale) / thick : 0;
+        placed.push(lying ? { x, y: y + along, width: thick, height: long } : { x: x + along, y, width: long, height: thick });
+        along += long;
+        rest -= weights[i];
+      }
+      if (lying) { x += thick; width -= thick; } else { y += thick; height -= thick; }
+    }
+    return placed;
+  }
+
+  function layout() {
+    const box = map.getBoundingClientRect(), tiles = [];
+    const waiting = [[state.at, { x: 0, y: 0, width: box.width, height: box.height }, -1]];
+    const { nodes, children } = tree();
+    while (waiting.length) {
+      const [at, area, colour] = waiting.pop();
+      const outer = at === state.at;
+      if (!outer || !children[at].length) tiles.push([at, area, colour]);
+      const inside = outer && children[at].length ? area
+        : { x: area.x + 3, y: area.y + LABEL, width: area.width - 6, height: area.height - LABEL - 3 };
+      if (inside.width < 24 || inside.height < 14 || !children[at].length) continue;
+      const places = squarify(children[at].map((child) => nodes[child][tree().about ? BYTES : TOKENS]), inside);
+      const branches = colour < 0 && children[at].length > 1;
+      for (let i = places.length - 1; i >= 0; i--) {
+        if (places[i].width * places[i].height < 6) continue;
+        waiting.push([children[at][i], places[i], branches ? i % COLOURS : colour]);
+      }
+    }
+    return tiles;
+  }
+
+  function drawMap() {
+    map.textContent = "";
+    const { nodes, about } = tree();
+    const all = document.createDocumentFragment();
+    let first = true;
+    for (const [at, area, colour] of layout()) {
+      const tile = document.createElement("div");
+      tile.className = tree().children[at].length ? "tile" : "tile leaf";
+      tile.dataset.at = at;
+      tile.tabIndex = first ? 0 : -1;
+      first = false;
+      tile.setAttribute("role", "button");
+      tile.setAttribute("aria-label", describe(at));
+      Object.assign(tile.style, {
+        left: area.x + "px", top: area.y + "px", width: area.width + "px", height: area.height + "px",
+        // A padding would make a small rectangle larger.
+        padding: area.width > 12 ? "" : 0, borderWidth: Math.min(area.width, area.height) > 4 ? "" : 0,
+        background: colour < 0 ? "var(--own)" : `var(--c${colour})`,
+      });
+      if (area.width > 26 && area.height > 12) {
+        tile.append(at === 0 ? "(document)" : nodes[at][STEP], " ");
+        const small = document.createElement("small");
+        small.textContent = about + grouped(nodes[at][TOKENS]);
+        tile.append(small);
+      }
+      all.append(tile);
+    }
+    map.append(all);
+    if (state.focus !== null) {
+      const tile = map.querySelector(`[data-at="${state.focus}"]`) || map.querySelector(".tile");
+      state.focus = null;
+      if (tile) move(tile);
+    }
+  }
+
+  function describe(at) {
+    const node = tree().nodes[at], about = tree().about;
+    const types = node[TYPES] ? `, ${node[TYPES]}` : "";
+    return `${name(at)}: ${about}${grouped(node[TOKENS])} tokens, ${percent(share(at))}, ${grouped(node[BYTES])} bytes, `
+      + `×${grouped(node[COUNT])}${types}`;
+  }
+
+  function drawCrumbs() {
+    crumbs.textContent = "";
+    const { nodes } = tree(), steps = [];
+    for (let at = state.at; ; at = nodes[at][PARENT]) { steps.unshift(at); if (at === 0) break; }
+    for (const at of steps) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = at === 0 ? "(document)" : nodes[at][STEP];
+      if (at === state.at) button.setAttribute("aria-current", "true");
+      button.addEventListener("click", () => zoom(at));
+      crumbs.append(button);
+    }
+  }
+
+  function drawTable() {
+    const { nodes, paths, about } = tree();
+    const wanted = element("search").value.toLowerCase();
+    let order = nodes.map((_, at) => at).filter((at) => !wanted || paths[at].toLowerCase().includes(wanted));
+    const column = { count: COUNT, bytes: BYTES, tokens: TOKENS }[state.sort];
+    const compare = column === undefined
+      ? (one, other) => (paths[one] < paths[other] ? -1 : paths[one] > paths[other] ? 1 : 0)
+      : (one, other) => nodes[other][column] - nodes[one][column] || one - other;
+    order.sort((one, other) => (state.up ? -compare(one, other) : compare(one, other)));
+    const left = order.length - ROWS;
+    order = order.slice(0, state.view === "table" ? ROWS : PRINTED);
+    const all = document.createDocumentFragment();
+    for (const at of order) {
+      const row = document.createElement("tr");
+      const cells = [name(at), grouped(nodes[at][COUNT]), grouped(nodes[at][BYTES]), about + grouped(nodes[at][TOKENS])];
+      cells.forEach((text, number) => {
+        const cell = document.createElement("td");
+        cell.className = number ? "number" : "path";
+        cell.textContent = text;
+        row.append(cell);
+      });
+      const cell = document.createElement("td"), inside = document.createElement("div");
+      const text = document.createElement("span"), bar = document.createElement("i");
+      inside.className = "share";
+      text.textContent = percent(share(at));
+      bar.className = "bar";
+      bar.style.width = Math.max(share(at) * 160, 1) + "px";
+      inside.append(text, bar);
+      cell.append(inside);
+      row.append(cell);
+      all.append(row);
+    }
+    rows.textContent = "";
+    rows.append(all);
+    element("more").textContent = left > 0 && state.view === "table" ? `${grouped(left)} more paths; search to see them` : "";
+    for (const button of document.querySelectorAll("[data-sort]")) {
+      const sorted = button.dataset.sort === state.sort;
+      const falls = (button.dataset.sort === "path") === state.up;
+      button.parentElement.setAttribute("aria-sort", sorted ? (falls ? "descending" : "ascending") : "none");
+    }
+  }
+
+  function drawTotals() {
+    const words = (side) => {
+      const [root] = sides[side].nodes;
+      return `${sides[side].about}${grouped(root[TOKENS])} tokens, ${grouped(root[BYTES])} bytes`;
+    };
+    let text = words("before");
+    if (sides.after) {
+      const [before] = sides.before.nodes, [after] = sides.after.nodes;
+      const saved = Math.max(before[TOKENS] - after[TOKENS], 0) / Math.max(before[TOKENS], 1);
+      text += ` → ${words("after")}, ${percent(saved)} saved`;
+    }
+    element("totals").textContent = text;
+    element("sides").hidden = !sides.after;
+  }
+
+  function press(attribute, value) {
+    for (const button of document.querySelectorAll(`[data-${attribute}]`)) {
+      button.setAttribute("aria-pressed", String(button.dataset[attribute] === value));
+    }
+  }
+
+  function draw() {
+    press("side", state.side);
+    press("view", state.view);
+    element("map-view").hidden = state.view !== "map";
+    element("table-view").hidden = state.view !== "table";
+    crumbs.hidden = state.view !== "map";
+    drawCrumbs();
+    drawTable();
+    if (state.view === "map") drawMap();
+    details.textContent = describe(state.at);
+  }
+
+  function zoom(at, focus) {
+    state.at = at;
+    state.focus = focus === undefined ? null : focus;
+    draw();
+  }
+
+  function into(at) {
+    // A node without children is shown in its parent.
+    const { nodes, children } = tree();
+    const next = children[at].length ? at : nodes[at][PARENT];
+    if (next !== state.at) zoom(next, children[at].length ? children[at][0] : at);
+  }
+
+  function out() {
+    if (state.at !== 0) zoom(tree().nodes[state.at][PARENT], state.at);
+  }
+
+  function move(tile) {
+    for (const other of map.querySelectorAll('[tabindex="0"]')) other.tabIndex = -1;
+    tile.tabIndex = 0;
+    tile.focus();
+  }
+
+  const tileOf = (event) => event.target instanceof Element && event.target.closest(".tile");
+  map.addEventListener("click", (event) => { const tile = tileOf(event); if (tile) into(Number(tile.dataset.at)); });
+  for (const kind of ["pointerover", "focusin"]) {
+    map.addEventListener(kind, (event) => {
+      const tile = tileOf(event);
+      if (tile) details.textContent = describe(Number(tile.dataset.at));
+    });
+  }
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.key === "Escape" && state.view === "map") { out(); return; }
+    const tile = tileOf(event);
+    if (!tile || !map.contains(tile)) return;
+    const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+    const tiles = [...map.querySelectorAll(".tile")], place = tiles.indexOf(tile);
+    if (event.key === "Enter" || event.key === " ") into(Number(tile.dataset.at));
+    else if (event.key in steps) move(tiles[(place + steps[event.key] + tiles.length) % tiles.length]);
+    else if (event.key === "Home") move(tiles[0]);
+    else if (event.key === "End") move(tiles[tiles.length - 1]);
+    else return;
+    event.preventDefault();
+  });
+  for (const button of document.querySelectorAll("[data-side]")) {
+    button.addEventListener("click", () => { state.side = button.dataset.side; zoom(0); });
+  }
+  for (const button of document.querySelectorAll("[data-view]")) {
+    button.addEventListener("click", () => { state.view = button.dataset.view; draw(); });
+  }
+  for (const button of document.querySelectorAll("[data-sort]")) {
+    button.addEventListener("click", () => {
+      state.up = state.sort === button.dataset.sort && !state.up;
+      state.sort = button.dataset.sort;
+      drawTable();
+    });
+  }
+  element("search").addEventListener("input", drawTable);
+  element("theme").addEventListener("click", () => {
+    const themes = ["auto", "light", "dark"], root = document.documentElement;
+    const next = themes[(themes.indexOf(root.dataset.theme || "auto") + 1) % themes.length];
+    if (next === "auto") delete root.dataset.theme; else root.dataset.theme = next;
+    element("theme").textContent = `Theme: ${next}`;
+  });
+  let waiting = 0;
+  addEventListener("resize", () => {
+    cancelAnimationFrame(waiting);
+    waiting = requestAnimationFrame(() => { if (state.view === "map") drawMap(); });
+  });
+  drawTotals();
+  draw();
+})();

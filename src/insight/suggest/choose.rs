@@ -1,0 +1,109 @@
+//! Chooses the members to keep: the best ones, until they cost their share of the response.
+
+use std::collections::HashSet;
+
+use super::rank::Candidate;
+use super::root::Payload;
+use super::sample::Samples;
+
+/// The share of the response that the members may cost together: the filter saves 70 %.
+const TARGET: f64 = 0.292;
+
+/// The score from which members are needed.
+const NEEDED: f64 = 1.4;
+
+/// The cost of needed members from which the target is given up, as a share of the response. Such a response is dense,
+/// and a filter that saves 70 % of it would remove what it is about.
+const DENSE: f64 = 0.47;
+
+/// The score from which members of a dense response are kept.
+const KEPT_IF_DENSE: f64 = 0.8;
+
+/// The cost below which a response is small: everything that says something is kept. In tenths of tokens.
+const SMALL: f64 = 3000.0;
+
+/// The score below which nothing is kept.
+const LEAST: f32 = 0.2;
+
+/// The share of the brackets and names of containers that remains in the output.
+const AROUND: f64 = 0.7;
+
+/// The chosen members, and what everything costs.
+#[derive(Debug)]
+pub(super) struct Choice {
+    /// The nodes of the members that are kept.
+    pub(super) kept: HashSet<usize>,
+    /// Whether members outside of the payload are dropped.
+    pub(super) drops_siblings: bool,
+    /// The bytes outside of the payload.
+    pub(super) sibling_bytes: u64,
+}
+
+/// The share of the response that members outside of the payload may cost before they are dropped.
+const SIBLINGS: f64 = 0.1;
+
+/// Chooses among the members.
+pub(super) fn choose(samples: &Samples, payload: &Payload, candidates: &[Candidate]) -> Choice {
+    let total =
+        samples.nodes.iter().map(|node| node.cost + node.empty_cost).sum::<u64>().max(1) as f64;
+    let beside = beside(samples, payload);
+    let drops_siblings = beside.0 as f64 > SIBLINGS * total;
+    let mut spent = if drops_siblings { 0.0 } else { beside.0 as f64 };
+    let mut order: Vec<(f64, &Candidate)> =
+        candidates.iter().map(|this| (priority(this, total), this)).collect();
+    order.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.node.cmp(&other.1.node)));
+    let order: Vec<_> = order.into_iter().filter(|(_, this)| this.score >= LEAST).collect();
+    let needed: f64 = order
+        .iter()
+        .filter(|(priority, _)| *priority >= NEEDED)
+        .map(|(_, this)| 1.1 * this.cost as f64)
+        .sum();
+    let is_small = total < SMALL;
+    let is_dense = spent + needed > DENSE * total;
+    let (mut kept, mut around) = (HashSet::new(), HashSet::<usize>::new());
+    for (priority, this) in order {
+        let containers = this.path.split_last().map_or(&[][..], |(_, containers)| containers);
+        let new = containers.iter().filter(|node| !around.contains(*node));
+        let brackets: u64 = new.filter_map(|node| samples.node(*node)).map(|node| node.cost).sum();
+        let cost = this.cost as f64 + AROUND * brackets as f64;
+        let fits = if is_small {
+            true
+        } else if is_dense {
+            priority >= KEPT_IF_DENSE
+        } else {
+            spent + cost <= TARGET * total
+        };
+        if fits {
+            around.extend(containers);
+            spent += cost;
+            kept.insert(this.node);
+        }
+    }
+    Choice { kept, drops_siblings, sibling_bytes: beside.1 }
+}
+
+/// Returns the score of a member less a part for its cost: a cheap member does no harm.
+fn priority(this: &Candidate, total: f64) -> f64 {
+    let percent = (100.0 * this.cost as f64 / total).max(0.05);
+    f64::from(this.score) - 0.8 * percent.log2().min(2.2)
+}
+
+/// Returns the cost and the bytes of all members outside of the payload.
+fn beside(samples: &Samples, payload: &Payload) -> (u64, u64) {
+    let (mut cost, mut bytes) = (0, 0);
+    let mut around = 0;
+    for step in &payload.path {
+        let children =
+            samples.node(around).map(|node| node.children.as_slice()).unwrap_or_default();
+        for child in children.iter().filter(|child| *child != step) {
+            bytes += samples.node(*child).map_or(0, |node| node.bytes);
+            let mut open = vec![*child];
+            while let Some(node) = open.pop().and_then(|index| samples.node(index)) {
+                cost += node.cost;
+                open.extend(&node.children);
+            }
+        }
+        around = *step;
+    }
+    (cost, bytes)
+}
