@@ -61,6 +61,13 @@ pub(crate) struct McpArgs {
     #[arg(long, value_name = "NAME", value_parser = ["lossless", "standard", "tight", "off"], help_heading = "Rules")]
     pub(crate) profile: Option<String>,
 
+    /// Replace credentials in all results by [redacted:KIND]
+    ///
+    /// A result that cannot be searched is withheld. Results that are stored are always searched, unless the
+    /// configuration says `redact: off`.
+    #[arg(long, value_name = "WHAT", value_parser = ["secrets"], help_heading = "Rules")]
+    pub(crate) redact: Option<String>,
+
     /// The service that the server gives access to, such as github: its filters of the built-in catalog apply
     ///
     /// Without it, they apply if the server's name is one that the catalog lists.

@@ -14,6 +14,8 @@
 //! | [`mcp`] | the protocol of the proxy, without input and output | `filter` |
 //! | [`tool_result`] | one result of a tool, outside of a proxy | `filter` |
 //! | [`transport`] | messages between the client and the server | `filter`, most of it `mcp` |
+//! | [`routes`] | the format of `gateway.yaml` | `routes` |
+//! | `serve` | servers for Envoy and agentgateway | `serve` |
 //! | [`observe`] | the log and the metrics of the proxy | `mcp` |
 
 #[cfg(feature = "log")]
@@ -26,8 +28,12 @@ pub mod jsonrpc;
 pub mod mcp;
 #[cfg(feature = "mcp")]
 pub mod observe;
+#[cfg(feature = "routes")]
+pub mod routes;
 #[cfg(feature = "filter")]
 pub mod rules;
+#[cfg(feature = "serve")]
+pub mod serve;
 pub mod state;
 #[cfg(feature = "store")]
 pub mod store;

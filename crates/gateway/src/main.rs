@@ -1,9 +1,12 @@
-//! The binary that `tamis mcp` starts.
+//! The binary that `tamis mcp` and `tamis serve` start.
 //!
 //! It parses flags, opens what they name, and runs a transport of the library. Only [`main`] sets the exit code: 2 for a
 //! wrong command line, 1 for other failures.
 
 mod args;
+mod serve_args;
+#[cfg(feature = "serve")]
+mod serve_command;
 mod setup;
 
 use std::ffi::OsString;
@@ -29,6 +32,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 
 use args::McpArgs;
+use serve_args::ServeArgs;
 use setup::Setup;
 
 /// The address for clients over HTTP, unless another is given.
@@ -55,6 +59,9 @@ enum Command {
         after_long_help = args::MCP_HELP
     )]
     Mcp(Box<McpArgs>),
+    /// Runs servers for Envoy and agentgateway, which filter the responses that these forward
+    #[command(after_help = serve_args::SERVE_HELP)]
+    Serve(ServeArgs),
 }
 
 /// A failure with its message and exit code.
@@ -80,6 +87,7 @@ fn main() -> ExitCode {
     }
     let done = match Args::try_parse() {
         Ok(Args { command: Command::Mcp(args), .. }) => mcp(&args),
+        Ok(Args { command: Command::Serve(args), .. }) => serve(&args),
         Err(error) => {
             _ = error.print();
             if let Some(remedy) = remedy(&error) {
@@ -139,6 +147,20 @@ fn mcp(args: &McpArgs) -> Result<u8, Failure> {
         Some(url) if args.stdio => bridged(args, url, &observer),
         Some(url) => over_http(args, url, observer),
     }
+}
+
+/// Runs `tamis serve`.
+#[cfg(feature = "serve")]
+fn serve(args: &ServeArgs) -> Result<u8, Failure> {
+    serve_command::run(args)
+}
+
+/// Refuses `tamis serve`, which this build does not have.
+#[cfg(not(feature = "serve"))]
+fn serve(_: &ServeArgs) -> Result<u8, Failure> {
+    Err(Failure::usage(
+        "this build has no servers for gateways; install it with: cargo install tamis-gateway --features serve",
+    ))
 }
 
 fn open_log(path: Option<&Path>) -> Result<CallLog, Failure> {

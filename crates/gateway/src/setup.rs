@@ -100,5 +100,6 @@ fn flags(args: &McpArgs) -> Result<ConfigFlags, Failure> {
         }),
         client_reads: reads.map_err(|error| Failure::usage(format!("--client-reads: {error}")))?,
         store,
+        redact: args.redact.is_some(),
     })
 }

@@ -43,6 +43,8 @@ pub struct ConfigFlags {
     pub client_reads: Option<ClientReads>,
     /// Where results are stored.
     pub store: Option<StorePlace>,
+    /// Whether credentials are replaced in all results.
+    pub redact: bool,
 }
 
 /// The configuration of a proxy.
@@ -59,6 +61,7 @@ pub struct Config {
     client_reads: Option<ClientReads>,
     store: Option<StoreConfig>,
     scope: StoreScope,
+    redact: bool,
 }
 
 impl Config {
@@ -114,6 +117,7 @@ impl Config {
             client_reads: flags.client_reads,
             store,
             scope: stored.scope().clone(),
+            redact: flags.redact,
             first,
             is_first_named: !flags.manifests.is_empty(),
             user,
@@ -163,6 +167,9 @@ impl Config {
             .with_service(self.service.as_deref())
             .with_catalog(self.uses_catalog)
             .with_structured(self.structured);
+        if self.redact {
+            rules = rules.with_redact();
+        }
         if let Some(manifest) = self.first {
             rules = rules.with_manifest(manifest);
             if self.is_first_named {
@@ -199,6 +206,20 @@ fn known_service(service: &str, manifests: [Option<&Manifest>; 2]) -> Result<(),
     )))
 }
 
+/// Opens the store of settings that a file at `file` has. `None`: nothing is stored.
+///
+/// # Errors
+/// The place cannot be used.
+#[cfg(feature = "serve")]
+pub(crate) fn open_store(
+    settings: &StoreSettings,
+    places: &ConfigPlaces,
+    file: Option<&Path>,
+) -> Result<Option<Store>, ConfigError> {
+    let config = store(settings.place(), settings, places, file)?;
+    Ok(config.map(Store::open))
+}
+
 /// Returns the store for a place. Limits of the configuration apply to any place.
 fn store(
     place: &StorePlace,
@@ -226,7 +247,7 @@ fn store(
     if let Some(age) = settings.max_age() {
         limits = limits.with_age(age);
     }
-    Ok(Some(config.with_limits(limits)))
+    Ok(Some(config.with_limits(limits).with_redact(!settings.keeps_secrets())))
 }
 
 /// A configuration that cannot be used, with the place in its file.

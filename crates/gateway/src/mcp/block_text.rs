@@ -11,7 +11,7 @@
 use std::ops::Range;
 
 use memchr::memchr;
-use tamis::text::{QuotedTextFilter, TextFilter};
+use tamis::text::{QuotedTextFilter, TextFilter, TextRedactor};
 use tamis::{CallOptions, Sink};
 
 use super::failure::Failure;
@@ -150,7 +150,7 @@ impl BlockContext<'_> {
                 return Err(Failure::TEXT);
             }
         }
-        if self.options.raw() {
+        if self.options.raw() && !self.filter.redacts {
             return Ok(BlockText::Same);
         }
         let start = scratch.len();
@@ -165,6 +165,9 @@ impl BlockContext<'_> {
             // A lone surrogate stands for no text.
             Err(RunError::NotJson) => {
                 scratch.truncate(start);
+                if self.filter.redacts {
+                    return Err(Failure::TEXT);
+                }
                 self.quoted(texts, source, scratch)
             }
             Err(RunError::Failed(failure)) => Err(failure),
@@ -180,16 +183,38 @@ impl BlockContext<'_> {
     ) -> Result<(TextCutReport, bool), RunError> {
         let mut cut = TextCut::new(scratch, self.room);
         let (mut changed, mut filtered_out, mut bytes_in) = (false, 0, 0);
+        let mut redactor = self.filter.redacts.then(TextRedactor::new);
         match &self.filter.text {
-            None => run::read(texts, source, |text| {
-                cut.write(text);
-                Ok(())
-            })?,
+            None => {
+                run::read(texts, source, |text| {
+                    match &mut redactor {
+                        None => cut.write(text),
+                        Some(redactor) => redactor.write(text, &mut cut),
+                    }
+                    Ok(())
+                })?;
+                if let Some(redactor) = &mut redactor {
+                    changed = !redactor.end(&mut cut).is_empty();
+                }
+            }
             Some(program) => {
                 let mut filter = TextFilter::new(program, &mut cut);
-                run::read(texts, source, |text| Ok(filter.write(text)?))?;
+                // The text without credentials.
+                let mut safe = Vec::new();
+                run::read(texts, source, |text| {
+                    let Some(redactor) = &mut redactor else { return Ok(filter.write(text)?) };
+                    safe.clear();
+                    redactor.write(text, &mut safe);
+                    Ok(filter.write(&safe)?)
+                })?;
+                let mut found = false;
+                if let Some(redactor) = &mut redactor {
+                    safe.clear();
+                    found = !redactor.end(&mut safe).is_empty();
+                    filter.write(&safe)?;
+                }
                 let report = filter.end()?;
-                changed = report.changed;
+                changed = report.changed || found;
                 filtered_out = report.lines_in.saturating_sub(report.lines_out);
                 bytes_in = report.bytes_in;
             }

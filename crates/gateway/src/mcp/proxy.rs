@@ -128,6 +128,12 @@ impl Proxy {
         &self.options.limits
     }
 
+    /// Returns whether a filter of any tool removes for safety.
+    #[cfg(feature = "serve")]
+    pub(crate) fn removes_for_safety(&self) -> bool {
+        self.may_remove_for_safety
+    }
+
     /// Returns whether the filter of a tool removes for safety.
     pub(crate) fn tool_removes_for_safety(&self, tool: &str) -> bool {
         self.filter(tool).is_some_and(|filter| filter.removes_for_safety)

@@ -79,6 +79,7 @@ impl Room {
             StoredResult::Text(_) => EntryMeta::text(tool),
         };
         let mut writer = reservation.begin(context.scope.clone(), meta);
+        writer.redact(!matches!(result, StoredResult::Text(_)));
         let written = match result {
             StoredResult::Json(source, _) => form.json(texts, source, &mut writer),
             StoredResult::Text(source) => text(texts, source, &mut writer),

@@ -71,7 +71,7 @@ struct Reason {
 /// The metrics of a process.
 #[derive(Debug)]
 pub struct Metrics {
-    registry: Registry,
+    registry: Mutex<Registry>,
     tools: Mutex<HashSet<String>>,
     calls: Family<Call, Counter>,
     bytes: Family<Stage, Counter>,
@@ -88,7 +88,7 @@ pub struct Metrics {
 impl Default for Metrics {
     fn default() -> Self {
         let mut metrics = Self {
-            registry: Registry::with_prefix("tamis"),
+            registry: Mutex::new(Registry::with_prefix("tamis")),
             tools: Mutex::default(),
             calls: Family::default(),
             bytes: Family::default(),
@@ -108,7 +108,7 @@ impl Default for Metrics {
 
 impl Metrics {
     fn register(&mut self) {
-        let registry = &mut self.registry;
+        let registry = self.registry.get_mut().unwrap_or_else(PoisonError::into_inner);
         registry.register("calls", "Calls of tools whose results were handled", self.calls.clone());
         registry.register(
             "result_bytes",
@@ -211,7 +211,13 @@ impl Metrics {
     pub fn text(&self) -> String {
         let mut text = String::new();
         // Writing to a string does not fail.
-        _ = encode(&mut text, &self.registry);
+        _ = encode(&mut text, &self.registry.lock().unwrap_or_else(PoisonError::into_inner));
         text
+    }
+
+    /// Adds further metrics.
+    #[cfg(feature = "serve")]
+    pub(crate) fn extend(&self, add: impl FnOnce(&mut Registry)) {
+        add(&mut self.registry.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }

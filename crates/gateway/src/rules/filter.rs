@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 use tamis::manifest::{ManifestEntry, Profile, Structured, UnreadText};
-use tamis::spec::Retrieve;
+use tamis::spec::{Redact, Retrieve};
 use tamis::text::{TextProgram, TextSpec};
 use tamis::{Error, Program, Spec};
 
@@ -40,6 +40,8 @@ pub struct ToolFilter {
     pub(crate) keeps_error_text: bool,
     /// Whether the filter fails closed.
     pub(crate) removes_for_safety: bool,
+    /// Whether credentials are replaced in text that is not JSON. In JSON, a program does it.
+    pub(crate) redacts: bool,
     /// The parameters that the tool takes in addition to its own.
     pub(crate) parameters: Parameters,
     /// The most tokens of a whole result.
@@ -77,15 +79,18 @@ impl ToolFilter {
         let names: Vec<&str> =
             offered.iter().flat_map(|all| all.iter()).map(|parameter| parameter.name()).collect();
         let raw = names.contains(&"_output_mode") && entry.allows_raw_for_models();
+        // The search for credentials is the only rule for safety that also reads text.
+        let redacts_only = spec.redacts_secrets() && !spec.removes_values_for_safety();
         Ok(Self {
             source: if entry.is_builtin() { RuleSource::Catalog } else { RuleSource::Manifest },
             programs: vec![entry.program().clone()],
             text: text_rules(&keys).as_ref().map(TextProgram::compile).transpose()?,
             stored: stored_form(entry),
             structured: entry.structured(),
-            keeps_text: entry.text_beside() == UnreadText::Keep,
-            keeps_error_text: entry.error_text() == UnreadText::Keep,
+            keeps_text: entry.text_beside() == UnreadText::Keep || redacts_only,
+            keeps_error_text: entry.error_text() == UnreadText::Keep || redacts_only,
             removes_for_safety: entry.removes_for_safety(),
+            redacts: spec.redacts_secrets(),
             parameters: Parameters { raw, budget: names.contains(&"_budget") },
             max_tokens: None,
             renders: renders(&keys),
@@ -111,6 +116,7 @@ impl ToolFilter {
             keeps_text: true,
             keeps_error_text: true,
             removes_for_safety: false,
+            redacts: false,
             parameters: Parameters::default(),
             max_tokens,
             keeps_everything,
@@ -133,6 +139,7 @@ impl ToolFilter {
             keeps_text: false,
             keeps_error_text: false,
             removes_for_safety: true,
+            redacts: false,
             parameters: Parameters::default(),
             max_tokens: None,
             keeps_everything: false,
@@ -147,6 +154,24 @@ impl ToolFilter {
     /// Returns whether the filter was written for this tool.
     pub(crate) fn is_own(&self) -> bool {
         self.source != RuleSource::Profile
+    }
+
+    /// Returns the filter with a search for credentials before its rules. It then fails closed.
+    pub(crate) fn redacting(self) -> Result<Self, Error> {
+        let secrets = Program::compile(&Spec::new().redact(Redact::new().secrets(true)))?;
+        let mut programs = self.programs;
+        programs.insert(0, secrets);
+        let saves = !self.removes_for_safety;
+        Ok(Self {
+            programs,
+            redacts: true,
+            removes_for_safety: true,
+            // Text is searched, so that it may pass where the filter only saves.
+            keeps_text: self.keeps_text || saves,
+            keeps_error_text: self.keeps_error_text || saves,
+            parameters: Parameters { raw: false, ..self.parameters },
+            ..self
+        })
     }
 
     /// Combines a filter of a file that was found with one of the user that removes for safety.
@@ -177,6 +202,7 @@ impl ToolFilter {
             keeps_text: self.keeps_text && user.text_beside() == UnreadText::Keep,
             keeps_error_text: self.keeps_error_text && user.error_text() == UnreadText::Keep,
             removes_for_safety: true,
+            redacts: self.redacts || user.spec().redacts_secrets(),
             parameters: Parameters { raw: false, ..self.parameters },
             keeps_everything: false,
             shows_all_that_is_stored: false,

@@ -41,6 +41,8 @@ pub struct Rules {
     uses_catalog: bool,
     /// Replaces what filters say.
     structured: Option<Structured>,
+    /// Credentials are replaced in all results.
+    redacts: bool,
     profile: Option<Arc<ToolFilter>>,
     /// Used where nothing may be cut, because it could not be fetched back.
     lossless: Option<Arc<ToolFilter>>,
@@ -61,6 +63,7 @@ impl Rules {
             service: None,
             uses_catalog: true,
             structured: None,
+            redacts: false,
             profile: ToolFilter::of_profile(profile)?.map(Arc::new),
             lossless: ToolFilter::of_profile(Profile::Lossless)?.map(Arc::new),
             cache: Mutex::default(),
@@ -127,6 +130,16 @@ impl Rules {
         self
     }
 
+    /// Replaces credentials in all results, whatever their filters say. Without a profile, results are then minified.
+    #[must_use]
+    pub fn with_redact(mut self) -> Self {
+        let redacting = |filter: Arc<ToolFilter>| Arc::new(redacting(ToolFilter::clone(&filter)));
+        self.redacts = true;
+        self.lossless = self.lossless.map(redacting);
+        self.profile = self.profile.map(redacting).or_else(|| self.lossless.clone());
+        self
+    }
+
     /// Sets whether results keep `structuredContent`, whatever their filters say.
     #[must_use]
     pub fn with_structured(mut self, structured: Option<Structured>) -> Self {
@@ -166,7 +179,7 @@ impl Rules {
     /// Returns whether a filter of any tool removes for safety.
     pub(crate) fn may_remove_for_safety(&self) -> bool {
         let manifests = [&self.first, &self.user].into_iter().flatten();
-        manifests.flat_map(Manifest::entries).any(ManifestEntry::removes_for_safety)
+        self.redacts || manifests.flat_map(Manifest::entries).any(ManifestEntry::removes_for_safety)
     }
 
     /// Returns the services that the server is known to offer.
@@ -187,6 +200,12 @@ impl Rules {
     }
 
     fn find_own(&self, tool: &str, server: Option<&str>) -> Option<ToolFilter> {
+        let own = self.find_written(tool, server);
+        if self.redacts { own.map(redacting) } else { own }
+    }
+
+    /// Returns the filter of a tool as a manifest or the catalog has it.
+    fn find_written(&self, tool: &str, server: Option<&str>) -> Option<ToolFilter> {
         let known = self.services(server);
         let first = self.first.as_ref().and_then(|manifest| named(manifest, tool, &known));
         let user = self.user.as_ref().and_then(|manifest| named(manifest, tool, &known));
@@ -214,6 +233,11 @@ fn named<'a>(
 }
 
 const NOT_COMPILED: &str = "the rules for the tool cannot be compiled";
+
+/// Adds the search for credentials to a filter. None fails in a released version: a test adds it to every profile.
+fn redacting(filter: ToolFilter) -> ToolFilter {
+    filter.redacting().unwrap_or_else(|_| ToolFilter::refusing(NOT_COMPILED))
+}
 
 fn own_filter(entry: &ManifestEntry) -> Result<ToolFilter, &'static str> {
     ToolFilter::own(entry).map_err(|_error| NOT_COMPILED)

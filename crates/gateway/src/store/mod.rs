@@ -70,6 +70,7 @@ pub struct StoreConfig {
     limits: StoreLimits,
     clock: Clock,
     handles: HandleSource,
+    redacts: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -87,7 +88,15 @@ impl StoreConfig {
             limits: StoreLimits::memory(),
             clock: Clock::default(),
             handles: HandleSource::default(),
+            redacts: true,
         }
+    }
+
+    /// Sets whether credentials in stored results are replaced. Default: yes.
+    #[must_use]
+    pub fn with_redact(mut self, yes: bool) -> Self {
+        self.redacts = yes;
+        self
     }
 
     /// A store in a folder, which is created when the first entry is written. Only its owner may have access to it. On
@@ -159,6 +168,8 @@ impl fmt::Debug for Clock {
 struct StoreShared {
     limits: StoreLimits,
     clock: Clock,
+    /// Credentials in results are replaced.
+    redacts: bool,
 }
 
 /// A store of results. Cheap to clone, shared by threads.
@@ -175,7 +186,7 @@ impl Store {
     /// Opens a store. Nothing is created before the first entry.
     #[must_use]
     pub fn open(config: StoreConfig) -> Self {
-        let StoreConfig { place, limits, clock, handles } = config;
+        let StoreConfig { place, limits, clock, handles, redacts } = config;
         let backend: Arc<dyn Backend> = match place {
             StorePlace::Memory => Arc::new(memory::MemoryBackend::new(limits.clone())),
             #[cfg(unix)]
@@ -183,7 +194,7 @@ impl Store {
             #[cfg(not(unix))]
             StorePlace::Folder(_) => Arc::new(backend::NoBackend),
         };
-        Self { backend, shared: StoreShared { limits, clock }, handles }
+        Self { backend, shared: StoreShared { limits, clock, redacts }, handles }
     }
 
     /// Returns the limits of the store.

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::time::SystemTime;
 
 use tamis::Sink;
+use tamis::text::TextRedactor;
 
 use super::StoreShared;
 use super::backend::{PendingEntry, StoreError};
@@ -53,6 +54,7 @@ impl Reservation {
             shared,
             reserved,
             written: 0,
+            redactor: None,
             failed: None,
         }
     }
@@ -89,6 +91,8 @@ pub struct EntryWriter {
     shared: StoreShared,
     reserved: u64,
     written: u64,
+    /// Replaces credentials in what is written.
+    redactor: Option<TextRedactor>,
     failed: Option<StoreError>,
 }
 
@@ -97,6 +101,15 @@ impl EntryWriter {
     #[must_use]
     pub fn handle(&self) -> Handle {
         self.handle
+    }
+
+    /// Replaces credentials in what is written from now on, unless the store keeps them
+    /// ([`StoreConfig::with_redact`](super::StoreConfig::with_redact)).
+    pub fn redact(&mut self, is_json: bool) {
+        if self.shared.redacts {
+            let redactor = if is_json { TextRedactor::for_json() } else { TextRedactor::new() };
+            self.redactor = Some(redactor);
+        }
     }
 
     /// Returns the number of written bytes.
@@ -122,6 +135,7 @@ impl EntryWriter {
     /// # Errors
     /// The first error of a write, or the error of completing the entry. The entry is dropped.
     pub fn finish(mut self) -> Result<Handle, StoreError> {
+        self.end_redactor();
         match self.failed.take() {
             Some(error) => Err(error),
             None => self.commit(true),
@@ -132,7 +146,8 @@ impl EntryWriter {
     ///
     /// # Errors
     /// The error of completing the entry.
-    pub fn finish_incomplete(self) -> Result<Handle, StoreError> {
+    pub fn finish_incomplete(mut self) -> Result<Handle, StoreError> {
+        self.end_redactor();
         self.commit(false)
     }
 
@@ -165,9 +180,31 @@ impl EntryWriter {
 
     /// Appends bytes, unless a write failed before.
     fn append(&mut self, bytes: &[u8]) {
+        let Some(mut redactor) = self.redactor.take() else { return self.append_safe(bytes) };
+        redactor.write(bytes, &mut SafeBytes(self));
+        self.redactor = Some(redactor);
+    }
+
+    /// Appends bytes without credentials.
+    fn append_safe(&mut self, bytes: &[u8]) {
         if self.failed.is_none() {
             self.failed = self.try_append(bytes).err();
         }
+    }
+
+    fn end_redactor(&mut self) {
+        if let Some(mut redactor) = self.redactor.take() {
+            redactor.end(&mut SafeBytes(self));
+        }
+    }
+}
+
+/// The writer as the sink of its redactor.
+struct SafeBytes<'a>(&'a mut EntryWriter);
+
+impl Sink for SafeBytes<'_> {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.append_safe(bytes);
     }
 }
 

@@ -23,7 +23,7 @@ mod handler;
 #[cfg(feature = "mcp")]
 pub mod http;
 #[cfg(feature = "mcp")]
-mod jobs;
+pub(crate) mod jobs;
 #[cfg(feature = "mcp")]
 pub mod lines;
 #[cfg(feature = "mcp")]

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::stream::{self, Stream};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Empty, Full, StreamBody};
-use hyper::body::{Body, Frame, SizeHint};
+use hyper::body::{Body, Frame, Incoming, SizeHint};
 
 use crate::transport::spool::Spool;
 
@@ -29,6 +29,11 @@ pub(crate) fn empty() -> ProxyBody {
 /// Returns a body of bytes in memory.
 pub(crate) fn full(bytes: impl Into<Bytes>) -> ProxyBody {
     Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// Returns the body of a message that hyper received.
+pub(crate) fn of_incoming(body: Incoming) -> ProxyBody {
+    body.map_err(|error| Box::new(error) as BodyError).boxed_unsync()
 }
 
 /// Returns a body with the bytes of a spool. Its length is known.

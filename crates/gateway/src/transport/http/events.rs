@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
 use http_body_util::BodyExt;
-use hyper::body::{Frame, Incoming};
+use hyper::body::Frame;
 
-use super::body::{BodyError, broken};
+use super::body::{BodyError, ProxyBody, broken};
 use super::sessions::SharedHandler;
 use crate::mcp::{Action, DropReason, Exchange, Route};
 use crate::observe::{Direction, Observer};
@@ -20,7 +20,7 @@ use crate::transport::sse::{EventData, SseEncoder, SseEvent, SseFramer};
 /// The relay is a body that hyper pulls from: nothing is read while the client does not read, and a client that
 /// disconnects drops the relay and the connection to the server with it.
 pub(super) struct EventRelay {
-    body: Incoming,
+    body: ProxyBody,
     framer: SseFramer,
     /// Bytes that were received and not framed.
     received: Bytes,
@@ -46,7 +46,7 @@ enum Ended {
 
 impl EventRelay {
     pub(super) fn new(
-        body: Incoming,
+        body: ProxyBody,
         handler: SharedHandler,
         exchange: Exchange,
         limits: SpoolLimits,

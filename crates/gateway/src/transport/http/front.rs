@@ -1,4 +1,7 @@
 //! One request of a client, from its headers to the end of its response.
+//!
+//! A [`Relay`] reads the request and filters the response; it does not send anything. A [`Front`] sends the request to the
+//! server. A gateway such as Envoy sends it itself.
 
 use bytes::Bytes;
 use futures_util::stream;
@@ -13,7 +16,7 @@ use std::sync::Arc;
 use tamis::manifest::StoreScope;
 
 use super::PATH;
-use super::body::{ProxyBody, broken, empty, full, of_frames, of_spool};
+use super::body::{ProxyBody, broken, empty, full, of_frames, of_incoming, of_spool};
 use super::events::EventRelay;
 use super::headers::{
     ACCEL_BUFFERING, CallerCheck, METHOD, NAME, PROTOCOL_VERSION, SESSION_ID, for_client,
@@ -32,15 +35,27 @@ use crate::transport::{jobs, report};
 /// The state that all requests share.
 pub(super) struct Front {
     pub(super) upstream: Upstream,
-    pub(super) sessions: Sessions,
     pub(super) callers: CallerCheck,
-    pub(super) limits: SpoolLimits,
-    pub(super) observer: Arc<Observer>,
-    pub(super) scope: StoreScope,
+    pub(super) relay: Relay,
+}
+
+/// Reads requests and filters responses, whoever sends them.
+pub(crate) struct Relay {
+    pub(crate) sessions: Sessions,
+    pub(crate) limits: SpoolLimits,
+    pub(crate) observer: Arc<Observer>,
+    pub(crate) scope: StoreScope,
+}
+
+/// A request that was read, and is about to be sent to the server.
+pub(crate) struct ReadRequest {
+    pub(crate) message: Spool,
+    handler: SharedHandler,
+    exchange: Exchange,
 }
 
 /// A response of the proxy itself, instead of one of the server.
-type Refused = Response<ProxyBody>;
+pub(crate) type Refused = Response<ProxyBody>;
 
 impl Front {
     /// Handles a request.
@@ -52,12 +67,65 @@ impl Front {
     async fn respond(&self, parts: Parts, body: Incoming) -> Result<Response<ProxyBody>, Refused> {
         let authority = parts.uri.authority().map(|authority| authority.as_str());
         if let Some(why) = self.callers.refuse(&parts.headers, authority) {
-            self.observer.dropped("refused_caller");
+            self.relay.observer.dropped("refused_caller");
             return Err(refused(StatusCode::FORBIDDEN, why));
         }
         if parts.uri.path() != self.upstream.path() && parts.uri.path() != PATH {
             return Err(refused(StatusCode::NOT_FOUND, "the MCP endpoint is at /mcp"));
         }
+        let mut read = self.relay.read(&parts, of_incoming(body)).await?;
+        let message = std::mem::replace(&mut read.message, Spool::from_vec(Vec::new()));
+        let sent = self.upstream.send(
+            parts.method.clone(),
+            parts.uri.query(),
+            &parts.headers,
+            if message.is_empty() { empty() } else { of_spool(message) },
+        );
+        let response = match sent.await {
+            Ok(response) => response.map(of_incoming),
+            Err(error) => return Err(self.not_sent(&error, &read.handler, &read.exchange)),
+        };
+        Ok(self.relay.respond(&parts, response, read).await)
+    }
+
+    /// Responds to a request to which the server sends no response.
+    fn not_sent(
+        &self,
+        error: &hyper_util::client::legacy::Error,
+        handler: &SharedHandler,
+        exchange: &Exchange,
+    ) -> Refused {
+        let unreachable = error.is_connect();
+        let failure = if unreachable { "unreachable" } else { "broken_connection" };
+        self.relay.observer.failure(failure);
+        let why = if unreachable {
+            self.upstream.unreachable(error)
+        } else {
+            String::from("the upstream server closed the connection without a response")
+        };
+        // The request is not open any more.
+        let owed = handler.lock().exchange_ended(exchange, &why);
+        match (owed, exchange.request_id()) {
+            // The tool did not run.
+            (Some(_), Some(id)) if unreachable => {
+                json(reply::error(Some(id), reply::INTERNAL_ERROR, &why))
+            }
+            (Some(response), _) => json(response),
+            (None, _) => refused(StatusCode::BAD_GATEWAY, &why),
+        }
+    }
+}
+
+impl Relay {
+    /// Reads a request.
+    ///
+    /// # Errors
+    /// The response to the client, if nothing is to be sent to the server.
+    pub(crate) async fn read(
+        &self,
+        parts: &Parts,
+        body: ProxyBody,
+    ) -> Result<ReadRequest, Refused> {
         let session = text(&parts.headers, &SESSION_ID);
         let mut exchange = Exchange::http()
             .with_scope(self.scope(&parts.headers))
@@ -78,18 +146,19 @@ impl Front {
                 return Err(response);
             }
         };
-        let sent = self.upstream.send(
-            parts.method.clone(),
-            parts.uri.query(),
-            &parts.headers,
-            if message.is_empty() { empty() } else { of_spool(message) },
-        );
-        let response = match sent.await {
-            Ok(response) => response,
-            Err(error) => return Err(self.not_sent(&error, &handler, &exchange)),
-        };
-        self.note_session(&parts, session, &response, &handler);
-        Ok(self.relay(response, handler, exchange).await)
+        Ok(ReadRequest { message, handler, exchange })
+    }
+
+    /// Filters the response to a request that was [read](Self::read).
+    pub(crate) async fn respond(
+        &self,
+        parts: &Parts,
+        response: Response<ProxyBody>,
+        read: ReadRequest,
+    ) -> Response<ProxyBody> {
+        let session = text(&parts.headers, &SESSION_ID);
+        self.note_session(parts, session, &response, &read.handler);
+        self.relay(response, read.handler, read.exchange).await
     }
 
     /// Returns who may read what is stored of the response: the session, or else the callers with the same credentials.
@@ -109,7 +178,7 @@ impl Front {
     async fn read_request(
         &self,
         headers: &HeaderMap,
-        mut body: Incoming,
+        mut body: ProxyBody,
         handler: &SharedHandler,
         exchange: &mut Exchange,
     ) -> Result<Spool, Refused> {
@@ -159,38 +228,12 @@ impl Front {
         status_only(StatusCode::ACCEPTED)
     }
 
-    /// Responds to a request for which there is no response of the server.
-    fn not_sent(
-        &self,
-        error: &hyper_util::client::legacy::Error,
-        handler: &SharedHandler,
-        exchange: &Exchange,
-    ) -> Refused {
-        let unreachable = error.is_connect();
-        self.observer.failure(if unreachable { "unreachable" } else { "broken_connection" });
-        let why = if unreachable {
-            self.upstream.unreachable(error)
-        } else {
-            String::from("the upstream server closed the connection without a response")
-        };
-        // The request is not open any more.
-        let owed = handler.lock().exchange_ended(exchange, &why);
-        match (owed, exchange.request_id()) {
-            // The tool did not run.
-            (Some(_), Some(id)) if unreachable => {
-                json(reply::error(Some(id), reply::INTERNAL_ERROR, &why))
-            }
-            (Some(response), _) => json(response),
-            (None, _) => refused(StatusCode::BAD_GATEWAY, &why),
-        }
-    }
-
     /// Remembers a session that begins, and forgets one that ends.
     fn note_session(
         &self,
         parts: &Parts,
         session: Option<&str>,
-        response: &Response<Incoming>,
+        response: &Response<ProxyBody>,
         handler: &SharedHandler,
     ) {
         let status = response.status();
@@ -213,7 +256,7 @@ impl Front {
     /// Forwards a response.
     async fn relay(
         &self,
-        response: Response<Incoming>,
+        response: Response<ProxyBody>,
         handler: SharedHandler,
         exchange: Exchange,
     ) -> Response<ProxyBody> {
@@ -299,7 +342,7 @@ impl Front {
     /// Collects a body that is one message.
     async fn collect(
         &self,
-        mut body: Incoming,
+        mut body: ProxyBody,
         handler: SharedHandler,
         exchange: Exchange,
     ) -> Collected {
@@ -331,7 +374,7 @@ impl Front {
     /// Reads the rest of a message that is too long, and responds instead of it.
     async fn discard(
         &self,
-        mut body: Incoming,
+        mut body: ProxyBody,
         mut scan: OverflowScan,
         handler: &SharedHandler,
         exchange: &Exchange,
@@ -371,7 +414,7 @@ enum Collected {
 
 /// The rest of a message that is forwarded unfiltered, while its routing members are noted.
 struct Unseen {
-    body: Incoming,
+    body: ProxyBody,
     handler: SharedHandler,
     exchange: Exchange,
     scan: Option<OverflowScan>,

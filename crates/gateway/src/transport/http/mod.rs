@@ -11,7 +11,7 @@
 
 pub(crate) mod body;
 mod events;
-mod front;
+pub(crate) mod front;
 pub mod headers;
 pub(crate) mod sessions;
 pub mod upstream;
@@ -32,7 +32,7 @@ use super::HandlerFactory;
 use super::shutdown::Shutdown;
 use super::spool::SpoolLimits;
 use crate::observe::Observer;
-use front::Front;
+use front::{Front, Relay};
 use headers::CallerCheck;
 use sessions::Sessions;
 use upstream::Upstream;
@@ -66,14 +66,15 @@ impl HttpProxy {
     ) -> Self {
         let sessions = Sessions::new(handlers);
         let scope = StoreScope::default();
-        Self { front: Front { upstream, sessions, callers, limits, observer, scope } }
+        let relay = Relay { sessions, limits, observer, scope };
+        Self { front: Front { upstream, callers, relay } }
     }
 
     /// Sets who may read a stored result, where a client has no session. Default: callers with the same
     /// `Authorization` header.
     #[must_use]
     pub fn with_scope(mut self, scope: StoreScope) -> Self {
-        self.front.scope = scope;
+        self.front.relay.scope = scope;
         self
     }
 

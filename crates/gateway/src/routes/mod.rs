@@ -1,0 +1,230 @@
+//! The configuration of a gateway: `gateway.yaml`, whose routes say which filter a response gets.
+//!
+//! ```yaml
+//! version: 1
+//! listen: 127.0.0.1:4445
+//! manifests: [tamis.yaml]
+//! default: refuse
+//! routes:
+//! - when: {path: /health}
+//!   action: pass
+//! - when: {method: GET, path: "/users/**", status: 2xx}
+//!   spec: {exclude: [ssn]}
+//! - when: {path: /mcp}
+//!   mcp: {profile: standard}
+//! ```
+//!
+//! The first route whose conditions hold decides. `default` says what happens to other responses, and must be written.
+
+mod error;
+mod filter;
+mod pattern;
+mod read;
+mod when;
+mod written;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, Method};
+use tamis::manifest::StoreSettings;
+
+use crate::config::Config;
+pub use error::RouteError;
+pub use filter::HttpFilter;
+pub use pattern::PathPattern;
+pub use when::Conditions;
+#[cfg(feature = "serve")]
+pub(crate) use when::essence;
+
+/// The treatment of a response without a filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// It is forwarded unfiltered.
+    Pass,
+    /// The client gets this status instead.
+    Refuse(u16),
+}
+
+impl Action {
+    /// The response to requests that nobody has allowed.
+    const REFUSE: Self = Self::Refuse(403);
+}
+
+/// A route: conditions, and what happens to the responses for which they hold.
+#[derive(Clone, Debug)]
+pub struct Route {
+    name: String,
+    when: Conditions,
+    rule: RouteRule,
+}
+
+/// The treatment of a response.
+#[derive(Clone, Debug)]
+pub enum RouteRule {
+    /// It passes or is refused.
+    Act(Action),
+    /// It is filtered as a document, lines, events or a text.
+    Filter(Box<HttpFilter>),
+    /// Requests and responses are messages of MCP.
+    Mcp(Box<Config>),
+}
+
+impl Route {
+    /// Returns the name for logs and metrics.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the conditions.
+    #[must_use]
+    pub fn when(&self) -> &Conditions {
+        &self.when
+    }
+
+    /// Returns what happens to the response.
+    #[must_use]
+    pub fn rule(&self) -> &RouteRule {
+        &self.rule
+    }
+}
+
+/// The configuration of a gateway, with all filters compiled.
+#[derive(Clone, Debug)]
+pub struct GatewayConfig {
+    listen: SocketAddr,
+    metrics: Option<SocketAddr>,
+    default: Action,
+    store: StoreSettings,
+    drain: Duration,
+    idle: Duration,
+    routes: Vec<Route>,
+    ext_mcp: Config,
+    version: String,
+    files: Vec<PathBuf>,
+}
+
+impl GatewayConfig {
+    /// Reads a file and the manifests that it names. Their paths are relative to its folder.
+    ///
+    /// # Errors
+    /// The first problem, with its place.
+    pub fn load(path: &Path) -> Result<Self, RouteError> {
+        read::load(path)
+    }
+
+    /// Reads a text. `path` is its name in errors; manifests are relative to its folder.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use tamis_gateway::routes::GatewayConfig;
+    ///
+    /// let text = "version: 1\ndefault: refuse\nroutes:\n- when: {pth: /a}\n  action: pass\n";
+    /// let error = GatewayConfig::parse(Path::new("gateway.yaml"), text).unwrap_err();
+    /// assert_eq!((error.line(), error.column()), (Some(4), Some(10)));
+    /// ```
+    ///
+    /// # Errors
+    /// The first problem, with its place.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, RouteError> {
+        read::parse(path, text)
+    }
+
+    /// Returns whether a text seems to be a `gateway.yaml` rather than a manifest: it has the key `routes` or `default` at
+    /// the start of a line.
+    #[must_use]
+    pub fn recognises(text: &str) -> bool {
+        let is_key = |line: &str| line.starts_with("routes:") || line.starts_with("default:");
+        text.lines().any(is_key) && !text.lines().any(|line| line.starts_with("filters:"))
+    }
+
+    /// Returns the address for gateways.
+    #[must_use]
+    pub fn listen(&self) -> SocketAddr {
+        self.listen
+    }
+
+    /// Returns the address for metrics.
+    #[must_use]
+    pub fn metrics(&self) -> Option<SocketAddr> {
+        self.metrics
+    }
+
+    /// Returns where results are stored, and who may read them.
+    #[must_use]
+    pub fn store_settings(&self) -> &StoreSettings {
+        &self.store
+    }
+
+    /// Returns how long open streams may continue after SIGTERM.
+    #[must_use]
+    pub fn drain(&self) -> Duration {
+        self.drain
+    }
+
+    /// Returns how long a body may make no progress.
+    #[must_use]
+    pub fn idle(&self) -> Duration {
+        self.idle
+    }
+
+    /// Returns the rules for results that come through ExtMcp.
+    #[must_use]
+    pub fn ext_mcp(&self) -> &Config {
+        &self.ext_mcp
+    }
+
+    /// Returns the routes, in the order in which they are tried.
+    #[must_use]
+    pub fn routes(&self) -> &[Route] {
+        &self.routes
+    }
+
+    /// Returns what happens to a response for which no route holds.
+    #[must_use]
+    pub fn default_action(&self) -> Action {
+        self.default
+    }
+
+    /// Returns a hash of the file and its manifests, which changes with the rules.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// Returns the files that were read.
+    #[must_use]
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    /// Returns the routes that hold for a request, in order. The first one that does not
+    /// [ask for the response](Conditions::ask_response) is the last: no other can be chosen.
+    #[must_use]
+    pub fn candidates(&self, method: &Method, path: &str, headers: &HeaderMap) -> Vec<usize> {
+        let mut found = Vec::new();
+        for (at, route) in self.routes.iter().enumerate() {
+            if route.when.match_request(method, path, headers) {
+                found.push(at);
+                if !route.when.ask_response() {
+                    break;
+                }
+            }
+        }
+        found
+    }
+
+    /// Returns the request headers that any route depends on.
+    #[must_use]
+    pub fn vary(&self) -> Vec<HeaderName> {
+        let mut names: Vec<HeaderName> = Vec::new();
+        for name in self.routes.iter().flat_map(|route| route.when.headers()) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        names
+    }
+}

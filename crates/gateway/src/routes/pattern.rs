@@ -1,0 +1,179 @@
+//! Patterns of paths: `/repos/*/issues`, `/files/**`.
+//!
+//! A path is compared in its normal form, so that `/users/../admin`, `//admin` and `/%61dmin` match what `/admin` does.
+
+/// The pattern of a path.
+///
+/// A segment is a text with at most one `*`, which stands for any characters of that segment. `**` as the last segment
+/// stands for any number of segments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathPattern {
+    segments: Vec<SegmentPattern>,
+    /// Whether more segments may follow.
+    is_prefix: bool,
+}
+
+/// The pattern of one segment: what it begins and ends with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum SegmentPattern {
+    Exact(String),
+    Around { start: String, end: String },
+}
+
+impl PathPattern {
+    /// Parses a pattern.
+    ///
+    /// ```
+    /// use tamis_gateway::routes::PathPattern;
+    ///
+    /// let pattern = PathPattern::parse("/repos/*/issues")?;
+    /// assert!(pattern.matches("/repos/tamis/issues?page=2"));
+    /// assert!(pattern.matches("//repos/%74amis/./issues"));
+    /// assert!(!pattern.matches("/repos/a/b/issues"));
+    /// assert!(PathPattern::parse("/files/**")?.matches("/files/a/b"));
+    /// # Ok::<(), String>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A text that is not a pattern.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let Some(rest) = text.strip_prefix('/') else {
+            return Err(format!("expected a path that begins with `/`, not `{text}`"));
+        };
+        if text.contains(['?', '#', '%']) {
+            return Err(format!(
+                "expected a path without query and percent-encoding, not `{text}`"
+            ));
+        }
+        let mut texts: Vec<&str> = rest.split('/').collect();
+        let is_prefix = texts.last() == Some(&"**");
+        if is_prefix {
+            texts.pop();
+        }
+        let segments = texts.into_iter().map(SegmentPattern::parse).collect::<Result<_, _>>()?;
+        Ok(Self { segments, is_prefix })
+    }
+
+    /// Returns whether the path of a request matches. Its query is not compared.
+    #[must_use]
+    pub fn matches(&self, path: &str) -> bool {
+        let normal = normal(path);
+        let mut segments = normal.iter();
+        let all = self
+            .segments
+            .iter()
+            .all(|pattern| segments.next().is_some_and(|segment| pattern.matches(segment)));
+        all && (self.is_prefix || segments.next().is_none())
+    }
+}
+
+impl SegmentPattern {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text.split_once('*') {
+            None => Ok(Self::Exact(text.to_owned())),
+            Some((_, end)) if end.contains('*') => Err(format!(
+                "expected at most one `*` in a segment, and `**` only at the end, not `{text}`"
+            )),
+            Some((start, end)) => Ok(Self::Around { start: start.to_owned(), end: end.to_owned() }),
+        }
+    }
+
+    fn matches(&self, segment: &str) -> bool {
+        match self {
+            Self::Exact(text) => text == segment,
+            Self::Around { start, end } => {
+                // The two parts must not overlap.
+                segment
+                    .strip_prefix(start.as_str())
+                    .is_some_and(|rest| rest.ends_with(end.as_str()))
+            }
+        }
+    }
+}
+
+/// Returns the segments of a path: without query, percent-decoded once, without empty and dot segments. A trailing slash is
+/// one empty segment.
+fn normal(path: &str) -> Vec<String> {
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    let decoded = decoded(path).replace('\\', "/");
+    let mut segments: Vec<String> = Vec::new();
+    for segment in decoded.split('/') {
+        match segment {
+            "" | "." => {}
+            ".." => {
+                segments.pop();
+            }
+            text => segments.push(text.to_owned()),
+        }
+    }
+    let ends_open = ["/", "/.", "/.."].iter().any(|end| decoded.ends_with(end));
+    if ends_open || segments.is_empty() {
+        segments.push(String::new());
+    }
+    segments
+}
+
+/// Decodes `%XX`. Bytes that are not UTF-8 become U+FFFD, which no pattern has.
+fn decoded(path: &str) -> String {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let hex = tail.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
+        let byte = hex.filter(|_| *first == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        match byte {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = tail.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PathPattern;
+
+    #[test]
+    fn paths_match_in_their_normal_form() {
+        for (pattern, path, expected) in [
+            ("/", "/", true),
+            ("/", "", true),
+            ("/a", "/a", true),
+            ("/a", "/a/", false),
+            ("/a/", "/a/", true),
+            ("/a", "/b/../a?x=/b", true),
+            ("/a", "/%2e%2e/%61", true),
+            ("/a", "/A", false),
+            ("/a/*", "/a/b", true),
+            ("/a/*", "/a/", true),
+            ("/a/*", "/a", false),
+            ("/a/*.json", "/a/x.json", true),
+            ("/a/v*1", "/a/v1", true),
+            ("/a/v1*1", "/a/v1", false),
+            ("/a/**", "/a", true),
+            ("/a/**", "/a/b/c", true),
+            ("/a/**", "/ab", false),
+            ("/**", "/anything", true),
+            ("/a/b", "/a%2fb", true),
+            ("/a/b", "/a\\b", true),
+        ] {
+            assert_eq!(
+                PathPattern::parse(pattern).unwrap().matches(path),
+                expected,
+                "{pattern} {path}"
+            );
+        }
+    }
+
+    #[test]
+    fn wrong_patterns() {
+        for text in ["", "a", "/a?b", "/**/a", "/a*b*c", "/%61"] {
+            assert!(PathPattern::parse(text).is_err(), "{text}");
+        }
+    }
+}

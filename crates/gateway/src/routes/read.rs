@@ -1,0 +1,239 @@
+//! Reads a `gateway.yaml`: checks what is written, reads the manifests and compiles the filters.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_saphyr::Spanned;
+use serde_saphyr::options::DuplicateKeyPolicy;
+use sha2::{Digest as _, Sha256};
+use tamis::manifest::Manifest;
+
+use super::error::{RouteError, SourceText};
+use super::filter::HttpFilter;
+use super::when::Conditions;
+use super::written::{WrittenGateway, WrittenMcp, WrittenRoute};
+use super::{Action, GatewayConfig, Route, RouteRule};
+use crate::config::{Config, ConfigFiles, ConfigFlags, ConfigPlaces};
+
+/// The most bytes of a file.
+const MOST: u64 = 4 << 20;
+
+/// The most routes.
+const ROUTES: usize = 10_000;
+
+/// The address for gateways, unless another is given.
+const LISTEN: &str = "127.0.0.1:4445";
+
+pub(super) fn load(path: &Path) -> Result<GatewayConfig, RouteError> {
+    let name = path.display().to_string();
+    let cannot =
+        |error: std::io::Error| RouteError::of_file(&name, format!("cannot be read: {error}"));
+    let length = fs::metadata(path).map_err(cannot)?.len();
+    if length > MOST {
+        let message = format!("the file has {length} bytes, more than {MOST}");
+        return Err(RouteError::of_file(&name, message));
+    }
+    parse(path, &fs::read_to_string(path).map_err(cannot)?)
+}
+
+pub(super) fn parse(path: &Path, text: &str) -> Result<GatewayConfig, RouteError> {
+    let name = path.display().to_string();
+    let source = SourceText { file: &name, text };
+    let options = serde_saphyr::options! {
+        duplicate_keys: DuplicateKeyPolicy::Error,
+        strict_booleans: true,
+        with_snippet: false,
+    };
+    let written: WrittenGateway = serde_saphyr::from_str_with_options(text, options)
+        .map_err(|error| source.of_parser(&error))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let mut reading = Reading {
+        source,
+        folder,
+        files: vec![path.to_owned()],
+        hash: Sha256::new(),
+        shared: Vec::new(),
+    };
+    reading.hash.update(env!("CARGO_PKG_VERSION"));
+    reading.hash.update(text);
+    reading.gateway(written)
+}
+
+/// The state while a file is read.
+struct Reading<'a> {
+    source: SourceText<'a>,
+    folder: &'a Path,
+    files: Vec<PathBuf>,
+    hash: Sha256,
+    /// The manifests for all routes.
+    shared: Vec<PathBuf>,
+}
+
+impl Reading<'_> {
+    fn gateway(&mut self, written: WrittenGateway) -> Result<GatewayConfig, RouteError> {
+        if written.version.value != 1 {
+            let message = format!("expected `version: 1`, not {}", written.version.value);
+            return Err(self.source.error(written.version.referenced, message));
+        }
+        if written.routes.len() > ROUTES {
+            let message = format!("more than {ROUTES} routes");
+            return Err(RouteError::of_file(self.source.file, message));
+        }
+        let listen = self.address(written.listen.as_ref())?;
+        let listen = listen.or_else(|| LISTEN.parse().ok()).ok_or_else(|| {
+            RouteError::of_file(self.source.file, "expected an address for `listen`")
+        })?;
+        let metrics = self.address(written.metrics.as_ref())?;
+        let (shared, manifest) = self.manifests(&written.manifests)?;
+        self.shared = shared;
+        let mut routes = Vec::with_capacity(written.routes.len());
+        for (at, route) in written.routes.into_iter().enumerate() {
+            routes.push(self.route(at, route, manifest.as_ref())?);
+        }
+        let ext_mcp = match written.ext_mcp {
+            Some(mcp) => self.mcp(&mcp)?,
+            None => self
+                .config(&WrittenMcp::default(), self.shared.clone())
+                .map_err(|why| RouteError::of_file(self.source.file, why))?,
+        };
+        let digest = std::mem::take(&mut self.hash).finalize();
+        let version = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        let seconds = |count: Option<u64>| Duration::from_secs(count.unwrap_or(30));
+        Ok(GatewayConfig {
+            listen,
+            metrics,
+            default: written.default,
+            store: written.store.unwrap_or_default(),
+            drain: seconds(written.drain_seconds),
+            idle: seconds(written.idle_seconds),
+            routes,
+            ext_mcp,
+            version,
+            files: std::mem::take(&mut self.files),
+        })
+    }
+
+    fn address(&self, text: Option<&Spanned<String>>) -> Result<Option<SocketAddr>, RouteError> {
+        let Some(text) = text else { return Ok(None) };
+        let expected = || format!("expected an address such as 0.0.0.0:4445, not `{}`", text.value);
+        let parsed = text.value.parse();
+        parsed.map(Some).map_err(|_error| self.source.error(text.referenced, expected()))
+    }
+
+    /// Reads manifests, notes their files, and merges them. `None` without any.
+    fn manifests(
+        &mut self,
+        names: &[Spanned<String>],
+    ) -> Result<(Vec<PathBuf>, Option<Manifest>), RouteError> {
+        let mut paths = Vec::new();
+        let mut manifests = Vec::new();
+        for name in names {
+            let path = self.folder.join(&name.value);
+            let fail = |error: &dyn std::fmt::Display| {
+                self.source.error(name.referenced, format!("the manifest cannot be used: {error}"))
+            };
+            let manifest = Manifest::load(&path).map_err(|error| fail(&error))?;
+            self.hash.update(fs::read(&path).map_err(|error| fail(&error))?);
+            manifests.push(manifest);
+            self.files.push(path.clone());
+            paths.push(path);
+        }
+        let Some(last) = names.last() else { return Ok((paths, None)) };
+        let merged = Manifest::merge(manifests);
+        let merged =
+            merged.map_err(|error| self.source.error(last.referenced, error.to_string()))?;
+        Ok((paths, Some(merged)))
+    }
+
+    fn route(
+        &mut self,
+        at: usize,
+        route: Spanned<WrittenRoute>,
+        shared: Option<&Manifest>,
+    ) -> Result<Route, RouteError> {
+        let (place, route) = (route.referenced, route.value);
+        let name = route.name.unwrap_or_else(|| format!("route {}", at + 1));
+        let when = Conditions::new(route.when, self.source)?;
+        let kinds = [
+            route.tool.is_some(),
+            route.spec.is_some(),
+            route.mcp.is_some(),
+            route.action.is_some(),
+        ];
+        if kinds.iter().filter(|has| **has).count() != 1 {
+            let message = "expected exactly one of `tool`, `spec`, `mcp` and `action` in a route";
+            return Err(self.source.error(place, message));
+        }
+        let is_filter = route.tool.is_some() || route.spec.is_some();
+        if let Some(unknown) = route.on_unknown.as_ref().filter(|_| !is_filter) {
+            let message = "`on_unknown` is only for routes with `tool` or `spec`";
+            return Err(self.source.error(unknown.referenced, message));
+        }
+        if let Some(manifest) = route.manifest.as_ref().filter(|_| route.tool.is_none()) {
+            let message = "`manifest` is only for routes with `tool`";
+            return Err(self.source.error(manifest.referenced, message));
+        }
+        let unknown = route.on_unknown.map_or(Action::Refuse(502), |action| action.value);
+        let rule = if let Some(tool) = route.tool {
+            let own = self.manifests(route.manifest.as_slice())?.1;
+            let filter = self.tool(&tool, own.as_ref().or(shared), unknown)?;
+            RouteRule::Filter(Box::new(filter))
+        } else if let Some(spec) = route.spec {
+            let filter = HttpFilter::compile(&spec.value, unknown);
+            let filter =
+                filter.map_err(|error| self.source.error(spec.referenced, error.to_string()))?;
+            RouteRule::Filter(Box::new(filter))
+        } else if let Some(mcp) = route.mcp {
+            if when.ask_response() {
+                let message =
+                    "a route with `mcp` reads requests, so it cannot have `status` or `media_type`";
+                return Err(self.source.error(mcp.referenced, message));
+            }
+            RouteRule::Mcp(Box::new(self.mcp(&mcp)?))
+        } else {
+            RouteRule::Act(route.action.map_or(Action::REFUSE, |action| action.value))
+        };
+        Ok(Route { name, when, rule })
+    }
+
+    /// Finds the filter of a tool: in a manifest, or in the catalog.
+    fn tool(
+        &self,
+        tool: &Spanned<String>,
+        manifest: Option<&Manifest>,
+        unknown: Action,
+    ) -> Result<HttpFilter, RouteError> {
+        let fail =
+            |error: &dyn std::fmt::Display| self.source.error(tool.referenced, error.to_string());
+        let entry = match manifest {
+            Some(manifest) => {
+                manifest.find(&tool.value).map_err(|error| fail(&error))?.into_owned()
+            }
+            None => Manifest::catalog_entry(&tool.value).map_err(|error| fail(&error))?,
+        };
+        HttpFilter::new(entry.program().clone(), entry.spec(), unknown)
+            .map_err(|error| fail(&error))
+    }
+
+    fn mcp(&mut self, mcp: &Spanned<WrittenMcp>) -> Result<Config, RouteError> {
+        let (own, _) = self.manifests(&mcp.value.manifests)?;
+        let manifests = if own.is_empty() { self.shared.clone() } else { own };
+        let config = self.config(&mcp.value, manifests);
+        config.map_err(|why| self.source.error(mcp.referenced, why))
+    }
+
+    fn config(&self, mcp: &WrittenMcp, manifests: Vec<PathBuf>) -> Result<Config, String> {
+        let flags = ConfigFlags {
+            manifests,
+            files: ConfigFiles::Both,
+            profile: mcp.profile,
+            service: mcp.service.clone(),
+            structured: mcp.structured,
+            ..ConfigFlags::default()
+        };
+        // Only the files that are named here are read.
+        Config::load(&flags, &ConfigPlaces::default()).map_err(|error| error.to_string())
+    }
+}

@@ -1,0 +1,112 @@
+//! The conditions of a route.
+
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderName, Method};
+use serde_saphyr::Spanned;
+
+use super::error::{RouteError, SourceText};
+use super::pattern::PathPattern;
+use super::written::{OneOrMany, StatusPattern, WrittenWhen};
+
+/// The conditions of a route. Each is empty if the route has none of its kind.
+#[derive(Clone, Debug, Default)]
+pub struct Conditions {
+    methods: Vec<Method>,
+    paths: Vec<PathPattern>,
+    headers: Vec<(HeaderName, String)>,
+    media_types: Vec<String>,
+    statuses: Vec<StatusPattern>,
+}
+
+impl Conditions {
+    pub(super) fn new(written: WrittenWhen, source: SourceText<'_>) -> Result<Self, RouteError> {
+        let WrittenWhen { method, path, header, media_type, status } = written;
+        let methods = each(method, source, |text| {
+            let known = text.bytes().all(|byte| byte.is_ascii_uppercase()) && !text.is_empty();
+            let method = Method::from_bytes(text.as_bytes()).ok().filter(|_| known);
+            method.ok_or_else(|| format!("expected a method such as GET, not `{text}`"))
+        })?;
+        let paths = each(path, source, PathPattern::parse)?;
+        let mut headers = Vec::new();
+        for (name, value) in header {
+            let parsed = name.parse::<HeaderName>();
+            let message = format!("expected the name of a header, not `{name}`");
+            let name = parsed.map_err(|_error| source.error(value.referenced, message))?;
+            headers.push((name, value.value));
+        }
+        let media_types = each(media_type, source, |text| {
+            let parts = text
+                .split_once('/')
+                .filter(|(kind, rest)| !kind.is_empty() && !rest.is_empty() && !text.contains(';'));
+            let expected =
+                || format!("expected a media type such as application/json, not `{text}`");
+            parts.map(|_| text.to_ascii_lowercase()).ok_or_else(expected)
+        })?;
+        let statuses = status.map(|list| list.value.0).unwrap_or_default();
+        Ok(Self { methods, paths, headers, media_types, statuses })
+    }
+
+    /// Returns whether a request matches, before its response is known.
+    #[must_use]
+    pub fn match_request(&self, method: &Method, path: &str, headers: &HeaderMap) -> bool {
+        let any_path = || self.paths.iter().any(|pattern| pattern.matches(path));
+        (self.methods.is_empty() || self.methods.contains(method))
+            && (self.paths.is_empty() || any_path())
+            && self.headers.iter().all(|(name, value)| has(headers, name, value))
+    }
+
+    /// Returns whether a response matches. The conditions of the request are not compared.
+    #[must_use]
+    pub fn match_response(&self, status: u16, headers: &HeaderMap) -> bool {
+        let any_status = || self.statuses.iter().any(|pattern| pattern.matches(status));
+        let any_type = || {
+            let essence = essence(headers);
+            self.media_types.iter().any(|known| match known.strip_suffix("/*") {
+                Some(kind) => essence.split('/').next() == Some(kind),
+                None => *known == essence,
+            })
+        };
+        (self.statuses.is_empty() || any_status()) && (self.media_types.is_empty() || any_type())
+    }
+
+    /// Returns whether the route depends on the response.
+    #[must_use]
+    pub fn ask_response(&self) -> bool {
+        !self.statuses.is_empty() || !self.media_types.is_empty()
+    }
+
+    /// Returns the request headers that the route depends on.
+    pub fn headers(&self) -> impl Iterator<Item = &HeaderName> {
+        self.headers.iter().map(|(name, _)| name)
+    }
+}
+
+/// Returns whether a header has a value. `*` is any value.
+fn has(headers: &HeaderMap, name: &HeaderName, value: &str) -> bool {
+    let mut values = headers.get_all(name).iter();
+    // A server may use any of several values.
+    match (values.next(), values.next()) {
+        (Some(_), _) if value == "*" => true,
+        (Some(one), None) => one.as_bytes() == value.as_bytes(),
+        _ => false,
+    }
+}
+
+/// Returns the media type without parameters, in lower case. Empty if there is none, or several.
+pub(crate) fn essence(headers: &HeaderMap) -> String {
+    let mut values = headers.get_all(CONTENT_TYPE).iter();
+    let one = values.next().filter(|_| values.next().is_none());
+    let text = one.and_then(|value| value.to_str().ok()).unwrap_or_default();
+    text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+/// Converts each text of a list. Errors point at the list.
+fn each<T>(
+    list: Option<Spanned<OneOrMany<String>>>,
+    source: SourceText<'_>,
+    convert: impl Fn(&str) -> Result<T, String>,
+) -> Result<Vec<T>, RouteError> {
+    let Some(list) = list else { return Ok(Vec::new()) };
+    let at = list.referenced;
+    list.value.0.iter().map(|text| convert(text).map_err(|why| source.error(at, why))).collect()
+}

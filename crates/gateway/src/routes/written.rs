@@ -1,0 +1,173 @@
+//! A `gateway.yaml` as it is written, with the places of its values.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::Deserialize;
+use serde::de::value::{SeqAccessDeserializer, StrDeserializer, U64Deserializer};
+use serde::de::{self, Deserializer, IntoDeserializer, SeqAccess, Visitor};
+use serde_saphyr::Spanned;
+use tamis::Spec;
+use tamis::manifest::{Profile, StoreSettings, Structured};
+
+use super::Action;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WrittenGateway {
+    pub(super) version: Spanned<u64>,
+    pub(super) listen: Option<Spanned<String>>,
+    pub(super) metrics: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) manifests: Vec<Spanned<String>>,
+    pub(super) default: Action,
+    pub(super) store: Option<StoreSettings>,
+    pub(super) drain_seconds: Option<u64>,
+    pub(super) idle_seconds: Option<u64>,
+    #[serde(default)]
+    pub(super) routes: Vec<Spanned<WrittenRoute>>,
+    pub(super) ext_mcp: Option<Spanned<WrittenMcp>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WrittenRoute {
+    pub(super) name: Option<String>,
+    #[serde(default)]
+    pub(super) when: WrittenWhen,
+    pub(super) manifest: Option<Spanned<String>>,
+    pub(super) tool: Option<Spanned<String>>,
+    pub(super) spec: Option<Spanned<Spec>>,
+    pub(super) mcp: Option<Spanned<WrittenMcp>>,
+    pub(super) action: Option<Spanned<Action>>,
+    pub(super) on_unknown: Option<Spanned<Action>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct WrittenWhen {
+    pub(super) method: Option<Spanned<OneOrMany<String>>>,
+    pub(super) path: Option<Spanned<OneOrMany<String>>>,
+    pub(super) header: BTreeMap<String, Spanned<String>>,
+    pub(super) media_type: Option<Spanned<OneOrMany<String>>>,
+    pub(super) status: Option<Spanned<OneOrMany<StatusPattern>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct WrittenMcp {
+    pub(super) manifests: Vec<Spanned<String>>,
+    pub(super) profile: Option<Profile>,
+    pub(super) service: Option<String>,
+    pub(super) structured: Option<Structured>,
+}
+
+/// One value, or a list of them.
+#[derive(Debug)]
+pub(super) struct OneOrMany<T>(pub(super) Vec<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Values<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Values<T> {
+            type Value = OneOrMany<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a value or a list of values")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+                let one: StrDeserializer<'_, E> = text.into_deserializer();
+                Ok(OneOrMany(vec![T::deserialize(one)?]))
+            }
+
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
+                let one: U64Deserializer<E> = number.into_deserializer();
+                Ok(OneOrMany(vec![T::deserialize(one)?]))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(list)).map(OneOrMany)
+            }
+        }
+        deserializer.deserialize_any(Values(PhantomData))
+    }
+}
+
+/// A status, or the first digit of some: `200`, `2xx`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StatusPattern {
+    Exact(u16),
+    Class(u16),
+}
+
+impl StatusPattern {
+    pub(super) fn matches(self, status: u16) -> bool {
+        match self {
+            Self::Exact(code) => code == status,
+            Self::Class(digit) => digit == status / 100,
+        }
+    }
+}
+
+const STATUS: &str = "a status such as 200, or a class such as 2xx";
+
+impl<'de> Deserialize<'de> for StatusPattern {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct StatusVisitor;
+        impl Visitor<'_> for StatusVisitor {
+            type Value = StatusPattern;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(STATUS)
+            }
+
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<StatusPattern, E> {
+                let code = u16::try_from(number).ok().filter(|code| (100..600).contains(code));
+                code.map(StatusPattern::Exact)
+                    .ok_or_else(|| E::invalid_value(de::Unexpected::Unsigned(number), &self))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<StatusPattern, E> {
+                let digit = text.strip_suffix("xx").and_then(|digit| digit.parse::<u16>().ok());
+                match (digit.filter(|digit| (1..=5).contains(digit)), text.parse::<u64>()) {
+                    (Some(digit), _) => Ok(StatusPattern::Class(digit)),
+                    (None, Ok(number)) => self.visit_u64(number),
+                    (None, Err(_)) => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(StatusVisitor)
+    }
+}
+
+const ACTION: &str = "`pass`, `refuse` or a status from 400 to 599";
+
+impl<'de> Deserialize<'de> for Action {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ActionVisitor;
+        impl Visitor<'_> for ActionVisitor {
+            type Value = Action;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(ACTION)
+            }
+
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Action, E> {
+                let code = u16::try_from(number).ok().filter(|code| (400..600).contains(code));
+                code.map(Action::Refuse)
+                    .ok_or_else(|| E::invalid_value(de::Unexpected::Unsigned(number), &self))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Action, E> {
+                match text {
+                    "pass" => Ok(Action::Pass),
+                    "refuse" => Ok(Action::REFUSE),
+                    _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(ActionVisitor)
+    }
+}

@@ -1,0 +1,128 @@
+//! Which route a response takes, and the filter that it gets.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use http::{StatusCode, request, response};
+use tamis::Limits;
+use tamis::http::{Choice, Outcome, Transform};
+
+use super::metrics::RouteMetrics;
+use super::table::Table;
+use crate::routes::{Action, HttpFilter, RouteRule, essence};
+
+/// The decision about a response before it arrives.
+#[derive(Debug)]
+pub(super) enum Plan {
+    /// Every response passes.
+    Pass,
+    /// Nothing is sent to the server.
+    Refuse(StatusCode),
+    /// The messages are those of MCP, with the rules of this route.
+    Mcp(usize),
+    /// The response decides between these routes.
+    Ask(Vec<usize>),
+}
+
+impl Table {
+    /// Chooses what can be chosen by a request only.
+    pub(super) fn plan(&self, asked: &request::Parts) -> Plan {
+        let path = asked.uri.path();
+        let found = self.config.candidates(&asked.method, path, &asked.headers);
+        let routes = self.config.routes();
+        let decided = match found.first().and_then(|at| Some((*at, routes.get(*at)?))) {
+            None => self.config.default_action(),
+            Some((_, route)) if route.when().ask_response() => return Plan::Ask(found),
+            Some((at, route)) => match route.rule() {
+                RouteRule::Act(action) => *action,
+                RouteRule::Filter(_) => return Plan::Ask(found),
+                RouteRule::Mcp(_) => return Plan::Mcp(at),
+            },
+        };
+        match decided {
+            Action::Pass => Plan::Pass,
+            Action::Refuse(status) => Plan::Refuse(status_of(status)),
+        }
+    }
+
+    /// Chooses the filter of a response among the routes of a [`Plan::Ask`].
+    pub(super) fn choose(&self, found: &[usize], head: &response::Parts) -> Choice {
+        let routes = found.iter().filter_map(|at| self.config.routes().get(*at));
+        let status = head.status.as_u16();
+        let mut held = routes.filter(|route| route.when().match_response(status, &head.headers));
+        let Some(route) = held.next() else { return acted(self.config.default_action()) };
+        match route.rule() {
+            RouteRule::Act(action) => acted(*action),
+            // Its request was not read.
+            RouteRule::Mcp(_) => Choice::Refuse(StatusCode::BAD_GATEWAY),
+            RouteRule::Filter(filter) => {
+                let media_type = essence(&head.headers);
+                match transform(filter, &media_type) {
+                    Some(transform) => {
+                        Choice::Filter(counted(transform, route.name(), &self.metrics))
+                    }
+                    None if !has_body(head) => Choice::Filter(counted(
+                        Transform::json(&filter.program),
+                        route.name(),
+                        &self.metrics,
+                    )),
+                    None => acted(filter.on_unknown),
+                }
+            }
+        }
+    }
+}
+
+/// Returns whether the headers announce a body. Without one, its type does not matter.
+fn has_body(head: &response::Parts) -> bool {
+    let length = head.headers.get(http::header::CONTENT_LENGTH);
+    let is_empty = length.is_some_and(|length| length.as_bytes() == b"0");
+    !is_empty
+        && !matches!(
+            head.status,
+            StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED
+        )
+}
+
+fn acted(action: Action) -> Choice {
+    match action {
+        Action::Pass => Choice::Pass,
+        Action::Refuse(status) => Choice::Refuse(status_of(status)),
+    }
+}
+
+fn status_of(status: u16) -> StatusCode {
+    StatusCode::from_u16(status).unwrap_or(StatusCode::FORBIDDEN)
+}
+
+/// Returns the filter of a body by its type. `None` if the type is not known.
+fn transform(filter: &HttpFilter, media_type: &str) -> Option<Transform> {
+    if let Some(transform) = Transform::for_media_type(media_type, &filter.program) {
+        return Some(transform);
+    }
+    if filter.reads_pages
+        && (media_type.starts_with("text/") || media_type == "application/xhtml+xml")
+    {
+        return Some(Transform::json(&filter.program));
+    }
+    let text = filter.text.as_ref().filter(|_| media_type.starts_with("text/"))?;
+    Some(Transform::text(text, &Limits::default()))
+}
+
+/// Counts the response of a route.
+fn counted(transform: Transform, route: &str, metrics: &Arc<RouteMetrics>) -> Transform {
+    let (metrics, route) = (Arc::clone(metrics), route.to_owned());
+    let begun = Instant::now();
+    metrics.begin();
+    transform.with_on_end(move |outcome, result| {
+        let sizes = match outcome {
+            Outcome::Filter(report) => [
+                report.filter_original_bytes,
+                report.output_bytes.unwrap_or(report.filter_result_bytes),
+            ],
+            _ => [0, 0],
+        };
+        let kind = result.map_or_else(|error| error.kind().as_str(), |()| "filtered");
+        metrics.end(&route, kind, sizes, begun.elapsed());
+    })
+}

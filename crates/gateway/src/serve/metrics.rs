@@ -1,0 +1,112 @@
+//! Counters of the routes, in the format of Prometheus.
+
+use std::time::Duration;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+
+/// Upper bounds of the histogram, in seconds.
+const SECONDS: [f64; 12] =
+    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 10.0, 60.0];
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct RouteOutcome {
+    route: String,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct RouteStage {
+    route: String,
+    stage: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Event {
+    event: &'static str,
+}
+
+/// The metrics of routes. Names of routes are those of the configuration, so their number is bounded.
+#[derive(Debug)]
+pub(crate) struct RouteMetrics {
+    responses: Family<RouteOutcome, Counter>,
+    bytes: Family<RouteStage, Counter>,
+    open: Gauge,
+    streams: Gauge,
+    duration: Histogram,
+    events: Family<Event, Counter>,
+}
+
+impl RouteMetrics {
+    pub(crate) fn new() -> Self {
+        Self {
+            responses: Family::default(),
+            bytes: Family::default(),
+            open: Gauge::default(),
+            streams: Gauge::default(),
+            duration: Histogram::new(SECONDS),
+            events: Family::default(),
+        }
+    }
+
+    /// Adds the metrics to a registry.
+    pub(crate) fn register(&self, registry: &mut Registry) {
+        registry.register("responses", "Filtered responses by route", self.responses.clone());
+        registry.register(
+            "response_bytes",
+            "Bytes of responses before (in) and after (out) the filter",
+            self.bytes.clone(),
+        );
+        registry.register("open_responses", "Responses that are being filtered", self.open.clone());
+        registry.register("streams", "Open streams of gateways", self.streams.clone());
+        registry.register_with_unit(
+            "response_duration",
+            "Time from the headers of a response to its end",
+            Unit::Seconds,
+            self.duration.clone(),
+        );
+        registry.register("serve_events", "Reloads, refusals and failures", self.events.clone());
+    }
+
+    /// Counts a response that begins.
+    pub(crate) fn begin(&self) {
+        self.open.inc();
+    }
+
+    /// Counts a response that has ended.
+    pub(crate) fn end(&self, route: &str, outcome: &'static str, sizes: [u64; 2], took: Duration) {
+        self.open.dec();
+        let route = route.to_owned();
+        let [read, sent] = sizes;
+        let stage = |stage| RouteStage { route: route.clone(), stage };
+        self.bytes.get_or_create(&stage("in")).inc_by(read);
+        self.bytes.get_or_create(&stage("out")).inc_by(sent);
+        self.responses.get_or_create(&RouteOutcome { route: route.clone(), outcome }).inc();
+        self.duration.observe(took.as_secs_f64());
+    }
+
+    /// Counts an event of the server.
+    pub(crate) fn event(&self, event: &'static str) {
+        self.events.get_or_create(&Event { event }).inc();
+    }
+
+    /// Counts a stream while the returned value lives.
+    pub(crate) fn stream(&self) -> OpenStream {
+        self.streams.inc();
+        OpenStream(self.streams.clone())
+    }
+}
+
+/// An open stream.
+#[derive(Debug)]
+pub(crate) struct OpenStream(Gauge);
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}

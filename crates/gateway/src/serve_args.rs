@@ -1,0 +1,33 @@
+//! The flags of `tamis serve`.
+//!
+//! This file is in two packages: `tamis-gateway` uses the values; `tamis` has the flags for its help, its manual pages
+//! and its completions, and passes the command line on. A test compares the two files.
+
+#![allow(dead_code, reason = "not every build uses the values")]
+
+use std::path::PathBuf;
+
+pub(crate) const SERVE_HELP: &str = "\
+Examples:
+  tamis serve --config gateway.yaml
+  tamis check gateway.yaml
+
+The file is read again when it or a manifest changes, and on SIGHUP. A file that is not valid
+is reported, and the old rules stay in force. SIGTERM ends the server after its open streams.
+
+Exit codes:
+  0    ended by a signal
+  1    the server failed
+  2    the command line or the file is wrong";
+
+/// Which file is used, and where to report.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ServeArgs {
+    /// The file with addresses, store and routes
+    #[arg(long, value_name = "FILE", default_value = "gateway.yaml")]
+    pub(crate) config: PathBuf,
+
+    /// Append a line of JSON for each call of an MCP tool to this file, instead of standard error
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+}

@@ -1,0 +1,197 @@
+//! A client that plays Envoy's part: one stream of `ext_proc` for each request.
+
+use std::time::Duration;
+
+use envoy_types::pb::envoy::config::core::v3::{HeaderMap, HeaderValue};
+use envoy_types::pb::envoy::service::ext_proc::v3::body_mutation::Mutation;
+use envoy_types::pb::envoy::service::ext_proc::v3::external_processor_client::ExternalProcessorClient;
+use envoy_types::pb::envoy::service::ext_proc::v3::processing_request::Request as Message;
+use envoy_types::pb::envoy::service::ext_proc::v3::processing_response::Response as Reply;
+use envoy_types::pb::envoy::service::ext_proc::v3::{
+    HeaderMutation, HttpBody, HttpHeaders, HttpTrailers, ProcessingRequest, ProcessingResponse,
+};
+use futures_util::Stream;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tonic::transport::Channel;
+use tonic::{Status, Streaming};
+
+/// Longer than any test may wait for one message.
+const LONG: Duration = Duration::from_secs(20);
+
+/// One stream.
+pub(crate) struct Exchange {
+    sender: Option<mpsc::Sender<ProcessingRequest>>,
+    replies: Streaming<ProcessingResponse>,
+}
+
+/// The response that a client would get.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Received {
+    pub(crate) status: Option<String>,
+    pub(crate) set: Vec<(String, String)>,
+    pub(crate) removed: Vec<String>,
+    pub(crate) body: String,
+    pub(crate) ended: bool,
+    pub(crate) trailers: bool,
+    /// The response came from the server itself.
+    pub(crate) immediate: bool,
+}
+
+impl Received {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.set.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+}
+
+fn map(headers: &[(&str, &str)]) -> Option<HeaderMap> {
+    let header = |(key, value): &(&str, &str)| HeaderValue {
+        key: (*key).to_owned(),
+        raw_value: value.as_bytes().to_vec(),
+        ..HeaderValue::default()
+    };
+    Some(HeaderMap { headers: headers.iter().map(header).collect() })
+}
+
+fn messages(
+    receiver: mpsc::Receiver<ProcessingRequest>,
+) -> impl Stream<Item = ProcessingRequest> + Send {
+    futures_util::stream::unfold(receiver, |mut receiver| async {
+        receiver.recv().await.map(|message| (message, receiver))
+    })
+}
+
+impl Exchange {
+    /// Begins a stream with the headers of a request.
+    pub(crate) async fn begin(
+        channel: &Channel,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        over: bool,
+    ) -> Self {
+        let (sender, receiver) = mpsc::channel(64);
+        let all = [&[(":method", method), (":path", path), (":scheme", "http")], headers].concat();
+        let message = HttpHeaders { headers: map(&all), end_of_stream: over, ..Default::default() };
+        let exchange = Self::send_to(&sender, Message::RequestHeaders(message));
+        exchange.await;
+        let mut client = ExternalProcessorClient::new(channel.clone());
+        let replies = client.process(messages(receiver)).await.unwrap().into_inner();
+        Self { sender: Some(sender), replies }
+    }
+
+    async fn send_to(sender: &mpsc::Sender<ProcessingRequest>, message: Message) {
+        let message = ProcessingRequest { request: Some(message), ..Default::default() };
+        _ = sender.send(message).await;
+    }
+
+    async fn send(&self, message: Message) {
+        Self::send_to(self.sender.as_ref().unwrap(), message).await;
+    }
+
+    pub(crate) async fn request_body(&self, body: &str, over: bool) {
+        let body = HttpBody { body: body.into(), end_of_stream: over, ..Default::default() };
+        self.send(Message::RequestBody(body)).await;
+    }
+
+    pub(crate) async fn response(&self, headers: &[(&str, &str)], over: bool) {
+        let headers =
+            HttpHeaders { headers: map(headers), end_of_stream: over, ..Default::default() };
+        self.send(Message::ResponseHeaders(headers)).await;
+    }
+
+    pub(crate) async fn body(&self, body: impl Into<Vec<u8>>, over: bool) {
+        let body = HttpBody { body: body.into(), end_of_stream: over, ..Default::default() };
+        self.send(Message::ResponseBody(body)).await;
+    }
+
+    pub(crate) async fn trailers(&self, headers: &[(&str, &str)]) {
+        self.send(Message::ResponseTrailers(HttpTrailers { trailers: map(headers) })).await;
+    }
+
+    /// Ends the stream, as Envoy does after a response or when a client is gone.
+    pub(crate) fn end(&mut self) {
+        self.sender = None;
+    }
+
+    /// Waits for the next message. `None` at the end of the stream.
+    pub(crate) async fn reply(&mut self) -> Result<Option<Reply>, Status> {
+        let message = timeout(LONG, self.replies.message()).await.expect("a reply in time")?;
+        Ok(message.and_then(|message| message.response))
+    }
+
+    /// Waits for the reply to the headers of the request, and returns its changes.
+    pub(crate) async fn request_headers(&mut self) -> Received {
+        let mut received = Received::default();
+        match self.reply().await.unwrap() {
+            Some(Reply::RequestHeaders(reply)) => {
+                received.change(reply.response.and_then(|common| common.header_mutation));
+            }
+            other => panic!("expected a reply to the headers of the request: {other:?}"),
+        }
+        received
+    }
+
+    /// Collects the body of the request as it would be sent to the server.
+    pub(crate) async fn sent_body(&mut self) -> String {
+        let mut all = Vec::new();
+        loop {
+            let Some(Reply::RequestBody(reply)) = self.reply().await.unwrap() else { panic!() };
+            let Some(Mutation::StreamedResponse(piece)) =
+                reply.response.unwrap().body_mutation.unwrap().mutation
+            else {
+                panic!()
+            };
+            all.extend(piece.body);
+            if piece.end_of_stream {
+                return String::from_utf8(all).unwrap();
+            }
+        }
+    }
+
+    /// Collects the response until its end. An error is that of the stream.
+    pub(crate) async fn received(&mut self) -> Result<Received, Status> {
+        let mut received = Received::default();
+        let mut all = Vec::new();
+        while !(received.ended || received.trailers) {
+            match self.reply().await? {
+                Some(Reply::ResponseHeaders(reply)) => {
+                    received.change(reply.response.and_then(|common| common.header_mutation));
+                }
+                Some(Reply::ResponseBody(reply)) => {
+                    let mutation = reply.response.unwrap().body_mutation.unwrap().mutation;
+                    let Some(Mutation::StreamedResponse(piece)) = mutation else { panic!() };
+                    assert!(piece.body.len() <= 64 << 10);
+                    all.extend(piece.body);
+                    received.ended = piece.end_of_stream;
+                }
+                Some(Reply::ResponseTrailers(_)) => received.trailers = true,
+                Some(Reply::ImmediateResponse(reply)) => {
+                    received.status = reply.status.map(|status| status.code.to_string());
+                    received.change(reply.headers);
+                    all.extend(reply.body);
+                    received.immediate = true;
+                    received.ended = true;
+                }
+                other => panic!("unexpected {other:?}"),
+            }
+        }
+        received.body = String::from_utf8(all).unwrap();
+        Ok(received)
+    }
+}
+
+impl Received {
+    fn change(&mut self, mutation: Option<HeaderMutation>) {
+        let Some(mutation) = mutation else { return };
+        self.removed.extend(mutation.remove_headers);
+        for header in mutation.set_headers.into_iter().filter_map(|option| option.header) {
+            let value = String::from_utf8(header.raw_value).unwrap();
+            if header.key == ":status" {
+                self.status = Some(value);
+            } else {
+                self.set.push((header.key, value));
+            }
+        }
+    }
+}

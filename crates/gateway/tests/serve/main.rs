@@ -1,0 +1,15 @@
+//! `tamis serve` on loopback, with clients that play the parts of Envoy and agentgateway.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test may panic"
+)]
+
+mod config;
+mod envoy;
+mod ext_mcp;
+mod ext_proc;
+mod server;
