@@ -1,0 +1,39 @@
+//! The common part of the packages for Python and Node.
+//!
+//! Both languages hand over options as JSON text with the names of native specs, and documents as bytes. This crate
+//! compiles, runs, and turns every failure into one [`BindingError`], whose members become attributes of an exception.
+//! It knows neither Python nor Node: `python/` and `node/` only convert values.
+//!
+//! - `error`: the error with kind, offset and path.
+//! - `options`: JSON text to a spec, to the options of a call, and to the rules for a history.
+//! - `program`: a compiled filter, and a stream that bytes are pushed into.
+//! - `manifest`: files with the filters of many tools.
+//! - `text`: the output of commands, and chats.
+//!
+//! ```
+//! use tamis_bindings::{BindingCall, BindingProgram};
+//!
+//! let program = BindingProgram::compile(r#"{"select": ["id"], "max_items": 1}"#)?;
+//! let run = program.filter(&BindingCall::default(), br#"[{"id": 1, "x": 2}, {"id": 3}]"#)?;
+//! assert_eq!(run.output, br#"[{"id":1}]"#);
+//!
+//! let error = BindingProgram::compile(r#"{"slect": ["id"]}"#).unwrap_err();
+//! assert_eq!(error.kind, "spec");
+//! assert!(error.message.starts_with("unknown field `slect`"));
+//! # Ok::<(), tamis_bindings::BindingError>(())
+//! ```
+
+mod error;
+mod manifest;
+mod options;
+mod program;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::{BindingError, ErrorMembers, ManifestProblem};
+pub use manifest::BindingManifest;
+pub use options::BindingCall;
+pub use program::{BindingProgram, BindingRun, BindingStream};
+pub use text::{BindingPrune, CommandOutput, filter_output};

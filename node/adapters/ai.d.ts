@@ -1,0 +1,8 @@
+import type { Manifest, Program, Rules } from '../index.js'
+
+export type ToolRules = Manifest | Program | Record<string, Program | Rules>
+
+/** Returns the tools with filtered results; see the guide. */
+export function filterTools<T extends Record<string, object>>(tools: T, rules: ToolRules): T
+/** Returns one tool with filtered results. */
+export function filterTool<T extends object>(tool: T, program: Program): T

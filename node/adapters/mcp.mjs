@@ -1,0 +1,86 @@
+// MCP TypeScript SDK: filters the results of tools, in a server before they are sent, in a client after they arrive.
+import { ToolFilters, Withheld } from './tools.mjs'
+
+/**
+ * Filters the results of all tools that are registered on an `McpServer` after this call, and leaves out their output schemas,
+ * which the results no longer fit. Returns the server.
+ */
+export function filterServer(server, rules) {
+  const filters = new ToolFilters(rules)
+  const register = server.registerTool.bind(server)
+  server.registerTool = (name, config, callback) => {
+    if (filters.program(name) === null) return register(name, config, callback)
+    const { outputSchema: _, ...rest } = config
+    return register(name, rest, async (...parameters) => {
+      let result
+      try {
+        result = await callback(...parameters)
+      } catch (error) {
+        return failedOr(error, () => filters.message(name))
+      }
+      return filterResult(filters, name, result)
+    })
+  }
+  return server
+}
+
+/** Filters what `callTool` of a `Client` returns. Returns the client. */
+export function filterClient(client, rules) {
+  const filters = new ToolFilters(rules)
+  const call = client.callTool.bind(client)
+  client.callTool = async (params, ...rest) => {
+    let result
+    try {
+      result = await call(params, ...rest)
+    } catch (error) {
+      return failedOr(error, () => filters.message(params.name))
+    }
+    return filterResult(filters, params.name, result)
+  }
+  return client
+}
+
+/** Filters one result of `tools/call`: the texts of its blocks and its structured content. */
+export function filterResult(filters, tool, result) {
+  const rules = filters instanceof ToolFilters ? filters : new ToolFilters(filters)
+  if (rules.program(tool) === null) return result
+  const isError = result.isError === true
+  try {
+    const filtered = { ...result }
+    if (Array.isArray(result.content)) {
+      filtered.content = result.content.map((block) => {
+        if (typeof block.text === 'string') return { ...block, text: rules.text(tool, block.text, isError) }
+        if (typeof block.resource?.text === 'string') {
+          const text = rules.text(tool, block.resource.text, isError)
+          return { ...block, resource: { ...block.resource, text } }
+        }
+        return block
+      })
+    }
+    if (result.structuredContent !== undefined) {
+      const value = rules.value(tool, result.structuredContent, isError)
+      const isObject = value !== null && typeof value === 'object' && !Array.isArray(value)
+      // Text cannot be structured content; the blocks have it.
+      if (isObject) filtered.structuredContent = value
+      else delete filtered.structuredContent
+    }
+    return filtered
+  } catch (error) {
+    return withheld(error)
+  }
+}
+
+/** Throws the error of a call, unless its message must not pass. */
+function failedOr(error, check) {
+  try {
+    check()
+  } catch (other) {
+    return withheld(other)
+  }
+  throw error
+}
+
+function withheld(error) {
+  if (!(error instanceof Withheld)) throw error
+  return { content: [{ type: 'text', text: error.message }], isError: true }
+}

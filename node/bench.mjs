@@ -1,0 +1,94 @@
+// Compares select with `JSON.parse`, map and `JSON.stringify` on the same job. Usage: npm run bench [-- SECONDS].
+// Prints a table of microseconds per document, and the ratio. The outputs are compared before anything is measured.
+import assert from 'node:assert/strict'
+import { Program } from 'tamis'
+
+const program = new Program({
+  select: { number: 'number', title: 'title', state: 'state', login: 'user.login', labels: 'labels[].name' },
+  root: '/items',
+})
+
+/** Returns an issue in the shape that GitHub's API returns: about 2.5 KB, mostly addresses. */
+function issue(number) {
+  const base = `https://api.github.com/repos/harbour/tar/issues/${number}`
+  const user = {
+    login: `user${number % 17}`,
+    id: 1000 + (number % 17),
+    node_id: 'MDQ6VXNlcjE=',
+    avatar_url: `https://avatars.githubusercontent.com/u/${number % 17}?v=4`,
+    url: `https://api.github.com/users/user${number % 17}`,
+    html_url: `https://github.com/user${number % 17}`,
+    type: 'User',
+    site_admin: false,
+  }
+  const names = ['url', 'repository_url', 'labels_url', 'comments_url', 'events_url', 'html_url']
+  const label = { id: 7, node_id: 'MDU6TGFiZWw3', url: `${base}/labels/bug`, name: 'bug', color: 'd73a4a', default: true }
+  return {
+    ...Object.fromEntries(names.map((name) => [name, `${base}/${name}`])),
+    id: 10_000_000 + number,
+    node_id: `MDU6SXNzdWU${number}`,
+    number,
+    title: `Archives of more than ${number} files – wrong order`,
+    user,
+    labels: [label, { ...label, id: 8, name: 'help wanted', default: false }],
+    state: number % 3 ? 'open' : 'closed',
+    locked: false,
+    assignee: null,
+    assignees: [user],
+    comments: number % 9,
+    created_at: '2026-01-02T03:04:05Z',
+    body: 'When I pack a folder, the order of the files is not kept.\n\n```sh\ntar -cf a.tar a\n```\n'.repeat(3),
+    reactions: { url: `${base}/reactions`, total_count: 0, '+1': 0, '-1': 0, laugh: 0 },
+  }
+}
+
+/** Returns a page of issues of about this size. */
+function page(size) {
+  const items = []
+  for (let length = 40; length < size || items.length === 0; ) {
+    items.push(issue(items.length))
+    length += Buffer.byteLength(JSON.stringify(items.at(-1))) + 1
+  }
+  return Buffer.from(JSON.stringify({ total_count: items.length, incomplete_results: false, items }))
+}
+
+function withJson(bytes) {
+  const document = JSON.parse(bytes.toString())
+  document.items = document.items.map((item) => ({
+    number: item.number,
+    title: item.title,
+    login: item.user.login,
+    labels: item.labels.map((label) => label.name),
+    state: item.state,
+  }))
+  return Buffer.from(JSON.stringify(document))
+}
+
+/** Returns the mean of the best round, in time of the processor: other programs may run meanwhile. */
+function microseconds(job, bytes, seconds) {
+  const round = (calls) => {
+    const start = process.cpuUsage()
+    for (let call = 0; call < calls; call += 1) job(bytes)
+    const { user, system } = process.cpuUsage(start)
+    return (user + system) / calls
+  }
+  // The compiler of JavaScript needs some rounds.
+  for (let warm = 0; warm < 200 && round(1) < 1000; warm += 1);
+  const calls = Math.max(1, Math.floor(3000 / Math.max(round(10), 1)))
+  const end = Date.now() + seconds * 1000
+  let best = round(calls)
+  while (Date.now() < end) best = Math.min(best, round(calls))
+  return best
+}
+
+const seconds = Number(process.argv[2] ?? 2)
+console.log('| document | bytes | tamis | JSON.parse + map + JSON.stringify | ratio |')
+console.log('|---|--:|--:|--:|--:|')
+for (const [name, size] of [['5 KB', 5_000], ['100 KB', 100_000], ['10 MB', 10_000_000]]) {
+  const bytes = page(size)
+  assert.equal(program.filter(bytes).toString(), withJson(bytes).toString())
+  const ours = microseconds((data) => program.filter(data), bytes, seconds)
+  const json = microseconds(withJson, bytes, seconds)
+  const cells = [ours, json].map((value) => `${value.toLocaleString('en', { maximumFractionDigits: 1 })} µs`)
+  console.log(`| ${name} | ${bytes.length.toLocaleString('en')} | ${cells.join(' | ')} | ${(json / ours).toFixed(1)} |`)
+}

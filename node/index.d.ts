@@ -1,0 +1,205 @@
+/**
+ * A streaming filter for tool output: keeps the fields you declare and drops the rest.
+ *
+ * ```js
+ * import { Program } from 'tamis'
+ *
+ * const program = new Program({ select: ['id', 'owner.login'], max_items: 1 })
+ * program.filter('[{"id": 7, "owner": {"login": "mira", "id": 1}}, {"id": 8}]').toString()
+ * // [{"id":7,"login":"mira"}]
+ * ```
+ */
+
+import type { Buffer } from 'node:buffer'
+import type { TransformStream } from 'node:stream/web'
+
+export type Data = Uint8Array | ArrayBuffer | string
+
+export interface Budget {
+  bytes?: number
+  tokens?: number
+}
+
+/** The members of a native spec; see the rules in the guide. Names that are not known are errors. */
+export interface Rules {
+  extract?: string
+  json_strings?: object[]
+  select?: string[] | Record<string, string>
+  exclude?: string[]
+  retain?: string[]
+  patches?: object[]
+  lenient_remove?: boolean
+  on_test_failure?: 'fail' | 'stop'
+  when?: object[]
+  otherwise?: 'pass' | 'drop' | 'error'
+  root?: string
+  siblings?: 'keep' | 'drop'
+  where?: object[]
+  max_items?: number
+  stop_early?: boolean
+  drop_nulls?: boolean
+  drop_empty?: boolean
+  omit_base64_over?: number
+  text_filter?: object
+  redact?: 'secrets' | { paths?: string[]; with?: string; secrets?: boolean }
+  budget?: Budget
+  min_items?: number
+  omitted?: 'mark' | 'silent'
+  on_over?: 'warn' | 'error'
+  compact?: { header?: string; item: string; footer?: string }
+  encode?: 'json' | 'toon' | 'csv' | 'markdown'
+  content?: object
+  on_error?: 'raw' | 'closed'
+  validation?: 'full' | 'structure'
+  whitespace?: 'minify' | 'keep'
+  duplicate_keys?: 'first' | 'count' | 'reject'
+  allow_raw?: boolean
+}
+
+/** The options of one call. */
+export interface CallOptions {
+  raw?: boolean
+  is_error?: boolean
+  budget?: Budget
+  min_items?: number
+  omitted?: 'mark' | 'silent'
+  on_over?: 'warn' | 'error'
+  lines?: boolean
+  only_summary?: boolean
+  suggestions?: boolean
+  depth?: number
+  key?: number
+  held?: number
+  spill?: number
+  item?: number
+  line?: number
+}
+
+/** The options for the output of a command. */
+export interface OutputOptions {
+  max_lines?: number
+  max_tokens?: number
+  full_output?: string
+  notice?: boolean
+}
+
+/** The rules for old tool results in a chat. */
+export interface PruneRules {
+  keep_turns?: number
+  protected?: string[]
+  placeholder?: string
+  now?: number
+  protect_tokens?: number
+  minimum_tokens?: number
+  count_tokens?: boolean
+  stop_at_summary?: boolean
+  keep_head?: number
+  keep_tail?: number
+  min_gain?: number
+}
+
+export type Report = Record<string, unknown>
+
+export interface Problem {
+  file: string
+  /** Counted from 1; 0 if there is none. */
+  line: number
+  /** In characters, counted from 1; 0 if there is none. */
+  column: number
+  message: string
+}
+
+/** A failed run, rules that cannot be compiled, or a manifest that cannot be read. */
+export class TamisError extends Error {
+  /** `syntax`, `unexpected_end`, `limit`, `miss`, `spec`, …; for manifests `manifest`, `unknown_tool`, `ambiguous`. */
+  kind: string
+  /** Who has to act: `input`, `spec`, `limit`, `sink`, `caller` or `bug`. */
+  fault: string
+  /** The byte of the input at which the run failed. */
+  offset: number | null
+  /** The JSON Pointer of the value in which the run failed. */
+  path: string
+  /** The name of the reached limit. */
+  limit: string | null
+  /** The message without the place. */
+  detail: string
+  /** What the failed call of a stream wrote before it failed; of lines, the output of the other lines. */
+  output: Buffer
+  report: Report | null
+  problems: Problem[]
+}
+
+/** A compiled filter. Immutable. */
+export class Program {
+  constructor(rules?: Rules)
+  /** Filters a document. Buffers are read in place. */
+  filter(data: Data, options?: CallOptions): Buffer
+  filterWithReport(data: Data, options?: CallOptions): { output: Buffer; report: Report }
+  /** Filters each line as a document of its own (NDJSON). A line that fails writes nothing; the first failure is thrown
+   * after all lines were read, and its `output` has the output of the other lines. */
+  filterLines(data: Data, options?: CallOptions): Buffer
+  /** Filters a copy of the document on another thread. */
+  filterAsync(data: Data, options?: CallOptions): Promise<Buffer>
+  /** Starts a run that bytes are pushed into. */
+  push(options?: CallOptions): PushStream
+  /** Returns a TransformStream for one document, for `pipeThrough`. */
+  stream(options?: CallOptions): FilterStream
+  /** Describes how the program will run. */
+  explain(options?: CallOptions): string
+  /** Whether rules may be relied on to keep values back. */
+  readonly removesForSafety: boolean
+  readonly spec: Rules
+}
+
+/** A run that bytes are pushed into. */
+export class PushStream {
+  private constructor()
+  write(data: Data): Buffer
+  end(): Buffer
+  /** Whether the output is complete, so that further input is ignored. */
+  readonly done: boolean
+  readonly report: Report
+}
+
+/** A TransformStream of one document. A reader that waits holds the writer back. */
+export class FilterStream extends TransformStream<Data, Uint8Array> {
+  private constructor()
+  readonly report: Report
+}
+
+/** A file with the filters of many tools. */
+export class Manifest {
+  /** Reads a manifest. A string without a line break names a file; any other string is the text. */
+  constructor(source: string)
+  static parse(text: string, name?: string): Manifest
+  static load(path: string): Manifest
+  /** The built-in filters for common APIs. */
+  static catalog(): Manifest
+  /** Returns the filter of a tool. Throws if there is none. */
+  program(tool: string): Program
+  find(tool: string): Program | null
+  readonly names: string[]
+  readonly warnings: string[]
+}
+
+/** Filters the output of a command with the built-in filters; text in, text out. */
+export function filterOutput(command: string, output: string, exitCode?: number | null, options?: OutputOptions): string
+export function filterOutput(
+  command: string,
+  output: Uint8Array,
+  exitCode?: number | null,
+  options?: OutputOptions,
+): Buffer
+export function filterOutputWithReport(
+  command: string,
+  output: Data,
+  exitCode?: number | null,
+  options?: OutputOptions,
+): { output: Buffer; report: Report }
+
+/** Replaces old tool results in a chat by placeholders, and changes nothing else. `messages` is a list of messages, a request
+ * with `messages`, `input` or `contents`, or either as JSON. */
+export function prune(messages: string, rules?: PruneRules): string
+export function prune(messages: Uint8Array, rules?: PruneRules): Buffer
+export function prune<T extends object>(messages: T, rules?: PruneRules): T
+export function pruneWithReport(history: Data, rules?: PruneRules): { output: Buffer; report: Report }

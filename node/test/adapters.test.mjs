@@ -1,0 +1,123 @@
+// Each adapter with the real package: results are filtered, failures pass or are withheld as the rules demand.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { generateText, stepCountIs, tool } from 'ai'
+import { MockLanguageModelV3 } from 'ai/test'
+import { Manifest, Program } from 'tamis'
+import { filterTool, filterTools } from 'tamis/ai'
+import { filterClient, filterServer } from 'tamis/mcp'
+import { z } from 'zod'
+
+const issues = [0, 1, 2].map((id) => ({ id, title: `t${id}`, user: { login: 'mira' }, node_id: 'x' }))
+const kept = issues.map(({ id, title }) => ({ id, title }))
+const saves = new Program({ select: ['id', 'title'] })
+const removes = new Program({ exclude: ['user'] })
+const secret = 's3cret'
+
+const tools = {
+  issues: tool({ description: 'List issues.', inputSchema: z.object({}), execute: async () => issues }),
+  text: tool({ description: 'Return text.', inputSchema: z.object({}), execute: () => secret }),
+  broken: tool({
+    description: 'Fail.',
+    inputSchema: z.object({}),
+    execute: async () => {
+      throw new Error(secret)
+    },
+  }),
+  slow: tool({
+    description: 'Return preliminary results.',
+    inputSchema: z.object({}),
+    execute: async function* () {
+      yield issues.slice(0, 1)
+      yield issues
+    },
+  }),
+}
+
+/** Runs a model that calls one tool; returns the text of what it then gets. */
+async function received(tools, toolName) {
+  const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } }
+  const call = { type: 'tool-call', toolCallId: 'c1', toolName, input: '{}' }
+  const prompts = []
+  const model = new MockLanguageModelV3({
+    doGenerate: async ({ prompt }) => {
+      prompts.push(prompt)
+      const isFirst = prompts.length === 1
+      const finishReason = { unified: isFirst ? 'tool-calls' : 'stop', raw: undefined }
+      return { content: isFirst ? [call] : [{ type: 'text', text: 'done' }], finishReason, usage, warnings: [] }
+    },
+  })
+  await generateText({ model, tools, prompt: 'go', stopWhen: stepCountIs(2) })
+  return prompts[1].at(-1).content[0].output
+}
+
+test('AI SDK: the model gets filtered results', async () => {
+  for (const rules of [saves, { issues: saves, slow: saves }, { issues: { select: ['id', 'title'] }, slow: saves }]) {
+    const filtered = filterTools(tools, rules)
+    assert.deepEqual((await received(filtered, 'issues')).value, kept)
+    assert.deepEqual((await received(filtered, 'slow')).value, kept)
+    assert.equal((await received(filtered, 'text')).value, secret)
+    assert.ok((await received(filtered, 'broken')).value.includes(secret))
+  }
+  const manifest = new Manifest('version: 1\nfilters:\n  issues: {select: [id, title]}\n')
+  assert.deepEqual((await received(filterTools(tools, manifest), 'issues')).value, kept)
+  assert.equal(filterTools(tools, manifest).text, tools.text)
+  assert.deepEqual(await filterTool(tools.issues, saves).execute({}), kept)
+})
+
+test('AI SDK: rules that remove fail closed', async () => {
+  const filtered = filterTools(tools, removes)
+  assert.ok(!JSON.stringify(await received(filtered, 'issues')).includes('mira'))
+  for (const name of ['text', 'broken']) {
+    const output = JSON.stringify(await received(filtered, name))
+    assert.ok(output.includes('withheld') && !output.includes(secret), output)
+  }
+})
+
+async function connected(serverRules, clientRules) {
+  const server = new McpServer({ name: 'issues', version: '1.0.0' })
+  if (serverRules) filterServer(server, serverRules)
+  const outputSchema = { items: z.array(z.any()) }
+  server.registerTool('issues', { description: 'List issues.', outputSchema }, async () => ({
+    content: [{ type: 'text', text: JSON.stringify({ items: issues }) }],
+    structuredContent: { items: issues },
+  }))
+  server.registerTool('text', { description: 'Return text.' }, async () => ({ content: [{ type: 'text', text: secret }] }))
+  server.registerTool('broken', { description: 'Fail.' }, async () => {
+    throw new Error(secret)
+  })
+  const client = new Client({ name: 'test', version: '1.0.0' })
+  if (clientRules) filterClient(client, clientRules)
+  const [one, other] = InMemoryTransport.createLinkedPair()
+  await Promise.all([server.connect(one), client.connect(other)])
+  return client
+}
+
+for (const [where, place] of [
+  ['server', (rules) => connected(rules)],
+  ['client', (rules) => connected(undefined, rules)],
+]) {
+  test(`MCP: a ${where} filters results`, async () => {
+    const client = await place(saves)
+    const result = await client.callTool({ name: 'issues', arguments: {} })
+    assert.deepEqual(result.structuredContent, { items: kept })
+    assert.deepEqual(JSON.parse(result.content[0].text), { items: kept })
+    if (where === 'server') assert.equal((await client.listTools()).tools[0].outputSchema, undefined)
+    assert.equal((await client.callTool({ name: 'text', arguments: {} })).content[0].text, secret)
+    const other = await place({ text: saves })
+    assert.deepEqual((await other.callTool({ name: 'issues', arguments: {} })).structuredContent, { items: issues })
+  })
+
+  test(`MCP: rules that remove fail closed in a ${where}`, async () => {
+    const client = await place(removes)
+    for (const name of ['text', 'broken']) {
+      const result = await client.callTool({ name, arguments: {} })
+      assert.equal(result.isError, true)
+      assert.match(result.content[0].text, /withheld/)
+      assert.ok(!JSON.stringify(result).includes(secret))
+    }
+  })
+}

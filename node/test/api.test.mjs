@@ -1,0 +1,211 @@
+// The interface: inputs, errors, streams, backpressure, threads, memory and types.
+import assert from 'node:assert/strict'
+import { createRequire } from 'node:module'
+import { ReadableStream } from 'node:stream/web'
+import { test } from 'node:test'
+import v8 from 'node:v8'
+import vm from 'node:vm'
+import { Manifest, Program, TamisError, filterOutput, prune } from 'tamis'
+import { text } from './cases.mjs'
+
+const items = Buffer.from(JSON.stringify(Array.from({ length: 500 }, (_, id) => ({ id, name: `n${id}`, body: 'x'.repeat(200) }))))
+const wanted = JSON.stringify(Array.from({ length: 500 }, (_, id) => ({ id })))
+const select = new Program({ select: ['id'] })
+
+test('inputs', () => {
+  const shared = new Uint8Array(new SharedArrayBuffer(items.length))
+  shared.set(items)
+  const padded = Buffer.concat([Buffer.from('##'), items, Buffer.from('#')])
+  const inputs = [items, items.toString(), new Uint8Array(items), new Uint8Array(items).buffer, shared, padded.subarray(2, -1)]
+  for (const input of inputs) assert.equal(select.filter(input).toString(), wanted)
+  assert.equal(select.filter('[{"id": "ä😀"}]').toString(), '[{"id":"ä😀"}]')
+  for (const input of [null, undefined, 1, {}, ['[]']]) {
+    assert.throws(() => select.filter(input), { name: 'TypeError', message: /^expected a Buffer, a Uint8Array or a string, found / })
+  }
+})
+
+test('large outputs', () => {
+  const large = Buffer.concat([Buffer.from('['), ...Array.from({ length: 9 }, () => [items.subarray(1, -1), Buffer.from(',')]).flat(), Buffer.from('0]')])
+  assert.deepEqual(JSON.parse(new Program().filter(large).toString()), JSON.parse(large.toString()))
+})
+
+test('unknown names are errors', () => {
+  const calls = [
+    () => new Program({ slect: ['id'] }),
+    () => select.filter('[]', { bugdet: { bytes: 3 } }),
+    () => select.push({ dept: 3 }),
+    () => prune([], { keep_turn: 1 }),
+    () => filterOutput('ls', '', 0, { max_line: 1 }),
+  ]
+  for (const call of calls) assert.throws(call, { name: 'TamisError', kind: 'spec', message: /^unknown field/ })
+})
+
+test('errors have kind, offset and path', async () => {
+  const wrong = '[{"id": 1}, {"id": oops}]'
+  const place = { name: 'TamisError', kind: 'syntax', fault: 'input', offset: 19, path: '/1/id', message: 'byte 19 at /1/id: expected a value' }
+  assert.throws(() => select.filter(wrong), place)
+  await assert.rejects(select.filterAsync(wrong), place)
+  assert.throws(() => select.filter('[[[]]]', { depth: 2 }), { kind: 'limit', limit: 'depth' })
+})
+
+test('lines', () => {
+  assert.equal(select.filterLines('{"id": 1, "x": 2}\n{"id": 2}\n').toString(), '{"id":1}\n{"id":2}\n')
+  assert.throws(
+    () => select.filterLines('{"id": 1}\noops\n{"id": 2}'),
+    (error) => error.output.toString() === '{"id":1}\n{"id":2}\n',
+  )
+})
+
+test('options of a call', () => {
+  assert.equal(select.filter('{"id": 1, "x": 2}', { raw: true }).toString(), '{"id":1,"x":2}')
+  const { output, report } = select.filterWithReport(items, { budget: { bytes: 100 } })
+  assert.ok(output.length <= 100 && report.budget_applied)
+})
+
+test('other threads', async () => {
+  const results = await Promise.all(Array.from({ length: 20 }, () => select.filterAsync(items)))
+  for (const result of results) assert.equal(result.toString(), wanted)
+})
+
+async function read(stream) {
+  const chunks = []
+  for await (const chunk of stream) chunks.push(chunk)
+  return Buffer.concat(chunks).toString()
+}
+
+function source(bytes, size, state = {}) {
+  let at = 0
+  return new ReadableStream(
+    {
+      pull(controller) {
+        state.pulled = (state.pulled ?? 0) + 1
+        if (at >= bytes.length) controller.close()
+        else controller.enqueue(bytes.subarray(at, (at += size)))
+      },
+      cancel() {
+        state.cancelled = true
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+test('a stream', async () => {
+  const filter = new Program({ select: ['id'], root: 'object' }).stream()
+  assert.equal(await read(source(items, 100).pipeThrough(filter)), wanted)
+  assert.equal(filter.report.items_kept, 500)
+})
+
+test('a stream that fails', async () => {
+  const stream = source(Buffer.from('[{"id": oops}]'), 4).pipeThrough(select.stream())
+  await assert.rejects(read(stream), { name: 'TamisError', offset: 8 })
+})
+
+test('a stream that needs no more input', async () => {
+  const state = {}
+  const program = new Program({ max_items: 1, stop_early: true, root: 'first' })
+  const long = Buffer.concat([Buffer.from('{"items": ['), items.subarray(1, -1), Buffer.from(']}')])
+  const output = await read(source(long, 50, state).pipeThrough(program.stream()))
+  assert.equal(JSON.parse(output).items.length, 1)
+  assert.ok(state.pulled < 30, `${state.pulled} reads`)
+})
+
+test('a slow reader holds the source back', async () => {
+  const state = {}
+  const reader = source(items, 100, state).pipeThrough(new Program({ root: 'object' }).stream()).getReader()
+  await reader.read()
+  await new Promise((done) => setTimeout(done, 20))
+  assert.ok(state.pulled < 10, `${state.pulled} reads`)
+  await reader.cancel()
+  await new Promise((done) => setTimeout(done, 20))
+  assert.ok(state.cancelled)
+})
+
+test('manifests', () => {
+  const manifest = new Manifest('version: 1\nfilters:\n  crm.list: {select: [id]}\n  crm.*: {exclude: [ssn]}\n')
+  assert.deepEqual(manifest.names, ['crm.list', 'crm.*'])
+  assert.equal(manifest.program('mcp__crm__list').filter('[{"id":1,"x":2}]').toString(), '[{"id":1}]')
+  assert.equal(manifest.find('other'), null)
+  assert.ok(manifest.program('crm.get').removesForSafety)
+  assert.ok(!Manifest.catalog().program('github.list-issues').removesForSafety)
+  assert.throws(() => new Manifest('/no/such/file'), { kind: 'read' })
+  assert.throws(
+    () => Manifest.parse('version: 1\nfilters:\n  a: {slect: [id]}\n'),
+    (error) => error.kind === 'manifest' && error.problems[0].line === 3 && error.problems[0].column === 7,
+  )
+})
+
+test('prune', () => {
+  const messages = [
+    { role: 'assistant', tool_calls: [{ id: 'c', function: { name: 'read' } }] },
+    { role: 'tool', tool_call_id: 'c', content: 'many lines' },
+    { role: 'user', content: 'go on' },
+  ]
+  const rules = { keep_turns: 1, placeholder: '[{tool} was left out]' }
+  assert.equal(prune(messages, rules)[1].content, '[read was left out]')
+  assert.equal(prune({ messages }, rules).messages[1].content, '[read was left out]')
+  assert.deepEqual(JSON.parse(prune(JSON.stringify(messages), rules)), prune(messages, rules))
+  assert.equal(messages[1].content, 'many lines')
+})
+
+test('output of commands', () => {
+  const raw = '   Compiling ryu v1.0.18\n'.repeat(30) + 'error[E0425]: cannot find value `x`\n'
+  const filtered = filterOutput('cargo build', raw, 101)
+  assert.ok(filtered.startsWith('error[E0425]') && filtered.length < 150)
+  assert.equal(filterOutput('cargo build', Buffer.from(raw), 101).toString(), filtered)
+  assert.equal(filterOutput('unknown-program', 'a\nb\n'), 'a\nb\n')
+})
+
+test('require', () => {
+  const tamis = createRequire(import.meta.url)('tamis')
+  assert.equal(tamis.Program, Program)
+  assert.equal(tamis.TamisError, TamisError)
+})
+
+v8.setFlagsFromString('--expose-gc')
+const collect = vm.runInNewContext('gc')
+
+test('memory does not grow', async () => {
+  const seconds = Number(process.env.TAMIS_SOAK_SECONDS ?? 0)
+  const calls = async () => {
+    for (let number = 0; number < 60; number += 1) {
+      const program = new Program({ select: ['id'], max_items: number })
+      program.filterWithReport(items)
+      new Program().filter(items)
+      program.push().write(items.subarray(0, 1000))
+      assert.throws(() => program.filter('[{"id": }]'), { offset: 8 })
+      await read(source(items, 10_000).pipeThrough(program.stream()))
+    }
+    // Buffers are freed when they are collected, and some of them a turn later.
+    for (let turn = 0; turn < 3; turn += 1) {
+      collect()
+      await new Promise((done) => setTimeout(done, 5))
+    }
+    return process.memoryUsage().rss
+  }
+  await calls()
+  const warm = await calls()
+  const end = Date.now() + seconds * 1000
+  do assert.ok((await calls()) < warm + (16 << 20))
+  while (Date.now() < end)
+})
+
+test('the types name every rule', () => {
+  const types = text('node/index.d.ts')
+  const unknown = { unknown: 1 }
+  for (const [name, call] of [
+    ['Rules', () => new Program(unknown)],
+    ['CallOptions', () => select.filter('[]', unknown)],
+    ['OutputOptions', () => filterOutput('ls', '', 0, unknown)],
+    ['PruneRules', () => prune([], unknown)],
+  ]) {
+    const body = types.slice(types.indexOf(`interface ${name} {`)).split('\n}')[0]
+    const typed = [...body.matchAll(/^ {2}(\w+)\?:/gm)].map((match) => match[1])
+    assert.throws(call, (error) => {
+      const names = [...error.message.matchAll(/`(\w+)`/g)].map((match) => match[1]).slice(1)
+      // `test` is a member of branches only.
+      assert.deepEqual(typed.sort(), names.filter((name) => name !== 'test').sort())
+      return true
+    })
+  }
+})

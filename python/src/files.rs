@@ -1,0 +1,121 @@
+//! Objects of Python as readers and writers.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::exceptions::{PyException, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+use tamis_bindings::{BindingCall, BindingError, BindingProgram, BindingRun};
+
+use crate::error::raised;
+use crate::input::with_bytes;
+
+/// The exception that a method of Python raised.
+type Raised = Arc<Mutex<Option<PyErr>>>;
+
+/// Filters from a path or an object with `read` to an object with `write`. The GIL is only held while they are called.
+pub(crate) fn filter_between(
+    program: &BindingProgram,
+    call: &BindingCall,
+    reader: &Bound<'_, PyAny>,
+    writer: &Bound<'_, PyAny>,
+) -> PyResult<BindingRun> {
+    let py = reader.py();
+    if !writer.hasattr("write")? {
+        return Err(expected("writer", "an object with `write`", writer));
+    }
+    let exception = Raised::default();
+    let sink = PythonWriter { object: writer.clone().unbind(), raised: Arc::clone(&exception) };
+    let run = if let Some(path) = path_of(reader)? {
+        py.detach(|| match File::open(path) {
+            Ok(file) => program.filter_file(call, file, sink),
+            Err(error) => Err(BindingError::io("read", error)),
+        })
+    } else if reader.hasattr("read")? {
+        let object = reader.clone().unbind();
+        let source = PythonReader { object, raised: Arc::clone(&exception), rest: Vec::new() };
+        py.detach(|| program.filter_reader(call, source, sink))
+    } else {
+        return Err(expected("reader", "a path or an object with `read`", reader));
+    };
+    run.map_err(|error| {
+        let failed = raised(py, error);
+        match exception.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            // An interrupt, or the exit of the interpreter, is raised as it is.
+            Some(cause) if !cause.is_instance_of::<PyException>(py) => cause,
+            cause => {
+                if cause.is_some() {
+                    failed.set_cause(py, cause);
+                }
+                failed
+            }
+        }
+    })
+}
+
+/// Returns the path that `str` or an object with `__fspath__` names.
+fn path_of(object: &Bound<'_, PyAny>) -> PyResult<Option<PathBuf>> {
+    if object.is_instance_of::<PyString>() || object.hasattr("__fspath__")? {
+        return object.extract().map(Some);
+    }
+    Ok(None)
+}
+
+fn expected(name: &str, what: &str, found: &Bound<'_, PyAny>) -> PyErr {
+    match found.get_type().name() {
+        Ok(found) => PyTypeError::new_err(format!("{name}: expected {what}, found {found}")),
+        Err(error) => error,
+    }
+}
+
+/// Keeps the exception, and returns an error for the engine.
+fn kept(raised: &Raised, error: PyErr) -> io::Error {
+    let text = Python::attach(|_| error.to_string());
+    *raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+    io::Error::other(text)
+}
+
+struct PythonReader {
+    object: Py<PyAny>,
+    raised: Raised,
+    /// Bytes that `read` returned and the engine has not taken: text may be longer in bytes than asked for.
+    rest: Vec<u8>,
+}
+
+impl Read for PythonReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.rest.is_empty() {
+            let taken = Python::attach(|py| {
+                let read = self.object.call_method1(py, "read", (buffer.len(),))?;
+                with_bytes(read.bind(py), |bytes| Ok(bytes.to_vec()))
+            });
+            self.rest = taken.map_err(|error| kept(&self.raised, error))?;
+        }
+        let count = self.rest.as_slice().read(buffer)?;
+        self.rest.drain(..count);
+        Ok(count)
+    }
+}
+
+struct PythonWriter {
+    object: Py<PyAny>,
+    raised: Raised,
+}
+
+impl Write for PythonWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = Python::attach(|py| {
+            let count = self.object.call_method1(py, "write", (PyBytes::new(py, bytes),))?;
+            // A raw file may take a part. Objects that return nothing take all.
+            Ok(count.extract::<usize>(py).map_or(bytes.len(), |count| count.min(bytes.len())))
+        });
+        written.map_err(|error| kept(&self.raised, error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

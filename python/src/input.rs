@@ -1,0 +1,73 @@
+//! Values of Python as bytes and as JSON, without copies where Python allows it.
+
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyDict, PyMemoryView, PyString};
+use tamis_bindings::BindingCall;
+
+use crate::error::raised;
+
+/// Calls `run` with the bytes of `data`.
+///
+/// `bytes`, `str` and views of `bytes` cannot change, so they are borrowed while the GIL is released. Anything else with a
+/// buffer may be changed by another thread meanwhile, so it is copied first.
+pub(crate) fn with_bytes<R>(
+    data: &Bound<'_, PyAny>,
+    run: impl FnOnce(&[u8]) -> PyResult<R>,
+) -> PyResult<R> {
+    if let Ok(bytes) = data.cast::<PyBytes>() {
+        return run(bytes.as_bytes());
+    }
+    if let Ok(text) = data.cast::<PyString>() {
+        return run(text.to_str()?.as_bytes());
+    }
+    let Ok(buffer) = PyBuffer::<u8>::get(data) else {
+        let found = data.get_type().name()?;
+        let message = format!("expected bytes, bytearray, memoryview or str, found {found}");
+        return Err(PyTypeError::new_err(message));
+    };
+    if let Ok(view) = data.cast::<PyMemoryView>()
+        && let Ok(whole) = view.getattr("obj")?.cast_into_exact::<PyBytes>()
+        && buffer.is_c_contiguous()
+    {
+        let start = (buffer.buf_ptr() as usize).checked_sub(whole.as_bytes().as_ptr() as usize);
+        let part = start.and_then(|start| whole.as_bytes().get(start..start + buffer.len_bytes()));
+        if let Some(part) = part {
+            return run(part);
+        }
+    }
+    run(&buffer.to_vec(data.py())?)
+}
+
+/// Writes a dictionary as JSON. Without members it is an empty object.
+pub(crate) fn json_of(options: Option<&Bound<'_, PyDict>>) -> PyResult<String> {
+    match options {
+        Some(options) if !options.is_empty() => {
+            static DUMPS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+            let dumps = DUMPS.import(options.py(), "json", "dumps")?;
+            dumps.call1((options,))?.extract()
+        }
+        _ => Ok("{}".to_owned()),
+    }
+}
+
+/// Reads JSON into objects of Python.
+pub(crate) fn object_of_json(py: Python<'_>, json: &str) -> PyResult<Py<PyAny>> {
+    static LOADS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    Ok(LOADS.import(py, "json", "loads")?.call1((json,))?.unbind())
+}
+
+/// Reads the options of a call.
+pub(crate) fn call_of(
+    py: Python<'_>,
+    options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<BindingCall> {
+    match options {
+        Some(members) if !members.is_empty() => {
+            BindingCall::parse(&json_of(options)?).map_err(|error| raised(py, error))
+        }
+        _ => Ok(BindingCall::default()),
+    }
+}

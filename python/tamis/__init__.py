@@ -1,0 +1,82 @@
+"""A streaming filter for tool output: keeps the fields you declare and drops the rest.
+
+>>> import tamis
+>>> program = tamis.Program(select=["id", "owner.login"], max_items=1)
+>>> program.filter('[{"id": 7, "owner": {"login": "mira", "id": 1}}, {"id": 8}]')
+b'[{"id":7,"login":"mira"}]'
+"""
+
+import json as _json
+from typing import Any, Unpack, overload
+
+from ._tamis import (
+    Error,
+    Manifest,
+    Program,
+    Stream,
+    filter_output_with_report,
+    prune_with_report,
+)
+from ._types import CallOptions, OutputOptions, PruneRules, Rules
+
+__all__ = [
+    "CallOptions",
+    "Error",
+    "Manifest",
+    "OutputOptions",
+    "Program",
+    "PruneRules",
+    "Rules",
+    "Stream",
+    "filter_output",
+    "filter_output_with_report",
+    "prune",
+    "prune_with_report",
+]
+
+Error.__module__ = "tamis"
+
+
+@overload
+def filter_output(
+    command: str, output: str, exit_code: int | None = None, **options: Unpack[OutputOptions]
+) -> str: ...
+@overload
+def filter_output(
+    command: str, output: bytes, exit_code: int | None = None, **options: Unpack[OutputOptions]
+) -> bytes: ...
+def filter_output(
+    command: str,
+    output: str | bytes,
+    exit_code: int | None = None,
+    **options: Unpack[OutputOptions],
+) -> str | bytes:
+    """Filter the output of a command with the built-in filters; text in, text out.
+
+    Output of a command without a filter is passed through. `max_lines` and `max_tokens` limit any output.
+    """
+    filtered, _ = filter_output_with_report(command, output, exit_code, **options)
+    # Filters cut text between characters only.
+    return filtered.decode("utf-8", "replace") if isinstance(output, str) else filtered
+
+
+@overload
+def prune(messages: bytes, **rules: Unpack[PruneRules]) -> bytes: ...
+@overload
+def prune(messages: str, **rules: Unpack[PruneRules]) -> str: ...
+@overload
+def prune(messages: list[Any], **rules: Unpack[PruneRules]) -> list[Any]: ...
+@overload
+def prune(messages: dict[str, Any], **rules: Unpack[PruneRules]) -> dict[str, Any]: ...
+def prune(messages: Any, **rules: Unpack[PruneRules]) -> Any:
+    """Replace old tool results in a chat by placeholders, and change nothing else.
+
+    `messages` is a list of messages, or a request with `messages`, `input` or `contents`. JSON text (`str`, `bytes`) is
+    pruned byte for byte. The formats of OpenAI, Anthropic, Gemini and the AI SDK are recognized.
+    """
+    if isinstance(messages, bytes):
+        return prune_with_report(messages, **rules)[0]
+    if isinstance(messages, str):
+        return prune_with_report(messages, **rules)[0].decode()
+    text = _json.dumps(messages, ensure_ascii=False, separators=(",", ":"))
+    return _json.loads(prune_with_report(text, **rules)[0])

@@ -1,0 +1,130 @@
+"""LangChain and LangGraph: a wrapper for tools, and a middleware for agents.
+
+    tools = [filter_tool(search, tamis.Program(select=["id", "title"]))]
+    agent = create_agent(model, tools, middleware=[FilterMiddleware({"search": {"select": ["id", "title"]}})])
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool, ToolException
+
+from ._tools import ToolFilters, Withheld, _Rules
+
+
+def _filtered(filters: ToolFilters, tool: str, result: Any) -> Any:
+    """Return a result with its content filtered: a message, a text, blocks, or a value."""
+    if isinstance(result, ToolMessage):
+        is_error = result.status == "error"
+        try:
+            content = _content(filters, tool, result.content, is_error)
+        except Withheld as withheld:
+            return result.model_copy(
+                update={"content": str(withheld), "artifact": None, "status": "error"}
+            )
+        return result.model_copy(update={"content": content})
+    return _content(filters, tool, result, False)
+
+
+def _content(filters: ToolFilters, tool: str, content: Any, is_error: bool) -> Any:
+    if isinstance(content, str):
+        return filters.text(tool, content, is_error=is_error)
+    is_blocks = isinstance(content, list) and any(
+        isinstance(block, dict) and block.get("type") == "text" for block in content
+    )
+    if is_blocks:
+        return filters.blocks(tool, content, is_error=is_error)
+    return filters.value(tool, content, is_error=is_error)
+
+
+class FilteredTool(BaseTool):
+    """A tool whose results are filtered. Artifacts, which the model does not see, stay unless the result is withheld."""
+
+    inner: BaseTool
+    filters: Any
+
+    def invoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
+        with _Failures(self.filters, self.name):
+            return _filtered(self.filters, self.name, self.inner.invoke(input, config, **kwargs))
+
+    async def ainvoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
+        with _Failures(self.filters, self.name):
+            result = await self.inner.ainvoke(input, config, **kwargs)
+            return _filtered(self.filters, self.name, result)
+
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
+        with _Failures(self.filters, self.name):
+            return _filtered(self.filters, self.name, self.inner._run(*args, **kwargs))
+
+    async def _arun(self, *args: Any, **kwargs: Any) -> Any:
+        with _Failures(self.filters, self.name):
+            return _filtered(self.filters, self.name, await self.inner._arun(*args, **kwargs))
+
+
+class _Failures:
+    """Replaces what must not pass by an error of the tool."""
+
+    def __init__(self, filters: ToolFilters, tool: str) -> None:
+        self.filters, self.tool = filters, tool
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, Withheld):
+            raise ToolException(str(error)) from None
+        if isinstance(error, Exception):
+            try:
+                self.filters.message(self.tool, error)
+            except Withheld as withheld:
+                raise ToolException(str(withheld)) from None
+
+
+def filter_tool(tool: BaseTool, rules: _Rules | ToolFilters) -> FilteredTool:
+    """Wrap a tool. It keeps its name, description and arguments."""
+    return FilteredTool(
+        name=tool.name,
+        description=tool.description,
+        args_schema=tool.args_schema,
+        return_direct=tool.return_direct,
+        tags=tool.tags,
+        metadata=tool.metadata,
+        inner=tool,
+        filters=ToolFilters(rules),
+    )
+
+
+def __getattr__(name: str) -> Any:
+    """Make the middleware when it is asked for: the wrapper needs `langchain-core` only."""
+    if name != "FilterMiddleware":
+        raise AttributeError(name)
+    from langchain.agents.middleware import AgentMiddleware
+
+    class FilterMiddleware(AgentMiddleware):
+        """Filters the results of an agent's tools, also of those that come from MCP servers."""
+
+        def __init__(self, rules: _Rules | ToolFilters) -> None:
+            super().__init__()
+            self.filters = ToolFilters(rules)
+
+        def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+            name = request.tool_call["name"]
+            with _Failures(self.filters, name):
+                result = handler(request)
+            if not isinstance(result, ToolMessage):
+                return result
+            return _filtered(self.filters, name, result)
+
+        async def awrap_tool_call(
+            self, request: Any, handler: Callable[[Any], Awaitable[Any]]
+        ) -> Any:
+            name = request.tool_call["name"]
+            with _Failures(self.filters, name):
+                result = await handler(request)
+            if not isinstance(result, ToolMessage):
+                return result
+            return _filtered(self.filters, name, result)
+
+    globals()[name] = FilterMiddleware
+    return FilterMiddleware

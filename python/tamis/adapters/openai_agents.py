@@ -1,0 +1,58 @@
+"""OpenAI Agents: a wrapper for function tools.
+
+    agent = Agent(name="a", tools=[filter_tool(search, tamis.Program(select=["id", "title"]))])
+"""
+
+import dataclasses
+import json
+from typing import Any
+
+from agents import FunctionTool
+
+from ._tools import ToolFilters, Withheld, _Rules
+
+
+def filter_tool(tool: FunctionTool, rules: _Rules | ToolFilters) -> FunctionTool:
+    """Return the tool with filtered results. Objects and lists become JSON, as the model reads them."""
+    filters = ToolFilters(rules)
+
+    async def invoke(context: Any, arguments: str) -> Any:
+        try:
+            try:
+                result = await tool.on_invoke_tool(context, arguments)
+            except Exception as error:
+                filters.message(tool.name, error)
+                raise
+            return _filtered(filters, tool.name, result)
+        except Withheld as withheld:
+            return str(withheld)
+
+    return dataclasses.replace(tool, on_invoke_tool=invoke)
+
+
+def _filtered(filters: ToolFilters, tool: str, result: Any) -> Any:
+    if isinstance(result, str):
+        return filters.text(tool, result)
+    if isinstance(result, list) and any(_text(block) is not None for block in result):
+        return [_filtered(filters, tool, block) for block in result]
+    text = _text(result)
+    if text is not None:
+        text = filters.text(tool, text)
+        if isinstance(result, dict):
+            return {**result, "text": text}
+        return result.model_copy(update={"text": text})
+    if hasattr(result, "model_dump"):
+        result = result.model_dump(mode="json")
+    if isinstance(result, dict | list) and filters.program(tool) is not None:
+        value = filters.value(tool, result)
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return result
+
+
+def _text(block: Any) -> str | None:
+    """Return the text of the SDK's text output."""
+    if isinstance(block, dict):
+        found = block.get("text") if block.get("type") == "text" else None
+    else:
+        found = getattr(block, "text", None) if getattr(block, "type", None) == "text" else None
+    return found if isinstance(found, str) else None

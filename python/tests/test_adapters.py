@@ -1,0 +1,422 @@
+"""Each adapter with the real package: results are filtered, failures pass or are withheld as the rules demand."""
+
+import asyncio
+import gzip
+import json
+import os
+from types import SimpleNamespace
+
+import pytest
+import tamis
+
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+from tamis.adapters import BodyFilter, ToolFilters
+
+ISSUES = [{"id": n, "title": f"t{n}", "user": {"login": "mira", "url": "u"}, "node_id": "x"} for n in range(3)]
+KEPT = [{"id": n, "title": f"t{n}"} for n in range(3)]
+SAVES = tamis.Program(select=["id", "title"])
+REMOVES = tamis.Program(exclude=["user"], root="auto")
+SECRET = "s3cret"
+
+
+def compact(value):
+    return json.dumps(value, separators=(",", ":"))
+
+
+def test_tool_filters():
+    manifest = tamis.Manifest("version: 1\nfilters:\n  issues: {select: [id, title]}\n")
+    for rules in (manifest, SAVES, {"issues": SAVES}, {"issues": {"select": ["id", "title"]}}):
+        filters = ToolFilters(rules)
+        assert filters.text("issues", json.dumps(ISSUES)) == compact(KEPT)
+        assert ToolFilters(filters).value("issues", ISSUES) == KEPT
+        assert filters.text("issues", "no issues") == "no issues"
+    assert ToolFilters({"issues": SAVES}).value("other", ISSUES) is ISSUES
+    closed = ToolFilters(REMOVES)
+    for call in (lambda: closed.text("x", SECRET), lambda: closed.value("x", {SECRET: object()})):
+        with pytest.raises(Exception, match="withheld") as caught:
+            call()
+        assert SECRET not in str(caught.value)
+
+
+# FastMCP
+
+
+def mcp_server(rules):
+    fastmcp = pytest.importorskip("fastmcp")
+    from tamis.adapters.fastmcp import FilterMiddleware
+
+    server = fastmcp.FastMCP("issues")
+
+    @server.tool
+    def listed() -> list[dict]:
+        return ISSUES
+
+    @server.tool
+    def one() -> dict:
+        return ISSUES[0]
+
+    @server.tool
+    def text() -> str:
+        return SECRET
+
+    @server.tool
+    def broken() -> dict:
+        raise ValueError(SECRET)
+
+    server.add_middleware(FilterMiddleware(rules))
+    return fastmcp.Client(server)
+
+
+def called(client, tool):
+    async def call():
+        async with client:
+            tools = {one.name: one for one in await client.list_tools()}
+            return tools[tool], await client.call_tool(tool, {}, raise_on_error=False)
+
+    return asyncio.run(call())
+
+
+def test_fastmcp():
+    tool, result = called(mcp_server(SAVES), "listed")
+    assert json.loads(result.content[0].text) == KEPT
+    assert result.structured_content == {"result": KEPT}
+    assert "node_id" not in str(result)
+    assert "outputSchema" not in tool.model_dump(by_alias=True, exclude_none=True)
+    _, result = called(mcp_server({"one": SAVES}), "one")
+    assert result.structured_content == {"id": 0, "title": "t0"}
+    _, result = called(mcp_server({"one": SAVES}), "listed")
+    assert result.structured_content == {"result": ISSUES}
+    _, result = called(mcp_server(SAVES), "text")
+    assert result.content[0].text == SECRET
+    _, result = called(mcp_server(SAVES), "broken")
+    assert result.is_error and SECRET in str(result.content)
+
+
+@pytest.mark.parametrize("tool", ["text", "broken"])
+def test_fastmcp_fails_closed(tool):
+    _, result = called(mcp_server(REMOVES), tool)
+    assert result.is_error and "withheld" in result.content[0].text
+    assert SECRET not in str(result)
+
+
+# LangChain and LangGraph
+
+
+def langchain_tools():
+    pytest.importorskip("langchain")
+    from langchain_core.tools import tool
+
+    @tool
+    def issues(state: str) -> list:
+        """List issues."""
+        return [{**issue, "state": state} for issue in ISSUES]
+
+    @tool
+    def text() -> str:
+        """Return text."""
+        return SECRET
+
+    @tool
+    def broken() -> str:
+        """Fail."""
+        raise ValueError(SECRET)
+
+    return {"issues": issues, "text": text, "broken": broken}
+
+
+def test_langchain_tool():
+    from tamis.adapters.langchain import filter_tool
+
+    tools = langchain_tools()
+    issues = filter_tool(tools["issues"], SAVES)
+    assert (issues.name, issues.args) == ("issues", tools["issues"].args)
+    assert issues.invoke({"state": "open"}) == KEPT
+    assert asyncio.run(issues.ainvoke({"state": "open"})) == KEPT
+    call = {"name": "issues", "args": {"state": "open"}, "id": "c1", "type": "tool_call"}
+    message = issues.invoke(call)
+    assert (message.tool_call_id, json.loads(message.content)) == ("c1", KEPT)
+    assert filter_tool(tools["text"], SAVES).invoke({}) == SECRET
+
+
+@pytest.mark.parametrize("name", ["text", "broken"])
+def test_langchain_tool_fails_closed(name):
+    from langchain_core.tools import ToolException
+    from tamis.adapters.langchain import filter_tool
+
+    with pytest.raises(ToolException, match="withheld") as caught:
+        filter_tool(langchain_tools()[name], REMOVES).invoke({})
+    assert SECRET not in str(caught.value)
+
+
+class ToolCaller:
+    """Make a model of langchain-core that calls a tool once and then ends."""
+
+    def __new__(cls, tool, arguments):
+        from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+        from langchain_core.messages import AIMessage
+
+        class Model(GenericFakeChatModel):
+            def bind_tools(self, tools, **kwargs):
+                return self
+
+        call = {"name": tool, "args": arguments, "id": "c1", "type": "tool_call"}
+        return Model(messages=iter([AIMessage("", tool_calls=[call]), AIMessage("done")]))
+
+
+@pytest.mark.parametrize("wrapped", [True, False], ids=["tool", "middleware"])
+@pytest.mark.parametrize("name, arguments", [("issues", {"state": "open"}), ("text", {})])
+def test_langgraph_agent(wrapped, name, arguments):
+    tool = langchain_tools()[name]
+    from langchain.agents import create_agent
+    from tamis.adapters.langchain import FilterMiddleware, filter_tool
+
+    for rules, is_closed in ((SAVES, False), (REMOVES, True)):
+        tools = [filter_tool(tool, rules)] if wrapped else [tool]
+        middleware = [] if wrapped else [FilterMiddleware(rules)]
+        agent = create_agent(ToolCaller(name, arguments), tools, middleware=middleware)
+
+        content = agent.invoke({"messages": [("user", "go")]})["messages"][2].content
+        if name == "text":
+            assert ("withheld" in content) if is_closed else (content == SECRET)
+        else:
+            assert "node_id" not in content if rules is SAVES else "mira" not in content
+
+
+def test_the_middleware_withholds_messages_of_failures():
+    tool = langchain_tools()["broken"]
+    from langchain.agents import create_agent
+    from langchain_core.tools import ToolException
+    from tamis.adapters.langchain import FilterMiddleware
+
+    for rules, kind, message in ((SAVES, ValueError, SECRET), (REMOVES, ToolException, "withheld")):
+        agent = create_agent(ToolCaller("broken", {}), [tool], middleware=[FilterMiddleware(rules)])
+        with pytest.raises(kind, match=message):
+            agent.invoke({"messages": [("user", "go")]})
+
+
+# OpenAI Agents
+
+
+def test_openai_agents():
+    agents = pytest.importorskip("agents")
+    from tamis.adapters.openai_agents import filter_tool
+
+    @agents.function_tool
+    def issues() -> list:
+        """List issues."""
+        return ISSUES
+
+    @agents.function_tool
+    def text() -> str:
+        """Return text."""
+        return SECRET
+
+    @agents.function_tool
+    def blocks() -> agents.ToolOutputText:
+        """Return a block."""
+        return agents.ToolOutputText(text=json.dumps(ISSUES))
+
+    @agents.function_tool(failure_error_function=None)
+    def broken() -> str:
+        """Fail."""
+        raise ValueError(SECRET)
+
+    def call(tool, rules):
+        from agents.tool_context import ToolContext
+
+        context = ToolContext(context=None, tool_name=tool.name, tool_call_id="c1", tool_arguments="{}")
+        return asyncio.run(filter_tool(tool, rules).on_invoke_tool(context, "{}"))
+
+    assert call(issues, SAVES) == compact(KEPT)
+    assert call(text, SAVES) == SECRET
+    assert call(blocks, SAVES).text == compact(KEPT)
+    assert "mira" not in call(issues, REMOVES)
+    with pytest.raises(ValueError, match=SECRET):
+        call(broken, SAVES)
+    for tool in (text, broken):
+        assert "withheld" in call(tool, REMOVES)
+    assert filter_tool(issues, SAVES).params_json_schema == issues.params_json_schema
+
+
+# LiteLLM
+
+
+CHAT = [
+    {"role": "user", "content": "list"},
+    {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "issues", "arguments": "{}"}}]},
+    {"role": "tool", "tool_call_id": "c1", "content": json.dumps(ISSUES)},
+    {"role": "user", "content": "more"},
+]
+
+
+def litellm_with(callback):
+    litellm = pytest.importorskip("litellm")
+    sent = []
+
+    class Model(litellm.CustomLLM):
+        async def acompletion(self, *args, **kwargs):
+            sent.extend(kwargs["messages"])
+            return litellm.completion(model="gpt-4o", messages=[], mock_response="done")
+
+    litellm.custom_provider_map = [{"provider": "fake", "custom_handler": Model()}]
+    litellm.callbacks = [callback]
+    try:
+        asyncio.run(litellm.acompletion(model="fake/one", messages=CHAT))
+    finally:
+        litellm.callbacks = []
+    return sent
+
+
+def test_litellm():
+    pytest.importorskip("litellm")
+    from tamis.adapters.litellm import FilterCallback
+
+    before = json.dumps(CHAT)
+    sent = litellm_with(FilterCallback({"issues": SAVES}))
+    assert [one["role"] for one in sent] == ["user", "assistant", "tool", "user"]
+    assert sent[2]["content"] == compact(KEPT)
+    assert json.dumps(CHAT) == before
+    sent = litellm_with(FilterCallback(prune={"keep_turns": 1, "placeholder": "[{tool}]  left out"}))
+    assert sent[2]["content"] == "[issues]  left out"
+    data = {"model": "m", "messages": [*CHAT[:2], {**CHAT[2], "content": SECRET}]}
+    callback = FilterCallback({"issues": REMOVES})
+    data = asyncio.run(callback.async_pre_call_hook(None, None, data, "completion"))
+    assert "withheld" in data["messages"][2]["content"]
+    assert callback.messages(CHAT) == [*CHAT[:2], {**CHAT[2], "content": callback.messages(CHAT)[2]["content"]}, CHAT[3]]
+
+
+# Bodies
+
+
+def test_a_body_that_cannot_be_filtered():
+    wrong = [b'[{"id": 1, "x": 2}, ', b"oops]"]
+
+    def run(body):
+        output = b"".join(body.write(chunk) for chunk in wrong)
+        return output + body.end()
+
+    assert run(BodyFilter(SAVES)) == b"".join(wrong)
+    for body in (BodyFilter(REMOVES), BodyFilter(SAVES, buffered=5)):
+        with pytest.raises(tamis.Error):
+            run(body)
+
+
+# httpx
+
+
+def httpx_responses(httpx):
+    body = json.dumps(ISSUES).encode()
+
+    def handle(request):
+        path = request.url.path
+        json_type = {"content-type": "application/json; charset=utf-8"}
+        if path == "/gzip":
+            return httpx.Response(200, headers=json_type | {"content-encoding": "gzip"}, content=gzip.compress(body))
+        if path == "/text":
+            return httpx.Response(200, headers={"content-type": "text/plain"}, content=body)
+        if path == "/wrong":
+            return httpx.Response(200, headers=json_type, content=SECRET)
+        if path == "/failed":
+            return httpx.Response(404, headers=json_type, content=b'{"error": "no", "user": 1}')
+        return httpx.Response(200, headers=json_type, content=body)
+
+    return httpx.MockTransport(handle)
+
+
+def test_httpx():
+    httpx = pytest.importorskip("httpx")
+    from tamis.adapters.httpx import AsyncFilterTransport, FilterTransport
+
+    base = "https://api.test"
+
+    def get(path, rules):
+        with httpx.Client(transport=FilterTransport(rules, httpx_responses(httpx))) as client:
+            return client.get(base + path)
+
+    async def fetch(path, rules):
+        transport = AsyncFilterTransport(rules, httpx_responses(httpx))
+        async with httpx.AsyncClient(transport=transport) as client:
+            return await client.get(base + path)
+
+    for ask in (get, lambda path, rules: asyncio.run(fetch(path, rules))):
+        for path in ("/issues?page=1", "/gzip"):
+            response = ask(path, SAVES)
+            assert response.json() == KEPT
+            assert "content-encoding" not in response.headers
+        assert ask("/text", SAVES).json() == ISSUES
+        assert ask("/wrong", SAVES).text == SECRET
+        assert ask("/failed", SAVES).json() == {"error": "no", "user": 1}
+        assert ask("/failed", REMOVES).json() == {"error": "no"}
+        assert ask("/issues?page=1", {f"{base}/issues": SAVES}).json() == KEPT
+        assert ask("/other", {f"{base}/issues*": SAVES}).json() == ISSUES
+        assert ask("/issues", lambda request: SAVES if request.method == "GET" else None).json() == KEPT
+        with pytest.raises(tamis.Error):
+            ask("/wrong", REMOVES)
+
+
+# ASGI
+
+
+def test_asgi():
+    pytest.importorskip("starlette")
+    httpx = pytest.importorskip("httpx")
+    from starlette.applications import Starlette
+    from starlette.middleware import Middleware
+    from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+    from starlette.routing import Route
+    from tamis.adapters.asgi import FilterMiddleware
+
+    async def issues(request):
+        return JSONResponse(ISSUES)
+
+    async def streamed(request):
+        async def chunks():
+            for byte in json.dumps(ISSUES).encode():
+                yield bytes([byte])
+
+        return StreamingResponse(chunks(), media_type="application/json")
+
+    async def wrong(request):
+        return Response(SECRET, media_type="application/json")
+
+    async def coded(request):
+        return Response(SECRET, media_type="application/json", headers={"content-encoding": "br"})
+
+    async def failed(request):
+        return JSONResponse({"error": "no", "user": 1}, status_code=404)
+
+    async def text(request):
+        return PlainTextResponse("plain")
+
+    async def empty(request):
+        return Response(status_code=204)
+
+    handlers = [issues, streamed, wrong, coded, failed, text, empty]
+
+    def get(path, rules):
+        routes = [Route(f"/{handler.__name__}", handler) for handler in handlers]
+        app = Starlette(routes=routes, middleware=[Middleware(FilterMiddleware, rules=rules)])
+
+        async def ask():
+            transport = httpx.ASGITransport(app=app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+                async with client.stream("GET", path) as response:
+                    body = b"".join([chunk async for chunk in response.aiter_raw()])
+                    return SimpleNamespace(status=response.status_code, headers=response.headers, body=body)
+
+        return asyncio.run(ask())
+
+    for path in ("/issues", "/streamed"):
+        response = get(path, {"/[is]*": SAVES})
+        assert (response.status, json.loads(response.body)) == (200, KEPT)
+        assert "content-length" not in response.headers
+        assert b"mira" not in get(path, REMOVES).body
+    assert json.loads(get("/issues", {"/other": SAVES}).body) == ISSUES
+    assert get("/text", REMOVES).body == b"plain"
+    assert get("/empty", REMOVES).status == 204
+    assert json.loads(get("/failed", REMOVES).body) == {"error": "no"}
+    for path in ("/wrong", "/coded"):
+        response = get(path, SAVES)
+        assert (response.status, response.body) == (200, SECRET.encode())
+        response = get(path, REMOVES)
+        assert response.status == 502 and SECRET.encode() not in response.body
