@@ -20,6 +20,7 @@ use std::arch::x86_64::{
 
 use super::brackets::bracket_batch;
 use super::escapes::{EscapeClasses, halves};
+use super::words::{self, WordClasses, WordMasks, classify_all};
 use super::{
     BLOCK, BracketBatch, BracketKinds, ByteClasses, Carry, Kernel, Window, list_tokens, scan_with,
 };
@@ -50,6 +51,15 @@ impl Avx2 {
         }
         // SAFETY: a value of this type exists only where `new` found the features.
         unsafe { scan(self, bytes, carry, window) }
+    }
+
+    pub(super) fn words(self, bytes: &[u8], first: usize, masks: &mut WordMasks) {
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
+        fn words(bytes: &[u8], first: usize, masks: &mut WordMasks) {
+            classify_all(bytes, first, masks, |block| classify_words(block));
+        }
+        // SAFETY: as in `scan`.
+        unsafe { words(bytes, first, masks) }
     }
 
     pub(super) fn list_tokens(self, window: &mut Window) {
@@ -234,6 +244,41 @@ pub(super) fn classify_escapes(block: &[u8; BLOCK]) -> EscapeClasses {
         hex: mask_of!([low, high], v => _mm256_cmpgt_epi8(_mm256_and_si256(v, hex), zero)),
         // The class becomes the top bit.
         unicode: mask_of!([low, high], v => _mm256_add_epi8(v, v)),
+    }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn classify_words(block: &[u8; BLOCK]) -> WordClasses {
+    let (lower, upper) = (table(&words::halves::LOWER), table(&words::halves::UPPER));
+    // As in `classify_escapes`. No class has bit 7, so a byte with a class is greater than zero.
+    let classes = |bytes: __m256i| {
+        let half = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), _mm256_set1_epi8(0x0f));
+        _mm256_and_si256(_mm256_shuffle_epi8(lower, bytes), _mm256_shuffle_epi8(upper, half))
+    };
+    let [low, high] = load(block);
+    let (first, second) = (classes(low), classes(high));
+    macro_rules! class {
+        ($set:expr) => {
+            mask_of!([first, second], v => _mm256_cmpgt_epi8(
+                _mm256_and_si256(v, _mm256_set1_epi8($set as i8)),
+                _mm256_setzero_si256(),
+            ))
+        };
+    }
+    macro_rules! byte {
+        ($byte:expr) => {
+            mask_of!([low, high], v => _mm256_cmpeq_epi8(v, _mm256_set1_epi8($byte as i8)))
+        };
+    }
+    WordClasses {
+        word: class!(words::halves::WORD),
+        letter: class!(words::halves::LETTER),
+        run: class!(words::halves::RUN),
+        blank: byte!(b' ') | byte!(b'\t'),
+        dash: byte!(b'-'),
+        at: byte!(b'@'),
+        backslash: byte!(b'\\'),
     }
 }
 

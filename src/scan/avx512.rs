@@ -35,12 +35,12 @@ use super::{
 
 /// Proof that the CPU has AVX-512 F, BW, CD, DQ, VBMI and VBMI2, GFNI, VPCLMULQDQ, and what the AVX2 kernel needs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Avx512(());
+pub(super) struct Avx512(super::avx2::Avx2);
 
 impl Avx512 {
     pub(super) fn new() -> Option<Self> {
-        let has = super::avx2::Avx2::new().is_some()
-            && is_x86_feature_detected!("avx512f")
+        let avx2 = super::avx2::Avx2::new()?;
+        let has = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512cd")
             && is_x86_feature_detected!("avx512dq")
@@ -48,7 +48,12 @@ impl Avx512 {
             && is_x86_feature_detected!("avx512vbmi2")
             && is_x86_feature_detected!("gfni")
             && is_x86_feature_detected!("vpclmulqdq");
-        has.then_some(Self(()))
+        has.then_some(Self(avx2))
+    }
+
+    /// Returns the AVX2 kernel, which the CPU has as well.
+    pub(super) fn avx2(self) -> super::avx2::Avx2 {
+        self.0
     }
 
     pub(super) fn scan(self, bytes: &[u8], carry: &mut Carry, window: &mut Window) {

@@ -58,16 +58,17 @@ pub(super) mod halves {
         (1 << 7, 1 << 0x5),                       // u
     ];
 
-    pub(crate) const UPPER: [u8; 16] = table(true);
-    pub(crate) const LOWER: [u8; 16] = table(false);
+    pub(crate) const UPPER: [u8; 16] = table(&CLASSES, true);
+    pub(crate) const LOWER: [u8; 16] = table(&CLASSES, false);
 
+    /// Returns for each half of a byte the classes that it may be in.
     #[allow(clippy::indexing_slicing, reason = "runs at compile time, where a panic is an error")]
-    const fn table(upper: bool) -> [u8; 16] {
+    pub(crate) const fn table(classes: &[(u16, u16); 7], upper: bool) -> [u8; 16] {
         let mut table = [0; 16];
         let mut at = 0;
-        while at < 16 * CLASSES.len() {
+        while at < 16 * classes.len() {
             let (half, class) = (at % 16, at / 16);
-            let set = if upper { CLASSES[class].0 } else { CLASSES[class].1 };
+            let set = if upper { classes[class].0 } else { classes[class].1 };
             table[half] |= ((set >> half & 1) as u8) << class;
             at += 1;
         }

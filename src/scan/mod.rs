@@ -47,6 +47,7 @@ mod neon;
 mod scalar;
 mod scanner;
 mod utf8;
+mod words;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -62,6 +63,7 @@ use escapes::{EscapeClasses, EscapeState};
 pub(crate) use scanner::Isa;
 pub(crate) use scanner::Scanner;
 use utf8::Utf8State;
+pub(crate) use words::{WORD_BLOCKS, WordMasks};
 
 /// Bytes that are scanned before the machine walks their tokens, so that their masks stay in the first-level cache.
 pub(crate) const WINDOW: usize = 4096;

@@ -21,6 +21,7 @@ use std::arch::is_aarch64_feature_detected;
 
 use super::escapes::{EscapeClasses, halves};
 use super::scalar::ScalarKernel;
+use super::words::{self, WordClasses, WordMasks, classify_all};
 use super::{BLOCK, BracketKinds, ByteClasses, Carry, Kernel, Window, list_tokens, scan_with};
 
 /// Proof that the CPU has NEON, and with `PMULL` also carry-less multiplication. `PMULL` comes with AES, which small
@@ -51,6 +52,15 @@ impl<const PMULL: bool> Neon<PMULL> {
             // SAFETY: as above.
             unsafe { without(self, bytes, carry, window) }
         }
+    }
+
+    pub(super) fn words(self, bytes: &[u8], first: usize, masks: &mut WordMasks) {
+        #[target_feature(enable = "neon")]
+        fn words(bytes: &[u8], first: usize, masks: &mut WordMasks) {
+            classify_all(bytes, first, masks, |block| classify_words(block));
+        }
+        // SAFETY: as in `scan`.
+        unsafe { words(bytes, first, masks) }
     }
 
     pub(super) fn list_tokens(self, window: &mut Window) {
@@ -185,6 +195,37 @@ fn classify_escapes(block: &[u8; BLOCK]) -> EscapeClasses {
         good: mask(halves::GOOD),
         hex: mask(halves::HEX),
         unicode: mask(halves::UNICODE),
+    }
+}
+
+#[target_feature(enable = "neon")]
+#[inline]
+fn classify_words(block: &[u8; BLOCK]) -> WordClasses {
+    let (lower, upper) = (table(&words::halves::LOWER), table(&words::halves::UPPER));
+    let low_half = vdupq_n_u8(0x0f);
+    let classes = |v: uint8x16_t| {
+        let lower = vqtbl1q_u8(lower, vandq_u8(v, low_half));
+        vandq_u8(lower, vqtbl1q_u8(upper, vshrq_n_u8::<4>(v)))
+    };
+    let uint8x16x4_t(a, b, c, d) = load(block);
+    let found = [classes(a), classes(b), classes(c), classes(d)];
+    let class = |set: u8| {
+        let [a, b, c, d] = found;
+        let has = |v: uint8x16_t| vtstq_u8(v, vdupq_n_u8(set));
+        movemask([has(a), has(b), has(c), has(d)])
+    };
+    let byte = |byte: u8| {
+        let is = |v: uint8x16_t| vceqq_u8(v, vdupq_n_u8(byte));
+        movemask([is(a), is(b), is(c), is(d)])
+    };
+    WordClasses {
+        word: class(words::halves::WORD),
+        letter: class(words::halves::LETTER),
+        run: class(words::halves::RUN),
+        blank: byte(b' ') | byte(b'\t'),
+        dash: byte(b'-'),
+        at: byte(b'@'),
+        backslash: byte(b'\\'),
     }
 }
 

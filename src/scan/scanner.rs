@@ -6,7 +6,8 @@ use super::brackets::bracket_batch;
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 use super::neon::Neon;
 use super::scalar::ScalarKernel;
-use super::{BracketBatch, Carry, WINDOW, Window, list_tokens, scan_with};
+use super::words::{classify_all, classify_scalar};
+use super::{BracketBatch, Carry, WINDOW, Window, WordMasks, list_tokens, scan_with};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2::Avx2, avx512::Avx512};
 
@@ -124,6 +125,22 @@ impl Scanner {
             KernelChoice::Neon(kernel) => kernel.list_tokens(window),
             #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
             KernelChoice::NeonPmull(kernel) => kernel.list_tokens(window),
+        }
+    }
+
+    /// Writes the word classes of a text, from the block `first` on. Bytes before and after the text are in no class.
+    pub(crate) fn words(self, bytes: &[u8], first: usize, masks: &mut WordMasks) {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            KernelChoice::Avx2(kernel) => kernel.words(bytes, first, masks),
+            // More than that kernel would not be faster here: most of the time is spent elsewhere.
+            #[cfg(target_arch = "x86_64")]
+            KernelChoice::Avx512(kernel) => kernel.avx2().words(bytes, first, masks),
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            KernelChoice::Neon(kernel) => kernel.words(bytes, first, masks),
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            KernelChoice::NeonPmull(kernel) => kernel.words(bytes, first, masks),
+            KernelChoice::Scalar(_) => classify_all(bytes, first, masks, classify_scalar),
         }
     }
 

@@ -3,8 +3,8 @@
 use super::brackets::{UnpairedBrackets, collect};
 use super::diff::{ScanResult, compare, masks, scan, until_fatal};
 use super::{
-    BLOCK, ByteClasses, ByteError, Carry, Isa, Kernel, Row, Scanner, WINDOW, Window, flatten,
-    scalar,
+    BLOCK, ByteClasses, ByteError, Carry, Isa, Kernel, Row, Scanner, WINDOW, Window, WordMasks,
+    flatten, scalar,
 };
 
 /// Returns the kernel if this machine runs it. Panics if `TAMIS_REQUIRE_ISA` names it and it is missing; prints the
@@ -78,6 +78,27 @@ macro_rules! kernel_tests {
                 for _ in 0..rounds(2000) {
                     let block: [u8; BLOCK] = random.bytes(&all, BLOCK).try_into().unwrap();
                     assert_eq!(kernel.classify(&block), scalar::ScalarKernel.classify(&block));
+                }
+            }
+
+            #[test]
+            fn classifies_words_as_scalar_does() {
+                let Some(scanner) = present($name, Scanner::named($name)) else { return };
+                let mut random = ScanPrng(7);
+                let all: Vec<u8> = (0..=255).collect();
+                let mut compare = |bytes: &[u8], first: usize| {
+                    let (mut masks, mut expected) = (WordMasks::new(), WordMasks::new());
+                    // What was there before does not matter.
+                    scanner.words(&random.bytes(&all, 66 * BLOCK), 0, &mut masks);
+                    scanner.words(bytes, first, &mut masks);
+                    Scanner::scalar().words(bytes, first, &mut expected);
+                    assert_eq!(masks, expected, "{} bytes from block {first}", bytes.len());
+                };
+                // Every byte in every lane.
+                let each: Vec<u8> = (0..=255).cycle().take(65 * BLOCK).collect();
+                (0..BLOCK).for_each(|lane| compare(&each[lane..], 0));
+                for len in (0..=BLOCK * 3).chain([64 * BLOCK, 65 * BLOCK - 1, 65 * BLOCK]) {
+                    compare(&each[7..][..len.min(each.len() - 7)], len % 2);
                 }
             }
 

@@ -18,9 +18,10 @@ use std::collections::BTreeMap;
 use memchr::{memchr, memchr2, memrchr};
 
 use super::decode::{DecodedText, after_escape, character, hex, is_escaped};
-use super::fingerprints::{BEFORE, Fingerprints, Hit, LONGEST};
+use super::fingerprints::{AnchorPlace, BEFORE, Fingerprints};
 use super::keys::KeyNames;
-use super::kinds::KINDS;
+use super::kinds::{KINDS, URL_PASSWORD, has};
+use super::search::{AHEAD, Hit, Search};
 use super::shape::{Match, RestState, compare, find_at, may_follow};
 use crate::sink::Sink;
 
@@ -37,6 +38,8 @@ pub(crate) enum TextForm {
 const BLOCK: usize = 16 << 10;
 /// The number of examined bytes that are held in JSON, and the length up to which the end of a string is awaited.
 pub(super) const KEPT: usize = 4096;
+/// The most bytes of `://` if no character is written by its number: `:\/\/`.
+const SLASHES: usize = 5;
 /// The character that counts as coming before a text, and before the contents of a string.
 const EDGE: u8 = b'"';
 
@@ -44,6 +47,7 @@ const EDGE: u8 = b'"';
 #[derive(Debug)]
 pub(crate) struct SecretFilter {
     form: TextForm,
+    search: Search,
     /// Input that is not written yet, after some that later bytes are compared with.
     buffer: Vec<u8>,
     /// The number of bytes of the text.
@@ -91,6 +95,7 @@ impl SecretFilter {
     pub(crate) fn new(form: TextForm) -> Self {
         Self {
             form,
+            search: Search::new(form),
             buffer: Vec::new(),
             total: 0,
             odd: false,
@@ -130,10 +135,25 @@ impl SecretFilter {
     #[cfg(feature = "text")]
     pub(crate) fn release(&mut self, sink: &mut dyn Sink) {
         self.examine(false, sink);
-        let begun = Fingerprints::shared().partial_anchor(&self.buffer);
-        let to = self.done.min(self.buffer.len().saturating_sub(begun));
-        self.write_to(to, sink);
+        self.write_to(self.done.min(self.first_begun()), sink);
         self.write_examined(sink);
+    }
+
+    /// Returns where the first secret near the end begins that more text may complete, or the end. Plain text only.
+    #[cfg(feature = "text")]
+    fn first_begun(&self) -> usize {
+        let from = self.floor.max(self.buffer.len().saturating_sub(BEFORE));
+        let mut before = match from.checked_sub(1) {
+            Some(last) if from > self.floor => self.buffer.get(last).copied().unwrap_or(EDGE),
+            _ => self.before_floor,
+        };
+        for at in from..self.buffer.len() {
+            if find_at(&self.buffer, at, before, false).0 == Match::More {
+                return at;
+            }
+            before = self.buffer.get(at).copied().unwrap_or(EDGE);
+        }
+        self.buffer.len()
     }
 
     /// Ends the text and writes everything. The next text may follow.
@@ -158,6 +178,7 @@ impl SecretFilter {
     /// Examines the buffer from `done` on. `ended`: nothing follows.
     fn examine(&mut self, ended: bool, sink: &mut dyn Sink) {
         self.special = (0, 0);
+        self.search.restart();
         loop {
             if self.rest.is_some() && !self.skip_rest(ended) {
                 return;
@@ -179,32 +200,31 @@ impl SecretFilter {
     /// Looks at each place where a secret may begin.
     fn look(&mut self, ended: bool, sink: &mut dyn Sink) -> Look {
         let end = self.buffer.len();
-        let mut from = self.floor.max(self.done.saturating_sub(LONGEST - 1));
+        let mut from = self.floor.max(self.done.saturating_sub(AHEAD));
         while from < end {
-            let found = Fingerprints::shared().find(&self.buffer, from);
-            let Some((hit, at)) = found else { break };
-            let look = match hit {
-                Hit::Escape => self.look_at_escape(at, ended, sink),
-                Hit::Slashes => self.look_at_slashes(at, ended, sink),
-                Hit::Text(text) => self.look_at_text(text, at, ended, sink),
+            let Some(found) = self.search.find(&self.buffer, from) else { break };
+            let look = match found.hit {
+                Hit::Text(text) => {
+                    let places = Fingerprints::shared().places(text);
+                    self.look_at_places(places, found.at, ended, sink)
+                }
+                Hit::At => self.look_at_url(found.at, ended, sink),
+                Hit::Escape => self.look_at_escape(found.at, ended, sink),
             };
             match look {
-                Look::Nothing => from = at + 1,
+                Look::Nothing => from = found.noticed,
                 other => return other,
             }
         }
         Look::Nothing
     }
 
-    /// Looks at the text around an escape, if the escape may spell a character of an anchor.
+    /// Looks at the text around an escape, if the search may miss a secret because of it.
     fn look_at_escape(&mut self, at: usize, ended: bool, sink: &mut dyn Sink) -> Look {
-        if !self.is_json() {
-            return Look::Nothing;
-        }
         match self.buffer.get(at + 4..at + 6) {
             Some([high, low]) => {
                 let byte = (hex(*high) << 4 | hex(*low)) as u8;
-                if !Fingerprints::shared().may_be_in_anchor(byte) {
+                if !Fingerprints::shared().may_hide(byte) {
                     return Look::Nothing;
                 }
             }
@@ -214,25 +234,39 @@ impl SecretFilter {
         self.look_around(at, ended, sink)
     }
 
-    /// Looks at a URL whose slashes are escaped, if a password may follow.
-    fn look_at_slashes(&mut self, at: usize, ended: bool, sink: &mut dyn Sink) -> Look {
-        if !self.is_json() {
-            return Look::Nothing;
-        }
-        let rest = self.buffer.get(at + 1..).unwrap_or_default();
-        let slashes = rest.iter().take_while(|byte| matches!(byte, b'/' | b'\\')).count();
-        let host = rest.get(slashes..).unwrap_or_default();
-        let end = host.iter().find(|byte| matches!(byte, b'/' | b'"' | b'\\' | b'@' | b' '));
-        match end {
-            Some(b'@' | b'\\') => self.look_around(at, ended, sink),
-            None if !ended => Look::Wait(at),
+    /// Looks at the URL whose password ends before the sign `@`, if there is one.
+    fn look_at_url(&mut self, at: usize, ended: bool, sink: &mut dyn Sink) -> Look {
+        let earliest = self.floor.max(at.saturating_sub(BEFORE));
+        let before = self.buffer.get(earliest..at).unwrap_or_default();
+        let is_password = |byte: &u8| has(URL_PASSWORD, *byte);
+        let len = before.iter().rev().take_while(|byte| is_password(byte)).count();
+        let begin = at - len;
+        let password = self.buffer.get(begin..at).unwrap_or_default();
+        match self.buffer.get(earliest..begin).and_then(<[u8]>::last) {
+            Some(b'\\') if self.is_json() => self.look_around(begin - 1, ended, sink),
+            Some(b'/') if memchr(b':', password).is_some() => {
+                // The slashes, and the colon before them, may be escaped.
+                let slashes = begin.saturating_sub(SLASHES).max(earliest);
+                let slashes = self.buffer.get(slashes..begin).unwrap_or_default();
+                if self.is_json() && memchr(b'\\', slashes).is_some() {
+                    return self.look_around(begin - 1, ended, sink);
+                }
+                let Some(anchor) = begin.checked_sub(3) else { return Look::Nothing };
+                self.look_at_places(Fingerprints::shared().url(), anchor, ended, sink)
+            }
             _ => Look::Nothing,
         }
     }
 
     /// Compares the text at a place with the shapes of the kinds that may be there, as far as it has no escapes.
-    fn look_at_text(&mut self, text: usize, at: usize, ended: bool, sink: &mut dyn Sink) -> Look {
-        for place in Fingerprints::shared().places(text) {
+    fn look_at_places(
+        &mut self,
+        places: &[AnchorPlace],
+        at: usize,
+        ended: bool,
+        sink: &mut dyn Sink,
+    ) -> Look {
+        for place in places {
             let begin = at.checked_sub(place.offset).filter(|begin| *begin >= self.floor);
             let (Some(begin), Some(kind)) = (begin, KINDS.get(place.kind)) else { continue };
             let after = begin + place.anchor.len();
@@ -538,7 +572,7 @@ impl SecretFilter {
 
     /// Writes what no later byte changes, and forgets what no later byte is compared with.
     fn write_examined(&mut self, sink: &mut dyn Sink) {
-        let kept = if self.is_json() { KEPT + LONGEST } else { BEFORE };
+        let kept = if self.is_json() { KEPT + BEFORE } else { BEFORE };
         let to = self.done.saturating_sub(kept).max(self.floor);
         self.write_to(to, sink);
         // In plain text the character before a secret may be one that is written.

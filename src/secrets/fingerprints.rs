@@ -1,28 +1,14 @@
-//! Finds the places where a secret may begin, with one search for short texts that occur in the anchors.
-//!
-//! The search hashes three bytes at every second position, and looks up one bit:
-//!
-//! ```text
-//! ... t o k e n   g h p _ 1 6 C 7 ...
-//!     └─┬─┘
-//!       └─▶ hash of 17 bits ─▶ bit of the table: 1 in places where a text may be
-//!         └─┬─┘
-//! ```
-//!
-//! A text is found at an even position by its first three bytes, and at an odd one by the three bytes after its first. Where a
-//! bit is set, the text is compared. The code needs no vector instructions, and takes about half a cycle per byte.
+//! The texts with which secrets begin, and a table that finds them at the beginning of a word.
 
 use std::sync::LazyLock;
 
-use super::kinds::{Class, KINDS, has};
+use super::kinds::{Class, KINDS, RUN, WORD, class, has};
 
-/// The texts that are searched for. Each anchor contains one of them. The first [`ESCAPES`] are spellings in JSON: the
-/// beginning of an escape for an ASCII character, which may be a character of an anchor, and `://` with escaped slashes.
+/// The texts with which a word begins that may be a secret. Each anchor except [`URL`] contains one of them at the beginning
+/// of a word.
 static FINGERPRINTS: &[&str] = &[
-    r"\u00",
-    r":\/",
-    r":/\/",
-    "AKI",
+    "AKIA",
+    "AKID",
     "ASIA",
     "ABIA",
     "ACCA",
@@ -35,7 +21,7 @@ static FINGERPRINTS: &[&str] = &[
     "ghu_",
     "ghs_",
     "ghr_",
-    "b_pat_",
+    "github_p",
     "glpat-",
     "gldt-",
     "glrt-",
@@ -55,11 +41,14 @@ static FINGERPRINTS: &[&str] = &[
     "xapp-",
     "hooks.sl",
     "discord",
-    "k_live_",
-    "k_test_",
+    "sk_live_",
+    "sk_test_",
+    "rk_live_",
+    "rk_test_",
     "whsec_",
-    "sq0",
-    "token$",
+    "sq0atp-",
+    "sq0csp-",
+    "access_token$",
     "sk-",
     "AIza",
     "ya29.",
@@ -67,7 +56,7 @@ static FINGERPRINTS: &[&str] = &[
     "npm_",
     "pypi-A",
     "rubygems_",
-    "ckr_",
+    "dckr_",
     "hf_",
     "dop_v",
     "doo_v",
@@ -89,10 +78,15 @@ static FINGERPRINTS: &[&str] = &[
     "hvs.",
     "hvb.",
     "hvr.",
-    ".atlasv",
+    "atlasv1.",
     "pscale_",
     "sbp_",
-    "dp.",
+    "dp.pt.",
+    "dp.st.",
+    "dp.ct.",
+    "dp.sa.",
+    "dp.scim.",
+    "dp.audit",
     "glsa_",
     "glc_",
     "NRAK-",
@@ -119,27 +113,25 @@ static FINGERPRINTS: &[&str] = &[
     "sgp_",
     "tfp_",
     "eyJ",
+    "ops_eyJ",
     "EAACE",
-    ":AA",
-    "Beare",
-    "beare",
-    "BEARE",
+    "AA",
+    "Bearer",
+    "bearer",
+    "BEARER",
     "Basic",
     "basic",
     "BASIC",
     "AccountK",
     "sig=",
-    "://",
-    "-----BEG",
+    "BEGIN",
 ];
 
-const ESCAPES: usize = 3;
+/// The anchor of passwords in URLs, which are found by the sign `@`.
+const URL: &str = "://";
 
-/// The most bytes that an anchor has before a place that the search finds, with room for escaped slashes.
-pub(super) const BEFORE: usize = 64;
-
-/// The longest text that is searched for.
-pub(super) const LONGEST: usize = 9;
+/// The most bytes before a place that the search finds to which the secret may begin, with room for escaped slashes.
+pub(super) const BEFORE: usize = 640;
 
 /// A place where an anchor may be.
 #[derive(Clone, Copy, Debug)]
@@ -151,45 +143,61 @@ pub(super) struct AnchorPlace {
     pub(super) offset: usize,
 }
 
-/// The compiled search, shared by all filters.
+/// The compiled table, shared by all filters.
 pub(super) struct Fingerprints {
-    table: Box<[u64; WORDS]>,
-    /// For each byte, the first three bytes and the index of each text that begins with it.
-    texts_by_first: Vec<Vec<(u32, usize)>>,
+    /// For each hash of four bytes, the group of the texts that may begin with them. Most have the first group.
+    table: Box<[u8; 1 << BITS]>,
+    /// Groups of texts. The first one is empty.
+    groups: Vec<Vec<TextPrefix>>,
+    /// The text of two bytes, which is not in the table: too many bytes may follow it.
+    pair: Option<TextPrefix>,
     /// For each text, the anchors that contain it, in the order of the kinds.
     places: Vec<Vec<AnchorPlace>>,
+    /// The anchor of passwords in URLs.
+    url: Vec<AnchorPlace>,
     /// For each byte, the anchors that begin with it.
     by_first: Vec<Vec<AnchorPlace>>,
     /// The characters of all anchors.
-    alphabet: Class,
+    anchors: Class,
 }
 
-/// The characters that may follow a text of three characters in a secret, and the beginning of an escape.
-const FOLLOWING: &[u8] =
-    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!'()*+,;=%&:/\\";
+/// The first eight bytes of a text.
+#[derive(Clone, Copy, Debug)]
+struct TextPrefix {
+    /// Its bytes, and zeros.
+    bytes: u64,
+    /// All ones in the bytes that it has.
+    mask: u64,
+    /// The index in [`FINGERPRINTS`].
+    text: usize,
+}
+
+impl TextPrefix {
+    #[inline(always)]
+    fn is_at(&self, eight: u64) -> bool {
+        eight & self.mask == self.bytes
+    }
+}
 
 /// The number of bits of a hash.
-const BITS: u32 = 17;
-const WORDS: usize = 1 << (BITS - 6);
+const BITS: u32 = 13;
 
-/// Returns the hash of the lowest three bytes.
+/// Returns the hash of the first four bytes of eight.
 #[inline(always)]
-fn hash(bytes: u64) -> usize {
-    ((bytes as u32 & 0xFF_FFFF).wrapping_mul(0x9E37_79B1) >> (32 - BITS)) as usize
+fn hash(eight: u64) -> usize {
+    ((eight as u32).wrapping_mul(0x9E37_79B1) >> (u32::BITS - BITS)) as usize
+}
+
+/// Returns the first eight bytes, and zeros for those that are missing.
+#[inline(always)]
+fn first_eight(bytes: &[u8]) -> u64 {
+    match bytes.first_chunk::<8>() {
+        Some(eight) => u64::from_le_bytes(*eight),
+        None => bytes.iter().rev().fold(0, |eight, byte| eight << 8 | u64::from(*byte)),
+    }
 }
 
 static COMPILED: LazyLock<Fingerprints> = LazyLock::new(Fingerprints::compile);
-
-/// The text that was found at a place.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Hit {
-    /// The beginning of an escape for an ASCII character.
-    Escape,
-    /// The beginning of `://` with an escape.
-    Slashes,
-    /// The text with this number.
-    Text(usize),
-}
 
 impl Fingerprints {
     pub(super) fn shared() -> &'static Self {
@@ -197,106 +205,120 @@ impl Fingerprints {
     }
 
     fn compile() -> Self {
-        let mut places = vec![Vec::new(); FINGERPRINTS.len()];
-        let mut by_first = vec![Vec::new(); 256];
-        let mut alphabet = 0;
+        let mut compiled = Self {
+            table: Box::new([0; 1 << BITS]),
+            groups: vec![Vec::new()],
+            pair: None,
+            places: vec![Vec::new(); FINGERPRINTS.len()],
+            url: Vec::new(),
+            by_first: vec![Vec::new(); 256],
+            anchors: 0,
+        };
         for (kind, one) in KINDS.iter().enumerate() {
             for anchor in one.anchors {
-                for byte in anchor.bytes() {
-                    alphabet |= 1 << byte;
-                }
-                let place = |offset| AnchorPlace { kind, anchor: anchor.as_bytes(), offset };
-                let first = anchor.bytes().next().map_or(0, usize::from);
-                if let Some(list) = by_first.get_mut(first) {
-                    list.push(place(0));
-                }
-                let mut found =
-                    FINGERPRINTS.iter().enumerate().skip(ESCAPES).filter_map(|(index, text)| {
-                        anchor.find(text).map(|offset| (index, offset))
-                    });
-                if let Some((index, offset)) = found.next()
-                    && let Some(list) = places.get_mut(index)
-                {
-                    list.push(place(offset));
-                }
+                compiled.add_anchor(kind, anchor);
             }
         }
-        let mut table = Box::new([0; WORDS]);
-        let mut set = |bytes: u64| {
-            let hash = hash(bytes);
-            if let Some(word) = table.get_mut(hash >> 6) {
-                *word |= 1 << (hash & 63);
-            }
-        };
-        let mut texts_by_first = vec![Vec::new(); 256];
         for (index, text) in FINGERPRINTS.iter().enumerate() {
-            let at = |place| text.as_bytes().get(place).map(|byte| u64::from(*byte));
-            let [first, second, third] = [0, 1, 2].map(|place| at(place).unwrap_or(0));
-            set(first | second << 8 | third << 16);
-            match at(3) {
-                Some(fourth) => set(second | third << 8 | fourth << 16),
-                None => FOLLOWING
-                    .iter()
-                    .for_each(|any| set(second | third << 8 | u64::from(*any) << 16)),
-            }
-            if let Some(list) = texts_by_first.get_mut(first as usize) {
-                list.push(((first | second << 8 | third << 16) as u32, index));
-            }
+            let mask = u64::MAX >> (u64::BITS - 8 * text.len().min(8) as u32);
+            compiled.add_text(TextPrefix {
+                bytes: first_eight(text.as_bytes()),
+                mask,
+                text: index,
+            });
         }
-        Self { table, texts_by_first, places, by_first, alphabet }
+        compiled
     }
 
-    /// Returns the first place at or after `from` that may be part of an anchor.
-    pub(super) fn find(&self, bytes: &[u8], from: usize) -> Option<(Hit, usize)> {
-        let mut at = from;
-        while let Some(eight) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
-            let eight = u64::from_le_bytes(*eight);
-            // Three positions, each with the two bytes after it.
-            let mut marks =
-                self.bit(eight) | self.bit(eight >> 16) << 2 | self.bit(eight >> 32) << 4;
-            while marks != 0 {
-                let even = at + marks.trailing_zeros() as usize;
-                marks &= marks - 1;
-                let odd = even.checked_sub(1).filter(|odd| *odd >= from);
-                let found = odd.and_then(|odd| self.text_at(bytes, odd));
-                if let Some(found) = found.or_else(|| self.text_at(bytes, even)) {
-                    return Some(found);
-                }
-            }
-            at += 6;
+    fn add_anchor(&mut self, kind: usize, anchor: &'static str) {
+        for byte in anchor.bytes() {
+            self.anchors |= 1 << byte;
         }
-        let begin = at.saturating_sub(1).max(from);
-        (begin..bytes.len()).find_map(|at| self.text_at(bytes, at))
+        let place = |offset| AnchorPlace { kind, anchor: anchor.as_bytes(), offset };
+        let first = anchor.bytes().next().map_or(0, usize::from);
+        if let Some(list) = self.by_first.get_mut(first) {
+            list.push(place(0));
+        }
+        if anchor == URL {
+            self.url.push(place(0));
+        }
+        if let Some((index, offset)) = text_of(anchor)
+            && let Some(list) = self.places.get_mut(index)
+        {
+            list.push(place(offset));
+        }
     }
 
+    /// Adds a text to the groups of each four bytes with which it may begin.
+    fn add_text(&mut self, text: TextPrefix) {
+        if text.mask == u64::from(u16::MAX) {
+            self.pair = Some(text);
+            return;
+        }
+        // After a text of three bytes, any byte of a run may come.
+        let fourth = u64::from(u8::MAX) << 24;
+        let any = (0..=u8::MAX).filter(|byte| text.mask & fourth == 0 && has(RUN, *byte));
+        let mut hashes: Vec<_> = any.map(|byte| hash(text.bytes | u64::from(byte) << 24)).collect();
+        if hashes.is_empty() {
+            hashes.push(hash(text.bytes));
+        }
+        for hash in hashes {
+            let Some(group) = self.table.get_mut(hash) else { continue };
+            let mut texts = self.groups.get(usize::from(*group)).cloned().unwrap_or_default();
+            texts.push(text);
+            // A text of three bytes shares one group for all bytes after it.
+            let same = |other: &Vec<TextPrefix>| {
+                other.len() == texts.len()
+                    && other.iter().zip(&texts).all(|(one, other)| one.text == other.text)
+            };
+            let known = self.groups.iter().position(same);
+            let index = known.unwrap_or(self.groups.len());
+            if known.is_none() {
+                self.groups.push(texts);
+            }
+            *group = u8::try_from(index).unwrap_or(0);
+        }
+    }
+
+    /// Returns whether a text may be at the beginning of a word. Most words are none.
     #[inline(always)]
-    fn bit(&self, bytes: u64) -> u64 {
-        let hash = hash(bytes);
-        self.table.get(hash >> 6).map_or(0, |word| word >> (hash & 63) & 1)
+    pub(super) fn may_be_text(&self, word: &[u8]) -> bool {
+        let eight = first_eight(word);
+        let is_pair = self.pair.as_ref().is_some_and(|text| text.is_at(eight));
+        is_pair | self.table.get(hash(eight)).is_none_or(|group| *group != 0)
     }
 
-    /// Returns the text that begins at a position.
-    #[inline(never)]
-    fn text_at(&self, bytes: &[u8], at: usize) -> Option<(Hit, usize)> {
-        let rest = bytes.get(at..)?;
-        let [first, second, third] = *rest.first_chunk::<3>()?;
-        let begin = u32::from_le_bytes([first, second, third, 0]);
-        let texts = self.texts_by_first.get(usize::from(first))?;
-        let begins = |(text, index): &&(u32, usize)| {
-            *text == begin
-                && FINGERPRINTS.get(*index).is_some_and(|text| rest.starts_with(text.as_bytes()))
-        };
-        let (_, index) = texts.iter().find(begins)?;
-        let hit = match *index {
-            0 => Hit::Escape,
-            1..ESCAPES => Hit::Slashes,
-            index => Hit::Text(index),
-        };
-        Some((hit, at))
+    /// Returns the index of the text at the beginning of `rest`.
+    pub(super) fn text_at(&self, rest: &[u8]) -> Option<usize> {
+        let eight = first_eight(rest);
+        if let Some(pair) = self.pair.as_ref().filter(|text| text.is_at(eight)) {
+            return Some(pair.text);
+        }
+        let group = self.groups.get(usize::from(*self.table.get(hash(eight))?))?;
+        Some(group.iter().find(|text| text.is_at(eight))?.text)
+    }
+
+    /// Returns the index of the text that ends `bytes` and is followed by a blank in every secret, and where it begins.
+    pub(super) fn text_before_blanks(&self, bytes: &[u8]) -> Option<(usize, usize)> {
+        let blanks = bytes.iter().rev().take(8).take_while(|byte| matches!(byte, b' ' | b'\t'));
+        let end = bytes.len() - blanks.count();
+        let word = bytes.get(..end)?;
+        if !matches!(word.last()?, b'r' | b'R' | b'c' | b'C') {
+            return None;
+        }
+        [6, 5].into_iter().find_map(|len| {
+            let begin = end.checked_sub(len)?;
+            Some((self.text_at(word.get(begin..)?)?, begin))
+        })
     }
 
     pub(super) fn places(&self, text: usize) -> &[AnchorPlace] {
         self.places.get(text).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the anchor of passwords in URLs.
+    pub(super) fn url(&self) -> &[AnchorPlace] {
+        &self.url
     }
 
     pub(super) fn beginning_with(&self, byte: u8) -> &[AnchorPlace] {
@@ -305,33 +327,40 @@ impl Fingerprints {
 
     /// Returns whether a character occurs in an anchor.
     pub(super) fn may_be_in_anchor(&self, byte: u8) -> bool {
-        has(self.alphabet, byte)
+        has(self.anchors, byte)
     }
 
-    /// Returns the length of the longest end of the text that is the beginning of an anchor.
-    #[cfg(feature = "text")]
-    pub(super) fn partial_anchor(&self, text: &[u8]) -> usize {
-        let longest = text.len().min(BEFORE);
-        let is_beginning = |len: &usize| {
-            let Some(end) = text.get(text.len() - len..) else { return false };
-            let first = end.first().copied().unwrap_or(0);
-            self.beginning_with(first).iter().any(|place| place.anchor.starts_with(end))
-        };
-        (1..=longest).rev().find(is_beginning).unwrap_or(0)
+    /// Returns whether the search may miss a secret because an escape spells this character.
+    pub(super) fn may_hide(&self, byte: u8) -> bool {
+        has(self.anchors | RUN | class(b" \t@"), byte)
     }
+}
+
+/// Returns the text that an anchor has at the beginning of a word, and its position.
+fn text_of(anchor: &str) -> Option<(usize, usize)> {
+    let begins_word = |at: usize| {
+        let before = at.checked_sub(1).and_then(|before| anchor.as_bytes().get(before));
+        before.is_none_or(|before| !has(WORD, *before))
+    };
+    FINGERPRINTS.iter().enumerate().find_map(|(index, text)| {
+        let mut found = anchor.match_indices(text).map(|(at, _)| at);
+        Some((index, found.find(|at| begins_word(*at))?))
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{BEFORE, ESCAPES, FINGERPRINTS, LONGEST};
-    use crate::secrets::kinds::KINDS;
+    use super::{BEFORE, FINGERPRINTS, Fingerprints, URL, text_of};
+    use crate::secrets::kinds::{KINDS, RUN, WORD, has};
+    use crate::secrets::search::AHEAD;
 
     #[test]
-    fn each_anchor_contains_a_text_that_is_searched_for() {
+    fn each_anchor_has_a_text_at_the_beginning_of_a_word() {
         for kind in KINDS {
-            for anchor in kind.anchors {
-                let found = FINGERPRINTS.iter().skip(ESCAPES).any(|text| anchor.contains(text));
-                assert!(found, "{anchor}");
+            for anchor in kind.anchors.iter().filter(|anchor| **anchor != URL) {
+                let Some((_, offset)) = text_of(anchor) else { panic!("{anchor}") };
+                assert!(offset > 0 || kind.not_after & WORD == WORD, "{anchor}");
+                assert!(anchor.len() - offset < AHEAD);
                 // Each slash may have a backslash before it.
                 assert!(anchor.len() + anchor.matches('/').count() < BEFORE);
                 assert!(!anchor.contains(['"', '\\', ' ', '\n']), "{anchor}");
@@ -340,11 +369,34 @@ mod tests {
     }
 
     #[test]
+    fn each_text_is_found_whatever_follows() {
+        let found = Fingerprints::shared();
+        assert!(found.groups.len() <= 256, "{} groups", found.groups.len());
+        for (index, text) in FINGERPRINTS.iter().enumerate() {
+            for after in (0..=u8::MAX).filter(|byte| has(RUN, *byte)) {
+                let bytes = [text.as_bytes(), &[after; 8]].concat();
+                assert_eq!(found.text_at(&bytes), Some(index), "{text} and {after:#x}");
+            }
+        }
+        assert_eq!(found.text_at(b"github_rat_"), None);
+        assert_eq!(found.text_at(b""), None);
+    }
+
+    #[test]
     fn no_text_is_the_beginning_of_another() {
         for (index, text) in FINGERPRINTS.iter().enumerate() {
-            assert!(text.len() <= LONGEST && text.len() >= 3, "{text}");
+            assert!(text.len() >= 2 && text.bytes().all(|byte| byte < 128), "{text}");
+            assert!(text.bytes().next().is_some_and(|first| first.is_ascii_alphabetic()));
             let others = FINGERPRINTS.iter().enumerate().filter(|(other, _)| *other != index);
             assert!(!others.into_iter().any(|(_, other)| other.starts_with(text)), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_are_those_of_the_masks() {
+        for byte in 0..=u8::MAX {
+            let is_word = byte.is_ascii_alphanumeric() || byte == b'_';
+            assert_eq!(has(WORD, byte), is_word, "{byte}");
         }
     }
 }

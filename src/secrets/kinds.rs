@@ -32,7 +32,9 @@ const LOWER: Class = range(b'a', b'z');
 const UPPER: Class = range(b'A', b'Z');
 const HEX: Class = DIGIT | range(b'a', b'f') | range(b'A', b'F');
 const ALNUM: Class = DIGIT | LOWER | UPPER;
-const WORD: Class = ALNUM | class(b"_");
+pub(super) const WORD: Class = ALNUM | class(b"_");
+/// The characters of runs in which the search looks for the beginnings of secrets.
+pub(super) const RUN: Class = WORD | class(b"$%+,-./=~");
 const TOKEN: Class = WORD | class(b"-");
 const BASE64: Class = ALNUM | class(b"+/=");
 /// The characters of `token68` (RFC 7235), which carries bearer tokens.
@@ -41,7 +43,7 @@ const BLANK: Class = class(b" \t");
 /// The characters of user names in URLs, and of passwords. Brackets and signs of templates (`<password>`, `${PASS}`) are not
 /// among them.
 const URL_USER: Class = ALNUM | class(b"-._~!'()*+,;=%&");
-const URL_PASSWORD: Class = URL_USER | class(b":#?^|`");
+pub(super) const URL_PASSWORD: Class = URL_USER | class(b":#?^|`");
 /// The characters of a block of PEM, also with line ends that are escaped twice.
 pub(super) const PEM: Class = BASE64 | class(b" \t\r\n\\-:,.()@_");
 
@@ -138,22 +140,16 @@ pub(super) static KINDS: &[Kind] = &[
         &["xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe-", "xoxe.xoxp-", "xapp-"],
         &[Open(ALNUM | class(b"-"), 20)],
     ),
-    Kind {
-        not_after: 0,
-        ..kind(
-            "slack-webhook",
-            &["hooks.slack.com"],
-            &[Text("/services/"), From, Open(ALNUM | class(b"/"), 30)],
-        )
-    },
-    Kind {
-        not_after: 0,
-        ..kind(
-            "discord-webhook",
-            &["discord.com", "discordapp.com"],
-            &[Text("/api/webhooks/"), From, Run(DIGIT, 17, 20), Text("/"), Open(TOKEN, 60)],
-        )
-    },
+    kind(
+        "slack-webhook",
+        &["hooks.slack.com"],
+        &[Text("/services/"), From, Open(ALNUM | class(b"/"), 30)],
+    ),
+    kind(
+        "discord-webhook",
+        &["discord.com", "discordapp.com"],
+        &[Text("/api/webhooks/"), From, Run(DIGIT, 17, 20), Text("/"), Open(TOKEN, 60)],
+    ),
     kind("stripe-key", &["sk_live_", "sk_test_", "rk_live_", "rk_test_"], &[Open(ALNUM, 16)]),
     kind("stripe-webhook-secret", &["whsec_"], &[Open(BASE64, 32)]),
     kind("square-token", &["sq0atp-", "sq0csp-"], &[Open(TOKEN, 22)]),
@@ -273,10 +269,7 @@ pub(super) static KINDS: &[Kind] = &[
             &[Run(BLANK, 1, 8), From, Open(BASE64, 12)],
         )
     },
-    Kind {
-        not_after: 0,
-        ..kind("azure-storage-key", &["AccountKey="], &[From, Run(BASE64, 86, 88)])
-    },
+    kind("azure-storage-key", &["AccountKey="], &[From, Run(BASE64, 86, 88)]),
     Kind {
         needs: Needs::Digit,
         ..kind("azure-sas-signature", &["sig="], &[From, Open(ALNUM | class(b"%+/="), 43)])

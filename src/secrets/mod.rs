@@ -1,13 +1,13 @@
 //! Finds credentials in text and replaces them (SPEC §8.2).
 //!
 //! A secret has the shape of one of the built-in [`kinds`]: a beginning that its issuer chose, followed by characters of a
-//! certain number and class. A filter searches the text for short parts of these beginnings with vector instructions
-//! ([`fingerprints`]) and compares the shape only where one was found ([`shape`]). Everything else is copied.
+//! certain number and class. A filter searches the text with vector instructions for long words that have such a beginning
+//! ([`search`]) and compares the shape only where one was found ([`shape`]). Everything else is copied.
 //!
 //! ```text
-//! bytes ─▶ blocks of 16 KiB ─▶ fingerprints ──no place──▶ sink
-//!                                   │ a place                ▲
-//!                                   └─▶ decode ─▶ compare ───┘ the text, or `[redacted:KIND]`
+//! bytes ─▶ blocks of 16 KiB ─▶ search ──no place──▶ sink
+//!                                │ a place      ▲
+//!                                └─▶ decode ─▶ compare ─┘ the text, or `[redacted:KIND]`
 //! ```
 //!
 //! [`filter`] reads plain text and JSON texts. In JSON, a secret is looked for inside each string, after its escapes are
@@ -19,6 +19,7 @@ mod filter;
 mod fingerprints;
 mod keys;
 mod kinds;
+mod search;
 mod shape;
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,260 @@
+//! Finds the places where a secret may begin.
+//!
+//! Almost every secret begins a word, and is part of a long run of characters without white space. Both are read from bit
+//! masks of 64 bytes at once ([`WordMasks`]). Only at such a place, the beginning of the word is compared with a table
+//! ([`Fingerprints`]):
+//!
+//! ```text
+//! bytes      use token ghp_16C7e42F292c6912E7 now
+//! starts     1   1     1                      1     letters after a byte that belongs to no word
+//! long                 1111111                      a run of at least 14 bytes begins here
+//!                      ghp_                         the hash of four bytes is in the table
+//! ```
+//!
+//! The others have marks of their own: `-----BEGIN` is a word after dashes, the token after `Bearer` is a run after a
+//! blank, and a password in a URL ends with the sign `@`. In JSON, an escape may spell any of them.
+
+use super::filter::TextForm;
+use super::fingerprints::Fingerprints;
+use crate::scan::{BLOCK, Scanner, WORD_BLOCKS, WordMasks};
+
+/// The number of bytes at the end of the text in which a place is only found if more text follows.
+pub(super) const AHEAD: usize = 64;
+
+/// The number of bytes of the shortest run that a word begins.
+const SHORTEST: u32 = 14;
+
+/// What was found at a place.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Hit {
+    /// The text with this number.
+    Text(usize),
+    /// The sign `@`.
+    At,
+    /// The beginning of an escape for an ASCII character. In JSON only.
+    Escape,
+}
+
+/// A place where a secret may begin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    pub(super) hit: Hit,
+    /// Where the text begins, or the position of the sign or the escape.
+    pub(super) at: usize,
+    /// The position at which the search noticed it, not before `at`.
+    pub(super) noticed: usize,
+}
+
+/// The number of blocks that are read at once, and of their bytes. The masks are also those of the neighbours.
+const BLOCKS: usize = WORD_BLOCKS - 2;
+const WINDOW: usize = BLOCK * BLOCKS;
+
+/// The search through one buffer, in windows that begin at multiples of [`WINDOW`].
+#[derive(Clone, Debug)]
+pub(super) struct Search {
+    scanner: Scanner,
+    form: TextForm,
+    /// The masks of the block before the window, of its blocks, and of the one after it.
+    masks: Box<WordMasks>,
+    /// The places of each block.
+    places: Box<Places>,
+    /// The positions in the window where a word begins that may be a text.
+    words: Box<[u16; WINDOW + STEP]>,
+    /// What was found in the window, in the order in which it was noticed, and how much of it was returned.
+    found: Vec<Found>,
+    returned: usize,
+    /// The position of the window, if `found` belongs to the present buffer.
+    window: Option<usize>,
+}
+
+/// The places where something may be: for each block, one bit per byte.
+#[derive(Clone, Debug)]
+struct Places {
+    /// A word begins.
+    words: [u64; BLOCKS],
+    /// A run begins after a blank.
+    tokens: [u64; BLOCKS],
+}
+
+/// The number of positions that are written at once, so that fewer branches depend on the text.
+const STEP: usize = 4;
+
+impl Search {
+    pub(super) fn new(form: TextForm) -> Self {
+        Self {
+            scanner: Scanner::new(),
+            form,
+            masks: Box::new(WordMasks::new()),
+            places: Box::new(Places { words: [0; BLOCKS], tokens: [0; BLOCKS] }),
+            words: Box::new([0; WINDOW + STEP]),
+            found: Vec::new(),
+            returned: 0,
+            window: None,
+        }
+    }
+
+    /// Forgets the buffer, because its bytes have changed.
+    pub(super) fn restart(&mut self) {
+        self.window = None;
+    }
+
+    /// Returns the next place at or after `from` where a secret may begin, or a part of one may be. Places come in the order in
+    /// which they are noticed, each one once until the next restart.
+    pub(super) fn find(&mut self, bytes: &[u8], from: usize) -> Option<Found> {
+        let mut at = from;
+        while at < bytes.len() {
+            let window = at / WINDOW * WINDOW;
+            if self.window != Some(window) {
+                self.read(bytes, window);
+            }
+            let ahead = self.found.partition_point(|found| found.noticed < at);
+            self.returned = self.returned.max(ahead);
+            if let Some(found) = self.found.get(self.returned) {
+                self.returned += 1;
+                return Some(*found);
+            }
+            at = window + WINDOW;
+        }
+        None
+    }
+
+    /// Finds the places of a window.
+    fn read(&mut self, bytes: &[u8], window: usize) {
+        self.window = Some(window);
+        self.found.clear();
+        self.returned = 0;
+        let end = bytes.len().min(window + WINDOW + BLOCK);
+        let (begin, first) = match window.checked_sub(BLOCK) {
+            Some(begin) => (begin, 0),
+            None => (window, 1),
+        };
+        self.scanner.words(bytes.get(begin..end).unwrap_or_default(), first, &mut self.masks);
+        let is_json = self.form == TextForm::Json;
+        let any_escape = is_json && self.masks.backslash.iter().any(|mask| *mask != 0);
+        if any_escape {
+            self.places.read::<true>(&mut self.masks);
+        } else {
+            self.places.read::<false>(&mut self.masks);
+        }
+        let mut words = 0;
+        for block in 0..BLOCKS {
+            let of = |masks: &[u64]| masks.get(block).copied().unwrap_or(0);
+            words = self.list_words(of(&self.places.words), block, words);
+            let of_masks = |masks: &[u64; WORD_BLOCKS]| of(masks.get(1..).unwrap_or_default());
+            let (tokens, ats) = (of(&self.places.tokens), of_masks(&self.masks.at));
+            let escapes = if any_escape { of_masks(&self.masks.backslash) } else { 0 };
+            if tokens | ats | escapes != 0 {
+                self.find_others([tokens, ats, escapes], bytes, window + block * BLOCK);
+            }
+        }
+        self.find_words(bytes, window, words);
+    }
+
+    /// Writes the positions of words after the first `count` ones. Returns the new count.
+    #[inline]
+    fn list_words(&mut self, mut words: u64, block: usize, count: usize) -> usize {
+        let (total, mut next) = (count + words.count_ones() as usize, count);
+        while words != 0 {
+            let step = self.words.get_mut(next..).and_then(<[u16]>::first_chunk_mut::<STEP>);
+            for place in step.into_iter().flatten() {
+                *place = (block * BLOCK) as u16 + words.trailing_zeros() as u16;
+                words &= words.wrapping_sub(1);
+            }
+            next += STEP;
+        }
+        total
+    }
+
+    /// Finds what is not a word in the block that begins at a position.
+    fn find_others(&mut self, [tokens, ats, escapes]: [u64; 3], bytes: &[u8], begin: usize) {
+        let mut others = tokens | ats | escapes;
+        while others != 0 {
+            let bit = others & others.wrapping_neg();
+            others ^= bit;
+            let at = begin + bit.trailing_zeros() as usize;
+            let (before, rest) = bytes.split_at(at.min(bytes.len()));
+            let (hit, found) = if ats & bit != 0 {
+                (Hit::At, at)
+            } else if escapes & bit != 0 {
+                if !rest.starts_with(br"\u00") {
+                    continue;
+                }
+                (Hit::Escape, at)
+            } else {
+                let found = Fingerprints::shared().text_before_blanks(before);
+                let Some((text, begin)) = found else { continue };
+                (Hit::Text(text), begin)
+            };
+            self.found.push(Found { hit, at: found, noticed: at });
+        }
+    }
+
+    /// Finds the texts among the listed words.
+    fn find_words(&mut self, bytes: &[u8], window: usize, count: usize) {
+        let (others, texts) = (self.found.len(), Fingerprints::shared());
+        for at in self.words.get(..count).unwrap_or_default() {
+            let at = window + usize::from(*at);
+            let word = bytes.get(at..).unwrap_or_default();
+            if texts.may_be_text(word)
+                && let Some(text) = texts.text_at(word)
+            {
+                self.found.push(Found { hit: Hit::Text(text), at, noticed: at });
+            }
+        }
+        if others > 0 && others < self.found.len() {
+            self.found.sort_by_key(|found| found.noticed);
+        }
+    }
+}
+
+impl Places {
+    /// Computes the places from the masks of the blocks and their neighbours. `ESCAPES`: there are some.
+    ///
+    /// Each step is a loop over all blocks without branches, so that the compiler makes vectors of it.
+    #[allow(clippy::indexing_slicing, reason = "arrays indexed by constants and by loops to them")]
+    fn read<const ESCAPES: bool>(&mut self, masks: &mut WordMasks) {
+        if ESCAPES {
+            // An escaped slash does not end a run.
+            for (run, backslash) in masks.run.iter_mut().zip(&masks.backslash) {
+                *run |= backslash;
+            }
+        }
+        let two = both(&masks.run, &masks.run, 1);
+        let four = both(&two, &two, 2);
+        let eight = both(&four, &four, 4);
+        let long = both(&eight, &eight, SHORTEST - 8);
+        // The credentials after `Basic` may have twelve bytes.
+        let twelve = both(&eight, &eight, 4);
+        for block in 0..BLOCKS {
+            // The bytes that come the given number of places after one of a class.
+            let after = |masks: &[u64; WORD_BLOCKS], places: u32| {
+                masks[block + 1] << places | masks[block] >> (u64::BITS - places)
+            };
+            let mut first = !after(&masks.word, 1);
+            if ESCAPES {
+                // After an escape, a word may begin.
+                first |= after(&masks.backslash, 1)
+                    | after(&masks.backslash, 2)
+                    | after(&masks.backslash, 6);
+            }
+            let dashes = after(&masks.dash, 1) & after(&masks.dash, 2) & after(&masks.dash, 3);
+            self.words[block] = masks.letter[block + 1] & first & (long[block + 1] | dashes);
+            let begins = masks.run[block + 1] & !after(&masks.run, 1);
+            self.tokens[block] = begins & after(&masks.blank, 1) & twelve[block + 1];
+        }
+    }
+}
+
+/// Returns the bytes that are in the first class and the given number of places before one in the second. After the last
+/// block, nothing is in a class.
+#[allow(clippy::indexing_slicing, reason = "arrays indexed by loops to their lengths")]
+#[inline(always)]
+fn both(one: &[u64; WORD_BLOCKS], other: &[u64; WORD_BLOCKS], places: u32) -> [u64; WORD_BLOCKS] {
+    let mut both = [0; WORD_BLOCKS];
+    for block in 0..WORD_BLOCKS - 1 {
+        let before = other[block] >> places | other[block + 1] << (u64::BITS - places);
+        both[block] = one[block] & before;
+    }
+    both[WORD_BLOCKS - 1] = one[WORD_BLOCKS - 1] & other[WORD_BLOCKS - 1] >> places;
+    both
+}
