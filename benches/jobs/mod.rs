@@ -4,6 +4,7 @@ mod chunks;
 mod items;
 mod lazy;
 mod path;
+mod redact;
 mod retain;
 mod select;
 #[cfg(feature = "bench-simdjson")]
@@ -25,6 +26,7 @@ pub(crate) fn tables() -> Vec<Table> {
     tables.extend(retain::tables());
     tables.extend(path::tables());
     tables.extend(validate::tables());
+    tables.extend(redact::tables());
     tables.extend(chunks::tables());
     tables
 }
