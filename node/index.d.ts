@@ -41,7 +41,7 @@ export interface Rules {
   drop_empty?: boolean
   omit_base64_over?: number
   text_filter?: object
-  redact?: 'secrets' | { paths?: string[]; with?: string; secrets?: boolean }
+  redact?: 'secrets' | { paths?: string[]; with?: string; secrets?: boolean; patterns?: Record<string, string> }
   budget?: Budget
   min_items?: number
   omitted?: 'mark' | 'silent'

@@ -150,7 +150,7 @@ pub struct Report {
     /// Number of replaced values, by kind: the kinds of [`Redact::kinds`](crate::spec::Redact::kinds), and `path` for values
     /// at the paths of [`Spec::redact`](crate::Spec::redact).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub redacted: BTreeMap<&'static str, u64>,
+    pub redacted: BTreeMap<String, u64>,
     /// The payload, as a JSON Pointer; `""` is the document itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
@@ -213,7 +213,7 @@ pub struct InnerReport {
     pub tail_unread: bool,
     /// Number of replaced values, by kind.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub redacted: BTreeMap<&'static str, u64>,
+    pub redacted: BTreeMap<String, u64>,
     /// The reports of the entries of `json_strings` inside the texts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inner: Vec<InnerReport>,
@@ -413,9 +413,9 @@ impl From<&Error> for FailureReport {
 }
 
 /// Adds the counts of replaced values.
-pub(crate) fn add_counts(to: &mut BTreeMap<&'static str, u64>, more: &BTreeMap<&'static str, u64>) {
+pub(crate) fn add_counts(to: &mut BTreeMap<String, u64>, more: &BTreeMap<String, u64>) {
     for (kind, count) in more {
-        *to.entry(kind).or_default() += count;
+        *to.entry(kind.clone()).or_default() += count;
     }
 }
 

@@ -253,9 +253,12 @@ impl<'a> Building<'a> {
         // A condition of `where` has its path and its pattern as members.
         let (name, member) = match place.rule {
             "matches" => ("where", "matches"),
+            "patterns" => ("redact", "patterns"),
+            "redact" => ("redact", "paths"),
             rule => (rule, "path"),
         };
         let (rule, node) = rules(name)?;
+        let node = if name == "redact" { node.get(member).unwrap_or(node) } else { node };
         let inside = |node: &Node| match &node.value {
             Value::Text(text) => byte_inside(&node.at, self.text.text, text, place.at),
             _ => node.at.start,

@@ -66,7 +66,7 @@ pub(crate) struct SecretFilter {
     special: (usize, usize),
     /// The progress in a secret whose end is not known.
     rest: Option<RestState>,
-    keys: KeyNames,
+    keys: KeyNames<&'static str>,
     decoded: DecodedText,
     found: BTreeMap<&'static str, u64>,
 }

@@ -2,25 +2,31 @@
 //!
 //! Objects are only followed while one is open that has a redacted key.
 
-/// Follows the containers from the first redacted key on, until the object of that key ends.
-#[derive(Debug, Default)]
-pub(super) struct KeyNames {
+/// Follows the containers from the first redacted key on, until the object of that key ends. `K` names a kind.
+#[derive(Debug)]
+pub(super) struct KeyNames<K> {
     /// The open containers, from the object of the first redacted key inwards: how often each name was given.
-    open: Vec<Vec<(&'static str, u32)>>,
+    open: Vec<Vec<(K, u32)>>,
     /// The position up to which the text was read. Always outside strings.
     read: usize,
     in_string: bool,
     escaped: bool,
 }
 
-impl KeyNames {
+impl<K> Default for KeyNames<K> {
+    fn default() -> Self {
+        Self { open: Vec::new(), read: 0, in_string: false, escaped: false }
+    }
+}
+
+impl<K: PartialEq> KeyNames<K> {
     /// Returns whether an object with a redacted key is open.
     pub(super) fn is_active(&self) -> bool {
         !self.open.is_empty()
     }
 
     /// Returns the number of a key that begins at `at` of the text, and counts it.
-    pub(super) fn number(&mut self, kind: &'static str, text: &[u8], at: usize) -> u32 {
+    pub(super) fn number(&mut self, kind: K, text: &[u8], at: usize) -> u32 {
         self.read_to(text, at);
         if self.open.is_empty() {
             // The opening quote was read.

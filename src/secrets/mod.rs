@@ -13,18 +13,26 @@
 //! [`filter`] reads plain text and JSON texts. In JSON, a secret is looked for inside each string, after its escapes are
 //! resolved ([`decode`]); the rest of a string with a secret keeps its spelling. A key that has a secret is replaced as a
 //! whole, and numbered if its object has several ([`keys`]).
+//!
+//! What a user's patterns match is replaced after that (`patterns`). [`rules`] joins both.
 
 mod decode;
 mod filter;
 mod fingerprints;
 mod keys;
 mod kinds;
+#[cfg(feature = "text")]
+mod patterns;
+mod rules;
 mod search;
 mod shape;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use filter::{SecretFilter, TextForm};
+pub(crate) use filter::TextForm;
+#[cfg(feature = "text")]
+pub(crate) use patterns::Pattern;
+pub(crate) use rules::{SecretRules, SecretSearch};
 
 /// Returns the names of the built-in kinds, in the order in which they are tried.
 pub(crate) fn kind_names() -> Vec<&'static str> {

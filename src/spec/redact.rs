@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Spec;
 use super::fields::{is_default, some};
@@ -33,6 +33,13 @@ pub struct Redact {
     pub(crate) with: Option<String>,
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) secrets: bool,
+    /// Names of kinds, and what they look like.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
+    pub(crate) patterns: Vec<(String, String)>,
+}
+
+fn as_map<S: Serializer>(patterns: &[(String, String)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(patterns.iter().map(|(name, pattern)| (name, pattern)))
 }
 
 /// The text of `redact: secrets`.
@@ -68,6 +75,31 @@ impl Redact {
         self
     }
 
+    /// Replaces what a regular expression matches by `[redacted:NAME]`, in every string, key and number of the output. The
+    /// syntax is that of the crate [regex](https://docs.rs/regex/latest/regex/#syntax). A name has at most 32 small letters,
+    /// digits and hyphens, and is not that of a [built-in kind](Self::kinds).
+    ///
+    /// A number of which a part matches is replaced as a whole, by a string; one of more than 32 bytes is not looked at. In
+    /// text, a match does not go beyond a line. Of a match of more than 8 KiB, everything is replaced. Needs the
+    /// feature `text`.
+    ///
+    /// ```
+    /// use tamis::spec::Redact;
+    /// use tamis::{Program, Spec, filter_slice};
+    ///
+    /// let spec = Spec::new().redact(Redact::new().pattern("employee", "E-[0-9]{6}"));
+    /// let input = br#"{"badge": "E-104729", "text": "ask E-104723 or E-7"}"#;
+    /// let (output, _) = filter_slice(&Program::compile(&spec)?, input)?;
+    /// let expected = br#"{"badge":"[redacted:employee]","text":"ask [redacted:employee] or E-7"}"#;
+    /// assert_eq!(output, expected);
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn pattern(mut self, name: impl Into<String>, regex: impl Into<String>) -> Self {
+        self.patterns.push((name.into(), regex.into()));
+        self
+    }
+
     /// Returns the names of the kinds of credentials that are found.
     ///
     /// ```
@@ -84,12 +116,18 @@ impl Redact {
             paths: self.paths.iter().chain(&other.paths).cloned().collect(),
             with: self.with.clone().or_else(|| other.with.clone()),
             secrets: self.secrets || other.secrets,
+            patterns: self.patterns.iter().chain(&other.patterns).cloned().collect(),
         }
     }
 
     /// Returns whether nothing is replaced.
     pub(crate) fn is_nothing(&self) -> bool {
-        self.paths.is_empty() && !self.secrets
+        self.paths.is_empty() && !self.searches()
+    }
+
+    /// Returns whether everything that leaves is searched.
+    pub(crate) fn searches(&self) -> bool {
+        self.secrets || !self.patterns.is_empty()
     }
 }
 
@@ -143,6 +181,31 @@ struct RedactMap {
     #[serde(deserialize_with = "some")]
     with: Option<String>,
     secrets: bool,
+    #[serde(deserialize_with = "patterns")]
+    patterns: Vec<(String, String)>,
+}
+
+/// Reads a map of names and regular expressions, in its order.
+fn patterns<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(String, String)>, D::Error> {
+    from.deserialize_map(PatternsVisitor)
+}
+
+struct PatternsVisitor;
+
+impl<'de> Visitor<'de> for PatternsVisitor {
+    type Value = Vec<(String, String)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map of names and regular expressions")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut patterns = Vec::new();
+        while let Some(entry) = map.next_entry()? {
+            patterns.push(entry);
+        }
+        Ok(patterns)
+    }
 }
 
 struct RedactVisitor;
@@ -151,7 +214,7 @@ impl<'de> Visitor<'de> for RedactVisitor {
     type Value = Redact;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("`secrets` or a map with `paths`, `with` and `secrets`")
+        f.write_str("`secrets` or a map with `paths`, `with`, `secrets` and `patterns`")
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Redact, E> {
@@ -162,8 +225,8 @@ impl<'de> Visitor<'de> for RedactVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Redact, A::Error> {
-        let RedactMap { paths, with, secrets } =
+        let RedactMap { paths, with, secrets, patterns } =
             RedactMap::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(Redact { paths, with, secrets })
+        Ok(Redact { paths, with, secrets, patterns })
     }
 }

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{InnerRules, JsonStringFallback, JsonStrings, Spec};
+use super::{InnerRules, JsonStringFallback, JsonStrings, Redact, Spec};
 
 /// How much of a result a gateway stores, so that a caller can fetch what rules have cut.
 ///
@@ -110,7 +110,7 @@ impl Spec {
             || json_strings.iter().any(JsonStrings::removes_for_safety)
     }
 
-    /// Returns whether credentials are replaced in the output ([`redact`](Self::redact)), also in a branch.
+    /// Returns whether the output is searched for credentials or patterns ([`redact`](Self::redact)), also in a branch.
     ///
     /// ```
     /// use tamis::Spec;
@@ -121,8 +121,27 @@ impl Spec {
     /// ```
     #[must_use]
     pub fn redacts_secrets(&self) -> bool {
-        let own = self.redact.as_ref().is_some_and(|redact| redact.secrets);
+        let own = self.redact.as_ref().is_some_and(Redact::searches);
         own || self.when.iter().flatten().any(Self::redacts_secrets)
+    }
+
+    /// Returns what the output is searched for, in the spec and its branches: the rule `redact` without its paths, for
+    /// [`TextRedactor::of`](crate::text::TextRedactor::of). `None` if the output is not searched.
+    ///
+    /// ```
+    /// use tamis::Spec;
+    /// use tamis::spec::Redact;
+    ///
+    /// let spec = Spec::new().redact(Redact::new().path("ssn").secrets(true));
+    /// assert_eq!(spec.searched(), Some(Redact::new().secrets(true)));
+    /// ```
+    #[cfg(feature = "text")]
+    #[must_use]
+    pub fn searched(&self) -> Option<Redact> {
+        let own = self.redact.iter().filter(|redact| redact.searches());
+        let own = own.map(|redact| Redact { paths: Vec::new(), with: None, ..redact.clone() });
+        let branches = self.when.iter().flatten().filter_map(Self::searched);
+        own.chain(branches).reduce(|all, one| all.and(&one))
     }
 
     /// Returns whether a rule other than the search for credentials removes for safety. A gateway can keep a text that is

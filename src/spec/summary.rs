@@ -107,7 +107,9 @@ impl Spec {
         }
         if let Some(redact) = redact {
             let secrets = redact.secrets.then_some("secrets");
-            let redacted = redact.paths.iter().map(String::as_str).chain(secrets);
+            let patterns = redact.patterns.iter().map(|(name, _)| name);
+            let paths = redact.paths.iter().chain(patterns).map(String::as_str);
+            let redacted = paths.chain(secrets);
             parts.push(format!("{} redacted", redacted.collect::<Vec<_>>().join(", ")));
         }
         if let Some(budget) = budget {

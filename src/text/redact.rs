@@ -4,9 +4,13 @@ use std::collections::BTreeMap;
 
 use super::TextProgram;
 use super::lines::pipeline::TextPipeline;
+use super::lines::redact_pattern;
+use crate::error::{Error, ErrorKind, RulePlace};
 use crate::limits::Limits;
-use crate::secrets::{SecretFilter, TextForm};
+use crate::regex_budget::RegexBudget;
+use crate::secrets::{Pattern, SecretRules, SecretSearch, TextForm, kind_names};
 use crate::sink::Sink;
+use crate::spec::Redact;
 
 /// Replaces credentials in a text by `[redacted:KIND]`, as [`Redact::secrets`](crate::spec::Redact::secrets) does in JSON.
 ///
@@ -31,7 +35,7 @@ use crate::sink::Sink;
 pub struct TextRedactor {
     /// `None` for JSON, which a terminal does not show.
     clean: Option<TextPipeline>,
-    secrets: SecretFilter,
+    secrets: SecretSearch,
 }
 
 impl TextRedactor {
@@ -44,9 +48,36 @@ impl TextRedactor {
     /// Creates a redactor with the given limits. It uses [`line`](Limits::with_line).
     #[must_use]
     pub fn with_limits(limits: &Limits) -> Self {
+        Self::with_rules(&SecretRules::built_in(), limits)
+    }
+
+    /// Creates a redactor that looks for what a rule looks for: credentials if it has
+    /// [`secrets`](crate::spec::Redact::secrets), and its patterns. Paths mean nothing in text.
+    ///
+    /// ```
+    /// use tamis::Limits;
+    /// use tamis::spec::Redact;
+    /// use tamis::text::TextRedactor;
+    ///
+    /// let redact = Redact::new().pattern("employee", "E-[0-9]{6}");
+    /// let mut redactor = TextRedactor::of(&redact, &Limits::new())?;
+    /// let mut output = Vec::new();
+    /// redactor.write(b"badge E-104729\n", &mut output);
+    /// redactor.end(&mut output);
+    /// assert_eq!(output, b"badge [redacted:employee]\n");
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Spec`](crate::ErrorKind::Spec): a pattern is invalid.
+    pub fn of(redact: &Redact, limits: &Limits) -> Result<Self, Error> {
+        Ok(Self::with_rules(&secret_rules(redact, &mut RegexBudget::new())?, limits))
+    }
+
+    pub(crate) fn with_rules(rules: &SecretRules, limits: &Limits) -> Self {
         Self {
             clean: Some(TextPipeline::new(&TextProgram::rendering(), limits)),
-            secrets: SecretFilter::new(TextForm::Plain),
+            secrets: rules.filter(TextForm::Plain),
         }
     }
 
@@ -64,7 +95,7 @@ impl TextRedactor {
     /// ```
     #[must_use]
     pub fn for_json() -> Self {
-        Self { clean: None, secrets: SecretFilter::new(TextForm::Json) }
+        Self { clean: None, secrets: SecretRules::built_in().filter(TextForm::Json) }
     }
 
     /// Reads the next bytes of the text.
@@ -88,7 +119,7 @@ impl TextRedactor {
 
     /// Ends the text: writes what is held, and returns how many credentials of each kind were replaced. A redactor reads one
     /// text.
-    pub fn end(&mut self, sink: &mut dyn Sink) -> BTreeMap<&'static str, u64> {
+    pub fn end(&mut self, sink: &mut dyn Sink) -> BTreeMap<String, u64> {
         let Self { clean, secrets } = self;
         if let Some(clean) = clean {
             let mut to = SecretSink { secrets, sink };
@@ -96,7 +127,7 @@ impl TextRedactor {
             clean.settle(&mut to);
         }
         self.secrets.end(sink);
-        self.secrets.found().clone()
+        self.secrets.found()
     }
 }
 
@@ -114,7 +145,7 @@ impl std::fmt::Debug for TextRedactor {
 
 /// The search for credentials as the sink of the text.
 struct SecretSink<'a> {
-    secrets: &'a mut SecretFilter,
+    secrets: &'a mut SecretSearch,
     sink: &'a mut dyn Sink,
 }
 
@@ -122,4 +153,46 @@ impl Sink for SecretSink<'_> {
     fn write(&mut self, bytes: &[u8]) {
         self.secrets.write(bytes, self.sink);
     }
+}
+
+/// The most characters of the name of a pattern.
+const LONGEST_NAME: usize = 32;
+
+/// Compiles what a rule looks for.
+pub(crate) fn secret_rules(
+    redact: &Redact,
+    allowance: &mut RegexBudget,
+) -> Result<SecretRules, Error> {
+    let mut patterns = Vec::new();
+    for (entry, (name, text)) in redact.patterns.iter().enumerate() {
+        check_name(name).map_err(|problem| {
+            let message = format!("patterns: {problem}");
+            let place = RulePlace {
+                rule: "patterns",
+                entry,
+                is_key: true,
+                at: 0,
+                message: message.clone(),
+            };
+            Error::new(ErrorKind::Spec, message).in_rule(place)
+        })?;
+        let regex = redact_pattern(entry, text, allowance)?;
+        patterns.push(Pattern { name: name.clone(), regex });
+    }
+    let patterns = (!patterns.is_empty()).then(|| patterns.into());
+    Ok(SecretRules { built_in: redact.secrets, patterns })
+}
+
+/// Returns the problem of the name of a pattern, if it has one.
+fn check_name(name: &str) -> Result<(), String> {
+    let is_good = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
+    if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(is_good) {
+        return Err(format!(
+            "the name {name:?} must have 1 to {LONGEST_NAME} small letters, digits and hyphens"
+        ));
+    }
+    if name == "path" || kind_names().contains(&name) {
+        return Err(format!("the name {name} is that of a built-in kind"));
+    }
+    Ok(())
 }

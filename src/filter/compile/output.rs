@@ -8,9 +8,10 @@ use crate::error::{Error, ErrorKind};
 use crate::json::key;
 use crate::path::trie::Trie;
 use crate::regex_budget::RegexBudget;
+use crate::secrets::SecretRules;
 #[cfg(feature = "template")]
 use crate::spec::Compact;
-use crate::spec::{Encode, Spec, Whitespace};
+use crate::spec::{Encode, Redact, Spec, Whitespace};
 #[cfg(feature = "template")]
 use crate::template::{TemplateError, TemplatePart, Templates};
 #[cfg(feature = "text")]
@@ -37,7 +38,27 @@ pub(crate) struct RedactRules {
     pub(in crate::filter) source_paths: Trie,
     /// The string that replaces a value.
     pub(in crate::filter) mark: Vec<u8>,
-    pub(in crate::filter) secrets: bool,
+    pub(in crate::filter) secrets: Option<SecretRules>,
+}
+
+/// Compiles what the output is searched for, if it is.
+#[cfg(feature = "text")]
+fn secret_rules(
+    redact: &Redact,
+    allowance: &mut RegexBudget,
+) -> Result<Option<SecretRules>, Error> {
+    let rules = crate::text::secret_rules(redact, allowance)?;
+    Ok(redact.searches().then_some(rules))
+}
+
+/// Returns what the output is searched for, if it is. Patterns need another feature.
+#[cfg(not(feature = "text"))]
+fn secret_rules(redact: &Redact, _: &mut RegexBudget) -> Result<Option<SecretRules>, Error> {
+    if !redact.patterns.is_empty() {
+        let message = "redact: `patterns` needs tamis built with the feature `text`";
+        return Err(Error::new(ErrorKind::Spec, message));
+    }
+    Ok(redact.secrets.then(SecretRules::built_in))
 }
 
 /// The text that replaces a value at a path.
@@ -57,7 +78,7 @@ impl RedactRules {
             paths,
             source_paths: trie_of("redact", &source, spec.envelope, &mut RegexBudget::new())?,
             mark: key::quote(redact.with.as_deref().unwrap_or(REDACTED)),
-            secrets: redact.secrets,
+            secrets: secret_rules(redact, allowance)?,
         })))
     }
 

@@ -93,7 +93,7 @@ pub(super) fn output_stages(spec: &Spec, policy: &SizePolicy) -> Vec<StageExplan
             limits: &[],
             instead: None,
         };
-        let holds = if redact.secrets { vec![string] } else { Vec::new() };
+        let holds = if redact.searches() { vec![string] } else { Vec::new() };
         StageExplanation::new(StageAction::Redact { redact: redact.clone() }, holds)
     });
     [text, omit, redact, budget_stage(policy), mark, compact, encode]

@@ -282,6 +282,10 @@ impl StageExplanation {
                 if redact.secrets {
                     writeln!(f, "   credentials in strings and keys are replaced")?;
                 }
+                if !redact.patterns.is_empty() {
+                    let names: Vec<_> = redact.patterns.iter().map(|(name, _)| &**name).collect();
+                    writeln!(f, "   patterns are replaced: {}", names.join(", "))?;
+                }
             }
             StageAction::Budget { budget, min_items, omitted, on_over } => {
                 let least = match min_items {

@@ -47,7 +47,7 @@ pub use filter::TextFilter;
 pub(crate) use filter::ended;
 #[cfg(feature = "command")]
 pub(crate) use pattern_list::check as check_pattern;
-pub(crate) use pattern_list::value_pattern;
+pub(crate) use pattern_list::{redact_pattern, value_pattern};
 pub use program::TextProgram;
 pub use quoted::QuotedTextFilter;
 pub use report::TextReport;

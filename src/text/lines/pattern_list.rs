@@ -251,6 +251,18 @@ pub(crate) fn value_pattern(
     single("matches", "matches", entry, text, allowance)
 }
 
+/// Compiles a pattern of `redact`.
+pub(crate) fn redact_pattern(
+    entry: usize,
+    text: &str,
+    allowance: &mut RegexBudget,
+) -> Result<Regex, Error> {
+    if text.is_empty() {
+        return Err(refuse("patterns", entry, "patterns: an empty pattern matches nothing".into()));
+    }
+    single("patterns", "patterns", entry, text, allowance)
+}
+
 /// Returns the problem of a pattern, if it has one.
 #[cfg(feature = "command")]
 pub(crate) fn check(text: &str, allowance: &mut RegexBudget) -> Result<(), Error> {

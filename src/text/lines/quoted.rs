@@ -123,7 +123,7 @@ pub(crate) struct QuotedPipeline {
     /// Replaces credentials before the pipeline.
     redactor: Option<TextRedactor>,
     /// How many it replaced. Known at the end.
-    pub(crate) redacted: BTreeMap<&'static str, u64>,
+    pub(crate) redacted: BTreeMap<String, u64>,
 }
 
 impl QuotedPipeline {

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use memchr::memchr;
 use tamis::text::{QuotedTextFilter, TextFilter, TextRedactor};
-use tamis::{CallOptions, Sink};
+use tamis::{CallOptions, Limits, Sink};
 
 use super::failure::Failure;
 use super::run::{self, JsonRun, RunError, Source, Texts};
@@ -150,7 +150,7 @@ impl BlockContext<'_> {
                 return Err(Failure::TEXT);
             }
         }
-        if self.options.raw() && !self.filter.redacts {
+        if self.options.raw() && self.filter.redacts.is_none() {
             return Ok(BlockText::Same);
         }
         let start = scratch.len();
@@ -165,7 +165,7 @@ impl BlockContext<'_> {
             // A lone surrogate stands for no text.
             Err(RunError::NotJson) => {
                 scratch.truncate(start);
-                if self.filter.redacts {
+                if self.filter.redacts.is_some() {
                     return Err(Failure::TEXT);
                 }
                 self.quoted(texts, source, scratch)
@@ -183,7 +183,9 @@ impl BlockContext<'_> {
     ) -> Result<(TextCutReport, bool), RunError> {
         let mut cut = TextCut::new(scratch, self.room);
         let (mut changed, mut filtered_out, mut bytes_in) = (false, 0, 0);
-        let mut redactor = self.filter.redacts.then(TextRedactor::new);
+        let redacts = self.filter.redacts.as_ref();
+        let mut redactor =
+            redacts.map(|redact| TextRedactor::of(redact, &Limits::new())).transpose()?;
         match &self.filter.text {
             None => {
                 run::read(texts, source, |text| {

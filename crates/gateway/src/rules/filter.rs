@@ -40,8 +40,8 @@ pub struct ToolFilter {
     pub(crate) keeps_error_text: bool,
     /// Whether the filter fails closed.
     pub(crate) removes_for_safety: bool,
-    /// Whether credentials are replaced in text that is not JSON. In JSON, a program does it.
-    pub(crate) redacts: bool,
+    /// What is searched for in text that is not JSON. In JSON, a program does it.
+    pub(crate) redacts: Option<Redact>,
     /// The parameters that the tool takes in addition to its own.
     pub(crate) parameters: Parameters,
     /// The most tokens of a whole result.
@@ -90,7 +90,7 @@ impl ToolFilter {
             keeps_text: entry.text_beside() == UnreadText::Keep || redacts_only,
             keeps_error_text: entry.error_text() == UnreadText::Keep || redacts_only,
             removes_for_safety: entry.removes_for_safety(),
-            redacts: spec.redacts_secrets(),
+            redacts: spec.searched(),
             parameters: Parameters { raw, budget: names.contains(&"_budget") },
             max_tokens: None,
             renders: renders(&keys),
@@ -116,7 +116,7 @@ impl ToolFilter {
             keeps_text: true,
             keeps_error_text: true,
             removes_for_safety: false,
-            redacts: false,
+            redacts: None,
             parameters: Parameters::default(),
             max_tokens,
             keeps_everything,
@@ -139,7 +139,7 @@ impl ToolFilter {
             keeps_text: false,
             keeps_error_text: false,
             removes_for_safety: true,
-            redacts: false,
+            redacts: None,
             parameters: Parameters::default(),
             max_tokens: None,
             keeps_everything: false,
@@ -158,13 +158,13 @@ impl ToolFilter {
 
     /// Returns the filter with a search for credentials before its rules. It then fails closed.
     pub(crate) fn redacting(self) -> Result<Self, Error> {
-        let secrets = Program::compile(&Spec::new().redact(Redact::new().secrets(true)))?;
+        let secrets = Redact::new().secrets(true);
         let mut programs = self.programs;
-        programs.insert(0, secrets);
+        programs.insert(0, Program::compile(&Spec::new().redact(secrets.clone()))?);
         let saves = !self.removes_for_safety;
         Ok(Self {
             programs,
-            redacts: true,
+            redacts: both(self.redacts, Some(secrets)),
             removes_for_safety: true,
             // Text is searched, so that it may pass where the filter only saves.
             keeps_text: self.keeps_text || saves,
@@ -202,13 +202,19 @@ impl ToolFilter {
             keeps_text: self.keeps_text && user.text_beside() == UnreadText::Keep,
             keeps_error_text: self.keeps_error_text && user.error_text() == UnreadText::Keep,
             removes_for_safety: true,
-            redacts: self.redacts || user.spec().redacts_secrets(),
+            redacts: both(self.redacts, user.spec().searched()),
             parameters: Parameters { raw: false, ..self.parameters },
             keeps_everything: false,
             shows_all_that_is_stored: false,
             ..self
         })
     }
+}
+
+/// Returns what either of two rules searches for.
+fn both(one: Option<Redact>, other: Option<Redact>) -> Option<Redact> {
+    let rules = one.iter().chain(&other);
+    rules.fold(Spec::new(), |spec, redact| spec.redact_also(redact)).searched()
 }
 
 /// Returns the keys of a spec, as a native manifest has them.

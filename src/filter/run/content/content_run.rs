@@ -37,7 +37,7 @@ use crate::filter::run::hold::Hold;
 use crate::limits::{Limits, Meter};
 use crate::notice;
 use crate::report::{ContentSource, Report, add_counts};
-use crate::secrets::{SecretFilter, TextForm};
+use crate::secrets::{SecretSearch, TextForm};
 use crate::sink::Sink;
 use crate::spec::Budget;
 
@@ -64,7 +64,7 @@ pub(super) struct ContentRun {
     /// The first of the two steps between extracted text and the sink.
     clean: ContentCleaner,
     /// The next one: replaces credentials.
-    secrets: Option<SecretFilter>,
+    secrets: Option<SecretSearch>,
     /// Text that was searched for them. It may end within a character.
     searched: Vec<u8>,
     /// The last one: cuts the text at the budget.
@@ -106,7 +106,6 @@ impl ContentRun {
         options: &CallOptions,
     ) -> Self {
         let budget = options.budget().or(rules.budget);
-        let has_secrets = compiled.output.redact.as_ref().is_some_and(|redact| redact.secrets);
         Self {
             compiled: Arc::clone(compiled),
             limits: options.limits().clone(),
@@ -115,7 +114,7 @@ impl ContentRun {
             hold: Hold::default(),
             meter: Meter::default(),
             clean: ContentCleaner::default(),
-            secrets: has_secrets.then(|| SecretFilter::new(TextForm::Plain)),
+            secrets: search_of(compiled),
             searched: Vec::new(),
             cut: Cut::new(budget),
             budget,
@@ -135,7 +134,7 @@ impl ContentRun {
         self.hold = Hold::default();
         self.meter = Meter::default();
         self.clean = ContentCleaner::default();
-        self.secrets = self.secrets.as_ref().map(|_| SecretFilter::new(TextForm::Plain));
+        self.secrets = search_of(&self.compiled);
         self.searched.clear();
         self.cut = Cut::new(self.budget);
         self.sizes = Sizes::default();
@@ -479,7 +478,7 @@ impl ContentRun {
             return;
         }
         if let Some(secrets) = &self.secrets {
-            add_counts(&mut report.redacted, secrets.found());
+            add_counts(&mut report.redacted, &secrets.found());
         }
         report.content_from = self.from;
         report.content_hidden = self.hid;
@@ -505,4 +504,10 @@ impl ContentRun {
 /// Returns whether an error means that the document is not JSON.
 fn is_no_json(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Syntax | ErrorKind::UnexpectedEnd | ErrorKind::Encoding)
+}
+
+/// Returns the search for credentials in the content, if the program has one.
+fn search_of(compiled: &CompiledProgram) -> Option<SecretSearch> {
+    let rules = compiled.output.redact.as_ref()?.secrets.as_ref()?;
+    Some(rules.filter(TextForm::Plain))
 }

@@ -34,7 +34,7 @@ use crate::filter::compile::nested::WholeRules;
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
 use crate::report::{Report, add_counts};
-use crate::secrets::{SecretFilter, TextForm};
+use crate::secrets::{SecretRules, SecretSearch, TextForm};
 use crate::sink::Sink;
 
 /// The warning of a run without a filter.
@@ -77,8 +77,8 @@ impl WholeDocument {
         let run = match rules {
             WholeRules::Pass { warns } => {
                 let redact = compiled.output.redact.as_ref();
-                let secrets = redact.filter(|redact| redact.secrets);
-                let secrets = secrets.map(|_| Box::default());
+                let rules = redact.and_then(|redact| redact.secrets.clone());
+                let secrets = rules.map(|rules| Box::new(PassedSecrets { rules, search: None }));
                 WholeRun::Pass { warns: *warns, secrets }
             }
             #[cfg(feature = "content")]
@@ -94,7 +94,9 @@ impl WholeDocument {
         self.newline = false;
         match &mut self.run {
             WholeRun::Pass { secrets, .. } => {
-                *secrets = secrets.as_ref().map(|_| Box::default());
+                if let Some(secrets) = secrets {
+                    secrets.search = None;
+                }
             }
             #[cfg(feature = "content")]
             WholeRun::Content(run) => run.restart(),
@@ -140,8 +142,8 @@ impl WholeDocument {
     pub(super) fn report(&self, report: &mut Report) {
         match &self.run {
             WholeRun::Pass { warns, secrets } => {
-                if let Some(secrets) = secrets.as_ref().and_then(|passed| passed.0.as_ref()) {
-                    add_counts(&mut report.redacted, secrets.found());
+                if let Some(search) = secrets.as_ref().and_then(|passed| passed.search.as_ref()) {
+                    add_counts(&mut report.redacted, &search.found());
                 }
                 report.filter_applied = false;
                 if *warns && report.error.is_none() {
@@ -155,29 +157,32 @@ impl WholeDocument {
 }
 
 /// Replaces credentials in a document that is forwarded. Whether it is JSON is known at its first character.
-#[derive(Debug, Default)]
-struct PassedSecrets(Option<SecretFilter>);
+#[derive(Debug)]
+struct PassedSecrets {
+    rules: SecretRules,
+    search: Option<SecretSearch>,
+}
 
 impl PassedSecrets {
     fn write(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
-        let Self(secrets) = self;
-        if secrets.is_none() {
+        let Self { rules, search } = self;
+        if search.is_none() {
             let begin = chunk.iter().position(|byte| !byte.is_ascii_whitespace());
             let Some(first) = begin.and_then(|begin| chunk.get(begin)) else {
                 return sink.write(chunk);
             };
             let is_json = matches!(first, b'{' | b'[' | b'"');
             let form = if is_json { TextForm::Json } else { TextForm::Plain };
-            *secrets = Some(SecretFilter::new(form));
+            *search = Some(rules.filter(form));
         }
-        if let Some(secrets) = secrets {
-            secrets.write(chunk, sink);
+        if let Some(search) = search {
+            search.write(chunk, sink);
         }
     }
 
     fn end(&mut self, sink: &mut dyn Sink) {
-        if let Some(secrets) = &mut self.0 {
-            secrets.end(sink);
+        if let Some(search) = &mut self.search {
+            search.end(sink);
         }
     }
 }

@@ -8,7 +8,7 @@
 //! |---|---|---|---|
 //! | lines | `text_filter` | [`RawTextStage`] | what its text filter holds |
 //! | paths | `redact` with paths | `RedactPathsStage` | nothing |
-//! | secrets | `redact` with secrets | `SecretFilter` | up to 24 KiB |
+//! | secrets | `redact` with secrets | `SecretSearch` | up to 24 KiB |
 //! | omit | `omit_base64_over` | [`OmitBase64Stage`] | a string while it may be base64 |
 //! | fit | `budget`, or marks for `max_items` | [`ItemSplitter`] | with a budget: as much as the budget allows |
 //! | summary | `compact` | `SummaryStage` | the document, and the rendered text |
@@ -270,8 +270,8 @@ impl OutputStages {
         *stages = Some(OutputPipeline {
             #[cfg(feature = "text")]
             lines: lines.map(|text| {
-                let redacts = redact.is_some_and(|redact| redact.secrets);
-                (engine(), RawTextStage::new(text.clone(), limits.clone(), redacts))
+                let secrets = redact.and_then(|redact| redact.secrets.clone());
+                (engine(), RawTextStage::new(text.clone(), limits.clone(), secrets))
             }),
             rest: AfterText { omit, redact: RedactStages { paths, secrets }, rest },
         });

@@ -22,6 +22,7 @@ use crate::json::writer::JsonWriter;
 use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::Limits;
 use crate::report::add_counts;
+use crate::secrets::SecretRules;
 use crate::sink::Sink;
 use crate::text::quoted::QuotedPipeline;
 use crate::text::{TextProgram, TextRedactor};
@@ -43,9 +44,9 @@ pub(super) struct RawTextStage {
     /// The text that is being filtered: set while a member `raw` is copied.
     text: Option<RawTextMember>,
     /// Credentials are replaced before the lines are filtered.
-    redacts: bool,
+    secrets: Option<SecretRules>,
     /// How many were replaced in texts that have ended.
-    pub(super) redacted: BTreeMap<&'static str, u64>,
+    pub(super) redacted: BTreeMap<String, u64>,
     /// The document has such a text, which may have ended.
     filtered: bool,
     /// The document already has the member `_text_filtered`, which is then not added.
@@ -79,9 +80,9 @@ impl Sink for WriterSink<'_> {
 
 impl RawTextStage {
     /// Creates the stage for one document.
-    pub(super) fn new(program: TextProgram, limits: Limits, redacts: bool) -> Self {
+    pub(super) fn new(program: TextProgram, limits: Limits, secrets: Option<SecretRules>) -> Self {
         Self {
-            redacts,
+            secrets,
             redacted: BTreeMap::new(),
             program,
             limits,
@@ -103,7 +104,7 @@ impl Handler for StageHandler<'_, RawTextStage> {
     /// Copies every value. The value of a member `raw` is copied to the text filter instead of the writer.
     fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Raise> {
         let Self { stage, sink } = self;
-        let RawTextStage { program, limits, writer, text, filtered, said, redacts, .. } =
+        let RawTextStage { program, limits, writer, text, filtered, said, secrets, .. } =
             &mut **stage;
         let ValueSlot::Member(key) = slot else {
             if kind == ValueKind::Object {
@@ -122,8 +123,8 @@ impl Handler for StageHandler<'_, RawTextStage> {
         writer.spelled(*sink, key.raw());
         writer.begin(*sink);
         let mut lines = QuotedPipeline::new(program, limits);
-        if *redacts {
-            lines.redact(TextRedactor::with_limits(limits));
+        if let Some(secrets) = secrets {
+            lines.redact(TextRedactor::with_rules(secrets, limits));
         }
         *text = Some(RawTextMember { lines, begun: false, last: None });
         *filtered = true;

@@ -10,7 +10,7 @@ use crate::filter::run::payload_length::PayloadLength;
 use crate::filter::run::root_path::RootPath;
 use crate::filter::run::stage::StageMachine;
 use crate::report::{Report, add_counts};
-use crate::secrets::{SecretFilter, TextForm};
+use crate::secrets::{SecretSearch, TextForm};
 use crate::sink::Sink;
 
 /// The stages of the rule. The stage after them is an argument of each call.
@@ -19,7 +19,7 @@ pub(super) struct RedactStages {
     /// Replaces values at paths.
     pub(super) paths: Option<(StageMachine, RedactPathsStage)>,
     /// Reads what `paths` writes, and replaces credentials.
-    pub(super) secrets: Option<SecretFilter>,
+    pub(super) secrets: Option<SecretSearch>,
 }
 
 /// Returns the stages for the parts of the rule that a program has.
@@ -27,11 +27,11 @@ pub(super) fn stages(
     rules: Option<&Arc<RedactRules>>,
     place: &RootPath,
     length: &PayloadLength,
-) -> (Option<RedactPathsStage>, Option<SecretFilter>) {
+) -> (Option<RedactPathsStage>, Option<SecretSearch>) {
     let Some(rules) = rules else { return (None, None) };
     let paths = (!rules.source_paths.is_empty())
         .then(|| RedactPathsStage::new(rules.clone(), place.clone(), length.clone()));
-    (paths, rules.secrets.then(|| SecretFilter::new(TextForm::Json)))
+    (paths, rules.secrets.as_ref().map(|rules| rules.filter(TextForm::Json)))
 }
 
 impl RedactStages {
@@ -44,10 +44,10 @@ impl RedactStages {
     pub(super) fn report(&self, report: &mut Report) {
         let replaced = self.paths.as_ref().map_or(0, |(_, paths)| paths.replaced);
         if replaced > 0 {
-            *report.redacted.entry("path").or_default() += replaced;
+            *report.redacted.entry("path".to_owned()).or_default() += replaced;
         }
         if let Some(secrets) = &self.secrets {
-            add_counts(&mut report.redacted, secrets.found());
+            add_counts(&mut report.redacted, &secrets.found());
         }
     }
 }
@@ -90,7 +90,7 @@ impl<T: ByteStage> RedactThen<'_, T> {
 
 /// The search for credentials and the stage after it, as one stage.
 struct SecretStage<'a, T> {
-    secrets: &'a mut Option<SecretFilter>,
+    secrets: &'a mut Option<SecretSearch>,
     rest: &'a mut T,
 }
 
