@@ -8,6 +8,16 @@ from typing import Any, Protocol, Self, TypeAlias, Unpack, final, overload
 from ._reports import OutputReport, PruneReport, Report, TextReport
 from ._types import CallOptions, OutputOptions, Problem, PruneRules, Rules, TextOptions, TextRules
 
+__all__ = [
+    "Error",
+    "Manifest",
+    "OutputFilters",
+    "Program",
+    "Stream",
+    "TextProgram",
+    "prune_with_report",
+]
+
 _Data: TypeAlias = bytes | bytearray | memoryview | str
 
 class _Reader(Protocol):
