@@ -3,6 +3,7 @@
 'use strict'
 
 const { Buffer } = require('node:buffer')
+const { randomUUID } = require('node:crypto')
 const { TransformStream } = require('node:stream/web')
 const native = require('./native.cjs')
 
@@ -31,9 +32,18 @@ function value(outcome) {
   return outcome
 }
 
-/** Writes options as JSON. */
+/** Writes rules or options as JSON. Integers may be of the type BigInt, because a number would lose digits. */
 function json(options) {
-  return options === undefined ? undefined : JSON.stringify(options)
+  if (options === undefined) return undefined
+  const integers = new Map()
+  const text = JSON.stringify(options, (_, value) => {
+    if (typeof value !== 'bigint') return value
+    const mark = randomUUID()
+    integers.set(`"${mark}"`, value.toString())
+    return mark
+  })
+  if (integers.size === 0) return text
+  return text.replace(/"[0-9a-f-]{36}"/g, (mark) => integers.get(mark) ?? mark)
 }
 
 /** Returns the bytes of an input that the addon may borrow. */
@@ -59,7 +69,7 @@ class Program {
   #native
 
   constructor(rules = {}) {
-    this.#native = rules instanceof native.NativeProgram ? rules : value(native.compile(JSON.stringify(rules)))
+    this.#native = rules instanceof native.NativeProgram ? rules : value(native.compile(json(rules)))
   }
 
   filter(data, options) {
@@ -72,6 +82,10 @@ class Program {
 
   filterWithReport(data, options) {
     return withReport(this.#native.filterWithReport(bytes(data), json(options)))
+  }
+
+  filterPlain(data, isError = false) {
+    return this.#native.filterPlain(bytes(data), isError)
   }
 
   filterLines(data, options) {
@@ -94,16 +108,24 @@ class Program {
     return value(this.#native.explain(json(options)))
   }
 
+  plan(options) {
+    return JSON.parse(value(this.#native.plan(json(options))))
+  }
+
+  get summary() {
+    return this.#native.summary
+  }
+
   get removesForSafety() {
     return this.#native.removesForSafety
   }
 
   get spec() {
-    return JSON.parse(this.#native.spec)
+    return JSON.parse(value(this.#native.spec))
   }
 }
 
-/** A run that bytes are pushed into. */
+/** A run that bytes are pushed into: of a document, of a text, or of the output of a command. */
 class PushStream {
   #native
 
@@ -115,8 +137,25 @@ class PushStream {
     return value(this.#native.write(bytes(data)))
   }
 
-  end() {
-    return value(this.#native.end())
+  end(exitCode) {
+    return value(this.#native.end(exitCode ?? undefined))
+  }
+
+  release() {
+    return value(this.#native.release())
+  }
+
+  /** Yields the outputs for an iterable of chunks, sync or async. Reads a chunk when an output is asked for. */
+  async *pipe(chunks) {
+    if (typeof chunks === 'string' || chunks instanceof Uint8Array) throw new TypeError('expected an iterable of chunks')
+    // Leaving the loop ends the source, too.
+    for await (const chunk of chunks) {
+      const output = this.write(chunk)
+      if (output.length > 0) yield output
+      if (this.done) break
+    }
+    const output = this.end()
+    if (output.length > 0) yield output
   }
 
   get done() {
@@ -128,7 +167,7 @@ class PushStream {
   }
 }
 
-/** A TransformStream of one document. A reader that waits holds the writer back. */
+/** A TransformStream of one run. A reader that waits holds the writer back. */
 class FilterStream extends TransformStream {
   #push
 
@@ -158,6 +197,75 @@ class FilterStream extends TransformStream {
   }
 }
 
+/** Compiled rules for lines of text that is not JSON. Immutable. */
+class TextProgram {
+  #native
+
+  constructor(rules = {}) {
+    this.#native = value(native.compileText(json(rules)))
+  }
+
+  filter(data, options) {
+    return this.filterWithReport(data, options).output
+  }
+
+  filterWithReport(data, options = {}) {
+    return withReport(this.#native.filter(bytes(data), json(options)))
+  }
+
+  push(options = {}) {
+    return new PushStream(value(this.#native.push(json(options))))
+  }
+
+  stream(options) {
+    return new FilterStream(this.push(options))
+  }
+
+  get spec() {
+    return JSON.parse(this.#native.spec)
+  }
+}
+
+/** Filters for the output of commands: the built-in ones and, before them, those of a file with rules. Immutable. */
+class OutputFilters {
+  #native
+
+  constructor(rules, name = 'rules.toml') {
+    if (rules === undefined) this.#native = native.builtinCommands()
+    else if (rules.includes('\n')) this.#native = value(native.parseCommands(name, rules))
+    else this.#native = value(native.loadCommands(rules))
+  }
+
+  filter(command, output, exitCode, options) {
+    const filtered = this.filterWithReport(command, output, exitCode, options).output
+    return typeof output === 'string' ? filtered.toString() : filtered
+  }
+
+  filterWithReport(command, output, exitCode, options = {}) {
+    return withReport(this.#native.filter(command, bytes(output), exitCode ?? undefined, json(options)))
+  }
+
+  push(command, options = {}) {
+    return new PushStream(value(this.#native.push(command, json(options))))
+  }
+
+  filterFor(command) {
+    return this.#native.filterFor(command)
+  }
+
+  runExamples() {
+    return this.#native.runExamples()
+  }
+
+  get names() {
+    return this.#native.names
+  }
+
+  get warnings() {
+    return this.#native.warnings
+  }
+}
+
 /** A file with the filters of many tools. */
 class Manifest {
   #native
@@ -180,6 +288,14 @@ class Manifest {
     return new Manifest(value(native.catalog()))
   }
 
+  static merge(...manifests) {
+    return new Manifest(value(native.mergeManifests(manifests.map((manifest) => manifest.#native))))
+  }
+
+  forService(service) {
+    return new Manifest(value(this.#native.forService(service)))
+  }
+
   program(tool) {
     return new Program(value(this.#native.program(tool)))
   }
@@ -198,15 +314,15 @@ class Manifest {
   }
 }
 
+const builtin = new OutputFilters()
+
 /** Filters the output of a command with the built-in filters; text in, text out. */
-function filterOutput(command, output, exitCode, options = {}) {
-  const filtered = filterOutputWithReport(command, output, exitCode, options).output
-  return typeof output === 'string' ? filtered.toString() : filtered
+function filterOutput(command, output, exitCode, options) {
+  return builtin.filter(command, output, exitCode, options)
 }
 
-function filterOutputWithReport(command, output, exitCode, options = {}) {
-  const code = exitCode ?? undefined
-  return withReport(native.filterCommandOutput(command, bytes(output), code, JSON.stringify(options)))
+function filterOutputWithReport(command, output, exitCode, options) {
+  return builtin.filterWithReport(command, output, exitCode, options)
 }
 
 /** Replaces old tool results in a chat by placeholders, and changes nothing else. */
@@ -217,15 +333,17 @@ function prune(messages, rules = {}) {
 }
 
 function pruneWithReport(history, rules = {}) {
-  return withReport(native.pruneHistory(bytes(history), JSON.stringify(rules)))
+  return withReport(native.pruneHistory(bytes(history), json(rules)))
 }
 
 module.exports = {
   FilterStream,
   Manifest,
+  OutputFilters,
   Program,
   PushStream,
   TamisError,
+  TextProgram,
   filterOutput,
   filterOutputWithReport,
   prune,

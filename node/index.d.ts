@@ -12,6 +12,9 @@
 
 import type { Buffer } from 'node:buffer'
 import type { TransformStream } from 'node:stream/web'
+import type { OutputReport, PruneReport, Report, TextReport } from './reports.js'
+
+export type { FailureReport, InnerReport, OutputReport, PrunedTool, PruneReport, Report, TextReport } from './reports.js'
 
 export type Data = Uint8Array | ArrayBuffer | string
 
@@ -35,7 +38,7 @@ export interface Rules {
   root?: string
   siblings?: 'keep' | 'drop'
   where?: object[]
-  max_items?: number
+  max_items?: number | bigint
   stop_early?: boolean
   drop_nulls?: boolean
   drop_empty?: boolean
@@ -81,6 +84,23 @@ export interface OutputOptions {
   max_tokens?: number
   full_output?: string
   notice?: boolean
+  held?: number
+}
+
+/** The rules for lines of text that is not JSON. */
+export interface TextRules {
+  strip_ansi?: boolean
+  strip_lines_matching?: string[]
+  keep_lines_matching?: string[]
+  dedup?: boolean | { scope: 'neighbours' | 'all' }
+  max_lines?: number
+  on_empty?: string
+}
+
+/** The limits of one call for a text. */
+export interface TextOptions {
+  line?: number
+  held?: number
 }
 
 /** The rules for old tool results in a chat. */
@@ -98,8 +118,6 @@ export interface PruneRules {
   min_gain?: number
 }
 
-export type Report = Record<string, unknown>
-
 export interface Problem {
   file: string
   /** Counted from 1; 0 if there is none. */
@@ -111,7 +129,8 @@ export interface Problem {
 
 /** A failed run, rules that cannot be compiled, or a manifest that cannot be read. */
 export class TamisError extends Error {
-  /** `syntax`, `unexpected_end`, `limit`, `miss`, `spec`, …; for manifests `manifest`, `unknown_tool`, `ambiguous`. */
+  /** `syntax`, `unexpected_end`, `limit`, `miss`, `spec`, …; for manifests and rules `manifest`,
+   * `unknown_tool`, `unknown_service`, `ambiguous`. */
   kind: string
   /** Who has to act: `input`, `spec`, `limit`, `sink`, `caller` or `bug`. */
   fault: string
@@ -135,6 +154,10 @@ export class Program {
   /** Filters a document. Buffers are read in place. */
   filter(data: Data, options?: CallOptions): Buffer
   filterWithReport(data: Data, options?: CallOptions): { output: Buffer; report: Report }
+  /** Filters a text that is not JSON, as the proxy does: secrets are redacted, and the rule `text_filter` applies. Returns null if
+   * the text must not pass, because other rules remove values for safety and cannot read it. With `isError` it is the message
+   * of a failed call. */
+  filterPlain(data: Data, isError?: boolean): Buffer | null
   /** Filters each line as a document of its own (NDJSON). A line that fails writes nothing; the first failure is thrown
    * after all lines were read, and its `output` has the output of the other lines. */
   filterLines(data: Data, options?: CallOptions): Buffer
@@ -146,25 +169,72 @@ export class Program {
   stream(options?: CallOptions): FilterStream
   /** Describes how the program will run. */
   explain(options?: CallOptions): string
+  /** Describes how the program will run, as an object: stages, what they hold, and why. */
+  plan(options?: CallOptions): Record<string, unknown>
+  /** The rules in one line, in words. */
+  readonly summary: string
   /** Whether rules may be relied on to keep values back. */
   readonly removesForSafety: boolean
   readonly spec: Rules
 }
 
-/** A run that bytes are pushed into. */
-export class PushStream {
+/** A run that bytes are pushed into: of a document, of a text, or of the output of a command. `R` is the type of its report. */
+export class PushStream<R = Report> {
   private constructor()
   write(data: Data): Buffer
-  end(): Buffer
+  /** `exitCode` is that of the command, if this is one's output. */
+  end(exitCode?: number | null): Buffer
+  /** Returns lines that a reader should see now, although later input could still change them: call it if somebody waits and no
+   * input has arrived for a second. Documents have no such output. */
+  release(): Buffer
+  /** Yields the outputs for an iterable of chunks, sync or async. Reads a chunk when an output is asked for, and none after the
+   * output is complete. */
+  pipe(chunks: Iterable<Data> | AsyncIterable<Data>): AsyncGenerator<Buffer, void, void>
   /** Whether the output is complete, so that further input is ignored. */
   readonly done: boolean
-  readonly report: Report
+  /** Of a document the report so far; of a text or a command's output empty until the end. */
+  readonly report: R
 }
 
-/** A TransformStream of one document. A reader that waits holds the writer back. */
-export class FilterStream extends TransformStream<Data, Uint8Array> {
+/** A TransformStream of one run. A reader that waits holds the writer back. */
+export class FilterStream<R = Report> extends TransformStream<Data, Uint8Array> {
   private constructor()
-  readonly report: Report
+  readonly report: R
+}
+
+/** Compiled rules for lines of text that is not JSON, such as logs. Immutable. */
+export class TextProgram {
+  constructor(rules?: TextRules)
+  filter(data: Data, options?: TextOptions): Buffer
+  filterWithReport(data: Data, options?: TextOptions): { output: Buffer; report: TextReport }
+  /** Starts a run that bytes are pushed into. */
+  push(options?: TextOptions): PushStream<TextReport>
+  /** Returns a TransformStream for one text, for `pipeThrough`. */
+  stream(options?: TextOptions): FilterStream<TextReport>
+  readonly spec: TextRules
+}
+
+/** Filters for the output of commands: the built-in ones and, before them, those of a file with rules (TOML). Immutable. */
+export class OutputFilters {
+  /** A string without a line break names a file; any other string is the text of one, which errors call `name`. */
+  constructor(rules?: string, name?: string)
+  /** Filters the output of a command; text in, text out. Output of a command without a filter is passed through. */
+  filter(command: string, output: string, exitCode?: number | null, options?: OutputOptions): string
+  filter(command: string, output: Uint8Array, exitCode?: number | null, options?: OutputOptions): Buffer
+  filterWithReport(
+    command: string,
+    output: Data,
+    exitCode?: number | null,
+    options?: OutputOptions,
+  ): { output: Buffer; report: OutputReport }
+  /** Starts a run that the output is pushed into while the command runs. */
+  push(command: string, options?: OutputOptions): PushStream<OutputReport>
+  /** Returns the name of the filter for a command. */
+  filterFor(command: string): string | null
+  /** Runs the examples of the rules, and returns a problem for each that does not have the declared output. */
+  runExamples(): Problem[]
+  readonly names: string[]
+  readonly warnings: Problem[]
 }
 
 /** A file with the filters of many tools. */
@@ -175,6 +245,10 @@ export class Manifest {
   static load(path: string): Manifest
   /** The built-in filters for common APIs. */
   static catalog(): Manifest
+  /** Combines manifests into one. Throws if two of them have a filter for one name. */
+  static merge(...manifests: Manifest[]): Manifest
+  /** Returns the filters of a service, `NAME@VERSION`, and those that are bound to no service. */
+  forService(service: string): Manifest
   /** Returns the filter of a tool. Throws if there is none. */
   program(tool: string): Program
   find(tool: string): Program | null
@@ -195,11 +269,11 @@ export function filterOutputWithReport(
   output: Data,
   exitCode?: number | null,
   options?: OutputOptions,
-): { output: Buffer; report: Report }
+): { output: Buffer; report: OutputReport }
 
 /** Replaces old tool results in a chat by placeholders, and changes nothing else. `messages` is a list of messages, a request
  * with `messages`, `input` or `contents`, or either as JSON. */
 export function prune(messages: string, rules?: PruneRules): string
 export function prune(messages: Uint8Array, rules?: PruneRules): Buffer
 export function prune<T extends object>(messages: T, rules?: PruneRules): T
-export function pruneWithReport(history: Data, rules?: PruneRules): { output: Buffer; report: Report }
+export function pruneWithReport(history: Data, rules?: PruneRules): { output: Buffer; report: PruneReport }

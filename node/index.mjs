@@ -4,9 +4,11 @@ import tamis from './index.cjs'
 export const {
   FilterStream,
   Manifest,
+  OutputFilters,
   Program,
   PushStream,
   TamisError,
+  TextProgram,
   filterOutput,
   filterOutputWithReport,
   prune,

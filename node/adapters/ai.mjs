@@ -23,7 +23,7 @@ function wrap(filters, name, tool) {
     try {
       for await (const result of results) yield filtered(result)
     } catch (error) {
-      filters.message(name)
+      filters.message(name, error)
       throw error
     }
   }
@@ -32,13 +32,13 @@ function wrap(filters, name, tool) {
     try {
       result = tool.execute(input, options)
     } catch (error) {
-      filters.message(name)
+      filters.message(name, error)
       throw error
     }
     // A tool may return preliminary results.
     if (result !== null && typeof result === 'object' && Symbol.asyncIterator in result) return stream(result)
     return Promise.resolve(result).then(filtered, (error) => {
-      filters.message(name)
+      filters.message(name, error)
       throw error
     })
   }

@@ -1,5 +1,5 @@
 // MCP TypeScript SDK: filters the results of tools, in a server before they are sent, in a client after they arrive.
-import { ToolFilters, Withheld } from './tools.mjs'
+import { ToolFilters, Withheld, WithheldText } from './tools.mjs'
 
 /**
  * Filters the results of all tools that are registered on an `McpServer` after this call, and leaves out their output schemas,
@@ -16,7 +16,7 @@ export function filterServer(server, rules) {
       try {
         result = await callback(...parameters)
       } catch (error) {
-        return failedOr(error, () => filters.message(name))
+        return failedOr(error, () => filters.message(name, error))
       }
       return filterResult(filters, name, result)
     })
@@ -33,7 +33,7 @@ export function filterClient(client, rules) {
     try {
       result = await call(params, ...rest)
     } catch (error) {
-      return failedOr(error, () => filters.message(params.name))
+      return failedOr(error, () => filters.message(params.name, error))
     }
     return filterResult(filters, params.name, result)
   }
@@ -48,13 +48,13 @@ export function filterResult(filters, tool, result) {
   try {
     const filtered = { ...result }
     if (Array.isArray(result.content)) {
-      filtered.content = result.content.map((block) => {
-        if (typeof block.text === 'string') return { ...block, text: rules.text(tool, block.text, isError) }
-        if (typeof block.resource?.text === 'string') {
-          const text = rules.text(tool, block.resource.text, isError)
-          return { ...block, resource: { ...block.resource, text } }
+      filtered.content = result.content.flatMap((block) => {
+        try {
+          return [filterBlock(rules, tool, block, isError)]
+        } catch (error) {
+          if (error instanceof WithheldText && !isError && hasValues(result.structuredContent, block)) return []
+          throw error
         }
-        return block
       })
     }
     if (result.structuredContent !== undefined) {
@@ -68,6 +68,21 @@ export function filterResult(filters, tool, result) {
   } catch (error) {
     return withheld(error)
   }
+}
+
+function filterBlock(rules, tool, block, isError) {
+  if (typeof block.text === 'string') return { ...block, text: rules.text(tool, block.text, isError) }
+  if (typeof block.resource?.text === 'string') {
+    return { ...block, resource: { ...block.resource, text: rules.text(tool, block.resource.text, isError) } }
+  }
+  return block
+}
+
+/** Returns whether structured content has the values of a block, and does not only repeat its text. */
+function hasValues(structured, block) {
+  if (structured === undefined) return false
+  const values = Object.values(structured)
+  return values.length !== 1 || values[0] !== (block.text ?? block.resource?.text)
 }
 
 /** Throws the error of a call, unless its message must not pass. */

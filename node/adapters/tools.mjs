@@ -12,6 +12,12 @@ export class Withheld extends Error {
   }
 }
 
+/** A text must not pass, because it is not JSON. The rest of the result may. */
+export class WithheldText extends Withheld {}
+
+/** The kinds of errors for text that is not JSON. */
+const NOT_JSON = ['syntax', 'unexpected_end', 'encoding']
+
 /**
  * The filters of tools: a manifest, an object of programs or rules by the names of tools, or one program for every tool.
  *
@@ -43,15 +49,24 @@ export class ToolFilters {
     return this.#named.get(tool) ?? this.#every ?? null
   }
 
-  /** Returns the filtered text of a result. Text that is not JSON passes unless the filter removes for safety. */
+  /**
+   * Returns the filtered text of a result. Text that is not JSON is redacted and filtered by lines, if the filter has rules for
+   * that. Throws `WithheldText` if the filter has other rules for safety, which cannot read it.
+   */
   text(tool, text, isError = false) {
     const program = this.program(tool)
     if (program === null) return text
+    const sentence = isError ? FAILED : WITHHELD
     try {
       return program.filter(text, { is_error: isError }).toString()
     } catch (error) {
       if (!(error instanceof TamisError)) throw error
-      if (program.removesForSafety) throw new Withheld(isError ? FAILED : WITHHELD)
+      if (NOT_JSON.includes(error.kind)) {
+        const plain = program.filterPlain(text, isError)
+        if (plain === null) throw new WithheldText(sentence)
+        return plain.toString()
+      }
+      if (program.removesForSafety) throw new Withheld(sentence)
       return text
     }
   }
@@ -74,8 +89,13 @@ export class ToolFilters {
     }
   }
 
-  /** Throws `Withheld` if the message of a failed call must not pass. */
-  message(tool) {
-    if (this.program(tool)?.removesForSafety) throw new Withheld(FAILED)
+  /** Throws `Withheld` with another message if the message of a failed call must not pass as it is. */
+  message(tool, error) {
+    const program = this.program(tool)
+    if (program === null || !program.removesForSafety) return
+    const text = error instanceof Error ? error.message : String(error)
+    const plain = program.filterPlain(text, true)
+    if (plain === null) throw new Withheld(FAILED)
+    if (plain.toString() !== text) throw new Withheld(plain.toString())
   }
 }

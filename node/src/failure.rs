@@ -2,7 +2,7 @@
 
 use napi::bindgen_prelude::{Buffer, BufferSlice, Either, Env};
 use napi_derive::napi;
-use tamis_bindings::BindingError;
+use tamis_bindings::{BindingError, ManifestProblem};
 
 /// The members of a `TamisError`.
 #[napi(object)]
@@ -29,22 +29,27 @@ pub struct Problem {
     pub message: String,
 }
 
-impl From<BindingError> for Failure {
-    fn from(error: BindingError) -> Self {
-        let members = error.into_members();
-        let problems = members.problems.into_iter().map(|problem| Problem {
+impl From<ManifestProblem> for Problem {
+    fn from(problem: ManifestProblem) -> Self {
+        Self {
             file: problem.file,
             line: u32::try_from(problem.line).unwrap_or(u32::MAX),
             column: u32::try_from(problem.column).unwrap_or(u32::MAX),
             message: problem.message,
-        });
+        }
+    }
+}
+
+impl From<BindingError> for Failure {
+    fn from(error: BindingError) -> Self {
+        let members = error.into_members();
         Self {
             kind: members.kind.to_owned(),
             fault: members.fault.to_owned(),
             offset: members.offset.and_then(|offset| i64::try_from(offset).ok()),
             path: members.path,
             limit: members.limit.map(str::to_owned),
-            problems: problems.collect(),
+            problems: members.problems.into_iter().map(Problem::from).collect(),
             message: members.message,
             display: members.display,
             output: members.output.into(),

@@ -1,6 +1,6 @@
 //! Files with the filters of many tools.
 
-use napi::bindgen_prelude::Null;
+use napi::bindgen_prelude::{ClassInstance, Null};
 use napi_derive::napi;
 use tamis_bindings::BindingManifest;
 
@@ -29,8 +29,23 @@ pub fn catalog() -> Outcome<NativeManifest> {
     outcome(BindingManifest::catalog().map(NativeManifest))
 }
 
+/// Combines manifests into one.
+#[napi]
+pub fn merge_manifests(
+    manifests: Vec<ClassInstance<'_, NativeManifest>>,
+) -> Outcome<NativeManifest> {
+    let merged = BindingManifest::merge(manifests.iter().map(|manifest| &manifest.0));
+    outcome(merged.map(NativeManifest))
+}
+
 #[napi]
 impl NativeManifest {
+    /// Returns the filters of a service.
+    #[napi]
+    pub fn for_service(&self, service: String) -> Outcome<NativeManifest> {
+        outcome(self.0.for_service(&service).map(NativeManifest))
+    }
+
     /// Returns the filter of a tool.
     #[napi]
     pub fn program(&self, tool: String) -> Outcome<NativeProgram> {

@@ -1,11 +1,12 @@
-//! Compiled filters, and runs that bytes are pushed into.
+//! Compiled filters.
 
-use napi::bindgen_prelude::{AsyncTask, BufferSlice, Env};
+use napi::bindgen_prelude::{AsyncTask, Buffer, BufferSlice, Env};
 use napi_derive::napi;
-use tamis_bindings::{BindingCall, BindingError, BindingProgram, BindingRun, BindingStream};
+use tamis_bindings::{BindingCall, BindingError, BindingProgram, BindingRun};
 
 use crate::background::FilterTask;
 use crate::failure::{Outcome, buffer, outcome};
+use crate::stream::NativeStream;
 
 /// A compiled filter.
 #[napi]
@@ -83,6 +84,12 @@ impl NativeProgram {
         buffer(env, run.map(|run| run.output))
     }
 
+    /// Filters a text that is not JSON; returns null if it must not pass.
+    #[napi]
+    pub fn filter_plain(&self, text: &[u8], is_error: bool) -> Option<Buffer> {
+        self.0.filter_plain(text, is_error).map(Buffer::from)
+    }
+
     /// Filters a copy of a document on another thread.
     #[napi]
     pub fn filter_async(&self, document: &[u8], options: Option<String>) -> AsyncTask<FilterTask> {
@@ -92,13 +99,25 @@ impl NativeProgram {
     /// Starts a run that bytes are pushed into.
     #[napi]
     pub fn push(&self, options: Option<String>) -> Outcome<NativeStream> {
-        outcome(call_of(options).map(|call| NativeStream(self.0.stream(&call))))
+        outcome(call_of(options).map(|call| NativeStream::new(self.0.stream(&call))))
     }
 
     /// Describes how the program will run.
     #[napi]
     pub fn explain(&self, options: Option<String>) -> Outcome<String> {
         outcome(call_of(options).map(|call| self.0.explain(&call)))
+    }
+
+    /// Describes how the program will run, as JSON.
+    #[napi]
+    pub fn plan(&self, options: Option<String>) -> Outcome<String> {
+        outcome(call_of(options).map(|call| self.0.plan(&call)))
+    }
+
+    /// The rules in one line.
+    #[napi(getter)]
+    pub fn summary(&self) -> String {
+        self.0.summary()
     }
 
     /// Whether rules may be relied on to keep values back.
@@ -109,43 +128,8 @@ impl NativeProgram {
 
     /// The rules, as JSON.
     #[napi(getter)]
-    pub fn spec(&self) -> String {
-        self.0.spec()
-    }
-}
-
-/// A run that bytes are pushed into.
-#[napi]
-pub struct NativeStream(BindingStream);
-
-#[napi]
-impl NativeStream {
-    /// Takes the next bytes and returns the output that is ready.
-    #[napi]
-    pub fn write<'env>(
-        &mut self,
-        env: &'env Env,
-        chunk: &[u8],
-    ) -> napi::Result<Outcome<BufferSlice<'env>>> {
-        buffer(env, self.0.write(chunk))
-    }
-
-    /// Ends the document and returns the rest of the output.
-    #[napi]
-    pub fn end<'env>(&mut self, env: &'env Env) -> napi::Result<Outcome<BufferSlice<'env>>> {
-        buffer(env, self.0.end())
-    }
-
-    /// Whether the output is complete, so that further input is ignored.
-    #[napi(getter)]
-    pub fn done(&self) -> bool {
-        self.0.is_done()
-    }
-
-    /// The report so far, as JSON.
-    #[napi(getter)]
-    pub fn report(&self) -> String {
-        self.0.report()
+    pub fn spec(&self) -> Outcome<String> {
+        outcome(self.0.spec())
     }
 }
 

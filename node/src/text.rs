@@ -1,32 +1,46 @@
-//! The output of commands, and chats.
+//! Lines of text that is not JSON.
 
 use napi::bindgen_prelude::Env;
 use napi_derive::napi;
-use tamis_bindings::{BindingPrune, filter_output};
+use tamis_bindings::BindingText;
 
-use crate::failure::Outcome;
+use crate::failure::{Outcome, outcome};
 use crate::program::{Reported, reported};
+use crate::stream::NativeStream;
 
-/// Filters the output of a command.
+/// Compiled rules for lines of text.
 #[napi]
-pub fn filter_command_output<'env>(
-    env: &'env Env,
-    command: String,
-    output: &[u8],
-    exit_code: Option<i32>,
-    options: String,
-) -> napi::Result<Outcome<Reported<'env>>> {
-    let filtered = filter_output(&command, output, exit_code, &options);
-    reported(env, filtered.map(|filtered| (filtered.report, filtered.output)))
+pub struct NativeText(BindingText);
+
+/// Compiles rules for lines of text.
+#[napi]
+pub fn compile_text(rules: String) -> Outcome<NativeText> {
+    outcome(BindingText::compile(&rules).map(NativeText))
 }
 
-/// Prunes a history that is written as JSON.
 #[napi]
-pub fn prune_history<'env>(
-    env: &'env Env,
-    history: &[u8],
-    rules: String,
-) -> napi::Result<Outcome<Reported<'env>>> {
-    let pruned = BindingPrune::compile(&rules).and_then(|prune| prune.prune(history));
-    reported(env, pruned.map(|(output, report)| (report, output)))
+impl NativeText {
+    /// Filters a text.
+    #[napi]
+    pub fn filter<'env>(
+        &self,
+        env: &'env Env,
+        text: &[u8],
+        options: String,
+    ) -> napi::Result<Outcome<Reported<'env>>> {
+        let filtered = self.0.filter(&options, text);
+        reported(env, filtered.map(|(output, report)| (report, output)))
+    }
+
+    /// Starts a run that bytes are pushed into.
+    #[napi]
+    pub fn push(&self, options: String) -> Outcome<NativeStream> {
+        outcome(self.0.stream(&options).map(NativeStream::new))
+    }
+
+    /// The rules, as JSON.
+    #[napi(getter)]
+    pub fn spec(&self) -> String {
+        self.0.spec()
+    }
 }

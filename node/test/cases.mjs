@@ -9,13 +9,14 @@ export function text(path) {
   return readFileSync(root + path, 'utf8')
 }
 
-/** Returns all cases of a theme, each with a readable title. */
-export function ofTheme(theme) {
+/** Returns all cases of a theme, each with a readable title. Integers that a number cannot hold are of the type BigInt. */
+export function ofTheme(theme, key = 'case') {
   const folder = `tests/cases/${theme}/`
   const files = readdirSync(root + folder).filter((name) => name.endsWith('.toml'))
   return files.flatMap((name) => {
-    const cases = parse(text(folder + name), { integersAsBigInt: 'asNeeded' }).case ?? []
-    return cases.map((one) => ({ ...structuredClone(one), title: `${theme}: ${name.replace('.toml', '')}: ${one.name}` }))
+    const cases = parse(text(folder + name), { integersAsBigInt: 'asNeeded' })[key] ?? []
+    const title = (one) => `${theme}: ${name.replace('.toml', '')}: ${one.name ?? one.file ?? one.tools}`
+    return cases.map((one) => ({ ...structuredClone(one), title: title(one) }))
   })
 }
 

@@ -1,5 +1,7 @@
 // The types of the package: `tsc -p test` compiles this and nothing runs it.
-import { Manifest, Program, TamisError, filterOutput, prune } from '../index.js'
+import { Manifest, Program, TamisError, TextProgram, filterOutput, prune } from '../index.js'
+import { filterTools } from '../adapters/ai.js'
+import { filterServer } from '../adapters/mcp.js'
 
 const program = new Program({ select: { login: 'owner.login' }, max_items: 3 })
 const output: Buffer = program.filter('[]', { budget: { bytes: 100 } })
@@ -10,6 +12,19 @@ const stream: ReadableStream<Uint8Array> = new Response('[]').body!.pipeThrough(
 )
 const found: Program | null = new Manifest('tamis.yaml').find('tool')
 
+const kept: number | undefined = program.filterWithReport('[]').report.items_kept
+const folded: number = new TextProgram({ dedup: { scope: 'all' } }).filterWithReport('').report.lines_folded
+const tools: { search: { execute: () => string } } = filterTools({ search: { execute: () => '' } }, program)
+const server: { name: string } = filterServer({ name: 'x' }, Manifest.merge(new Manifest('a'), Manifest.catalog()))
+
+export async function chunks(body: AsyncIterable<Uint8Array>): Promise<Buffer[]> {
+  const all: Buffer[] = []
+  for await (const chunk of program.push().pipe(body)) all.push(chunk)
+  return all
+}
+
+// @ts-expect-error the report has no such key
+program.filterWithReport('[]').report.itms_kept
 // @ts-expect-error the rule does not exist
 new Program({ slect: ['id'] })
 // @ts-expect-error a number is no document
@@ -19,4 +34,4 @@ export function place(error: unknown): [string, number | null, string] | undefin
   if (error instanceof TamisError) return [error.kind, error.offset, error.path]
   return undefined
 }
-export { found, messages, output, stream, text }
+export { folded, found, kept, messages, output, server, stream, text, tools }

@@ -41,7 +41,7 @@ async def main() -> None:
         async with fastmcp.Client(server(filtered)) as client:
             result = await client.call_tool("search_issues", {"query": "order"})
             text = result.content[0].text
-            print(f"{name}: {len(text):,} bytes\n{text[:400]}\n")
+            print(f"{name}: {len(text):,} characters\n{text[:400]}\n")
 
 
 if __name__ == "__main__":

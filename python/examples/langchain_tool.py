@@ -30,7 +30,7 @@ def main() -> None:
     call = {"name": "search_issues", "args": {"query": "order"}, "id": "c1", "type": "tool_call"}
     for name, used in (("before", search_issues), ("after", filter_tool(search_issues, FILTER))):
         text = used.invoke(call).content
-        print(f"{name}: {len(text):,} bytes\n{text[:400]}\n")
+        print(f"{name}: {len(text):,} characters\n{text[:400]}\n")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use tamis_bindings::{BindingError, ErrorMembers};
+use tamis_bindings::{BindingError, ErrorMembers, ManifestProblem};
 
 use crate::input::object_of_json;
 
@@ -29,15 +29,6 @@ pub(crate) fn raised(py: Python<'_>, error: BindingError) -> PyErr {
 fn set(py: Python<'_>, exception: &PyErr, members: ErrorMembers) -> PyResult<()> {
     let value = exception.value(py);
     let report = members.report.map(|json| object_of_json(py, &json)).transpose()?;
-    let problems = PyList::empty(py);
-    for problem in members.problems {
-        let entry = PyDict::new(py);
-        entry.set_item("file", problem.file)?;
-        entry.set_item("line", problem.line)?;
-        entry.set_item("column", problem.column)?;
-        entry.set_item("message", problem.message)?;
-        problems.append(entry)?;
-    }
     value.setattr("kind", members.kind)?;
     value.setattr("fault", members.fault)?;
     value.setattr("offset", members.offset)?;
@@ -46,5 +37,22 @@ fn set(py: Python<'_>, exception: &PyErr, members: ErrorMembers) -> PyResult<()>
     value.setattr("message", members.message)?;
     value.setattr("output", PyBytes::new(py, &members.output))?;
     value.setattr("report", report)?;
-    value.setattr("problems", problems)
+    value.setattr("problems", problem_list(py, members.problems)?)
+}
+
+/// Returns problems as dictionaries.
+pub(crate) fn problem_list(
+    py: Python<'_>,
+    problems: Vec<ManifestProblem>,
+) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for problem in problems {
+        let entry = PyDict::new(py);
+        entry.set_item("file", problem.file)?;
+        entry.set_item("line", problem.line)?;
+        entry.set_item("column", problem.column)?;
+        entry.set_item("message", problem.message)?;
+        list.append(entry)?;
+    }
+    Ok(list)
 }

@@ -53,6 +53,21 @@ pub(crate) fn json_of(options: Option<&Bound<'_, PyDict>>) -> PyResult<String> {
     }
 }
 
+/// Writes rules as JSON: a dictionary, rules by name, or both.
+pub(crate) fn rules_of(
+    rules: Option<&Bound<'_, PyDict>>,
+    more: Option<&Bound<'_, PyDict>>,
+) -> PyResult<String> {
+    match (rules, more) {
+        (Some(rules), Some(more)) => {
+            let all = rules.copy()?;
+            all.update(more.as_mapping())?;
+            json_of(Some(&all))
+        }
+        (rules, more) => json_of(rules.or(more)),
+    }
+}
+
 /// Reads JSON into objects of Python.
 pub(crate) fn object_of_json(py: Python<'_>, json: &str) -> PyResult<Py<PyAny>> {
     static LOADS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();

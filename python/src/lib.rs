@@ -1,10 +1,12 @@
-//! The extension module `tamis._tamis`: programs, streams, manifests, chats and command output for Python.
+//! The extension module `tamis._tamis`: programs, streams, manifests, texts, chats and command output for Python.
 //!
 //! Options are dictionaries, which Python's `json` writes and `tamis_bindings` reads. The GIL is released while the engine
 //! works. The folder `tamis` has the part that is written in Python.
 
+mod command;
 mod error;
 mod files;
+mod history;
 mod input;
 mod manifest;
 mod program;
@@ -16,7 +18,11 @@ use pyo3::prelude::pymodule;
 #[pymodule]
 mod _tamis {
     #[pymodule_export]
+    use crate::command::OutputFilters;
+    #[pymodule_export]
     use crate::error::Error;
+    #[pymodule_export]
+    use crate::history::prune_with_report;
     #[pymodule_export]
     use crate::manifest::Manifest;
     #[pymodule_export]
@@ -24,5 +30,5 @@ mod _tamis {
     #[pymodule_export]
     use crate::stream::Stream;
     #[pymodule_export]
-    use crate::text::{filter_output_with_report, prune_with_report};
+    use crate::text::TextProgram;
 }

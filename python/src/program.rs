@@ -1,21 +1,27 @@
 //! The class `tamis.Program`.
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use tamis_bindings::{BindingCall, BindingProgram, BindingRun};
 
 use crate::error::raised;
 use crate::files::filter_between;
-use crate::input::{call_of, json_of, object_of_json, with_bytes};
+use crate::input::{call_of, object_of_json, rules_of, with_bytes};
 use crate::stream::Stream;
 
 /// A compiled filter. Immutable; any number of threads can use it at once.
+///
+/// The arguments are the rules, as a dictionary or by name: `select`, `exclude`, `max_items`, `budget`, and the others of
+/// `tamis.Rules`. Names that are not known are errors.
+///
+/// >>> tamis.Program(select=["id"]).filter('[{"id": 1, "x": 2}]')
+/// b'[{"id":1}]'
 #[pyclass(frozen, module = "tamis")]
 pub(crate) struct Program(pub(crate) BindingProgram);
 
 #[pymethods]
 impl Program {
-    /// Compiles rules. The arguments are the members of a native spec: `select`, `exclude`, `max_items`, `budget`, …
     #[new]
     #[pyo3(signature = (rules=None, /, **more))]
     fn new(
@@ -23,19 +29,12 @@ impl Program {
         rules: Option<&Bound<'_, PyDict>>,
         more: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let json = match (rules, more) {
-            (Some(rules), Some(more)) => {
-                let all = rules.copy()?;
-                all.update(more.as_mapping())?;
-                json_of(Some(&all))?
-            }
-            (rules, more) => json_of(rules.or(more))?,
-        };
+        let json = rules_of(rules, more)?;
         let compiled = py.detach(|| BindingProgram::compile(&json));
         compiled.map(Self).map_err(|error| raised(py, error))
     }
 
-    /// Filters a document and returns the output.
+    /// Filter a document and return the output.
     #[pyo3(signature = (data, **options))]
     fn filter<'py>(
         &self,
@@ -47,7 +46,7 @@ impl Program {
         Ok(PyBytes::new(py, &run.output))
     }
 
-    /// Filters a document and returns the output and the report.
+    /// Filter a document and return the output and the report.
     #[pyo3(signature = (data, **options))]
     fn filter_with_report<'py>(
         &self,
@@ -59,7 +58,7 @@ impl Program {
         Ok((PyBytes::new(py, &run.output), object_of_json(py, &run.report())?))
     }
 
-    /// Filters each line as a document of its own (NDJSON). A line that fails writes nothing; the first failure is raised
+    /// Filter each line as a document of its own (NDJSON). A line that fails writes nothing; the first failure is raised
     /// after all lines were read, and its `output` has the output of the other lines.
     #[pyo3(signature = (data, **options))]
     fn filter_lines<'py>(
@@ -72,13 +71,30 @@ impl Program {
         Ok(PyBytes::new(py, &run.output))
     }
 
-    /// Starts a run that bytes are pushed into.
+    /// Filter a text that is not JSON, as the proxy does: secrets are redacted, and the rule `text_filter` applies.
+    ///
+    /// Return `None` if the text must not pass, because other rules remove values for safety and cannot read it. With
+    /// `is_error` it is the message of a failed call.
+    #[pyo3(signature = (data, is_error=false))]
+    fn filter_plain<'py>(
+        &self,
+        py: Python<'py>,
+        data: &Bound<'py, PyAny>,
+        is_error: bool,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        with_bytes(data, |bytes| {
+            let filtered = py.detach(|| self.0.filter_plain(bytes, is_error));
+            Ok(filtered.map(|text| PyBytes::new(py, &text)))
+        })
+    }
+
+    /// Start a run that bytes are pushed into.
     #[pyo3(signature = (**options))]
     fn stream(&self, py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Stream> {
         Ok(Stream::new(self.0.stream(&call_of(py, options)?)))
     }
 
-    /// Filters what `reader` returns into `writer`, and returns the report. `reader` is a path, or an object with `read`;
+    /// Filter what `reader` returns into `writer`, and return the report. `reader` is a path, or an object with `read`;
     /// `writer` is an object with `write`. Memory does not grow with the document.
     #[pyo3(signature = (reader, writer, **options))]
     fn filter_file(
@@ -93,10 +109,22 @@ impl Program {
         object_of_json(py, &run.report())
     }
 
-    /// Describes how the program will run.
+    /// Describe how the program will run, in words.
     #[pyo3(signature = (**options))]
     fn explain(&self, py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<String> {
         Ok(self.0.explain(&call_of(py, options)?))
+    }
+
+    /// Describe how the program will run, as a dictionary: stages, what they hold, and why.
+    #[pyo3(signature = (**options))]
+    fn plan(&self, py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Py<PyAny>> {
+        object_of_json(py, &self.0.plan(&call_of(py, options)?))
+    }
+
+    /// The rules in one line, in words.
+    #[getter]
+    fn summary(&self) -> String {
+        self.0.summary()
     }
 
     /// Whether rules may be relied on to keep values back. An adapter then withholds a result that it cannot filter.
@@ -108,11 +136,32 @@ impl Program {
     /// The rules, as a dictionary.
     #[getter]
     fn spec(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        object_of_json(py, &self.0.spec())
+        object_of_json(py, &self.0.spec().map_err(|error| raised(py, error))?)
     }
 
     fn __repr__(&self) -> String {
-        format!("tamis.Program({})", self.0.spec())
+        match self.0.spec() {
+            Ok(spec) => format!("tamis.Program({spec})"),
+            Err(_) => format!("<tamis.Program: {}>", self.0.summary()),
+        }
+    }
+
+    fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf
+    }
+
+    /// Pickles the rules. A filter of a manifest may have rules that JSON cannot state, so it cannot be pickled.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Py<PyAny>,))> {
+        let Some(source) = slf.get().0.source() else {
+            let message =
+                "a filter of a manifest cannot be pickled: load the manifest in the other process";
+            return Err(PyTypeError::new_err(message));
+        };
+        Ok((slf.get_type().into_any(), (object_of_json(slf.py(), source)?,)))
     }
 }
 

@@ -4,30 +4,50 @@
 >>> program = tamis.Program(select=["id", "owner.login"], max_items=1)
 >>> program.filter('[{"id": 7, "owner": {"login": "mira", "id": 1}}, {"id": 8}]')
 b'[{"id":7,"login":"mira"}]'
+
+`Program` filters JSON documents, `TextProgram` lines of text, `OutputFilters` and `filter_output` the output of commands, `prune`
+chats, and a `Manifest` has the programs of many tools. Failures raise `Error`, with `kind`, `offset` and `path`. The module
+`tamis.adapters` has middleware and wrappers for FastMCP, LangChain, OpenAI Agents, LiteLLM, httpx and ASGI.
 """
 
 import json as _json
 from typing import Any, Unpack, overload
 
-from ._tamis import (
-    Error,
-    Manifest,
-    Program,
-    Stream,
-    filter_output_with_report,
-    prune_with_report,
+from ._reports import FailureReport, InnerReport, OutputReport, PrunedTool, PruneReport, Report, TextReport
+from ._tamis import Error, Manifest, OutputFilters, Program, Stream, TextProgram, prune_with_report
+from ._types import (
+    Budget,
+    CallOptions,
+    OutputOptions,
+    Problem,
+    PruneRules,
+    Rules,
+    TextOptions,
+    TextRules,
 )
-from ._types import CallOptions, OutputOptions, PruneRules, Rules
 
 __all__ = [
+    "Budget",
     "CallOptions",
     "Error",
+    "FailureReport",
+    "InnerReport",
     "Manifest",
+    "OutputFilters",
     "OutputOptions",
+    "OutputReport",
+    "Problem",
     "Program",
+    "PruneReport",
     "PruneRules",
+    "PrunedTool",
+    "Report",
     "Rules",
     "Stream",
+    "TextOptions",
+    "TextProgram",
+    "TextReport",
+    "TextRules",
     "filter_output",
     "filter_output_with_report",
     "prune",
@@ -35,6 +55,17 @@ __all__ = [
 ]
 
 Error.__module__ = "tamis"
+_BUILTIN = OutputFilters()
+
+
+def filter_output_with_report(
+    command: str,
+    output: bytes | bytearray | memoryview | str,
+    exit_code: int | None = None,
+    **options: Unpack[OutputOptions],
+) -> tuple[bytes, OutputReport]:
+    """Filter the output of a command with the built-in filters, and return it with the report."""
+    return _BUILTIN.filter_with_report(command, output, exit_code, **options)
 
 
 @overload
@@ -55,7 +86,7 @@ def filter_output(
 
     Output of a command without a filter is passed through. `max_lines` and `max_tokens` limit any output.
     """
-    filtered, _ = filter_output_with_report(command, output, exit_code, **options)
+    filtered = _BUILTIN.filter(command, output, exit_code, **options)
     # Filters cut text between characters only.
     return filtered.decode("utf-8", "replace") if isinstance(output, str) else filtered
 

@@ -65,6 +65,24 @@ class CallOptions(TypedDict, total=False):
     line: int
 
 
+class TextRules(TypedDict, total=False):
+    """The rules for lines of text that is not JSON."""
+
+    strip_ansi: bool
+    strip_lines_matching: list[str]
+    keep_lines_matching: list[str]
+    dedup: bool | dict[str, str]
+    max_lines: int
+    on_empty: str
+
+
+class TextOptions(TypedDict, total=False):
+    """The limits of one call for a text."""
+
+    line: int
+    held: int
+
+
 class OutputOptions(TypedDict, total=False):
     """The options for the output of a command."""
 
@@ -72,6 +90,16 @@ class OutputOptions(TypedDict, total=False):
     max_tokens: int
     full_output: str
     notice: bool
+    held: int
+
+
+class Problem(TypedDict):
+    """A problem of a manifest or of rules for commands. Line and column count from 1; 0 if there is none."""
+
+    file: str
+    line: int
+    column: int
+    message: str
 
 
 class PruneRules(TypedDict, total=False):

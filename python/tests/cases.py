@@ -14,7 +14,8 @@ def of_theme(theme: str, key: str = "case") -> list[Any]:
     found = []
     for path in sorted((ROOT / "tests/cases" / theme).glob("*.toml")):
         for case in tomllib.loads(path.read_text()).get(key, []):
-            found.append(pytest.param(case, id=f"{path.stem}: {case['name']}"))
+            name = case.get("name") or case.get("file") or case.get("tools")
+            found.append(pytest.param(case, id=f"{path.stem}: {name}"))
     assert found, f"no cases of {theme}"
     return found
 

@@ -3,20 +3,21 @@
 import asyncio
 import gzip
 import json
-import os
 from types import SimpleNamespace
 
 import pytest
 import tamis
 
-os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 from tamis.adapters import BodyFilter, ToolFilters
 
 ISSUES = [{"id": n, "title": f"t{n}", "user": {"login": "mira", "url": "u"}, "node_id": "x"} for n in range(3)]
 KEPT = [{"id": n, "title": f"t{n}"} for n in range(3)]
 SAVES = tamis.Program(select=["id", "title"])
 REMOVES = tamis.Program(exclude=["user"], root="auto")
+REDACTS = tamis.Program(redact="secrets")
 SECRET = "s3cret"
+TOKEN_TEXT = "see https://mira:tide@example.org/"
+REDACTED_TEXT = "see https://mira:[redacted:url-password]@example.org/"
 
 
 def compact(value):
@@ -31,6 +32,13 @@ def test_tool_filters():
         assert ToolFilters(filters).value("issues", ISSUES) == KEPT
         assert filters.text("issues", "no issues") == "no issues"
     assert ToolFilters({"issues": SAVES}).value("other", ISSUES) is ISSUES
+    redacts = ToolFilters(REDACTS)
+    assert redacts.text("x", TOKEN_TEXT) == REDACTED_TEXT
+    assert redacts.value("x", {"note": TOKEN_TEXT}) == {"note": REDACTED_TEXT}
+    # A lone surrogate is not text that can be read.
+    assert filters.text("issues", "\ud800") == "\ud800"
+    with pytest.raises(Exception, match="withheld"):
+        redacts.text("x", "\ud800")
     closed = ToolFilters(REMOVES)
     for call in (lambda: closed.text("x", SECRET), lambda: closed.value("x", {SECRET: object()})):
         with pytest.raises(Exception, match="withheld") as caught:
@@ -42,7 +50,8 @@ def test_tool_filters():
 
 
 def mcp_server(rules):
-    fastmcp = pytest.importorskip("fastmcp")
+    import fastmcp
+    from fastmcp.tools import ToolResult
     from tamis.adapters.fastmcp import FilterMiddleware
 
     server = fastmcp.FastMCP("issues")
@@ -62,6 +71,18 @@ def mcp_server(rules):
     @server.tool
     def broken() -> dict:
         raise ValueError(SECRET)
+
+    @server.tool
+    def token() -> str:
+        return TOKEN_TEXT
+
+    @server.tool
+    def leaking() -> dict:
+        raise ValueError(TOKEN_TEXT)
+
+    @server.tool
+    def both():
+        return ToolResult(content=SECRET, structured_content=ISSUES[0])
 
     server.add_middleware(FilterMiddleware(rules))
     return fastmcp.Client(server)
@@ -99,11 +120,26 @@ def test_fastmcp_fails_closed(tool):
     assert SECRET not in str(result)
 
 
+def test_fastmcp_redacts():
+    _, result = called(mcp_server(REDACTS), "token")
+    assert result.content[0].text == REDACTED_TEXT
+    assert result.structured_content == {"result": REDACTED_TEXT}
+    _, result = called(mcp_server(REDACTS), "leaking")
+    assert result.is_error and REDACTED_TEXT in result.content[0].text and "tide" not in str(result)
+    _, result = called(mcp_server(REDACTS), "broken")
+    assert result.is_error and SECRET in result.content[0].text
+
+
+def test_fastmcp_drops_a_text_next_to_structured_content():
+    _, result = called(mcp_server(tamis.Program(exclude=["user"], root="object")), "both")
+    assert not result.is_error and result.content == []
+    assert result.structured_content == {"id": 0, "title": "t0", "node_id": "x"}
+
+
 # LangChain and LangGraph
 
 
 def langchain_tools():
-    pytest.importorskip("langchain")
     from langchain_core.tools import tool
 
     @tool
@@ -121,7 +157,29 @@ def langchain_tools():
         """Fail."""
         raise ValueError(SECRET)
 
-    return {"issues": issues, "text": text, "broken": broken}
+    @tool
+    def leaking() -> str:
+        """Fail with a secret."""
+        raise ValueError(TOKEN_TEXT)
+
+    return {"issues": issues, "text": text, "broken": broken, "leaking": leaking}
+
+
+def test_langchain_redacts():
+    from langchain_core.tools import ToolException, tool
+    from tamis.adapters.langchain import filter_tool
+
+    @tool
+    def token() -> str:
+        """Return text."""
+        return TOKEN_TEXT
+
+    assert filter_tool(token, REDACTS).invoke({}) == REDACTED_TEXT
+    with pytest.raises(ToolException) as caught:
+        filter_tool(langchain_tools()["leaking"], REDACTS).invoke({})
+    assert str(caught.value) == REDACTED_TEXT
+    with pytest.raises(ValueError, match=SECRET):
+        filter_tool(langchain_tools()["broken"], REDACTS).invoke({})
 
 
 def test_langchain_tool():
@@ -198,7 +256,7 @@ def test_the_middleware_withholds_messages_of_failures():
 
 
 def test_openai_agents():
-    agents = pytest.importorskip("agents")
+    import agents
     from tamis.adapters.openai_agents import filter_tool
 
     @agents.function_tool
@@ -236,53 +294,6 @@ def test_openai_agents():
     for tool in (text, broken):
         assert "withheld" in call(tool, REMOVES)
     assert filter_tool(issues, SAVES).params_json_schema == issues.params_json_schema
-
-
-# LiteLLM
-
-
-CHAT = [
-    {"role": "user", "content": "list"},
-    {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "issues", "arguments": "{}"}}]},
-    {"role": "tool", "tool_call_id": "c1", "content": json.dumps(ISSUES)},
-    {"role": "user", "content": "more"},
-]
-
-
-def litellm_with(callback):
-    litellm = pytest.importorskip("litellm")
-    sent = []
-
-    class Model(litellm.CustomLLM):
-        async def acompletion(self, *args, **kwargs):
-            sent.extend(kwargs["messages"])
-            return litellm.completion(model="gpt-4o", messages=[], mock_response="done")
-
-    litellm.custom_provider_map = [{"provider": "fake", "custom_handler": Model()}]
-    litellm.callbacks = [callback]
-    try:
-        asyncio.run(litellm.acompletion(model="fake/one", messages=CHAT))
-    finally:
-        litellm.callbacks = []
-    return sent
-
-
-def test_litellm():
-    pytest.importorskip("litellm")
-    from tamis.adapters.litellm import FilterCallback
-
-    before = json.dumps(CHAT)
-    sent = litellm_with(FilterCallback({"issues": SAVES}))
-    assert [one["role"] for one in sent] == ["user", "assistant", "tool", "user"]
-    assert sent[2]["content"] == compact(KEPT)
-    assert json.dumps(CHAT) == before
-    sent = litellm_with(FilterCallback(prune={"keep_turns": 1, "placeholder": "[{tool}]  left out"}))
-    assert sent[2]["content"] == "[issues]  left out"
-    data = {"model": "m", "messages": [*CHAT[:2], {**CHAT[2], "content": SECRET}]}
-    callback = FilterCallback({"issues": REMOVES})
-    data = asyncio.run(callback.async_pre_call_hook(None, None, data, "completion"))
-    assert "withheld" in data["messages"][2]["content"]
-    assert callback.messages(CHAT) == [*CHAT[:2], {**CHAT[2], "content": callback.messages(CHAT)[2]["content"]}, CHAT[3]]
 
 
 # Bodies
@@ -324,7 +335,7 @@ def httpx_responses(httpx):
 
 
 def test_httpx():
-    httpx = pytest.importorskip("httpx")
+    import httpx
     from tamis.adapters.httpx import AsyncFilterTransport, FilterTransport
 
     base = "https://api.test"
@@ -358,8 +369,7 @@ def test_httpx():
 
 
 def test_asgi():
-    pytest.importorskip("starlette")
-    httpx = pytest.importorskip("httpx")
+    import httpx
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
     from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse

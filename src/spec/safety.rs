@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{InnerRules, JsonStringFallback, JsonStrings, Redact, Spec};
+use super::{InnerRules, JsonStringFallback, JsonStrings, Redact, Spec, TextSpec};
 
 /// How much of a result a gateway stores, so that a caller can fetch what rules have cut.
 ///
@@ -160,6 +160,20 @@ impl Spec {
         let mut other = self.clone();
         other.redact = other.redact.filter(|redact| !redact.paths.is_empty());
         other.removes_for_safety()
+    }
+
+    /// Returns the rules of [`text_filter`](Self::text_filter). A gateway also applies them to a text that is not JSON.
+    ///
+    /// ```
+    /// use tamis::Spec;
+    /// use tamis::text::TextSpec;
+    ///
+    /// let rules = TextSpec::new().strip_ansi(true);
+    /// assert_eq!(Spec::new().text_filter(rules.clone()).text_rules(), Some(&rules));
+    /// ```
+    #[must_use]
+    pub fn text_rules(&self) -> Option<&TextSpec> {
+        self.text_filter.as_ref()
     }
 
     /// Returns whether a call may ask for raw output if the caller is a model: what [`allow_raw`](Self::allow_raw) was

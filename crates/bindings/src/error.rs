@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 
-use tamis::manifest::{ManifestError, ManifestErrorKind};
+use tamis::manifest::{Diagnostic, ManifestError, ManifestErrorKind};
 use tamis::{Error, FailedRun, Fault};
 
 /// A failure, boxed because results carry it. Its members are those of [`ErrorMembers`].
@@ -14,7 +14,8 @@ pub struct BindingError(Box<ErrorMembers>);
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct ErrorMembers {
-    /// The class: a kind of [`tamis::ErrorKind`], or of a manifest: `manifest`, `unknown_tool`, `ambiguous`, `read`.
+    /// The class: a kind of [`tamis::ErrorKind`], or of a manifest: `manifest`, `unknown_tool`,
+    /// `unknown_service`, `ambiguous`, `read`.
     pub kind: &'static str,
     /// The party that has to act: `input`, `spec`, `limit`, `sink`, `caller` or `bug`.
     pub fault: &'static str,
@@ -48,6 +49,17 @@ pub struct ManifestProblem {
     pub column: usize,
     /// The message: what was found and what was expected.
     pub message: String,
+}
+
+impl From<&Diagnostic> for ManifestProblem {
+    fn from(problem: &Diagnostic) -> Self {
+        Self {
+            file: problem.file().to_owned(),
+            line: problem.line(),
+            column: problem.column(),
+            message: problem.message().to_owned(),
+        }
+    }
 }
 
 impl BindingError {
@@ -140,14 +152,10 @@ impl From<ManifestError> for BindingError {
             ManifestErrorKind::Read => ("read", "spec"),
             ManifestErrorKind::UnknownTool => ("unknown_tool", "caller"),
             ManifestErrorKind::Ambiguous => ("ambiguous", "spec"),
+            ManifestErrorKind::UnknownService => ("unknown_service", "caller"),
             _ => ("manifest", "spec"),
         };
-        let problems = error.problems().iter().map(|problem| ManifestProblem {
-            file: problem.file().to_owned(),
-            line: problem.line(),
-            column: problem.column(),
-            message: problem.message().to_owned(),
-        });
+        let problems = error.problems().iter().map(ManifestProblem::from);
         let text = error.to_string();
         Self::from(ErrorMembers {
             kind,

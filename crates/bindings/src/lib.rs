@@ -6,9 +6,12 @@
 //!
 //! - `error`: the error with kind, offset and path.
 //! - `options`: JSON text to a spec, to the options of a call, and to the rules for a history.
-//! - `program`: a compiled filter, and a stream that bytes are pushed into.
+//! - `program`: a compiled filter; `plain_text`: what it does with a text that is not JSON.
+//! - `stream`: a run that bytes are pushed into.
 //! - `manifest`: files with the filters of many tools.
-//! - `text`: the output of commands, and chats.
+//! - `text`: lines of text that is not JSON.
+//! - `command`: the output of commands.
+//! - `history`: old tool results in chats.
 //!
 //! ```
 //! use tamis_bindings::{BindingCall, BindingProgram};
@@ -23,17 +26,24 @@
 //! # Ok::<(), tamis_bindings::BindingError>(())
 //! ```
 
+mod command;
 mod error;
+mod history;
 mod manifest;
 mod options;
+mod plain_text;
 mod program;
+mod stream;
 mod text;
 
 #[cfg(test)]
 mod tests;
 
+pub use command::{BindingCommands, CommandOutput};
 pub use error::{BindingError, ErrorMembers, ManifestProblem};
+pub use history::BindingPrune;
 pub use manifest::BindingManifest;
 pub use options::BindingCall;
-pub use program::{BindingProgram, BindingRun, BindingStream};
-pub use text::{BindingPrune, CommandOutput, filter_output};
+pub use program::{BindingProgram, BindingRun};
+pub use stream::BindingStream;
+pub use text::BindingText;

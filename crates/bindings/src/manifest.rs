@@ -36,6 +36,33 @@ impl BindingManifest {
         Ok(Self(Manifest::catalog()?))
     }
 
+    /// Combines several manifests into one.
+    ///
+    /// # Errors
+    /// Fails with the kind `manifest` if two of them have a filter for one name, or set the same key.
+    ///
+    /// ```
+    /// use tamis_bindings::BindingManifest;
+    ///
+    /// let one = BindingManifest::parse("a.yaml", "version: 1\nfilters: {a: {}}\n")?;
+    /// let other = BindingManifest::parse("b.yaml", "version: 1\nfilters: {b: {}}\n")?;
+    /// assert_eq!(BindingManifest::merge([&one, &other])?.names(), ["a", "b"]);
+    /// assert_eq!(BindingManifest::merge([&one, &one]).unwrap_err().kind, "manifest");
+    /// # Ok::<(), tamis_bindings::BindingError>(())
+    /// ```
+    pub fn merge<'a>(manifests: impl IntoIterator<Item = &'a Self>) -> Result<Self, BindingError> {
+        let manifests = manifests.into_iter().map(|manifest| manifest.0.clone());
+        Ok(Self(Manifest::merge(manifests)?))
+    }
+
+    /// Returns the filters of a service, `NAME@VERSION`, and those that are bound to no service.
+    ///
+    /// # Errors
+    /// Fails with the kind `unknown_service` if there are artifacts, but none for this service.
+    pub fn for_service(&self, service: &str) -> Result<Self, BindingError> {
+        Ok(Self(self.0.for_service(service)?))
+    }
+
     /// Returns the filter of a tool. `mcp__crm__list_users` also means `crm.list-users`; with `catalog: true`, tools of
     /// the catalog have a filter.
     ///
@@ -52,7 +79,7 @@ impl BindingManifest {
     /// # Ok::<(), tamis_bindings::BindingError>(())
     /// ```
     pub fn program(&self, tool: &str) -> Result<BindingProgram, BindingError> {
-        Ok(BindingProgram::of_entry(&*self.0.find(tool)?))
+        BindingProgram::of_entry(&*self.0.find(tool)?)
     }
 
     /// Returns the filter of a tool, or `None` if the manifest has none.
@@ -61,7 +88,7 @@ impl BindingManifest {
     /// Fails with the kind `ambiguous`.
     pub fn find(&self, tool: &str) -> Result<Option<BindingProgram>, BindingError> {
         match self.0.find(tool) {
-            Ok(entry) => Ok(Some(BindingProgram::of_entry(&entry))),
+            Ok(entry) => BindingProgram::of_entry(&entry).map(Some),
             Err(error) if error.kind() == ManifestErrorKind::UnknownTool => Ok(None),
             Err(error) => Err(error.into()),
         }

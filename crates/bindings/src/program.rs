@@ -1,7 +1,8 @@
-//! A compiled filter, its runs, and streams that bytes are pushed into.
+//! A compiled filter, and its runs.
 
 use std::fs::File;
 use std::io::{Read, Write};
+use std::sync::Arc;
 
 use tamis::manifest::ManifestEntry;
 use tamis::{
@@ -11,12 +12,17 @@ use tamis::{
 
 use crate::error::BindingError;
 use crate::options::{BindingCall, read};
+use crate::plain_text::PlainText;
+use crate::stream::BindingStream;
 
 /// A compiled filter. Cheap to clone, shared by any number of threads.
 #[derive(Clone, Debug)]
 pub struct BindingProgram {
     program: Program,
     removes_for_safety: bool,
+    plain: PlainText,
+    /// The JSON text of the rules. A filter of a manifest has none: it may have rules that JSON cannot state.
+    source: Option<Arc<str>>,
 }
 
 /// The output of a run, and its report.
@@ -48,13 +54,45 @@ impl BindingProgram {
     /// # Errors
     /// Fails for names that are not known and for rules that cannot be compiled, with the kind `spec`.
     pub fn compile(spec: &str) -> Result<Self, BindingError> {
+        let source = Some(spec.into());
         let spec: Spec = read(spec)?;
         let program = Program::compile(&spec).map_err(|error| BindingError::from(&error))?;
-        Ok(Self { program, removes_for_safety: spec.removes_for_safety() })
+        let removes_for_safety = spec.removes_for_safety();
+        Ok(Self { program, removes_for_safety, plain: PlainText::of_spec(&spec)?, source })
     }
 
-    pub(crate) fn of_entry(entry: &ManifestEntry) -> Self {
-        Self { program: entry.program().clone(), removes_for_safety: entry.removes_for_safety() }
+    pub(crate) fn of_entry(entry: &ManifestEntry) -> Result<Self, BindingError> {
+        Ok(Self {
+            program: entry.program().clone(),
+            removes_for_safety: entry.removes_for_safety(),
+            plain: PlainText::of_entry(entry)?,
+            source: None,
+        })
+    }
+
+    /// Filters a text that is not JSON, as the proxy does with the text of a result: credentials are replaced, and the rule
+    /// `text_filter` applies. Returns `None` if the text must not pass, because it could have values that other rules remove
+    /// from JSON. With `is_error`, the text is the message of a failed call.
+    ///
+    /// ```
+    /// use tamis_bindings::BindingProgram;
+    ///
+    /// let text = b"see https://mira:tide@example.org/";
+    /// let redacts = BindingProgram::compile(r#"{"redact": "secrets"}"#)?;
+    /// let found = redacts.filter_plain(text, false).unwrap();
+    /// assert_eq!(found, b"see https://mira:[redacted:url-password]@example.org/");
+    /// assert_eq!(BindingProgram::compile(r#"{"exclude": ["user"]}"#)?.filter_plain(text, false), None);
+    /// # Ok::<(), tamis_bindings::BindingError>(())
+    /// ```
+    #[must_use]
+    pub fn filter_plain(&self, text: &[u8], is_error: bool) -> Option<Vec<u8>> {
+        self.plain.filter(text, is_error, self.removes_for_safety)
+    }
+
+    /// Returns the JSON text that the program was compiled from, or `None` for a filter of a manifest.
+    #[must_use]
+    pub fn source(&self) -> Option<&str> {
+        self.source.as_deref()
     }
 
     /// Returns whether the caller may rely on a rule to keep values back. An adapter must then not pass the original if
@@ -64,16 +102,30 @@ impl BindingProgram {
         self.removes_for_safety
     }
 
-    /// Returns the spec as JSON.
-    #[must_use]
-    pub fn spec(&self) -> String {
-        text_of(self.program.spec())
+    /// Returns the rules as JSON.
+    ///
+    /// # Errors
+    /// Fails with the kind `spec` if the rules of a manifest have a number that JSON text of serde cannot hold exactly.
+    pub fn spec(&self) -> Result<String, BindingError> {
+        serde_json::to_string(self.program.spec()).map_err(|error| BindingError::options(&error))
     }
 
     /// Returns how the program will run, in words.
     #[must_use]
     pub fn explain(&self, call: &BindingCall) -> String {
         self.program.explain(&call.0).to_string()
+    }
+
+    /// Returns how the program will run, as a JSON object.
+    #[must_use]
+    pub fn plan(&self, call: &BindingCall) -> String {
+        text_of(&self.program.explain(&call.0))
+    }
+
+    /// Returns the rules in one line, in words.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        self.program.spec().summary()
     }
 
     /// Filters a document that is in memory.
@@ -137,54 +189,7 @@ impl BindingProgram {
     /// Starts a run that bytes are pushed into.
     #[must_use]
     pub fn stream(&self, call: &BindingCall) -> BindingStream {
-        BindingStream { filter: Filter::new(self.program.with_options(&call.0), Vec::new()) }
-    }
-}
-
-/// A run that bytes are pushed into. Each call returns what is ready.
-#[derive(Debug)]
-pub struct BindingStream {
-    filter: Filter<Vec<u8>>,
-}
-
-impl BindingStream {
-    /// Takes the next bytes, and returns the output that is ready.
-    ///
-    /// # Errors
-    /// As for [`BindingProgram::filter`]. [`ErrorMembers::output`](crate::ErrorMembers::output) has what this call wrote before the error. The stream
-    /// then stays failed.
-    pub fn write(&mut self, chunk: &[u8]) -> Result<Vec<u8>, BindingError> {
-        let written = self.filter.write(chunk);
-        self.taken(written)
-    }
-
-    /// Ends the document, and returns the rest of the output.
-    ///
-    /// # Errors
-    /// As for [`write`](Self::write), and `unexpected_end` if the document is incomplete.
-    pub fn end(&mut self) -> Result<Vec<u8>, BindingError> {
-        let ended = self.filter.end().map(drop);
-        self.taken(ended)
-    }
-
-    fn taken(&mut self, result: Result<(), Error>) -> Result<Vec<u8>, BindingError> {
-        let output = std::mem::take(self.filter.sink_mut());
-        match result {
-            Ok(()) => Ok(output),
-            Err(error) => Err(failed(&error, output, &self.filter.report())),
-        }
-    }
-
-    /// Returns whether the output is complete, so that further input is ignored.
-    #[must_use]
-    pub fn is_done(&self) -> bool {
-        self.filter.is_done()
-    }
-
-    /// Returns the report so far, as a JSON object.
-    #[must_use]
-    pub fn report(&self) -> String {
-        text_of(&self.filter.report())
+        BindingStream::of_document(Filter::new(self.program.with_options(&call.0), Vec::new()))
     }
 }
 

@@ -1,105 +1,75 @@
-//! The output of commands, and old tool results in chats.
-
-use std::sync::LazyLock;
+//! Filters for the lines of text that is not JSON.
 
 use serde::Deserialize;
 use tamis::Limits;
-use tamis::command::{CommandLine, OutputCap, OutputFilterRegistry};
-use tamis::history::{PruneProgram, PruneReport, PruneSpec, prune_slice};
+use tamis::text::{TextFilter, TextProgram, TextSpec};
 
 use crate::error::BindingError;
 use crate::options::read;
 use crate::program::text_of;
+use crate::stream::BindingStream;
 
-/// The filtered output of a command.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct CommandOutput {
-    /// The filtered output.
-    pub output: Vec<u8>,
-    /// The name of the filter, or `None` if the output was passed through.
-    pub filter: Option<String>,
-    /// The report, as a JSON object.
-    pub report: String,
-}
-
-/// The options of [`filter_output`].
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct OutputMembers {
-    max_lines: u64,
-    max_tokens: u64,
-    /// Where the full output can be read, for the notice.
-    full_output: Option<String>,
-    notice: bool,
-}
-
-impl Default for OutputMembers {
-    fn default() -> Self {
-        Self { max_lines: 0, max_tokens: 0, full_output: None, notice: true }
-    }
-}
-
-/// Filters the output of a command with the built-in filters. Output of a command without a filter is passed through.
-/// The options are `max_lines`, `max_tokens`, `full_output` and `notice`.
-///
-/// # Errors
-/// Fails for options that are not known, and if a limit is reached.
-///
-/// ```
-/// use tamis_bindings::filter_output;
-///
-/// let raw = "   Compiling ryu v1.0.18\n   Compiling app v0.1.0 (/app)\nerror[E0425]: cannot find value `x`\n";
-/// let filtered = filter_output("cargo build", raw.as_bytes(), Some(101), "{}")?;
-/// assert_eq!(filtered.filter.as_deref(), Some("cargo-build"));
-/// # Ok::<(), tamis_bindings::BindingError>(())
-/// ```
-pub fn filter_output(
-    command: &str,
-    output: &[u8],
-    exit_code: Option<i32>,
-    options: &str,
-) -> Result<CommandOutput, BindingError> {
-    static BUILTIN: LazyLock<OutputFilterRegistry> = LazyLock::new(OutputFilterRegistry::builtin);
-    let options: OutputMembers = read(options)?;
-    let cap =
-        OutputCap::new().with_max_lines(options.max_lines).with_max_tokens(options.max_tokens);
-    let line = CommandLine::parse(command);
-    let mut filter =
-        BUILTIN.start(&line, &Limits::new(), Vec::new()).with_cap(cap).with_notice(options.notice);
-    filter.set_exit_code(exit_code);
-    if let Some(place) = options.full_output {
-        filter.set_full_output(place);
-    }
-    let ended = filter.write(output).and_then(|()| filter.end());
-    let report = ended.map_err(|error| BindingError::from(&error))?;
-    Ok(CommandOutput {
-        output: filter.into_sink(),
-        filter: report.filter.clone(),
-        report: text_of(&report),
-    })
-}
-
-/// Compiled rules for old tool results in chats.
+/// Compiled rules for the lines of a text. Cheap to clone, shared by any number of threads.
 #[derive(Clone, Debug)]
-pub struct BindingPrune(PruneProgram);
+pub struct BindingText(TextProgram);
 
-impl BindingPrune {
-    /// Compiles rules, given as a JSON object with the names of [`PruneSpec`].
+/// The options of one call.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct TextMembers {
+    line: Option<usize>,
+    held: Option<u64>,
+}
+
+impl BindingText {
+    /// Compiles rules, given as a JSON object with the names of [`TextSpec`].
     ///
     /// # Errors
-    /// Fails for names that are not known and for rules that cannot be compiled, with the kind `spec`.
+    /// Fails for names that are not known and for patterns that cannot be compiled, with the kind `spec`.
+    ///
+    /// ```
+    /// use tamis_bindings::BindingText;
+    ///
+    /// let program = BindingText::compile(r#"{"strip_ansi": true, "dedup": true}"#)?;
+    /// let (output, _) = program.filter("{}", b"\x1b[1mretry\x1b[0m\nretry\nretry\nretry\n")?;
+    /// assert_eq!(output, b"retry (x4)\n");
+    /// # Ok::<(), tamis_bindings::BindingError>(())
+    /// ```
     pub fn compile(rules: &str) -> Result<Self, BindingError> {
-        let spec: PruneSpec = read(rules)?;
-        PruneProgram::compile(&spec).map(Self).map_err(|error| BindingError::from(&error))
+        let spec: TextSpec = read(rules)?;
+        TextProgram::compile(&spec).map(Self).map_err(|error| BindingError::from(&error))
     }
 
-    /// Prunes a history, and returns it with the report as JSON.
+    /// Returns the rules as JSON.
+    #[must_use]
+    pub fn spec(&self) -> String {
+        text_of(self.0.spec())
+    }
+
+    /// Filters a text, and returns it with the report as JSON. The options are the limits `line` and `held`.
     ///
     /// # Errors
-    /// Malformed input, a reached limit.
-    pub fn prune(&self, history: &[u8]) -> Result<(Vec<u8>, String), BindingError> {
-        let (output, report): (Vec<u8>, PruneReport) = prune_slice(&self.0, history)?;
-        Ok((output, text_of(&report)))
+    /// Fails for options that are not known. No text is an error.
+    pub fn filter(&self, options: &str, text: &[u8]) -> Result<(Vec<u8>, String), BindingError> {
+        let mut stream = self.stream(options)?;
+        let mut output = stream.write(text)?;
+        output.append(&mut stream.end(None)?);
+        Ok((output, stream.report()))
+    }
+
+    /// Starts a run that bytes are pushed into.
+    ///
+    /// # Errors
+    /// Fails for options that are not known.
+    pub fn stream(&self, options: &str) -> Result<BindingStream, BindingError> {
+        let TextMembers { line, held } = read(options)?;
+        let mut limits = Limits::new();
+        if let Some(bytes) = line {
+            limits = limits.with_line(bytes);
+        }
+        if let Some(bytes) = held {
+            limits = limits.with_held(bytes);
+        }
+        Ok(BindingStream::of_text(TextFilter::with_limits(&self.0, &limits, Vec::new())))
     }
 }

@@ -16,6 +16,14 @@ class Withheld(Exception):
     """A result must not pass, because its filter removes values for safety and could not be applied."""
 
 
+class WithheldText(Withheld):
+    """A text must not pass, because it is not JSON. The rest of the result may."""
+
+
+NOT_JSON = ("syntax", "unexpected_end", "encoding")
+"""The kinds of errors for text that is not JSON."""
+
+
 class ToolFilters:
     """The filters of tools.
 
@@ -23,7 +31,7 @@ class ToolFilters:
     filter is passed through.
 
     A filter that only saves (`select`, `max_items`, …) never breaks a call: if it fails, the original passes. A filter that
-    removes for safety (`exclude`, `retain`, …) fails closed: `text` and `value` then raise `Withheld`.
+    removes for safety (`exclude`, `retain`, `redact`, …) fails closed: `text` and `value` then raise `Withheld`.
     """
 
     def __init__(self, rules: "_Rules | ToolFilters") -> None:
@@ -49,15 +57,25 @@ class ToolFilters:
         return self._named.get(tool, self._every)
 
     def text(self, tool: str, text: str, *, is_error: bool = False) -> str:
-        """Return the filtered text of a result. Text that is not JSON passes unless the filter removes for safety."""
+        """Return the filtered text of a result.
+
+        Text that is not JSON is redacted and filtered by lines, if the filter has rules for that. It raises `WithheldText` if
+        the filter has other rules for safety, which cannot read it.
+        """
         program = self.program(tool)
         if program is None:
             return text
+        sentence = FAILED if is_error else WITHHELD
         try:
             return program.filter(text, is_error=is_error).decode()
-        except Error as error:
+        except (Error, UnicodeError) as error:
+            if isinstance(error, Error) and error.kind in NOT_JSON:
+                plain = program.filter_plain(text, is_error)
+                if plain is None:
+                    raise WithheldText(sentence) from error
+                return plain.decode("utf-8", "replace")
             if program.removes_for_safety:
-                raise Withheld(FAILED if is_error else WITHHELD) from error
+                raise Withheld(sentence) from error
             return text
 
     def value(self, tool: str, value: Any, *, is_error: bool = False) -> Any:
@@ -78,10 +96,16 @@ class ToolFilters:
             return filtered.decode()
 
     def message(self, tool: str, error: BaseException) -> None:
-        """Raise `Withheld` if the message of a failed call must not pass."""
+        """Raise `Withheld` with another message if the message of a failed call must not pass as it is."""
         program = self.program(tool)
-        if program is not None and program.removes_for_safety:
+        if program is None or not program.removes_for_safety:
+            return
+        text = str(error)
+        plain = program.filter_plain(text.encode("utf-8", "replace"), True)
+        if plain is None:
             raise Withheld(FAILED) from error
+        if plain.decode("utf-8", "replace") != text:
+            raise Withheld(plain.decode("utf-8", "replace")) from error
 
     def blocks(self, tool: str, blocks: list[Any], *, is_error: bool = False) -> list[Any]:
         """Return a list of content blocks (`{"type": "text", "text": …}`) or texts with their texts filtered."""

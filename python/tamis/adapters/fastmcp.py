@@ -10,7 +10,12 @@ from fastmcp.exceptions import ToolError
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import Tool
 
-from ._tools import ToolFilters, Withheld, _Rules
+from ._tools import ToolFilters, Withheld, WithheldText, _Rules
+
+
+def _is_wrapped(result: Any) -> bool:
+    """FastMCP wraps what is not an object; rules are written for the tool's own result."""
+    return ((result.meta or {}).get("fastmcp") or {}).get("wrap_result") is True
 
 
 class FilterMiddleware(Middleware):
@@ -41,27 +46,34 @@ class FilterMiddleware(Middleware):
     def _filtered(self, name: str, result: Any) -> Any:
         is_error = result.is_error
         structured = self._structured(name, result)
+        # Structured content has the values of a text next to it, unless it only repeats the text.
+        has_values = structured is not None and not is_error and not _is_wrapped(result)
         content = []
         for block in result.content:
-            text = getattr(block, "text", None)
-            resource = getattr(block, "resource", None)
-            if isinstance(text, str):
-                text = self.filters.text(name, text, is_error=is_error)
-                block = block.model_copy(update={"text": text})
-            elif resource is not None and isinstance(getattr(resource, "text", None), str):
-                text = self.filters.text(name, resource.text, is_error=is_error)
-                block = block.model_copy(update={"resource": resource.model_copy(update={"text": text})})
-            content.append(block)
+            try:
+                content.append(self._block(name, block, is_error))
+            except WithheldText:
+                if not has_values:
+                    raise
         return type(result)(
             content=content, structured_content=structured, meta=result.meta, is_error=is_error
         )
+
+    def _block(self, name: str, block: Any, is_error: bool) -> Any:
+        text = getattr(block, "text", None)
+        resource = getattr(block, "resource", None)
+        if isinstance(text, str):
+            return block.model_copy(update={"text": self.filters.text(name, text, is_error=is_error)})
+        if resource is not None and isinstance(getattr(resource, "text", None), str):
+            text = self.filters.text(name, resource.text, is_error=is_error)
+            return block.model_copy(update={"resource": resource.model_copy(update={"text": text})})
+        return block
 
     def _structured(self, name: str, result: Any) -> dict[str, Any] | None:
         structured = result.structured_content
         if structured is None:
             return None
-        # FastMCP wraps what is not an object; rules are written for the tool's own result.
-        wrapped = ((result.meta or {}).get("fastmcp") or {}).get("wrap_result") is True
+        wrapped = _is_wrapped(result)
         value = structured.get("result") if wrapped else structured
         value = self.filters.value(name, value, is_error=result.is_error)
         if wrapped:

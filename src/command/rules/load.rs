@@ -136,10 +136,12 @@ fn read_with(
     if is_checked {
         overlap::check(&rules, &text, &mut reader.problems);
     }
-    let RuleReader { problems, warnings, .. } = reader;
+    let RuleReader { problems, mut warnings, .. } = reader;
     if !problems.is_empty() {
         return Err(invalid(problems.in_order()));
     }
+    // The order of the tables depends on a feature of the crate toml.
+    warnings.sort_by_key(|warning| (warning.line(), warning.column()));
     read.warnings = warnings;
     read.text = text.text.into();
     read.rules = rules.into_iter().map(std::sync::Arc::new).collect();
