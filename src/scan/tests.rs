@@ -88,7 +88,7 @@ macro_rules! kernel_tests {
                 let all: Vec<u8> = (0..=255).collect();
                 let mut compare = |bytes: &[u8], first: usize| {
                     let (mut masks, mut expected) = (WordMasks::new(), WordMasks::new());
-                    // What was there before does not matter.
+                    // Old masks do not matter.
                     scanner.words(&random.bytes(&all, 66 * BLOCK), 0, &mut masks);
                     scanner.words(bytes, first, &mut masks);
                     Scanner::scalar().words(bytes, first, &mut expected);

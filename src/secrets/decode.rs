@@ -152,7 +152,7 @@ fn escaped_character(rest: &[u8]) -> Option<(char, usize)> {
     if !(0xD800..0xDC00).contains(&first) {
         return Some((char::from_u32(first).unwrap_or(NONE), 6));
     }
-    // What follows decides whether this is a pair.
+    // The next escape decides whether this is a pair.
     let follows = rest.get(6..12).or_else(|| {
         let after = rest.get(6..)?;
         let is_begun = after.is_empty() || after == br"\" || after.starts_with(br"\u");

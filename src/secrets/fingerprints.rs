@@ -280,7 +280,7 @@ impl Fingerprints {
         }
     }
 
-    /// Returns whether a text may be at the beginning of a word. Most words are none.
+    /// Returns whether a text may be at the beginning of a word, which is false for most words.
     #[inline(always)]
     pub(super) fn may_be_text(&self, word: &[u8]) -> bool {
         let eight = first_eight(word);

@@ -14,7 +14,7 @@
 //! resolved ([`decode`]); the rest of a string with a secret keeps its spelling. A key that has a secret is replaced as a
 //! whole, and numbered if its object has several ([`keys`]).
 //!
-//! What a user's patterns match is replaced after that (`patterns`). [`rules`] joins both.
+//! The patterns of a user apply after that (`patterns`). [`rules`] joins both searches.
 
 mod decode;
 mod filter;

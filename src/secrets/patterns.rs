@@ -58,7 +58,7 @@ pub(crate) struct PatternFilter {
     found: BTreeMap<String, u64>,
 }
 
-/// What is at the position up to which the text was examined.
+/// The state at the position up to which the text was examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// In JSON: outside strings. In text: the beginning of a line.

@@ -1,4 +1,4 @@
-//! What is looked for, and the filter that looks for all of it.
+//! The rules of a search, and the filter that applies all of them.
 
 use std::collections::BTreeMap;
 #[cfg(feature = "text")]
@@ -9,7 +9,7 @@ use super::filter::{SecretFilter, TextForm};
 use super::patterns::{Pattern, PatternFilter};
 use crate::sink::Sink;
 
-/// What is looked for.
+/// The rules of a search.
 #[derive(Clone, Debug)]
 pub(crate) struct SecretRules {
     /// The built-in kinds.
@@ -107,7 +107,7 @@ impl SecretSearch {
     }
 }
 
-/// What reads the output of the first search.
+/// The reader of the output of the first search.
 struct Rest<'a> {
     #[cfg(feature = "text")]
     patterns: Option<&'a mut PatternFilter>,

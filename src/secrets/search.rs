@@ -24,7 +24,7 @@ pub(super) const AHEAD: usize = 64;
 /// The number of bytes of the shortest run that a word begins.
 const SHORTEST: u32 = 14;
 
-/// What was found at a place.
+/// The kind of a place.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Hit {
     /// The text with this number.
@@ -60,8 +60,9 @@ pub(super) struct Search {
     places: Box<Places>,
     /// The positions in the window where a word begins that may be a text.
     words: Box<[u16; WINDOW + STEP]>,
-    /// What was found in the window, in the order in which it was noticed, and how much of it was returned.
+    /// The places that were found in the window, in the order in which they were noticed.
     found: Vec<Found>,
+    /// The number of places that were returned.
     returned: usize,
     /// The position of the window, if `found` belongs to the present buffer.
     window: Option<usize>,

@@ -80,8 +80,8 @@ impl Redact {
     /// digits and hyphens, and is not that of a [built-in kind](Self::kinds).
     ///
     /// A number of which a part matches is replaced as a whole, by a string; one of more than 32 bytes is not looked at. In
-    /// text, a match does not go beyond a line. Of a match of more than 8 KiB, everything is replaced. Needs the
-    /// feature `text`.
+    /// text, a match does not go beyond a line. A match may have any length. Needs the feature
+    /// `text`.
     ///
     /// ```
     /// use tamis::spec::Redact;

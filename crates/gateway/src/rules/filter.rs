@@ -40,7 +40,7 @@ pub struct ToolFilter {
     pub(crate) keeps_error_text: bool,
     /// Whether the filter fails closed.
     pub(crate) removes_for_safety: bool,
-    /// What is searched for in text that is not JSON. In JSON, a program does it.
+    /// The rule for text that is not JSON. In JSON, a program applies it.
     pub(crate) redacts: Option<Redact>,
     /// The parameters that the tool takes in addition to its own.
     pub(crate) parameters: Parameters,
