@@ -117,9 +117,13 @@ fn the_schema_has_both_forms_of_redact() {
         "{}",
         flaw("{redact: everything}")
     );
-    assert_eq!(keys_of(&forms[1]), ["paths", "secrets", "with"].map(str::to_owned).into());
+    assert_eq!(
+        keys_of(&forms[1]),
+        ["paths", "patterns", "secrets", "with"].map(str::to_owned).into()
+    );
     for key in keys_of(&forms[1]) {
-        let text = format!("{{redact: {{{key}: {{}}}}}}");
+        let wrong = if key == "patterns" { "[]" } else { "{}" };
+        let text = format!("{{redact: {{{key}: {wrong}}}}}");
         assert!(flaw(&text).starts_with(&format!("`{key}` must be ")), "{}", flaw(&text));
     }
     assert!(!flaw("{redact: {path: [a]}}").is_empty());

@@ -164,7 +164,7 @@ impl ToolFilter {
         let saves = !self.removes_for_safety;
         Ok(Self {
             programs,
-            redacts: both(self.redacts, Some(secrets)),
+            redacts: both(self.redacts.as_ref(), Some(&secrets)),
             removes_for_safety: true,
             // Text is searched, so that it may pass where the filter only saves.
             keeps_text: self.keeps_text || saves,
@@ -202,7 +202,7 @@ impl ToolFilter {
             keeps_text: self.keeps_text && user.text_beside() == UnreadText::Keep,
             keeps_error_text: self.keeps_error_text && user.error_text() == UnreadText::Keep,
             removes_for_safety: true,
-            redacts: both(self.redacts, user.spec().searched()),
+            redacts: both(self.redacts.as_ref(), user.spec().searched().as_ref()),
             parameters: Parameters { raw: false, ..self.parameters },
             keeps_everything: false,
             shows_all_that_is_stored: false,
@@ -212,8 +212,8 @@ impl ToolFilter {
 }
 
 /// Returns what either of two rules searches for.
-fn both(one: Option<Redact>, other: Option<Redact>) -> Option<Redact> {
-    let rules = one.iter().chain(&other);
+fn both(one: Option<&Redact>, other: Option<&Redact>) -> Option<Redact> {
+    let rules = one.into_iter().chain(other);
     rules.fold(Spec::new(), |spec, redact| spec.redact_also(redact)).searched()
 }
 
