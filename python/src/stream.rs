@@ -108,7 +108,7 @@ impl Stream {
         self.with(py, |stream| stream.is_done())
     }
 
-    /// The report. Of a document the report so far; of a text or a command's output empty until the end.
+    /// The report: for a document the report so far, for a text or a command's output empty until the end.
     #[getter]
     fn report(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let json = self.with(py, |stream| stream.report())?;
