@@ -98,7 +98,8 @@ fn streams_of_text_and_of_commands_have_a_report_at_their_end() {
 
     let commands = BindingCommands::builtin();
     let mut stream = commands.stream("cargo build", "{}").unwrap();
-    let mut output = stream.write(b"   Compiling ryu v1.0.18\nerror[E0425]: no `x`\n").unwrap();
+    let raw = "   Compiling ryu v1.0.18\n".repeat(30) + "error[E0425]: no `x`\n";
+    let mut output = stream.write(raw.as_bytes()).unwrap();
     output.extend(stream.end(Some(101)).unwrap());
     assert!(output.starts_with(b"error[E0425]"), "{}", String::from_utf8_lossy(&output));
     assert!(stream.report().contains(r#""exit_code":101"#));
@@ -122,7 +123,7 @@ fn rules_for_commands_report_problems_with_their_places() {
 
 #[test]
 fn only_rules_that_were_given_as_json_have_a_source() {
-    let rules = r#"{"select": ["id"]}"#;
+    let rules = r#"{"select": ["id"], "root": "object"}"#;
     let program = BindingProgram::compile(rules).unwrap();
     assert_eq!(program.source(), Some(rules));
     assert!(program.plan(&BindingCall::default()).contains(r#""mode":"stream""#));
