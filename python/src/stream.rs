@@ -108,11 +108,7 @@ impl Stream {
         self.with(py, |stream| stream.is_done())
     }
 
-<<<<<<< HEAD
-    /// The report so far of a document. The report of a text or of the output of a command is empty until the end.
-=======
     /// The report: for a document the report so far, for a text or a command's output empty until the end.
->>>>>>> p-packages
     #[getter]
     fn report(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let json = self.with(py, |stream| stream.report())?;
