@@ -1,17 +1,20 @@
 //! `evade`: a removed value is in no output and in no error (SPEC §2.4), in every spelling, duplicate, nesting, order
 //! and chunking, and also if the document is cut off or invalid.
 //!
-//! The document is built around its secrets, so that the rules remove every one of them:
+//! The document is built around its secrets, so that the rules remove or replace every one of them:
 //!
 //! ```text
 //! document ─▶ {noise, "list": [items, in arrays too…], noise, "gone": SECRET, "keep": {noise, "gone": SECRET}}
 //! item     ─▶ {noise, "secret": SECRET, "in": {noise, "secret": SECRET} | [{…}, [{…}]], noise}
 //! secret   ─▶ "secret" | "🔑", which escapes spell by two
 //! ```
+//!
+//! In a part of the attempts, the rules are those of the JSON in strings, and the document is a string of another one. In others,
+//! each secret is a credential, which `redact` finds wherever it is.
 
 use tamis::spec::{
-    Budget, Compact, Condition, DuplicateKeys, Encode, OnError, PatchOp, RawJson, Retrieve,
-    Siblings, Validation, WhenFallback, Whitespace,
+    Budget, Compact, Condition, DuplicateKeys, Encode, JsonStringFallback, JsonStrings, OnError,
+    PatchOp, RawJson, Redact, Retrieve, Root, Siblings, Validation, WhenFallback, Whitespace,
 };
 use tamis::{CallOptions, Error, FailedRun, Filter, Program, Spec, filter_ndjson};
 
@@ -20,6 +23,10 @@ use super::programs;
 use crate::drivers::{Run, Subject, same};
 use crate::prng::Choices;
 
+mod document;
+
+use document::Builder;
+
 /// The text that must not be in the output. No generator derives it from other text, and no cut of a string leaves it
 /// readable.
 const CANARY: &str = "8675309";
@@ -27,23 +34,19 @@ const CANARY: &str = "8675309";
 /// The names of members that must not be in the output.
 const SECRETS: [&str; 2] = ["secret", "🔑"];
 
-const NOISE: [&str; 13] = [
-    "id",
-    "a",
-    "Secret",
-    "secre",
-    "secrets",
-    "secret ",
-    "🔒",
-    "gon",
-    "gone\u{301}",
-    "é",
-    "",
-    "list2",
-    "0",
-];
 const SCALARS: [&str; 8] =
     ["null", "1", "\"\"", "\"x\"", "[]", "{}", "\"secret\"", "\"{\\\"secret\\\":1}\""];
+
+/// How the secrets are hidden.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// By rules for their places.
+    Plain,
+    /// By such rules for the JSON in a string.
+    InString,
+    /// They are credentials.
+    Credentials,
+}
 
 /// Facts about an attempt, for the test that inputs are worth their time.
 pub struct Attempt {
@@ -63,11 +66,28 @@ pub fn run(data: &[u8]) {
 /// Runs the target on an input and returns facts about the attempt. `None` if its rules do not compile.
 pub fn attempt(data: &[u8]) -> Option<Attempt> {
     let mut input = Input::new(data);
-    let mut builder = Builder { bytes: Choose::new(input.rest), out: String::new(), budget: 300 };
-    builder.document();
-    let mut document = builder.out.into_bytes();
     let choices = &mut input.choices;
-    let (rules, mut spec) = spec(choices);
+    let form = choices.pick(&[Form::Plain, Form::Plain, Form::InString, Form::Credentials]);
+    let mut builder = Builder::new(input.rest, form == Form::Credentials);
+    builder.document();
+    let keys_hold = builder.keys_hold;
+    let has_secret = builder.has_secret;
+    let (mut rules, mut spec) =
+        if form == Form::Credentials { redacting(choices) } else { spec(choices) };
+    // In the stored form `all`, values may be that were only not selected.
+    let saves = rules == "select";
+    let mut document;
+    if form == Form::InString {
+        let mut inner = std::mem::take(&mut builder.out);
+        if choices.one_in(6) {
+            inner.truncate(inner.floor_char_boundary(choices.below(inner.len() + 1)));
+        }
+        builder.around(&inner);
+        document = builder.out.into_bytes();
+        (rules, spec) = ("json_strings", in_strings(choices, spec));
+    } else {
+        document = builder.out.into_bytes();
+    }
     break_off(choices, &mut spec, &mut document);
     if choices.one_in(6) {
         let otherwise = choices.pick(&[WhenFallback::Drop, WhenFallback::Error]);
@@ -85,7 +105,7 @@ pub fn attempt(data: &[u8]) -> Option<Attempt> {
     }
     // Rules that remove also apply to the response of a failed call. If only selected values may leave, such a response
     // is an error.
-    options = options.with_is_error(choices.one_in(if rules == "select" { 32 } else { 8 }));
+    options = options.with_is_error(choices.one_in(if saves { 32 } else { 8 }));
     let cuts = choices.cuts(document.len());
     let subject = Subject { program: &program, options: &options, document: &document };
     let whole = subject.push([]);
@@ -93,28 +113,29 @@ pub fn attempt(data: &[u8]) -> Option<Attempt> {
     same(&format!("cuts at {cuts:?}"), &whole, &split, true)
         .unwrap_or_else(|why| panic!("{why}\n  {spec:?}"));
     let slice = subject.slice();
-    let lines = records(&program, &options, &document);
+    let lines = records(&program, &options, &document, keys_hold);
     for run in [&whole, &split, &slice, &lines] {
         let output = run.output.as_deref().unwrap_or_default();
         assert!(!holds(output), "in the output: {}\n  {spec:?}", String::from_utf8_lossy(output));
         let told = format!("{:?} {:?}", run.fault, run.comparable());
-        assert!(!told.contains(CANARY), "told: {told}\n  {spec:?}");
+        assert!(keys_hold || !told.contains(CANARY), "told: {told}\n  {spec:?}");
     }
     let mut filter = Filter::new(program.with_options(&options), Vec::new());
     let ended = filter.write(&document).and_then(|()| filter.end());
     if let Err(error) = &ended {
         let shown = format!("{error} {error:?} {:?}", error.excerpt());
-        assert!(!shown.contains(CANARY), "shown: {shown}\n  {spec:?}");
+        assert!(keys_hold || !shown.contains(CANARY), "shown: {shown}\n  {spec:?}");
     }
-    stored_forms(&spec, rules, options.is_error(), &document);
-    let secret = holds(&document);
+    stored_forms(&spec, saves, options.is_error(), &document);
+    // Escapes may spell the canary of the other forms.
+    let secret = if form == Form::Plain { holds(&document) } else { has_secret };
     Some(Attempt { rules, secret, ended: ended.is_ok() })
 }
 
 /// The form that a gateway would store does not contain a secret either. `all` stores values that are only not selected.
-fn stored_forms(spec: &Spec, rules: &str, is_error: bool, document: &[u8]) {
+fn stored_forms(spec: &Spec, saves: bool, is_error: bool, document: &[u8]) {
     for retrieve in [Retrieve::All, Retrieve::Cut] {
-        if rules == "select" && retrieve == Retrieve::All {
+        if saves && retrieve == Retrieve::All {
             continue;
         }
         let stored = spec.stored_form(retrieve).expect("few paths");
@@ -173,15 +194,17 @@ fn spec(choices: &mut Choose<'_>) -> (&'static str, Spec) {
         0 => {
             // The document is the item. Names apply to the elements of arrays.
             spec = spec.root("object");
-            for path in ["gone", "keep.gone"] {
-                spec = spec.exclude(path);
+            let names = SECRETS
+                .into_iter()
+                .flat_map(|name| ["list", "list.in", "keep"].map(|path| format!("{path}.{name}")));
+            let paths = names.chain(["gone", "keep.gone"].map(str::to_owned));
+            if choices.one_in(2) {
+                spec = spec.redact(paths.fold(Redact::new(), Redact::path));
+                "redact"
+            } else {
+                spec = paths.fold(spec, Spec::exclude);
+                "exclude"
             }
-            for name in SECRETS {
-                for path in ["list", "list.in", "keep"] {
-                    spec = spec.exclude(format!("{path}.{name}"));
-                }
-            }
-            "exclude"
         }
         1 => {
             spec = of_items(choices, spec.root("list"));
@@ -202,29 +225,62 @@ fn spec(choices: &mut Choose<'_>) -> (&'static str, Spec) {
 
 /// Rules for items, in one of their forms.
 fn of_items(choices: &mut Choose<'_>, mut spec: Spec) -> Spec {
+    let mut redact = Redact::new();
     for name in SECRETS {
-        spec = spec.exclude(match choices.below(2) {
-            0 => name.to_owned(),
-            _ => format!("/{name}"),
-        });
-        spec = spec.exclude(match choices.below(3) {
-            0 => format!("in.{name}"),
-            1 => format!("in[\"{name}\"]"),
-            _ => format!("*.{name}"),
-        });
+        let paths = [
+            match choices.below(2) {
+                0 => name.to_owned(),
+                _ => format!("/{name}"),
+            },
+            match choices.below(3) {
+                0 => format!("in.{name}"),
+                1 => format!("in[\"{name}\"]"),
+                _ => format!("*.{name}"),
+            },
+        ];
+        for path in paths {
+            if choices.one_in(4) {
+                redact = redact.path(path);
+            } else {
+                spec = spec.exclude(path);
+            }
+        }
     }
-    spec
+    if redact == Redact::new() { spec } else { spec.redact(redact) }
+}
+
+/// Rules that replace credentials, whatever else they do.
+fn redacting(choices: &mut Choose<'_>) -> (&'static str, Spec) {
+    let mut spec = Spec::new().redact(Redact::new().secrets(true));
+    match choices.below(5) {
+        0 => {}
+        1 => spec = spec.root(choices.pick(&["object", "list", "first"])),
+        2 => spec = spec.select("id").select("in").select("secret").select_as("b", "in.id"),
+        3 => spec = spec.retain("/list").retain("/keep/secret"),
+        _ => spec = spec.exclude("in.id").exclude("secret.id"),
+    }
+    ("credentials", more(choices, spec))
+}
+
+/// Rules for a document whose members `text`, also in arrays, are documents to which these rules apply.
+fn in_strings(choices: &mut Choose<'_>, inner: Spec) -> Spec {
+    let otherwise = choices.pick(&[JsonStringFallback::Error, JsonStringFallback::Drop]);
+    let strings = |at| JsonStrings::new(at, inner.clone()).otherwise(otherwise);
+    Spec::new()
+        .root(Root::from("object"))
+        .json_strings(strings("/text"))
+        .json_strings(strings("/content/text"))
 }
 
 /// The document as two equal lines: state from the first must not affect the second.
-fn records(program: &Program, options: &CallOptions, document: &[u8]) -> Run {
+fn records(program: &Program, options: &CallOptions, document: &[u8], keys_hold: bool) -> Run {
     let mut line = document.to_vec();
     line.iter_mut().filter(|byte| b"\r\n".contains(byte)).for_each(|byte| *byte = b' ');
     let lines = [&line[..], b"\n", &line].concat();
     let mut output = Vec::new();
     let bad = |_, error: &Error| {
         let told = format!("{error:?}");
-        assert!(!told.contains(CANARY), "told of a line: {told}");
+        assert!(keys_hold || !told.contains(CANARY), "told of a line: {told}");
     };
     let (report, result) = FailedRun::split(filter_ndjson(
         program.with_options(options),
@@ -273,171 +329,5 @@ fn break_off(choices: &mut Choose<'_>, spec: &mut Spec, document: &mut Vec<u8>) 
             }
         }
         _ => {}
-    }
-}
-
-/// An optional member: its name, and the function that writes its value.
-type Member<'a> = (&'static str, fn(&mut Builder<'a>));
-
-struct Builder<'a> {
-    bytes: Choose<'a>,
-    out: String,
-    /// The number of members that may still be written.
-    budget: usize,
-}
-
-impl<'a> Builder<'a> {
-    fn white(&mut self) {
-        if self.bytes.one_in(12) {
-            let white = self.bytes.pick(&[" ", "\n", "\t\r", "   "]);
-            self.out.push_str(white);
-        }
-    }
-
-    /// A name in one of its spellings.
-    fn key(&mut self, name: &str) {
-        self.white();
-        self.out.push('"');
-        for char in name.chars() {
-            let escape = self.bytes.below(12);
-            for unit in char.encode_utf16(&mut [0; 2]) {
-                match escape {
-                    0 | 1 => self.out.push_str(&format!("\\u{unit:04x}")),
-                    2 => self.out.push_str(&format!("\\u{unit:04X}")),
-                    _ => {}
-                }
-            }
-            if escape > 2 {
-                self.out.push(char);
-            }
-        }
-        self.out.push('"');
-        self.white();
-        self.out.push(':');
-        self.white();
-    }
-
-    /// Any value that contains a canary.
-    fn secret(&mut self) {
-        let text = match self.bytes.below(7) {
-            0 => format!("\"{CANARY}\""),
-            1 => format!("-{CANARY}.5e1"),
-            2 => format!("[1,[\"{CANARY}\"],{{\"id\":{CANARY}}}]"),
-            3 => format!("{{\"{CANARY}\":1,\"id\":\"{CANARY}\",\"id\":{CANARY}}}"),
-            4 => format!("{{\"secret\":{{\"in\":[{CANARY}]}},\"list\":[{CANARY}]}}"),
-            5 => format!("\"\\\"{CANARY}\\\\\""),
-            _ => format!("\"{}{CANARY}\"", "x".repeat(self.bytes.below(200))),
-        };
-        // The name of an object's member with a canary would be in the path of an error.
-        let text = if text.starts_with("{\"8") { text.replacen(CANARY, "n", 1) } else { text };
-        self.out.push_str(&text);
-        self.white();
-    }
-
-    fn noise(&mut self) {
-        let name = self.bytes.pick(&NOISE);
-        self.key(name);
-        let value = self.bytes.pick(&SCALARS);
-        self.out.push_str(value);
-        self.white();
-    }
-
-    /// An object: noise, and some of these members, in any order and number.
-    fn object(&mut self, members: &[Member<'a>]) {
-        self.out.push('{');
-        self.members(members);
-        self.out.push('}');
-        self.white();
-    }
-
-    fn members(&mut self, members: &[Member<'a>]) {
-        let count = self.bytes.below(7);
-        for number in 0..count {
-            if self.budget == 0 {
-                break;
-            }
-            self.budget -= 1;
-            if number > 0 {
-                self.out.push(',');
-            }
-            if self.bytes.one_in(3) || members.is_empty() {
-                self.noise();
-            } else {
-                let (name, value) = members[self.bytes.below(members.len())];
-                self.key(name);
-                value(self);
-            }
-        }
-    }
-
-    /// An object, or one in arrays, because names apply to the elements of arrays.
-    fn through(&mut self, object: fn(&mut Self)) {
-        let levels = self.bytes.below(6).saturating_sub(2);
-        for _ in 0..levels {
-            let open = self.bytes.pick(&["[", "[1,", "[null,{},"]);
-            self.out.push_str(open);
-            self.many("0");
-        }
-        object(self);
-        for _ in 0..levels {
-            let close = self.bytes.pick(&["]", ",\"x\"]", ",[]]"]);
-            self.out.push_str(close);
-        }
-    }
-
-    /// Elements before others, so that the others have a high index.
-    fn many(&mut self, element: &str) {
-        if self.bytes.one_in(12) {
-            let count = self.bytes.below(70);
-            self.out.push_str(&format!("{element},").repeat(count));
-        }
-    }
-
-    fn inner(&mut self) {
-        self.object(&SECRETS.map(|name| -> Member<'a> { (name, Self::secret) }));
-    }
-
-    fn item(&mut self) {
-        let [one, other] = SECRETS.map(|name| -> Member<'a> { (name, Self::secret) });
-        self.object(&[one, other, ("in", |out| out.through(Self::inner))]);
-    }
-
-    fn list(&mut self) {
-        self.out.push('[');
-        for number in 0..self.bytes.below(5) {
-            self.out.push_str(if number > 0 { "," } else { "" });
-            // Only objects: any other item is an error if only selected values may be written.
-            self.many("{}");
-            if self.bytes.one_in(20) {
-                let scalar = self.bytes.pick(&SCALARS);
-                self.out.push_str(scalar);
-            } else if self.bytes.one_in(16) {
-                self.through(Self::item);
-            } else {
-                self.item();
-            }
-        }
-        self.out.push(']');
-        self.white();
-    }
-
-    fn kept(&mut self) {
-        let [one, other] = SECRETS.map(|name| -> Member<'a> { (name, Self::secret) });
-        self.object(&[("gone", Self::secret), one, other]);
-    }
-
-    fn document(&mut self) {
-        self.white();
-        self.out.push('{');
-        self.members(&[("list", Self::list), ("gone", Self::secret), ("keep", Self::kept)]);
-        // Without a list most rules fail, and an error hides everything.
-        if !self.out.contains("\"list\"") && !self.bytes.one_in(8) {
-            let empty = self.out.ends_with('{');
-            self.out.push_str(if empty { "" } else { "," });
-            self.key("list");
-            self.list();
-        }
-        self.out.push('}');
-        self.white();
     }
 }
