@@ -106,7 +106,7 @@ impl FloorResult {
             }
             Floor::Share(row, share) => {
                 let found = 1.0 / ratio(row);
-                (found >= share, format!("{found:.2} of {share} × {}", names[row]))
+                (found >= share, format!("{found:.2} of {share:.2} × {}", names[row]))
             }
             Floor::Rate(rate) => {
                 let found = bytes as f64 / time / 1e9;
