@@ -151,7 +151,8 @@ test('AI SDK: the results of tools of an MCP client are filtered', async () => {
   const output = await received(filterTools(tools, removes), 'older')
   assert.deepEqual(JSON.parse(output.value[0].text), issues.map(({ user: _, ...rest }) => rest))
   // An object that only looks like such a result is a value, all of which is filtered.
-  const similar = filterTool(tool({ inputSchema: z.object({}), execute: async () => ({ content: [], user: 'mira' }) }), removes)
+  const execute = async () => ({ content: [], user: 'mira' })
+  const similar = filterTool(tool({ inputSchema: z.object({}), execute }), new Program({ exclude: ['user'], root: 'object' }))
   assert.deepEqual(await similar.execute({}), { content: [] })
   await client.close()
 })
