@@ -5,6 +5,8 @@
 const { Buffer } = require('node:buffer')
 const { randomUUID } = require('node:crypto')
 const { TransformStream } = require('node:stream/web')
+const { fileURLToPath } = require('node:url')
+const { types } = require('node:util')
 const native = require('./native.cjs')
 
 /** A failed run, rules that cannot be compiled, or a manifest that cannot be read. */
@@ -32,11 +34,19 @@ function value(outcome) {
   return outcome
 }
 
-/** Writes rules or options as JSON. Integers may be of the type BigInt, because a number would lose digits. */
+/**
+ * Writes rules or options as JSON. Integers may be of the type BigInt, because a number would lose digits. Refuses values that
+ * JSON does not have, because `JSON.stringify` would leave out a rule.
+ */
 function json(options) {
   if (options === undefined) return undefined
   const integers = new Map()
-  const text = JSON.stringify(options, (_, value) => {
+  const text = JSON.stringify(options, (name, value) => {
+    const isNumber = typeof value === 'number'
+    if (typeof value === 'function' || typeof value === 'symbol' || (isNumber && !Number.isFinite(value))) {
+      const place = name === '' ? '' : ` for \`${name}\``
+      throw new TypeError(`expected a JSON value${place}, found ${isNumber ? value : typeof value}`)
+    }
     if (typeof value !== 'bigint') return value
     const mark = randomUUID()
     integers.set(`"${mark}"`, value.toString())
@@ -46,17 +56,26 @@ function json(options) {
   return text.replace(/"[0-9a-f-]{36}"/g, (mark) => integers.get(mark) ?? mark)
 }
 
-/** Returns the bytes of an input that the addon may borrow. */
+/** Returns the bytes of an input that the addon may borrow. Arrays of other realms, as in tests with Jest, are not of this `Uint8Array`. */
 function bytes(data) {
   if (typeof data === 'string') return Buffer.from(data)
-  if (data instanceof Uint8Array) {
-    // Another thread may change shared memory meanwhile.
-    const shared = typeof SharedArrayBuffer !== 'undefined' && data.buffer instanceof SharedArrayBuffer
-    return shared ? Buffer.from(data) : data
-  }
-  if (data instanceof ArrayBuffer) return new Uint8Array(data)
-  const found = data === null ? 'null' : typeof data === 'object' ? data.constructor?.name : typeof data
-  throw new TypeError(`expected a Buffer, a Uint8Array or a string, found ${found}`)
+  // Another thread may change shared memory meanwhile.
+  if (types.isUint8Array(data)) return types.isSharedArrayBuffer(data.buffer) ? Buffer.from(data) : data
+  if (types.isSharedArrayBuffer(data)) return Buffer.from(new Uint8Array(data))
+  if (types.isArrayBuffer(data)) return new Uint8Array(data)
+  throw new TypeError(`expected a Buffer, a Uint8Array, an ArrayBuffer or a string, found ${nameOf(data)}`)
+}
+
+function nameOf(value) {
+  if (value === null) return 'null'
+  return typeof value === 'object' ? (value.constructor?.name ?? 'an object') : typeof value
+}
+
+/** Returns the path of a file, or the text of one, which has a line break. */
+function fileOrText(source) {
+  if (typeof source === 'string') return source
+  if (source instanceof URL) return fileURLToPath(source)
+  throw new TypeError(`expected a path, a URL or a text with a line break, found ${nameOf(source)}`)
 }
 
 function withReport(outcome) {
@@ -147,7 +166,7 @@ class PushStream {
 
   /** Yields the outputs for an iterable of chunks, sync or async. Reads a chunk when an output is asked for. */
   async *pipe(chunks) {
-    if (typeof chunks === 'string' || chunks instanceof Uint8Array) throw new TypeError('expected an iterable of chunks')
+    if (typeof chunks === 'string' || types.isUint8Array(chunks)) throw new TypeError('expected an iterable of chunks')
     // Leaving the loop ends the source, too.
     for await (const chunk of chunks) {
       const output = this.write(chunk)
@@ -231,9 +250,10 @@ class OutputFilters {
   #native
 
   constructor(rules, name = 'rules.toml') {
-    if (rules === undefined) this.#native = native.builtinCommands()
-    else if (rules.includes('\n')) this.#native = value(native.parseCommands(name, rules))
-    else this.#native = value(native.loadCommands(rules))
+    const source = rules === undefined ? undefined : fileOrText(rules)
+    if (source === undefined) this.#native = native.builtinCommands()
+    else if (source.includes('\n')) this.#native = value(native.parseCommands(name, source))
+    else this.#native = value(native.loadCommands(source))
   }
 
   filter(command, output, exitCode, options) {
@@ -271,9 +291,12 @@ class Manifest {
   #native
 
   constructor(source) {
-    if (source instanceof native.NativeManifest) this.#native = source
-    else if (source.includes('\n')) this.#native = value(native.parseManifest('manifest', source))
-    else this.#native = value(native.loadManifest(source))
+    if (source instanceof native.NativeManifest) {
+      this.#native = source
+      return
+    }
+    const file = fileOrText(source)
+    this.#native = value(file.includes('\n') ? native.parseManifest('manifest', file) : native.loadManifest(file))
   }
 
   static parse(text, name = 'manifest') {
@@ -281,7 +304,7 @@ class Manifest {
   }
 
   static load(path) {
-    return new Manifest(value(native.loadManifest(path)))
+    return new Manifest(value(native.loadManifest(fileOrText(path))))
   }
 
   static catalog() {
@@ -327,7 +350,7 @@ function filterOutputWithReport(command, output, exitCode, options) {
 
 /** Replaces old tool results in a chat by placeholders, and changes nothing else. */
 function prune(messages, rules = {}) {
-  if (messages instanceof Uint8Array) return pruneWithReport(messages, rules).output
+  if (types.isUint8Array(messages)) return pruneWithReport(messages, rules).output
   if (typeof messages === 'string') return pruneWithReport(messages, rules).output.toString()
   return JSON.parse(pruneWithReport(JSON.stringify(messages), rules).output.toString())
 }

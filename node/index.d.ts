@@ -16,7 +16,7 @@ import type { OutputReport, PruneReport, Report, TextReport } from './reports.js
 
 export type { FailureReport, InnerReport, OutputReport, PrunedTool, PruneReport, Report, TextReport } from './reports.js'
 
-export type Data = Uint8Array | ArrayBuffer | string
+export type Data = Uint8Array | ArrayBuffer | SharedArrayBuffer | string
 
 export interface Budget {
   bytes?: number
@@ -216,8 +216,8 @@ export class TextProgram {
 
 /** Filters for the output of commands: the built-in ones and, before them, those of a file with rules (TOML). Immutable. */
 export class OutputFilters {
-  /** A string without a line break names a file; any other string is the text of one, which errors call `name`. */
-  constructor(rules?: string, name?: string)
+  /** A URL or a string without a line break names a file; any other string is the text of one, which errors call `name`. */
+  constructor(rules?: string | URL, name?: string)
   /** Filters the output of a command; text in, text out. Output of a command without a filter is passed through. */
   filter(command: string, output: string, exitCode?: number | null, options?: OutputOptions): string
   filter(command: string, output: Uint8Array, exitCode?: number | null, options?: OutputOptions): Buffer
@@ -239,10 +239,10 @@ export class OutputFilters {
 
 /** A file with the filters of many tools. */
 export class Manifest {
-  /** Reads a manifest. A string without a line break names a file; any other string is the text. */
-  constructor(source: string)
+  /** Reads a manifest. A URL or a string without a line break names a file; any other string is the text. */
+  constructor(source: string | URL)
   static parse(text: string, name?: string): Manifest
-  static load(path: string): Manifest
+  static load(path: string | URL): Manifest
   /** The built-in filters for common APIs. */
   static catalog(): Manifest
   /** Combines manifests into one. Throws if two of them have a filter for one name. */

@@ -1,4 +1,5 @@
 // AI SDK: wraps tools, so that the model gets filtered results.
+import { filterResult } from './mcp.mjs'
 import { ToolFilters } from './tools.mjs'
 
 /**
@@ -18,7 +19,10 @@ export function filterTool(tool, program) {
 
 function wrap(filters, name, tool) {
   if (typeof tool.execute !== 'function' || filters.program(name) === null) return tool
-  const filtered = (result) => (typeof result === 'string' ? filters.text(name, result) : filters.value(name, result))
+  const filtered = (result) => {
+    if (typeof result === 'string') return filters.text(name, result)
+    return isMcpResult(result) ? filterResult(filters, name, result) : filters.value(name, result)
+  }
   const stream = async function* (results) {
     try {
       for await (const result of results) yield filtered(result)
@@ -43,4 +47,17 @@ function wrap(filters, name, tool) {
     })
   }
   return Object.assign(Object.create(Object.getPrototypeOf(tool)), tool, { execute })
+}
+
+const MEMBERS = ['content', 'structuredContent', 'isError', '_meta']
+const BLOCKS = ['text', 'image', 'audio', 'resource', 'resource_link']
+
+/** Returns whether a result is one of `tools/call`. The tools of an MCP client return those, with JSON in the texts of blocks. */
+function isMcpResult(result) {
+  const blocks = result?.content
+  return (
+    Array.isArray(blocks) &&
+    Object.keys(result).every((name) => MEMBERS.includes(name)) &&
+    blocks.every((block) => BLOCKS.includes(block?.type))
+  )
 }

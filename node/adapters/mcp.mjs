@@ -3,25 +3,45 @@ import { ToolFilters, Withheld, WithheldText } from './tools.mjs'
 
 /**
  * Filters the results of all tools that are registered on an `McpServer` after this call, and leaves out their output schemas,
- * which the results no longer fit. Returns the server.
+ * which the results no longer fit. Results of tasks, which are experimental, are not filtered. Returns the server.
  */
 export function filterServer(server, rules) {
   const filters = new ToolFilters(rules)
-  const register = server.registerTool.bind(server)
+  const registerTool = server.registerTool.bind(server)
+  const tool = server.tool.bind(server)
   server.registerTool = (name, config, callback) => {
-    if (filters.program(name) === null) return register(name, config, callback)
+    if (filters.program(name) === null) return registerTool(name, config, callback)
     const { outputSchema: _, ...rest } = config
-    return register(name, rest, async (...parameters) => {
-      let result
-      try {
-        result = await callback(...parameters)
-      } catch (error) {
-        return failedOr(error, () => filters.message(name, error))
-      }
-      return filterResult(filters, name, result)
-    })
+    return withUpdates(filters, name, registerTool(name, rest, wrapCallback(filters, name, callback)))
+  }
+  // The older way to register a tool: the callback is the last argument.
+  server.tool = (name, ...rest) => {
+    if (filters.program(name) === null) return tool(name, ...rest)
+    const callback = wrapCallback(filters, name, rest.pop())
+    return withUpdates(filters, name, tool(name, ...rest, callback))
   }
   return server
+}
+
+/** Returns a callback of a tool with filtered results. */
+function wrapCallback(filters, name, callback) {
+  return async (...parameters) => {
+    let result
+    try {
+      result = await callback(...parameters)
+    } catch (error) {
+      return failedOr(error, () => filters.message(name, error))
+    }
+    return filterResult(filters, name, result)
+  }
+}
+
+/** Filters the results of a callback that replaces the one of a registered tool. */
+function withUpdates(filters, name, registered) {
+  const { update } = registered
+  registered.update = ({ callback, outputSchema: _, ...rest }) =>
+    update(callback === undefined ? rest : { ...rest, callback: wrapCallback(filters, name, callback) })
+  return registered
 }
 
 /** Filters what `callTool` of a `Client` returns. Returns the client. */

@@ -47,7 +47,11 @@ impl NativeProgram {
         document: &[u8],
         options: Option<String>,
     ) -> napi::Result<Outcome<BufferSlice<'env>>> {
-        buffer(env, self.run(document, options).map(|run| run.output))
+        let output = match options {
+            None => self.0.output(document),
+            Some(_) => self.run(document, options).map(|run| run.output),
+        };
+        buffer(env, output)
     }
 
     /// Filters a document that is text.

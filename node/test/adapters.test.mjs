@@ -1,6 +1,7 @@
 // Each adapter with the real package: results are filtered, failures pass or are withheld as the rules demand.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createMCPClient } from '@ai-sdk/mcp'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
@@ -77,7 +78,8 @@ test('AI SDK: rules that remove fail closed', async () => {
   }
 })
 
-async function connected(serverRules, clientRules) {
+/** Starts a server; returns the end of the transport for a client. */
+async function started(serverRules) {
   const server = new McpServer({ name: 'issues', version: '1.0.0' })
   if (serverRules) filterServer(server, serverRules)
   const outputSchema = { items: z.array(z.any()) }
@@ -89,10 +91,19 @@ async function connected(serverRules, clientRules) {
   server.registerTool('broken', { description: 'Fail.' }, async () => {
     throw new Error(secret)
   })
+  // The older ways to register a tool, and to change its callback.
+  server.tool('older', async () => ({ content: [{ type: 'text', text: JSON.stringify(issues) }] }))
+  const changed = server.registerTool('changed', {}, async () => ({ content: [] }))
+  changed.update({ callback: async () => ({ content: [{ type: 'text', text: JSON.stringify(issues) }] }) })
+  const [one, other] = InMemoryTransport.createLinkedPair()
+  await server.connect(one)
+  return other
+}
+
+async function connected(serverRules, clientRules) {
   const client = new Client({ name: 'test', version: '1.0.0' })
   if (clientRules) filterClient(client, clientRules)
-  const [one, other] = InMemoryTransport.createLinkedPair()
-  await Promise.all([server.connect(one), client.connect(other)])
+  await client.connect(await started(serverRules))
   return client
 }
 
@@ -107,6 +118,10 @@ for (const [where, place] of [
     assert.deepEqual(JSON.parse(result.content[0].text), { items: kept })
     if (where === 'server') assert.equal((await client.listTools()).tools[0].outputSchema, undefined)
     assert.equal((await client.callTool({ name: 'text', arguments: {} })).content[0].text, secret)
+    for (const name of ['older', 'changed']) {
+      const { content } = await client.callTool({ name, arguments: {} })
+      assert.deepEqual(JSON.parse(content[0].text), kept)
+    }
     const other = await place({ text: saves })
     assert.deepEqual((await other.callTool({ name: 'issues', arguments: {} })).structuredContent, { items: issues })
   })
@@ -121,3 +136,23 @@ for (const [where, place] of [
     }
   })
 }
+
+test('AI SDK: the results of tools of an MCP client are filtered', async () => {
+  const client = await createMCPClient({ transport: await started() })
+  const tools = await client.tools()
+  const results = []
+  for (const [rules, name] of [[saves, 'issues'], [removes, 'issues'], [removes, 'older'], [removes, 'text']]) {
+    results.push(await filterTools(tools, rules)[name].execute({}, { toolCallId: 'c1', messages: [] }))
+  }
+  assert.deepEqual(JSON.parse(results[0].content[0].text), { items: kept })
+  assert.deepEqual(results[0].structuredContent, { items: kept })
+  for (const result of results.slice(1)) assert.doesNotMatch(JSON.stringify(result), /mira|s3cret/)
+  assert.equal(results[3].isError, true)
+  const output = await received(filterTools(tools, removes), 'older')
+  assert.deepEqual(JSON.parse(output.value[0].text), issues.map(({ user: _, ...rest }) => rest))
+  // An object that only looks like such a result is a value, all of which is filtered.
+  const execute = async () => ({ content: [], user: 'mira' })
+  const similar = filterTool(tool({ inputSchema: z.object({}), execute }), new Program({ exclude: ['user'], root: 'object' }))
+  assert.deepEqual(await similar.execute({}), { content: [] })
+  await client.close()
+})

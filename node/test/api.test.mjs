@@ -1,8 +1,11 @@
 // The interface: inputs, errors, streams, backpressure, threads, memory and types.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { createRequire } from 'node:module'
 import { ReadableStream } from 'node:stream/web'
 import { test } from 'node:test'
+import vm from 'node:vm'
+import { Worker } from 'node:worker_threads'
 import { Manifest, OutputFilters, Program, TamisError, TextProgram, filterOutput, prune } from 'tamis'
 import { ALLOWED, soak } from '../soak.mjs'
 import { text } from './cases.mjs'
@@ -15,11 +18,16 @@ test('inputs', () => {
   const shared = new Uint8Array(new SharedArrayBuffer(items.length))
   shared.set(items)
   const padded = Buffer.concat([Buffer.from('##'), items, Buffer.from('#')])
-  const inputs = [items, items.toString(), new Uint8Array(items), new Uint8Array(items).buffer, shared, padded.subarray(2, -1)]
+  // An array of another realm, as tests with Jest have them.
+  const foreign = vm.runInNewContext('Uint8Array.from(bytes)', { bytes: items })
+  assert.ok(!(foreign instanceof Uint8Array))
+  const whole = new Uint8Array(items)
+  const inputs = [items, items.toString(), whole, whole.buffer, shared, shared.buffer, padded.subarray(2, -1), foreign, foreign.buffer]
   for (const input of inputs) assert.equal(select.filter(input).toString(), wanted)
   assert.equal(select.filter('[{"id": "ä😀"}]').toString(), '[{"id":"ä😀"}]')
-  for (const input of [null, undefined, 1, {}, ['[]']]) {
-    assert.throws(() => select.filter(input), { name: 'TypeError', message: /^expected a Buffer, a Uint8Array or a string, found / })
+  const similar = Object.create(Uint8Array.prototype)
+  for (const input of [null, undefined, 1, {}, ['[]'], similar, new Uint16Array(2), new DataView(whole.buffer), Object.create(null)]) {
+    assert.throws(() => select.filter(input), { name: 'TypeError', message: /^expected a Buffer, a Uint8Array, an ArrayBuffer or a string, found / })
   }
 })
 
@@ -37,6 +45,28 @@ test('unknown names are errors', () => {
     () => filterOutput('ls', '', 0, { max_line: 1 }),
   ]
   for (const call of calls) assert.throws(call, { name: 'TamisError', kind: 'spec', message: /^unknown field/ })
+})
+
+test('values that JSON does not have are errors', () => {
+  for (const [rules, message] of [
+    [{ max_items: NaN }, 'expected a JSON value for `max_items`, found NaN'],
+    [{ budget: { bytes: Infinity } }, 'expected a JSON value for `bytes`, found Infinity'],
+    [{ redact: () => true }, 'expected a JSON value for `redact`, found function'],
+    [Symbol('x'), 'expected a JSON value, found symbol'],
+  ]) {
+    assert.throws(() => new Program(rules), { name: 'TypeError', message })
+    assert.throws(() => select.filter('[]', rules), { name: 'TypeError', message })
+  }
+  assert.throws(() => new Program(null), { name: 'TamisError', kind: 'spec' })
+})
+
+test('files by address', () => {
+  const url = new URL('../../examples/', import.meta.url)
+  assert.throws(() => new Manifest(new URL('none.yaml', url)), { kind: 'read', message: /examples.none\.yaml/ })
+  assert.throws(() => new OutputFilters(new URL('none.toml', url)), { kind: 'read' })
+  for (const source of [undefined, null, 3, Buffer.from('version: 1\n')]) {
+    assert.throws(() => new Manifest(source), { name: 'TypeError', message: /^expected a path, a URL or a text with a line break, found / })
+  }
 })
 
 test('errors have kind, offset and path', async () => {
@@ -64,6 +94,27 @@ test('options of a call', () => {
 test('other threads', async () => {
   const results = await Promise.all(Array.from({ length: 20 }, () => select.filterAsync(items)))
   for (const result of results) assert.equal(result.toString(), wanted)
+})
+
+test('workers', async () => {
+  // Each loads the addon, filters, fails, and is ended while the addon works.
+  const code = `
+    const { parentPort } = require('node:worker_threads')
+    const { Manifest, Program, TamisError } = require(${JSON.stringify(createRequire(import.meta.url).resolve('tamis'))})
+    const program = new Manifest('version: 1\\nfilters: {a: {select: [id]}}\\n').program('a')
+    let kind
+    try { program.filter('[oops]') } catch (error) { if (error instanceof TamisError) kind = error.kind }
+    program.filterAsync('[{"id": 1, "x": 2}]').then((output) => {
+      parentPort.postMessage(output.toString() + kind)
+      setImmediate(function again() { program.filterAsync('[1]'); new Program().filter('[2]'); setImmediate(again) })
+    })`
+  const messages = Array.from({ length: 4 }, async () => {
+    const worker = new Worker(code, { eval: true })
+    const [message] = await once(worker, 'message')
+    await worker.terminate()
+    return message
+  })
+  assert.deepEqual(await Promise.all(messages), Array(4).fill('[{"id":1}]syntax'))
 })
 
 async function read(stream) {

@@ -1,13 +1,13 @@
 //! Objects of Python as readers and writers.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Cursor, Read, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyInt, PyString};
 use tamis_bindings::{BindingCall, BindingError, BindingProgram, BindingRun};
 
 use crate::error::raised;
@@ -36,7 +36,8 @@ pub(crate) fn filter_between(
         })
     } else if reader.hasattr("read")? {
         let object = reader.clone().unbind();
-        let source = PythonReader { object, raised: Arc::clone(&exception), rest: Vec::new() };
+        let source =
+            PythonReader { object, raised: Arc::clone(&exception), rest: Cursor::default() };
         py.detach(|| program.filter_reader(call, source, sink))
     } else {
         return Err(expected("reader", "a path or an object with `read`", reader));
@@ -81,22 +82,24 @@ fn kept(raised: &Raised, error: PyErr) -> io::Error {
 struct PythonReader {
     object: Py<PyAny>,
     raised: Raised,
-    /// Bytes that `read` returned and the engine has not taken: text may be longer in bytes than asked for.
-    rest: Vec<u8>,
+    /// Bytes that `read` returned and the engine has not taken: text may be longer in bytes than asked for, and some objects
+    /// return everything at once.
+    rest: Cursor<Vec<u8>>,
 }
 
 impl Read for PythonReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.rest.is_empty() {
-            let taken = Python::attach(|py| {
-                let read = self.object.call_method1(py, "read", (buffer.len(),))?;
-                with_bytes(read.bind(py), |bytes| Ok(bytes.to_vec()))
-            });
-            self.rest = taken.map_err(|error| kept(&self.raised, error))?;
+        let count = self.rest.read(buffer)?;
+        if count > 0 {
+            return Ok(count);
         }
-        let count = self.rest.as_slice().read(buffer)?;
-        self.rest.drain(..count);
-        Ok(count)
+        let taken = Python::attach(|py| {
+            py.check_signals()?;
+            let read = self.object.call_method1(py, "read", (buffer.len(),))?;
+            with_bytes(read.bind(py), |bytes| Ok(bytes.to_vec()))
+        });
+        self.rest = Cursor::new(taken.map_err(|error| kept(&self.raised, error))?);
+        self.rest.read(buffer)
     }
 }
 
@@ -108,9 +111,12 @@ struct PythonWriter {
 impl Write for PythonWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = Python::attach(|py| {
+            py.check_signals()?;
             let count = self.object.call_method1(py, "write", (PyBytes::new(py, bytes),))?;
-            // A raw file may take a part. Objects that return nothing take all.
-            Ok(count.extract::<usize>(py).map_or(bytes.len(), |count| count.min(bytes.len())))
+            // A raw file may take a part. Objects that return anything but an integer take all.
+            let taken = count.bind(py).cast_exact::<PyInt>().ok();
+            let taken = taken.and_then(|taken| taken.extract::<usize>().ok());
+            Ok(taken.map_or(bytes.len(), |taken| taken.min(bytes.len())))
         });
         written.map_err(|error| kept(&self.raised, error))
     }

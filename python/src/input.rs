@@ -1,7 +1,7 @@
 //! Values of Python as bytes and as JSON, without copies where Python allows it.
 
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyMemoryView, PyString};
@@ -23,10 +23,15 @@ pub(crate) fn with_bytes<R>(
     if let Ok(text) = data.cast::<PyString>() {
         return run(text.to_str()?.as_bytes());
     }
-    let Ok(buffer) = PyBuffer::<u8>::get(data) else {
-        let found = data.get_type().name()?;
-        let message = format!("expected bytes, bytearray, memoryview or str, found {found}");
-        return Err(PyTypeError::new_err(message));
+    let buffer = match PyBuffer::<u8>::get(data) {
+        Ok(buffer) => buffer,
+        // A view that was released, for example.
+        Err(error) if error.is_instance_of::<PyValueError>(data.py()) => return Err(error),
+        Err(_) => {
+            let found = data.get_type().name()?;
+            let message = format!("expected bytes, bytearray, memoryview or str, found {found}");
+            return Err(PyTypeError::new_err(message));
+        }
     };
     if let Ok(view) = data.cast::<PyMemoryView>()
         && let Ok(whole) = view.getattr("obj")?.cast_into_exact::<PyBytes>()
@@ -38,7 +43,10 @@ pub(crate) fn with_bytes<R>(
             return run(part);
         }
     }
-    run(&buffer.to_vec(data.py())?)
+    let copied = buffer.to_vec(data.py())?;
+    // An array with a view cannot be resized.
+    drop(buffer);
+    run(&copied)
 }
 
 /// Writes a dictionary as JSON. Without members it is an empty object.

@@ -42,6 +42,12 @@ impl Program {
         data: &Bound<'py, PyAny>,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
+        if options.is_none_or(|options| options.is_empty()) {
+            return with_bytes(data, |bytes| {
+                let output = py.detach(|| self.0.output(bytes));
+                Ok(PyBytes::new(py, &output.map_err(|error| raised(py, error))?))
+            });
+        }
         let run = self.run(py, data, options, BindingProgram::filter)?;
         Ok(PyBytes::new(py, &run.output))
     }

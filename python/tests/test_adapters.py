@@ -1,9 +1,11 @@
 """Each adapter with the real package: results are filtered, failures pass or are withheld as the rules demand."""
 
 import asyncio
+import dataclasses
 import gzip
 import json
 from types import SimpleNamespace
+from typing import Annotated, Any
 
 import pytest
 import tamis
@@ -12,6 +14,7 @@ from tamis.adapters import BodyFilter, ToolFilters
 
 ISSUES = [{"id": n, "title": f"t{n}", "user": {"login": "mira", "url": "u"}, "node_id": "x"} for n in range(3)]
 KEPT = [{"id": n, "title": f"t{n}"} for n in range(3)]
+WITHOUT_USER = [{"id": n, "title": f"t{n}", "node_id": "x"} for n in range(3)]
 SAVES = tamis.Program(select=["id", "title"])
 REMOVES = tamis.Program(exclude=["user"], root="auto")
 REDACTS = tamis.Program(redact="secrets")
@@ -252,7 +255,104 @@ def test_the_middleware_withholds_messages_of_failures():
             agent.invoke({"messages": [("user", "go")]})
 
 
+def command_tools():
+    from langchain_core.messages import ToolMessage
+    from langchain_core.tools import InjectedToolCallId, tool
+    from langgraph.types import Command
+
+    @tool
+    def updates(id: Annotated[str, InjectedToolCallId]) -> Command:
+        """Update the state."""
+        return Command(update={"messages": [ToolMessage(json.dumps(ISSUES), tool_call_id=id)]})
+
+    @tool
+    def several(id: Annotated[str, InjectedToolCallId]) -> list:
+        """Update the state in several ways, and return a message."""
+        message = ToolMessage(json.dumps(ISSUES), tool_call_id=id)
+        updates = ({"note": "kept"}, [message], [("messages", [message])])
+        return [*(Command(update=update) for update in updates), message]
+
+    return {"updates": updates, "several": several}
+
+
+@pytest.mark.parametrize("wrapped", [True, False], ids=["tool", "middleware"])
+def test_langgraph_commands(wrapped):
+    name = "updates"
+    tool = command_tools()[name]
+    from langchain.agents import create_agent
+    from tamis.adapters.langchain import FilterMiddleware, filter_tool
+
+    for rules in (SAVES, REMOVES):
+        tools = [filter_tool(tool, rules)] if wrapped else [tool]
+        middleware = [] if wrapped else [FilterMiddleware(rules)]
+        agent = create_agent(ToolCaller(name, {}), tools, middleware=middleware)
+        content = agent.invoke({"messages": [("user", "go")]})["messages"][2].content
+        assert json.loads(content) == (KEPT if rules is SAVES else WITHOUT_USER)
+
+
+def test_langchain_lists_of_commands():
+    from tamis.adapters.langchain import filter_tool
+
+    call = {"name": "several", "args": {}, "id": "c1", "type": "tool_call"}
+    state, messages, pairs, message = filter_tool(command_tools()["several"], REMOVES).invoke(call)
+    assert state.update == {"note": "kept"}
+    for found in (messages.update[0], pairs.update[0][1][0], message):
+        assert json.loads(found.content) == WITHOUT_USER
+
+
+def test_langchain_run():
+    from langchain_core.tools import tool
+    from tamis.adapters.langchain import filter_tool
+
+    @tool(response_format="content_and_artifact")
+    def issues() -> tuple:
+        """List issues, with an artifact."""
+        return json.dumps(ISSUES), {"rows": 3}
+
+    filtered = filter_tool(issues, SAVES)
+    assert json.loads(filtered.run({})) == KEPT
+    assert json.loads(asyncio.run(filtered.arun({}))) == KEPT
+    call = {"name": "issues", "args": {}, "id": "c1", "type": "tool_call"}
+    message = filtered.invoke(call)
+    assert (json.loads(message.content), message.artifact) == (KEPT, {"rows": 3})
+
+
 # OpenAI Agents
+
+
+@dataclasses.dataclass
+class Issue:
+    user: str = SECRET
+
+
+def test_openai_agents_results_of_other_types():
+    import agents
+    from agents.tool_context import ToolContext
+    from tamis.adapters.openai_agents import filter_tool
+
+    def call(result, rules):
+        @agents.function_tool
+        def one() -> Any:
+            """Return a result."""
+            return result
+
+        context = ToolContext(context=None, tool_name="one", tool_call_id="c1", tool_arguments="{}")
+        return asyncio.run(filter_tool(one, rules).on_invoke_tool(context, "{}"))
+
+    # The SDK writes an object as `str` does, which no rule can read.
+    for result in (Issue(), (1, SECRET), {"x": {SECRET}}):
+        assert "withheld" in call(result, REMOVES)
+        assert call(result, SAVES) == result
+    assert [call(result, REMOVES) for result in (None, True, 3, 1.5)] == [None, True, 3, 1.5]
+    image = agents.ToolOutputImage(image_url="data:image/png;base64,AA==")
+    file = agents.ToolOutputFileContent(file_id="f1")
+    text = agents.ToolOutputText(text=json.dumps(ISSUES))
+    assert call(image, REMOVES) is image and call(file, REMOVES) is file
+    found = call([image, text], REMOVES)
+    assert found[0] is image and json.loads(found[1].text) == WITHOUT_USER
+    assert call({"type": "image", "image_url": "u", "user": SECRET}, REMOVES) == compact({"type": "image", "image_url": "u"})
+    image_members = {"type": "image", "image_url": "u", "detail": "low"}
+    assert call(image_members, REMOVES) == image_members
 
 
 def test_openai_agents():
@@ -368,11 +468,11 @@ def test_httpx():
 # ASGI
 
 
-def test_asgi():
+def test_asgi(tmp_path):
     import httpx
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
-    from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+    from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
     from starlette.routing import Route
     from tamis.adapters.asgi import FilterMiddleware
 
@@ -401,7 +501,12 @@ def test_asgi():
     async def empty(request):
         return Response(status_code=204)
 
-    handlers = [issues, streamed, wrong, coded, failed, text, empty]
+    async def file(request):
+        return FileResponse(stored, media_type="application/json")
+
+    stored = tmp_path / "issues.json"
+    stored.write_text(json.dumps(ISSUES))
+    handlers = [issues, streamed, wrong, coded, failed, text, empty, file]
 
     def get(path, rules):
         routes = [Route(f"/{handler.__name__}", handler) for handler in handlers]
@@ -430,3 +535,26 @@ def test_asgi():
         assert (response.status, response.body) == (200, SECRET.encode())
         response = get(path, REMOVES)
         assert response.status == 502 and SECRET.encode() not in response.body
+    # A server that sends files itself.
+    extensions = {"http.response.pathsend": {}, "http.response.zerocopysend": {}, "http.response.debug": {}}
+    assert json.loads(get("/file", SAVES).body) == KEPT
+    sent = asyncio.run(asgi_messages(FilterMiddleware(FileResponse(stored, media_type="application/json"), REMOVES), extensions))
+    assert [message["type"] for message in sent][:2] == ["http.response.start", "http.response.body"]
+    assert json.loads(b"".join(message.get("body", b"") for message in sent)) == WITHOUT_USER
+    plain = asyncio.run(asgi_messages(FilterMiddleware(FileResponse(stored), {}), extensions))
+    assert plain[1]["type"] == "http.response.pathsend"
+
+
+async def asgi_messages(app, extensions):
+    """Return what an application sends to a server with these extensions."""
+    sent = []
+    scope = {"type": "http", "method": "GET", "path": "/", "headers": [], "query_string": b"", "extensions": extensions}
+
+    async def receive():
+        await asyncio.Event().wait()
+
+    async def send(message):
+        sent.append(message)
+
+    await app(scope, receive, send)
+    return sent

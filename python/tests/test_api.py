@@ -1,16 +1,21 @@
 """The interface: inputs, errors, streams, files, threads, memory and types."""
 
 import doctest
+import functools
 import inspect
 import io
 import json
+import operator
+import pickle
 import pydoc
 import re
+import signal
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import soak
@@ -45,6 +50,35 @@ def test_inputs_that_are_refused(data):
         SELECT.filter(data)
 
 
+def test_inputs_that_end_or_change():
+    view = memoryview(ITEMS)
+    view.release()
+    with pytest.raises(ValueError, match="released memoryview"):
+        SELECT.filter(view)
+    with pytest.raises(UnicodeEncodeError):
+        SELECT.filter("\ud800")
+
+    # Another thread resizes the array meanwhile: no view of it is left, and every output is that of one of its states.
+    data, stop, failures = bytearray(ITEMS), threading.Event(), []
+
+    def change():
+        try:
+            while not stop.is_set():
+                data[:] = b"[]"
+                data[:] = ITEMS
+        except BufferError as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        outputs = {SELECT.filter(data) for _ in range(300)}
+    finally:
+        stop.set()
+        thread.join()
+    assert outputs <= {WANTED, b"[]"} and not failures
+
+
 def test_text_that_is_not_ascii():
     assert SELECT.filter('[{"id": "\u00e4\U0001f600"}]').decode() == '[{"id":"\u00e4\U0001f600"}]'
 
@@ -76,7 +110,9 @@ def test_errors_have_kind_offset_and_path():
     with pytest.raises(tamis.Error, match="byte 19 at /1/id: expected a value") as caught:
         SELECT.filter('[{"id": 1}, {"id": oops}]')
     error = caught.value
-    assert (error.kind, error.fault, error.offset, error.path) == ("syntax", "input", 19, "/1/id")
+    # A process of a pool returns it pickled.
+    for error in (error, pickle.loads(pickle.dumps(error))):
+        assert (error.kind, error.fault, error.offset, error.path) == ("syntax", "input", 19, "/1/id")
     assert error.report["error"]["kind"] == "syntax"
     with pytest.raises(tamis.Error) as caught:
         SELECT.filter("[[[]]]", depth=2)
@@ -154,6 +190,58 @@ def test_files_that_fail(reader, writer, kind):
 def test_an_interrupt_is_not_hidden():
     with pytest.raises(KeyboardInterrupt):
         SELECT.filter_file(Broken(KeyboardInterrupt()), io.BytesIO())
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs the signals of Unix")
+def test_a_signal_interrupts_a_file():
+    class Interrupted(Exception):
+        pass
+
+    def handler(number, frame):
+        raise Interrupted
+
+    # Readers and writers that are written in C run no handlers.
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        # An endless input: `read(size)` returns that many spaces.
+        spaces = SimpleNamespace(read=functools.partial(operator.mul, b" "))
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(tamis.Error, match="Interrupted") as caught:
+            SELECT.filter_file(spaces, io.BytesIO())
+        assert isinstance(caught.value.__cause__, Interrupted)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_reader_that_returns_everything_at_once():
+    class Whole:
+        def __init__(self, size):
+            self.parts = [b"[" + b"1," * (size // 2) + b"1]", b""]
+
+        def read(self, size):
+            return self.parts.pop(0)
+
+    def seconds(size):
+        start = time.process_time()
+        tamis.Program(max_items=1).filter_file(Whole(size), io.BytesIO())
+        return time.process_time() - start
+
+    # Sixteen times the bytes need about sixteen times the time.
+    small = min(seconds(2_000_000) for _ in range(3))
+    assert seconds(32_000_000) < 60 * small
+
+
+@pytest.mark.parametrize("returned", [None, True, "all"])
+def test_a_writer_that_returns_no_number(returned):
+    class Writer(io.BytesIO):
+        def write(self, data):
+            super().write(data)
+            return returned
+
+    writer = Writer()
+    SELECT.filter_file(io.BytesIO(ITEMS), writer)
+    assert writer.getvalue() == WANTED
 
 
 def test_a_large_file_in_little_memory():

@@ -66,3 +66,13 @@ def test_secrets_are_redacted():
     messages = [*CHAT[:2], {**CHAT[2], "content": text}]
     callback = FilterCallback({"issues": {"redact": "secrets"}})
     assert callback.messages(messages)[2]["content"] == "see https://mira:[redacted:url-password]@example.org/"
+
+
+def test_messages_that_are_objects_and_of_the_older_role():
+    content = json.dumps(ISSUES)
+    older = {"role": "function", "name": "issues", "content": content}
+    message = litellm.Message(role="tool", content=content)
+    found = FilterCallback(REMOVES).messages([older, message])
+    assert [one["role"] for one in found] == ["function", "tool"]
+    assert all("mira" not in one["content"] and "t0" in one["content"] for one in found)
+    assert "mira" not in FilterCallback({"issues": REMOVES}).messages([older])[0]["content"]

@@ -6,7 +6,8 @@
 //!
 //! - `error`: the error with kind, offset and path.
 //! - `options`: JSON text to a spec, to the options of a call, and to the rules for a history.
-//! - `program`: a compiled filter; `plain_text`: what it does with a text that is not JSON.
+//! - `program`: a compiled filter; `plain_text`: what it does with a text that is not JSON; `idle_run`: its run for small
+//!   documents.
 //! - `stream`: a run that bytes are pushed into.
 //! - `manifest`: files with the filters of many tools.
 //! - `text`: lines of text that is not JSON.
@@ -29,6 +30,7 @@
 mod command;
 mod error;
 mod history;
+mod idle_run;
 mod manifest;
 mod options;
 mod plain_text;

@@ -11,6 +11,7 @@ use tamis::{
 };
 
 use crate::error::BindingError;
+use crate::idle_run::{IdleRun, SMALL};
 use crate::options::{BindingCall, read};
 use crate::plain_text::PlainText;
 use crate::stream::BindingStream;
@@ -23,6 +24,7 @@ pub struct BindingProgram {
     plain: PlainText,
     /// The JSON text of the rules. A filter of a manifest has none: it may have rules that JSON cannot state.
     source: Option<Arc<str>>,
+    idle: IdleRun,
 }
 
 /// The output of a run, and its report.
@@ -58,7 +60,8 @@ impl BindingProgram {
         let spec: Spec = read(spec)?;
         let program = Program::compile(&spec).map_err(|error| BindingError::from(&error))?;
         let removes_for_safety = spec.removes_for_safety();
-        Ok(Self { program, removes_for_safety, plain: PlainText::of_spec(&spec)?, source })
+        let plain = PlainText::of_spec(&spec)?;
+        Ok(Self { program, removes_for_safety, plain, source, idle: IdleRun::default() })
     }
 
     pub(crate) fn of_entry(entry: &ManifestEntry) -> Result<Self, BindingError> {
@@ -67,6 +70,7 @@ impl BindingProgram {
             removes_for_safety: entry.removes_for_safety(),
             plain: PlainText::of_entry(entry)?,
             source: None,
+            idle: IdleRun::default(),
         })
     }
 
@@ -135,6 +139,28 @@ impl BindingProgram {
     pub fn filter(&self, call: &BindingCall, document: &[u8]) -> Result<BindingRun, BindingError> {
         let (output, report) = filter_slice(self.program.with_options(&call.0), document)?;
         Ok(BindingRun { output, report })
+    }
+
+    /// Filters a document that is in memory, without options of a call, and returns the output without a report. Small documents
+    /// take turns with one run.
+    ///
+    /// # Errors
+    /// As for [`filter`](Self::filter).
+    ///
+    /// ```
+    /// use tamis_bindings::BindingProgram;
+    ///
+    /// let program = BindingProgram::compile(r#"{"select": ["id"]}"#)?;
+    /// assert_eq!(program.output(br#"{"id": 1, "x": 2}"#)?, br#"{"id":1}"#);
+    /// assert_eq!(program.output(br#"{"id": "#).unwrap_err().kind, "unexpected_end");
+    /// assert_eq!(program.output(br#"{"id": 3, "x": 4}"#)?, br#"{"id":3}"#);
+    /// # Ok::<(), tamis_bindings::BindingError>(())
+    /// ```
+    pub fn output(&self, document: &[u8]) -> Result<Vec<u8>, BindingError> {
+        if document.len() <= SMALL {
+            return self.idle.filter(&self.program, document);
+        }
+        Ok(self.filter(&BindingCall::default(), document)?.output)
     }
 
     /// Filters a file, which may be read twice instead of held.

@@ -171,3 +171,44 @@ fn filters_of_the_catalog_only_save() {
     assert!(!catalog.program("github.list-issues").unwrap().removes_for_safety());
     assert!(BindingProgram::compile(r#"{"exclude": ["a"]}"#).unwrap().removes_for_safety());
 }
+
+#[test]
+fn small_documents_take_turns_with_one_run() {
+    let documents = [
+        r#"[{"id": 1, "x": null}, {"id": 2, "note": "https://m:tide@example.org/"}]"#,
+        r#"{"items": [{"id": 3}, {"id": 4}], "next": "n"}"#,
+        r#"[{"id": oops}]"#,
+        r#"[{"id": 5}"#,
+        r#"{"data": "{\"id\": 6}"}"#,
+        "",
+        "7",
+    ];
+    for rules in [
+        "{}",
+        r#"{"select": ["id"], "max_items": 1}"#,
+        r#"{"select": ["id"], "root": "items", "stop_early": true, "max_items": 1}"#,
+        r#"{"select": ["none"], "on_error": "closed"}"#,
+        r#"{"exclude": ["next"], "root": "auto", "redact": "secrets"}"#,
+        r#"{"extract": "/items", "budget": {"bytes": 12}}"#,
+        r#"{"json_strings": [{"at": "/data", "apply": {"exclude": ["id"]}}]}"#,
+        r#"{"when": [{"test": {"path": "/next", "value": "n"}, "retain": ["/items"]}], "otherwise": "drop"}"#,
+    ] {
+        let program = BindingProgram::compile(rules).unwrap();
+        let check = || {
+            for document in documents.iter().chain(documents.iter().rev()) {
+                let found = program.output(document.as_bytes());
+                let wanted = program.filter(&BindingCall::default(), document.as_bytes());
+                match (found, wanted) {
+                    (Ok(found), Ok(wanted)) => assert_eq!(found, wanted.output, "{rules}"),
+                    (Err(found), Err(wanted)) => assert_eq!(found.display, wanted.display),
+                    (found, wanted) => panic!("{rules} {document}: {found:?} {wanted:?}"),
+                }
+            }
+        };
+        std::thread::scope(|threads| {
+            for _ in 0..3 {
+                threads.spawn(check);
+            }
+        });
+    }
+}

@@ -11,6 +11,9 @@ from typing import Any
 from .. import Error
 from ._body import BUFFERED, BodyFilter, Choice, is_json, program_for
 
+FILE_EXTENSIONS = ("http.response.pathsend", "http.response.zerocopysend")
+"""Extensions by which the server reads the body from a file, where no filter sees it."""
+
 SENTENCE = b'{"error":"the response is withheld, because its filter could not be applied"}'
 
 
@@ -27,7 +30,13 @@ class FilterMiddleware:
         if program is None:
             await self.app(scope, receive, send)
             return
-        await self.app(scope, receive, _Response(program, self.buffered, send).send)
+        extensions = {
+            name: value
+            for name, value in (scope.get("extensions") or {}).items()
+            if name not in FILE_EXTENSIONS
+        }
+        response = _Response(program, self.buffered, send)
+        await self.app({**scope, "extensions": extensions}, receive, response.send)
 
 
 class _Response:

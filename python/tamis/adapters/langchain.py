@@ -4,6 +4,8 @@
     agent = create_agent(model, tools, middleware=[FilterMiddleware({"search": {"select": ["id", "title"]}})])
 """
 
+import dataclasses
+import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -14,7 +16,11 @@ from ._tools import ToolFilters, Withheld, _Rules
 
 
 def _filtered(filters: ToolFilters, tool: str, result: Any) -> Any:
-    """Return a result with its content filtered: a message, a text, blocks, or a value."""
+    """Return a result with its content filtered: a message, a command, a text, blocks, or a value."""
+    if isinstance(result, list) and any(isinstance(one, ToolMessage) or _is_command(one) for one in result):
+        return [_filtered(filters, tool, one) for one in result]
+    if _is_command(result):
+        return dataclasses.replace(result, update=_update(filters, tool, result.update))
     if isinstance(result, ToolMessage):
         is_error = result.status == "error"
         try:
@@ -25,6 +31,27 @@ def _filtered(filters: ToolFilters, tool: str, result: Any) -> Any:
             )
         return result.model_copy(update={"content": content})
     return _content(filters, tool, result, False)
+
+
+def _is_command(result: Any) -> bool:
+    """Return whether a result is a `Command` of LangGraph, which is not imported if there is none."""
+    langgraph = sys.modules.get("langgraph.types")
+    return langgraph is not None and isinstance(result, langgraph.Command)
+
+
+def _update(filters: ToolFilters, tool: str, update: Any) -> Any:
+    """Return an update of the state with its tool messages filtered. The model does not see the rest of the state."""
+
+    def messages(value: Any) -> Any:
+        if isinstance(value, list):
+            return [messages(one) if isinstance(one, ToolMessage) else one for one in value]
+        return _filtered(filters, tool, value) if isinstance(value, ToolMessage) else value
+
+    if isinstance(update, dict):
+        return {key: messages(value) for key, value in update.items()}
+    if isinstance(update, list | tuple) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in update):
+        return [(key, messages(value)) for key, value in update]
+    return messages(update)
 
 
 def _content(filters: ToolFilters, tool: str, content: Any, is_error: bool) -> Any:
@@ -53,13 +80,17 @@ class FilteredTool(BaseTool):
             result = await self.inner.ainvoke(input, config, **kwargs)
             return _filtered(self.filters, self.name, result)
 
-    def _run(self, *args: Any, **kwargs: Any) -> Any:
+    def run(self, tool_input: Any, *args: Any, **kwargs: Any) -> Any:
         with _Failures(self.filters, self.name):
-            return _filtered(self.filters, self.name, self.inner._run(*args, **kwargs))
+            return _filtered(self.filters, self.name, self.inner.run(tool_input, *args, **kwargs))
 
-    async def _arun(self, *args: Any, **kwargs: Any) -> Any:
+    async def arun(self, tool_input: Any, *args: Any, **kwargs: Any) -> Any:
         with _Failures(self.filters, self.name):
-            return _filtered(self.filters, self.name, await self.inner._arun(*args, **kwargs))
+            result = await self.inner.arun(tool_input, *args, **kwargs)
+            return _filtered(self.filters, self.name, result)
+
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError("call `invoke` or `run`")
 
 
 class _Failures:
@@ -112,8 +143,6 @@ def __getattr__(name: str) -> Any:
             name = request.tool_call["name"]
             with _Failures(self.filters, name):
                 result = handler(request)
-            if not isinstance(result, ToolMessage):
-                return result
             return _filtered(self.filters, name, result)
 
         async def awrap_tool_call(
@@ -122,8 +151,6 @@ def __getattr__(name: str) -> Any:
             name = request.tool_call["name"]
             with _Failures(self.filters, name):
                 result = await handler(request)
-            if not isinstance(result, ToolMessage):
-                return result
             return _filtered(self.filters, name, result)
 
     globals()[name] = FilterMiddleware

@@ -14,7 +14,7 @@ from ._tools import ToolFilters, Withheld, _Rules
 
 
 class FilterCallback(CustomLogger):
-    """Filters messages of the role `tool`. The caller's own list is not changed."""
+    """Filters messages of the roles `tool` and `function`. The caller's own list is not changed."""
 
     def __init__(
         self, rules: _Rules | ToolFilters | None = None, *, prune: PruneRules | None = None
@@ -28,19 +28,18 @@ class FilterCallback(CustomLogger):
         names: dict[Any, str] = {}
         filtered = []
         for message in messages:
-            is_plain = isinstance(message, dict)
-            calls = (message.get("tool_calls") if is_plain else getattr(message, "tool_calls", None)) or []
-            for call in calls:
-                call = call if isinstance(call, dict) else call.model_dump()
+            for call in _member(message, "tool_calls") or []:
+                call = _plain(call)
                 names[call.get("id")] = (call.get("function") or {}).get("name") or ""
-            if is_plain and message.get("role") == "tool":
+            # `function` is the role of results in the older interface.
+            if _member(message, "role") in ("tool", "function"):
+                message = _plain(message)
                 name = names.get(message.get("tool_call_id")) or message.get("name") or ""
                 message = {**message, "content": self._content(name, message.get("content"))}
             filtered.append(message)
         if self.prune is None:
             return filtered
-        plain = [one if isinstance(one, dict) else one.model_dump(exclude_none=True) for one in filtered]
-        return prune(plain, **self.prune)
+        return prune([_plain(one) for one in filtered], **self.prune)
 
     def _content(self, name: str, content: Any) -> Any:
         try:
@@ -67,3 +66,13 @@ class FilterCallback(CustomLogger):
     ) -> Any:
         """Called by the proxy, which sends what this returns."""
         return self._request(data)
+
+
+def _plain(message: Any) -> dict[str, Any]:
+    """Return a message or a call as a dictionary."""
+    plain: dict[str, Any] = message if isinstance(message, dict) else message.model_dump(exclude_none=True)
+    return plain
+
+
+def _member(message: Any, name: str) -> Any:
+    return message.get(name) if isinstance(message, dict) else getattr(message, name, None)

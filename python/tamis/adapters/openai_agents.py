@@ -7,7 +7,7 @@ import dataclasses
 import json
 from typing import Any
 
-from agents import FunctionTool
+from agents import FunctionTool, ToolOutputFileContent, ToolOutputImage
 
 from ._tools import ToolFilters, Withheld, _Rules
 
@@ -31,9 +31,11 @@ def filter_tool(tool: FunctionTool, rules: _Rules | ToolFilters) -> FunctionTool
 
 
 def _filtered(filters: ToolFilters, tool: str, result: Any) -> Any:
+    if result is None or isinstance(result, bool | int | float) or filters.program(tool) is None or _is_file(result):
+        return result
     if isinstance(result, str):
         return filters.text(tool, result)
-    if isinstance(result, list) and any(_text(block) is not None for block in result):
+    if isinstance(result, list | tuple) and result and all(_text(one) is not None or _is_file(one) for one in result):
         return [_filtered(filters, tool, block) for block in result]
     text = _text(result)
     if text is not None:
@@ -43,10 +45,29 @@ def _filtered(filters: ToolFilters, tool: str, result: Any) -> Any:
         return result.model_copy(update={"text": text})
     if hasattr(result, "model_dump"):
         result = result.model_dump(mode="json")
-    if isinstance(result, dict | list) and filters.program(tool) is not None:
+    if isinstance(result, dict | list):
         value = filters.value(tool, result)
+        if value is result:
+            # The original, because a filter that only saves failed.
+            return result
         return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return result
+    # The SDK writes any other object as `str` does.
+    text = str(result)
+    filtered = filters.text(tool, text)
+    return result if filtered == text else filtered
+
+
+FILE_MEMBERS = {
+    "image": {"type", "image_url", "file_id", "detail"},
+    "file": {"type", "file_data", "file_url", "file_id", "filename"},
+}
+
+
+def _is_file(result: Any) -> bool:
+    """Return whether a result is the SDK's output of an image or a file, which no rule can read."""
+    if isinstance(result, dict):
+        return result.keys() <= FILE_MEMBERS.get(str(result.get("type")), set())
+    return isinstance(result, ToolOutputImage | ToolOutputFileContent)
 
 
 def _text(block: Any) -> str | None:

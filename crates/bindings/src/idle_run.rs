@@ -1,0 +1,42 @@
+//! A run that waits for the next small document, so that its buffers are not created again.
+
+use std::sync::{Arc, Mutex};
+
+use tamis::{Filter, Program};
+
+use crate::error::BindingError;
+use crate::program::text_of;
+
+/// Creating a run takes about as long as filtering five kilobytes. For longer documents that does not matter, and a run that
+/// has held one would keep its memory.
+pub(crate) const SMALL: usize = 32 << 10;
+
+/// At most one idle run of a program. Threads that find none create their own.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct IdleRun(Arc<Mutex<Option<Box<Filter<Vec<u8>>>>>>);
+
+impl IdleRun {
+    /// Filters a document with the idle run.
+    pub(crate) fn filter(
+        &self,
+        program: &Program,
+        document: &[u8],
+    ) -> Result<Vec<u8>, BindingError> {
+        let idle = self.0.try_lock().ok().and_then(|mut idle| idle.take());
+        let mut filter = idle.unwrap_or_else(|| Box::new(Filter::new(program, Vec::new())));
+        match filter.write(document).and_then(|()| filter.end()) {
+            Ok(_) => {
+                let output = std::mem::take(filter.sink_mut());
+                filter.restart();
+                if let Ok(mut idle) = self.0.try_lock() {
+                    *idle = Some(filter);
+                }
+                Ok(output)
+            }
+            // A failed run is not used again.
+            Err(error) => {
+                Err(BindingError::of_run(&error, Vec::new(), Some(text_of(&filter.report()))))
+            }
+        }
+    }
+}
