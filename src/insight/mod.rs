@@ -11,3 +11,10 @@
 pub mod look;
 pub mod suggest;
 pub mod why;
+
+/// Returns whether a character is not shown itself or changes how others are shown: a control character, a line separator,
+/// or a mark of the direction of text.
+fn is_hidden(char: char) -> bool {
+    char.is_control()
+        || matches!(char, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}

@@ -60,6 +60,27 @@ impl fmt::Display for Remedied<'_> {
     }
 }
 
+/// Displays an error of a command that does not read several documents as `tamis filter` does.
+pub(crate) struct Hinted<'a> {
+    pub(crate) error: &'a Error,
+    /// The advice if more than one document follows.
+    pub(crate) documents: &'static str,
+    /// The command has the flags that raise limits.
+    pub(crate) has_limits: bool,
+}
+
+impl fmt::Display for Hinted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.error.message().contains(DOCUMENTS) {
+            return f.write_str(&self.error.to_string().replace(DOCUMENTS, self.documents));
+        }
+        match self.has_limits {
+            true => write!(f, "{}", Remedied(self.error)),
+            false => write!(f, "{:#}", self.error),
+        }
+    }
+}
+
 /// Displays an error in a line of `--ndjson` input, with advice.
 pub(crate) struct InLine<'a>(pub(crate) u64, pub(crate) &'a Error);
 

@@ -16,7 +16,7 @@ use tamis::{Error, FailedRun, FileSource, Program, Report, filter_file};
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::files::{self, Output};
 use crate::place::{Place, called, read_once};
-use crate::remedies::Remedied;
+use crate::remedies::Hinted;
 use crate::stats::saved;
 use crate::tokens::Tally;
 use crate::tool::load_all;
@@ -98,7 +98,8 @@ pub(crate) fn run(args: &SuggestArgs) -> Exit {
             Exit::Usage
         }
         Err(Stop::Failed(name, error)) => {
-            console.say(&name, Remedied(&error));
+            let documents = "(more than one document? give each in a file of its own)";
+            console.say(&name, Hinted { error: &error, documents, has_limits: false });
             Exit::Failed
         }
     }

@@ -75,7 +75,11 @@ fn manifest(paths: &[PathBuf]) -> Result<Manifest, Usage> {
     read.map_err(|error| Usage::new(error.to_string()))
 }
 
-/// Replaces control characters, which names and paths may contain, so that the text stays on one line.
+/// Replaces characters that would begin a line, move the cursor or reorder the text. Names and paths may contain them.
 pub(crate) fn one_line(text: &str) -> String {
-    text.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char }).collect()
+    let is_hidden = |char: char| {
+        char.is_control()
+            || matches!(char, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    };
+    text.replace(is_hidden, "\u{fffd}")
 }

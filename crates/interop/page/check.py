@@ -99,12 +99,22 @@ const back = (element) => {
   return "rgb(255, 255, 255)";
 };
 let worst = 21;
-for (const element of document.querySelectorAll("h1, p, button, td, .tile, footer")) {
+for (const element of document.querySelectorAll("h1, p, button, td, .tile, small, footer")) {
   if (!element.textContent.trim() || !element.checkVisibility()) continue;
+  if (getComputedStyle(element).opacity !== "1") return 0;
   const [one, other] = [luminance(getComputedStyle(element).color), luminance(back(element))];
   worst = Math.min(worst, (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05));
 }
 return worst;
+"""
+
+
+# The number of rectangles that are not inside the map.
+OUTSIDE = """
+const box = document.getElementById('map').getBoundingClientRect();
+return [...document.querySelectorAll('.tile')].map((tile) => tile.getBoundingClientRect())
+  .filter((tile) => tile.left < box.left - 1 || tile.right > box.right + 1
+    || tile.top < box.top - 1 || tile.bottom > box.bottom + 1).length
 """
 
 
@@ -126,12 +136,7 @@ def check(browser, page, pictures, name, after):
     true(count() > 2, "rectangles are drawn")
     same(crumbs(), ["(document)"], "the path at first")
     # No rectangle leaves the map, and siblings do not overlap: their areas sum to that of the parent at most.
-    outside = browser.run("""
-        const box = document.getElementById('map').getBoundingClientRect();
-        return [...document.querySelectorAll('.tile')].map((tile) => tile.getBoundingClientRect())
-          .filter((tile) => tile.left < box.left - 1 || tile.right > box.right + 1
-            || tile.top < box.top - 1 || tile.bottom > box.bottom + 1).length""")
-    same(outside, 0, "rectangles outside the map")
+    same(browser.run(OUTSIDE), 0, "rectangles outside the map")
     browser.picture(pictures / f"{name}-light.png")
     true(browser.run(CONTRAST) >= 4.5, f"light: contrast {browser.run(CONTRAST):.1f}")
 
@@ -151,6 +156,8 @@ def check(browser, page, pictures, name, after):
         true(details() != before, "an arrow moves to another rectangle")
         browser.click("#crumbs button")
         same(crumbs(), ["(document)"], "the path zooms out")
+        focused = browser.run("return document.activeElement.classList.contains('tile')")
+        true(focused, "the keyboard stays in the map")
     browser.run("document.querySelector('.leaf').dispatchEvent(new PointerEvent('pointerover', {bubbles: true}))")
     true("tokens" in details() and "×" in details(), "hovering shows the figures")
 
@@ -160,7 +167,7 @@ def check(browser, page, pictures, name, after):
     true(rows()[0] == "(document)" and len(rows()) > 2, "the table begins with the document")
     browser.picture(pictures / f"{name}-table.png")
     browser.click("[data-sort=path]")
-    true(rows() == sorted(rows()) or rows()[0] == "(document)", "the table is sorted by path")
+    true(rows() == sorted(rows(), key=lambda row: "" if row == "(document)" else row), "the table is sorted by path")
     wanted = rows()[-1]
     browser.run("const s = document.getElementById('search'); s.value = arguments[0]; s.dispatchEvent(new Event('input'))", wanted)
     true(rows() and all(wanted.lower() in row.lower() for row in rows()), "search finds a path")
@@ -173,7 +180,15 @@ def check(browser, page, pictures, name, after):
         browser.click("[data-side=after]")
         true(count() != tiles, "the output has other rectangles")
         browser.picture(pictures / f"{name}-after.png")
-        browser.click("[data-side=before]")
+        if browser.run(container):
+            browser.press(".tile:not(.leaf)")
+            path = crumbs()
+            true(len(path) > 1, "a click zooms into the output")
+            browser.click("[data-side=before]")
+            same(crumbs(), path, "the other document is shown at the same path")
+            browser.click("#crumbs button")
+        else:
+            browser.click("[data-side=before]")
     else:
         same(browser.run("return document.getElementById('sides').hidden"), True, "there is no switch")
 
@@ -190,8 +205,13 @@ def check(browser, page, pictures, name, after):
     browser.click("#theme")
     same(back(), dark, "the button chooses dark")
 
-    # Paper: light, without controls, with the table.
-    browser.cdp("Emulation.setEmulatedMedia", media="print", features=light)
+    # Paper: light even if the screen is dark, without controls, with the whole map and the table.
+    dark_system = [{"name": "prefers-color-scheme", "value": "dark"}]
+    browser.cdp("Emulation.setEmulatedMedia", media="print", features=dark_system)
+    browser.call("POST", "/window/rect", {"width": 700, "height": 800})
+    same(browser.run(OUTSIDE), 0, "rectangles outside the map on paper")
+    true(browser.run(CONTRAST) >= 4.5, f"paper: contrast {browser.run(CONTRAST):.1f}")
+    browser.call("POST", "/window/rect", {"width": 1200, "height": 800})
     printed = browser.run("return ['.controls', '#table-view'].map((s) => document.querySelector(s).checkVisibility())")
     same(printed, [False, True], "paper has the table and no controls")
     same(back(), white, "paper is light")
@@ -212,7 +232,7 @@ def main():
         pictures = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else folder
         pictures.mkdir(parents=True, exist_ok=True)
         hostile = folder / "hostile.json"
-        hostile.write_text(json.dumps([{"</script><script>alert(1)</script>": 1, "<!--<script>": [1, {"&amp;\u2028\"'": "x" * 50}]}]))
+        hostile.write_text(json.dumps([{"</script><script>alert(1)</script>": 1, "<!--<script>": [1, {"&amp;\u2028\"'": "x" * 50}], "\u202egnp.": 1}]))
         repos = root / "corpus/github-list-repos.json"
         cases = [
             ("repos", [repos, "--tool", "github.list-repos"], True),

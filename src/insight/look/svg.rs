@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::tree::{LookNode, LookTree};
 use super::treemap::{Rectangle, squarify};
+use crate::insight::is_hidden;
 
 /// The size of the picture, and the height of its title, of the title of a rectangle, and of a map below another.
 const WIDTH: f64 = 960.0;
@@ -20,6 +21,8 @@ const LEVELS: usize = 6;
 const CHARACTER: f64 = 0.6;
 /// Number of colours.
 const COLOURS: usize = 8;
+/// A child with more than this part of its parent leaves the colours to its own children.
+const MOST: f64 = 0.6;
 
 const STYLE: &str = "\
 text{font:11px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:#1c1e21}\
@@ -95,7 +98,7 @@ pub fn to_svg(title: &str, before: &LookTree, after: Option<&LookTree>) -> Strin
 /// Draws the nodes of a tree, the outer ones first.
 fn draw(svg: &mut String, tree: &LookTree, area: Rectangle) {
     let Some(root) = tree.node(0) else { return };
-    // The colour of a node is that of the branch it is on: a child of the first node with several children.
+    // The colour of a node is that of the branch it is on: a child of the first node that is not mostly one child.
     let mut waiting = vec![(root, area, None, 0)];
     while let Some((node, area, colour, level)) = waiting.pop() {
         let label = if node.position() == 0 { 0.0 } else { LABEL };
@@ -114,13 +117,13 @@ fn draw(svg: &mut String, tree: &LookTree, area: Rectangle) {
         let children: Vec<LookNode<'_>> = node.children().collect();
         let weights: Vec<f64> = children.iter().map(LookNode::weight).collect();
         let places = squarify(&weights, inside);
-        let branches = colour.is_none() && children.len() > 1;
         for (at, (child, place)) in children.into_iter().zip(places).enumerate().rev() {
             // Invisible rectangles would only make the file larger.
             if place.width * place.height < 4.0 {
                 continue;
             }
-            let colour = if branches { Some(at % COLOURS) } else { colour };
+            let is_most = !child.is_leaf() && child.weight() > MOST * node.weight();
+            let colour = colour.or((!is_most).then_some(at % COLOURS));
             waiting.push((child, place, colour, level + 1));
         }
     }
@@ -154,8 +157,7 @@ fn rectangle(
             _ = write!(svg, "<text{class} x=\"{x:.1}\" y=\"{y:.1}\">{text}</text>");
         };
         let full = format!("{} {tokens}", node.step());
-        let is_leaf = node.end() == node.position() + 1;
-        if is_leaf && height >= LABEL + LINE && tokens.len() <= room {
+        if node.is_leaf() && height >= LABEL + LINE && tokens.len() <= room {
             line(0.0, "", node.step());
             line(1.0, " class=\"s\"", &tokens);
         } else {
@@ -199,7 +201,8 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// Escapes a text for XML. Characters that XML does not allow become a replacement character.
+/// Escapes a text for XML. Characters that XML does not allow, and those that reorder others, become a replacement
+/// character.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for char in text.chars() {
@@ -208,9 +211,8 @@ pub(super) fn escape(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
-            '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}' => {
-                escaped.push('\u{fffd}');
-            }
+            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            char if is_hidden(char) => escaped.push('\u{fffd}'),
             char => escaped.push(char),
         }
     }

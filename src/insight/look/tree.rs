@@ -288,6 +288,11 @@ impl<'a> LookNode<'a> {
         u64::try_from(share).unwrap_or(u64::MAX)
     }
 
+    /// Whether nothing is below it.
+    pub(super) fn is_leaf(&self) -> bool {
+        self.end() == self.at + 1
+    }
+
     /// Returns the figure that areas are proportional to.
     pub(super) fn weight(&self) -> f64 {
         let weight = match self.tree.tokens {

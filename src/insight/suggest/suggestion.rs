@@ -11,6 +11,7 @@ use super::rank::{Candidate, Reason, candidates};
 use super::root::{self, Payload};
 use super::sample::Samples;
 use super::sources::{Source, join, path_from, sources};
+use crate::insight::is_hidden;
 
 /// The members that were left out and have a line each.
 const MAX_LINES: usize = 40;
@@ -367,10 +368,9 @@ fn yaml(text: &str) -> String {
     quoted
 }
 
-/// Whether a character ends a line or cannot be in a file of YAML.
+/// Whether a character ends a line, reorders others, or cannot be in a file of YAML.
 fn is_unsafe(char: char) -> bool {
-    char.is_control()
-        || matches!(char, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+    is_hidden(char) || matches!(char, '\u{fffe}' | '\u{ffff}')
 }
 
 /// Replaces the characters that a comment cannot have.

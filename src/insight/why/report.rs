@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::insight::is_hidden;
+
 /// The number of paths of a rule that the table shows.
 const SHOWN: usize = 8;
 /// The widest rule and path that the table shows.
@@ -210,12 +212,12 @@ impl Row {
     }
 }
 
-/// Returns a text for one cell, without controls.
+/// Returns a text for one cell, without hidden characters.
 fn shortened(text: &str) -> String {
     let mut cell: String = text.chars().take(WIDEST).collect();
     if cell.len() < text.len() {
         cell.pop();
         cell.push('…');
     }
-    cell.replace(char::is_control, "\u{fffd}")
+    cell.replace(is_hidden, "\u{fffd}")
 }

@@ -16,7 +16,7 @@ use crate::diagnostics::{Console, Exit, Usage};
 use crate::files;
 use crate::place::Place;
 use crate::progress::Bar;
-use crate::remedies::Remedied;
+use crate::remedies::Hinted;
 use crate::{resolve, rules};
 
 /// Bytes that are read at once, and by which the form of the input is recognised.
@@ -109,7 +109,7 @@ pub(super) fn measure(args: &LookArgs, console: &Console) -> Result<Measured, Ex
         let place = Place::from(file.clone());
         let name = place.name("standard input");
         let said = |error: Error| {
-            console.say(&name, Remedied(&error));
+            console.say(&name, hinted(&error));
             Exit::Failed
         };
         let input = files::open(&place).map_err(|error| said(Error::read(error)))?;
@@ -119,7 +119,12 @@ pub(super) fn measure(args: &LookArgs, console: &Console) -> Result<Measured, Ex
         let mut first = vec![0; CHUNK];
         let length = fill(&mut reader, &mut first).map_err(|error| said(Error::read(error)))?;
         first.truncate(length);
-        if args.files.len() == 1 && !args.chat && is_text(&first) {
+        if args.files.len() == 1 && !args.chat && !args.ndjson && is_text(&first) {
+            if filter.is_some() || args.exact {
+                let flags = if args.exact { "--exact is" } else { "the rules of a filter are" };
+                console.say(&name, format_args!("expected JSON, found text, and {flags} for JSON"));
+                return Err(Exit::Failed);
+            }
             return lines(None, &mut first.as_slice().chain(reader)).map_err(said);
         }
         let one = args.files.len() == 1 && !args.ndjson;
@@ -130,7 +135,7 @@ pub(super) fn measure(args: &LookArgs, console: &Console) -> Result<Measured, Ex
         run.read_all(&mut first.as_slice().chain(reader)).map_err(|error| match run.line {
             0 => said(error),
             line => {
-                console.say(&name, format_args!("line {line}: {}", Remedied(&error)));
+                console.say(&name, format_args!("line {line}: {}", hinted(&error)));
                 Exit::Failed
             }
         })?;
@@ -145,10 +150,15 @@ pub(super) fn measure(args: &LookArgs, console: &Console) -> Result<Measured, Ex
     })
 }
 
+fn hinted(error: &Error) -> Hinted<'_> {
+    let documents = "(more than one document? try --ndjson for one per line)";
+    Hinted { error, documents, has_limits: true }
+}
+
 /// Whether the flags have rules, so that there is something to compare.
 fn has_rules(args: &LookArgs) -> bool {
     let rules = &args.selection;
-    let lists = [&rules.select, &rules.exclude, &rules.retain];
+    let lists = [&rules.select, &rules.exclude, &rules.redact, &rules.retain];
     let files = [&rules.manifest, &rules.patch];
     lists.iter().any(|list| !list.is_empty())
         || files.iter().any(|list| !list.is_empty())
@@ -177,17 +187,42 @@ fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
     }
 }
 
-/// Whether an input is not JSON, by its first byte.
+/// Whether an input is text, by its first bytes: they do not begin a value of JSON, or more text follows a number or a
+/// word, as in the lines of a log.
 fn is_text(first: &[u8]) -> bool {
     let text = first.strip_prefix(b"\xef\xbb\xbf").unwrap_or(first).trim_ascii_start();
-    let begins = |word: &[u8]| text.starts_with(word);
-    let json = match text.first() {
-        None | Some(b'{' | b'"' | b'-' | b'0'..=b'9') => true,
-        // `[INFO] …` is a line of a log.
-        Some(b'[') => !text.get(1).is_some_and(u8::is_ascii_uppercase),
-        Some(_) => begins(b"true") || begins(b"false") || begins(b"null"),
+    match text.split_first() {
+        None | Some((b'{' | b'"', _)) => false,
+        Some((b'[', inside)) => {
+            let inside = inside.trim_ascii_start();
+            let scalar = scalar(inside);
+            let rest = inside.get(scalar.len()..).unwrap_or_default().trim_ascii_start();
+            !matches!(inside.first(), None | Some(b'{' | b'[' | b']' | b'"'))
+                && !(is_scalar(scalar) && matches!(rest.first(), None | Some(b',' | b']')))
+        }
+        Some(_) => {
+            let scalar = scalar(text);
+            let line =
+                text.get(scalar.len()..).and_then(|rest| rest.split(|byte| *byte == b'\n').next());
+            !is_scalar(scalar) || !line.unwrap_or_default().trim_ascii().is_empty()
+        }
+    }
+}
+
+/// Returns the bytes up to the next white space, comma or bracket.
+fn scalar(text: &[u8]) -> &[u8] {
+    let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b']');
+    let end = text.iter().position(ends).unwrap_or(text.len());
+    text.get(..end).unwrap_or_default()
+}
+
+/// Whether bytes are a number or a word of JSON.
+fn is_scalar(bytes: &[u8]) -> bool {
+    let is_number = |text: &str| {
+        let first = text.strip_prefix('-').unwrap_or(text).as_bytes().first();
+        first.is_some_and(u8::is_ascii_digit) && text.parse::<f64>().is_ok()
     };
-    !json
+    matches!(bytes, b"true" | b"false" | b"null") || std::str::from_utf8(bytes).is_ok_and(is_number)
 }
 
 /// Whether a document may be a chat: it has roles and messages, or calls, near its beginning.

@@ -84,11 +84,11 @@ pub(crate) struct LookArgs {
     #[arg(long, help_heading = "Output")]
     json: bool,
 
-    /// Write a page with a treemap to zoom into; it needs no network
+    /// Write a page with a treemap to zoom into; it needs no network (`-`: to standard output, without the table)
     #[arg(long, value_name = "OUT", help_heading = "Output")]
     html: Option<PathBuf>,
 
-    /// Write a treemap as a picture
+    /// Write a treemap as a picture (`-`: to standard output, without the table)
     #[arg(long, value_name = "OUT", help_heading = "Output")]
     svg: Option<PathBuf>,
 
@@ -119,6 +119,9 @@ pub(crate) fn run(args: &LookArgs) -> Exit {
     let svg = || to_svg(&title, before, after.as_ref());
     if let Some(exit) = write(&console, args.svg.as_deref(), svg) {
         return exit;
+    }
+    if [&args.html, &args.svg].into_iter().flatten().any(|path| is_standard(path)) {
+        return Exit::Done;
     }
     if args.json {
         return match json(&measured) {
@@ -159,6 +162,10 @@ fn check(args: &LookArgs) -> Result<(), Usage> {
             )));
         }
     }
+    let is_printed = |path: &Option<PathBuf>| path.as_deref().is_some_and(is_standard);
+    if let Some((flag, _)) = outputs.iter().find(|(_, path)| args.json && is_printed(path)) {
+        return Err(Usage::new(format!("--json and {flag} - both write to standard output")));
+    }
     if args.html.is_some() && args.html == args.svg {
         return Err(Usage::new("--html and --svg are the same file; give --svg another path"));
     }
@@ -167,6 +174,11 @@ fn check(args: &LookArgs) -> Result<(), Usage> {
         return Err(Usage::new(format!("{flag} needs one input, found {}", args.files.len())));
     }
     Ok(())
+}
+
+/// Whether an output is standard output, which then has no table.
+fn is_standard(path: &Path) -> bool {
+    path.as_os_str() == "-"
 }
 
 /// Returns the title of pages: the names of the first files.

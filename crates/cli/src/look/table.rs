@@ -2,7 +2,7 @@
 //!
 //! This module must not depend on where a tree is from.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
 use indicatif::HumanCount;
@@ -10,6 +10,7 @@ use tamis::insight::look::{LookKind, LookNode, LookTree};
 
 use super::measure::Measured;
 use crate::stats::saved;
+use crate::tools::one_line;
 
 /// Number of cells of a full bar.
 const BAR: u64 = 10;
@@ -82,12 +83,11 @@ impl Shown<'_> {
         tree: &LookTree,
         after: Option<&LookTree>,
     ) -> fmt::Result {
+        let left: Option<HashMap<String, u64>> =
+            after.map(|after| after.nodes().map(|node| (node.path(), node.tokens())).collect());
         let remains = |node: LookNode<'_>| {
-            let after = after?;
-            let path = node.path();
-            let found = after.nodes().find(|other| other.path() == path);
-            let count = found.map_or(0, |found| found.tokens());
-            Some(tokens(after, count))
+            let count = left.as_ref()?.get(&node.path()).copied().unwrap_or(0);
+            Some(tokens(after?, count))
         };
         let shown = self.heaviest(tree);
         let rows: Vec<[String; 6]> = shown
@@ -132,10 +132,10 @@ impl Shown<'_> {
             let path = if node.position() == 0 { "(document)".to_owned() } else { node.path() };
             line(f, row.each_ref().map(String::as_str), &shortened(&one_line(&path)))?;
         }
-        let left = tree.nodes().len() - shown.len();
-        if left > 0 {
-            let paths = if left == 1 { "path" } else { "paths" };
-            writeln!(f, "  … {} more {paths}: --top 0 shows all", HumanCount(left as u64))?;
+        let hidden = tree.nodes().len() - shown.len();
+        if hidden > 0 {
+            let paths = if hidden == 1 { "path" } else { "paths" };
+            writeln!(f, "  … {} more {paths}: --top 0 shows all", HumanCount(hidden as u64))?;
         }
         Ok(())
     }
@@ -158,10 +158,11 @@ impl Shown<'_> {
     fn messages(&self, f: &mut fmt::Formatter<'_>, messages: &[super::Message]) -> fmt::Result {
         let mut order: Vec<&super::Message> = messages.iter().collect();
         order.sort_by_key(|message| (std::cmp::Reverse(message.bytes), message.number));
-        order.truncate(self.top.min(10));
         if order.is_empty() {
             return Ok(());
         }
+        let hidden = order.len().saturating_sub(self.top);
+        order.truncate(self.top);
         writeln!(f, "\nheaviest messages:")?;
         for message in order {
             let after = message.bytes.saturating_sub(message.removed);
@@ -173,6 +174,10 @@ impl Shown<'_> {
                 message.number,
                 message.role
             )?;
+        }
+        if hidden > 0 {
+            let messages = if hidden == 1 { "message" } else { "messages" };
+            writeln!(f, "  … {} more {messages}: --top 0 shows all", HumanCount(hidden as u64))?;
         }
         Ok(())
     }
@@ -190,11 +195,6 @@ fn bar(share: u64) -> String {
     let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let rest = usize::try_from(eighths % 8).ok().and_then(|at| rest.get(at)).unwrap_or(&"");
     format!("{}{rest}", "█".repeat(full))
-}
-
-/// Replaces control characters, so that names cannot move the cursor or begin a line.
-fn one_line(text: &str) -> String {
-    text.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char }).collect()
 }
 
 /// Returns the first characters of a path, with an ellipsis if it is longer.

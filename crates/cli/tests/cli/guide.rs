@@ -35,6 +35,9 @@ fn examples_of_the_guide_run() {
             let folder = with_files();
             write_shown_files(&folder, &page);
             store_documented_result(&folder);
+            if name == "docs/src/insight.md" {
+                write_large_response(&folder);
+            }
             let differences = differences(&folder, &name, &page);
             if !differences.is_empty() {
                 failed += &format!("\n{name}:{differences}");
@@ -51,6 +54,16 @@ fn examples_of_the_guide_run() {
     }
     assert!(failed.is_empty(), "{failed}");
     assert!(count > 60, "{count} examples");
+}
+
+/// Writes the response that the page on insight examines: 5 MB of repositories.
+fn write_large_response(folder: &Folder) {
+    let repos = folder.read("corpus/github-list-repos.json");
+    let repos = repos.trim().strip_prefix('[').unwrap().strip_suffix(']').unwrap();
+    let response = format!(r#"{{"total_count":820,"results":[{}]}}"#, [repos; 41].join(","));
+    assert!(response.len() > 5_000_000, "{}", response.len());
+    std::fs::create_dir(folder.path("samples")).unwrap();
+    folder.write("samples/list-repos.json", response);
 }
 
 /// The relative targets of the links of a page.

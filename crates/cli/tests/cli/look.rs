@@ -98,6 +98,14 @@ fn errors() {
     look(&folder, &["a.json", "bad.json", "--chat"], "")
         .refused(2, &["--chat needs one input, found 2"]);
     look(&folder, &["a.json", "--chat", "--exact"], "").refused(2, &["cannot be used with"]);
+    look(&folder, &["a.json", "--json", "--svg", "-"], "")
+        .refused(2, &["--json and --svg - both write to standard output"]);
+    look(&folder, &["--select", "id"], "a line\n")
+        .refused(1, &["expected JSON, found text, and the rules of a filter are for JSON"]);
+    look(&folder, &["--exact"], "a line\n").refused(1, &["--exact is for JSON"]);
+    // The advice names only flags that the command has.
+    let several = look(&folder, &[], "{}\n{}\n");
+    assert!(several.err.ends_with("(more than one document? try --ndjson for one per line)\n"));
     assert_eq!(folder.read("a.json"), ITEMS);
     assert_eq!(folder.names(), ["a.json", "bad.json"]);
 }
@@ -149,6 +157,9 @@ fn chats_are_pruned_as_prune_does() {
             "{table}"
         );
         assert!(table.contains("heaviest messages:\n"), "{table}");
+        let first = look(&folder, &["--top", "1"], &chat).out;
+        assert!(first.contains("  … 3 more messages: --top 0 shows all\n"), "{first}");
+        assert!(!table.contains("more messages"), "{table}");
         // With rules, a chat is a document.
         assert_eq!(json(&folder, &["--exclude", "x"], &chat)["before"]["kind"], "json");
     }
@@ -173,6 +184,71 @@ fn lines_of_commands() {
     let found = json(&folder, &[log], "");
     assert_eq!((&found["before"]["kind"], &found["after"]), (&"lines".into(), &Value::Null));
     assert_eq!(json(&folder, &[], "[INFO] a\n[INFO] b\n")["documents"], 2);
+}
+
+/// Text may begin as a value of JSON does.
+#[test]
+fn text_is_distinguished_from_json() {
+    let folder = Folder::new();
+    for text in [
+        "2026-11-25 12:00 started\n",
+        "[2026-11-25] started\n",
+        "[main] started\n",
+        "-rw-r--r-- 1 root\n",
+        "trueish\n",
+        "12 passed\n",
+        "--- a/file\n",
+    ] {
+        assert_eq!(json(&folder, &[], text)["before"]["kind"], "lines", "{text}");
+    }
+    for document in [
+        "12\n",
+        " -1.5e3",
+        "true",
+        "[]",
+        "[1, 2]",
+        "[ 1\n]",
+        "[true,null]",
+        "\u{feff}[\n{}]",
+        "\"12 passed\"",
+        "{\"a\":1}",
+    ] {
+        assert_eq!(json(&folder, &[], document)["before"]["kind"], "json", "{document}");
+    }
+}
+
+/// Names cannot move the cursor, begin a line or reorder the text, in any form of the output.
+#[test]
+fn names_that_are_hostile() {
+    let folder = Folder::new();
+    let names = "{\"\\u001b[31mred\":1,\"a\\nb\":2,\"\u{202e}cba\":3,\"\u{2028}\":4,\"日本\":5}";
+    let args = ["--html", "a.html", "--svg", "a.svg"];
+    let table = look(&folder, &args, names).out;
+    let picture = folder.read("a.svg");
+    for text in [&table, &picture] {
+        assert!(!text.contains(['\u{1b}', '\u{202e}', '\u{2028}']), "{text}");
+        assert!(text.contains("\u{fffd}cba") && text.contains("日本"), "{text}");
+    }
+    assert_eq!(table.lines().count(), 8, "{table}");
+    let found = json(&folder, &[], names);
+    let paths = found["before"]["paths"].as_array().unwrap();
+    assert!(paths.iter().any(|path| path["path"] == "\u{202e}cba"), "{paths:?}");
+}
+
+#[test]
+fn a_page_on_standard_output() {
+    let folder = Folder::new();
+    let page = look(&folder, &["--html", "-"], ITEMS).out;
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"), "{page}");
+    let picture = look(&folder, &["--svg", "-"], ITEMS).out;
+    assert!(picture.starts_with("<svg ") && picture.ends_with("</svg>\n"), "{picture}");
+}
+
+#[test]
+fn redaction_is_compared() {
+    let folder = Folder::new();
+    let found = json(&folder, &["--redact", "id"], ITEMS);
+    assert_ne!(found["after"]["bytes"], found["before"]["bytes"]);
 }
 
 #[test]

@@ -39,6 +39,20 @@ fn the_name_is_that_of_the_file() {
     folder.tamis(&["suggest", "-", "-"], b"").refused(2, &["given twice"]);
 }
 
+/// Names cannot reorder the lines of the manifest.
+#[test]
+fn names_that_are_hostile() {
+    let folder = Folder::new();
+    let sample = "[{\"id\":1,\"\u{202e}cba\":2,\"\u{1b}[31m\":3}]".replace('\u{1b}', "\\u001b");
+    let ran = folder.tamis(&["suggest", "-"], sample.as_bytes());
+    assert!(!ran.out.contains(['\u{202e}', '\u{1b}']), "{}", ran.out);
+    assert!(ran.out.contains("\\U0000202ecba"), "{}", ran.out);
+    folder.write("suggested.yaml", &ran.out);
+    let filtered = folder.tamis(&["filter", "--manifest", "suggested.yaml"], sample.as_bytes());
+    assert_eq!(filtered.code, 0, "{}", filtered.err);
+    assert!(filtered.out.contains("\"\u{202e}cba\":2"), "{}", filtered.out);
+}
+
 #[test]
 fn suggestions_as_json_and_in_a_file() {
     let folder = folder();
@@ -87,6 +101,9 @@ fn samples_that_cannot_be_read() {
         folder.write(name, content);
         folder.tamis(&["suggest", name], b"").refused(1, &[name]);
     }
+    // The advice names only flags that the command has.
+    folder.tamis(&["suggest", "-"], b"{}\n{}\n").refused(1, &["give each in a file of its own)"]);
+    assert!(!folder.tamis(&["suggest", "deep.json"], b"").err.contains("--max-depth"));
     folder.tamis(&["suggest", "absent.json"], b"").refused(1, &["absent.json"]);
     folder.tamis(&["suggest"], b"").refused(2, &["FILE"]);
 }

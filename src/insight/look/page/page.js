@@ -1,7 +1,11 @@
 "use strict";
 (() => {
   const PARENT = 0, STEP = 1, COUNT = 2, BYTES = 3, OWN = 4, TOKENS = 5, TYPES = 6;
-  const LABEL = 18, COLOURS = 8, ROWS = 1000, PRINTED = 60;
+  const LABEL = 18, LINE = 16, COLOURS = 8, ROWS = 1000, PRINTED = 60;
+  // A child with more than this part of its parent leaves the colours to its own children.
+  const MOST = 0.6;
+  // Control characters, and those that change the direction of text.
+  const HIDDEN = /[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu;
   const data = JSON.parse(document.getElementById("data").textContent);
   const element = (id) => document.getElementById(id);
   const grouped = (number) => number.toLocaleString("en-US");
@@ -14,7 +18,7 @@
   function prepare(tree) {
     const nodes = tree.nodes, children = nodes.map(() => []), paths = [""];
     for (let at = 1; at < nodes.length; at++) {
-      const [parent, step] = nodes[at];
+      const [parent] = nodes[at], step = (nodes[at][STEP] = nodes[at][STEP].replace(HIDDEN, "\ufffd"));
       children[parent].push(at);
       const joint = paths[parent] && (tree.separator !== "." || !step.startsWith("[")) ? tree.separator : "";
       paths.push(paths[parent] + joint + step);
@@ -70,22 +74,38 @@
       const inside = outer && children[at].length ? area
         : { x: area.x + 3, y: area.y + LABEL, width: area.width - 6, height: area.height - LABEL - 3 };
       if (inside.width < 24 || inside.height < 14 || !children[at].length) continue;
-      const places = squarify(children[at].map((child) => nodes[child][tree().about ? BYTES : TOKENS]), inside);
-      const branches = colour < 0 && children[at].length > 1;
+      const figure = tree().about ? BYTES : TOKENS;
+      const places = squarify(children[at].map((child) => nodes[child][figure]), inside);
       for (let i = places.length - 1; i >= 0; i--) {
         if (places[i].width * places[i].height < 6) continue;
-        waiting.push([children[at][i], places[i], branches ? i % COLOURS : colour]);
+        const child = children[at][i], most = children[child].length && nodes[child][figure] > MOST * nodes[at][figure];
+        waiting.push([child, places[i], colour < 0 && !most ? i % COLOURS : colour]);
       }
     }
-    return tiles;
+    return [tiles, box];
+  }
+
+  // Returns the label of a rectangle: whole lines, which break between words where that is possible.
+  function labelOf(at, area) {
+    const label = document.createElement("div"), small = document.createElement("small");
+    label.className = "label";
+    label.style.webkitLineClamp = tree().children[at].length ? 1 : Math.max(Math.floor((area.height - 2) / LINE), 1);
+    const text = at === 0 ? "(document)" : tree().nodes[at][STEP];
+    for (const word of text.split(/(?<=[^\p{L}\p{N}])(?=[\p{L}\p{N}])|(?<=\p{Ll})(?=\p{Lu})/u)) {
+      label.append(word, document.createElement("wbr"));
+    }
+    small.textContent = tree().about + grouped(tree().nodes[at][TOKENS]);
+    label.append(" ", small);
+    return label;
   }
 
   function drawMap() {
     map.textContent = "";
-    const { nodes, about } = tree();
-    const all = document.createDocumentFragment();
+    const all = document.createDocumentFragment(), [tiles, box] = layout();
+    // Parts of the map, so that paper of another size has all of it.
+    const part = (side, whole) => (100 * side) / whole + "%";
     let first = true;
-    for (const [at, area, colour] of layout()) {
+    for (const [at, area, colour] of tiles) {
       const tile = document.createElement("div");
       tile.className = tree().children[at].length ? "tile" : "tile leaf";
       tile.dataset.at = at;
@@ -94,17 +114,13 @@
       tile.setAttribute("role", "button");
       tile.setAttribute("aria-label", describe(at));
       Object.assign(tile.style, {
-        left: area.x + "px", top: area.y + "px", width: area.width + "px", height: area.height + "px",
+        left: part(area.x, box.width), top: part(area.y, box.height),
+        width: part(area.width, box.width), height: part(area.height, box.height),
         // A padding would make a small rectangle larger.
         padding: area.width > 12 ? "" : 0, borderWidth: Math.min(area.width, area.height) > 4 ? "" : 0,
         background: colour < 0 ? "var(--own)" : `var(--c${colour})`,
       });
-      if (area.width > 26 && area.height > 12) {
-        tile.append(at === 0 ? "(document)" : nodes[at][STEP], " ");
-        const small = document.createElement("small");
-        small.textContent = about + grouped(nodes[at][TOKENS]);
-        tile.append(small);
-      }
+      if (area.width > 32 && area.height > LINE) tile.append(labelOf(at, area));
       all.append(tile);
     }
     map.append(all);
@@ -131,7 +147,12 @@
       button.type = "button";
       button.textContent = at === 0 ? "(document)" : nodes[at][STEP];
       if (at === state.at) button.setAttribute("aria-current", "true");
-      button.addEventListener("click", () => zoom(at));
+      button.addEventListener("click", () => {
+        // The rectangle that was left has the focus, as after Escape.
+        let from = state.at;
+        while (from > at && nodes[from][PARENT] !== at) from = nodes[from][PARENT];
+        zoom(at, from);
+      });
       crumbs.append(button);
     }
   }
@@ -145,8 +166,8 @@
       ? (one, other) => (paths[one] < paths[other] ? -1 : paths[one] > paths[other] ? 1 : 0)
       : (one, other) => nodes[other][column] - nodes[one][column] || one - other;
     order.sort((one, other) => (state.up ? -compare(one, other) : compare(one, other)));
-    const left = order.length - ROWS;
-    order = order.slice(0, state.view === "table" ? ROWS : PRINTED);
+    const shown = state.view === "table" ? ROWS : PRINTED, left = order.length - shown;
+    order = order.slice(0, shown);
     const all = document.createDocumentFragment();
     for (const at of order) {
       const row = document.createElement("tr");
@@ -170,7 +191,8 @@
     }
     rows.textContent = "";
     rows.append(all);
-    element("more").textContent = left > 0 && state.view === "table" ? `${grouped(left)} more paths; search to see them` : "";
+    const more = state.view === "table" ? "more paths; search to see them" : "more paths";
+    element("more").textContent = left > 0 ? `${grouped(left)} ${more}` : "";
     for (const button of document.querySelectorAll("[data-sort]")) {
       const sorted = button.dataset.sort === state.sort;
       const falls = (button.dataset.sort === "path") === state.up;
@@ -190,7 +212,7 @@
       text += ` → ${words("after")}, ${percent(saved)} saved`;
     }
     element("totals").textContent = text;
-    element("sides").hidden = !sides.after;
+    element("sides").hidden = element("printed").hidden = !sides.after;
   }
 
   function press(attribute, value) {
@@ -202,6 +224,7 @@
   function draw() {
     press("side", state.side);
     press("view", state.view);
+    element("printed").textContent = state.side === "before" ? "Before the filter" : "After the filter";
     element("map-view").hidden = state.view !== "map";
     element("table-view").hidden = state.view !== "table";
     crumbs.hidden = state.view !== "map";
@@ -257,7 +280,13 @@
     event.preventDefault();
   });
   for (const button of document.querySelectorAll("[data-side]")) {
-    button.addEventListener("click", () => { state.side = button.dataset.side; zoom(0); });
+    button.addEventListener("click", () => {
+      // The same path, if the other document has it.
+      const path = tree().paths[state.at];
+      state.side = button.dataset.side;
+      const at = tree().paths.indexOf(path);
+      zoom(at > 0 && tree().children[at].length ? at : 0);
+    });
   }
   for (const button of document.querySelectorAll("[data-view]")) {
     button.addEventListener("click", () => { state.view = button.dataset.view; draw(); });
