@@ -20,7 +20,7 @@
 //! # Ok::<(), tamis::Error>(())
 //! ```
 //!
-//! Audited are the rules that remove for safety: `exclude`, `retain`, operations of `patches` that remove, all of these in
+//! Audited are the rules that remove for safety: `exclude`, the paths of `redact`, `retain`, operations of `patches` that remove, all of these in
 //! branches of `when` and in `json_strings`, and `select` with `on_error: closed`. Rules that only save, such as
 //! `max_items` and an open `select`, are not. Raw output is requested as a model would request it (see
 //! [`Spec::allows_raw_for_models`](crate::Spec::allows_raw_for_models)).

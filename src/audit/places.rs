@@ -180,7 +180,12 @@ impl<'a> Plan<'a> {
             rule: format!("exclude {text}"),
             steps: path.0,
         }));
-        // Paths of another rule that removes values from items belong here.
+        let redacted = spec.redacted_places().into_iter();
+        targets.extend(redacted.map(|(text, path)| Target {
+            kind: RuleKind::Redact,
+            rule: format!("redact {text}"),
+            steps: path.0,
+        }));
         for target in targets {
             let Some(place) = self.add(&target, notices || target.kind == RuleKind::Select) else {
                 continue;
@@ -256,12 +261,17 @@ impl<'a> Plan<'a> {
             branch: None,
             tests: tests.to_vec(),
             root_levels,
-            is_automatic: matches!(spec.root, Root::Auto | Root::First) && spec.has_item_rules(),
+            is_automatic: matches!(spec.root, Root::Auto | Root::First) && finds_items(spec),
             in_string: false,
             shapes: Vec::new(),
             origin: None,
         })
     }
+}
+
+/// Returns whether a rule of the spec applies to items, so that the root matters.
+pub(super) fn finds_items(spec: &Spec) -> bool {
+    spec.has_item_rules() || !spec.redacted_places().is_empty()
 }
 
 /// Returns a document with another one in the string at a pointer, and the location of the string.

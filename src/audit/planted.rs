@@ -54,6 +54,8 @@ fn without_escapes(text: &[u8]) -> Vec<u8> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RuleKind {
     Exclude,
+    /// `redact`: the value is replaced.
+    Redact,
     Patch,
     /// `retain`: everything else is removed.
     Retain,

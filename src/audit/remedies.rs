@@ -1,13 +1,14 @@
 //! Finds the change of a spec that stops a leak, by trying changes. The change names the weakness.
 
 use super::calls::CallForm;
+use super::places::finds_items;
 use super::planted::{Canary, Place, Planted, RuleKind};
 use super::report::Weakness;
 use crate::filter::Program;
 use crate::path::{Path, PathToken};
 use crate::spec::{
-    InnerRules, JsonStringFallback, OnError, OnTestFailure, PatchOpKind, Root, Siblings, Spec,
-    WhenFallback,
+    InnerRules, JsonStringFallback, OnError, OnTestFailure, PatchOpKind, Redact, Root, Siblings,
+    Spec, WhenFallback,
 };
 
 /// A change of a spec.
@@ -171,7 +172,7 @@ fn changes(spec: &Spec) -> Vec<Change> {
             format!("name the root, such as `root: {root}`")
         };
         add(Weakness::AutoRoot, &text, &|spec| match (&spec.root, &spec.when) {
-            (Root::Auto | Root::First, None) if spec.has_item_rules() => spec.root(root),
+            (Root::Auto | Root::First, None) if finds_items(&spec) => spec.root(root),
             _ => spec,
         });
     }
@@ -202,7 +203,8 @@ fn everywhere(spec: &Spec, change: &dyn Fn(Spec) -> Spec) -> Spec {
 
 /// Returns changes that depend on the place.
 fn of_place(spec: &Spec, place: &Place, planted: &Planted) -> Vec<Change> {
-    if !matches!(place.kind, RuleKind::Exclude | RuleKind::Patch) || spec.when.is_some() {
+    let is_listed = matches!(place.kind, RuleKind::Retain | RuleKind::Select);
+    if is_listed || spec.when.is_some() {
         return Vec::new();
     }
     let Ok(path) = Path::parse(&place.path) else { return Vec::new() };
@@ -218,22 +220,27 @@ fn of_place(spec: &Spec, place: &Place, planted: &Planted) -> Vec<Change> {
     }
     let names = Path(names).to_string();
     let root = if place.kind == RuleKind::Patch { " with `root: object`" } else { "" };
+    let rule = match place.kind {
+        RuleKind::Redact => format!("redact: {{paths: [{names}]}}"),
+        _ => format!("exclude: [{names}]"),
+    };
     let (weakness, text) = if place.has_index {
         (
             Weakness::OneElement,
-            format!(
-                "name no single element: `exclude: [{names}]`{root} also reaches the elements of arrays"
-            ),
+            format!("name no single element: `{rule}`{root} also reaches the elements of arrays"),
         )
     } else {
         (
             Weakness::PathShape,
             format!(
-                "use a path without wildcards, which reaches objects and arrays: `exclude: [{names}]`{root}"
+                "use a path without wildcards, which reaches objects and arrays: `{rule}`{root}"
             ),
         )
     };
-    let mut changed = spec.clone().exclude(names);
+    let mut changed = match place.kind {
+        RuleKind::Redact => spec.clone().redact_also(&Redact::new().path(names)),
+        _ => spec.clone().exclude(names),
+    };
     if place.kind == RuleKind::Patch {
         changed = changed.root(Root::Object);
     }

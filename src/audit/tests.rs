@@ -42,6 +42,15 @@ fn weak_specs() {
             Weakness::Siblings,
         ),
         (r#"{"exclude":["labels[].url"],"root":"object"}"#, Weakness::PathShape),
+        (r#"{"redact":{"paths":["ssn"]},"root":"first","on_error":"closed"}"#, Weakness::AutoRoot),
+        (r#"{"redact":{"paths":["user.ssn"]},"root":"/users"}"#, Weakness::OpenFallback),
+        (r#"{"redact":{"paths":["user.ssn"]},"root":"object"}"#, Weakness::JsonString),
+        (r#"{"redact":{"paths":["labels[].url"]},"root":"object"}"#, Weakness::PathShape),
+        (r#"{"redact":{"paths":["/list/0/ssn"]},"root":"object"}"#, Weakness::OneElement),
+        (
+            r#"{"redact":{"paths":["who"]},"select":{"who":"user"},"root":"/users"}"#,
+            Weakness::OpenFallback,
+        ),
         (r#"{"patches":[{"op":"remove","path":"/items/0/ssn"}]}"#, Weakness::OneElement),
         (
             r#"{"patches":[{"op":"copy","from":"/ssn","path":"/id"},{"op":"remove","path":"/ssn"}]}"#,
@@ -77,6 +86,7 @@ fn closed_specs() {
         r#"{"json_strings":[{"at":"/content/text","apply":{"retain":["/id"]},"otherwise":"error"}],"retain":["/content/text","/content/type"]}"#,
         r#"{"retain":["/text","/id"],"json_strings":[{"at":"/text","apply":"same","otherwise":"drop"}]}"#,
         r#"{"extract":"data","retain":["/id"]}"#,
+        r#"{"select":["id","owner.login"],"redact":{"paths":["login"]},"root":"object","on_error":"closed"}"#,
         r#"{"retain":["/users"],"select":["id"],"root":"/users","on_error":"closed"}"#,
         r#"{"select":["id"],"on_error":"closed","siblings":"drop"}"#,
     ] {

@@ -324,6 +324,15 @@ impl Error {
         Self::at(Raise::new(kind, message), offset, String::new()).placed_in("the encoded body")
     }
 
+    /// Replaces the path, and the message if there is another one.
+    pub(crate) fn rephrased(mut self, path: String, message: Option<String>) -> Self {
+        self.0.path = path;
+        if let Some(message) = message {
+            self.0.message = message.into();
+        }
+        self
+    }
+
     /// Only the first call has an effect: it is made by the stage that failed, later ones by the stages before it.
     fn placed_in(mut self, text: &str) -> Self {
         if !std::mem::replace(&mut self.0.elsewhere, true) {

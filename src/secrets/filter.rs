@@ -17,8 +17,9 @@ use std::collections::BTreeMap;
 
 use memchr::{memchr, memchr2, memrchr};
 
+use super::before::{Before, REACH};
 use super::decode::{DecodedText, after_escape, character, hex, is_escaped};
-use super::fingerprints::{AnchorPlace, BEFORE, Fingerprints};
+use super::fingerprints::{AnchorPlace, BEFORE, Fingerprints, URL_BEFORE};
 use super::keys::KeyNames;
 use super::kinds::{KINDS, URL_PASSWORD, has};
 use super::search::{AHEAD, Hit, Search};
@@ -40,8 +41,10 @@ const BLOCK: usize = 16 << 10;
 pub(super) const KEPT: usize = 4096;
 /// The most bytes of `://` if no character is written by its number: `:\/\/`.
 const SLASHES: usize = 5;
-/// The character that counts as coming before a text, and before the contents of a string.
-const EDGE: u8 = b'"';
+/// The most signs `@` of one URL, in the name of the user and the password.
+const MOST_SIGNS: usize = 4;
+/// The length of the longest escape in JSON.
+const ESCAPE: usize = 6;
 
 /// Replaces secrets in one text after the other. The sink is an argument of each call.
 #[derive(Debug)]
@@ -60,8 +63,8 @@ pub(crate) struct SecretFilter {
     done: usize,
     /// No secret that is still to be found begins before. The byte here begins a character.
     floor: usize,
-    /// The character before `floor`.
-    before_floor: u8,
+    /// The characters before `floor`.
+    before_floor: Before,
     /// A position, and that of the next quote or backslash from there.
     special: (usize, usize),
     /// The progress in a secret whose end is not known.
@@ -102,7 +105,7 @@ impl SecretFilter {
             written: 0,
             done: 0,
             floor: 0,
-            before_floor: EDGE,
+            before_floor: Before::EDGE,
             special: (0, 0),
             rest: None,
             keys: KeyNames::default(),
@@ -142,16 +145,13 @@ impl SecretFilter {
     /// Returns where the first secret near the end begins that more text may complete, or the end. Plain text only.
     #[cfg(feature = "text")]
     fn first_begun(&self) -> usize {
-        let from = self.floor.max(self.buffer.len().saturating_sub(BEFORE));
-        let mut before = match from.checked_sub(1) {
-            Some(last) if from > self.floor => self.buffer.get(last).copied().unwrap_or(EDGE),
-            _ => self.before_floor,
-        };
-        for at in from..self.buffer.len() {
+        let from = self.floor.max(self.buffer.len().saturating_sub(URL_BEFORE));
+        let mut before = self.before(from);
+        for (at, byte) in self.buffer.iter().enumerate().skip(from) {
             if find_at(&self.buffer, at, before, false).0 == Match::More {
                 return at;
             }
-            before = self.buffer.get(at).copied().unwrap_or(EDGE);
+            before.push(*byte);
         }
         self.buffer.len()
     }
@@ -167,7 +167,7 @@ impl SecretFilter {
     pub(crate) fn restart(&mut self) {
         self.buffer.clear();
         (self.total, self.odd, self.written, self.done) = (0, false, 0, 0);
-        (self.floor, self.before_floor, self.special) = (0, EDGE, (0, 0));
+        (self.floor, self.before_floor, self.special) = (0, Before::EDGE, (0, 0));
         (self.rest, self.keys) = (None, KeyNames::default());
     }
 
@@ -236,10 +236,14 @@ impl SecretFilter {
 
     /// Looks at the URL whose password ends before the sign `@`, if there is one.
     fn look_at_url(&mut self, at: usize, ended: bool, sink: &mut dyn Sink) -> Look {
-        let earliest = self.floor.max(at.saturating_sub(BEFORE));
+        let earliest = self.floor.max(at.saturating_sub(URL_BEFORE));
         let before = self.buffer.get(earliest..at).unwrap_or_default();
-        let is_password = |byte: &u8| has(URL_PASSWORD, *byte);
-        let len = before.iter().rev().take_while(|byte| is_password(byte)).count();
+        let mut signs = 0;
+        let is_of_url = |byte: &&u8| {
+            signs += usize::from(**byte == b'@');
+            signs < MOST_SIGNS && (has(URL_PASSWORD, **byte) || **byte == b'@' || !byte.is_ascii())
+        };
+        let len = before.iter().rev().take_while(is_of_url).count();
         let begin = at - len;
         let password = self.buffer.get(begin..at).unwrap_or_default();
         match self.buffer.get(earliest..begin).and_then(<[u8]>::last) {
@@ -277,10 +281,11 @@ impl SecretFilter {
             if shown.len() < place.anchor.len() {
                 return Look::Wait(begin);
             }
-            match self.byte_before(begin) {
-                Some(before) if !may_follow(kind, before) => continue,
-                Some(_) => {}
-                None => return self.look_around(at, ended, sink),
+            if self.may_be_after_escape(begin) {
+                return self.look_around(at, ended, sink);
+            }
+            if !may_follow(kind, self.before(begin)) {
+                continue;
             }
             let (stop, is_end) = self.end_of_plain(after, ended);
             let shown = self.buffer.get(..stop).unwrap_or_default();
@@ -303,16 +308,17 @@ impl SecretFilter {
         Look::Nothing
     }
 
-    /// Returns the character before a position. `None` if it may be an escape.
-    fn byte_before(&self, at: usize) -> Option<u8> {
-        if at == self.floor {
-            return Some(self.before_floor);
-        }
-        let near = self.buffer.get(self.floor.max(at.saturating_sub(6))..at).unwrap_or_default();
-        if self.is_json() && memchr(b'\\', near).is_some() {
-            return None;
-        }
-        near.last().copied()
+    /// Returns the characters before a position, if none of them is spelled as an escape of JSON.
+    fn before(&self, at: usize) -> Before {
+        let from = self.floor.max(at.saturating_sub(REACH));
+        self.before_floor.and(self.buffer.get(from..at).unwrap_or_default())
+    }
+
+    /// Returns whether an escape of JSON may spell one of the characters before a position.
+    fn may_be_after_escape(&self, at: usize) -> bool {
+        let from = self.floor.max(at.saturating_sub(REACH + ESCAPE));
+        let near = self.buffer.get(from..at).unwrap_or_default();
+        self.is_json() && memchr(b'\\', near).is_some()
     }
 
     /// Returns up to where the text after `at` is spelled without quotes and escapes, and whether it ends there.
@@ -343,13 +349,13 @@ impl SecretFilter {
                     self.replace_all(&decoded, sink);
                 }
                 self.decoded = decoded;
-                self.set_floor(close + 1, EDGE);
+                self.set_floor(close + 1, Before::EDGE);
                 Look::Read
             }
             Around::Long(begin) => {
                 let near = hit.saturating_sub(BEFORE).max(self.floor);
                 let (mut at, mut before) = match begin {
-                    Some(begin) if begin >= near => (begin, Some(EDGE)),
+                    Some(begin) if begin >= near => (begin, Some(Before::EDGE)),
                     _ => (near, (near == self.floor).then_some(self.before_floor)),
                 };
                 if before.is_none() {
@@ -357,9 +363,9 @@ impl SecretFilter {
                     // The first character is only what comes before the second.
                     let rest = self.buffer.get(at..).unwrap_or_default();
                     let Some((byte, len)) = character(rest) else { return Look::Nothing };
-                    (before, at) = (Some(byte), at + len);
+                    (before, at) = (Some(Before::EDGE.and(&[byte])), at + len);
                 }
-                self.read_long(at, before.unwrap_or(EDGE), hit, ended, sink)
+                self.read_long(at, before.unwrap_or(Before::EDGE), hit, ended, sink)
             }
         }
     }
@@ -407,7 +413,7 @@ impl SecretFilter {
 
     /// Replaces the secrets of a whole string.
     fn replace_all(&mut self, decoded: &DecodedText, sink: &mut dyn Sink) {
-        let (text, mut index, mut before) = (decoded.text(), 0, EDGE);
+        let (text, mut index, mut before) = (decoded.text(), 0, Before::EDGE);
         while index < text.len() {
             let (found, kind) = find_at(text, index, before, true);
             let to = match found {
@@ -424,8 +430,9 @@ impl SecretFilter {
                     to
                 }
             };
-            index = to.max(index + 1);
-            before = text.get(index - 1).copied().unwrap_or(EDGE);
+            let next = to.max(index + 1);
+            before = before.and(text.get(index..next).unwrap_or_default());
+            index = next;
         }
     }
 
@@ -437,7 +444,7 @@ impl SecretFilter {
         close: usize,
         sink: &mut dyn Sink,
     ) {
-        let (text, mut before) = (decoded.text(), EDGE);
+        let (text, mut before) = (decoded.text(), Before::EDGE);
         for (index, byte) in text.iter().enumerate() {
             let (found, kind) = find_at(text, index, before, true);
             if matches!(found, Match::Found { .. } | Match::Long { .. }) {
@@ -452,7 +459,7 @@ impl SecretFilter {
                 self.written = self.written.max(close);
                 return;
             }
-            before = *byte;
+            before.push(*byte);
         }
     }
 
@@ -460,7 +467,7 @@ impl SecretFilter {
     fn read_long(
         &mut self,
         mut at: usize,
-        mut before: u8,
+        mut before: Before,
         hit: usize,
         ended: bool,
         sink: &mut dyn Sink,
@@ -485,29 +492,28 @@ impl SecretFilter {
                     }
                     Match::Found { from, to } => {
                         self.replace(decoded.place(from), decoded.place(to), kind, sink);
-                        before = text.get(to - 1).copied().unwrap_or(EDGE);
+                        before = before.and(text.get(index..to).unwrap_or_default());
                         index = to;
                         continue;
                     }
                     Match::Long { from, to, rest } => {
                         self.replace(decoded.place(from), decoded.place(to), kind, sink);
                         self.rest = Some(RestState::new(rest));
-                        self.set_floor(
-                            decoded.place(to),
-                            text.get(to - 1).copied().unwrap_or(EDGE),
-                        );
+                        let before = before.and(text.get(index..to).unwrap_or_default());
+                        self.set_floor(decoded.place(to), before);
                         break 'read Look::Read;
                     }
                 }
-                (before, index) = (*byte, index + 1);
-                if decoded.place(index) > hit && !Fingerprints::shared().may_be_in_anchor(before) {
+                before.push(*byte);
+                index += 1;
+                if decoded.place(index) > hit && !Fingerprints::shared().may_be_in_anchor(*byte) {
                     self.set_floor(decoded.place(index), before);
                     break 'read Look::Read;
                 }
             }
             at = decoded.place(text.len());
             if decoded.is_closed() {
-                self.set_floor(at + 1, EDGE);
+                self.set_floor(at + 1, Before::EDGE);
                 break Look::Read;
             }
             if !decoded.is_full() {
@@ -530,7 +536,10 @@ impl SecretFilter {
                 TextForm::Plain => after.first().map(|byte| (*byte, 1)),
             };
             match next {
-                Some((byte, len)) if rest.takes(byte) => (at, before) = (at + len, byte),
+                Some((byte, len)) if rest.takes(byte) => {
+                    at += len;
+                    before.push(byte);
+                }
                 Some(_) => break true,
                 None => break ended || (self.is_json() && after.first() == Some(&b'"')),
             }
@@ -542,14 +551,14 @@ impl SecretFilter {
         is_over
     }
 
-    fn set_floor(&mut self, floor: usize, before: u8) {
+    fn set_floor(&mut self, floor: usize, before: Before) {
         (self.floor, self.before_floor) = (floor, before);
     }
 
     /// Continues after a secret in plain text.
     fn read_to(&mut self, to: usize) -> Look {
-        let before = to.checked_sub(1).and_then(|last| self.buffer.get(last));
-        self.set_floor(to, before.copied().unwrap_or(EDGE));
+        let before = self.before(to);
+        self.set_floor(to, before);
         Look::Read
     }
 
@@ -572,11 +581,11 @@ impl SecretFilter {
 
     /// Writes what no later byte changes, and forgets what no later byte is compared with.
     fn write_examined(&mut self, sink: &mut dyn Sink) {
-        let kept = if self.is_json() { KEPT + BEFORE } else { BEFORE };
+        let kept = if self.is_json() { KEPT + BEFORE } else { URL_BEFORE };
         let to = self.done.saturating_sub(kept).max(self.floor);
         self.write_to(to, sink);
-        // In plain text the character before a secret may be one that is written.
-        let bytes = self.written.min(if self.is_json() { to } else { to.saturating_sub(1) });
+        // The characters before a secret may be written.
+        let bytes = self.written.min(to.saturating_sub(REACH + ESCAPE));
         if self.keys.is_active() {
             self.keys.read_to(&self.buffer, bytes);
             self.keys.forget(bytes);

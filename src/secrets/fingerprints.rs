@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::kinds::{Class, KINDS, RUN, WORD, class, has};
+use super::kinds::{Class, KINDS, PASSWORD, RUN, WORD, class, has};
 
 /// The texts with which a word begins that may be a secret. Each anchor except [`URL`] contains one of them at the beginning
 /// of a word.
@@ -15,6 +15,10 @@ static FINGERPRINTS: &[&str] = &[
     "aws_sec",
     "AWS_SEC",
     "SecretAcc",
+    "secretAc",
+    "IQoJb3Jp",
+    "FwoGZXIv",
+    "FQoGZXIv",
     "ABSK",
     "ghp_",
     "gho_",
@@ -132,6 +136,9 @@ const URL: &str = "://";
 
 /// The most bytes before a place that the search finds to which the secret may begin, with room for escaped slashes.
 pub(super) const BEFORE: usize = 640;
+
+/// The most bytes before a sign `@` to which the URL with the password begins: a user name, a password and their signs.
+pub(super) const URL_BEFORE: usize = PASSWORD + 512;
 
 /// A place where an anchor may be.
 #[derive(Clone, Copy, Debug)]
@@ -332,7 +339,7 @@ impl Fingerprints {
 
     /// Returns whether the search may miss a secret because an escape spells this character.
     pub(super) fn may_hide(&self, byte: u8) -> bool {
-        has(self.anchors | RUN | class(b" \t@"), byte)
+        has(self.anchors | RUN | class(b" \t@\\"), byte)
     }
 }
 

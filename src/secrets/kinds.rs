@@ -40,12 +40,18 @@ const BASE64: Class = ALNUM | class(b"+/=");
 /// The characters of `token68` (RFC 7235), which carries bearer tokens.
 const TOKEN68: Class = ALNUM | class(b"-._~+/=");
 const BLANK: Class = class(b" \t");
-/// The characters of user names in URLs, and of passwords. Brackets and signs of templates (`<password>`, `${PASS}`) are not
-/// among them.
-const URL_USER: Class = ALNUM | class(b"-._~!'()*+,;=%&");
-pub(super) const URL_PASSWORD: Class = URL_USER | class(b":#?^|`");
-/// The characters of a block of PEM, also with line ends that are escaped twice.
-pub(super) const PEM: Class = BASE64 | class(b" \t\r\n\\-:,.()@_");
+/// The characters of user names in URLs, which may be addresses of mail.
+const URL_USER: Class = ALNUM | class(b"-._~!'()*+,;=%&@");
+/// The characters of passwords in URLs, and those that are not ASCII. The brackets of templates (`<password>`, `${PASS}`) are
+/// not among them.
+pub(super) const URL_PASSWORD: Class = URL_USER & !class(b"@") | class(b":#?^|`$");
+/// The characters of a password after a sign `@` that does not end it.
+pub(super) const AFTER_AT: Class = URL_PASSWORD & !class(b",;=&?#");
+/// The most characters of a password in a URL.
+pub(super) const PASSWORD: usize = 4096;
+/// The characters of a block of PEM, also with line ends that are escaped twice, and with something before each line: a
+/// number, the sign of a quotation or a comment, the time of a log.
+pub(super) const PEM: Class = BASE64 | class(b" \t\r\n\\-:,.()@_|>#*;[]$");
 
 /// Returns whether a class has a byte.
 pub(super) const fn has(class: Class, byte: u8) -> bool {
@@ -66,8 +72,8 @@ pub(super) enum Part {
     Text(&'static str),
     /// The secret begins here.
     From,
-    /// The secret ends here.
-    To,
+    /// The password of a URL, which is the secret, and the sign `@` after it.
+    Password,
 }
 
 /// A property of the secret part, in addition to its shape.
@@ -97,7 +103,7 @@ pub(super) struct Kind {
     pub(super) needs: Needs,
 }
 
-use Part::{From, Open, Run, Text, To};
+use Part::{From, Open, Password, Run, Text};
 
 /// A kind whose anchors begin a word.
 const fn kind(
@@ -120,11 +126,18 @@ pub(super) static KINDS: &[Kind] = &[
                 "AWS_SECRET_ACCESS_KEY",
                 "aws_secret_key",
                 "SecretAccessKey",
+                "secretAccessKey",
             ],
-            &[Run(class(b" \t\"'=:\\"), 1, 8), From, Run(BASE64, 40, 40)],
+            &[Run(class(b" \t\"'=:\\>"), 1, 8), From, Run(BASE64, 40, 40)],
         )
     },
-    kind("aws-bedrock-key", &["ABSK"], &[Open(BASE64, 100)]),
+    kind(
+        "aws-session-token",
+        &["IQoJb3JpZ2lu", "FwoGZXIvYXdz", "FQoGZXIvYXdz"],
+        &[Open(BASE64 | class(b"%"), 100)],
+    ),
+    // The middle of a long text in base64 is not a key.
+    Kind { not_after: WORD | BASE64, ..kind("aws-bedrock-key", &["ABSK"], &[Open(BASE64, 100)]) },
     kind("github-token", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], &[Open(ALNUM, 36)]),
     kind("github-fine-grained-token", &["github_pat_"], &[Open(WORD, 60)]),
     kind(
@@ -276,11 +289,7 @@ pub(super) static KINDS: &[Kind] = &[
     },
     Kind {
         not_after: 0,
-        ..kind(
-            "url-password",
-            &["://"],
-            &[Run(URL_USER, 0, 256), Text(":"), From, Run(URL_PASSWORD, 1, 256), To, Text("@")],
-        )
+        ..kind("url-password", &["://"], &[Run(URL_USER, 0, 256), Text(":"), Password])
     },
     Kind {
         not_after: 0,

@@ -12,10 +12,12 @@
 //!
 //! [`filter`] reads plain text and JSON texts. In JSON, a secret is looked for inside each string, after its escapes are
 //! resolved ([`decode`]); the rest of a string with a secret keeps its spelling. A key that has a secret is replaced as a
-//! whole, and numbered if its object has several ([`keys`]).
+//! whole, and numbered if its object has several ([`keys`]). A word also begins after an escape that the text itself spells,
+//! such as the `\n` of JSON in a string ([`before`]).
 //!
 //! The patterns of a user apply after that (`patterns`). [`rules`] joins both searches.
 
+mod before;
 mod decode;
 mod filter;
 mod fingerprints;
@@ -24,6 +26,8 @@ mod kinds;
 #[cfg(feature = "text")]
 mod patterns;
 mod rules;
+#[cfg(test)]
+mod samples;
 mod search;
 mod shape;
 #[cfg(test)]

@@ -14,6 +14,9 @@
 //! The others have marks of their own: `-----BEGIN` is a word after dashes, the token after `Bearer` is a run after a
 //! blank, and a password in a URL ends with the sign `@`. In JSON, an escape may spell any of them.
 
+use memchr::memchr_iter;
+
+use super::before::REACH;
 use super::filter::TextForm;
 use super::fingerprints::Fingerprints;
 use crate::scan::{BLOCK, Scanner, WORD_BLOCKS, WordMasks};
@@ -130,8 +133,7 @@ impl Search {
             None => (window, 1),
         };
         self.scanner.words(bytes.get(begin..end).unwrap_or_default(), first, &mut self.masks);
-        let is_json = self.form == TextForm::Json;
-        let any_escape = is_json && self.masks.backslash.iter().any(|mask| *mask != 0);
+        let any_escape = self.masks.backslash.iter().any(|mask| *mask != 0);
         if any_escape {
             self.places.read::<true>(&mut self.masks);
         } else {
@@ -148,6 +150,7 @@ impl Search {
                 self.find_others([tokens, ats, escapes], bytes, window + block * BLOCK);
             }
         }
+        self.find_after_percent(bytes, window);
         self.find_words(bytes, window, words);
     }
 
@@ -177,7 +180,10 @@ impl Search {
             let (hit, found) = if ats & bit != 0 {
                 (Hit::At, at)
             } else if escapes & bit != 0 {
-                if !rest.starts_with(br"\u00") {
+                if let Some(len) = terminal_sequence(rest) {
+                    self.find_word(bytes, at + len);
+                }
+                if self.form == TextForm::Plain || !rest.starts_with(br"\u00") {
                     continue;
                 }
                 (Hit::Escape, at)
@@ -187,6 +193,24 @@ impl Search {
                 (Hit::Text(text), begin)
             };
             self.found.push(Found { hit, at: found, noticed: at });
+        }
+    }
+
+    /// Finds the texts after characters of URLs that are spelled by their numbers, such as `%3D`.
+    fn find_after_percent(&mut self, bytes: &[u8], window: usize) {
+        let end = bytes.len().min(window + WINDOW);
+        for at in memchr_iter(b'%', bytes.get(window..end).unwrap_or_default()) {
+            self.find_word(bytes, window + at + 3);
+        }
+    }
+
+    /// Finds the text at a position where a word begins although a character of a word is before it.
+    fn find_word(&mut self, bytes: &[u8], at: usize) {
+        let (word, texts) = (bytes.get(at..).unwrap_or_default(), Fingerprints::shared());
+        if texts.may_be_text(word)
+            && let Some(text) = texts.text_at(word)
+        {
+            self.found.push(Found { hit: Hit::Text(text), at, noticed: at });
         }
     }
 
@@ -202,10 +226,23 @@ impl Search {
                 self.found.push(Found { hit: Hit::Text(text), at, noticed: at });
             }
         }
-        if others > 0 && others < self.found.len() {
+        if others > 0 {
             self.found.sort_by_key(|found| found.noticed);
         }
     }
+}
+
+/// Returns the length of the sequence of a terminal at the beginning, such as `\u001b[1;31m`, if its first character is
+/// spelled as an escape.
+fn terminal_sequence(rest: &[u8]) -> Option<usize> {
+    if !matches!(rest.get(1), Some(b'u' | b'x' | b'0' | b'e')) {
+        return None;
+    }
+    let spellings: [&[u8]; 5] = [br"\u001b[", br"\u001B[", br"\x1b[", br"\033[", br"\e["];
+    let begin = spellings.iter().find(|spelling| rest.starts_with(spelling))?.len();
+    let after = rest.get(begin..)?.iter().take(REACH);
+    let parameters = after.take_while(|byte| matches!(byte, b'0'..=b'9' | b';')).count();
+    Some(begin + parameters + 1)
 }
 
 impl Places {
@@ -233,9 +270,10 @@ impl Places {
             };
             let mut first = !after(&masks.word, 1);
             if ESCAPES {
-                // After an escape, a word may begin.
+                // After an escape, a word may begin: `\n`, `\x0a`, `\u000a`.
                 first |= after(&masks.backslash, 1)
                     | after(&masks.backslash, 2)
+                    | after(&masks.backslash, 4)
                     | after(&masks.backslash, 6);
             }
             let dashes = after(&masks.dash, 1) & after(&masks.dash, 2) & after(&masks.dash, 3);

@@ -3,8 +3,11 @@
 //! Parts are compared in order without going back: a run takes as many characters of its class as there are, and the next
 //! part begins with a character that is not in that class. So a comparison reads each character once.
 
+use super::before::Before;
 use super::fingerprints::Fingerprints;
-use super::kinds::{CANDIDATE, Class, KINDS, Kind, Needs, PEM, Part, has};
+use super::kinds::{
+    AFTER_AT, CANDIDATE, Class, KINDS, Kind, Needs, PASSWORD, PEM, Part, URL_PASSWORD, has,
+};
 
 /// The result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +38,10 @@ pub(super) fn compare(kind: &Kind, text: &[u8], start: usize, at: usize, ended: 
     for part in kind.parts {
         match *part {
             Part::From => from = at,
-            Part::To => to = Some(at),
+            Part::Password => match password_end(text, at, ended) {
+                Ok(end) => (from, to, at) = (at, Some(end), end + 1),
+                Err(result) => return result,
+            },
             Part::Text(wanted) => {
                 for wanted in wanted.bytes() {
                     match byte(at) {
@@ -98,13 +104,49 @@ pub(super) fn compare(kind: &Kind, text: &[u8], start: usize, at: usize, ended: 
     if fits { Match::Found { from, to } } else { Match::No }
 }
 
-/// Returns whether a secret of this kind may come directly after a character.
-pub(super) fn may_follow(kind: &Kind, before: u8) -> bool {
-    !has(kind.not_after, before) && (kind.only_after == 0 || has(kind.only_after, before))
+/// Returns the end of the password of a URL that begins at `from`: the last `@` before the host. `Err`: the text has no
+/// password there, or more text decides.
+fn password_end(text: &[u8], from: usize, ended: bool) -> Result<usize, Match> {
+    let password = |byte: &u8| has(URL_PASSWORD, *byte) || !byte.is_ascii();
+    let run = |at: usize, is_in: &dyn Fn(&u8) -> bool| {
+        let rest = text.get(at..).unwrap_or_default();
+        let len = rest.iter().take(PASSWORD + 1).take_while(|byte| is_in(byte)).count();
+        (len, rest.get(len).copied())
+    };
+    let (len, next) = run(from, &password);
+    let is_cut = len <= PASSWORD && next.is_none() && !ended;
+    let secret = text.get(from..from + len).unwrap_or_default();
+    // `$PASSWORD` is a variable. Digits before a character that is not ASCII are a port in a sentence.
+    let port = secret.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let is_port = port > 0 && secret.get(port).is_some_and(|byte| !byte.is_ascii());
+    if len == 0 || len > PASSWORD || next != Some(b'@') || secret.starts_with(b"$") || is_port {
+        return Err(if is_cut { Match::More } else { Match::No });
+    }
+    let mut to = from + len;
+    loop {
+        let (len, next) = run(to + 1, &|byte| has(AFTER_AT, *byte));
+        match next {
+            Some(b'@') if to + 1 + len - from <= PASSWORD => to += 1 + len,
+            None if !ended && to + 1 + len - from <= PASSWORD => return Err(Match::More),
+            _ => return Ok(to),
+        }
+    }
+}
+
+/// Returns whether a secret of this kind may come directly after these characters.
+pub(super) fn may_follow(kind: &Kind, before: Before) -> bool {
+    let last = before.last();
+    (!has(kind.not_after, last) || before.ends_escape())
+        && (kind.only_after == 0 || has(kind.only_after, last))
 }
 
 /// Compares the text at `index` with all kinds. Returns the result and the name of the kind.
-pub(super) fn find_at(text: &[u8], index: usize, before: u8, ended: bool) -> (Match, &'static str) {
+pub(super) fn find_at(
+    text: &[u8],
+    index: usize,
+    before: Before,
+    ended: bool,
+) -> (Match, &'static str) {
     let rest = text.get(index..).unwrap_or_default();
     let first = rest.first().copied().unwrap_or(0);
     for place in Fingerprints::shared().beginning_with(first) {

@@ -1,7 +1,7 @@
 //! Whether a spec removes values for safety, and what follows from that where a model is the caller.
 //!
 //! A rule saves if its only purpose is a shorter output: `select`, `max_items`, the drops, `budget`. A rule removes for
-//! safety if its author may rely on it: `exclude`, `retain`, `patches`, `when` and `on_error: closed`.
+//! safety if its author may rely on it: `exclude`, `retain`, `patches`, `when`, `redact` and `on_error: closed`.
 
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,7 @@ impl Retrieve {
 }
 
 impl Spec {
-    /// Returns whether a rule may be relied on to keep values from the caller: `exclude`, `retain`, `patches`, `when`
+    /// Returns whether a rule may be relied on to keep values from the caller: `exclude`, `retain`, `patches`, `when`, `redact`
     /// or `on_error: closed`. A gateway must not pass the original result if such a filter fails.
     ///
     /// ```

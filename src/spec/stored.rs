@@ -208,13 +208,24 @@ impl Spec {
         Some(found.list)
     }
 
-    /// Returns each rule of `exclude` with the places in the source that it removes from the output. Paths that cannot be
+    /// Returns each path of `exclude` with the places in the source that it removes from the output. Paths that cannot be
     /// translated exactly are left out.
     #[cfg(feature = "audit")]
     pub(crate) fn excluded_places(&self) -> Vec<(&str, Path)> {
+        self.source_places(&self.exclude)
+    }
+
+    /// Returns the same for the paths of `redact`.
+    #[cfg(feature = "audit")]
+    pub(crate) fn redacted_places(&self) -> Vec<(&str, Path)> {
+        self.redact.as_ref().map_or_else(Vec::new, |redact| self.source_places(&redact.paths))
+    }
+
+    #[cfg(feature = "audit")]
+    fn source_places<'a>(&self, paths: &'a [String]) -> Vec<(&'a str, Path)> {
         let sources = self.sources();
         let mut places = Vec::new();
-        for text in &self.exclude {
+        for text in paths {
             let Ok(path) = self.parse(text) else { continue };
             let is_exact =
                 path.0.iter().all(|step| *step != PathToken::Any && step.index().is_none());

@@ -98,6 +98,16 @@ impl TextRedactor {
         Self { clean: None, secrets: SecretRules::built_in().filter(TextForm::Json) }
     }
 
+    /// Creates a redactor for a valid JSON text that looks for what a rule looks for, as [`of`](Self::of) does for other
+    /// text.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Spec`](crate::ErrorKind::Spec): a pattern is invalid.
+    pub fn json_of(redact: &Redact) -> Result<Self, Error> {
+        let rules = secret_rules(redact, &mut RegexBudget::new())?;
+        Ok(Self { clean: None, secrets: rules.filter(TextForm::Json) })
+    }
+
     /// Reads the next bytes of the text.
     pub fn write(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         let Self { clean, secrets } = self;

@@ -24,6 +24,7 @@ mod layers;
 mod manifests;
 mod model;
 mod patch;
+mod redact;
 mod suggest;
 mod tail;
 mod text;

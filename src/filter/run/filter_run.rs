@@ -8,7 +8,7 @@
 //!                      └─ Lookahead      └─ Lookahead, then watched for duplicates
 //! ```
 //!
-//! Each step passes the held input and then the rest of the chunk to the next one. A step without a task is left out.
+//! Each step passes the held input, then the rest of the chunk, to the next one. A step without a task is left out.
 //!
 //! **States.** `Running` becomes `Ended` at the end of the document, and `Failed` after an error. Both refuse further
 //! calls with an error. A run that has *stopped* (`stop_early`) is still `Running`, ignores input, and can be ended.
@@ -27,6 +27,7 @@ use super::items::SHOWN;
 use super::lookahead::{Decided, HeldInput, Input, Probe};
 use super::nested_run::new_inner;
 use super::payload::PayloadStage;
+use super::redact_error::{redact_report, redacted_error};
 use super::run_mode::RunMode;
 use crate::error::{Error, ErrorKind, Raise};
 use crate::filter::compile::call::Skips;
@@ -316,6 +317,7 @@ impl FilterRun {
         }
         let mut counted = CountingSink { sink, bytes: 0 };
         let result = step(self, &mut counted);
+        let result = result.map_err(|error| redacted_error(&self.program, error));
         self.written += counted.bytes;
         if let Err(error) = &result {
             self.state = RunState::Failed;
@@ -559,9 +561,7 @@ impl FilterRun {
             (None, None) => self.program.plan_with(&self.options),
             (Some((_, program)), _) => self.program.plan_of_branch(program, &self.options),
         };
-        if let Some(seeking) = &self.seeking
-            && seeking.done
-        {
+        if self.seeking.as_ref().is_some_and(|seeking| seeking.done) {
             // Whether or not the value was found.
             plan.retain(|line| !line.starts_with("extract"));
             plan.insert(0, EXTRACT_SEARCH.to_owned());
@@ -593,6 +593,7 @@ impl FilterRun {
             let same = report.filter_result_bytes == self.written;
             report.output_bytes = (!same).then_some(self.written);
         }
+        redact_report(&self.program, &mut report);
         report
     }
 }

@@ -15,6 +15,7 @@
 //! | `chain.rs`, `stage.rs` | which stages does the program need, and what do they have in common? |
 //! | `payload.rs`, `root.rs` | where is the payload, and who reads the input until that is known? |
 //! | `payload_length.rs`, `root_path.rs` | what do the output stages know about the payload? |
+//! | `redact_error.rs` | what do errors and reports say if the output is searched for credentials? |
 //! | `wrap_in_array.rs` | when is the output wrapped in an array? |
 
 mod chain;
@@ -34,6 +35,7 @@ mod nested_run;
 mod output;
 mod payload;
 mod payload_length;
+mod redact_error;
 mod root;
 mod root_path;
 pub(super) mod run_mode;

@@ -69,3 +69,17 @@ fn the_text_of_a_page_is_redacted_before_it_is_cut() {
         folder.tamis(&["content", "--redact", "secrets", "--max-tokens", "40"], page.as_bytes());
     assert!(ran.out.contains("https://a:[redacted:url-password]@x.org"), "{}", ran.out);
 }
+
+#[test]
+fn the_colours_of_a_text_do_not_hide_a_credential() {
+    let folder = Folder::new();
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    let text = format!("\x1b[1m{token}\x1b[0m gh\x1b[31mp_{}\n", &token[4..]);
+    let ran = folder.tamis(&["content", "--redact", "secrets"], text.as_bytes());
+    assert_eq!(
+        ran.out.trim_end(),
+        "[redacted:github-token] [redacted:github-token]",
+        "{}",
+        ran.err
+    );
+}

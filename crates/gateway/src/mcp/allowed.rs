@@ -2,15 +2,18 @@
 //!
 //! The filter of a tool knows the payload of a result, not the message around it. A server may repeat data in members
 //! that the protocol does not define, or that hold free text. So such a message is sent with the members on these lists
-//! only; everything else is cut out.
+//! only; everything else is cut out. Names, addresses and messages are searched for credentials, if the filter does that.
 
 use std::ops::Range;
+
+use tamis::spec::Redact;
+use tamis::text::TextRedactor;
 
 use super::failure::Failure;
 use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::head::short_text;
 use crate::jsonrpc::members::members;
-use crate::jsonrpc::splice::{Splice, cut_members};
+use crate::jsonrpc::splice::{Piece, Splice, cut_members};
 use crate::transport::spool::Spool;
 
 /// A message whose members are known.
@@ -43,6 +46,8 @@ enum Allowed {
     Any,
     /// A string, a number, a boolean or null.
     Scalar,
+    /// Any value, which is searched for credentials if the filter does that.
+    Searched,
     /// An object with the members of these lists.
     Object(&'static [Members]),
     /// An array of such values.
@@ -53,7 +58,7 @@ enum Allowed {
 
 type Members = &'static [(&'static str, Allowed)];
 
-use Allowed::{Any, Block, Each, Object, Scalar};
+use Allowed::{Any, Block, Each, Object, Scalar, Searched};
 
 const META: Allowed = Object(&[&[
     ("progressToken", Scalar),
@@ -93,11 +98,16 @@ const RESULT: Allowed = Object(&[
 const TASK: Allowed = Object(&[
     OF_ALL,
     OF_TASKS,
-    &[("statusMessage", Scalar), ("result", RESULT), ("error", Any), ("task", Object(&[OF_TASKS]))],
+    &[
+        ("statusMessage", Searched),
+        ("result", RESULT),
+        ("error", ERROR),
+        ("task", Object(&[OF_TASKS])),
+    ],
 ]);
 
 const WAITING_TASK: Allowed =
-    Object(&[OF_ALL, OF_TASKS, &[("statusMessage", Scalar), ("inputRequests", Any)]]);
+    Object(&[OF_ALL, OF_TASKS, &[("statusMessage", Searched), ("inputRequests", Any)]]);
 
 const INPUT_REQUIRED: Allowed = Object(&[OF_ALL, &[("inputRequests", Any), ("requestState", Any)]]);
 
@@ -109,14 +119,19 @@ const TASK_LIST: Allowed =
 const CONTENTS: Allowed = Object(&[
     OF_ALL,
     &[
-        ("contents", Each(&Object(&[&[("uri", Scalar), ("mimeType", Scalar), ("text", Scalar)]]))),
+        (
+            "contents",
+            Each(&Object(&[&[("uri", Searched), ("mimeType", Scalar), ("text", Scalar)]])),
+        ),
         ("ttlMs", Scalar),
         ("cacheScope", Scalar),
     ],
 ]);
 
 /// An error has been replaced before, unless its text may pass.
-const RESPONSE: Members = &[("jsonrpc", Scalar), ("id", Scalar), ("error", Any)];
+const ERROR: Allowed = Object(&[&[("code", Scalar), ("message", Searched), ("data", Searched)]]);
+
+const RESPONSE: Members = &[("jsonrpc", Scalar), ("id", Scalar), ("error", ERROR)];
 
 const NOTIFICATION: Members = &[("jsonrpc", Scalar), ("method", Scalar)];
 
@@ -135,69 +150,106 @@ impl Envelope {
         }
     }
 
-    /// Returns the cuts that leave only known members of the message that is a range of `spool`.
-    pub(super) fn cuts(self, spool: &Spool, range: &Range<u64>) -> Result<Splice, Failure> {
-        let mut splice = Splice::default();
-        cut_unknown(spool, range, ValueKind::Object, self.allowed(), &mut splice)?;
-        Ok(splice)
+    /// Returns the changes that leave only known members of the message that is a range of `spool`, without what `redact`
+    /// looks for in names and messages. New bytes are written to `scratch`.
+    pub(super) fn changes(
+        self,
+        spool: &Spool,
+        range: &Range<u64>,
+        redact: Option<&Redact>,
+        scratch: &mut Spool,
+    ) -> Result<Splice, Failure> {
+        let mut changes = Changes { spool, redact, scratch, splice: Splice::default() };
+        changes.cut_unknown(range, ValueKind::Object, self.allowed())?;
+        Ok(changes.splice)
     }
 }
 
-/// Cuts unknown members out of a value. Returns whether the value itself may stay.
-fn cut_unknown(
-    spool: &Spool,
-    span: &Range<u64>,
-    kind: ValueKind,
-    allowed: Allowed,
-    splice: &mut Splice,
-) -> Result<bool, Failure> {
-    let is_scalar = !matches!(kind, ValueKind::Object | ValueKind::Array);
-    match (allowed, kind) {
-        (Any, _) | (_, ValueKind::Null) => return Ok(true),
-        (Scalar, _) => return Ok(is_scalar),
-        (Object(_) | Block, ValueKind::Object) | (Each(_), ValueKind::Array) => {}
-        _ => return Ok(false),
-    }
-    let all = members(spool, span, usize::MAX)?;
-    let lists = match allowed {
-        Object(lists) => lists,
-        Block => {
-            let kind = all.iter().rfind(|member| member.name.as_deref() == Some("type"));
-            let kind = kind.and_then(|kind| short_text(spool, &kind.found));
-            match kind.and_then(|kind| of_block(&kind)) {
-                Some(lists) => lists,
-                None => return Ok(false),
+/// The changes to a message, while its members are read.
+struct Changes<'a> {
+    spool: &'a Spool,
+    redact: Option<&'a Redact>,
+    scratch: &'a mut Spool,
+    splice: Splice,
+}
+
+impl Changes<'_> {
+    /// Cuts unknown members out of a value. Returns whether the value itself may stay.
+    fn cut_unknown(
+        &mut self,
+        span: &Range<u64>,
+        kind: ValueKind,
+        allowed: Allowed,
+    ) -> Result<bool, Failure> {
+        let is_scalar = !matches!(kind, ValueKind::Object | ValueKind::Array);
+        match (allowed, kind) {
+            (Any, _) | (_, ValueKind::Null) => return Ok(true),
+            (Scalar, _) => return Ok(is_scalar),
+            (Searched, _) => return self.search(span).map(|()| true),
+            (Object(_) | Block, ValueKind::Object) | (Each(_), ValueKind::Array) => {}
+            _ => return Ok(false),
+        }
+        let all = members(self.spool, span, usize::MAX)?;
+        let lists = match allowed {
+            Object(lists) => lists,
+            Block => {
+                let kind = all.iter().rfind(|member| member.name.as_deref() == Some("type"));
+                let kind = kind.and_then(|kind| short_text(self.spool, &kind.found));
+                match kind.and_then(|kind| of_block(&kind)) {
+                    Some(lists) => lists,
+                    None => return Ok(false),
+                }
+            }
+            _ => &[],
+        };
+        let mut removed: Vec<&Found> = Vec::new();
+        for member in &all {
+            let own = match (allowed, member.name.as_deref()) {
+                (Each(element), _) => Some(*element),
+                (_, Some(name)) => {
+                    let mut known = lists.iter().flat_map(|list| list.iter());
+                    known.find(|(known, _)| *known == name).map(|(_, allowed)| *allowed)
+                }
+                (_, None) => None,
+            };
+            let Found { span, kind, .. } = &member.found;
+            let stays = match own {
+                Some(own) => self.cut_unknown(span, *kind, own)?,
+                None => false,
+            };
+            if !stays {
+                removed.push(&member.found);
             }
         }
-        _ => &[],
-    };
-    let mut removed: Vec<&Found> = Vec::new();
-    for member in &all {
-        let own = match (allowed, member.name.as_deref()) {
-            (Each(element), _) => Some(*element),
-            (_, Some(name)) => {
-                let mut known = lists.iter().flat_map(|list| list.iter());
-                known.find(|(known, _)| *known == name).map(|(_, allowed)| *allowed)
-            }
-            (_, None) => None,
-        };
-        let Found { span, kind, .. } = &member.found;
-        let stays = match own {
-            Some(own) => cut_unknown(spool, span, *kind, own, splice)?,
-            None => false,
-        };
-        if !stays {
-            removed.push(&member.found);
-        }
+        cut_members(self.spool, span, removed, &mut self.splice)?;
+        Ok(true)
     }
-    cut_members(spool, span, removed, splice)?;
-    Ok(true)
+
+    /// Replaces what is looked for in a value.
+    fn search(&mut self, span: &Range<u64>) -> Result<(), Failure> {
+        let Some(redact) = self.redact else { return Ok(()) };
+        let mut redactor = TextRedactor::json_of(redact).map_err(|_| Failure::UNKNOWN_FORM)?;
+        let start = self.scratch.len();
+        self.spool.each_chunk(span.clone(), |chunk| {
+            redactor.write(chunk, self.scratch);
+            Ok::<_, Failure>(())
+        })?;
+        if redactor.end(self.scratch).is_empty() {
+            self.scratch.truncate(start);
+            return Ok(());
+        }
+        if self.scratch.error().is_some() {
+            return Err(Failure::TOO_COMPLEX);
+        }
+        self.splice.replace(span.clone(), Piece::Scratch(start..self.scratch.len()));
+        Ok(())
+    }
 }
 
 /// Returns the members of a block of a kind. `None`: the protocol does not define the kind.
 fn of_block(kind: &str) -> Option<&'static [Members]> {
     const RESOURCE: Allowed = Object(&[&[
-        ("uri", Scalar),
+        ("uri", Searched),
         ("mimeType", Scalar),
         ("text", Scalar),
         ("blob", Scalar),
@@ -210,7 +262,7 @@ fn of_block(kind: &str) -> Option<&'static [Members]> {
         // A name is required, a title and a description are not.
         "resource_link" => &[
             OF_BLOCKS,
-            &[("uri", Scalar), ("name", Scalar), ("mimeType", Scalar), ("size", Scalar)],
+            &[("uri", Searched), ("name", Searched), ("mimeType", Scalar), ("size", Scalar)],
         ],
         _ => return None,
     })
@@ -218,16 +270,43 @@ fn of_block(kind: &str) -> Option<&'static [Members]> {
 
 #[cfg(test)]
 mod tests {
+    use tamis::spec::Redact;
+
     use super::Envelope;
     use crate::transport::spool::{Spool, SpoolLimits};
 
-    fn left(envelope: Envelope, text: &str) -> String {
+    fn left(envelope: Envelope, redact: Option<&Redact>, text: &str) -> String {
         let message = Spool::from_vec(text.as_bytes().to_vec());
-        let cuts = envelope.cuts(&message, &(0..message.len())).unwrap();
+        let mut scratch = Spool::new(SpoolLimits::default());
+        let range = 0..message.len();
+        let changes = envelope.changes(&message, &range, redact, &mut scratch).unwrap();
         let mut out = Spool::new(SpoolLimits::default());
-        let nothing = Spool::from_vec(Vec::new());
-        cuts.write(&message, 0..message.len(), &nothing, &mut out).unwrap();
+        changes.write(&message, range, &scratch, &mut out).unwrap();
         String::from_utf8(out.into_vec().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn names_and_messages_are_searched() {
+        let redact = Redact::new().secrets(true).pattern("badge", "E-[0-9]+|32[0-9]+");
+        for (envelope, text, expected) in [
+            (
+                Envelope::ToolResult,
+                r#"{"id":1,"result":{"content":[{"type":"resource_link","uri":"https://a:tide@x.org","name":"E-1"},{"type":"resource","resource":{"uri":"https:\/\/a:tide@x.org","text":"E-1"}}]}}"#,
+                r#"{"id":1,"result":{"content":[{"type":"resource_link","uri":"https://a:[redacted:url-password]@x.org","name":"[redacted:badge]"},{"type":"resource","resource":{"uri":"https:\/\/a:[redacted:url-password]@x.org","text":"E-1"}}]}}"#,
+            ),
+            (
+                Envelope::ToolResult,
+                r#"{"id":32,"error":{"code":-32000,"message":"E-1 https://a:tide@x.org","data":{"E-2":[32]},"more":1}}"#,
+                r#"{"id":32,"error":{"code":-32000,"message":"[redacted:badge] https://a:[redacted:url-password]@x.org","data":{"[redacted:badge]":[32]}}}"#,
+            ),
+            (
+                Envelope::Task,
+                r#"{"id":1,"result":{"taskId":"E-1","statusMessage":"at https://a:tide@x.org"}}"#,
+                r#"{"id":1,"result":{"taskId":"E-1","statusMessage":"at https://a:[redacted:url-password]@x.org"}}"#,
+            ),
+        ] {
+            assert_eq!(left(envelope, Some(&redact), text), expected);
+        }
     }
 
     #[test]
@@ -260,7 +339,7 @@ mod tests {
                 r#"{"id":1,"result":{"tasks":[{"taskId":"T"}],"nextCursor":"c"}}"#,
             ),
         ] {
-            assert_eq!(left(envelope, text), expected);
+            assert_eq!(left(envelope, None, text), expected);
         }
     }
 }

@@ -4,6 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
+use tamis::spec::Redact;
+
 use super::allowed::Envelope;
 use super::failure::{self, Failure, MESSAGE_WITHHELD, STATUS_WITHHELD, TooLong};
 use super::listing;
@@ -145,7 +147,10 @@ impl Work {
         let envelope = task.envelope();
         let done = task.run(message, span.clone(), &context, out, &mut record);
         let done = done.and_then(|done| match envelope {
-            Some(envelope) => strip(envelope, message, span, done, out, start),
+            Some(envelope) => {
+                let redact = tool.as_ref().and_then(|(_, filter)| filter.redacts.as_ref());
+                strip(envelope, redact, message, span, done, out, start)
+            }
             None => Ok(done),
         });
         let done = done.and_then(|done| match out.error() {
@@ -310,31 +315,32 @@ impl Task {
     }
 }
 
-/// Leaves only known members of what is sent.
+/// Leaves only known members of what is sent, without what `redact` looks for in names and messages.
 fn strip(
     envelope: Envelope,
+    redact: Option<&Redact>,
     message: &Spool,
     span: Range<u64>,
     done: Done,
     out: &mut Spool,
     start: u64,
 ) -> Result<Done, Failure> {
-    let nothing = Spool::from_vec(Vec::new());
+    let mut scratch = Spool::new(out.limits());
     match done {
         Done::Original => {
-            let cuts = envelope.cuts(message, &span)?;
-            if cuts.is_empty() {
+            let changes = envelope.changes(message, &span, redact, &mut scratch)?;
+            if changes.is_empty() {
                 return Ok(Done::Original);
             }
-            cuts.write(message, span, &nothing, out)?;
+            changes.write(message, span, &scratch, out)?;
             Ok(Done::Written)
         }
         Done::Written => {
             let written = start..out.len();
-            let cuts = envelope.cuts(out, &written)?;
-            if !cuts.is_empty() {
+            let changes = envelope.changes(out, &written, redact, &mut scratch)?;
+            if !changes.is_empty() {
                 let mut stripped = Spool::new(out.limits());
-                cuts.write(out, written, &nothing, &mut stripped)?;
+                changes.write(out, written, &scratch, &mut stripped)?;
                 out.truncate(start);
                 stripped.each_chunk(0..stripped.len(), |chunk| out.push(chunk))?;
             }

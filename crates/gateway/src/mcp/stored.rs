@@ -1,13 +1,15 @@
 //! Stores a result that something was cut from.
 
-use tamis::Sink;
+use tamis::json::StringEncoder;
+use tamis::spec::Redact;
+use tamis::text::TextRedactor;
+use tamis::{Limits, Sink};
 
 use super::failure::Failure;
 use super::run::{FormOutputs, RunError, Source, Texts, read};
 use super::task::Context;
 use crate::rules::{StoredForm, ToolFilter};
 use crate::store::{EntryMeta, EntryWriter, Handle, LostReason, Remedy, Reservation, StoreError};
-use tamis::json::StringEncoder;
 
 /// A part of a result, as it is stored.
 #[derive(Clone, Debug)]
@@ -67,7 +69,8 @@ impl Room {
         tool: &str,
         outputs: &FormOutputs<'_>,
     ) -> Remedy {
-        let form = Form { stored: &filter.stored, outputs };
+        let redacts = filter.redacts.as_ref();
+        let form = Form { stored: &filter.stored, outputs, redacts };
         let reservation = match self {
             Self::Reserved(reservation) => reservation,
             Self::NotStored => return Remedy::Lost(LostReason::NotStored),
@@ -79,7 +82,9 @@ impl Room {
             StoredResult::Text(_) => EntryMeta::text(tool),
         };
         let mut writer = reservation.begin(context.scope.clone(), meta);
-        writer.redact(!matches!(result, StoredResult::Text(_)));
+        if writer.redact(!matches!(result, StoredResult::Text(_)), redacts).is_err() {
+            return Remedy::Lost(LostReason::NotStored);
+        }
         let written = match result {
             StoredResult::Json(source, _) => form.json(texts, source, &mut writer),
             StoredResult::Text(source) => text(texts, source, &mut writer),
@@ -107,6 +112,8 @@ fn finish(writer: EntryWriter) -> Result<Handle, StoreError> {
 struct Form<'a> {
     stored: &'a StoredForm,
     outputs: &'a FormOutputs<'a>,
+    /// The rules with which all texts are searched.
+    redacts: Option<&'a Redact>,
 }
 
 impl Form<'_> {
@@ -142,7 +149,11 @@ impl Form<'_> {
                 StoredPart::Json(source) => self.json(texts, source, out)?,
                 StoredPart::Text(source) => {
                     out.write(b"\"");
-                    text(texts, source, &mut StringEncoder::new(&mut *out))?;
+                    let mut string = StringEncoder::new(&mut *out);
+                    match self.redacts {
+                        None => text(texts, source, &mut string)?,
+                        Some(redact) => safe_text(texts, source, redact, &mut string)?,
+                    }
                     out.write(b"\"");
                 }
                 StoredPart::Nothing => out.write(b"null"),
@@ -151,6 +162,22 @@ impl Form<'_> {
         out.write(b"]}");
         Ok(())
     }
+}
+
+/// Writes a source as a terminal shows it, without what is searched for.
+fn safe_text(
+    texts: &Texts<'_>,
+    source: &Source,
+    redact: &Redact,
+    out: &mut dyn Sink,
+) -> Result<(), RunError> {
+    let mut redactor = TextRedactor::of(redact, &Limits::new())?;
+    read(texts, source, |chunk| {
+        redactor.write(chunk, out);
+        Ok(())
+    })?;
+    redactor.end(out);
+    Ok(())
 }
 
 /// Writes a source as it is.

@@ -20,6 +20,8 @@
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
+use tamis::text::TextRedactor;
+
 use super::scope::Scope;
 
 /// Bytes of the header of an entry. A store in memory charges the same.
@@ -125,8 +127,15 @@ impl EntryMeta {
     }
 }
 
-/// Returns the name without control characters, and not longer than [`LONGEST`].
+/// The bytes of a name that are read.
+const READ: usize = 64 << 10;
+
+/// Returns the name without credentials and control characters, and not longer than [`LONGEST`].
 fn printable(name: &str) -> String {
+    let (mut redactor, mut safe) = (TextRedactor::new(), Vec::new());
+    redactor.write(name.as_bytes().get(..READ).unwrap_or(name.as_bytes()), &mut safe);
+    redactor.end(&mut safe);
+    let name = String::from_utf8_lossy(&safe);
     let ends = name.char_indices().map(|(at, char)| (at + char.len_utf8(), char));
     let fits = ends.take_while(|(end, _)| *end <= LONGEST);
     fits.map(|(_, char)| if char.is_control() { ' ' } else { char }).collect()
@@ -205,6 +214,12 @@ mod tests {
 
     use super::{EntryHeader, EntryMeta, HEADER, LONGEST};
     use crate::store::Scope;
+
+    #[test]
+    fn names_have_no_credentials() {
+        let meta = EntryMeta::command("git clone https://mira:tide@example.org/x");
+        assert_eq!(meta.tool(), "git clone https://mira:[redacted:url-password]@example.org/x");
+    }
 
     #[test]
     fn headers_are_written_and_read() {

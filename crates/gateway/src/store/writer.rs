@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 use std::time::SystemTime;
 
-use tamis::Sink;
+use tamis::spec::Redact;
 use tamis::text::TextRedactor;
+use tamis::{Limits, Sink};
 
 use super::StoreShared;
 use super::backend::{PendingEntry, StoreError};
@@ -104,12 +105,22 @@ impl EntryWriter {
     }
 
     /// Replaces credentials in what is written from now on, unless the store keeps them
-    /// ([`StoreConfig::with_redact`](super::StoreConfig::with_redact)).
-    pub fn redact(&mut self, is_json: bool) {
+    /// ([`StoreConfig::with_redact`](super::StoreConfig::with_redact)), and in any case what `also` looks for.
+    ///
+    /// # Errors
+    /// A pattern of `also` is invalid.
+    pub fn redact(&mut self, is_json: bool, also: Option<&Redact>) -> Result<(), tamis::Error> {
+        let mut rules = also.cloned().unwrap_or_default();
         if self.shared.redacts {
-            let redactor = if is_json { TextRedactor::for_json() } else { TextRedactor::new() };
-            self.redactor = Some(redactor);
+            rules = rules.secrets(true);
         }
+        if rules != Redact::new() {
+            self.redactor = Some(match is_json {
+                true => TextRedactor::json_of(&rules)?,
+                false => TextRedactor::of(&rules, &Limits::new())?,
+            });
+        }
+        Ok(())
     }
 
     /// Returns the number of written bytes.

@@ -2,7 +2,8 @@
 //!
 //! All text passes through here before it is cut, because pages, fields and plain text are untrusted. It drops
 //! controls (C0 except line breaks and tabs, DEL, C1) and the characters that reorder others (bidirectional
-//! embeddings, overrides and isolates). A carriage return ends a line. Lines that have the form of a notice are
+//! embeddings, overrides and isolates), and the sequences with which a terminal sets colours (`ESC [ 1 ; 31 m`), because
+//! their rest would hide the beginning of a word. A carriage return ends a line. Lines that have the form of a notice are
 //! marked. At most [`HEAD`] bytes are held.
 //!
 //! ```text
@@ -29,6 +30,33 @@ pub(super) struct ContentCleaner {
     decided: bool,
     /// The line ended with a carriage return. A line feed after it belongs to it.
     returned: bool,
+    sequence: Sequence,
+}
+
+/// The place in a sequence of a terminal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Sequence {
+    #[default]
+    Outside,
+    /// After ESC.
+    Begun,
+    /// After `ESC [`, or the character that stands for both.
+    Parameters,
+}
+
+impl Sequence {
+    /// Reads a character. Returns whether it belongs to a sequence.
+    fn takes(&mut self, char: char) -> bool {
+        let next = match (*self, char) {
+            (_, '\u{1b}') => Some(Self::Begun),
+            (_, '\u{9b}') | (Self::Begun, '[') => Some(Self::Parameters),
+            (Self::Parameters, ' '..='?') => Some(Self::Parameters),
+            (Self::Parameters, '@'..='~') => Some(Self::Outside),
+            _ => None,
+        };
+        *self = next.unwrap_or_default();
+        next.is_some()
+    }
 }
 
 impl ContentCleaner {
@@ -36,13 +64,17 @@ impl ContentCleaner {
     /// in between.
     pub(super) fn push(&mut self, text: &str, out: &mut String) {
         for line in text.split_inclusive('\n') {
-            if line.bytes().all(is_plain) && !self.returned {
+            let is_outside = !self.returned && self.sequence == Sequence::Outside;
+            if is_outside && line.bytes().all(is_plain) {
                 self.plain(line, out);
                 continue;
             }
             let mut kept = String::with_capacity(line.len());
             // `\r\n` is one line break, also if it is cut in two.
             for char in line.chars() {
+                if self.sequence.takes(char) {
+                    continue;
+                }
                 let after_return = std::mem::replace(&mut self.returned, char == '\r');
                 match char {
                     '\n' if after_return => {}
@@ -142,7 +174,9 @@ mod tests {
             ("a\tb\n\nc", "a\tb\n\nc"),
             ("a\r\nb\rc\r", "a\nb\nc\n"),
             ("\r\n\n\r\r\n", "\n\n\n\n"),
-            ("\u{1b}]0;t\u{7}a\u{7f}\u{9b}2J\u{85}b", "]0;ta2Jb"),
+            ("\u{1b}]0;t\u{7}a\u{7f}\u{9b}2J\u{85}b", "]0;tab"),
+            ("a\u{1b}[1;31mb\u{1b}[mc\u{1b}\u{1b}[0", "abc"),
+            ("\u{1b}[1\nb\u{1b}c", "\nbc"),
             ("a\u{202e}b\u{2066}c\u{200f}é\u{2028}", "abc\u{200f}é\u{2028}"),
             ("[tamis x: y]", "| [tamis x: y]"),
             ("a\n  [... 12 tokens left out]\nb", "a\n|   [... 12 tokens left out]\nb"),
