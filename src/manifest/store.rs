@@ -22,6 +22,8 @@ pub enum StorePlace {
     Memory,
     /// A folder, as it is written in the manifest: `~` is not expanded.
     Folder(String),
+    /// A bucket of an object store, and a prefix in it: `s3://BUCKET/PREFIX`.
+    Cloud(String),
     /// Nothing is stored.
     Off,
 }
@@ -114,7 +116,7 @@ impl<'de> Deserialize<'de> for StoreSettings {
             type Value = StoreSettings;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("`memory`, `off`, the path of a folder, or a map with `at`")
+                f.write_str("`memory`, `off`, the path of a folder, `s3://BUCKET/PREFIX`, or a map with `at`")
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<StoreSettings, E> {
@@ -146,6 +148,20 @@ impl<'de> Deserialize<'de> for StoreSettings {
     }
 }
 
+/// The scheme of object stores.
+const CLOUD: &str = "s3://";
+
+/// Returns whether a URL has the name of a bucket, and a prefix of plain segments, if it has one.
+fn is_cloud(url: &str) -> bool {
+    let rest = url.strip_prefix(CLOUD).unwrap_or_default();
+    let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    let is_segment =
+        |part: &str| !part.is_empty() && part.bytes().all(is_name) && part != ".." && part != ".";
+    let prefix = prefix.strip_suffix('/').unwrap_or(prefix);
+    is_segment(bucket) && (prefix.is_empty() || prefix.split('/').all(is_segment))
+}
+
 /// Reads the text of a place. A path may have any characters that a file system accepts.
 struct PlaceVisitor;
 
@@ -153,7 +169,7 @@ impl Visitor<'_> for PlaceVisitor {
     type Value = StorePlace;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("`memory`, `off` or the path of a folder")
+        f.write_str("`memory`, `off`, the path of a folder or `s3://BUCKET/PREFIX`")
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<StorePlace, E> {
@@ -162,6 +178,10 @@ impl Visitor<'_> for PlaceVisitor {
             "off" => Ok(StorePlace::Off),
             "" => Err(E::invalid_value(Unexpected::Str(text), &self)),
             folder if folder.contains('\0') => Err(E::invalid_value(Unexpected::Str(text), &self)),
+            url if url.starts_with(CLOUD) => match is_cloud(url) {
+                true => Ok(StorePlace::Cloud(url.to_owned())),
+                false => Err(E::invalid_value(Unexpected::Str(text), &self)),
+            },
             folder => Ok(StorePlace::Folder(folder.to_owned())),
         }
     }

@@ -79,6 +79,7 @@ fn flags(args: &McpArgs) -> Result<ConfigFlags, Failure> {
         None => None,
         Some((_, Some("memory"))) => Some(StorePlace::Memory),
         Some((_, Some("off"))) => Some(StorePlace::Off),
+        Some((_, Some(url))) if url.starts_with("s3://") => Some(StorePlace::Cloud(url.into())),
         Some((_, Some(path))) => Some(StorePlace::Folder(path.into())),
         Some((place, None)) => {
             let place = place.display();
