@@ -14,7 +14,7 @@ use super::error::{RouteError, SourceText};
 use super::filter::HttpFilter;
 use super::when::Conditions;
 use super::written::{WrittenGateway, WrittenMcp, WrittenRoute};
-use super::{Action, GatewayConfig, Route, RouteRule};
+use super::{Action, GatewayConfig, RecallTarget, Route, RouteRule};
 use crate::config::{Config, ConfigFiles, ConfigFlags, ConfigPlaces};
 
 /// The most bytes of a file.
@@ -22,6 +22,12 @@ const MOST: u64 = 4 << 20;
 
 /// The most routes.
 const ROUTES: usize = 10_000;
+
+/// The bytes that all responses together may hold in memory, unless others are given.
+const POOL_MEMORY: u64 = 256 << 20;
+
+/// The bytes that all responses together may hold in temporary files, unless others are given.
+const POOL_SPILL: u64 = 4 << 30;
 
 /// The address for gateways, unless another is given.
 const LISTEN: &str = "127.0.0.1:4445";
@@ -98,6 +104,12 @@ impl Reading<'_> {
                 .config(&WrittenMcp::default(), self.shared.clone())
                 .map_err(|why| RouteError::of_file(self.source.file, why))?,
         };
+        let recall = match written.recall {
+            None => None,
+            Some(recall) => self
+                .address(Some(&recall.listen))?
+                .map(|listen| RecallTarget { listen, target: recall.target }),
+        };
         let digest = std::mem::take(&mut self.hash).finalize();
         let version = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
         let seconds = |count: Option<u64>| Duration::from_secs(count.unwrap_or(30));
@@ -108,8 +120,13 @@ impl Reading<'_> {
             store: written.store.unwrap_or_default(),
             drain: seconds(written.drain_seconds),
             idle: seconds(written.idle_seconds),
+            pool: [
+                written.pool.memory.map_or(POOL_MEMORY, |count| count.0),
+                written.pool.spill.map_or(POOL_SPILL, |count| count.0),
+            ],
             routes,
             ext_mcp,
+            recall,
             version,
             files: std::mem::take(&mut self.files),
         })

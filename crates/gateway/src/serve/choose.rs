@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use http::{StatusCode, request, response};
-use tamis::Limits;
+use tamis::CallOptions;
 use tamis::http::{Choice, Outcome, Transform};
 
 use super::metrics::RouteMetrics;
@@ -57,12 +57,12 @@ impl Table {
             RouteRule::Mcp(_) => Choice::Refuse(StatusCode::BAD_GATEWAY),
             RouteRule::Filter(filter) => {
                 let media_type = essence(&head.headers);
-                match transform(filter, &media_type) {
+                match transform(filter, &self.options, &media_type) {
                     Some(transform) => {
                         Choice::Filter(counted(transform, route.name(), &self.metrics))
                     }
                     None if !has_body(head) => Choice::Filter(counted(
-                        Transform::json(&filter.program),
+                        Transform::json(filter.program.with_options(&self.options)),
                         route.name(),
                         &self.metrics,
                     )),
@@ -96,17 +96,18 @@ fn status_of(status: u16) -> StatusCode {
 }
 
 /// Returns the filter of a body by its type. `None` if the type is not known.
-fn transform(filter: &HttpFilter, media_type: &str) -> Option<Transform> {
-    if let Some(transform) = Transform::for_media_type(media_type, &filter.program) {
+fn transform(filter: &HttpFilter, options: &CallOptions, media_type: &str) -> Option<Transform> {
+    let call = || filter.program.with_options(options);
+    if let Some(transform) = Transform::for_media_type(media_type, call()) {
         return Some(transform);
     }
     if filter.reads_pages
         && (media_type.starts_with("text/") || media_type == "application/xhtml+xml")
     {
-        return Some(Transform::json(&filter.program));
+        return Some(Transform::json(call()));
     }
     let text = filter.text.as_ref().filter(|_| media_type.starts_with("text/"))?;
-    Some(Transform::text(text, &Limits::default()))
+    Some(Transform::text(text, options.limits()))
 }
 
 /// Counts the response of a route.

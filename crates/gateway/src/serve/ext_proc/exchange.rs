@@ -21,8 +21,8 @@ use tower::{Layer, ServiceExt, service_fn};
 
 use super::body::{Piece, PieceBody};
 use super::emit::{self, Original};
-use super::headers;
 use super::reply::{Replies, Side};
+use super::{headers, hook};
 use crate::serve::choose::Plan;
 use crate::serve::table::Table;
 use crate::transport::http::body::{ProxyBody, of_spool};
@@ -348,7 +348,7 @@ impl Exchange {
         } else {
             let (sender, body) = PieceBody::channel();
             self.response = Some(sender);
-            body
+            body.with_panic(hook::panic_after(response.headers()))
         };
         if !is_endless(response.headers()) {
             self.deadline = Some(self.limit);

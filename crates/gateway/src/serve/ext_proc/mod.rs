@@ -15,6 +15,7 @@ mod body;
 mod emit;
 mod exchange;
 mod headers;
+mod hook;
 mod reply;
 
 use std::sync::{Arc, PoisonError, RwLock};
