@@ -116,10 +116,13 @@ where
     let mut transform = match (rules.choose)(asked, &head).into() {
         Choice::Filter(transform) => transform,
         Choice::Pass => {
+            rules.vary(&mut head.headers);
             return (Response::from_parts(head, FilterBody::untouched(body)), false);
         }
         Choice::Refuse(status) => {
-            return (refused_by_choice(status).map(FilterBody::full), false);
+            let mut answer = refused_by_choice(status);
+            rules.vary(answer.headers_mut());
+            return (answer.map(FilterBody::full), false);
         }
     };
     if head::is_tunnel(&asked.method, head.status) {
@@ -160,7 +163,8 @@ fn refused<F, B>(
     asked: &request::Parts,
     error: &Error,
 ) -> Response<FilterBody<B>> {
-    let answer = (rules.answer)(asked, error).unwrap_or_else(|| refusal(error));
+    let mut answer = (rules.answer)(asked, error).unwrap_or_else(|| refusal(error));
+    rules.vary(answer.headers_mut());
     answer.map(FilterBody::full)
 }
 
@@ -177,6 +181,12 @@ impl<F> LayerRules<F> {
                 fields.insert(header::ETAG, tag);
             }
         }
+        self.vary(fields);
+    }
+
+    /// Names the request headers that the choice depends on. Responses that are forwarded have to name them as well, or a
+    /// cache could send one to a caller whose responses are filtered.
+    fn vary(&self, fields: &mut HeaderMap) {
         for name in &self.vary {
             fields.append(header::VARY, HeaderValue::from(name.clone()));
         }

@@ -177,8 +177,8 @@ impl<F> FilterLayer<F> {
         self.with(|rules| rules.version = Some(RulesVersion::new(version)))
     }
 
-    /// Adds the request headers that the choice of a filter depends on to `Vary` of filtered responses, so that a cache does
-    /// not send the response to one tenant to another.
+    /// Adds the request headers that the choice depends on to `Vary` of all responses, so that a cache does not send the
+    /// response to one tenant to another. Responses that are forwarded unfiltered have it as well.
     #[must_use]
     pub fn with_vary(self, names: impl IntoIterator<Item = HeaderName>) -> Self {
         self.with(|rules| rules.vary.extend(names))
