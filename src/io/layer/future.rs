@@ -11,7 +11,7 @@ use http_body::Body;
 use pin_project_lite::pin_project;
 
 use super::choice::Choice;
-use super::{LayerRules, head, refusal, refused_by_choice};
+use super::{LayerRules, head, refusal, refused_by_choice, trace};
 use crate::error::{Error, ErrorKind};
 use crate::io::body::FilterBody;
 #[cfg(feature = "decode")]
@@ -114,12 +114,13 @@ where
     B: Body,
 {
     let mut transform = match (rules.choose)(asked, &head).into() {
-        Choice::Filter(transform) => transform,
+        Choice::Filter(transform) => trace::filtered(transform, asked, &head),
         Choice::Pass => {
             rules.vary(&mut head.headers);
             return (Response::from_parts(head, FilterBody::untouched(body)), false);
         }
         Choice::Refuse(status) => {
+            trace::refused(asked, status);
             let mut answer = refused_by_choice(status);
             rules.vary(answer.headers_mut());
             return (answer.map(FilterBody::full), false);

@@ -8,6 +8,7 @@
 mod choice;
 mod future;
 mod head;
+mod trace;
 mod version;
 
 use std::error::Error as StdError;
@@ -66,6 +67,12 @@ use version::RulesVersion;
 /// sent at once (unless the output of the program is text, which lines reject). An empty body is forwarded.
 ///
 /// Cost: the headers of the request are cloned, because the function is called when the response has arrived.
+///
+/// # Tracing
+/// With the feature `tracing`, each filtered response has a span `filter_response` of the target `tamis::http`, from the
+/// choice of the filter to the end of the body. It ends with an event: `response filtered` (debug) or `response not
+/// filtered` (warn) with the kind of the error. `response refused` (debug) records [`Choice::Refuse`]. Fields are the
+/// method, the status and sizes, never data.
 ///
 /// ```
 /// use bytes::Bytes;
