@@ -14,5 +14,6 @@ mod entries;
 #[path = "../serve/envoy.rs"]
 #[allow(dead_code, reason = "this test uses a part of it")]
 mod envoy;
+mod providers;
 mod replicas;
 mod server;

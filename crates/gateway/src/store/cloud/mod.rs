@@ -1,4 +1,4 @@
-//! A store in an object store with the interface of S3, which any number of machines share.
+//! A store in an object store (S3, Google Cloud Storage, Azure Blob Storage), which any number of machines share.
 //!
 //! ```text
 //! s3://bucket/prefix/tm_…     the bytes of an entry, then its header
@@ -26,7 +26,7 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::TryStreamExt as _;
 use object_store::path::Path;
-use object_store::{GetOptions, GetRange, ObjectStore};
+use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt as _};
 
 use super::backend::{Backend, PendingEntry, StoreError, StoredEntry};
 use super::entry::{EntryHeader, HEADER};
@@ -37,8 +37,9 @@ pub use place::{CloudPlace, CloudPlaceError};
 use usage::Usage;
 use worker::Worker;
 
-/// How long one request may take, with a second attempt.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long one request may take, with a second attempt. A response waits for a reservation and for the last request;
+/// agentgateway waits 10 seconds for a response.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The most handles that [`Backend::newest`] returns.
 const NEWEST: usize = 1000;
@@ -54,6 +55,8 @@ pub(crate) struct CloudBackend {
 struct CloudShared {
     objects: Arc<dyn ObjectStore>,
     prefix: Path,
+    /// The last bytes of an object can be requested without its length.
+    reads_ends: bool,
     usage: Arc<Usage>,
     worker: Worker,
 }
@@ -66,6 +69,7 @@ impl CloudBackend {
             worker: Worker::new(),
             objects,
             prefix,
+            reads_ends: place.reads_ends(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -82,7 +86,15 @@ impl CloudShared {
         &self,
         request: impl Future<Output = object_store::Result<T>> + Send + 'static,
     ) -> io::Result<T> {
-        let done = self.worker.run(PATIENCE, request);
+        self.wait_at_most(PATIENCE, request)
+    }
+
+    fn wait_at_most<T: Send + 'static>(
+        &self,
+        limit: Duration,
+        request: impl Future<Output = object_store::Result<T>> + Send + 'static,
+    ) -> io::Result<T> {
+        let done = self.worker.run(limit, request);
         let done = done.and_then(|done| done.map_err(of_objects));
         match &done {
             Err(error) if error.kind() != ErrorKind::NotFound => self.usage.failed(error),
@@ -153,9 +165,16 @@ impl Backend for CloudBackend {
 
     fn open(&self, handle: Handle) -> io::Result<Option<StoredEntry>> {
         let (objects, path) = (Arc::clone(&self.shared.objects), self.shared.path(handle));
+        let reads_ends = self.shared.reads_ends;
         let found = self.shared.wait(async move {
-            let options =
+            let mut options =
                 GetOptions { range: Some(GetRange::Suffix(HEADER)), ..GetOptions::default() };
+            if !reads_ends {
+                let meta = objects.head(&path).await?;
+                let start = meta.size.saturating_sub(HEADER);
+                options.range = Some(GetRange::Bounded(start..meta.size));
+                options.if_match = meta.e_tag;
+            }
             let found = objects.get_opts(&path, options).await?;
             let (size, tag) = (found.meta.size, found.meta.e_tag.clone());
             Ok((size, tag, found.bytes().await?))
@@ -175,7 +194,7 @@ impl Backend for CloudBackend {
 
     fn newest(&self) -> io::Result<Vec<Handle>> {
         let shared = Arc::clone(&self.shared);
-        self.shared.wait(async move {
+        self.shared.wait_at_most(usage::LONGEST, async move {
             let mut found = std::collections::BTreeSet::new();
             let mut listed = shared.objects.list(Some(&shared.prefix));
             while let Some(object) = listed.try_next().await? {
@@ -191,7 +210,7 @@ impl Backend for CloudBackend {
 
     fn sweep(&self, now: SystemTime) -> Result<(), StoreError> {
         let shared = Arc::clone(&self.shared);
-        Ok(self.shared.wait(async move {
+        Ok(self.shared.wait_at_most(usage::LONGEST, async move {
             usage::refresh(&shared.usage, &*shared.objects, &shared.prefix, now, 0).await
         })?)
     }
