@@ -69,6 +69,8 @@ pub enum RouteRule {
     Filter(Box<HttpFilter>),
     /// Requests and responses are messages of MCP.
     Mcp(Box<Config>),
+    /// The response is a stored result, whose handle is the last segment of the path.
+    Recall,
 }
 
 /// An MCP server with the tool `tamis_retrieve`, which agentgateway has as one of its targets.

@@ -52,6 +52,7 @@ pub(super) struct WrittenRoute {
     pub(super) spec: Option<Spanned<Spec>>,
     pub(super) mcp: Option<Spanned<WrittenMcp>>,
     pub(super) action: Option<Spanned<Action>>,
+    pub(super) recall: Option<Spanned<String>>,
     pub(super) on_unknown: Option<Spanned<Action>>,
 }
 

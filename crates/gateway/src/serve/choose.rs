@@ -9,6 +9,7 @@ use tamis::http::{Choice, Outcome, Transform};
 
 use super::metrics::RouteMetrics;
 use super::table::Table;
+use super::trace;
 use crate::routes::{Action, HttpFilter, RouteRule, essence};
 
 /// The decision about a response before it arrives.
@@ -20,6 +21,8 @@ pub(super) enum Plan {
     Refuse(StatusCode),
     /// The messages are those of MCP, with the rules of this route.
     Mcp(usize),
+    /// Nothing is sent to the server: the response is a stored result.
+    Recall,
     /// The response decides between these routes.
     Ask(Vec<usize>),
 }
@@ -37,6 +40,7 @@ impl Table {
                 RouteRule::Act(action) => *action,
                 RouteRule::Filter(_) => return Plan::Ask(found),
                 RouteRule::Mcp(_) => return Plan::Mcp(at),
+                RouteRule::Recall => return Plan::Recall,
             },
         };
         match decided {
@@ -51,10 +55,11 @@ impl Table {
         let status = head.status.as_u16();
         let mut held = routes.filter(|route| route.when().match_response(status, &head.headers));
         let Some(route) = held.next() else { return acted(self.config.default_action()) };
+        trace::route(route.name());
         match route.rule() {
             RouteRule::Act(action) => acted(*action),
             // Its request was not read.
-            RouteRule::Mcp(_) => Choice::Refuse(StatusCode::BAD_GATEWAY),
+            RouteRule::Mcp(_) | RouteRule::Recall => Choice::Refuse(StatusCode::BAD_GATEWAY),
             RouteRule::Filter(filter) => {
                 let media_type = essence(&head.headers);
                 match transform(filter, &self.options, &media_type) {

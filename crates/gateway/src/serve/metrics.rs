@@ -95,6 +95,7 @@ impl RouteMetrics {
 
     /// Counts an event of the server.
     pub(crate) fn event(&self, event: &'static str) {
+        super::trace::event(event);
         self.events.get_or_create(&Event { event }).inc();
     }
 

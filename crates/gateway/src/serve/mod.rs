@@ -16,6 +16,7 @@ mod metrics;
 mod recall;
 mod reload;
 mod table;
+mod trace;
 
 use std::fmt;
 use std::net::SocketAddr;

@@ -38,6 +38,8 @@ pub(crate) struct Table {
     pub(super) decoding: DecodeOptions,
     /// The limits of each response, with the pool of all.
     pub(super) options: CallOptions,
+    /// The store of results, if there is one.
+    pub(super) store: Option<Store>,
     /// The relay of each route of MCP, by the index of the route.
     relays: Vec<Option<Arc<Relay>>>,
     /// The proxies for agentgateway, by the name of the server.
@@ -82,6 +84,7 @@ impl Table {
             metrics: Arc::clone(&shared.metrics),
             decoding: DecodeOptions::new(),
             options: CallOptions::new().with_limits(Limits::new().with_pool(&shared.pool)),
+            store: shared.store.clone(),
             relays,
             ext_mcp: Mutex::default(),
             ext_mcp_store,

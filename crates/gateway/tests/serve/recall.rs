@@ -1,4 +1,4 @@
-//! The MCP server that reads what was left out of results of agentgateway's other targets.
+//! Reading what was left out of results: the MCP server for agentgateway, and routes with `recall`.
 
 use std::net::SocketAddr;
 
@@ -9,9 +9,19 @@ use tamis_gateway::serve::ext_mcp::pb::mcp_response_result::Result as ResponseRe
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use crate::envoy::{Exchange, Received};
 use crate::server::TestServer;
 
-const RULES: &str = "version: 1\ndefault: refuse\nstore: memory\next_mcp: {profile: standard}\nrecall: {listen: 127.0.0.1:0, target: tamis}\n";
+const RULES: &str = "version: 1
+default: refuse
+store: memory
+ext_mcp: {profile: standard}
+recall: {listen: 127.0.0.1:0, target: tamis}
+routes:
+- recall: /results/
+- when: {path: /results}
+  action: pass
+";
 
 /// Sends a request and returns the response, with its headers.
 async fn http(address: SocketAddr, method: &str, headers: &str, body: &str) -> String {
@@ -78,6 +88,61 @@ async fn what_was_left_out_is_read_through_another_target() {
     assert!(foreign.contains("unknown or expired"), "{foreign}");
     // The same result from our own target is not cut again.
     assert!(matches!(called(&server, "tamis", &long_result()).await, ResponseResult::Pass(_)));
+}
+
+/// Sends a GET through Envoy.
+async fn get(server: &TestServer, path: &str, headers: &[(&str, &str)]) -> Received {
+    let mut exchange = Exchange::begin(&server.channel, "GET", path, headers, true).await;
+    exchange.received().await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_route_reads_stored_results() {
+    let server = TestServer::start(RULES).await;
+    let ResponseResult::Mutated(body) = called(&server, "crm", &long_result()).await else {
+        panic!()
+    };
+    let body = String::from_utf8(body).unwrap();
+    let at = body.find("tm_").unwrap_or_else(|| panic!("{body}"));
+    let (handle, caller) = (&body[at..at + 29], [("authorization", "Bearer a")]);
+    let read = async |query: &str, headers: &[(&str, &str)]| {
+        let read = get(&server, &format!("/results/{handle}{query}"), headers).await;
+        assert!(read.immediate, "{read:?}");
+        assert_eq!(read.header("cache-control"), Some("no-store"));
+        read
+    };
+    let items = read("?items=1990-1991&select=id&select=title", &caller).await;
+    assert_eq!(items.status.as_deref(), Some("200"));
+    assert_eq!(
+        items.body,
+        r#"[{"id":1990,"title":"item 1990 of many"},{"id":1991,"title":"item 1991 of many"}]"#
+    );
+    let found = read("?grep=item%2019%5B9%5D9+of", &caller).await;
+    assert!(found.body.contains("item 1999 of many"), "{}", found.body);
+    assert_eq!(found.header("content-type"), Some("text/plain; charset=utf-8"));
+    let start = read("", &caller).await;
+    assert!(
+        start.header("x-tamis-remark").is_some_and(|text| text.contains("offset")),
+        "{start:?}"
+    );
+
+    for headers in [&[("authorization", "Bearer b")][..], &[]] {
+        let foreign = read("", headers).await;
+        assert_eq!(foreign.status.as_deref(), Some("404"));
+        assert_eq!(foreign.body, "unknown or expired; call the tool again\n");
+    }
+    for query in ["?itmes=1", "?items=x", "?items=1&items=2", "?grep=%2", "?grep=%ff", "?handle=x"]
+    {
+        assert_eq!(read(query, &caller).await.status.as_deref(), Some("400"), "{query}");
+    }
+    let unknown = get(&server, "/results/tm_aaaaaaaaaaaaaaaaaaaaaaaaaa", &caller).await;
+    assert_eq!(unknown.status.as_deref(), Some("404"));
+    // Only GET reads, and only below the prefix.
+    let path = format!("/results/{handle}");
+    let mut posted = Exchange::begin(&server.channel, "POST", &path, &caller, true).await;
+    assert_eq!(posted.received().await.unwrap().status.as_deref(), Some("403"));
+    let deeper = get(&server, &format!("/results/a/{handle}"), &caller).await;
+    assert_eq!(deeper.status.as_deref(), Some("403"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -16,6 +16,7 @@ mod emit;
 mod exchange;
 mod headers;
 mod hook;
+mod recalled;
 mod reply;
 
 use std::sync::{Arc, PoisonError, RwLock};
