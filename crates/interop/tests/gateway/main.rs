@@ -19,6 +19,7 @@ mod leaks;
 mod proxy;
 mod servers;
 mod streams;
+mod traced;
 
 #[path = "../../../../examples/axum_layer.rs"]
 #[allow(dead_code, reason = "its main is not run")]
