@@ -159,6 +159,7 @@
 //! - `tokens`: counts budgets in tokens instead of estimating them; the module `tokens`. Uses tiktoken.
 //! - `tokio`: `filter_async`, and the module `http` for readers, writers and streams that do not block.
 //! - `tower`: `http::FilterLayer`, which filters the responses of a service. Enables `http-body`.
+//! - `tracing`: spans and events of `FilterLayer`. Enables `tower`. Uses tracing.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -7,7 +7,7 @@ use std::fmt;
 #[cfg(feature = "tokio")]
 use std::sync::Arc;
 #[cfg(feature = "tokio")]
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use crate::error::{LimitName, Raise};
 
@@ -31,6 +31,9 @@ pub struct Limits {
     /// Set by drivers whose steps must not always write to the disk.
     #[cfg(feature = "tokio")]
     spill_gate: Option<SpillGate>,
+    /// The limit for all runs with these limits together.
+    #[cfg(feature = "tokio")]
+    pool: Option<HeldPool>,
 }
 
 impl fmt::Debug for Limits {
@@ -45,6 +48,8 @@ impl fmt::Debug for Limits {
             line,
             #[cfg(feature = "tokio")]
                 spill_gate: _,
+            #[cfg(feature = "tokio")]
+                pool: _,
         } = self;
         f.debug_struct("Limits")
             .field("depth", depth)
@@ -76,6 +81,8 @@ impl Limits {
             line: 64 << 10,
             #[cfg(feature = "tokio")]
             spill_gate: None,
+            #[cfg(feature = "tokio")]
+            pool: None,
         }
     }
 
@@ -199,6 +206,21 @@ impl Limits {
         self.line
     }
 
+    /// Sets what all runs that have a clone of `pool` may hold together, in memory and in temporary files, in addition to
+    /// the limits of each.
+    ///
+    /// ### Default
+    /// No pool: `held` and `spill` of each run are the only limits.
+    ///
+    /// ### Caveat
+    /// Whether a run fails then also depends on others.
+    #[cfg(feature = "tokio")]
+    #[must_use]
+    pub fn with_pool(mut self, pool: &HeldPool) -> Self {
+        self.pool = Some(pool.clone());
+        self
+    }
+
     /// Makes every run with these limits ask `gate` before it writes to the disk.
     #[cfg(feature = "tokio")]
     pub(crate) fn with_spill_gate(mut self, gate: &SpillGate) -> Self {
@@ -270,6 +292,185 @@ impl PartialEq for SpillGate {
 
 #[cfg(feature = "tokio")]
 impl Eq for SpillGate {}
+
+/// A limit for the bytes that all responses of a service hold together while they wait for decisions.
+///
+/// [`Limits::held`] and [`Limits::spill`] bound one response; a service with a thousand responses may hold a thousand times
+/// as much. [`Limits::with_pool`] gives runs a common limit. If the memory of the pool is exhausted, bytes are written to
+/// temporary files earlier. If its room on the disk is exhausted, too, the run fails with the limit `pool`. Clones share
+/// their state.
+///
+/// ```
+/// use tamis::http::HeldPool;
+/// use tamis::{CallOptions, Limits, Program, Spec};
+///
+/// let pool = HeldPool::new(100, 0);
+/// let options = CallOptions::new().with_limits(Limits::new().with_pool(&pool));
+/// let program = Program::compile(&Spec::new().select("id"))?;
+/// // It waits until the document ends, because no item was found yet.
+/// let document = format!(r#"{{"text": "{}"}}"#, "x".repeat(200));
+/// let failed = tamis::filter_slice(program.with_options(&options), document.as_bytes()).unwrap_err();
+/// assert_eq!(tamis::Error::from(failed).limit(), Some("pool"));
+/// assert_eq!((pool.in_memory(), pool.on_disk()), (0, 0));
+/// # Ok::<(), tamis::Error>(())
+/// ```
+#[cfg(feature = "tokio")]
+#[derive(Clone, Debug)]
+pub struct HeldPool(Arc<PoolState>);
+
+#[cfg(feature = "tokio")]
+#[derive(Debug)]
+struct PoolState {
+    memory: PoolCounter,
+    disk: PoolCounter,
+}
+
+/// Bytes that are in use, and how many may be.
+#[cfg(feature = "tokio")]
+#[derive(Debug)]
+struct PoolCounter {
+    used: AtomicU64,
+    most: u64,
+}
+
+#[cfg(feature = "tokio")]
+impl PoolCounter {
+    fn new(most: u64) -> Self {
+        Self { used: AtomicU64::new(0), most }
+    }
+
+    /// Takes up to `bytes`, and returns how many.
+    fn take(&self, bytes: u64) -> u64 {
+        let mut taken = 0;
+        // The counter never exceeds its limit, not even for a moment.
+        _ = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+            taken = bytes.min(self.most.saturating_sub(used));
+            Some(used + taken)
+        });
+        taken
+    }
+
+    fn release(&self, bytes: u64) {
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+#[cfg(feature = "tokio")]
+impl HeldPool {
+    /// Creates a pool of `memory` bytes, and of `disk` bytes in temporary files.
+    #[must_use]
+    pub fn new(memory: u64, disk: u64) -> Self {
+        Self(Arc::new(PoolState { memory: PoolCounter::new(memory), disk: PoolCounter::new(disk) }))
+    }
+
+    /// Returns how many bytes are held in memory now.
+    #[must_use]
+    pub fn in_memory(&self) -> u64 {
+        self.0.memory.used.load(Ordering::Relaxed)
+    }
+
+    /// Returns how many bytes are held in temporary files now.
+    #[must_use]
+    pub fn on_disk(&self) -> u64 {
+        self.0.disk.used.load(Ordering::Relaxed)
+    }
+}
+
+/// Pools are equal if they share their state.
+#[cfg(feature = "tokio")]
+impl PartialEq for HeldPool {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+#[cfg(feature = "tokio")]
+impl Eq for HeldPool {}
+
+/// The bytes that one holder has taken from the pool of its limits. Dropping it gives everything back.
+#[derive(Debug, Default)]
+pub(crate) struct PoolShare {
+    #[cfg(feature = "tokio")]
+    taken: Option<PoolTaken>,
+}
+
+#[cfg(feature = "tokio")]
+#[derive(Debug)]
+struct PoolTaken {
+    pool: HeldPool,
+    memory: u64,
+    disk: u64,
+}
+
+#[cfg(feature = "tokio")]
+impl PoolShare {
+    /// Returns what was taken, if the limits have a pool.
+    fn of(&mut self, limits: &Limits) -> Option<&mut PoolTaken> {
+        if self.taken.is_none() {
+            let pool = limits.pool.as_ref()?.clone();
+            self.taken = Some(PoolTaken { pool, memory: 0, disk: 0 });
+        }
+        self.taken.as_mut()
+    }
+
+    /// Takes up to `bytes` of memory, and returns how many.
+    pub(crate) fn take_memory(&mut self, limits: &Limits, bytes: usize) -> usize {
+        let Some(taken) = self.of(limits) else { return bytes };
+        let got = taken.pool.0.memory.take(bytes as u64);
+        taken.memory += got;
+        // It is not more than `bytes`.
+        usize::try_from(got).unwrap_or(bytes)
+    }
+
+    /// Takes room on the disk.
+    ///
+    /// # Errors
+    /// The pool has no room for all bytes.
+    pub(crate) fn take_disk(&mut self, limits: &Limits, bytes: u64) -> Result<(), Raise> {
+        let Some(taken) = self.of(limits) else { return Ok(()) };
+        let got = taken.pool.0.disk.take(bytes);
+        taken.disk += got;
+        if got == bytes {
+            return Ok(());
+        }
+        let (memory, disk) = (taken.pool.0.memory.most, taken.pool.0.disk.most);
+        let message = format!("all responses together hold {memory} bytes and {disk} on disk");
+        Err(Raise::limit(LimitName::Pool, message))
+    }
+
+    /// Gives memory back.
+    pub(crate) fn release_memory(&mut self, bytes: usize) {
+        if let Some(taken) = &mut self.taken {
+            let bytes = taken.memory.min(bytes as u64);
+            taken.memory -= bytes;
+            taken.pool.0.memory.release(bytes);
+        }
+    }
+}
+
+#[cfg(feature = "tokio")]
+impl Drop for PoolTaken {
+    fn drop(&mut self) {
+        self.pool.0.memory.release(self.memory);
+        self.pool.0.disk.release(self.disk);
+    }
+}
+
+/// Without asynchronous drivers there is no pool.
+#[cfg(not(feature = "tokio"))]
+#[expect(clippy::unused_self, reason = "the other drivers have a pool here")]
+impl PoolShare {
+    pub(crate) const fn take_memory(&mut self, _: &Limits, bytes: usize) -> usize {
+        bytes
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "with a pool, it may fail")]
+    pub(crate) const fn take_disk(&mut self, _: &Limits, _: u64) -> Result<(), Raise> {
+        Ok(())
+    }
+
+    pub(crate) const fn release_memory(&mut self, _: usize) {}
+}
 
 /// Accounts for held bytes: they are charged before they are stored and released afterwards. Keeps the peak for the
 /// report.

@@ -13,6 +13,9 @@ pub(crate) enum LimitName {
     HeldAndSpill,
     Item,
     MaxValues,
+    /// The bytes that all runs with one pool may hold together.
+    #[cfg(feature = "tokio")]
+    Pool,
     #[cfg(feature = "decode")]
     MaxBytes,
     #[cfg(feature = "decode")]
@@ -29,6 +32,8 @@ impl LimitName {
             Self::HeldAndSpill => &["held", "spill"],
             Self::Item => &["item"],
             Self::MaxValues => &["max_values"],
+            #[cfg(feature = "tokio")]
+            Self::Pool => &["pool"],
             #[cfg(feature = "decode")]
             Self::MaxBytes => &["max_bytes"],
             #[cfg(feature = "decode")]

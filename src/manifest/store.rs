@@ -22,6 +22,9 @@ pub enum StorePlace {
     Memory,
     /// A folder, as it is written in the manifest: `~` is not expanded.
     Folder(String),
+    /// A bucket of an object store, and a prefix in it: `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX` or
+    /// `az://CONTAINER/PREFIX`.
+    Cloud(String),
     /// Nothing is stored.
     Off,
 }
@@ -114,7 +117,7 @@ impl<'de> Deserialize<'de> for StoreSettings {
             type Value = StoreSettings;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("`memory`, `off`, the path of a folder, or a map with `at`")
+                f.write_str("`memory`, `off`, the path of a folder, the URL of an object store such as `s3://BUCKET/PREFIX`, or a map with `at`")
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<StoreSettings, E> {
@@ -146,6 +149,36 @@ impl<'de> Deserialize<'de> for StoreSettings {
     }
 }
 
+/// The schemes of object stores: Amazon, Google, Azure.
+const CLOUD: [&str; 3] = ["s3://", "gs://", "az://"];
+
+impl StorePlace {
+    /// Returns the place of a URL of an object store. `None` if the text is something else.
+    ///
+    /// ```
+    /// use tamis::manifest::StorePlace;
+    ///
+    /// let place = StorePlace::of_url("gs://results/tamis");
+    /// assert_eq!(place, Some(StorePlace::Cloud("gs://results/tamis".to_owned())));
+    /// assert_eq!(StorePlace::of_url("/var/tamis"), None);
+    /// ```
+    #[must_use]
+    pub fn of_url(text: &str) -> Option<Self> {
+        CLOUD.iter().any(|scheme| text.starts_with(scheme)).then(|| Self::Cloud(text.to_owned()))
+    }
+}
+
+/// Returns whether a URL has the name of a bucket, and a prefix of plain segments, if it has one.
+fn is_cloud(url: &str) -> bool {
+    let rest = CLOUD.iter().find_map(|scheme| url.strip_prefix(scheme)).unwrap_or_default();
+    let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    let is_segment =
+        |part: &str| !part.is_empty() && part.bytes().all(is_name) && part != ".." && part != ".";
+    let prefix = prefix.strip_suffix('/').unwrap_or(prefix);
+    is_segment(bucket) && (prefix.is_empty() || prefix.split('/').all(is_segment))
+}
+
 /// Reads the text of a place. A path may have any characters that a file system accepts.
 struct PlaceVisitor;
 
@@ -153,7 +186,7 @@ impl Visitor<'_> for PlaceVisitor {
     type Value = StorePlace;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("`memory`, `off` or the path of a folder")
+        f.write_str("`memory`, `off`, the path of a folder or the URL of an object store such as `s3://BUCKET/PREFIX`")
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<StorePlace, E> {
@@ -162,7 +195,11 @@ impl Visitor<'_> for PlaceVisitor {
             "off" => Ok(StorePlace::Off),
             "" => Err(E::invalid_value(Unexpected::Str(text), &self)),
             folder if folder.contains('\0') => Err(E::invalid_value(Unexpected::Str(text), &self)),
-            folder => Ok(StorePlace::Folder(folder.to_owned())),
+            text => match StorePlace::of_url(text) {
+                None => Ok(StorePlace::Folder(text.to_owned())),
+                Some(cloud) if is_cloud(text) => Ok(cloud),
+                Some(_) => Err(E::invalid_value(Unexpected::Str(text), &self)),
+            },
         }
     }
 }

@@ -53,6 +53,11 @@ const TOPICS: [(&str, &str, &str); 14] = [
         include_str!("topics/proxy.md"),
     ),
     (
+        "serving",
+        "serve: routes for gateways, conditions, what happens on failure",
+        include_str!("topics/serving.md"),
+    ),
+    (
         "history",
         "pruning old tool results of a chat: rules, shapes",
         include_str!("topics/history.md"),
@@ -102,6 +107,7 @@ Topics (tamis help TOPIC):
   running     run: how a command runs and where its output is kept
   recalling   recall: stored results, their parts, how long they are kept
   proxy       mcp: which filter a tool gets, profiles, what happens on failure
+  serving     serve: routes for gateways, conditions, what happens on failure
   history     pruning old tool results of a chat: rules, shapes
   limits      limits on memory and temporary files, and how to change them
   reports     --report and --stats: the figures of a run
@@ -120,7 +126,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 pub(crate) struct HelpArgs {
     /// A command, or a topic: paths, roots, rules, jq, manifests, pages, commands, running, recalling, proxy,
-    /// history, limits, reports, exit-codes
+    /// serving, history, limits, reports, exit-codes
     #[arg(value_name = "COMMAND|TOPIC", value_parser = Page, hide_possible_values = true)]
     about: Option<String>,
 }

@@ -14,6 +14,7 @@ Examples:
 
 The file is read again when it or a manifest changes, and on SIGHUP. A file that is not valid
 is reported, and the old rules stay in force. SIGTERM ends the server after its open streams.
+Routes, conditions and failures: tamis help serving.
 
 Exit codes:
   0    ended by a signal

@@ -5,7 +5,7 @@
 //!
 //! | module | for | feature |
 //! |---|---|---|
-//! | [`store`] | results that can be fetched back | `store` |
+//! | [`store`] | results that can be fetched back; in an object store with `store-cloud` | `store` |
 //! | [`calls`] | the log of calls, and what they saved | `log` |
 //! | [`state`] | the folder for what is kept between runs | |
 //! | [`config`] | files and flags that choose filters, profile and store | `filter` |
@@ -15,7 +15,7 @@
 //! | [`tool_result`] | one result of a tool, outside of a proxy | `filter` |
 //! | [`transport`] | messages between the client and the server | `filter`, most of it `mcp` |
 //! | [`routes`] | the format of `gateway.yaml` | `routes` |
-//! | `serve` | servers for Envoy and agentgateway | `serve` |
+//! | `serve` | servers for Envoy and agentgateway; their spans and events with `tracing` | `serve` |
 //! | [`observe`] | the log and the metrics of the proxy | `mcp` |
 
 #[cfg(feature = "log")]

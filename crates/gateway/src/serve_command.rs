@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tamis_gateway::observe::{Observer, endpoint};
-use tamis_gateway::routes::GatewayConfig;
+use tamis_gateway::routes::{GatewayConfig, RecallTarget};
 use tamis_gateway::serve::GatewayServer;
 use tokio::runtime::Builder;
 
@@ -16,6 +16,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<u8, Failure> {
     let config =
         GatewayConfig::load(&args.config).map_err(|error| Failure::usage(error.to_string()))?;
     let (address, metrics) = (config.listen(), config.metrics());
+    let recall = config.recall().map(RecallTarget::listen);
     let server = GatewayServer::new(config, &args.config, Arc::clone(&observer));
     let server = server.map_err(|error| Failure::usage(error.to_string()))?;
     let runtime = runtime(&mut Builder::new_multi_thread())?;
@@ -24,6 +25,11 @@ pub(crate) fn run(args: &ServeArgs) -> Result<u8, Failure> {
             let (listener, address) = listen(metrics).await?;
             note(format_args!("metrics at http://{address}/metrics"));
             tokio::spawn(endpoint::serve(listener, observer));
+        }
+        if let Some(recall) = recall {
+            let (listener, address) = listen(recall).await?;
+            note(format_args!("stored results at http://{address}/mcp"));
+            server.serve_recall(listener);
         }
         let stop = stop()?;
         let (listener, address) = listen(address).await?;

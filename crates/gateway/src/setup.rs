@@ -79,7 +79,10 @@ fn flags(args: &McpArgs) -> Result<ConfigFlags, Failure> {
         None => None,
         Some((_, Some("memory"))) => Some(StorePlace::Memory),
         Some((_, Some("off"))) => Some(StorePlace::Off),
-        Some((_, Some(path))) => Some(StorePlace::Folder(path.into())),
+        Some((_, Some(place))) => {
+            let folder = || StorePlace::Folder(place.to_owned());
+            Some(StorePlace::of_url(place).unwrap_or_else(folder))
+        }
         Some((place, None)) => {
             let place = place.display();
             return Err(Failure::usage(format!("--store {place}: the path is not valid UTF-8")));

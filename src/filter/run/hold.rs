@@ -3,7 +3,8 @@
 //!
 //! The file is created only when memory is full, and never if the limit `spill` is 0. It has no name and disappears
 //! with the process. Drivers whose thread must not block on the disk prevent its use for one step at a time by a gate in
-//! the [`Limits`]. Bytes for the file then stay in memory.
+//! the [`Limits`]. Bytes for the file then stay in memory. If the limits have a pool for all responses and its memory is
+//! exhausted, the file is used earlier.
 //!
 //! ```text
 //! 0                                 limits.held()        len()   limits.held() + limits.spill()
@@ -21,7 +22,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
 use crate::error::{Error, LimitName, Raise};
-use crate::limits::{Limits, Meter};
+use crate::limits::{Limits, Meter, PoolShare};
 use crate::test_work::{WorkKind, count, words};
 
 /// The size of one piece. Memory grows by pieces, and the file is read in pieces.
@@ -41,6 +42,8 @@ pub(crate) struct Hold {
     in_file: u64,
     /// The end of the bytes for the file, which are written in large pieces.
     gathered: Vec<u8>,
+    /// The share of a pool that these bytes take, if the limits have one.
+    share: PoolShare,
 }
 
 impl Hold {
@@ -79,10 +82,10 @@ impl Hold {
         if self.len().saturating_add(bytes.len() as u64) > Self::capacity(limits) {
             return Err(Self::overflow(limits));
         }
-        // Once there is a file, all further bytes go to it, to keep the order.
+        // Once there are bytes for the file, all further ones go to it, to keep the order.
         let room = limits.held().saturating_sub(self.in_memory);
-        let room =
-            if self.file.is_some() { 0 } else { usize::try_from(room).unwrap_or(usize::MAX) };
+        let room = if self.in_file > 0 { 0 } else { usize::try_from(room).unwrap_or(usize::MAX) };
+        let room = self.share.take_memory(limits, bytes.len().min(room));
         let (memory, file) = bytes.split_at(bytes.len().min(room));
         if !memory.is_empty() {
             meter.charge(LimitName::Held, limits.held(), self.in_memory, memory.len() as u64)?;
@@ -91,6 +94,7 @@ impl Hold {
         if !file.is_empty() {
             let (name, bytes) = (LimitName::HeldAndSpill, file.len() as u64);
             meter.charge(name, limits.spill(), self.in_file, bytes)?;
+            self.share.take_disk(limits, bytes)?;
             self.spill(file, limits)
                 .map_err(|error| Raise::spill("cannot write the temporary file", error))?;
         }
@@ -157,13 +161,14 @@ impl Hold {
         mut take: impl FnMut(&mut Meter, &[u8]) -> Result<bool, E>,
         failed: impl FnOnce(Raise) -> E,
     ) -> Result<(), E> {
-        let Self { memory, file, in_file, gathered, .. } = std::mem::take(self);
+        let Self { memory, file, in_file, gathered, mut share, .. } = std::mem::take(self);
         let mut more = true;
         count(WorkKind::Hold, words(gathered.len()));
         for piece in memory {
             count(WorkKind::Hold, words(piece.len()));
             more = more && take(meter, &piece)?;
             meter.release(piece.len() as u64);
+            share.release_memory(piece.len());
         }
         if let Some(mut file) = file
             && more

@@ -11,7 +11,7 @@ use http_body::Body;
 use pin_project_lite::pin_project;
 
 use super::choice::Choice;
-use super::{LayerRules, head, refusal, refused_by_choice};
+use super::{LayerRules, head, refusal, refused_by_choice, trace};
 use crate::error::{Error, ErrorKind};
 use crate::io::body::FilterBody;
 #[cfg(feature = "decode")]
@@ -114,12 +114,16 @@ where
     B: Body,
 {
     let mut transform = match (rules.choose)(asked, &head).into() {
-        Choice::Filter(transform) => transform,
+        Choice::Filter(transform) => trace::filtered(transform, asked, &head),
         Choice::Pass => {
+            rules.vary(&mut head.headers);
             return (Response::from_parts(head, FilterBody::untouched(body)), false);
         }
         Choice::Refuse(status) => {
-            return (refused_by_choice(status).map(FilterBody::full), false);
+            trace::refused(asked, status);
+            let mut answer = refused_by_choice(status);
+            rules.vary(answer.headers_mut());
+            return (answer.map(FilterBody::full), false);
         }
     };
     if head::is_tunnel(&asked.method, head.status) {
@@ -160,7 +164,8 @@ fn refused<F, B>(
     asked: &request::Parts,
     error: &Error,
 ) -> Response<FilterBody<B>> {
-    let answer = (rules.answer)(asked, error).unwrap_or_else(|| refusal(error));
+    let mut answer = (rules.answer)(asked, error).unwrap_or_else(|| refusal(error));
+    rules.vary(answer.headers_mut());
     answer.map(FilterBody::full)
 }
 
@@ -177,6 +182,12 @@ impl<F> LayerRules<F> {
                 fields.insert(header::ETAG, tag);
             }
         }
+        self.vary(fields);
+    }
+
+    /// Names the request headers that the choice depends on. Responses that are forwarded have to name them as well, or a
+    /// cache could send one to a caller whose responses are filtered.
+    fn vary(&self, fields: &mut HeaderMap) {
         for name in &self.vary {
             fields.append(header::VARY, HeaderValue::from(name.clone()));
         }

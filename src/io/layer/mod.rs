@@ -8,6 +8,7 @@
 mod choice;
 mod future;
 mod head;
+mod trace;
 mod version;
 
 use std::error::Error as StdError;
@@ -66,6 +67,12 @@ use version::RulesVersion;
 /// sent at once (unless the output of the program is text, which lines reject). An empty body is forwarded.
 ///
 /// Cost: the headers of the request are cloned, because the function is called when the response has arrived.
+///
+/// # Tracing
+/// With the feature `tracing`, each filtered response has a span `filter_response` of the target `tamis::http`, from the
+/// choice of the filter to the end of the body. It ends with an event: `response filtered` (debug) or `response not
+/// filtered` (warn) with the kind of the error. `response refused` (debug) records [`Choice::Refuse`]. Fields are the
+/// method, the status and sizes, never data.
 ///
 /// ```
 /// use bytes::Bytes;
@@ -177,8 +184,8 @@ impl<F> FilterLayer<F> {
         self.with(|rules| rules.version = Some(RulesVersion::new(version)))
     }
 
-    /// Adds the request headers that the choice of a filter depends on to `Vary` of filtered responses, so that a cache does
-    /// not send the response to one tenant to another.
+    /// Adds the request headers that the choice depends on to `Vary` of all responses, so that a cache does not send the
+    /// response to one tenant to another. Responses that are forwarded unfiltered have it as well.
     #[must_use]
     pub fn with_vary(self, names: impl IntoIterator<Item = HeaderName>) -> Self {
         self.with(|rules| rules.vary.extend(names))

@@ -326,6 +326,21 @@ impl Transform {
         self
     }
 
+    /// Calls `first` before the function of [`with_on_end`](Self::with_on_end).
+    #[cfg(feature = "tracing")]
+    pub(super) fn also_on_end(
+        mut self,
+        first: impl FnOnce(&Outcome, Result<(), &Error>) + Send + 'static,
+    ) -> Self {
+        let then = self.on_end.take();
+        self.with_on_end(move |outcome, result| {
+            first(outcome, result);
+            if let Some(then) = then {
+                then(outcome, result);
+            }
+        })
+    }
+
     fn of(
         filter: impl PushFilter<Sink = GatherSink> + Send + 'static,
         pace: Pace,

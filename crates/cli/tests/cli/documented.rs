@@ -137,6 +137,7 @@ topics! {
     running "running"
     recalling "recalling"
     proxy "proxy"
+    serving "serving"
     history "history"
     pages "pages"
     limits "limits"

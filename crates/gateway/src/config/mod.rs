@@ -236,6 +236,7 @@ fn store(
             };
             (StoreConfig::folder(folder), StoreLimits::folder())
         }
+        StorePlace::Cloud(url) => (cloud(url)?, StoreLimits::folder()),
         place => return Err(ConfigError(format!("cannot store results in {place:?}"))),
     };
     if let Some(bytes) = settings.max_entry() {
@@ -248,6 +249,19 @@ fn store(
         limits = limits.with_age(age);
     }
     Ok(Some(config.with_limits(limits).with_redact(!settings.keeps_secrets())))
+}
+
+/// Returns the store in an object store, with the settings of the environment.
+#[cfg(feature = "store-cloud")]
+fn cloud(url: &str) -> Result<StoreConfig, ConfigError> {
+    let place = crate::store::CloudPlace::of_environment(url);
+    place.map(StoreConfig::cloud).map_err(|error| ConfigError(error.to_string()))
+}
+
+#[cfg(not(feature = "store-cloud"))]
+fn cloud(url: &str) -> Result<StoreConfig, ConfigError> {
+    let why = "this program was built without the feature `store-cloud`";
+    Err(ConfigError(format!("cannot store results in {url}: {why}")))
 }
 
 /// A configuration that cannot be used, with the place in its file.

@@ -6,6 +6,9 @@ use super::text;
 pub(crate) const PARSE_ERROR: i32 = -32700;
 /// The request is not valid.
 pub(crate) const INVALID_REQUEST: i32 = -32600;
+/// The method is not known.
+#[cfg(feature = "serve")]
+pub(crate) const METHOD_NOT_FOUND: i32 = -32601;
 /// The parameters of a request are not valid.
 pub(crate) const INVALID_PARAMS: i32 = -32602;
 /// The proxy or its server failed.

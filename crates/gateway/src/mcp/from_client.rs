@@ -185,7 +185,7 @@ impl Session {
                 if tool.len() > LONGEST_TOOL_NAME {
                     return Err((reply::INVALID_PARAMS, "the name of the tool is too long"));
                 }
-                if tool == retrieve::TOOL && self.proxy.store().is_some() {
+                if tool == retrieve::TOOL && self.proxy.has_retrieval() {
                     let arguments = parts.last(MessagePart::Arguments);
                     return retrieve::arguments(message, arguments)
                         .map(|arguments| Expected::Retrieved { arguments }.into())

@@ -132,7 +132,7 @@ impl Session {
             Expected::Retrieved { arguments } => Task::Retrieve { arguments, is_answer: false },
             Expected::Listing { is_first } => {
                 let Some(result) = parts.last(MessagePart::Result) else { return Step::Forward };
-                let offers = is_first && self.proxy.store().is_some() && !self.has_no_tools;
+                let offers = is_first && self.proxy.has_retrieval() && !self.has_no_tools;
                 Task::Listing { result: result.span.clone(), offers_retrieval: offers }
             }
             Expected::ToolResult(call) | Expected::Task(call) | Expected::Resource(call)

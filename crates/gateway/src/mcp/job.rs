@@ -18,6 +18,7 @@ use super::task::{Context, Element, Record, Task, Work};
 use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::splice::{Piece, Splice, cut_members};
 use crate::jsonrpc::{reply, text};
+use crate::store::Store;
 use crate::transport::spool::Spool;
 
 /// The work that a message needs before it can be sent.
@@ -52,10 +53,13 @@ impl Job {
         Self(JobKind::Batch(elements))
     }
 
-    /// Returns whether the job may wait for the disk even if the message is short.
+    /// Returns whether the job may wait for the disk or the network even if the message is short.
     #[must_use]
     pub fn is_slow(&self) -> bool {
-        let slow = |work: &Work| matches!(work.task, Task::Retrieve { .. });
+        let slow = |work: &Work| {
+            let is_remote = work.context.proxy.store().is_some_and(Store::is_remote);
+            is_remote || matches!(work.task, Task::Retrieve { .. })
+        };
         match &self.0 {
             JobKind::One(work) => slow(work),
             JobKind::Batch(elements) => elements

@@ -36,7 +36,7 @@ pub(super) fn rewrite(
         let Some(name) = members.name.and_then(|found| short_text(message, found)) else {
             continue;
         };
-        if name == retrieve::TOOL && proxy.store().is_some() {
+        if name == retrieve::TOOL && proxy.has_retrieval() {
             return Err(Failure(
                 "the server has a tool that is called tamis_retrieve; start the proxy with --store off",
             ));

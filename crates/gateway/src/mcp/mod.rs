@@ -72,3 +72,5 @@ pub use route::{Action, DropReason, Outcome, Route};
 pub use session::Session;
 
 pub(crate) use job::withheld_call;
+#[cfg(feature = "serve")]
+pub(crate) use retrieve::{PlainError, read_plain};

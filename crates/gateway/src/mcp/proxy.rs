@@ -51,6 +51,7 @@ pub struct ProxyOptions {
     store: Option<Store>,
     client_reads: Option<ClientReads>,
     recalls: bool,
+    is_retrieved_elsewhere: bool,
     limits: MessageLimits,
     warn: Option<fn(&str)>,
 }
@@ -60,7 +61,15 @@ impl ProxyOptions {
     #[must_use]
     pub fn new(rules: Rules) -> Self {
         let limits = MessageLimits::default();
-        Self { rules, store: None, client_reads: None, recalls: false, limits, warn: None }
+        Self {
+            rules,
+            store: None,
+            client_reads: None,
+            recalls: false,
+            is_retrieved_elsewhere: false,
+            limits,
+            warn: None,
+        }
     }
 
     /// Sets the store. Without one, profiles cut nothing.
@@ -89,6 +98,14 @@ impl ProxyOptions {
     #[must_use]
     pub fn with_recall(mut self, yes: bool) -> Self {
         self.recalls = yes;
+        self
+    }
+
+    /// Sets whether another server has the tool `tamis_retrieve`. Then it is not listed, and calls of a tool with that
+    /// name are forwarded.
+    #[must_use]
+    pub fn with_retrieval_elsewhere(mut self, yes: bool) -> Self {
+        self.is_retrieved_elsewhere = yes;
         self
     }
 
@@ -142,6 +159,11 @@ impl Proxy {
     /// Returns whether notices name a command rather than a tool.
     pub(super) fn recalls(&self) -> bool {
         self.options.recalls
+    }
+
+    /// Returns whether the proxy has the tool `tamis_retrieve`.
+    pub(super) fn has_retrieval(&self) -> bool {
+        self.options.store.is_some() && !self.options.is_retrieved_elsewhere
     }
 
     pub(super) fn store(&self) -> Option<&Store> {

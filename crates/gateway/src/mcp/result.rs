@@ -74,7 +74,7 @@ pub(super) fn rewrite(
         let room = Room::reserve(context, &filter);
         let is_profile = !filter.is_own() && !filter.keeps_everything;
         let lossless = || context.proxy.lossless().filter(|_| is_profile).cloned();
-        if room.is_full()
+        if room.is_missing()
             && let Some(lossless) = lossless()
         {
             // A profile never cuts what cannot be fetched back.
@@ -109,7 +109,7 @@ pub(super) fn rewrite(
             filter = lossless;
             continue;
         }
-        if matches!(remedy, Some(Remedy::Lost(LostReason::NoRoom)))
+        if matches!(remedy, Some(Remedy::Lost(LostReason::NoRoom | LostReason::Unreachable)))
             && let Some(lossless) = lossless()
         {
             record.reason = Some(NOT_SHORTENED);

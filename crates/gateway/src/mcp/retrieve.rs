@@ -9,6 +9,8 @@ use super::task::Context;
 use crate::jsonrpc::find::Found;
 use crate::jsonrpc::text;
 use crate::store::{OmissionNotice, ReadError, Window, WindowError};
+#[cfg(feature = "serve")]
+use crate::store::{Scope, Store, WindowReport};
 use crate::transport::spool::Spool;
 use tamis::json::StringEncoder;
 
@@ -121,6 +123,36 @@ fn read(context: &Context, arguments: &[u8], out: &mut Spool) -> Result<Option<S
         Err(error @ (ReadError::Unknown | ReadError::Window(_))) => Err(error.to_string()),
         Err(_) => Err("the stored result cannot be read".to_owned()),
     }
+}
+
+/// The reason why a stored result cannot be read.
+#[cfg(feature = "serve")]
+#[derive(Debug)]
+pub(crate) enum PlainError {
+    /// The arguments are not valid.
+    Arguments(String),
+    /// The handle is unknown, expired or somebody else's.
+    Unknown(String),
+    /// The store failed.
+    Failed,
+}
+
+/// Reads a stored result outside of MCP: `arguments` are those of the tool, as a JSON object.
+#[cfg(feature = "serve")]
+pub(crate) fn read_plain(
+    store: &Store,
+    scope: &Scope,
+    arguments: Value,
+    out: &mut Vec<u8>,
+) -> Result<WindowReport, PlainError> {
+    let arguments = serde_json::from_value::<Arguments>(arguments)
+        .map_err(|error| PlainError::Arguments(text::short(&error.to_string(), 200)))?;
+    let window = window(&arguments).map_err(PlainError::Arguments)?;
+    store.read(scope, &arguments.handle, &window, out).map_err(|error| match error {
+        ReadError::Unknown => PlainError::Unknown(error.to_string()),
+        ReadError::Window(_) => PlainError::Arguments(error.to_string()),
+        _ => PlainError::Failed,
+    })
 }
 
 fn window(arguments: &Arguments) -> Result<Window, String> {

@@ -39,6 +39,8 @@ pub(super) enum Room {
     NotStored,
     /// The store has no room.
     Full,
+    /// The store cannot be reached.
+    Away,
 }
 
 impl Room {
@@ -50,13 +52,14 @@ impl Room {
         match context.proxy.store().map(|store| store.reserve()) {
             None => Self::NotStored,
             Some(Ok(reservation)) => Self::Reserved(reservation),
+            Some(Err(StoreError::Unreachable(_))) => Self::Away,
             Some(Err(_)) => Self::Full,
         }
     }
 
     /// Returns whether results cannot be stored although they should be.
-    pub(super) fn is_full(&self) -> bool {
-        matches!(self, Self::Full)
+    pub(super) fn is_missing(&self) -> bool {
+        matches!(self, Self::Full | Self::Away)
     }
 
     /// Stores a result, and returns how it can be fetched.
@@ -75,6 +78,7 @@ impl Room {
             Self::Reserved(reservation) => reservation,
             Self::NotStored => return Remedy::Lost(LostReason::NotStored),
             Self::Full => return Remedy::Lost(LostReason::NoRoom),
+            Self::Away => return Remedy::Lost(LostReason::Unreachable),
         };
         let meta = match result {
             StoredResult::Json(_, None) | StoredResult::Blocks(..) => EntryMeta::json(tool),
@@ -99,6 +103,7 @@ impl Room {
             Ok(handle) if context.proxy.recalls() => Remedy::Recall(handle),
             Ok(handle) => Remedy::Retrieve(handle),
             Err(StoreError::TooLarge(limit)) => Remedy::Lost(LostReason::TooLarge(limit)),
+            Err(StoreError::Unreachable(_)) => Remedy::Lost(LostReason::Unreachable),
             Err(_) => Remedy::Lost(LostReason::NoRoom),
         }
     }

@@ -69,6 +69,29 @@ pub enum RouteRule {
     Filter(Box<HttpFilter>),
     /// Requests and responses are messages of MCP.
     Mcp(Box<Config>),
+    /// The response is a stored result, whose handle is the last segment of the path.
+    Recall,
+}
+
+/// An MCP server with the tool `tamis_retrieve`, which agentgateway has as one of its targets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecallTarget {
+    listen: SocketAddr,
+    target: String,
+}
+
+impl RecallTarget {
+    /// Returns the address for agentgateway.
+    #[must_use]
+    pub fn listen(&self) -> SocketAddr {
+        self.listen
+    }
+
+    /// Returns the name of the target in the configuration of agentgateway.
+    #[must_use]
+    pub fn target(&self) -> &str {
+        &self.target
+    }
 }
 
 impl Route {
@@ -100,8 +123,10 @@ pub struct GatewayConfig {
     store: StoreSettings,
     drain: Duration,
     idle: Duration,
+    pool: [u64; 2],
     routes: Vec<Route>,
     ext_mcp: Config,
+    recall: Option<RecallTarget>,
     version: String,
     files: Vec<PathBuf>,
 }
@@ -170,10 +195,22 @@ impl GatewayConfig {
         self.idle
     }
 
+    /// Returns how many bytes all responses together may hold, in memory and in temporary files.
+    #[must_use]
+    pub fn pool(&self) -> [u64; 2] {
+        self.pool
+    }
+
     /// Returns the rules for results that come through ExtMcp.
     #[must_use]
     pub fn ext_mcp(&self) -> &Config {
         &self.ext_mcp
+    }
+
+    /// Returns the MCP server that reads stored results for clients of agentgateway.
+    #[must_use]
+    pub fn recall(&self) -> Option<&RecallTarget> {
+        self.recall.as_ref()
     }
 
     /// Returns the routes, in the order in which they are tried.

@@ -1,6 +1,7 @@
 //! Reads a `gateway.yaml`: checks what is written, reads the manifests and compiles the filters.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,7 +15,7 @@ use super::error::{RouteError, SourceText};
 use super::filter::HttpFilter;
 use super::when::Conditions;
 use super::written::{WrittenGateway, WrittenMcp, WrittenRoute};
-use super::{Action, GatewayConfig, Route, RouteRule};
+use super::{Action, GatewayConfig, RecallTarget, Route, RouteRule};
 use crate::config::{Config, ConfigFiles, ConfigFlags, ConfigPlaces};
 
 /// The most bytes of a file.
@@ -23,13 +24,18 @@ const MOST: u64 = 4 << 20;
 /// The most routes.
 const ROUTES: usize = 10_000;
 
+/// The bytes that all responses together may hold in memory, unless others are given.
+const POOL_MEMORY: u64 = 256 << 20;
+
+/// The bytes that all responses together may hold in temporary files, unless others are given.
+const POOL_SPILL: u64 = 4 << 30;
+
 /// The address for gateways, unless another is given.
 const LISTEN: &str = "127.0.0.1:4445";
 
 pub(super) fn load(path: &Path) -> Result<GatewayConfig, RouteError> {
     let name = path.display().to_string();
-    let cannot =
-        |error: std::io::Error| RouteError::of_file(&name, format!("cannot be read: {error}"));
+    let cannot = |error: io::Error| RouteError::of_file(&name, format!("cannot be read: {error}"));
     let length = fs::metadata(path).map_err(cannot)?.len();
     if length > MOST {
         let message = format!("the file has {length} bytes, more than {MOST}");
@@ -59,6 +65,20 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<GatewayConfig, RouteError
     reading.hash.update(env!("CARGO_PKG_VERSION"));
     reading.hash.update(text);
     reading.gateway(written)
+}
+
+/// Adds what is read from a file to a hash.
+struct HashedRead<'a> {
+    file: File,
+    hash: &'a mut Sha256,
+}
+
+impl Read for HashedRead<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.hash.update(buffer.get(..count).unwrap_or_default());
+        Ok(count)
+    }
 }
 
 /// The state while a file is read.
@@ -98,6 +118,12 @@ impl Reading<'_> {
                 .config(&WrittenMcp::default(), self.shared.clone())
                 .map_err(|why| RouteError::of_file(self.source.file, why))?,
         };
+        let recall = match written.recall {
+            None => None,
+            Some(recall) => self
+                .address(Some(&recall.listen))?
+                .map(|listen| RecallTarget { listen, target: recall.target }),
+        };
         let digest = std::mem::take(&mut self.hash).finalize();
         let version = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
         let seconds = |count: Option<u64>| Duration::from_secs(count.unwrap_or(30));
@@ -108,8 +134,13 @@ impl Reading<'_> {
             store: written.store.unwrap_or_default(),
             drain: seconds(written.drain_seconds),
             idle: seconds(written.idle_seconds),
+            pool: [
+                written.pool.memory.map_or(POOL_MEMORY, |count| count.0),
+                written.pool.spill.map_or(POOL_SPILL, |count| count.0),
+            ],
             routes,
             ext_mcp,
+            recall,
             version,
             files: std::mem::take(&mut self.files),
         })
@@ -134,8 +165,12 @@ impl Reading<'_> {
             let fail = |error: &dyn std::fmt::Display| {
                 self.source.error(name.referenced, format!("the manifest cannot be used: {error}"))
             };
-            let manifest = Manifest::load(&path).map_err(|error| fail(&error))?;
-            self.hash.update(fs::read(&path).map_err(|error| fail(&error))?);
+            let file = File::open(&path)
+                .map_err(|error| fail(&format!("cannot read {}: {error}", path.display())))?;
+            // The version has to be that of the rules that were read, even if the file changes now.
+            let read = HashedRead { file, hash: &mut self.hash };
+            let manifest = Manifest::read(&path.display().to_string(), read);
+            let manifest = manifest.map_err(|error| fail(&error))?;
             manifests.push(manifest);
             self.files.push(path.clone());
             paths.push(path);
@@ -155,15 +190,17 @@ impl Reading<'_> {
     ) -> Result<Route, RouteError> {
         let (place, route) = (route.referenced, route.value);
         let name = route.name.unwrap_or_else(|| format!("route {}", at + 1));
-        let when = Conditions::new(route.when, self.source)?;
+        let mut when = Conditions::new(route.when, self.source)?;
         let kinds = [
+            route.recall.is_some(),
             route.tool.is_some(),
             route.spec.is_some(),
             route.mcp.is_some(),
             route.action.is_some(),
         ];
         if kinds.iter().filter(|has| **has).count() != 1 {
-            let message = "expected exactly one of `tool`, `spec`, `mcp` and `action` in a route";
+            let message =
+                "expected exactly one of `tool`, `spec`, `mcp`, `action` and `recall` in a route";
             return Err(self.source.error(place, message));
         }
         let is_filter = route.tool.is_some() || route.spec.is_some();
@@ -192,6 +229,11 @@ impl Reading<'_> {
                 return Err(self.source.error(mcp.referenced, message));
             }
             RouteRule::Mcp(Box::new(self.mcp(&mcp)?))
+        } else if let Some(prefix) = route.recall {
+            when = when
+                .for_recall(&prefix.value)
+                .map_err(|why| self.source.error(prefix.referenced, why))?;
+            RouteRule::Recall
         } else {
             RouteRule::Act(route.action.map_or(Action::REFUSE, |action| action.value))
         };

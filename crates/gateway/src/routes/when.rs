@@ -46,6 +46,16 @@ impl Conditions {
         Ok(Self { methods, paths, headers, media_types, statuses })
     }
 
+    /// Adds the conditions of a route that reads stored results: GET of a path below a prefix.
+    pub(super) fn for_recall(mut self, prefix: &str) -> Result<Self, String> {
+        if !self.methods.is_empty() || !self.paths.is_empty() || self.ask_response() {
+            return Err("a route with `recall` can only have the condition `header`".to_owned());
+        }
+        self.methods.push(Method::GET);
+        self.paths.push(PathPattern::parse(&format!("{}/*", prefix.trim_end_matches('/')))?);
+        Ok(self)
+    }
+
     /// Returns whether a request matches, before its response is known.
     #[must_use]
     pub fn match_request(&self, method: &Method, path: &str, headers: &HeaderMap) -> bool {

@@ -26,8 +26,19 @@ pub(super) struct WrittenGateway {
     pub(super) drain_seconds: Option<u64>,
     pub(super) idle_seconds: Option<u64>,
     #[serde(default)]
+    pub(super) pool: WrittenPool,
+    #[serde(default)]
     pub(super) routes: Vec<Spanned<WrittenRoute>>,
     pub(super) ext_mcp: Option<Spanned<WrittenMcp>>,
+    pub(super) recall: Option<WrittenRecall>,
+}
+
+/// The MCP server that reads stored results, as a target of agentgateway.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WrittenRecall {
+    pub(super) listen: Spanned<String>,
+    pub(super) target: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -41,6 +52,7 @@ pub(super) struct WrittenRoute {
     pub(super) spec: Option<Spanned<Spec>>,
     pub(super) mcp: Option<Spanned<WrittenMcp>>,
     pub(super) action: Option<Spanned<Action>>,
+    pub(super) recall: Option<Spanned<String>>,
     pub(super) on_unknown: Option<Spanned<Action>>,
 }
 
@@ -61,6 +73,47 @@ pub(super) struct WrittenMcp {
     pub(super) profile: Option<Profile>,
     pub(super) service: Option<String>,
     pub(super) structured: Option<Structured>,
+}
+
+/// The limit for all responses together.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct WrittenPool {
+    pub(super) memory: Option<ByteCount>,
+    pub(super) spill: Option<ByteCount>,
+}
+
+/// A number of bytes: `4096`, or a text with `k`, `M` or `G` for powers of 1024.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ByteCount(pub(super) u64);
+
+impl<'de> Deserialize<'de> for ByteCount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct CountVisitor;
+        impl Visitor<'_> for CountVisitor {
+            type Value = ByteCount;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of bytes, such as 65536, 64k, 256M or 4G")
+            }
+
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<ByteCount, E> {
+                Ok(ByteCount(number))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<ByteCount, E> {
+                const UNITS: [(char, u64); 3] = [('k', 1 << 10), ('M', 1 << 20), ('G', 1 << 30)];
+                let found =
+                    UNITS.iter().find_map(|(unit, by)| Some((text.strip_suffix(*unit)?, by)));
+                let (digits, by) = found.unwrap_or((text, &1));
+                let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+                let count = digits.parse::<u64>().ok().filter(|_| is_plain);
+                let count = count.and_then(|count| count.checked_mul(*by)).map(ByteCount);
+                count.ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
+            }
+        }
+        deserializer.deserialize_any(CountVisitor)
+    }
 }
 
 /// One value, or a list of them.

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use http::{StatusCode, request, response};
-use tamis::Limits;
+use tamis::CallOptions;
 use tamis::http::{Choice, Outcome, Transform};
 
 use super::metrics::RouteMetrics;
 use super::table::Table;
+use super::trace;
 use crate::routes::{Action, HttpFilter, RouteRule, essence};
 
 /// The decision about a response before it arrives.
@@ -20,6 +21,8 @@ pub(super) enum Plan {
     Refuse(StatusCode),
     /// The messages are those of MCP, with the rules of this route.
     Mcp(usize),
+    /// Nothing is sent to the server: the response is a stored result.
+    Recall,
     /// The response decides between these routes.
     Ask(Vec<usize>),
 }
@@ -37,6 +40,7 @@ impl Table {
                 RouteRule::Act(action) => *action,
                 RouteRule::Filter(_) => return Plan::Ask(found),
                 RouteRule::Mcp(_) => return Plan::Mcp(at),
+                RouteRule::Recall => return Plan::Recall,
             },
         };
         match decided {
@@ -51,18 +55,19 @@ impl Table {
         let status = head.status.as_u16();
         let mut held = routes.filter(|route| route.when().match_response(status, &head.headers));
         let Some(route) = held.next() else { return acted(self.config.default_action()) };
+        trace::route(route.name());
         match route.rule() {
             RouteRule::Act(action) => acted(*action),
             // Its request was not read.
-            RouteRule::Mcp(_) => Choice::Refuse(StatusCode::BAD_GATEWAY),
+            RouteRule::Mcp(_) | RouteRule::Recall => Choice::Refuse(StatusCode::BAD_GATEWAY),
             RouteRule::Filter(filter) => {
                 let media_type = essence(&head.headers);
-                match transform(filter, &media_type) {
+                match transform(filter, &self.options, &media_type) {
                     Some(transform) => {
                         Choice::Filter(counted(transform, route.name(), &self.metrics))
                     }
                     None if !has_body(head) => Choice::Filter(counted(
-                        Transform::json(&filter.program),
+                        Transform::json(filter.program.with_options(&self.options)),
                         route.name(),
                         &self.metrics,
                     )),
@@ -96,17 +101,18 @@ fn status_of(status: u16) -> StatusCode {
 }
 
 /// Returns the filter of a body by its type. `None` if the type is not known.
-fn transform(filter: &HttpFilter, media_type: &str) -> Option<Transform> {
-    if let Some(transform) = Transform::for_media_type(media_type, &filter.program) {
+fn transform(filter: &HttpFilter, options: &CallOptions, media_type: &str) -> Option<Transform> {
+    let call = || filter.program.with_options(options);
+    if let Some(transform) = Transform::for_media_type(media_type, call()) {
         return Some(transform);
     }
     if filter.reads_pages
         && (media_type.starts_with("text/") || media_type == "application/xhtml+xml")
     {
-        return Some(Transform::json(&filter.program));
+        return Some(Transform::json(call()));
     }
     let text = filter.text.as_ref().filter(|_| media_type.starts_with("text/"))?;
-    Some(Transform::text(text, &Limits::default()))
+    Some(Transform::text(text, options.limits()))
 }
 
 /// Counts the response of a route.

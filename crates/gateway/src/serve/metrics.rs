@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
-use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric as _};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
+use tamis::http::HeldPool;
 
 /// Upper bounds of the histogram, in seconds.
 const SECONDS: [f64; 12] =
@@ -54,7 +57,8 @@ impl RouteMetrics {
     }
 
     /// Adds the metrics to a registry.
-    pub(crate) fn register(&self, registry: &mut Registry) {
+    pub(crate) fn register(&self, registry: &mut Registry, pool: &HeldPool) {
+        registry.register_collector(Box::new(HeldBytes(pool.clone())));
         registry.register("responses", "Filtered responses by route", self.responses.clone());
         registry.register(
             "response_bytes",
@@ -91,6 +95,7 @@ impl RouteMetrics {
 
     /// Counts an event of the server.
     pub(crate) fn event(&self, event: &'static str) {
+        super::trace::event(event);
         self.events.get_or_create(&Event { event }).inc();
     }
 
@@ -98,6 +103,28 @@ impl RouteMetrics {
     pub(crate) fn stream(&self) -> OpenStream {
         self.streams.inc();
         OpenStream(self.streams.clone())
+    }
+}
+
+/// Reports the bytes that all responses hold, when they are asked for.
+#[derive(Debug)]
+struct HeldBytes(HeldPool);
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Place {
+    place: &'static str,
+}
+
+impl Collector for HeldBytes {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let help = "Bytes that responses hold until they are decided, in memory and in files";
+        let mut metric = encoder.encode_descriptor("held_bytes", help, None, MetricType::Gauge)?;
+        for (place, bytes) in [("memory", self.0.in_memory()), ("disk", self.0.on_disk())] {
+            let labels = Place { place };
+            let gauge = ConstGauge::new(i64::try_from(bytes).unwrap_or(i64::MAX));
+            gauge.encode(metric.encode_family(&labels)?)?;
+        }
+        Ok(())
     }
 }
 

@@ -13,8 +13,10 @@ mod choose;
 pub mod ext_mcp;
 mod ext_proc;
 mod metrics;
+mod recall;
 mod reload;
 mod table;
+mod trace;
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -23,6 +25,7 @@ use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use envoy_types::pb::envoy::service::ext_proc::v3::external_processor_server::ExternalProcessorServer;
+use tamis::http::HeldPool;
 use tokio::net::TcpListener;
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
@@ -71,12 +74,21 @@ impl GatewayServer {
     ) -> Result<Self, ConfigError> {
         let path = path.into();
         let store = open_store(config.store_settings(), &ConfigPlaces::of_process(), Some(&path))?;
+        let [memory, spill] = config.pool();
+        let pool = HeldPool::new(memory, spill);
         let metrics = Arc::new(RouteMetrics::new());
-        observer.metrics().extend(|registry| metrics.register(registry));
-        let shared = Shared { store, observer, metrics };
+        observer.metrics().extend(|registry| metrics.register(registry, &pool));
+        let shared = Shared { store, observer, metrics, pool };
         let drain = config.drain();
         let table = Arc::new(RwLock::new(Arc::new(Table::new(config, &shared)?)));
         Ok(Self { table, shared, path, drain })
+    }
+
+    /// Serves the MCP server that reads stored results at `listener`, in addition. It ends with the runtime.
+    ///
+    /// The address in the configuration is [`GatewayConfig::recall`]; without one, requests get status 404.
+    pub fn serve_recall(&self, listener: TcpListener) {
+        tokio::spawn(recall::serve(listener, Arc::clone(&self.table)));
     }
 
     /// Accepts connections until `stop` ends. Streams that are open then may go on for the time that the configuration

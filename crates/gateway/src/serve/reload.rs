@@ -50,7 +50,8 @@ pub(super) async fn watch(path: PathBuf, table: CurrentTable, shared: Shared) {
     let mut seen = times(current().config.files());
     loop {
         let forced = wake.next().await;
-        let now = times(current().config.files());
+        let files = current().config.files().to_vec();
+        let now = times(&files);
         if !forced && now == seen {
             continue;
         }
@@ -60,7 +61,9 @@ pub(super) async fn watch(path: PathBuf, table: CurrentTable, shared: Shared) {
         match read {
             Ok(Ok(new)) => {
                 let changed = new.config.version() != current().config.version();
-                seen = times(new.config.files());
+                // The times are older than what was read, so a change in between is not missed. Times of other files
+                // are not known yet, so these are read once more.
+                seen = if new.config.files() == files { now } else { Vec::new() };
                 if changed {
                     report(format_args!("rules replaced: version {}", new.config.version()));
                     metrics.event("reloaded");

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tamis::http::DecodeOptions;
+use tamis::http::{DecodeOptions, HeldPool};
+use tamis::{CallOptions, Limits};
 
 use super::metrics::RouteMetrics;
 use crate::config::{Config, ConfigError};
@@ -26,6 +27,8 @@ pub(crate) struct Shared {
     pub(crate) store: Option<Store>,
     pub(crate) observer: Arc<Observer>,
     pub(crate) metrics: Arc<RouteMetrics>,
+    /// The limit for the bytes that all responses together hold.
+    pub(crate) pool: HeldPool,
 }
 
 /// The rules in force. An exchange keeps those with which it began.
@@ -33,10 +36,18 @@ pub(crate) struct Table {
     pub(super) config: GatewayConfig,
     pub(super) metrics: Arc<RouteMetrics>,
     pub(super) decoding: DecodeOptions,
+    /// The limits of each response, with the pool of all.
+    pub(super) options: CallOptions,
+    /// The store of results, if there is one.
+    pub(super) store: Option<Store>,
     /// The relay of each route of MCP, by the index of the route.
     relays: Vec<Option<Arc<Relay>>>,
     /// The proxies for agentgateway, by the name of the server.
     ext_mcp: Mutex<HashMap<String, Arc<Proxy>>>,
+    /// The store for agentgateway, if its clients can read it.
+    ext_mcp_store: Option<Store>,
+    /// The relay of the MCP server that reads the store.
+    recall: Option<Arc<Relay>>,
 }
 
 impl fmt::Debug for Table {
@@ -58,22 +69,26 @@ impl Table {
                 continue;
             };
             let proxy = proxy(mcp, shared.store.clone())?;
-            let handlers: HandlerFactory = Arc::new(move || Box::new(Session::new(&proxy)));
-            relays.push(Some(Arc::new(Relay {
-                sessions: Sessions::new(handlers),
-                limits: SpoolLimits::default(),
-                observer: Arc::clone(&shared.observer),
-                scope: config.store_settings().scope().clone(),
-            })));
+            relays.push(Some(relay(&config, proxy, shared)));
         }
+        let ext_mcp_store = shared.store.clone().filter(|_| config.recall().is_some());
         // Finds mistakes before the first call.
-        ext_mcp_proxy(config.ext_mcp(), "")?;
+        ext_mcp_proxy(config.ext_mcp(), "", ext_mcp_store.clone())?;
+        let rules = config.ext_mcp().clone().rules()?;
+        let recall = ext_mcp_store.as_ref().map(|store| {
+            let options = ProxyOptions::new(rules).with_store(Some(store.clone()));
+            relay(&config, Proxy::new(options), shared)
+        });
         Ok(Self {
             config,
             metrics: Arc::clone(&shared.metrics),
             decoding: DecodeOptions::new(),
+            options: CallOptions::new().with_limits(Limits::new().with_pool(&shared.pool)),
+            store: shared.store.clone(),
             relays,
             ext_mcp: Mutex::default(),
+            ext_mcp_store,
+            recall,
         })
     }
 
@@ -86,11 +101,22 @@ impl Table {
         if let Some(proxy) = proxies.get(server) {
             return Ok(Arc::clone(proxy));
         }
-        let proxy = ext_mcp_proxy(self.config.ext_mcp(), server)?;
+        let proxy = ext_mcp_proxy(self.config.ext_mcp(), server, self.ext_mcp_store.clone())?;
         if proxies.len() < SERVERS {
             proxies.insert(server.to_owned(), Arc::clone(&proxy));
         }
         Ok(proxy)
+    }
+
+    /// Returns whether a server of agentgateway is our own, which reads the store.
+    pub(super) fn is_recall(&self, server: &str) -> bool {
+        self.recall.is_some()
+            && self.config.recall().is_some_and(|recall| recall.target() == server)
+    }
+
+    /// Returns the relay of the MCP server that reads the store.
+    pub(super) fn recall(&self) -> Option<&Relay> {
+        self.recall.as_deref()
     }
 
     /// Returns the relay of a route of MCP.
@@ -99,11 +125,25 @@ impl Table {
     }
 }
 
-/// A response of ExtMcp has nothing to read stored results with, so nothing is cut that would have to be stored.
-fn ext_mcp_proxy(config: &Config, server: &str) -> Result<Arc<Proxy>, ConfigError> {
+/// Without another target that reads the store, nothing is cut that would have to be stored.
+fn ext_mcp_proxy(
+    config: &Config,
+    server: &str,
+    store: Option<Store>,
+) -> Result<Arc<Proxy>, ConfigError> {
     let rules = config.clone().rules()?;
     let rules = if server.is_empty() { rules } else { rules.with_service(Some(server)) };
-    Ok(Proxy::new(ProxyOptions::new(rules)))
+    Ok(Proxy::new(ProxyOptions::new(rules).with_store(store).with_retrieval_elsewhere(true)))
+}
+
+fn relay(config: &GatewayConfig, proxy: Arc<Proxy>, shared: &Shared) -> Arc<Relay> {
+    let handlers: HandlerFactory = Arc::new(move || Box::new(Session::new(&proxy)));
+    Arc::new(Relay {
+        sessions: Sessions::new(handlers),
+        limits: SpoolLimits::default(),
+        observer: Arc::clone(&shared.observer),
+        scope: config.store_settings().scope().clone(),
+    })
 }
 
 fn proxy(config: &Config, store: Option<Store>) -> Result<Arc<Proxy>, ConfigError> {

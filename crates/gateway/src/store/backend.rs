@@ -1,7 +1,7 @@
-//! The interface to a place for entries: memory, a folder, later an object store.
+//! The interface to a place for entries: memory, a folder, an object store.
 //!
 //! A backend keeps bytes and accounts for them. Scopes, limits of one entry and windows are the same for all backends
-//! and are not here. All calls block; a backend over a network runs them on a pool for blocking work.
+//! and are not here. All calls block; a backend over a network has a thread of its own for requests.
 //!
 //! ```text
 //! reserve ──▶ PendingEntry ──append, grow──▶ commit ──▶ open ──▶ StoredEntry
@@ -45,13 +45,13 @@ pub(crate) trait PendingEntry: fmt::Debug + Send {
     fn grow(&mut self, bytes: u64, now: SystemTime) -> Result<(), StoreError>;
 
     /// Appends bytes, for which there is room in the reservation. On an error, none of them belong to the entry.
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError>;
 
     /// Makes the entry readable, all at once, and releases the rest of the reservation.
-    fn commit(self: Box<Self>, header: EntryHeader) -> io::Result<()>;
+    fn commit(self: Box<Self>, header: EntryHeader) -> Result<(), StoreError>;
 }
 
-/// An open entry. It stays readable while it is open, even if it is removed.
+/// An open entry. It stays readable while it is open, even if it is removed, except in an object store.
 pub(crate) struct StoredEntry {
     pub(crate) header: EntryHeader,
     /// The bytes after the header, from the first one. Positions of [`Seek`] are those of the entry.
@@ -75,6 +75,8 @@ pub enum StoreError {
     Busy,
     /// An entry with the new handle exists.
     HandleTaken,
+    /// The object store cannot be reached, or does not allow access.
+    Unreachable(io::Error),
     /// An error of the folder or of the system.
     Io(io::Error),
 }
@@ -86,6 +88,7 @@ impl fmt::Display for StoreError {
             Self::TooLarge(limit) => write!(f, "the result is larger than {limit} bytes"),
             Self::Busy => f.write_str("the store is locked by another process"),
             Self::HandleTaken => f.write_str("an entry with the new handle exists"),
+            Self::Unreachable(error) => write!(f, "the object store cannot be used: {error}"),
             Self::Io(error) => write!(f, "cannot write to the store: {error}"),
         }
     }
@@ -94,7 +97,7 @@ impl fmt::Display for StoreError {
 impl std::error::Error for StoreError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Io(error) => Some(error),
+            Self::Io(error) | Self::Unreachable(error) => Some(error),
             _ => None,
         }
     }

@@ -179,7 +179,7 @@ impl PendingEntry for PendingMemory {
         Ok(())
     }
 
-    fn append(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+    fn append(&mut self, mut bytes: &[u8]) -> Result<(), StoreError> {
         while !bytes.is_empty() {
             // A full piece is followed by a new one, so all pieces but the last one have the same length.
             let room = self.pieces.last().map_or(0, |piece| PIECE - piece.len());
@@ -194,7 +194,7 @@ impl PendingEntry for PendingMemory {
         Ok(())
     }
 
-    fn commit(mut self: Box<Self>, header: EntryHeader) -> io::Result<()> {
+    fn commit(mut self: Box<Self>, header: EntryHeader) -> Result<(), StoreError> {
         if let Some(last) = self.pieces.last_mut() {
             last.shrink_to_fit();
         }

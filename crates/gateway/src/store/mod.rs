@@ -15,10 +15,13 @@
 //!   pattern. Memory does not grow with the entry.
 //! - [`OmissionNotice`] is the line that reports what was left out, and how to get it.
 //!
-//! Entries are in memory, or in a folder that any number of processes share. A failed or unfinished write leaves nothing
+//! Entries are in memory, in a folder that any number of processes share, or in an object store (feature `store-cloud`)
+//! that any number of machines share. A failed or unfinished write leaves nothing
 //! that can be read.
 
 mod backend;
+#[cfg(feature = "store-cloud")]
+mod cloud;
 mod entry;
 #[cfg(unix)]
 mod folder;
@@ -41,6 +44,8 @@ use tamis::Sink;
 
 use backend::Backend;
 pub use backend::StoreError;
+#[cfg(feature = "store-cloud")]
+pub use cloud::{CloudPlace, CloudPlaceError};
 use entry::EntryHeader;
 pub use entry::{EntryKind, EntryMeta};
 use handle::HandleSource;
@@ -77,6 +82,8 @@ pub struct StoreConfig {
 enum StorePlace {
     Memory,
     Folder(PathBuf),
+    #[cfg(feature = "store-cloud")]
+    Cloud(CloudPlace),
 }
 
 impl StoreConfig {
@@ -107,6 +114,14 @@ impl StoreConfig {
         Self { place, limits: StoreLimits::folder(), ..Self::memory() }
     }
 
+    /// A store in an object store, which any number of servers share.
+    #[cfg(feature = "store-cloud")]
+    #[must_use]
+    pub fn cloud(place: CloudPlace) -> Self {
+        let place = StorePlace::Cloud(place);
+        Self { place, limits: StoreLimits::folder(), ..Self::memory() }
+    }
+
     /// The store of this user: `store` in `$TAMIS_STATE_DIR`, or else in `$XDG_STATE_HOME/tamis`, or else in
     /// `~/.local/state/tamis`. Returns `None` if there is no home directory. Relative paths in these variables are
     /// ignored, as the XDG specification requires.
@@ -120,6 +135,15 @@ impl StoreConfig {
     #[must_use]
     pub fn is_in_memory(&self) -> bool {
         matches!(self.place, StorePlace::Memory)
+    }
+
+    /// Returns whether entries are reached over a network, so that every call may take long.
+    fn is_remote(&self) -> bool {
+        #[cfg(feature = "store-cloud")]
+        if matches!(self.place, StorePlace::Cloud(_)) {
+            return true;
+        }
+        false
     }
 
     /// Sets the limits.
@@ -174,18 +198,20 @@ struct StoreShared {
 
 /// A store of results. Cheap to clone, shared by threads.
 ///
-/// Calls block: for a store in a folder they use the file system.
+/// Calls block: for a store in a folder they use the file system, for one in an object store the network.
 #[derive(Clone, Debug)]
 pub struct Store {
     backend: Arc<dyn Backend>,
     shared: StoreShared,
     handles: HandleSource,
+    is_remote: bool,
 }
 
 impl Store {
     /// Opens a store. Nothing is created before the first entry.
     #[must_use]
     pub fn open(config: StoreConfig) -> Self {
+        let is_remote = config.is_remote();
         let StoreConfig { place, limits, clock, handles, redacts } = config;
         let backend: Arc<dyn Backend> = match place {
             StorePlace::Memory => Arc::new(memory::MemoryBackend::new(limits.clone())),
@@ -193,14 +219,23 @@ impl Store {
             StorePlace::Folder(path) => Arc::new(folder::FolderBackend::new(path, limits.clone())),
             #[cfg(not(unix))]
             StorePlace::Folder(_) => Arc::new(backend::NoBackend),
+            #[cfg(feature = "store-cloud")]
+            StorePlace::Cloud(place) => Arc::new(cloud::CloudBackend::new(&place, limits.clone())),
         };
-        Self { backend, shared: StoreShared { limits, clock, redacts }, handles }
+        Self { backend, shared: StoreShared { limits, clock, redacts }, handles, is_remote }
     }
 
     /// Returns the limits of the store.
     #[must_use]
     pub fn limits(&self) -> &StoreLimits {
         &self.shared.limits
+    }
+
+    /// Returns whether entries are reached over a network. Then calls may take seconds, and belong on a thread for
+    /// blocking work.
+    #[must_use]
+    pub fn is_remote(&self) -> bool {
+        self.is_remote
     }
 
     /// Reserves room for an entry: 1 MiB, or the limit of an entry if that is less. Expired entries are removed, and if

@@ -51,6 +51,8 @@ pub enum LostReason {
     TooLarge(u64),
     /// The store is full, or cannot be written to.
     NoRoom,
+    /// The object store cannot be reached.
+    Unreachable,
     /// The filter stopped reading early.
     NotRead,
     /// Results of this tool are not stored.
@@ -65,6 +67,7 @@ impl Display for LostReason {
             }
             Self::TooLarge(limit) => write!(f, "the result is larger than {limit} bytes"),
             Self::NoRoom => f.write_str("the store has no room"),
+            Self::Unreachable => f.write_str("the store cannot be reached"),
             Self::NotRead => f.write_str("the rest was not read"),
             Self::NotStored => f.write_str("results of this tool are not stored"),
         }

@@ -101,11 +101,14 @@ async fn the_first_route_decides_and_others_are_refused() {
         let received = exchange.received().await.unwrap();
         assert!(received.immediate, "{path}");
         assert_eq!(received.status.as_deref(), Some(status), "{path}");
+        assert_eq!(received.header("vary"), Some("x-tenant"), "{path}");
     }
+    // A cache must not send a response that passes to a caller whose responses are filtered.
     let passed = get(&server, "/health", &JSON, &[user().as_bytes()]).await.unwrap();
-    assert_eq!(passed.body, user());
+    assert_eq!((passed.body.as_str(), passed.header("vary")), (user().as_str(), Some("x-tenant")));
     let missing = [(":status", "404"), ("content-type", "text/plain")];
-    assert_eq!(get(&server, "/mixed", &missing, &[b"no"]).await.unwrap().body, "no");
+    let missing = get(&server, "/mixed", &missing, &[b"no"]).await.unwrap();
+    assert_eq!((missing.body.as_str(), missing.header("vary")), ("no", Some("x-tenant")));
     let moved = [(":status", "500"), ("content-type", "text/plain")];
     let refused = get(&server, "/mixed", &moved, &[SECRET.as_bytes()]).await.unwrap();
     assert_eq!(refused.status.as_deref(), Some("403"));

@@ -12,4 +12,6 @@ mod config;
 mod envoy;
 mod ext_mcp;
 mod ext_proc;
+mod pool;
+mod recall;
 mod server;

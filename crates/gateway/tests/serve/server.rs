@@ -1,5 +1,6 @@
 //! A server in this process.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,6 +19,8 @@ pub(crate) struct TestServer {
     pub(crate) stop: Option<oneshot::Sender<()>>,
     pub(crate) ended: JoinHandle<()>,
     pub(crate) folder: TempDir,
+    /// The address of the MCP server that reads stored results.
+    pub(crate) recall: SocketAddr,
 }
 
 impl TestServer {
@@ -39,6 +42,9 @@ impl TestServer {
         let server = GatewayServer::new(config, &path, Arc::clone(&observer)).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
+        let reader = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let recall = reader.local_addr().unwrap();
+        server.serve_recall(reader);
         let (stop, stopped) = oneshot::channel::<()>();
         let ended = tokio::spawn(async move {
             let stop = async {
@@ -48,7 +54,7 @@ impl TestServer {
         });
         let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
         let channel = endpoint.connect().await.unwrap();
-        Self { channel, observer, stop: Some(stop), ended, folder }
+        Self { channel, observer, stop: Some(stop), ended, folder, recall }
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -19,6 +19,8 @@ mod leaks;
 mod proxy;
 mod servers;
 mod streams;
+mod tenants_app;
+mod traced;
 
 #[path = "../../../../examples/axum_layer.rs"]
 #[allow(dead_code, reason = "its main is not run")]
@@ -26,3 +28,6 @@ mod axum_layer;
 #[path = "../../../../examples/reverse_proxy.rs"]
 #[allow(dead_code, reason = "its main is not run")]
 mod reverse_proxy;
+#[path = "../../../../examples/tenants.rs"]
+#[allow(dead_code, reason = "its main is not run")]
+mod tenants;

@@ -26,7 +26,7 @@ pub(super) async fn decide(
         return Ok(Decision::Pass);
     };
     let mut is_changed = false;
-    for service in services {
+    for service in services.iter().filter(|service| !table.is_recall(service)) {
         let prefix = format!("{service}{SEPARATOR}");
         let mut of_service: Vec<(&mut Value, Value)> = Vec::new();
         for tool in tools.iter_mut() {

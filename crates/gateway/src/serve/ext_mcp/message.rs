@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use super::pb;
 use crate::store::Scope;
+use tamis::manifest::StoreScope;
 
 /// The key of our metadata.
 const KEY: &str = "tamis";
@@ -37,7 +38,7 @@ struct Params<'a> {
 
 impl CallMetadata {
     /// Returns the metadata of a request. `None` if its response is not filtered by name.
-    pub(super) fn of_request(request: &pb::McpRequest) -> Option<Self> {
+    pub(super) fn of_request(request: &pb::McpRequest, scope: &StoreScope) -> Option<Self> {
         if !matches!(request.method.as_str(), "tools/call" | "resources/read") {
             return None;
         }
@@ -63,10 +64,14 @@ impl CallMetadata {
             let found = request.headers.iter().find(|header| header.key.eq_ignore_ascii_case(name));
             found.map(|header| header.value.as_slice())
         };
+        let scope = match scope {
+            StoreScope::Header(name) => Scope::header(name, header(name)),
+            _ => Scope::authorization(header("authorization")),
+        };
         Some(Self {
             method: request.method.clone(),
             params: format!("{{{}}}", parts.join(",")),
-            scope: Some(Scope::authorization(header("authorization")).to_string()),
+            scope: Some(scope.to_string()),
         })
     }
 

@@ -65,6 +65,11 @@ impl ExtMcpServer {
     }
 }
 
+/// Returns whether a message belongs to our own server. Its results were filtered before they were stored.
+fn is_recall(table: &Table, services: &[String]) -> bool {
+    matches!(services, [server] if table.is_recall(server))
+}
+
 /// Returns the proxy of the server that a message belongs to.
 fn proxy(table: &Table, services: &[String]) -> Result<Arc<Proxy>, Status> {
     let server = services.first().map(String::as_str).unwrap_or_default();
@@ -78,11 +83,16 @@ impl pb::ext_mcp_server::ExtMcp for ExtMcpServer {
         request: Request<pb::McpRequest>,
     ) -> Result<Response<pb::McpRequestResult>, Status> {
         let request = request.into_inner();
-        let metadata = CallMetadata::of_request(&request);
+        let table = self.table();
+        if is_recall(&table, &request.service_names) {
+            let result = Some(RequestResult::Pass(pb::Pass {}));
+            return Ok(Response::new(pb::McpRequestResult { result, ..Default::default() }));
+        }
+        let metadata = CallMetadata::of_request(&request, table.config.store_settings().scope());
         let decision = match &metadata {
             Some(call) if request.method == "tools/call" => {
                 let params = request.mcp_request.as_deref().unwrap_or(b"{}");
-                decide_request(&proxy(&self.table(), &request.service_names)?, call, params).await
+                decide_request(&proxy(&table, &request.service_names)?, call, params).await
             }
             _ => Decision::Pass,
         };
@@ -104,6 +114,10 @@ impl pb::ext_mcp_server::ExtMcp for ExtMcpServer {
     ) -> Result<Response<pb::McpResponseResult>, Status> {
         let response = request.into_inner();
         let table = self.table();
+        if is_recall(&table, &response.service_names) {
+            let result = Some(ResponseResult::Pass(pb::Pass {}));
+            return Ok(Response::new(pb::McpResponseResult { result }));
+        }
         let proxy = proxy(&table, &response.service_names)?;
         let decision = match response.method.as_str() {
             "tools/list" => {

@@ -8,6 +8,7 @@ use http::HeaderMap;
 use hyper::body::{Body, Frame};
 use tokio::sync::mpsc;
 
+use super::hook;
 use crate::transport::http::body::{BodyError, broken};
 
 /// Pieces that wait for the filter. The gateway has to wait after that.
@@ -27,18 +28,26 @@ pub(super) enum Piece {
 #[derive(Debug)]
 pub(super) struct PieceBody {
     pieces: Option<mpsc::Receiver<Piece>>,
+    /// For tests: see [`hook`].
+    panics_after: Option<u64>,
 }
 
 impl PieceBody {
     /// Creates a body, and the end into which its pieces are pushed.
     pub(super) fn channel() -> (mpsc::Sender<Piece>, Self) {
         let (sender, pieces) = mpsc::channel(PIECES);
-        (sender, Self { pieces: Some(pieces) })
+        (sender, Self { pieces: Some(pieces), panics_after: None })
+    }
+
+    /// Makes the reader of the body panic after some bytes, for tests.
+    pub(super) fn with_panic(mut self, after: Option<u64>) -> Self {
+        self.panics_after = after;
+        self
     }
 
     /// Creates a body without bytes.
     pub(super) fn empty() -> Self {
-        Self { pieces: None }
+        Self { pieces: None, panics_after: None }
     }
 }
 
@@ -52,6 +61,9 @@ impl Body for PieceBody {
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let Some(pieces) = &mut self.pieces else { return Poll::Ready(None) };
         let piece = std::task::ready!(pieces.poll_recv(cx));
+        if let Some(Piece::Data(data) | Piece::Last(data)) = &piece {
+            hook::count(&mut self.panics_after, data.len());
+        }
         let frame = match piece {
             Some(Piece::Data(data)) => return Poll::Ready(Some(Ok(Frame::data(data)))),
             Some(Piece::Last(data)) if data.is_empty() => None,

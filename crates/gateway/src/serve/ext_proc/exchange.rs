@@ -9,7 +9,7 @@ use envoy_types::pb::envoy::service::ext_proc::v3::processing_request::Request a
 use envoy_types::pb::envoy::service::ext_proc::v3::{
     HttpBody, HttpHeaders, ProcessingRequest, ProtocolConfiguration,
 };
-use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue};
+use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{HeaderMap, Request, Response, StatusCode, request};
 use http_body_util::BodyExt;
 use tamis::http::FilterLayer;
@@ -21,10 +21,11 @@ use tower::{Layer, ServiceExt, service_fn};
 
 use super::body::{Piece, PieceBody};
 use super::emit::{self, Original};
-use super::headers;
 use super::reply::{Replies, Side};
+use super::{headers, hook, recalled};
 use crate::serve::choose::Plan;
 use crate::serve::table::Table;
+use crate::serve::trace;
 use crate::transport::http::body::{ProxyBody, of_spool};
 use crate::transport::http::front::Relay;
 use crate::transport::spool::Spool;
@@ -132,6 +133,8 @@ struct Exchange {
     /// Where the response of the server goes. `None` if responses pass.
     arriving: Option<Arriving>,
     is_filtered: bool,
+    /// The request headers that `Vary` of a response that passes has to name.
+    vary: Vec<HeaderName>,
     request: RequestSide,
     response: Option<mpsc::Sender<Piece>>,
     response_is_over: bool,
@@ -168,15 +171,26 @@ impl Exchange {
             task: None,
             arriving: None,
             is_filtered: false,
+            vary: Vec::new(),
             request: if over { RequestSide::Over } else { RequestSide::Echo },
             response: None,
             response_is_over: false,
         };
         match table.plan(&parts) {
-            Plan::Pass => exchange.replies.headers(Side::Request, None).await?,
+            Plan::Pass => {
+                exchange.vary = table.config.vary();
+                exchange.replies.headers(Side::Request, None).await?;
+            }
             Plan::Refuse(status) => {
                 table.metrics.event("refused_request");
-                exchange.replies.immediate(refusal(status)).await?;
+                let mut refusal = refusal(status);
+                headers::vary(refusal.headers_mut(), &table.config.vary());
+                exchange.replies.immediate(refusal).await?;
+            }
+            Plan::Recall => {
+                let mut recalled = recalled::respond(&table, &parts).await;
+                headers::vary(recalled.headers_mut(), &table.config.vary());
+                exchange.replies.immediate(recalled).await?;
             }
             Plan::Ask(found) => exchange.filter(parts, found, table).await?,
             Plan::Mcp(route) => {
@@ -200,7 +214,8 @@ impl Exchange {
         self.arriving = Some(arriving);
         self.is_filtered = true;
         let replies = self.replies.clone();
-        self.task = Some(Task(tokio::spawn(async move {
+        let method = parts.method.clone();
+        let work = async move {
             let original = Arc::new(Mutex::new(None));
             let (chosen, vary) = (Arc::clone(&table), table.config.vary());
             let layer = FilterLayer::deciding(move |_, head| chosen.choose(&found, head))
@@ -222,7 +237,8 @@ impl Exchange {
             let original = original.lock().unwrap_or_else(PoisonError::into_inner).take();
             let original = original.ok_or_else(cancelled)?;
             emit::response(&replies, &original, response).await
-        })));
+        };
+        self.task = Some(Task(tokio::spawn(trace::exchange(method.as_str(), work))));
         // The body of the request must not be sent back before its headers.
         _ = is_answered.await;
         Ok(())
@@ -328,12 +344,18 @@ impl Exchange {
     }
 
     async fn response_headers(&mut self, head: &HttpHeaders) -> Result<(), Status> {
-        if !self.is_filtered {
+        if !self.is_filtered && self.vary.is_empty() {
             return self.replies.headers(Side::Response, None).await;
         }
         let Some(response) = headers::response(head) else {
             return Err(Status::invalid_argument("expected a status"));
         };
+        if !self.is_filtered {
+            let mut varied = response.headers().clone();
+            headers::vary(&mut varied, &self.vary);
+            let mutation = headers::mutation(response.headers(), &varied);
+            return self.replies.headers(Side::Response, Some(mutation)).await;
+        }
         let arriving = self.arriving.take();
         let arriving =
             arriving.ok_or_else(|| Status::invalid_argument("response headers again"))?;
@@ -348,7 +370,7 @@ impl Exchange {
         } else {
             let (sender, body) = PieceBody::channel();
             self.response = Some(sender);
-            body
+            body.with_panic(hook::panic_after(response.headers()))
         };
         if !is_endless(response.headers()) {
             self.deadline = Some(self.limit);

@@ -6,6 +6,7 @@ use envoy_types::pb::envoy::config::core::v3::{
     HeaderMap as WireHeaders, HeaderValue as WireValue,
 };
 use envoy_types::pb::envoy::service::ext_proc::v3::{HeaderMutation, HttpHeaders};
+use http::header::VARY;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 
 /// Headers that the gateway sets itself, or does not let us change.
@@ -103,6 +104,13 @@ pub(super) fn mutation(old: &HeaderMap, new: &HeaderMap) -> HeaderMutation {
         }
     }
     mutation
+}
+
+/// Names the request headers that the choice of a route depends on.
+pub(super) fn vary(headers: &mut HeaderMap, names: &[HeaderName]) {
+    for name in names {
+        headers.append(VARY, HeaderValue::from(name.clone()));
+    }
 }
 
 /// Adds a status to a mutation.

@@ -15,6 +15,8 @@ mod body;
 mod emit;
 mod exchange;
 mod headers;
+mod hook;
+mod recalled;
 mod reply;
 
 use std::sync::{Arc, PoisonError, RwLock};

@@ -252,11 +252,11 @@ impl PendingEntry for PendingFile {
         Ok(())
     }
 
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.file.write_all(bytes)
+    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        Ok(self.file.write_all(bytes)?)
     }
 
-    fn commit(mut self: Box<Self>, header: EntryHeader) -> io::Result<()> {
+    fn commit(mut self: Box<Self>, header: EntryHeader) -> Result<(), StoreError> {
         // Everything is in its place before the name appears.
         self.file.write_all_at(&header.encode(), 0)?;
         self.file.set_len(HEADER + header.size)?;
@@ -270,7 +270,7 @@ impl PendingEntry for PendingFile {
         if renamed.is_err() {
             self.part = Some(part);
         }
-        Ok(renamed?)
+        Ok(renamed.map_err(io::Error::from)?)
     }
 }
 

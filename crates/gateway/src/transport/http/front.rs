@@ -116,6 +116,19 @@ impl Front {
     }
 }
 
+/// Returns the scope of a caller: the session, or else the callers with the same credentials.
+pub(crate) fn scope_of(headers: &HeaderMap, scope: &StoreScope) -> Scope {
+    if let Some(id) = headers.get(SESSION_ID) {
+        return Scope::session(id.as_bytes());
+    }
+    match scope {
+        StoreScope::Header(name) => {
+            Scope::header(name, headers.get(name).map(HeaderValue::as_bytes))
+        }
+        _ => Scope::authorization(headers.get(AUTHORIZATION).map(HeaderValue::as_bytes)),
+    }
+}
+
 impl Relay {
     /// Reads a request.
     ///
@@ -161,17 +174,9 @@ impl Relay {
         self.relay(response, read.handler, read.exchange).await
     }
 
-    /// Returns who may read what is stored of the response: the session, or else the callers with the same credentials.
+    /// Returns who may read what is stored of the response.
     fn scope(&self, headers: &HeaderMap) -> Scope {
-        if let Some(id) = headers.get(SESSION_ID) {
-            return Scope::session(id.as_bytes());
-        }
-        match &self.scope {
-            StoreScope::Header(name) => {
-                Scope::header(name, headers.get(name).map(HeaderValue::as_bytes))
-            }
-            _ => Scope::authorization(headers.get(AUTHORIZATION).map(HeaderValue::as_bytes)),
-        }
+        scope_of(headers, &self.scope)
     }
 
     /// Reads the message of a POST, and returns what is to be sent to the server.

@@ -1,0 +1,68 @@
+//! An object store that cannot be reached, does not respond, or denies access.
+
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use tamis_gateway::store::{EntryMeta, ReadError, Scope, Store, StoreError, Window};
+
+use crate::server::{S3Server, free_port, store_at};
+
+const HANDLE: &str = "tm_aaaaaaaaaaaaaaaaaaaaaaaaaa";
+
+/// Reserves room, which must fail, and returns how long it took.
+fn refused(store: &Store) -> Duration {
+    let begun = Instant::now();
+    match store.reserve() {
+        Err(StoreError::Unreachable(_)) => begun.elapsed(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_reservation_fails_soon_and_then_at_once() {
+    // Nobody listens, or somebody listens and never responds.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    for port in [free_port(), silent.local_addr().unwrap().port()] {
+        let store = Store::open(store_at(port));
+        assert!(refused(&store) < Duration::from_secs(5));
+        assert!(refused(&store) < Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn reading_fails_with_an_error_of_its_own() {
+    let store = Store::open(store_at(free_port()));
+    let error = store.read(&Scope::user(), HANDLE, &Window::new(), &mut Vec::new());
+    assert!(matches!(error, Err(ReadError::Io(_))), "{error:?}");
+}
+
+#[test]
+#[ignore = "needs an S3 server: crates/gateway/tests/cloud/run"]
+fn a_store_is_used_again_once_it_is_back() {
+    let server = S3Server::start();
+    let port = server.port;
+    let store = Store::open(server.store());
+    let mut writer = store.begin(Scope::user(), EntryMeta::text("x")).unwrap();
+    writer.write_all(b"lost").unwrap();
+    drop(server);
+    assert!(matches!(writer.finish(), Err(StoreError::Unreachable(_))));
+    assert!(refused(&store) < Duration::from_millis(100));
+
+    let server = S3Server::start_at(port);
+    assert!(server.http("PUT", "/results").starts_with("HTTP/1.1 200"));
+    std::thread::sleep(Duration::from_secs(6));
+    let mut writer = store.begin(Scope::user(), EntryMeta::text("x")).unwrap();
+    writer.write_all(b"kept").unwrap();
+    let handle = writer.finish().unwrap();
+    let mut out = Vec::new();
+    store.read(&Scope::user(), &handle.to_string(), &Window::new(), &mut out).unwrap();
+    assert_eq!(out, b"kept");
+}
+
+#[test]
+#[ignore = "needs an S3 server: crates/gateway/tests/cloud/run"]
+fn a_bucket_that_does_not_exist_stores_nothing() {
+    let server = S3Server::start_at(free_port());
+    refused(&Store::open(server.store()));
+}
