@@ -128,7 +128,7 @@ impl fmt::Display for Audited {
         }
         write!(f, "{}: ", one_line(&self.name))?;
         if self.places == 0 {
-            return writeln!(f, "no rule removes for safety");
+            return writeln!(f, "no place to attack");
         }
         write!(f, "{}, {}", count(self.places, "place"), count(self.documents, "document"))?;
         if self.results > 0 {
