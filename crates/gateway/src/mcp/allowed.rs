@@ -228,7 +228,7 @@ impl Changes<'_> {
     /// Replaces what is looked for in a value.
     fn search(&mut self, span: &Range<u64>) -> Result<(), Failure> {
         let Some(redact) = self.redact else { return Ok(()) };
-        let mut redactor = TextRedactor::json_of(redact).map_err(|_| Failure::UNKNOWN_FORM)?;
+        let mut redactor = TextRedactor::json_of(redact).map_err(|_error| Failure::UNKNOWN_FORM)?;
         let start = self.scratch.len();
         self.spool.each_chunk(span.clone(), |chunk| {
             redactor.write(chunk, self.scratch);

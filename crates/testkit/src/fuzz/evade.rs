@@ -80,11 +80,12 @@ pub fn attempt(data: &[u8]) -> Option<Attempt> {
     if form == Form::InString {
         let mut inner = std::mem::take(&mut builder.out);
         if choices.one_in(6) {
-            inner.truncate(inner.floor_char_boundary(choices.below(inner.len() + 1)));
+            let at = choices.below(inner.len() + 1);
+            inner.truncate((0..=at).rev().find(|at| inner.is_char_boundary(*at)).unwrap_or(0));
         }
         builder.around(&inner);
         document = builder.out.into_bytes();
-        (rules, spec) = ("json_strings", in_strings(choices, spec));
+        (rules, spec) = ("json_strings", in_strings(choices, &spec));
     } else {
         document = builder.out.into_bytes();
     }
@@ -263,7 +264,7 @@ fn redacting(choices: &mut Choose<'_>) -> (&'static str, Spec) {
 }
 
 /// Rules for a document whose members `text`, also in arrays, are documents to which these rules apply.
-fn in_strings(choices: &mut Choose<'_>, inner: Spec) -> Spec {
+fn in_strings(choices: &mut Choose<'_>, inner: &Spec) -> Spec {
     let otherwise = choices.pick(&[JsonStringFallback::Error, JsonStringFallback::Drop]);
     let strings = |at| JsonStrings::new(at, inner.clone()).otherwise(otherwise);
     Spec::new()
