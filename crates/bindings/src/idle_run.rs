@@ -11,9 +11,11 @@ use crate::program::text_of;
 /// has held one would keep its memory.
 pub(crate) const SMALL: usize = 32 << 10;
 
+type Run = Filter<Vec<u8>>;
+
 /// At most one idle run of a program. Threads that find none create their own.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct IdleRun(Arc<Mutex<Option<Box<Filter<Vec<u8>>>>>>);
+pub(crate) struct IdleRun(Arc<Mutex<Option<Box<Run>>>>);
 
 impl IdleRun {
     /// Filters a document with the idle run.

@@ -13,7 +13,7 @@ use crate::diagnostics::{Console, Exit, Usage};
 use crate::print::print;
 
 /// Name, title, page.
-const TOPICS: [(&str, &str, &str); 14] = [
+const TOPICS: [(&str, &str, &str); 15] = [
     (
         "paths",
         "how to name values: dot paths, wildcards, JSON Pointers",

@@ -197,8 +197,9 @@ fn is_text(first: &[u8]) -> bool {
             let inside = inside.trim_ascii_start();
             let scalar = scalar(inside);
             let rest = inside.get(scalar.len()..).unwrap_or_default().trim_ascii_start();
-            !matches!(inside.first(), None | Some(b'{' | b'[' | b']' | b'"'))
-                && !(is_scalar(scalar) && matches!(rest.first(), None | Some(b',' | b']')))
+            let is_array = matches!(inside.first(), None | Some(b'{' | b'[' | b']' | b'"'))
+                || (is_scalar(scalar) && matches!(rest.first(), None | Some(b',' | b']')));
+            !is_array
         }
         Some(_) => {
             let scalar = scalar(text);
