@@ -6,24 +6,24 @@ use super::rank::Candidate;
 use super::root::Payload;
 use super::sample::Samples;
 
-/// The share of the response that the members may cost together: the filter saves 70 %, with a margin for the estimate.
-const TARGET: f64 = 0.287;
+/// The share of the response that the members may cost together: the filter saves 70 %.
+const TARGET: f64 = 0.296;
 
 /// The score from which members are needed.
 const NEEDED: f64 = 1.4;
 
 /// The cost of needed members from which the target is given up, as a share of the response. Such a response is dense,
 /// and a filter that saves 70 % of it would remove what it is about.
-const DENSE: f64 = 0.418;
+const DENSE: f64 = 0.455;
 
 /// The score from which members of a dense response are kept.
-const KEPT_IF_DENSE: f64 = 0.8;
+const KEPT_IF_DENSE: f64 = 0.4;
 
 /// The cost below which a response is small: everything that says something is kept. In tenths of tokens.
 const SMALL: f64 = 3000.0;
 
 /// The score below which nothing is kept.
-const LEAST: f32 = 0.2;
+const LEAST: f32 = -0.3;
 
 /// The share of the brackets and names of containers that remains in the output.
 const AROUND: f64 = 0.7;
