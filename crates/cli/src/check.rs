@@ -112,7 +112,7 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
         if let Some(text) =
             std::str::from_utf8(&bytes).ok().filter(|it| GatewayConfig::recognises(it))
         {
-            match GatewayConfig::parse(path, text) {
+            match GatewayConfig::parse(Path::new(&called(path)), text) {
                 Ok(config) => fine.push_str(&gateway_line(path, &config)),
                 Err(error) => {
                     console.usage(&Usage::new(error.to_string()));

@@ -23,7 +23,7 @@ const KEPT_IF_DENSE: f64 = 0.4;
 const SMALL: f64 = 3000.0;
 
 /// The score below which nothing is kept.
-const LEAST: f32 = -0.3;
+const LEAST: f32 = 0.2;
 
 /// The share of the brackets and names of containers that remains in the output.
 const AROUND: f64 = 0.7;

@@ -8,6 +8,8 @@
     reason = "a test may panic"
 )]
 
+#[cfg(feature = "store-cloud")]
+mod cloud;
 mod config;
 mod envoy;
 mod ext_mcp;

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use tonic::transport::{Channel, Endpoint};
 
+use super::server::{S3Server, free_port, settings};
 use crate::envoy::Exchange;
-use crate::server::{S3Server, free_port, settings};
 
 const RULES: &str = "version: 1\nlisten: 127.0.0.1:0\ndefault: refuse\nstore: s3://results/tamis\nroutes:\n- when: {path: /mcp}\n  mcp: {profile: standard}\n- when: {path: /own}\n  mcp: {manifests: [own.yaml]}\n";
 const OWN: &str = "version: 1\nfilters:\n  list: {select: [id], root: array, max_items: 2}\n";

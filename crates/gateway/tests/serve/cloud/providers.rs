@@ -6,7 +6,7 @@ use tamis_gateway::store::{
     CloudPlace, EntryMeta, ReadError, Scope, Store, StoreConfig, StoreError, Window,
 };
 
-use crate::server::{S3Server, free_port};
+use super::server::{S3Server, free_port};
 
 fn google(port: u16) -> StoreConfig {
     let address = format!("http://127.0.0.1:{port}");

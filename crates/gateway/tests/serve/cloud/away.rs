@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tamis_gateway::store::{EntryMeta, ReadError, Scope, Store, StoreError, Window};
 
-use crate::server::{S3Server, free_port, store_at};
+use super::server::{S3Server, free_port, store_at};
 
 const HANDLE: &str = "tm_aaaaaaaaaaaaaaaaaaaaaaaaaa";
 

@@ -9,7 +9,7 @@ use tamis_gateway::store::{
     EntryMeta, Handle, ReadError, Scope, Store, StoreConfig, StoreError, StoreLimits, Window,
 };
 
-use crate::server::S3Server;
+use super::server::S3Server;
 
 const MIB: u64 = 1 << 20;
 
