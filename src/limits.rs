@@ -309,8 +309,9 @@ impl Eq for SpillGate {}
 /// let program = Program::compile(&Spec::new().select("id"))?;
 /// // It waits until the document ends, because no item was found yet.
 /// let document = format!(r#"{{"text": "{}"}}"#, "x".repeat(200));
-/// let failed = tamis::filter_slice(program.with_options(&options), document.as_bytes()).unwrap_err();
-/// assert_eq!(tamis::Error::from(failed).limit(), Some("pool"));
+/// let call = program.with_options(&options);
+/// let failed = tamis::filter_reader(call, document.as_bytes(), Vec::new()).unwrap_err();
+/// assert_eq!(failed.limit(), Some("pool"));
 /// assert_eq!((pool.in_memory(), pool.on_disk()), (0, 0));
 /// # Ok::<(), tamis::Error>(())
 /// ```
