@@ -121,7 +121,7 @@ fn credentials_are_replaced_before_they_are_sent() {
     for (redacts, is_there) in [(true, false), (false, true)] {
         let store = Store::open(server.store().with_redact(redacts));
         let mut writer = store.begin(Scope::user(), EntryMeta::text("x")).unwrap();
-        writer.redact(false);
+        writer.redact(false, None).unwrap();
         write!(writer, "token: {KEY}\nrest\n").unwrap();
         let handle = writer.finish().unwrap();
         let object = server.http("GET", &format!("/results/tamis/{handle}"));
