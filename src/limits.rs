@@ -302,16 +302,17 @@ impl Eq for SpillGate {}
 ///
 /// ```
 /// use tamis::http::HeldPool;
-/// use tamis::{CallOptions, Limits, Program, Spec};
+/// use tamis::{CallOptions, Filter, Limits, Program, Spec};
 ///
 /// let pool = HeldPool::new(100, 0);
 /// let options = CallOptions::new().with_limits(Limits::new().with_pool(&pool));
 /// let program = Program::compile(&Spec::new().select("id"))?;
-/// // It waits until the document ends, because no item was found yet.
-/// let document = format!(r#"{{"text": "{}"}}"#, "x".repeat(200));
-/// let call = program.with_options(&options);
-/// let failed = tamis::filter_reader(call, document.as_bytes(), Vec::new()).unwrap_err();
-/// assert_eq!(failed.limit(), Some("pool"));
+/// // The beginning of a document waits for the rest, because no item was found yet.
+/// let beginning = format!(r#"{{"text": "{}"#, "x".repeat(200));
+/// let mut filter = Filter::new(program.with_options(&options), Vec::new());
+/// let error = filter.write(beginning.as_bytes()).unwrap_err();
+/// assert_eq!(error.limit(), Some("pool"));
+/// drop(filter);
 /// assert_eq!((pool.in_memory(), pool.on_disk()), (0, 0));
 /// # Ok::<(), tamis::Error>(())
 /// ```
