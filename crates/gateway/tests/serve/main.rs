@@ -17,3 +17,5 @@ mod ext_proc;
 mod pool;
 mod recall;
 mod server;
+#[cfg(feature = "tracing")]
+mod traced;

@@ -196,7 +196,8 @@ impl Exchange {
             Plan::Mcp(route) => {
                 let relay = table.relay(route).cloned();
                 let relay = relay.ok_or_else(|| Status::internal("the route has no relay"))?;
-                exchange.mcp(parts, over, relay)?;
+                let name = table.config.routes().get(route).map(|route| route.name().to_owned());
+                exchange.mcp(parts, over, relay, name.unwrap_or_default())?;
             }
         }
         Ok(exchange)
@@ -245,7 +246,13 @@ impl Exchange {
     }
 
     /// Reads the request and filters the response with the relay of the MCP proxy.
-    fn mcp(&mut self, parts: request::Parts, over: bool, relay: Arc<Relay>) -> Result<(), Status> {
+    fn mcp(
+        &mut self,
+        parts: request::Parts,
+        over: bool,
+        relay: Arc<Relay>,
+        route: String,
+    ) -> Result<(), Status> {
         if !over && !self.modes.request_is_streamed {
             return Err(Status::failed_precondition(
                 "expected request_body_mode: FULL_DUPLEX_STREAMED for a route of MCP",
@@ -262,7 +269,9 @@ impl Exchange {
             body
         };
         let replies = self.replies.clone();
-        self.task = Some(Task(tokio::spawn(async move {
+        let method = parts.method.clone();
+        let work = async move {
+            trace::route(&route);
             let mut read = match relay.read(&parts, body.boxed_unsync()).await {
                 Ok(read) => read,
                 Err(refused) => {
@@ -283,7 +292,8 @@ impl Exchange {
             let response = response.map(|body| -> ProxyBody { body.boxed_unsync() });
             let filtered = relay.respond(&parts, response, read).await;
             emit::response(&replies, &original, filtered).await
-        })));
+        };
+        self.task = Some(Task(tokio::spawn(trace::exchange(method.as_str(), work))));
         Ok(())
     }
 
