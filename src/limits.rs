@@ -458,7 +458,7 @@ impl Drop for PoolTaken {
     }
 }
 
-/// Without asynchronous drivers there is no pool.
+/// Only asynchronous drivers share a pool.
 #[cfg(not(feature = "tokio"))]
 #[expect(clippy::unused_self, reason = "the other drivers have a pool here")]
 impl PoolShare {

@@ -9,7 +9,7 @@
 //! ```
 
 use std::fmt;
-use std::io::{self, Read, Seek};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::time::SystemTime;
 
 use super::entry::EntryHeader;
@@ -63,6 +63,16 @@ pub(crate) trait EntryBytes: Read + Seek + Send {}
 
 impl<T: Read + Seek + Send> EntryBytes for T {}
 
+/// Returns the position that [`Seek`] means in an entry of `size` bytes, from its start.
+pub(crate) fn sought(position: u64, size: u64, to: SeekFrom) -> io::Result<u64> {
+    let position = match to {
+        SeekFrom::Start(position) => Some(position),
+        SeekFrom::End(by) => size.checked_add_signed(by),
+        SeekFrom::Current(by) => position.checked_add_signed(by),
+    };
+    position.ok_or_else(|| ErrorKind::InvalidInput.into())
+}
+
 /// The error of an entry that is not stored.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -114,7 +124,7 @@ impl From<StoreError> for io::Error {
         match error {
             StoreError::Io(error) => error,
             StoreError::Full(_) | StoreError::TooLarge(_) => {
-                Self::new(io::ErrorKind::StorageFull, error)
+                Self::new(ErrorKind::StorageFull, error)
             }
             _ => Self::other(error),
         }
@@ -129,7 +139,7 @@ pub(crate) struct NoBackend;
 #[cfg(not(unix))]
 impl NoBackend {
     fn unsupported() -> io::Error {
-        io::Error::new(io::ErrorKind::Unsupported, "a store in a folder needs a Unix system")
+        io::Error::new(ErrorKind::Unsupported, "a store in a folder needs a Unix system")
     }
 }
 

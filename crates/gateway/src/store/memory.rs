@@ -7,11 +7,11 @@
 //! changed only under the lock, together with the table, so that threads never exceed the limit.
 
 use std::collections::{BTreeSet, HashMap};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use super::backend::{Backend, PendingEntry, StoreError, StoredEntry};
+use super::backend::{Backend, PendingEntry, StoreError, StoredEntry, sought};
 use super::entry::{EntryHeader, HEADER};
 use super::handle::Handle;
 use super::limits::StoreLimits;
@@ -242,12 +242,7 @@ impl Read for MemoryReader {
 
 impl Seek for MemoryReader {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let position = match to {
-            SeekFrom::Start(position) => Some(position),
-            SeekFrom::End(by) => self.entry.header.size.checked_add_signed(by),
-            SeekFrom::Current(by) => self.position.checked_add_signed(by),
-        };
-        self.position = position.ok_or(ErrorKind::InvalidInput)?;
+        self.position = sought(self.position, self.entry.header.size, to)?;
         Ok(self.position)
     }
 }

@@ -36,7 +36,7 @@ async fn all_responses_together_stay_below_the_pool() {
         assert!(now["memory"] <= 100 << 10 && now["disk"] <= 500 << 10, "{now:?}");
         open.push(exchange);
     }
-    // Responses for which there is no room are refused, and the others go on.
+    // The server refuses responses that do not fit into the pool, and the others continue.
     let mut statuses = BTreeMap::new();
     for mut exchange in open {
         exchange.body("}", true).await;

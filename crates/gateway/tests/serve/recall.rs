@@ -68,16 +68,21 @@ fn long_result() -> String {
     serde_json::json!({"content": [{"type": "text", "text": text}]}).to_string()
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn what_was_left_out_is_read_through_another_target() {
-    let server = TestServer::start(RULES).await;
-    let ResponseResult::Mutated(body) = called(&server, "crm", &long_result()).await else {
+/// Calls a tool whose result is cut, and returns the handle of the whole result.
+async fn stored(server: &TestServer) -> String {
+    let ResponseResult::Mutated(body) = called(server, "crm", &long_result()).await else {
         panic!()
     };
     let body = String::from_utf8(body).unwrap();
     assert!(!body.contains("item 1999"), "{body}");
     let at = body.find("tm_").unwrap_or_else(|| panic!("{body}"));
-    let handle = &body[at..at + 29];
+    body[at..at + 29].to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_left_out_is_read_through_another_target() {
+    let server = TestServer::start(RULES).await;
+    let handle = stored(&server).await;
     let call = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"tamis_retrieve","arguments":{{"handle":"{handle}","items":"1990-1999"}}}}}}"#
     );
@@ -99,12 +104,7 @@ async fn get(server: &TestServer, path: &str, headers: &[(&str, &str)]) -> Recei
 #[tokio::test(flavor = "multi_thread")]
 async fn a_route_reads_stored_results() {
     let server = TestServer::start(RULES).await;
-    let ResponseResult::Mutated(body) = called(&server, "crm", &long_result()).await else {
-        panic!()
-    };
-    let body = String::from_utf8(body).unwrap();
-    let at = body.find("tm_").unwrap_or_else(|| panic!("{body}"));
-    let (handle, caller) = (&body[at..at + 29], [("authorization", "Bearer a")]);
+    let (handle, caller) = (stored(&server).await, [("authorization", "Bearer a")]);
     let read = async |query: &str, headers: &[(&str, &str)]| {
         let read = get(&server, &format!("/results/{handle}{query}"), headers).await;
         assert!(read.immediate, "{read:?}");

@@ -11,7 +11,7 @@ use object_store::{
 };
 
 use super::CloudShared;
-use crate::store::backend::{PendingEntry, StoreError};
+use crate::store::backend::{PendingEntry, StoreError, sought};
 use crate::store::entry::{EntryHeader, HEADER};
 use crate::store::handle::Handle;
 
@@ -181,12 +181,7 @@ impl Read for CloudReader {
 
 impl Seek for CloudReader {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let position = match to {
-            SeekFrom::Start(position) => Some(position),
-            SeekFrom::End(by) => self.size.checked_add_signed(by),
-            SeekFrom::Current(by) => self.position.checked_add_signed(by),
-        };
-        self.position = position.ok_or(ErrorKind::InvalidInput)?;
+        self.position = sought(self.position, self.size, to)?;
         Ok(self.position)
     }
 }

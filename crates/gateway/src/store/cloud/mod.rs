@@ -4,8 +4,9 @@
 //! s3://bucket/prefix/tm_…     the bytes of an entry, then its header
 //! ```
 //!
-//! The header follows the bytes, so that an entry can be uploaded while it is written. A reader asks for the last bytes
-//! of the object first. An object appears with its last part, all at once, so there is no other state to keep.
+//! The header follows the bytes, so that an entry can be uploaded while it is written. A reader first
+//! requests the last bytes of the object. Object stores show an object only when its upload is complete, so nothing else
+//! has to mark an entry as complete.
 //!
 //! Differences from a folder, which come from the network:
 //! - Limits of all entries are not exact. Each process counts what others wrote once a minute (`usage.rs`).
