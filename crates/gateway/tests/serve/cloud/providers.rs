@@ -1,4 +1,5 @@
-//! Google Cloud Storage, whose interface for objects is that of S3 with other headers, and places that cannot be used.
+//! Google Cloud Storage, whose interface for objects is that of S3 with other headers, Azure Blob Storage, and places that
+//! cannot be used.
 
 use std::io::Write as _;
 
@@ -62,7 +63,7 @@ fn entries_are_shared_through_google() {
 }
 
 #[test]
-#[ignore = "needs Azurite at the port in TAMIS_AZURITE_PORT, and a container `results`: crates/gateway/tests/cloud/run"]
+#[ignore = "needs Azurite: crates/gateway/tests/cloud/run"]
 fn entries_are_shared_through_azure() {
     let port = std::env::var("TAMIS_AZURITE_PORT").expect("crates/gateway/tests/cloud/run sets it");
     let port = port.parse().unwrap();
