@@ -168,13 +168,21 @@ class PushStream {
   async *pipe(chunks) {
     if (typeof chunks === 'string' || types.isUint8Array(chunks)) throw new TypeError('expected an iterable of chunks')
     // Leaving the loop ends the source, too.
-    for await (const chunk of chunks) {
-      const output = this.write(chunk)
+    try {
+      for await (const chunk of chunks) {
+        const output = this.write(chunk)
+        if (output.length > 0) yield output
+        if (this.done) break
+      }
+      const output = this.end()
       if (output.length > 0) yield output
-      if (this.done) break
+    } finally {
+      this.close()
     }
-    const output = this.end()
-    if (output.length > 0) yield output
+  }
+
+  close() {
+    this.#native.close()
   }
 
   get done() {
@@ -206,6 +214,9 @@ class FilterStream extends TransformStream {
       },
       flush(controller) {
         if (!ended) write(controller, push.end())
+      },
+      cancel() {
+        push.close()
       },
     })
     this.#push = push

@@ -190,6 +190,9 @@ export class PushStream<R = Report> {
   /** Yields the outputs for an iterable of chunks, sync or async. Reads a chunk when an output is asked for, and none after the
    * output is complete. */
   pipe(chunks: Iterable<Data> | AsyncIterable<Data>): AsyncGenerator<Buffer, void, void>
+  /** Frees what the run holds, without waiting for the garbage collector. Needed only for a run that is given up before `end`.
+   * Later calls throw. */
+  close(): void
   /** Whether the output is complete, so that further input is ignored. */
   readonly done: boolean
   /** Of a document the report so far; of a text or a command's output empty until the end. */

@@ -44,6 +44,12 @@ impl NativeStream {
         buffer(env, Ok(self.0.release()))
     }
 
+    /// Frees what the run holds.
+    #[napi]
+    pub fn close(&mut self) {
+        self.0.close();
+    }
+
     /// Whether the output is complete, so that further input is ignored.
     #[napi(getter)]
     pub fn done(&self) -> bool {

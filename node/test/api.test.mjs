@@ -171,6 +171,33 @@ test('a slow reader holds the source back', async () => {
   assert.ok(state.cancelled)
 })
 
+test('a run that is over holds no memory', async () => {
+  const program = new Program({ select: ['id'] })
+  const over = []
+  const keep = {
+    ended: (run) => run.write('[{"id": 1}]') && run.end(),
+    failed: (run) => assert.throws(() => run.write('[{"id": oops}]'), { kind: 'syntax' }),
+    closed: (run) => run.write(items.subarray(0, 1000)) && run.close(),
+    left: async (run) => {
+      const outputs = run.pipe(['[{"id": 1}, {"id"', ': 2}]'])
+      await outputs.next()
+      await outputs.return()
+    },
+  }
+  for (const [name, finish] of Object.entries(keep)) {
+    const before = process.memoryUsage().rss
+    for (let number = 0; number < 4000; number += 1) {
+      const run = program.push()
+      await finish(run)
+      over.push(run)
+    }
+    const grown = process.memoryUsage().rss - before
+    // A run that is not over holds about 60 KB.
+    assert.ok(grown < 100 << 20, `${name}: ${grown} bytes`)
+    assert.throws(() => over.at(-1).write('1'), { kind: 'failed', fault: 'caller' }, name)
+  }
+})
+
 test('manifests', () => {
   const manifest = new Manifest('version: 1\nfilters:\n  crm.list: {select: [id]}\n  crm.*: {exclude: [ssn]}\n')
   assert.deepEqual(manifest.names, ['crm.list', 'crm.*'])

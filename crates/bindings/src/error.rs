@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 
 use tamis::manifest::{Diagnostic, ManifestError, ManifestErrorKind};
-use tamis::{Error, FailedRun, Fault};
+use tamis::{Error, ErrorKind, FailedRun, Fault};
 
 /// A failure, boxed because results carry it. Its members are those of [`ErrorMembers`].
 #[derive(Debug, Default)]
@@ -73,6 +73,18 @@ impl BindingError {
             fault: "spec",
             message: message.to_owned(),
             display: message.to_owned(),
+            ..ErrorMembers::default()
+        })
+    }
+
+    /// The error of a call after the end of a run.
+    pub(crate) fn over(message: &str, report: String) -> Self {
+        Self::from(ErrorMembers {
+            kind: ErrorKind::Failed.as_str(),
+            fault: "caller",
+            message: message.to_owned(),
+            display: message.to_owned(),
+            report: Some(report),
             ..ErrorMembers::default()
         })
     }
