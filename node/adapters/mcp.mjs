@@ -1,9 +1,10 @@
 // MCP TypeScript SDK: filters the results of tools, in a server before they are sent, in a client after they arrive.
+import { filterClientTasks, wrapTaskHandler } from './tasks.mjs'
 import { ToolFilters, Withheld, WithheldText } from './tools.mjs'
 
 /**
  * Filters the results of all tools that are registered on an `McpServer` after this call, and leaves out their output schemas,
- * which the results no longer fit. Results of tasks, which are experimental, are not filtered. Returns the server.
+ * which the results no longer fit. Results of tasks are filtered when the handler of the tool stores them. Returns the server.
  */
 export function filterServer(server, rules) {
   const filters = new ToolFilters(rules)
@@ -19,6 +20,15 @@ export function filterServer(server, rules) {
     if (filters.program(name) === null) return tool(name, ...rest)
     const callback = wrapCallback(filters, name, rest.pop())
     return withUpdates(filters, name, tool(name, ...rest, callback))
+  }
+  const tasks = server.experimental?.tasks
+  if (tasks !== undefined) {
+    const registerToolTask = tasks.registerToolTask.bind(tasks)
+    tasks.registerToolTask = (name, config, handler) => {
+      if (filters.program(name) === null) return registerToolTask(name, config, handler)
+      const { outputSchema: _, ...rest } = config
+      return registerToolTask(name, rest, wrapTaskHandler(filters, name, handler, filterResult))
+    }
   }
   return server
 }
@@ -44,7 +54,7 @@ function withUpdates(filters, name, registered) {
   return registered
 }
 
-/** Filters what `callTool` of a `Client` returns. Returns the client. */
+/** Filters what `callTool` of a `Client` returns, and the results of tasks (`client.experimental.tasks`). Returns the client. */
 export function filterClient(client, rules) {
   const filters = new ToolFilters(rules)
   const call = client.callTool.bind(client)
@@ -57,6 +67,7 @@ export function filterClient(client, rules) {
     }
     return filterResult(filters, params.name, result)
   }
+  filterClientTasks(client, filters, { filterResult, withheld })
   return client
 }
 

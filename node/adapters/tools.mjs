@@ -43,6 +43,17 @@ export class ToolFilters {
     }
   }
 
+  /** The program for every tool, or null. */
+  get every() {
+    return this.#every ?? null
+  }
+
+  /** Whether the filter of any tool removes for safety. */
+  get removesForSafety() {
+    const named = this.#manifest?.names.map((name) => this.#manifest.program(name)) ?? this.#named.values()
+    return this.every?.removesForSafety === true || [...named].some((program) => program.removesForSafety)
+  }
+
   /** Returns the filter of a tool, or null. */
   program(tool) {
     if (this.#manifest !== undefined) return this.#manifest.find(tool)

@@ -4,7 +4,9 @@ import { test } from 'node:test'
 import { createMCPClient } from '@ai-sdk/mcp'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
+import { InMemoryTaskStore } from '@modelcontextprotocol/sdk/experimental/tasks/stores/in-memory.js'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { CallToolResultSchema, CreateTaskResultSchema } from '@modelcontextprotocol/sdk/types.js'
 import { generateText, stepCountIs, tool } from 'ai'
 import { MockLanguageModelV3 } from 'ai/test'
 import { Manifest, Program } from 'tamis'
@@ -136,6 +138,83 @@ for (const [where, place] of [
     }
   })
 }
+
+/** Starts a server with tools that run as tasks; returns a client. */
+async function connectedToTasks(serverRules, clientRules) {
+  const store = new InMemoryTaskStore()
+  const capabilities = { tasks: { requests: { tools: { call: {} } } } }
+  const server = new McpServer({ name: 'issues', version: '1.0.0' }, { capabilities, taskStore: store })
+  if (serverRules) filterServer(server, serverRules)
+  const results = {
+    issues: { content: [{ type: 'text', text: JSON.stringify(issues) }] },
+    text: { content: [{ type: 'text', text: secret }] },
+  }
+  for (const [name, result] of Object.entries(results)) {
+    server.experimental.tasks.registerToolTask(name, { execution: { taskSupport: 'optional' } }, {
+      async createTask({ taskStore }) {
+        const task = await taskStore.createTask({ ttl: 60_000, pollInterval: 10 })
+        await taskStore.updateTaskStatus(task.taskId, 'working', secret)
+        setTimeout(() => taskStore.storeTaskResult(task.taskId, 'completed', result), 20)
+        return { task }
+      },
+      getTask: ({ taskId, taskStore }) => taskStore.getTask(taskId),
+      getTaskResult: ({ taskId, taskStore }) => taskStore.getTaskResult(taskId),
+    })
+  }
+  const client = new Client({ name: 'test', version: '1.0.0' })
+  if (clientRules) filterClient(client, clientRules)
+  const [one, other] = InMemoryTransport.createLinkedPair()
+  await server.connect(one)
+  await client.connect(other)
+  return client
+}
+
+/** Calls a tool as a task; returns its result, the result as it is fetched again, and all messages. */
+async function task(client, name) {
+  const { tasks } = client.experimental
+  const messages = []
+  for await (const message of tasks.callToolStream({ name, arguments: {} }, undefined, { task: {} })) messages.push(message)
+  const again = await tasks.getTaskResult(messages[0].task.taskId, CallToolResultSchema)
+  return { result: messages.at(-1).result, again, all: JSON.stringify([messages, again]) }
+}
+
+for (const [where, place] of [
+  ['server', (rules) => connectedToTasks(rules)],
+  ['client', (rules) => connectedToTasks(undefined, rules)],
+]) {
+  test(`MCP: a ${where} filters the results of tasks`, async () => {
+    const client = await place({ issues: saves })
+    const { result, again } = await task(client, 'issues')
+    for (const { content } of [result, again]) assert.deepEqual(JSON.parse(content[0].text), kept)
+    assert.equal((await task(client, 'text')).result.content[0].text, secret)
+    // The server waits for the task itself.
+    if (where === 'server') {
+      const { content } = await client.callTool({ name: 'issues', arguments: {} })
+      assert.deepEqual(JSON.parse(content[0].text), kept)
+    }
+  })
+
+  test(`MCP: tasks fail closed in a ${where}`, async () => {
+    const client = await place(removes)
+    const { result, all } = await task(client, 'text')
+    assert.equal(result.isError, true)
+    assert.ok(!all.includes(secret), all)
+    assert.ok(!(await task(client, 'issues')).all.includes('mira'))
+  })
+}
+
+test('MCP: the result of a task of another client fails closed', async () => {
+  const client = await connectedToTasks(undefined, { issues: removes })
+  const { tasks } = client.experimental
+  const created = await client.request(
+    { method: 'tools/call', params: { name: 'issues', arguments: {}, task: {} } },
+    CreateTaskResultSchema,
+  )
+  const result = await tasks.getTaskResult(created.task.taskId, CallToolResultSchema)
+  assert.equal(result.isError, true)
+  assert.doesNotMatch(JSON.stringify(result), /mira/)
+  assert.equal((await tasks.getTask(created.task.taskId)).statusMessage, undefined)
+})
 
 test('AI SDK: the results of tools of an MCP client are filtered', async () => {
   const client = await createMCPClient({ transport: await started() })
