@@ -48,8 +48,8 @@ impl NativeCommands {
 
     /// Starts a run that the output is pushed into.
     #[napi]
-    pub fn push(&self, command: String, options: String) -> Outcome<NativeStream> {
-        outcome(self.0.stream(&command, &options).map(NativeStream::new))
+    pub fn push(&self, env: &Env, command: String, options: String) -> Outcome<NativeStream> {
+        outcome(self.0.stream(&command, &options).map(|run| NativeStream::new(env, run)))
     }
 
     /// Returns the name of the filter for a command.

@@ -102,8 +102,8 @@ impl NativeProgram {
 
     /// Starts a run that bytes are pushed into.
     #[napi]
-    pub fn push(&self, options: Option<String>) -> Outcome<NativeStream> {
-        outcome(call_of(options).map(|call| NativeStream::new(self.0.stream(&call))))
+    pub fn push(&self, env: &Env, options: Option<String>) -> Outcome<NativeStream> {
+        outcome(call_of(options).map(|call| NativeStream::new(env, self.0.stream(&call))))
     }
 
     /// Describes how the program will run.

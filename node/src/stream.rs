@@ -1,18 +1,41 @@
 //! Runs that bytes are pushed into.
 
-use napi::bindgen_prelude::{BufferSlice, Env};
+use napi::bindgen_prelude::{BufferSlice, Env, ObjectFinalize};
 use napi_derive::napi;
 use tamis_bindings::BindingStream;
 
 use crate::failure::{Outcome, buffer};
 
+/// Bytes that a run takes, about. The garbage collector learns of them, or it would not know why to collect streams.
+const RUN: i64 = 60 << 10;
+
 /// A run that bytes are pushed into.
-#[napi]
-pub struct NativeStream(BindingStream);
+#[napi(custom_finalize)]
+pub struct NativeStream {
+    run: BindingStream,
+    /// Whether the garbage collector counts the run.
+    is_counted: bool,
+}
 
 impl NativeStream {
-    pub(crate) fn new(stream: BindingStream) -> Self {
-        Self(stream)
+    pub(crate) fn new(env: &Env, run: BindingStream) -> Self {
+        let is_counted = env.adjust_external_memory(RUN).is_ok();
+        Self { run, is_counted }
+    }
+
+    /// Tells the garbage collector about a run that is over.
+    fn settle(&mut self, env: &Env) {
+        if self.is_counted && self.run.is_over() {
+            self.is_counted = env.adjust_external_memory(-RUN).is_err();
+        }
+    }
+}
+
+impl ObjectFinalize for NativeStream {
+    fn finalize(mut self, env: Env) -> napi::Result<()> {
+        self.run.close();
+        self.settle(&env);
+        Ok(())
     }
 }
 
@@ -25,7 +48,9 @@ impl NativeStream {
         env: &'env Env,
         chunk: &[u8],
     ) -> napi::Result<Outcome<BufferSlice<'env>>> {
-        buffer(env, self.0.write(chunk))
+        let written = self.run.write(chunk);
+        self.settle(env);
+        buffer(env, written)
     }
 
     /// Ends the input and returns the rest of the output.
@@ -35,30 +60,33 @@ impl NativeStream {
         env: &'env Env,
         exit_code: Option<i32>,
     ) -> napi::Result<Outcome<BufferSlice<'env>>> {
-        buffer(env, self.0.end(exit_code))
+        let ended = self.run.end(exit_code);
+        self.settle(env);
+        buffer(env, ended)
     }
 
     /// Returns lines that a reader should see now.
     #[napi]
     pub fn release<'env>(&mut self, env: &'env Env) -> napi::Result<Outcome<BufferSlice<'env>>> {
-        buffer(env, Ok(self.0.release()))
+        buffer(env, Ok(self.run.release()))
     }
 
-    /// Frees what the run holds.
+    /// Frees the memory of the run.
     #[napi]
-    pub fn close(&mut self) {
-        self.0.close();
+    pub fn close(&mut self, env: &Env) {
+        self.run.close();
+        self.settle(env);
     }
 
     /// Whether the output is complete, so that further input is ignored.
     #[napi(getter)]
     pub fn done(&self) -> bool {
-        self.0.is_done()
+        self.run.is_done()
     }
 
     /// The report, as JSON.
     #[napi(getter)]
     pub fn report(&self) -> String {
-        self.0.report()
+        self.run.report()
     }
 }

@@ -34,8 +34,8 @@ impl NativeText {
 
     /// Starts a run that bytes are pushed into.
     #[napi]
-    pub fn push(&self, options: String) -> Outcome<NativeStream> {
-        outcome(self.0.stream(&options).map(NativeStream::new))
+    pub fn push(&self, env: &Env, options: String) -> Outcome<NativeStream> {
+        outcome(self.0.stream(&options).map(|run| NativeStream::new(env, run)))
     }
 
     /// The rules, as JSON.

@@ -5,9 +5,10 @@ use std::io::{self, Cursor, Read, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::exceptions::{PyException, PyTypeError};
+use pyo3::exceptions::{PyBlockingIOError, PyException, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyInt, PyString};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyInt, PyString, PyType};
 use tamis_bindings::{BindingCall, BindingError, BindingProgram, BindingRun};
 
 use crate::error::raised;
@@ -113,10 +114,18 @@ impl Write for PythonWriter {
         let written = Python::attach(|py| {
             py.check_signals()?;
             let count = self.object.call_method1(py, "write", (PyBytes::new(py, bytes),))?;
-            // A raw file may take a part. Objects that return anything but an integer take all.
-            let taken = count.bind(py).cast_exact::<PyInt>().ok();
-            let taken = taken.and_then(|taken| taken.extract::<usize>().ok());
-            Ok(taken.map_or(bytes.len(), |taken| taken.min(bytes.len())))
+            let count = count.bind(py);
+            if let Ok(taken) = count.cast_exact::<PyInt>() {
+                // A raw file may take a part.
+                return Ok(taken.extract::<usize>()?.min(bytes.len()));
+            }
+            // A raw file that cannot take anything now. Other objects that return no number take all.
+            static RAW: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+            let raw = RAW.import(py, "io", "RawIOBase")?;
+            if count.is_none() && self.object.bind(py).is_instance(raw)? {
+                return Err(PyBlockingIOError::new_err("the writer is not ready"));
+            }
+            Ok(bytes.len())
         });
         written.map_err(|error| kept(&self.raised, error))
     }

@@ -35,9 +35,9 @@ pub(crate) use lines::{
 #[cfg(feature = "text")]
 pub(crate) use lines::{quoted, rule_ops, value_pattern};
 #[cfg(feature = "text")]
-pub use redact::TextRedactor;
-#[cfg(feature = "text")]
 pub(crate) use redact::secret_rules;
+#[cfg(feature = "text")]
+pub use redact::{RedactProgram, TextRedactor};
 
 /// Marks the places in a line where a reader would see a notice of tamis begin: `| [tamis …`.
 ///

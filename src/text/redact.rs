@@ -71,7 +71,13 @@ impl TextRedactor {
     /// # Errors
     /// [`ErrorKind::Spec`](crate::ErrorKind::Spec): a pattern is invalid.
     pub fn of(redact: &Redact, limits: &Limits) -> Result<Self, Error> {
-        Ok(Self::with_rules(&secret_rules(redact, &mut RegexBudget::new())?, limits))
+        Ok(Self::with_program(&RedactProgram::compile(redact)?, limits))
+    }
+
+    /// Creates a redactor with compiled rules.
+    #[must_use]
+    pub fn with_program(program: &RedactProgram, limits: &Limits) -> Self {
+        Self::with_rules(&program.0, limits)
     }
 
     pub(crate) fn with_rules(rules: &SecretRules, limits: &Limits) -> Self {
@@ -138,6 +144,36 @@ impl TextRedactor {
         }
         self.secrets.end(sink);
         self.secrets.found()
+    }
+}
+
+/// The rule `redact`, compiled for texts. Immutable, cheap to clone, shared by any number of threads.
+///
+/// ```
+/// use tamis::Limits;
+/// use tamis::spec::Redact;
+/// use tamis::text::{RedactProgram, TextRedactor};
+///
+/// let program = RedactProgram::compile(&Redact::new().pattern("employee", "E-[0-9]{6}"))?;
+/// for _ in 0..2 {
+///     let mut output = Vec::new();
+///     let mut redactor = TextRedactor::with_program(&program, &Limits::new());
+///     redactor.write(b"badge E-104729\n", &mut output);
+///     redactor.end(&mut output);
+///     assert_eq!(output, b"badge [redacted:employee]\n");
+/// }
+/// # Ok::<(), tamis::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct RedactProgram(SecretRules);
+
+impl RedactProgram {
+    /// Compiles the patterns of a rule. Its paths mean nothing in text.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Spec`](crate::ErrorKind::Spec): a pattern is invalid.
+    pub fn compile(redact: &Redact) -> Result<Self, Error> {
+        secret_rules(redact, &mut RegexBudget::new()).map(Self)
     }
 }
 

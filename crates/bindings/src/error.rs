@@ -68,6 +68,7 @@ impl BindingError {
         let full = error.to_string();
         // The place is one of the JSON text, which the caller has not written.
         let message = full.rsplit_once(" at line ").map_or(full.as_str(), |(text, _)| text);
+        let message = &plain(message);
         Self::from(ErrorMembers {
             kind: "spec",
             fault: "spec",
@@ -105,6 +106,25 @@ impl BindingError {
             _ => Error::write(error),
         })
     }
+}
+
+/// The names of Rust's types in messages, and plain words for them.
+const TYPES: [(&str, &str); 6] = [
+    ("struct Spec", "an object with rules"),
+    ("struct CallMembers", "an object with options"),
+    ("u64", "a whole number"),
+    ("usize", "a whole number"),
+    ("a sequence", "an array"),
+    ("a map", "an object"),
+];
+
+/// Replaces the name of the type that was expected.
+fn plain(message: &str) -> String {
+    let Some((found, expected)) = message.rsplit_once(", expected ") else {
+        return message.to_owned();
+    };
+    let known = TYPES.iter().find(|(name, _)| *name == expected);
+    format!("{found}, expected {}", known.map_or(expected, |(_, words)| words))
 }
 
 impl BindingError {

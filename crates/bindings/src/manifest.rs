@@ -1,15 +1,27 @@
 //! Files with the filters of many tools.
 
+use std::collections::HashMap;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use tamis::manifest::{Manifest, ManifestErrorKind};
+use tamis::manifest::{Manifest, ManifestEntry, ManifestErrorKind};
 
 use crate::error::BindingError;
 use crate::program::BindingProgram;
 
 /// A file that maps names of tools to compiled filters. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct BindingManifest(Manifest);
+pub struct BindingManifest {
+    manifest: Manifest,
+    /// The programs of filters that were looked up, by their names and whether they are built in.
+    programs: Arc<Mutex<HashMap<(String, bool), BindingProgram>>>,
+}
+
+impl From<Manifest> for BindingManifest {
+    fn from(manifest: Manifest) -> Self {
+        Self { manifest, programs: Arc::default() }
+    }
+}
 
 impl BindingManifest {
     /// Reads a manifest from text. Errors call it `name`.
@@ -17,7 +29,7 @@ impl BindingManifest {
     /// # Errors
     /// Fails with the kind `manifest` and all problems.
     pub fn parse(name: &str, text: &str) -> Result<Self, BindingError> {
-        Ok(Self(Manifest::parse(name, text)?))
+        Ok(Manifest::parse(name, text)?.into())
     }
 
     /// Reads a manifest from a file.
@@ -25,7 +37,7 @@ impl BindingManifest {
     /// # Errors
     /// As for [`parse`](Self::parse), and with the kind `read` if the file cannot be read.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, BindingError> {
-        Ok(Self(Manifest::load(path)?))
+        Ok(Manifest::load(path)?.into())
     }
 
     /// Returns the built-in filters for common APIs.
@@ -33,7 +45,7 @@ impl BindingManifest {
     /// # Errors
     /// None in a released version.
     pub fn catalog() -> Result<Self, BindingError> {
-        Ok(Self(Manifest::catalog()?))
+        Ok(Manifest::catalog()?.into())
     }
 
     /// Combines several manifests into one.
@@ -51,8 +63,8 @@ impl BindingManifest {
     /// # Ok::<(), tamis_bindings::BindingError>(())
     /// ```
     pub fn merge<'a>(manifests: impl IntoIterator<Item = &'a Self>) -> Result<Self, BindingError> {
-        let manifests = manifests.into_iter().map(|manifest| manifest.0.clone());
-        Ok(Self(Manifest::merge(manifests)?))
+        let manifests = manifests.into_iter().map(|manifest| manifest.manifest.clone());
+        Ok(Manifest::merge(manifests)?.into())
     }
 
     /// Returns the filters of a service, `NAME@VERSION`, and those that are bound to no service.
@@ -60,7 +72,7 @@ impl BindingManifest {
     /// # Errors
     /// Fails with the kind `unknown_service` if there are artifacts, but none for this service.
     pub fn for_service(&self, service: &str) -> Result<Self, BindingError> {
-        Ok(Self(self.0.for_service(service)?))
+        Ok(self.manifest.for_service(service)?.into())
     }
 
     /// Returns the filter of a tool. `mcp__crm__list_users` also means `crm.list-users`; with `catalog: true`, tools of
@@ -79,7 +91,7 @@ impl BindingManifest {
     /// # Ok::<(), tamis_bindings::BindingError>(())
     /// ```
     pub fn program(&self, tool: &str) -> Result<BindingProgram, BindingError> {
-        BindingProgram::of_entry(&*self.0.find(tool)?)
+        self.compiled(&*self.manifest.find(tool)?)
     }
 
     /// Returns the filter of a tool, or `None` if the manifest has none.
@@ -87,23 +99,35 @@ impl BindingManifest {
     /// # Errors
     /// Fails with the kind `ambiguous`.
     pub fn find(&self, tool: &str) -> Result<Option<BindingProgram>, BindingError> {
-        match self.0.find(tool) {
-            Ok(entry) => BindingProgram::of_entry(&entry).map(Some),
+        match self.manifest.find(tool) {
+            Ok(entry) => self.compiled(&entry).map(Some),
             Err(error) if error.kind() == ManifestErrorKind::UnknownTool => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
 
+    /// Returns the program of a filter. Its rules for text are compiled once, and its idle run is shared.
+    fn compiled(&self, entry: &ManifestEntry) -> Result<BindingProgram, BindingError> {
+        let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (entry.name().to_owned(), entry.is_builtin());
+        if let Some(program) = programs.get(&key) {
+            return Ok(program.clone());
+        }
+        let program = BindingProgram::of_entry(entry)?;
+        programs.insert(key, program.clone());
+        Ok(program)
+    }
+
     /// Returns the names of all filters, in the order of the file.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
-        self.0.names().collect()
+        self.manifest.names().collect()
     }
 
     /// Returns the warnings about filters, each with its place.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
-        let warnings = self.0.entries().flat_map(tamis::manifest::ManifestEntry::warnings);
+        let warnings = self.manifest.entries().flat_map(ManifestEntry::warnings);
         warnings.map(ToString::to_string).collect()
     }
 }

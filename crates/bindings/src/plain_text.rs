@@ -1,8 +1,8 @@
 //! Text of a tool that is not JSON: what a program for JSON does with it. The rules are those of the proxy.
 
-use tamis::Spec;
 use tamis::manifest::{ManifestEntry, UnreadText};
-use tamis::text::{TextProgram, TextRedactor};
+use tamis::text::{RedactProgram, TextProgram, TextRedactor};
+use tamis::{Limits, Spec};
 
 use crate::error::BindingError;
 
@@ -10,7 +10,7 @@ use crate::error::BindingError;
 #[derive(Clone, Debug)]
 pub(crate) struct PlainText {
     lines: Option<TextProgram>,
-    redacts: bool,
+    redact: Option<RedactProgram>,
     /// Whether a text passes although rules remove for safety, and the message of a failed call.
     keeps_text: bool,
     keeps_error_text: bool,
@@ -21,9 +21,11 @@ impl PlainText {
         // The search for credentials is the only rule for safety that also reads text.
         let redacts_only = spec.redacts_secrets() && !spec.removes_values_for_safety();
         let lines = spec.text_rules().map(TextProgram::compile).transpose();
+        let redact = spec.searched().map(|redact| RedactProgram::compile(&redact));
+        let redact = redact.transpose();
         Ok(Self {
             lines: lines.map_err(|error| BindingError::from(&error))?,
-            redacts: spec.redacts_secrets(),
+            redact: redact.map_err(|error| BindingError::from(&error))?,
             keeps_text: redacts_only,
             keeps_error_text: redacts_only,
         })
@@ -47,8 +49,8 @@ impl PlainText {
             return None;
         }
         let mut output = Vec::new();
-        if self.redacts {
-            let mut redactor = TextRedactor::new();
+        if let Some(redact) = &self.redact {
+            let mut redactor = TextRedactor::with_program(redact, &Limits::new());
             redactor.write(text, &mut output);
             redactor.end(&mut output);
         } else {

@@ -85,6 +85,8 @@ impl BindingProgram {
     /// let redacts = BindingProgram::compile(r#"{"redact": "secrets"}"#)?;
     /// let found = redacts.filter_plain(text, false).unwrap();
     /// assert_eq!(found, b"see https://mira:[redacted:url-password]@example.org/");
+    /// let badges = BindingProgram::compile(r#"{"redact": {"patterns": {"badge": "E-[0-9]+"}}}"#)?;
+    /// assert_eq!(badges.filter_plain(b"E-123", false).unwrap(), b"[redacted:badge]");
     /// assert_eq!(BindingProgram::compile(r#"{"exclude": ["user"]}"#)?.filter_plain(text, false), None);
     /// # Ok::<(), tamis_bindings::BindingError>(())
     /// ```

@@ -7,7 +7,7 @@ use tamis::{Error, Filter, Report};
 use crate::error::BindingError;
 use crate::program::text_of;
 
-/// A run that bytes are pushed into. Each call returns the output that is ready. What it holds is freed when it ends or fails,
+/// A run that bytes are pushed into. Each call returns the output that is ready. It frees its memory when it ends or fails,
 /// because a garbage collector may need a while to drop it.
 ///
 /// ```
@@ -32,7 +32,7 @@ enum Run {
     Over(RunEnd),
 }
 
-/// What remains of a run.
+/// The rest of a run that is over.
 #[derive(Debug)]
 struct RunEnd {
     report: RunReport,
@@ -176,10 +176,16 @@ impl BindingStream {
 
     /// Frees what the run holds. Output that was not taken is lost, and later calls fail.
     pub fn close(&mut self) {
-        if !matches!(self.0, Run::Over(_)) {
+        if !self.is_over() {
             let report = self.0.report();
             drop(self.0.end(report, "the stream is closed"));
         }
+    }
+
+    /// Returns whether the run has ended, failed or was closed, so that it holds nothing any more.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        matches!(self.0, Run::Over(_))
     }
 
     /// Returns whether the output is complete, so that further input is ignored.

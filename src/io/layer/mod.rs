@@ -338,7 +338,7 @@ where
         let (mut head, body) = request.into_parts();
         let asked = head.clone();
         if let Some(version) = &self.rules.version {
-            version.asked(&mut head.headers);
+            version.asked(&asked.method, &mut head.headers);
         }
         let answer = self.inner.call(Request::from_parts(head, body));
         FilterFuture::new(Arc::clone(&self.rules), asked, answer)

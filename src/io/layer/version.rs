@@ -3,6 +3,7 @@
 //! A tag `"a"` is sent as `W/"a.t-VERSION"`. In a conditional request, tags with the current version get their own text
 //! back and others are removed, so that the service never says "not modified" about the output of other rules.
 
+use http::Method;
 use http::header::{self, HeaderMap, HeaderValue};
 
 /// Separates the service's own tag from the version.
@@ -18,8 +19,12 @@ impl RulesVersion {
         Self(text.chars().filter(|char| char.is_ascii_alphanumeric() || *char == '-').collect())
     }
 
-    /// Changes the conditions of a request, so that they refer to the service's own tags.
-    pub(super) fn asked(&self, fields: &mut HeaderMap) {
+    /// Changes the conditions of a request for a representation, so that they refer to the service's own tags. Those of
+    /// other methods protect what a request changes, such as `If-None-Match: *` of a PUT that must not overwrite.
+    pub(super) fn asked(&self, method: &Method, fields: &mut HeaderMap) {
+        if !matches!(*method, Method::GET | Method::HEAD) {
+            return;
+        }
         // A date does not show which rules were in force.
         for name in [header::IF_MODIFIED_SINCE, header::IF_RANGE, header::RANGE] {
             fields.remove(name);
@@ -53,7 +58,7 @@ impl RulesVersion {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderMap;
+    use http::{HeaderMap, Method};
 
     use super::RulesVersion;
 
@@ -72,7 +77,10 @@ mod tests {
             let mut fields = HeaderMap::new();
             fields.insert("if-none-match", asked.parse().unwrap());
             fields.insert("if-modified-since", "Sat, 21 Nov 2026 10:00:00 GMT".parse().unwrap());
-            version.asked(&mut fields);
+            let unchanged = fields.clone();
+            version.asked(&Method::PUT, &mut fields);
+            assert_eq!(fields, unchanged);
+            version.asked(&Method::GET, &mut fields);
             let left = fields.get("if-none-match").map(|value| value.to_str().unwrap());
             assert_eq!(left, passed, "{asked}");
             assert_eq!(fields.len(), usize::from(passed.is_some()));

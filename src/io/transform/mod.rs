@@ -26,9 +26,9 @@ use crate::limits::SpillGate;
 use crate::report::Report;
 use crate::spec::{Budget, ContentFormat, Encode, Spec};
 #[cfg(feature = "text")]
-use crate::text::{TextFilter, TextProgram, TextReport};
+use crate::text::{TextFilter, TextProgram, TextRedactor, TextReport};
 #[cfg(feature = "text")]
-use text::TextPush;
+use text::{RedactedText, TextPush};
 
 /// The report of a [`Transform`]: that of the filter which ran.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +38,7 @@ pub enum Outcome {
     Filter(Box<Report>),
     /// The report of [`Transform::prune`].
     Prune(Box<PruneReport>),
-    /// The report of [`Transform::text`].
+    /// The report of [`Transform::text`] or [`Transform::redacted_text`].
     #[cfg(feature = "text")]
     Text(TextReport),
     /// The report of [`Transform::command`].
@@ -244,6 +244,33 @@ impl Transform {
     pub fn text(program: &TextProgram, limits: &Limits) -> Self {
         let filter = TextFilter::with_limits(program, limits, GatherSink::default());
         let filter = TextPush::Text(Box::new(filter), TextReport::default());
+        Self { needs_input: false, ..Self::of(filter, Pace::Match, SpillGate::default()) }
+    }
+
+    /// Creates a filter over a text in which credentials are replaced first.
+    ///
+    /// ```
+    /// use tamis::http::{Transform, transform_async};
+    /// use tamis::text::{TextProgram, TextRedactor, TextSpec};
+    /// use tamis::Limits;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tamis::Error> {
+    /// let program = TextProgram::compile(&TextSpec::new().dedup(true))?;
+    /// let transform = Transform::redacted_text(&program, TextRedactor::new(), &Limits::new());
+    /// let mut output = Vec::new();
+    /// let log = b"password=hunter2-hunter2\npassword=hunter2-hunter2\n";
+    /// transform_async(transform, &log[..], &mut output).await?;
+    /// assert!(!String::from_utf8_lossy(&output).contains("hunter2"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "text")]
+    #[must_use]
+    pub fn redacted_text(program: &TextProgram, redactor: TextRedactor, limits: &Limits) -> Self {
+        let filter = TextFilter::with_limits(program, limits, GatherSink::default());
+        let text = RedactedText::new(redactor, filter);
+        let filter = TextPush::Redacted(Box::new(text), TextReport::default());
         Self { needs_input: false, ..Self::of(filter, Pace::Match, SpillGate::default()) }
     }
 

@@ -6,13 +6,51 @@ use crate::command::{CommandFilter, CommandReport};
 use crate::error::Error;
 use crate::io::gather::GatherSink;
 use crate::io::push::PushFilter;
-use crate::text::{TextFilter, TextReport};
+use crate::text::{TextFilter, TextRedactor, TextReport};
 
 /// A filter of text with the report of its end, once it has ended. It never fails before that.
 pub(super) enum TextPush {
     Text(Box<TextFilter<GatherSink>>, TextReport),
+    /// The search for credentials is before the filter.
+    Redacted(Box<RedactedText>, TextReport),
     #[cfg(feature = "command")]
     Command(Box<CommandFilter<GatherSink>>, CommandReport),
+}
+
+pub(super) struct RedactedText {
+    redactor: TextRedactor,
+    filter: TextFilter<GatherSink>,
+    /// The text between the two.
+    safe: Vec<u8>,
+    /// Bytes of the input.
+    read: u64,
+}
+
+impl RedactedText {
+    pub(super) fn new(redactor: TextRedactor, filter: TextFilter<GatherSink>) -> Self {
+        Self { redactor, filter, safe: Vec::new(), read: 0 }
+    }
+
+    fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
+        self.read += chunk.len() as u64;
+        self.redactor.write(chunk, &mut self.safe);
+        self.pass()
+    }
+
+    fn end(&mut self) -> Result<TextReport, Error> {
+        let found = self.redactor.end(&mut self.safe);
+        self.pass()?;
+        let mut report = self.filter.end()?;
+        report.changed |= !found.is_empty();
+        report.bytes_in = self.read;
+        Ok(report)
+    }
+
+    fn pass(&mut self) -> Result<(), Error> {
+        let written = self.filter.write(&self.safe);
+        self.safe.clear();
+        written
+    }
 }
 
 impl PushFilter for TextPush {
@@ -21,6 +59,7 @@ impl PushFilter for TextPush {
     fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
         match self {
             Self::Text(filter, _) => filter.write(chunk),
+            Self::Redacted(text, _) => text.write(chunk),
             #[cfg(feature = "command")]
             Self::Command(filter, _) => filter.write(chunk),
         }
@@ -29,6 +68,7 @@ impl PushFilter for TextPush {
     fn end(&mut self) -> Result<(), Error> {
         match self {
             Self::Text(filter, report) => *report = filter.end()?,
+            Self::Redacted(text, report) => *report = text.end()?,
             #[cfg(feature = "command")]
             Self::Command(filter, report) => *report = filter.end()?,
         }
@@ -43,7 +83,7 @@ impl PushFilter for TextPush {
 
     fn outcome(&self) -> Outcome {
         match self {
-            Self::Text(_, report) => Outcome::Text(*report),
+            Self::Text(_, report) | Self::Redacted(_, report) => Outcome::Text(*report),
             #[cfg(feature = "command")]
             Self::Command(_, report) => Outcome::Command(report.clone()),
         }
@@ -52,6 +92,7 @@ impl PushFilter for TextPush {
     fn sink(&self) -> &GatherSink {
         match self {
             Self::Text(filter, _) => filter.sink(),
+            Self::Redacted(text, _) => text.filter.sink(),
             #[cfg(feature = "command")]
             Self::Command(filter, _) => filter.sink(),
         }
@@ -60,6 +101,7 @@ impl PushFilter for TextPush {
     fn sink_mut(&mut self) -> &mut GatherSink {
         match self {
             Self::Text(filter, _) => filter.sink_mut(),
+            Self::Redacted(text, _) => text.filter.sink_mut(),
             #[cfg(feature = "command")]
             Self::Command(filter, _) => filter.sink_mut(),
         }

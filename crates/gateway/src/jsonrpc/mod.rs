@@ -9,6 +9,7 @@ pub(crate) mod head;
 mod id;
 pub(crate) mod members;
 pub(crate) mod reply;
+pub(crate) mod similar;
 pub(crate) mod splice;
 pub(crate) mod text;
 

@@ -17,6 +17,7 @@ use super::session::{Session, Step, batch_route, route};
 use super::task::{Element, Task};
 use crate::jsonrpc::find::{FindError, ValueKind};
 use crate::jsonrpc::head::{BatchPart, MessageForm, MessagePart, Parts};
+use crate::jsonrpc::similar::has_similar_name;
 use crate::jsonrpc::{Id, reply};
 use crate::rules::{LONGEST_TOOL_NAME, ToolFilter};
 use crate::transport::spool::Spool;
@@ -34,6 +35,12 @@ const DECISIVE_IN_REQUESTS: [MessagePart; 10] = [
     MessagePart::Meta,
     MessagePart::Version,
 ];
+
+/// The names of decisive members of a request.
+const NAMES: [&str; 5] = ["id", "method", "params", "result", "error"];
+
+/// The names of decisive members of its `params`.
+const PARAMETERS: [&str; 6] = ["name", "arguments", "cursor", "uri", "taskId", "_meta"];
 
 impl Session {
     pub(super) fn client_message(
@@ -53,6 +60,10 @@ impl Session {
                 return refuse(None, "the message is too long, too deep, or has too many parts");
             }
         };
+        if self.proxy.may_remove_for_safety && has_similar_names(message, &span, &parts) {
+            let why = "a name differs from that of another member only in case";
+            return refuse(unique_id(message, &parts).as_deref(), why);
+        }
         match parts.form() {
             MessageForm::Request => self.request(message, span, &parts, exchange, in_batch),
             MessageForm::Notification => {
@@ -283,6 +294,15 @@ fn is_blank(message: &Spool) -> bool {
     const LONGEST: usize = 16;
     let bytes = message.to_vec(0..message.len(), LONGEST).unwrap_or_default();
     message.len() <= LONGEST as u64 && bytes.trim_ascii().is_empty()
+}
+
+/// Returns whether a server may take another member for a decisive one.
+fn has_similar_names(message: &Spool, span: &Range<u64>, parts: &Parts<MessagePart>) -> bool {
+    let params = parts.last(MessagePart::Params);
+    let params = params.filter(|params| params.kind == ValueKind::Object);
+    let inner = params.map(|params| has_similar_name(message, &params.span, &PARAMETERS));
+    let outer = has_similar_name(message, span, &NAMES);
+    outer.unwrap_or(true) || inner.is_some_and(|inner| inner.unwrap_or(true))
 }
 
 fn headers_agree(

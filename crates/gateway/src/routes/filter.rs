@@ -1,6 +1,6 @@
 //! The filter of an HTTP route, for bodies of any type.
 
-use tamis::text::{TextProgram, TextSpec};
+use tamis::text::{RedactProgram, TextProgram, TextSpec};
 use tamis::{Error, Program, Spec};
 
 use super::Action;
@@ -10,12 +10,22 @@ use super::Action;
 pub struct HttpFilter {
     /// The rules for JSON, lines and events.
     pub program: Program,
-    /// The rules for bodies of the type `text/…`.
-    pub text: Option<TextProgram>,
+    /// The rules for bodies of the type `text/…`. `None` also if the filter has rules that remove for safety and cannot
+    /// read such a body.
+    pub text: Option<TextRules>,
     /// Whether pages and other texts are read as a document.
     pub reads_pages: bool,
     /// The action for a body of another type.
     pub on_unknown: Action,
+}
+
+/// The rules for a body that is not JSON.
+#[derive(Clone, Debug)]
+pub struct TextRules {
+    /// The rules for its lines.
+    pub lines: TextProgram,
+    /// The search for credentials before they apply.
+    pub redact: Option<RedactProgram>,
 }
 
 impl HttpFilter {
@@ -27,11 +37,13 @@ impl HttpFilter {
     /// Takes a program that was compiled from a spec.
     pub(super) fn new(program: Program, spec: &Spec, on_unknown: Action) -> Result<Self, Error> {
         let keys = serde_json::to_value(spec).unwrap_or_default();
-        let rules = keys.get("text_filter");
+        let rules = keys.get("text_filter").filter(|_| !spec.removes_values_for_safety());
         let rules: Option<TextSpec> =
             rules.and_then(|rules| serde_json::from_value(rules.clone()).ok());
-        let text = rules.as_ref().map(TextProgram::compile).transpose()?;
+        let redact = spec.searched().map(|redact| RedactProgram::compile(&redact)).transpose()?;
+        let text = rules
+            .map(|rules| TextProgram::compile(&rules).map(|lines| TextRules { lines, redact }));
         let reads_pages = keys.get("content").is_some();
-        Ok(Self { program, text, reads_pages, on_unknown })
+        Ok(Self { program, text: text.transpose()?, reads_pages, on_unknown })
     }
 }

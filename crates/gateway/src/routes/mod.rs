@@ -32,8 +32,8 @@ use tamis::manifest::StoreSettings;
 
 use crate::config::Config;
 pub use error::RouteError;
-pub use filter::HttpFilter;
-pub use pattern::PathPattern;
+pub use filter::{HttpFilter, TextRules};
+pub use pattern::{PathPattern, RequestPath};
 pub use when::Conditions;
 #[cfg(feature = "serve")]
 pub(crate) use when::essence;
@@ -237,13 +237,27 @@ impl GatewayConfig {
         &self.files
     }
 
-    /// Returns the routes that hold for a request, in order. The first one that does not
+    /// Returns the routes that match a request, in order. The first one that does not
     /// [ask for the response](Conditions::ask_response) is the last: no other can be chosen.
+    ///
+    /// `None` if servers may read the path in different ways, such as `/users/..%2fhealth`, and another route would be
+    /// chosen by one of them. Such a request must be refused.
     #[must_use]
-    pub fn candidates(&self, method: &Method, path: &str, headers: &HeaderMap) -> Vec<usize> {
+    pub fn candidates(
+        &self,
+        method: &Method,
+        path: &RequestPath,
+        headers: &HeaderMap,
+    ) -> Option<Vec<usize>> {
+        let mut found = path.forms().map(|form| self.candidates_of(method, form, headers));
+        let first = found.next()?;
+        found.all(|other| other == first).then_some(first)
+    }
+
+    fn candidates_of(&self, method: &Method, form: &[String], headers: &HeaderMap) -> Vec<usize> {
         let mut found = Vec::new();
         for (at, route) in self.routes.iter().enumerate() {
-            if route.when.match_request(method, path, headers) {
+            if route.when.match_request(method, form, headers) {
                 found.push(at);
                 if !route.when.ask_response() {
                     break;

@@ -1,6 +1,9 @@
 //! Patterns of paths: `/repos/*/issues`, `/files/**`.
 //!
-//! A path is compared in its normal form, so that `/users/../admin`, `//admin` and `/%61dmin` match what `/admin` does.
+//! Servers read paths in different ways: some decode `%2f` or resolve `..`, others do not. So a path has several forms
+//! ([`RequestPath`]), and a route that is chosen by one of them must be chosen by all.
+
+use std::collections::BTreeSet;
 
 /// The pattern of a path.
 ///
@@ -54,16 +57,45 @@ impl PathPattern {
         Ok(Self { segments, is_prefix })
     }
 
-    /// Returns whether the path of a request matches. Its query is not compared.
+    /// Returns whether a path matches in its normal form: percent-decoded, and without empty and dot segments. Its query is
+    /// not compared.
     #[must_use]
     pub fn matches(&self, path: &str) -> bool {
-        let normal = normal(path);
-        let mut segments = normal.iter();
+        self.matches_form(&normal(without_query(path)))
+    }
+
+    pub(super) fn matches_form(&self, form: &[String]) -> bool {
+        let mut segments = form.iter();
         let all = self
             .segments
             .iter()
             .all(|pattern| segments.next().is_some_and(|segment| pattern.matches(segment)));
         all && (self.is_prefix || segments.next().is_none())
+    }
+}
+
+/// The path of a request, as different servers may read it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestPath {
+    forms: BTreeSet<Vec<String>>,
+}
+
+impl RequestPath {
+    /// Reads a path, with or without a query.
+    #[must_use]
+    pub fn new(path: &str) -> Self {
+        let path = without_query(path);
+        let written = path.strip_prefix('/').unwrap_or(path).split('/').map(decoded).collect();
+        // Some servers ignore what follows `;` in a segment.
+        let plain: Vec<&str> =
+            path.split('/').map(|part| part.split(';').next().unwrap_or_default()).collect();
+        let forms = [written, normal(path), normal(&plain.join("/")), normal(&decoded(path))];
+        Self { forms: forms.into() }
+    }
+
+    /// Returns the segments of each form.
+    pub(super) fn forms(&self) -> impl Iterator<Item = &[String]> {
+        self.forms.iter().map(Vec::as_slice)
     }
 }
 
@@ -91,10 +123,13 @@ impl SegmentPattern {
     }
 }
 
-/// Returns the segments of a path: without query, percent-decoded once, without empty and dot segments. A trailing slash is
-/// one empty segment.
+fn without_query(path: &str) -> &str {
+    path.split(['?', '#']).next().unwrap_or_default()
+}
+
+/// Returns the segments of a path: percent-decoded once, without empty and dot segments. A trailing slash is one empty
+/// segment.
 fn normal(path: &str) -> Vec<String> {
-    let path = path.split(['?', '#']).next().unwrap_or_default();
     let decoded = decoded(path).replace('\\', "/");
     let mut segments: Vec<String> = Vec::new();
     for segment in decoded.split('/') {
@@ -136,7 +171,7 @@ fn decoded(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::PathPattern;
+    use super::{PathPattern, RequestPath};
 
     #[test]
     fn paths_match_in_their_normal_form() {
@@ -167,6 +202,27 @@ mod tests {
                 expected,
                 "{pattern} {path}"
             );
+        }
+    }
+
+    #[test]
+    fn paths_are_read_as_servers_may_read_them() {
+        for (path, forms) in [
+            ("/a/b?x=/../c", &["a/b"][..]),
+            ("/%61", &["a"]),
+            ("/", &[""]),
+            ("/users/..%2fhealth", &["health", "users/../health"]),
+            ("/users/x%5c..%5c..%5chealth", &["health", "users/x\\..\\..\\health"]),
+            ("/public/..;/users", &["public/..;/users", "users"]),
+            ("/users;x=1/1", &["users/1", "users;x=1/1"]),
+            ("//a", &["/a", "a"]),
+            ("/%252e%252e/a", &["%2e%2e/a", "a"]),
+        ] {
+            let read = RequestPath::new(path);
+            let read: Vec<String> = read.forms().map(|form| form.join("/")).collect();
+            let mut sorted = read.clone();
+            sorted.sort();
+            assert_eq!(sorted, forms, "{path}");
         }
     }
 

@@ -56,10 +56,14 @@ impl Conditions {
         Ok(self)
     }
 
-    /// Returns whether a request matches, before its response is known.
-    #[must_use]
-    pub fn match_request(&self, method: &Method, path: &str, headers: &HeaderMap) -> bool {
-        let any_path = || self.paths.iter().any(|pattern| pattern.matches(path));
+    /// Returns whether a request matches with this form of its path, before its response is known.
+    pub(super) fn match_request(
+        &self,
+        method: &Method,
+        path: &[String],
+        headers: &HeaderMap,
+    ) -> bool {
+        let any_path = || self.paths.iter().any(|pattern| pattern.matches_form(path));
         (self.methods.is_empty() || self.methods.contains(method))
             && (self.paths.is_empty() || any_path())
             && self.headers.iter().all(|(name, value)| has(headers, name, value))

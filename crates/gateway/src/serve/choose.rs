@@ -1,16 +1,18 @@
-//! Which route a response takes, and the filter that it gets.
+//! Chooses the route of a response, and its filter.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use http::{StatusCode, request, response};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, StatusCode, request, response};
 use tamis::CallOptions;
 use tamis::http::{Choice, Outcome, Transform};
+use tamis::text::TextRedactor;
 
 use super::metrics::RouteMetrics;
 use super::table::Table;
 use super::trace;
-use crate::routes::{Action, HttpFilter, RouteRule, essence};
+use crate::routes::{Action, HttpFilter, RequestPath, Route, RouteRule, essence};
 
 /// The decision about a response before it arrives.
 #[derive(Debug)]
@@ -30,8 +32,10 @@ pub(super) enum Plan {
 impl Table {
     /// Chooses what can be chosen by a request only.
     pub(super) fn plan(&self, asked: &request::Parts) -> Plan {
-        let path = asked.uri.path();
-        let found = self.config.candidates(&asked.method, path, &asked.headers);
+        let path = RequestPath::new(asked.uri.path());
+        let Some(found) = self.config.candidates(&asked.method, &path, &asked.headers) else {
+            return Plan::Refuse(StatusCode::BAD_REQUEST);
+        };
         let routes = self.config.routes();
         let decided = match found.first().and_then(|at| Some((*at, routes.get(*at)?))) {
             None => self.config.default_action(),
@@ -56,24 +60,30 @@ impl Table {
         let mut held = routes.filter(|route| route.when().match_response(status, &head.headers));
         let Some(route) = held.next() else { return acted(self.config.default_action()) };
         trace::route(route.name());
+        let decided = self.choose_for(route, head);
+        match &decided {
+            Choice::Pass => self.metrics.decided(route.name(), "passed"),
+            Choice::Refuse(_) => self.metrics.decided(route.name(), "refused"),
+            _ => {}
+        }
+        decided
+    }
+
+    /// Chooses the filter of a response of a route.
+    fn choose_for(&self, route: &Route, head: &response::Parts) -> Choice {
         match route.rule() {
             RouteRule::Act(action) => acted(*action),
             // Its request was not read.
             RouteRule::Mcp(_) | RouteRule::Recall => Choice::Refuse(StatusCode::BAD_GATEWAY),
-            RouteRule::Filter(filter) => {
-                let media_type = essence(&head.headers);
-                match transform(filter, &self.options, &media_type) {
-                    Some(transform) => {
-                        Choice::Filter(counted(transform, route.name(), &self.metrics))
-                    }
-                    None if !has_body(head) => Choice::Filter(counted(
-                        Transform::json(filter.program.with_options(&self.options)),
-                        route.name(),
-                        &self.metrics,
-                    )),
-                    None => acted(filter.on_unknown),
-                }
-            }
+            RouteRule::Filter(filter) => match transform(filter, &self.options, &head.headers) {
+                Some(transform) => Choice::Filter(counted(transform, route.name(), &self.metrics)),
+                None if !has_body(head) => Choice::Filter(counted(
+                    Transform::json(filter.program.with_options(&self.options)),
+                    route.name(),
+                    &self.metrics,
+                )),
+                None => acted(filter.on_unknown),
+            },
         }
     }
 }
@@ -101,7 +111,9 @@ fn status_of(status: u16) -> StatusCode {
 }
 
 /// Returns the filter of a body by its type. `None` if the type is not known.
-fn transform(filter: &HttpFilter, options: &CallOptions, media_type: &str) -> Option<Transform> {
+fn transform(filter: &HttpFilter, options: &CallOptions, headers: &HeaderMap) -> Option<Transform> {
+    let media_type = essence(headers);
+    let media_type = media_type.as_str();
     let call = || filter.program.with_options(options);
     if let Some(transform) = Transform::for_media_type(media_type, call()) {
         return Some(transform);
@@ -111,8 +123,29 @@ fn transform(filter: &HttpFilter, options: &CallOptions, media_type: &str) -> Op
     {
         return Some(Transform::json(call()));
     }
-    let text = filter.text.as_ref().filter(|_| media_type.starts_with("text/"))?;
-    Some(Transform::text(text, options.limits()))
+    let rules = filter.text.as_ref().filter(|_| media_type.starts_with("text/"))?;
+    let Some(redact) = &rules.redact else {
+        return Some(Transform::text(&rules.lines, options.limits()));
+    };
+    // In another encoding, credentials would not be found.
+    if !extends_ascii(headers) {
+        return None;
+    }
+    let redactor = TextRedactor::with_program(redact, options.limits());
+    Some(Transform::redacted_text(&rules.lines, redactor, options.limits()))
+}
+
+/// Returns whether the characters of ASCII are bytes in the encoding of a text.
+fn extends_ascii(headers: &HeaderMap) -> bool {
+    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let mut parameters = value.split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
+    parameters.all(|(name, value)| {
+        let value = value.trim().trim_matches('"').to_ascii_lowercase();
+        let known = ["utf-8", "us-ascii"].contains(&value.as_str())
+            || value.starts_with("iso-8859-")
+            || value.starts_with("windows-125");
+        !name.trim().eq_ignore_ascii_case("charset") || known
+    })
 }
 
 /// Counts the response of a route.
@@ -126,6 +159,7 @@ fn counted(transform: Transform, route: &str, metrics: &Arc<RouteMetrics>) -> Tr
                 report.filter_original_bytes,
                 report.output_bytes.unwrap_or(report.filter_result_bytes),
             ],
+            Outcome::Text(report) => [report.bytes_in, report.bytes_out],
             _ => [0, 0],
         };
         let kind = result.map_or_else(|error| error.kind().as_str(), |()| "filtered");

@@ -59,7 +59,7 @@ impl RouteMetrics {
     /// Adds the metrics to a registry.
     pub(crate) fn register(&self, registry: &mut Registry, pool: &HeldPool) {
         registry.register_collector(Box::new(HeldBytes(pool.clone())));
-        registry.register("responses", "Filtered responses by route", self.responses.clone());
+        registry.register("responses", "Responses by route", self.responses.clone());
         registry.register(
             "response_bytes",
             "Bytes of responses before (in) and after (out) the filter",
@@ -91,6 +91,11 @@ impl RouteMetrics {
         self.bytes.get_or_create(&stage("out")).inc_by(sent);
         self.responses.get_or_create(&RouteOutcome { route: route.clone(), outcome }).inc();
         self.duration.observe(took.as_secs_f64());
+    }
+
+    /// Counts a response that is not filtered.
+    pub(crate) fn decided(&self, route: &str, outcome: &'static str) {
+        self.responses.get_or_create(&RouteOutcome { route: route.to_owned(), outcome }).inc();
     }
 
     /// Counts an event of the server.

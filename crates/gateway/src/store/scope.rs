@@ -76,6 +76,16 @@ impl Scope {
         Self::keyed(ScopeKind::Session, &[id])
     }
 
+    /// The scope of the callers in a session with this value of a header.
+    #[must_use]
+    pub fn session_with(id: &[u8], name: &str, value: Option<&[u8]>) -> Self {
+        let name = name.to_ascii_lowercase();
+        match value {
+            Some(value) => Self::keyed(ScopeKind::Session, &[id, name.as_bytes(), value]),
+            None => Self::keyed(ScopeKind::Session, &[id, name.as_bytes()]),
+        }
+    }
+
     /// The scope of the callers with this value of the `Authorization` header. Without the header, everyone who knows
     /// the handle may read the entry.
     #[must_use]

@@ -14,6 +14,7 @@ mod config;
 mod envoy;
 mod ext_mcp;
 mod ext_proc;
+mod hostile;
 mod pool;
 mod recall;
 mod server;

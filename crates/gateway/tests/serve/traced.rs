@@ -21,7 +21,7 @@ routes:
   spec: {exclude: [ssn]}
 ";
 
-/// What a subscriber prints.
+/// The output of a subscriber.
 #[derive(Clone, Default)]
 struct Printed(Arc<Mutex<Vec<u8>>>);
 

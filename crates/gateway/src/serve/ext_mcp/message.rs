@@ -91,7 +91,7 @@ impl CallMetadata {
     pub(super) fn unknown(method: &str) -> Self {
         Self {
             method: method.to_owned(),
-            params: r#"{"name":"","uri":""}"#.to_owned(),
+            params: r#"{"name":"","uri":"","taskId":""}"#.to_owned(),
             scope: None,
         }
     }
@@ -140,4 +140,17 @@ pub(super) fn params_of(message: &[u8]) -> Option<Vec<u8>> {
 pub(super) fn result_of(message: &[u8]) -> Option<Vec<u8>> {
     let parts: Parts<'_> = serde_json::from_slice(message).ok()?;
     Some(parts.result?.get().as_bytes().to_vec())
+}
+
+/// Returns the message of an error response.
+pub(super) fn error_of(message: &[u8]) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Response {
+        error: Error,
+    }
+    #[derive(serde::Deserialize)]
+    struct Error {
+        message: String,
+    }
+    serde_json::from_slice::<Response>(message).ok().map(|response| response.error.message)
 }

@@ -137,6 +137,11 @@ impl pb::ext_mcp_server::ExtMcp for ExtMcpServer {
                     }
                 }
             }
+            // It is not known which tool the task belongs to.
+            method if method.starts_with("tasks/") => {
+                let call = CallMetadata::unknown(method);
+                decide_response(&proxy, &call, response.mcp_response).await
+            }
             _ => Decision::Pass,
         };
         let result = match decision {
@@ -156,6 +161,9 @@ fn refusal(code: Code, reason: &str) -> pb::AuthorizationError {
     }
 }
 
+/// Why a call of our own tool is refused.
+const ANSWERED: &str = "stored results are read through a target of their own";
+
 /// Removes our parameters from a call.
 async fn decide_request(proxy: &Arc<Proxy>, call: &CallMetadata, params: &[u8]) -> Decision {
     let invalid = |why: &str| Decision::Refuse(Code::Invalid, why.to_owned());
@@ -171,10 +179,13 @@ async fn decide_request(proxy: &Arc<Proxy>, call: &CallMetadata, params: &[u8]) 
                     None => invalid("the request cannot be read"),
                 }
             }
-            Action::Answer(_) => invalid("stored results are read through a target of their own"),
+            Action::Answer(_) => invalid(ANSWERED),
             Action::Drop(_) => invalid("the request cannot be read"),
         },
-        Route::Answer(_) => invalid("stored results are read through a target of their own"),
+        // Something is wrong with the request.
+        Route::Answer(answer) => {
+            invalid(&message::error_of(&answer).unwrap_or_else(|| ANSWERED.to_owned()))
+        }
         Route::Reject { .. } | Route::Drop(_) => invalid("the request cannot be read"),
     }
 }

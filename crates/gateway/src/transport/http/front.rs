@@ -116,17 +116,31 @@ impl Front {
     }
 }
 
-/// Returns the scope of a caller: the session, or else the callers with the same credentials.
+/// Returns the scope of a caller: the session, or else the callers with the same credentials. A header that the
+/// configuration names counts in a session as well.
 pub(crate) fn scope_of(headers: &HeaderMap, scope: &StoreScope) -> Scope {
-    if let Some(id) = headers.get(SESSION_ID) {
-        return Scope::session(id.as_bytes());
-    }
+    let session = values(headers, SESSION_ID.as_str());
+    let session = session.as_deref();
     match scope {
         StoreScope::Header(name) => {
-            Scope::header(name, headers.get(name).map(HeaderValue::as_bytes))
+            let value = values(headers, name);
+            match session {
+                Some(id) => Scope::session_with(id, name, value.as_deref()),
+                None => Scope::header(name, value.as_deref()),
+            }
         }
-        _ => Scope::authorization(headers.get(AUTHORIZATION).map(HeaderValue::as_bytes)),
+        _ => match session {
+            Some(id) => Scope::session(id),
+            None => Scope::authorization(values(headers, AUTHORIZATION.as_str()).as_deref()),
+        },
     }
+}
+
+/// Returns all values of a header: several are another scope than one of them.
+fn values(headers: &HeaderMap, name: &str) -> Option<Vec<u8>> {
+    let mut values = headers.get_all(name).iter().map(HeaderValue::as_bytes);
+    let first = values.next()?.to_vec();
+    Some(values.fold(first, |all, value| [&all, b"\n".as_slice(), value].concat()))
 }
 
 impl Relay {
