@@ -6,7 +6,7 @@ use tamis_bindings::BindingStream;
 
 use crate::failure::{Outcome, buffer};
 
-/// Bytes that a run takes, about. The garbage collector learns of them, or it would not know why to collect streams.
+/// Bytes that a run takes, about. They are reported to the garbage collector, which would otherwise see no reason to collect streams.
 const RUN: i64 = 60 << 10;
 
 /// A run that bytes are pushed into.
@@ -23,7 +23,7 @@ impl NativeStream {
         Self { run, is_counted }
     }
 
-    /// Tells the garbage collector about a run that is over.
+    /// Reports a run that is over to the garbage collector.
     fn settle(&mut self, env: &Env) {
         if self.is_counted && self.run.is_over() {
             self.is_counted = env.adjust_external_memory(-RUN).is_err();

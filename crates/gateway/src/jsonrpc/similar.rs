@@ -11,8 +11,8 @@ use crate::transport::spool::{Spool, SpoolError};
 /// The most members of an object that are compared.
 const MOST: usize = 256;
 
-/// Returns whether a container in a message has a name that is similar to a known one but not equal, or too many members
-/// to tell.
+/// Returns whether a container in a message has a name that is similar to a known one but not equal, or more members than
+/// are compared.
 pub(crate) fn has_similar_name(
     message: &Spool,
     container: &Range<u64>,
