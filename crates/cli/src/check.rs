@@ -110,7 +110,7 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
             continue;
         }
         if let Some(text) =
-            std::str::from_utf8(&bytes).ok().filter(|it| GatewayConfig::recognises(it))
+            std::str::from_utf8(&bytes).ok().filter(|it| GatewayConfig::recognises(path, it))
         {
             match GatewayConfig::parse(Path::new(&called(path)), text) {
                 Ok(config) => fine.push_str(&gateway_line(path, &config)),

@@ -38,7 +38,14 @@ use setup::Setup;
 /// The address for clients over HTTP, unless another is given.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8931);
 
-/// Filters the results of MCP servers; started by tamis mcp
+#[cfg_attr(
+    feature = "serve",
+    doc = "Filters the results of MCP servers (started by tamis mcp) and responses for Envoy and agentgateway (tamis serve)"
+)]
+#[cfg_attr(
+    not(feature = "serve"),
+    doc = "Filters the results of MCP servers; started by tamis mcp"
+)]
 #[derive(Debug, Parser)]
 #[command(name = "tamis-gateway", version, max_term_width = 100, disable_help_subcommand = true)]
 struct Args {

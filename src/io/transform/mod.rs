@@ -331,8 +331,8 @@ impl Transform {
 
     /// Returns whether the input is a stream of lines or events, which arrive whenever the sender has one.
     ///
-    /// The head of such a response is best sent at once. For any other input it is better sent with the first byte of
-    /// output, because until then an error can still be reported in the head.
+    /// Send the headers of such a response at once. For any other input, send them with the first byte of output: until
+    /// then, an error can still change the status.
     #[must_use]
     pub fn is_endless(&self) -> bool {
         self.endless

@@ -4,6 +4,9 @@ use std::fmt;
 use std::ops::Range;
 
 use serde_saphyr::Location;
+use serde_saphyr::options::DuplicateKeyPolicy;
+
+use super::places::{PlacedError, PlacedNode};
 
 /// The most characters of a source line that are shown.
 const SHOWN: usize = 120;
@@ -87,14 +90,68 @@ impl SourceText<'_> {
         }
     }
 
-    /// Converts an error of the parser.
-    pub(super) fn of_parser(&self, error: &serde_saphyr::Error) -> RouteError {
+    /// Reads the file again, as a tree of places. `None` if the parser refuses it.
+    pub(super) fn tree(&self) -> Option<PlacedNode> {
+        serde_saphyr::from_str_with_options(self.text, options()).ok()
+    }
+
+    /// Converts an error of the parser. `read` reads the tree, which fails with the same error at its exact place.
+    pub(super) fn of_parser(
+        &self,
+        error: &serde_saphyr::Error,
+        read: impl Fn(&PlacedNode) -> Result<(), PlacedError>,
+    ) -> RouteError {
+        match self.tree().map(|tree| read(&tree)) {
+            Some(Err(PlacedError { at: Some(at), message, is_doubtful: false, .. })) => {
+                self.error(at, message)
+            }
+            _ => self.of_syntax(error),
+        }
+    }
+
+    /// Converts an error of the parser that is not about the values.
+    fn of_syntax(&self, error: &serde_saphyr::Error) -> RouteError {
         let error = error.without_snippet();
-        let message = plain(&error.to_string());
+        let message = match error {
+            serde_saphyr::Error::DuplicateMappingKey { key: Some(key), .. } => {
+                format!("the key `{key}` is written twice")
+            }
+            serde_saphyr::Error::DuplicateMappingKey { .. } => "a key is written twice".to_owned(),
+            serde_saphyr::Error::MultipleDocuments { .. } => {
+                "expected one document, so no line `---` after the first key".to_owned()
+            }
+            serde_saphyr::Error::Eof { .. } => {
+                "the file is empty or incomplete, expected `version: 1`".to_owned()
+            }
+            serde_saphyr::Error::UnknownAnchor { .. } => {
+                "an alias (`*NAME`) without its anchor (`&NAME`)".to_owned()
+            }
+            serde_saphyr::Error::InvalidBooleanStrict { .. } => {
+                "expected `true` or `false`".to_owned()
+            }
+            serde_saphyr::Error::InvalidScalar { ty, .. } => match *ty {
+                "bool" => "expected `true` or `false`".to_owned(),
+                "f32" | "f64" => "expected a number".to_owned(),
+                _ => "expected a whole number".to_owned(),
+            },
+            serde_saphyr::Error::NullIntoString { .. } => {
+                "expected a text, not an empty value".to_owned()
+            }
+            _ => plain(&error.to_string()),
+        };
         match error.location() {
             Some(at) => self.error(at, message),
             None => RouteError::of_file(self.file, message),
         }
+    }
+}
+
+/// How the file is parsed.
+pub(super) fn options() -> serde_saphyr::Options {
+    serde_saphyr::options! {
+        duplicate_keys: DuplicateKeyPolicy::Error,
+        strict_booleans: true,
+        with_snippet: false,
     }
 }
 

@@ -13,8 +13,6 @@ pub struct HttpFilter {
     /// The rules for bodies of the type `text/…`. `None` also if the filter has rules that remove for safety and cannot
     /// read such a body.
     pub text: Option<TextRules>,
-    /// Whether pages and other texts are read as a document.
-    pub reads_pages: bool,
     /// The action for a body of another type.
     pub on_unknown: Action,
 }
@@ -43,7 +41,6 @@ impl HttpFilter {
         let redact = spec.searched().map(|redact| RedactProgram::compile(&redact)).transpose()?;
         let text = rules
             .map(|rules| TextProgram::compile(&rules).map(|lines| TextRules { lines, redact }));
-        let reads_pages = keys.get("content").is_some();
-        Ok(Self { program, text: text.transpose()?, reads_pages, on_unknown })
+        Ok(Self { program, text: text.transpose()?, on_unknown })
     }
 }

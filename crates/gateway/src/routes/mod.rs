@@ -14,11 +14,13 @@
 //!   mcp: {profile: standard}
 //! ```
 //!
-//! The first route whose conditions hold decides. `default` says what happens to other responses, and must be written.
+//! The first route that matches is used. `default` says what happens to other responses. Required.
 
 mod error;
 mod filter;
+mod order;
 mod pattern;
+mod places;
 mod read;
 mod when;
 mod written;
@@ -157,12 +159,25 @@ impl GatewayConfig {
         read::parse(path, text)
     }
 
-    /// Returns whether a text seems to be a `gateway.yaml` rather than a manifest: it has the key `routes` or `default` at
-    /// the start of a line.
+    /// Returns whether a file seems to be a `gateway.yaml` rather than a manifest: it has the key `routes` or `default`, or
+    /// this name, and not the key `filters`.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use tamis_gateway::routes::GatewayConfig;
+    ///
+    /// let recognises = |path, text| GatewayConfig::recognises(Path::new(path), text);
+    /// assert!(recognises("rules.json", r#"{"version": 1, "default": "pass"}"#));
+    /// assert!(recognises("gateway.yaml", "version: 1\nrouts: []\n"));
+    /// assert!(!recognises("tamis.yaml", "version: 1\nfilters: {}\n"));
+    /// ```
     #[must_use]
-    pub fn recognises(text: &str) -> bool {
-        let is_key = |line: &str| line.starts_with("routes:") || line.starts_with("default:");
-        text.lines().any(is_key) && !text.lines().any(|line| line.starts_with("filters:"))
+    pub fn recognises(path: &Path, text: &str) -> bool {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let is_named = name == "gateway.yaml" || name == "gateway.yml";
+        let keys = read::top_keys(text);
+        let has = |name: &str| keys.iter().any(|key| key == name);
+        (is_named || has("routes") || has("default")) && !has("filters")
     }
 
     /// Returns the address for gateways.

@@ -1,18 +1,20 @@
 //! Reads a `gateway.yaml`: checks what is written, reads the manifests and compiles the filters.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_saphyr::Spanned;
-use serde_saphyr::options::DuplicateKeyPolicy;
+use serde::de::IgnoredAny;
+use serde_saphyr::{Location, Spanned};
 use sha2::{Digest as _, Sha256};
 use tamis::manifest::Manifest;
 
-use super::error::{RouteError, SourceText};
+use super::error::{self, RouteError, SourceText};
 use super::filter::HttpFilter;
+use super::order::RouteOrder;
 use super::when::Conditions;
 use super::written::{WrittenGateway, WrittenMcp, WrittenRoute};
 use super::{Action, GatewayConfig, RecallTarget, Route, RouteRule};
@@ -47,13 +49,10 @@ pub(super) fn load(path: &Path) -> Result<GatewayConfig, RouteError> {
 pub(super) fn parse(path: &Path, text: &str) -> Result<GatewayConfig, RouteError> {
     let name = path.display().to_string();
     let source = SourceText { file: &name, text };
-    let options = serde_saphyr::options! {
-        duplicate_keys: DuplicateKeyPolicy::Error,
-        strict_booleans: true,
-        with_snippet: false,
-    };
-    let written: WrittenGateway = serde_saphyr::from_str_with_options(text, options)
-        .map_err(|error| source.of_parser(&error))?;
+    let written: WrittenGateway = serde_saphyr::from_str_with_options(text, error::options())
+        .map_err(|error| {
+            source.of_parser(&error, |tree| tree.read::<WrittenGateway>().map(drop))
+        })?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut reading = Reading {
         source,
@@ -65,6 +64,19 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<GatewayConfig, RouteError
     reading.hash.update(env!("CARGO_PKG_VERSION"));
     reading.hash.update(text);
     reading.gateway(written)
+}
+
+/// Returns the keys of the outermost map. If the text cannot be parsed, they are those at the start of a line.
+pub(super) fn top_keys(text: &str) -> Vec<String> {
+    let parsed: Result<BTreeMap<String, IgnoredAny>, _> =
+        serde_saphyr::from_str_with_options(text, serde_saphyr::options! { with_snippet: false });
+    match parsed {
+        Ok(keys) => keys.into_keys().collect(),
+        Err(_) => {
+            let lines = text.lines().filter_map(|line| line.split_once(':'));
+            lines.map(|(key, _)| key.trim_matches(['"', '\'']).to_owned()).collect()
+        }
+    }
 }
 
 /// Adds what is read from a file to a hash.
@@ -108,9 +120,21 @@ impl Reading<'_> {
         let metrics = self.address(written.metrics.as_ref())?;
         let (shared, manifest) = self.manifests(&written.manifests)?;
         self.shared = shared;
+        let idle = written.idle_seconds;
+        if let Some(seconds) = idle.as_ref().filter(|seconds| seconds.value == 0) {
+            let message = "expected at least 1 second for `idle_seconds`, not 0";
+            return Err(self.source.error(seconds.referenced, message));
+        }
         let mut routes = Vec::with_capacity(written.routes.len());
+        let mut order = RouteOrder::default();
         for (at, route) in written.routes.into_iter().enumerate() {
-            routes.push(self.route(at, route, manifest.as_ref())?);
+            let (place, named) = (route.referenced, route.value.name.as_ref());
+            let name_at = named.map_or(place, |name| name.referenced);
+            let paths = route.value.when.paths();
+            let route = self.route(at, route, manifest.as_ref())?;
+            let checked = order.add(&route, &paths, [place, name_at]);
+            checked.map_err(|(at, why)| self.source.error(at, why))?;
+            routes.push(route);
         }
         let ext_mcp = match written.ext_mcp {
             Some(mcp) => self.mcp(&mcp)?,
@@ -130,10 +154,10 @@ impl Reading<'_> {
         Ok(GatewayConfig {
             listen,
             metrics,
-            default: written.default,
+            default: written.default.value,
             store: written.store.unwrap_or_default(),
             drain: seconds(written.drain_seconds),
-            idle: seconds(written.idle_seconds),
+            idle: seconds(idle.map(|seconds| seconds.value)),
             pool: [
                 written.pool.memory.map_or(POOL_MEMORY, |count| count.0),
                 written.pool.spill.map_or(POOL_SPILL, |count| count.0),
@@ -189,7 +213,7 @@ impl Reading<'_> {
         shared: Option<&Manifest>,
     ) -> Result<Route, RouteError> {
         let (place, route) = (route.referenced, route.value);
-        let name = route.name.unwrap_or_else(|| format!("route {}", at + 1));
+        let name = route.name.map_or_else(|| format!("route {}", at + 1), |name| name.value);
         let mut when = Conditions::new(route.when, self.source)?;
         let kinds = [
             route.recall.is_some(),
@@ -219,8 +243,7 @@ impl Reading<'_> {
             RouteRule::Filter(Box::new(filter))
         } else if let Some(spec) = route.spec {
             let filter = HttpFilter::compile(&spec.value, unknown);
-            let filter =
-                filter.map_err(|error| self.source.error(spec.referenced, error.to_string()))?;
+            let filter = filter.map_err(|error| self.spec_error(at, spec.referenced, &error))?;
             RouteRule::Filter(Box::new(filter))
         } else if let Some(mcp) = route.mcp {
             if when.ask_response() {
@@ -238,6 +261,18 @@ impl Reading<'_> {
             RouteRule::Act(route.action.map_or(Action::REFUSE, |action| action.value))
         };
         Ok(Route { name, when, rule })
+    }
+
+    /// Returns the error of a spec, at the text or key that it is about, or else at the key `spec`.
+    fn spec_error(&self, route: usize, at: Location, error: &tamis::Error) -> RouteError {
+        let message = error.to_string();
+        let tree = self.source.tree();
+        let routes = tree.as_ref().and_then(|tree| tree.entry("routes"));
+        let route = routes.and_then(|(_, routes)| routes.element(route));
+        let place = route
+            .and_then(|route| route.entry("spec"))
+            .map(|(key, spec)| spec.place_of(&message).unwrap_or(key.at));
+        self.source.error(place.unwrap_or(at), message)
     }
 
     /// Finds the filter of a tool: in a manifest, or in the catalog.

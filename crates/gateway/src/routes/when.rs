@@ -2,7 +2,7 @@
 
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, Method};
-use serde_saphyr::Spanned;
+use serde_saphyr::{Location, Spanned};
 
 use super::error::{RouteError, SourceText};
 use super::pattern::PathPattern;
@@ -21,12 +21,12 @@ pub struct Conditions {
 impl Conditions {
     pub(super) fn new(written: WrittenWhen, source: SourceText<'_>) -> Result<Self, RouteError> {
         let WrittenWhen { method, path, header, media_type, status } = written;
-        let methods = each(method, source, |text| {
+        let methods = each(method, source, |text: &String| {
             let known = text.bytes().all(|byte| byte.is_ascii_uppercase()) && !text.is_empty();
             let method = Method::from_bytes(text.as_bytes()).ok().filter(|_| known);
             method.ok_or_else(|| format!("expected a method such as GET, not `{text}`"))
         })?;
-        let paths = each(path, source, PathPattern::parse)?;
+        let paths = each(path, source, |text: &String| PathPattern::parse(text))?;
         let mut headers = Vec::new();
         for (name, value) in header {
             let parsed = name.parse::<HeaderName>();
@@ -34,7 +34,7 @@ impl Conditions {
             let name = parsed.map_err(|_error| source.error(value.referenced, message))?;
             headers.push((name, value.value));
         }
-        let media_types = each(media_type, source, |text| {
+        let media_types = each(media_type, source, |text: &String| {
             let parts = text
                 .split_once('/')
                 .filter(|(kind, rest)| !kind.is_empty() && !rest.is_empty() && !text.contains(';'));
@@ -42,7 +42,7 @@ impl Conditions {
                 || format!("expected a media type such as application/json, not `{text}`");
             parts.map(|_| text.to_ascii_lowercase()).ok_or_else(expected)
         })?;
-        let statuses = status.map(|list| list.value.0).unwrap_or_default();
+        let statuses = each(status, source, |status| Ok(*status))?;
         Ok(Self { methods, paths, headers, media_types, statuses })
     }
 
@@ -51,9 +51,43 @@ impl Conditions {
         if !self.methods.is_empty() || !self.paths.is_empty() || self.ask_response() {
             return Err("a route with `recall` can only have the condition `header`".to_owned());
         }
+        // The prefix is checked first, so that an error has the text of the file.
+        PathPattern::parse(prefix)?;
+        let pattern = PathPattern::parse(&format!("{}/*", prefix.trim_end_matches('/')));
+        let expected = || format!("expected a prefix that does not end with `**`, not `{prefix}`");
         self.methods.push(Method::GET);
-        self.paths.push(PathPattern::parse(&format!("{}/*", prefix.trim_end_matches('/')))?);
+        self.paths.push(pattern.map_err(|_error| expected())?);
         Ok(self)
+    }
+
+    /// Returns whether every request and response matches.
+    pub(super) fn match_all(&self) -> bool {
+        self.methods.is_empty()
+            && self.headers.is_empty()
+            && !self.ask_response()
+            && self.any_path()
+    }
+
+    /// Returns whether a request can match both these conditions and `other`, which has these patterns of paths. Only
+    /// patterns that cover the text of a pattern of `other` are found.
+    pub(super) fn overlap(&self, other: &Self, paths: &[String]) -> bool {
+        let same_method = |method| other.methods.contains(method);
+        let same_path = |pattern: &PathPattern| paths.iter().any(|path| pattern.matches(path));
+        let contradict = |(name, value): &(HeaderName, String)| {
+            let mut others = other.headers.iter().filter(|(other, _)| other == name);
+            others.any(|(_, other)| other != value && other != "*" && value != "*")
+        };
+        (self.methods.is_empty()
+            || other.methods.is_empty()
+            || self.methods.iter().any(same_method))
+            && (self.any_path() || self.paths.iter().any(same_path))
+            && !self.headers.iter().any(contradict)
+    }
+
+    /// Returns whether every path matches.
+    fn any_path(&self) -> bool {
+        self.paths.is_empty()
+            || PathPattern::parse("/**").is_ok_and(|every| self.paths.contains(&every))
     }
 
     /// Returns whether a request matches with this form of its path, before its response is known.
@@ -114,13 +148,21 @@ pub(crate) fn essence(headers: &HeaderMap) -> String {
     text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// Converts each text of a list. Errors point at the list.
-fn each<T>(
-    list: Option<Spanned<OneOrMany<String>>>,
+/// Converts each value of a list, which must not be empty: a condition without values would always match. Errors point
+/// at the value.
+fn each<T, U>(
+    list: Option<Spanned<OneOrMany<T>>>,
     source: SourceText<'_>,
-    convert: impl Fn(&str) -> Result<T, String>,
-) -> Result<Vec<T>, RouteError> {
+    convert: impl Fn(&T) -> Result<U, String>,
+) -> Result<Vec<U>, RouteError> {
     let Some(list) = list else { return Ok(Vec::new()) };
     let at = list.referenced;
-    list.value.0.iter().map(|text| convert(text).map_err(|why| source.error(at, why))).collect()
+    if list.value.0.is_empty() {
+        return Err(source.error(at, "expected at least one value, not an empty list"));
+    }
+    let place = |own: Location| if own == Location::UNKNOWN { at } else { own };
+    let values = list.value.0.iter();
+    let converted = values
+        .map(|item| convert(&item.value).map_err(|why| source.error(place(item.referenced), why)));
+    converted.collect()
 }

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use serde::Deserialize;
 use serde::de::value::{SeqAccessDeserializer, StrDeserializer, U64Deserializer};
 use serde::de::{self, Deserializer, IntoDeserializer, SeqAccess, Visitor};
-use serde_saphyr::Spanned;
+use serde_saphyr::{Location, Spanned};
 use tamis::Spec;
 use tamis::manifest::{Profile, StoreSettings, Structured};
 
@@ -21,10 +21,10 @@ pub(super) struct WrittenGateway {
     pub(super) metrics: Option<Spanned<String>>,
     #[serde(default)]
     pub(super) manifests: Vec<Spanned<String>>,
-    pub(super) default: Action,
+    pub(super) default: Spanned<Action>,
     pub(super) store: Option<StoreSettings>,
     pub(super) drain_seconds: Option<u64>,
-    pub(super) idle_seconds: Option<u64>,
+    pub(super) idle_seconds: Option<Spanned<u64>>,
     #[serde(default)]
     pub(super) pool: WrittenPool,
     #[serde(default)]
@@ -44,7 +44,7 @@ pub(super) struct WrittenRecall {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenRoute {
-    pub(super) name: Option<String>,
+    pub(super) name: Option<Spanned<String>>,
     #[serde(default)]
     pub(super) when: WrittenWhen,
     pub(super) manifest: Option<Spanned<String>>,
@@ -116,9 +116,23 @@ impl<'de> Deserialize<'de> for ByteCount {
     }
 }
 
-/// One value, or a list of them.
+impl WrittenWhen {
+    /// Returns the patterns of paths.
+    pub(super) fn paths(&self) -> Vec<String> {
+        let list = self.path.as_ref().map(|list| list.value.0.as_slice()).unwrap_or_default();
+        list.iter().map(|path| path.value.clone()).collect()
+    }
+}
+
+/// One value, or a list of them. Only the values of a list have places of their own.
 #[derive(Debug)]
-pub(super) struct OneOrMany<T>(pub(super) Vec<T>);
+pub(super) struct OneOrMany<T>(pub(super) Vec<Spanned<T>>);
+
+impl<T> OneOrMany<T> {
+    fn one(value: T) -> Self {
+        Self(vec![Spanned::new(value, Location::UNKNOWN, Location::UNKNOWN)])
+    }
+}
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -132,12 +146,12 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
                 let one: StrDeserializer<'_, E> = text.into_deserializer();
-                Ok(OneOrMany(vec![T::deserialize(one)?]))
+                T::deserialize(one).map(OneOrMany::one)
             }
 
             fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
                 let one: U64Deserializer<E> = number.into_deserializer();
-                Ok(OneOrMany(vec![T::deserialize(one)?]))
+                T::deserialize(one).map(OneOrMany::one)
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {

@@ -118,11 +118,6 @@ fn transform(filter: &HttpFilter, options: &CallOptions, headers: &HeaderMap) ->
     if let Some(transform) = Transform::for_media_type(media_type, call()) {
         return Some(transform);
     }
-    if filter.reads_pages
-        && (media_type.starts_with("text/") || media_type == "application/xhtml+xml")
-    {
-        return Some(Transform::json(call()));
-    }
     let rules = filter.text.as_ref().filter(|_| media_type.starts_with("text/"))?;
     let Some(redact) = &rules.redact else {
         return Some(Transform::text(&rules.lines, options.limits()));

@@ -1,0 +1,61 @@
+//! The order of the routes of a file: names that occur twice, and routes that an earlier one makes useless.
+
+use std::collections::HashMap;
+
+use serde_saphyr::Location;
+
+use super::{Route, RouteRule};
+
+/// The routes that were read so far.
+#[derive(Debug, Default)]
+pub(super) struct RouteOrder {
+    /// The line of each name.
+    names: HashMap<String, u64>,
+    /// The name and line of the route that every request matches.
+    catches_all: Option<(String, u64)>,
+    /// The routes that depend on the response, with their lines.
+    asking: Vec<(Route, u64)>,
+}
+
+impl RouteOrder {
+    /// Adds a route with its patterns of paths, its place and that of its name.
+    ///
+    /// # Errors
+    /// The route cannot be used after the earlier ones, with the reason.
+    pub(super) fn add(
+        &mut self,
+        route: &Route,
+        paths: &[String],
+        [at, name_at]: [Location; 2],
+    ) -> Result<(), (Location, String)> {
+        if let Some((name, line)) = &self.catches_all {
+            let message = format!(
+                "this route is never reached: `{name}` in line {line} matches all requests"
+            );
+            return Err((at, message));
+        }
+        if let Some(line) = self.names.insert(route.name.clone(), name_at.line()) {
+            let message = format!("the name `{}` is already used in line {line}", route.name);
+            return Err((name_at, message));
+        }
+        if matches!(route.rule, RouteRule::Mcp(_)) {
+            // Requests are read before the response is known, so such a request would be refused.
+            let earlier =
+                self.asking.iter().find(|(other, _)| other.when.overlap(&route.when, paths));
+            if let Some((other, line)) = earlier {
+                let message = format!(
+                    "a route with `mcp` must be before routes with `status` or `media_type` that match the same requests: \
+                     `{}` in line {line}",
+                    other.name
+                );
+                return Err((at, message));
+            }
+        }
+        if route.when.match_all() {
+            self.catches_all = Some((route.name.clone(), at.line()));
+        } else if route.when.ask_response() {
+            self.asking.push((route.clone(), at.line()));
+        }
+        Ok(())
+    }
+}
