@@ -236,11 +236,11 @@ async fn a_stream_never_ends_with_ok_while_a_response_is_open() {
 
 #[tokio::test]
 async fn open_streams_are_drained() {
-    let mut server = TestServer::start(RULES).await;
+    let mut server = TestServer::start(&format!("{RULES}drain_seconds: 2\n")).await;
     let mut exchange = Exchange::begin(&server.channel, "GET", "/users", &[], true).await;
     exchange.request_headers().await;
     server.stop.take().unwrap().send(()).unwrap();
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    tokio::time::sleep(Duration::from_millis(1000)).await;
     exchange.response(&JSON, false).await;
     exchange.body(user(), true).await;
     assert_eq!(exchange.received().await.unwrap().body, r#"{"id":1,"name":"Ann"}"#);
@@ -276,6 +276,46 @@ async fn messages_of_mcp_are_filtered() {
         "{}",
         received.body
     );
+}
+
+#[tokio::test]
+async fn requests_of_mcp_may_have_trailers() {
+    let server = TestServer::start(RULES).await;
+    let headers = [("content-type", "application/json"), ("accept", "application/json")];
+    let call = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"list"}}"#;
+    for (method, body, sent) in [("POST", call, call), ("GET", "ignored", "")] {
+        let mut exchange = Exchange::begin(&server.channel, method, "/mcp", &headers, false).await;
+        exchange.request_body(body, false).await;
+        exchange.request_trailers(&[("x-took", "3")]).await;
+        exchange.request_headers().await;
+        assert_eq!(exchange.sent_body_before_trailers().await, sent, "{method}");
+        // The time of the service does not count.
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        exchange.response(&JSON, false).await;
+        exchange.body(r#"{"jsonrpc":"2.0","method":"x"}"#, true).await;
+        let received = exchange.received().await.unwrap();
+        assert!(received.ended, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn requests_of_mcp_have_to_make_progress() {
+    let server = TestServer::start(RULES).await;
+    for method in ["POST", "GET"] {
+        let headers = [("content-type", "application/json")];
+        let mut exchange = Exchange::begin(&server.channel, method, "/mcp", &headers, false).await;
+        for _ in 0..4 {
+            exchange.request_body(" ", false).await;
+            tokio::time::sleep(Duration::from_millis(400)).await;
+        }
+        let error = loop {
+            match exchange.reply().await {
+                Ok(reply) => assert!(reply.is_some(), "{method}"),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.code(), Code::DeadlineExceeded, "{method}");
+    }
 }
 
 #[tokio::test]

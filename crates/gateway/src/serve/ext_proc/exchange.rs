@@ -56,6 +56,7 @@ pub(super) async fn run(
     };
     let mut exchange = Exchange::begin(&asked, replies, table, modes).await?;
     loop {
+        let deadline = exchange.deadline();
         let message = tokio::select! {
             message = inbound.message() => message?,
             ended = task_end(&mut exchange.task) => {
@@ -63,9 +64,14 @@ pub(super) async fn run(
                 ended?;
                 // Everything was sent. The client may take its time to read it.
                 exchange.deadline = None;
+                exchange.request_sent = None;
                 continue;
             }
-            () = idle(exchange.deadline, &exchange.replies) => {
+            () = until_sent(&mut exchange.request_sent) => {
+                exchange.request_sent = None;
+                continue;
+            }
+            () = idle(deadline, &exchange.replies) => {
                 return Err(Status::deadline_exceeded("no progress"));
             }
         };
@@ -85,6 +91,15 @@ async fn task_end(task: &mut Option<Task>) -> Result<(), Status> {
             Ok(ended) => ended,
             Err(_) => Err(Status::internal("the filter failed")),
         },
+    }
+}
+
+/// Waits until the task has sent a request. Never ends without one.
+async fn until_sent(request: &mut Option<oneshot::Receiver<()>>) {
+    match request {
+        None => std::future::pending().await,
+        // An error means that the task has ended.
+        Some(request) => _ = request.await,
     }
 }
 
@@ -128,6 +143,7 @@ struct Exchange {
     modes: Modes,
     /// The idle time after which the exchange fails, while a body is on its way.
     limit: Duration,
+    /// The same for the response, once it has arrived.
     deadline: Option<Duration>,
     task: Option<Task>,
     /// Where the response of the server goes. `None` if responses pass.
@@ -136,6 +152,8 @@ struct Exchange {
     /// The request headers that `Vary` of a response that passes has to name.
     vary: Vec<HeaderName>,
     request: RequestSide,
+    /// Resolves when the task has sent the request that it reads. `None` after that.
+    request_sent: Option<oneshot::Receiver<()>>,
     response: Option<mpsc::Sender<Piece>>,
     response_is_over: bool,
 }
@@ -144,10 +162,16 @@ struct Exchange {
 enum RequestSide {
     /// It is sent back as it comes.
     Echo,
-    /// It is read by the task.
-    Read(mpsc::Sender<Piece>),
+    /// It is read by the task, which needs to know how it ended to send it.
+    Read(mpsc::Sender<Piece>, oneshot::Sender<RequestEnd>),
     /// It has ended: Envoy may repeat the end.
     Over,
+}
+
+/// The message with which a request ended. Envoy waits for a reply of the same kind.
+enum RequestEnd {
+    Body,
+    Trailers,
 }
 
 impl Exchange {
@@ -173,6 +197,7 @@ impl Exchange {
             is_filtered: false,
             vary: Vec::new(),
             request: if over { RequestSide::Over } else { RequestSide::Echo },
+            request_sent: None,
             response: None,
             response_is_over: false,
         };
@@ -261,13 +286,16 @@ impl Exchange {
         let (arriving, arrived) = oneshot::channel();
         self.arriving = Some(arriving);
         self.is_filtered = true;
-        let body = if over {
-            PieceBody::empty()
+        let (body, ended) = if over {
+            (PieceBody::empty(), None)
         } else {
             let (sender, body) = PieceBody::channel();
-            self.request = RequestSide::Read(sender);
-            body
+            let (end, ended) = oneshot::channel();
+            self.request = RequestSide::Read(sender, end);
+            (body, Some(ended))
         };
+        let (sent, request_sent) = oneshot::channel();
+        self.request_sent = Some(request_sent);
         let replies = self.replies.clone();
         let method = parts.method.clone();
         let work = async move {
@@ -285,9 +313,12 @@ impl Exchange {
             wanted.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
             let mutation = headers::mutation(&parts.headers, &wanted);
             replies.headers(Side::Request, Some(mutation)).await?;
-            if !over {
-                send_body(&replies, of_spool(message)).await?;
+            if let Some(ended) = ended {
+                // The relay does not read a body that its method does not need.
+                let end = ended.await.map_err(|_closed| cancelled())?;
+                send_body(&replies, of_spool(message), end).await?;
             }
+            _ = sent.send(());
             let (original, response) = arrived.await.map_err(|_closed| cancelled())?;
             let response = response.map(|body| -> ProxyBody { body.boxed_unsync() });
             let filtered = relay.respond(&parts, response, read).await;
@@ -295,6 +326,12 @@ impl Exchange {
         };
         self.task = Some(Task(tokio::spawn(trace::exchange(method.as_str(), work))));
         Ok(())
+    }
+
+    /// Returns the idle time after which the exchange fails now: while the request is read and sent, and while the
+    /// response is. The time in between is that of the server.
+    fn deadline(&self) -> Option<Duration> {
+        if self.request_sent.is_some() { Some(self.limit) } else { self.deadline }
     }
 
     /// Handles a message after the first.
@@ -305,9 +342,10 @@ impl Exchange {
             Message::RequestTrailers(trailers) => {
                 let trailers = headers::trailers(trailers.trailers.as_ref());
                 match std::mem::replace(&mut self.request, RequestSide::Over) {
-                    RequestSide::Read(sender) => {
-                        // The message of MCP was sent whole, so its body has ended already.
+                    RequestSide::Read(sender, end) => {
+                        // The task replies to them after the body. It may have responded already.
                         _ = sender.send(Piece::Trailers(trailers)).await;
+                        _ = end.send(RequestEnd::Trailers);
                         Ok(())
                     }
                     _ => self.replies.trailers(Side::Request, None).await,
@@ -340,15 +378,18 @@ impl Exchange {
                 self.replies.data(Side::Request, data, last).await
             }
             RequestSide::Echo => self.replies.body(Side::Request, None).await,
-            RequestSide::Read(sender) => {
+            RequestSide::Read(sender, _) => {
                 let piece = if last { Piece::Last(data) } else { Piece::Data(data) };
                 // The task may have responded already.
                 _ = sender.send(piece).await;
                 Ok(())
             }
         };
-        if last {
-            self.request = RequestSide::Over;
+        if last
+            && let RequestSide::Read(_, end) =
+                std::mem::replace(&mut self.request, RequestSide::Over)
+        {
+            _ = end.send(RequestEnd::Body);
         }
         ended
     }
@@ -425,15 +466,18 @@ impl Exchange {
     }
 }
 
-/// Sends the body of a request that was read.
-async fn send_body(replies: &Replies, mut body: ProxyBody) -> Result<(), Status> {
+/// Sends the body of a request that was read. Its trailers are not changed.
+async fn send_body(replies: &Replies, mut body: ProxyBody, end: RequestEnd) -> Result<(), Status> {
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_error| Status::internal("the request could not be read"))?;
         if let Ok(data) = frame.into_data() {
             replies.data(Side::Request, data, false).await?;
         }
     }
-    replies.data(Side::Request, Bytes::new(), true).await
+    match end {
+        RequestEnd::Body => replies.data(Side::Request, Bytes::new(), true).await,
+        RequestEnd::Trailers => replies.trailers(Side::Request, None).await,
+    }
 }
 
 /// Returns whether a body may have pauses of any length.
