@@ -6,6 +6,9 @@ use std::time::Duration;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use tonic::Code;
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_client::HealthClient;
 
 use crate::envoy::{Exchange, Received};
 use crate::server::TestServer;
@@ -248,6 +251,21 @@ async fn open_streams_are_drained() {
     assert_eq!(exchange.reply().await.unwrap(), None);
     drop(exchange);
     server.ended.await.unwrap();
+}
+
+#[tokio::test]
+async fn new_streams_are_accepted_until_gateways_know_of_the_end() {
+    let mut server = TestServer::start(&format!("{RULES}drain_seconds: 3\n")).await;
+    server.stop.take().unwrap().send(()).unwrap();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let request =
+        HealthCheckRequest { service: "envoy.service.ext_proc.v3.ExternalProcessor".to_owned() };
+    let health = HealthClient::new(server.channel.clone()).check(request).await.unwrap();
+    assert_eq!(health.into_inner().status(), ServingStatus::NotServing);
+    let received = get(&server, "/users", &JSON, &[user().as_bytes()]).await.unwrap();
+    assert_eq!(received.body, r#"{"id":1,"name":"Ann"}"#);
+    drop(server.channel);
+    tokio::time::timeout(Duration::from_secs(3), server.ended).await.unwrap().unwrap();
 }
 
 #[tokio::test]
