@@ -337,6 +337,41 @@ async fn requests_of_mcp_have_to_make_progress() {
 }
 
 #[tokio::test]
+async fn the_end_of_a_complete_response_is_no_failure() {
+    let server = TestServer::start(RULES).await;
+    let failed = || {
+        let text = server.observer.metrics().text();
+        let line = text.lines().find(|line| line.contains(r#"event="failed_stream""#));
+        line.map(|line| line.rsplit(' ').next().unwrap().to_owned())
+    };
+    for (path, pieces) in [("/users", 1), ("/users", 0), ("/health", 1), ("/other", 1)] {
+        let mut exchange = Exchange::begin(&server.channel, "GET", path, &[], true).await;
+        if path != "/other" {
+            exchange.request_headers().await;
+            exchange.response(&JSON, pieces == 0).await;
+        }
+        if pieces == 0 {
+            exchange.reply().await.unwrap();
+        } else {
+            exchange.body(user(), true).await;
+            exchange.received().await.unwrap();
+        }
+        exchange.reset();
+        _ = exchange.reply().await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert_eq!(failed(), None, "{path}");
+    }
+    let mut exchange = Exchange::begin(&server.channel, "GET", "/users", &[], true).await;
+    exchange.request_headers().await;
+    exchange.response(&JSON, false).await;
+    exchange.body(&user().as_bytes()[..20], false).await;
+    exchange.reset();
+    _ = exchange.reply().await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(failed().as_deref(), Some("1"));
+}
+
+#[tokio::test]
 async fn rules_are_replaced_only_by_valid_ones() {
     let server = TestServer::start(RULES).await;
     let path = server.path().join("gateway.yaml");

@@ -16,7 +16,7 @@ use tamis::http::FilterLayer;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use tonic::{Status, Streaming};
+use tonic::{Code, Status, Streaming};
 use tower::{Layer, ServiceExt, service_fn};
 
 use super::body::{Piece, PieceBody};
@@ -33,9 +33,26 @@ use crate::transport::spool::Spool;
 /// The response of the server, on its way to the task that filters it.
 type Arriving = oneshot::Sender<(Original, Response<PieceBody>)>;
 
+/// How long a task may take to end after its last message.
+const ENDING: Duration = Duration::from_secs(1);
+
 /// How the two bodies are handled.
 struct Modes {
     request_is_streamed: bool,
+}
+
+/// The error with which a stream ends.
+pub(super) struct Ended {
+    pub(super) status: Status,
+    /// Whether the client did not get the response for which the exchange was.
+    pub(super) is_failure: bool,
+}
+
+impl From<Status> for Ended {
+    fn from(status: Status) -> Self {
+        let is_failure = status.code() != Code::Cancelled;
+        Self { status, is_failure }
+    }
 }
 
 /// Reads the messages of a stream until the gateway ends it.
@@ -43,22 +60,28 @@ pub(super) async fn run(
     mut inbound: Streaming<ProcessingRequest>,
     replies: Replies,
     table: Arc<Table>,
-) -> Result<(), Status> {
+) -> Result<(), Ended> {
     let Some(first) = inbound.message().await? else { return Ok(()) };
     if first.observability_mode {
-        return Err(Status::failed_precondition("observability_mode cannot filter anything"));
+        let why = "observability_mode cannot filter anything";
+        return Err(Status::failed_precondition(why).into());
     }
     let modes = modes(first.protocol_config.as_ref())?;
     let Some(Message::RequestHeaders(asked)) = first.request else {
-        return Err(Status::failed_precondition(
-            "expected request headers (request_header_mode: SEND)",
-        ));
+        let why = "expected request headers (request_header_mode: SEND)";
+        return Err(Status::failed_precondition(why).into());
     };
     let mut exchange = Exchange::begin(&asked, replies, table, modes).await?;
     loop {
         let deadline = exchange.deadline();
         let message = tokio::select! {
-            message = inbound.message() => message?,
+            message = inbound.message() => match message {
+                Ok(message) => message,
+                Err(status) => {
+                    let is_failure = status.code() != Code::Cancelled && !exchange.was_complete().await;
+                    return Err(Ended { status, is_failure });
+                }
+            },
             ended = task_end(&mut exchange.task) => {
                 exchange.task = None;
                 ended?;
@@ -72,13 +95,13 @@ pub(super) async fn run(
                 continue;
             }
             () = idle(deadline, &exchange.replies) => {
-                return Err(Status::deadline_exceeded("no progress"));
+                return Err(Status::deadline_exceeded("no progress").into());
             }
         };
-        let Some(message) = message else { return exchange.over().await };
+        let Some(message) = message else { return Ok(exchange.over().await?) };
         match message.request {
             Some(message) => exchange.message(message).await?,
-            None => return Err(Status::unimplemented("a message of an unknown kind")),
+            None => return Err(Status::unimplemented("a message of an unknown kind").into()),
         }
     }
 }
@@ -456,6 +479,17 @@ impl Exchange {
     /// Ends the exchange after the gateway has ended its side of the stream. Should it still wait for us, an end without
     /// an error would let the rest of the response pass, so the task has to end first.
     async fn over(mut self) -> Result<(), Status> {
+        self.finish().await
+    }
+
+    /// Returns whether everything was sent before the gateway reset the stream, as Envoy does also after a complete response.
+    async fn was_complete(mut self) -> bool {
+        // The task may be about to end: its last message was sent.
+        matches!(timeout(ENDING, self.finish()).await, Ok(Ok(())))
+    }
+
+    /// Waits for the task, which gets no more messages.
+    async fn finish(&mut self) -> Result<(), Status> {
         self.response = None;
         self.arriving = None;
         self.request = RequestSide::Over;
