@@ -372,6 +372,23 @@ async fn the_end_of_a_complete_response_is_no_failure() {
 }
 
 #[tokio::test]
+async fn a_response_without_headers_is_refused() {
+    let server = TestServer::start(RULES).await;
+    for trailers in [false, true] {
+        let mut exchange = Exchange::begin(&server.channel, "GET", "/users", &[], true).await;
+        exchange.request_headers().await;
+        if trailers {
+            exchange.trailers(&[("x-took", "3")]).await;
+        } else {
+            exchange.body(user(), true).await;
+        }
+        let error = exchange.received().await.unwrap_err();
+        assert_eq!(error.code(), Code::FailedPrecondition);
+        assert!(error.message().contains("response_header_mode"), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn rules_are_replaced_only_by_valid_ones() {
     let server = TestServer::start(RULES).await;
     let path = server.path().join("gateway.yaml");

@@ -455,6 +455,11 @@ impl Exchange {
 
     /// Gives a piece to the filter, which may have ended before the body.
     async fn push(&mut self, piece: Piece) -> Result<(), Status> {
+        if self.arriving.is_some() {
+            // Nothing may be sent of a body whose headers have passed.
+            let why = "expected response headers (response_header_mode: SEND)";
+            return Err(Status::failed_precondition(why));
+        }
         let Some(sender) = &self.response else { return Ok(()) };
         match self.deadline {
             None => _ = sender.send(piece).await,
