@@ -389,6 +389,21 @@ async fn a_response_without_headers_is_refused() {
 }
 
 #[tokio::test]
+async fn responses_of_envoy_itself_keep_their_status() {
+    let server = TestServer::start(RULES).await;
+    for (status, expected) in [("400", "400"), ("431", "431"), ("503", "503"), ("200", "502")] {
+        let head = [(":status", status), ("content-type", "text/plain"), ("x-secret", SECRET)];
+        let mut exchange = Exchange::begin_at_response(&server.channel, &head).await;
+        let received = exchange.received().await.unwrap();
+        assert!(received.immediate, "{status}");
+        assert_eq!(received.status.as_deref(), Some(expected));
+        assert!(received.body.starts_with(r#"{"error":"#), "{}", received.body);
+        assert_eq!(received.header("content-type"), Some("application/json"));
+        assert_eq!(received.header("x-secret"), None);
+    }
+}
+
+#[tokio::test]
 async fn rules_are_replaced_only_by_valid_ones() {
     let server = TestServer::start(RULES).await;
     let path = server.path().join("gateway.yaml");

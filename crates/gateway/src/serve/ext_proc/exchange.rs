@@ -10,7 +10,7 @@ use envoy_types::pb::envoy::service::ext_proc::v3::{
     HttpBody, HttpHeaders, ProcessingRequest, ProtocolConfiguration,
 };
 use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue};
-use http::{HeaderMap, Request, Response, StatusCode, request};
+use http::{HeaderMap, Request, Response, request};
 use http_body_util::BodyExt;
 use tamis::http::FilterLayer;
 use tokio::sync::{mpsc, oneshot};
@@ -22,7 +22,7 @@ use tower::{Layer, ServiceExt, service_fn};
 use super::body::{Piece, PieceBody};
 use super::emit::{self, Original};
 use super::reply::{Replies, Side};
-use super::{headers, hook, recalled};
+use super::{headers, hook, recalled, refusal};
 use crate::serve::choose::Plan;
 use crate::serve::table::Table;
 use crate::serve::trace;
@@ -67,9 +67,16 @@ pub(super) async fn run(
         return Err(Status::failed_precondition(why).into());
     }
     let modes = modes(first.protocol_config.as_ref())?;
-    let Some(Message::RequestHeaders(asked)) = first.request else {
-        let why = "expected request headers (request_header_mode: SEND)";
-        return Err(Status::failed_precondition(why).into());
+    let asked = match first.request {
+        Some(Message::RequestHeaders(asked)) => asked,
+        Some(Message::ResponseHeaders(head)) => {
+            replies.immediate(refusal::without_request(&head)).await?;
+            return Ok(until_end(inbound).await?);
+        }
+        _ => {
+            let why = "expected request headers (request_header_mode: SEND)";
+            return Err(Status::failed_precondition(why).into());
+        }
     };
     let mut exchange = Exchange::begin(&asked, replies, table, modes).await?;
     loop {
@@ -231,9 +238,9 @@ impl Exchange {
             }
             Plan::Refuse(status) => {
                 table.metrics.event("refused_request");
-                let mut refusal = refusal(status);
-                headers::vary(refusal.headers_mut(), &table.config.vary());
-                exchange.replies.immediate(refusal).await?;
+                let mut refused = refusal::of(status);
+                headers::vary(refused.headers_mut(), &table.config.vary());
+                exchange.replies.immediate(refused).await?;
             }
             Plan::Recall => {
                 let mut recalled = recalled::respond(&table, &parts).await;
@@ -529,13 +536,11 @@ fn cancelled() -> Status {
     Status::cancelled("the gateway closed the stream")
 }
 
-/// Returns the response to a request that is not sent to the server.
-fn refusal(status: StatusCode) -> Response<Bytes> {
-    let text = r#"{"error":"the request is refused","kind":"refused"}"#;
-    let mut response = Response::new(Bytes::from_static(text.as_bytes()));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
+/// Waits until the gateway ends a stream to which everything was sent.
+async fn until_end(mut inbound: Streaming<ProcessingRequest>) -> Result<(), Status> {
+    // A reset is an end as well.
+    while let Ok(Some(_)) = inbound.message().await {}
+    Ok(())
 }
 
 /// The call of the server that Envoy makes for us.

@@ -17,6 +17,7 @@ mod exchange;
 mod headers;
 mod hook;
 mod recalled;
+mod refusal;
 mod reply;
 
 use std::sync::{Arc, PoisonError, RwLock};
