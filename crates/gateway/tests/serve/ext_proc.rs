@@ -404,6 +404,17 @@ async fn responses_of_envoy_itself_keep_their_status() {
 }
 
 #[tokio::test]
+async fn a_refused_upgrade_has_no_headers_of_one() {
+    let server = TestServer::start(RULES).await;
+    let head = [(":status", "101"), ("upgrade", "websocket"), ("connection", "upgrade")];
+    let received = get(&server, "/users", &head, &[SECRET.as_bytes()]).await.unwrap();
+    assert!(received.immediate);
+    assert_eq!(received.status.as_deref(), Some("502"));
+    assert_eq!((received.header("upgrade"), received.header("connection")), (None, None));
+    assert!(!received.body.contains(SECRET));
+}
+
+#[tokio::test]
 async fn rules_are_replaced_only_by_valid_ones() {
     let server = TestServer::start(RULES).await;
     let path = server.path().join("gateway.yaml");
