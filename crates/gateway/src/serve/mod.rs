@@ -48,6 +48,13 @@ const CONNECTION_WINDOW: u32 = 1 << 30;
 /// How often an unused connection is checked.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
+/// The longest time in which a server that ends still accepts streams. Gateways ask for its health every few seconds, and
+/// until then they send it requests.
+const LONGEST_NOTICE: Duration = Duration::from_secs(10);
+
+/// The part of the time for open streams in which new ones are accepted.
+const NOTICE_PART: u32 = 3;
+
 /// A server that is ready to run.
 pub struct GatewayServer {
     table: CurrentTable,
@@ -91,8 +98,10 @@ impl GatewayServer {
         tokio::spawn(recall::serve(listener, Arc::clone(&self.table)));
     }
 
-    /// Accepts connections until `stop` ends. Streams that are open then may go on for the time that the configuration
-    /// gives them; connections that remain are closed, which gateways notice.
+    /// Accepts connections until `stop` ends. Then the health service reports `NOT_SERVING`. New streams are accepted for a
+    /// third of the time that the configuration gives open ones, at most ten seconds, because gateways have not asked for the
+    /// health yet. Open streams may go on for the rest of that time; connections that remain are closed, which gateways
+    /// notice.
     ///
     /// # Errors
     /// The error of the connection.
@@ -134,11 +143,15 @@ impl GatewayServer {
             ended = &mut server => return ended.map_err(ServeError),
             () = stop => {}
         }
-        // Probes see it before the gateway does.
         health.set_not_serving::<ExternalProcessorServer<ExtProc>>().await;
         health.set_not_serving::<ExtMcpService<ExtMcpServer>>().await;
+        // A gateway that has not seen it would get an error for each new stream.
+        let notice = (self.drain / NOTICE_PART).min(LONGEST_NOTICE);
+        if let Ok(ended) = tokio::time::timeout(notice, &mut server).await {
+            return ended.map_err(ServeError);
+        }
         _ = stopping.send(true);
-        let ended = tokio::time::timeout(self.drain, server).await;
+        let ended = tokio::time::timeout(self.drain.saturating_sub(notice), server).await;
         reloading.abort();
         ended.unwrap_or(Ok(())).map_err(ServeError)
     }

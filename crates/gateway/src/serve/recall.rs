@@ -5,13 +5,17 @@
 //! session: each request stands for itself, so that any replica can receive it.
 
 use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::{Arc, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue, ORIGIN};
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
-use hyper::body::Incoming;
+use http_body_util::BodyExt as _;
+use hyper::body::{Body, Frame, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
@@ -19,18 +23,19 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::{Sleep, sleep, timeout};
 
 use super::ext_proc::CurrentTable;
 use crate::jsonrpc::reply;
-use crate::transport::http::body::{ProxyBody, empty, full, of_incoming};
+use crate::transport::http::body::{BodyError, ProxyBody, broken, empty, full};
 use crate::transport::http::front::Relay;
 use crate::transport::spool::Spool;
 
 /// Connections at once. Further ones wait in the queue of the system.
 const CONNECTIONS: usize = 1024;
 
-/// How long the headers of a request may take.
+/// How long the headers of a request may take, and the longest time in which a connection has to send its first request.
 const HEADERS: Duration = Duration::from_secs(30);
 
 /// The longest message that this file reads. The relay reads calls of the tool.
@@ -46,16 +51,20 @@ pub(super) async fn serve(listener: TcpListener, table: CurrentTable) {
         let permit = Arc::clone(&permits).acquire_owned().await;
         let Ok((stream, _)) = listener.accept().await else {
             // Out of descriptors, for example: a connection has to end first.
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            sleep(Duration::from_millis(50)).await;
             continue;
         };
         _ = stream.set_nodelay(true);
         let table = Arc::clone(&table);
+        let idle = table.read().unwrap_or_else(PoisonError::into_inner).config.idle();
+        let asked = Arc::new(Notify::new());
+        let has_asked = Arc::clone(&asked);
         let service = service_fn(move |request| {
+            has_asked.notify_one();
             let table = Arc::clone(&*table.read().unwrap_or_else(PoisonError::into_inner));
             async move {
                 Ok::<_, Infallible>(match table.recall() {
-                    Some(relay) => handle(relay, request).await,
+                    Some(relay) => handle(relay, request, table.config.idle()).await,
                     None => status(StatusCode::NOT_FOUND),
                 })
             }
@@ -64,14 +73,23 @@ pub(super) async fn serve(listener: TcpListener, table: CurrentTable) {
             let mut builder = Builder::new(TokioExecutor::new());
             builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADERS);
             builder.http2().timer(TokioTimer::new());
-            // The client is gone, or did not speak HTTP.
-            _ = builder.serve_connection(TokioIo::new(stream), service).await;
+            let connection = builder.serve_connection(TokioIo::new(stream), service);
+            let mut connection = std::pin::pin!(connection);
+            let first = tokio::select! {
+                // The client is gone, or did not speak HTTP.
+                _ = &mut connection => false,
+                // The timeout of headers begins only when the version of HTTP is known.
+                asked = timeout(idle.min(HEADERS), asked.notified()) => asked.is_ok(),
+            };
+            if first {
+                _ = connection.await;
+            }
             drop(permit);
         });
     }
 }
 
-async fn handle(relay: &Relay, request: Request<Incoming>) -> Response<ProxyBody> {
+async fn handle(relay: &Relay, request: Request<Incoming>, limit: Duration) -> Response<ProxyBody> {
     let (parts, body) = request.into_parts();
     // A page in a browser on this machine is not a gateway.
     if parts.headers.contains_key(ORIGIN) {
@@ -80,7 +98,33 @@ async fn handle(relay: &Relay, request: Request<Incoming>) -> Response<ProxyBody
     if parts.method != Method::POST {
         return status(StatusCode::METHOD_NOT_ALLOWED);
     }
-    respond(relay, &parts, of_incoming(body)).await
+    let body = TimedBody { body, end: Box::pin(sleep(limit)) };
+    respond(relay, &parts, body.boxed_unsync()).await
+}
+
+/// The body of a request, which fails if it takes too long. Messages are short, so the limit is for all of it: a client that
+/// sends a byte now and then would keep its connection.
+struct TimedBody {
+    body: Incoming,
+    end: Pin<Box<Sleep>>,
+}
+
+impl Body for TimedBody {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        match Pin::new(&mut self.body).poll_frame(cx) {
+            Poll::Ready(frame) => Poll::Ready(frame.map(|frame| frame.map_err(BodyError::from))),
+            Poll::Pending => {
+                std::task::ready!(self.end.as_mut().poll(cx));
+                Poll::Ready(Some(Err(broken("the body took too long"))))
+            }
+        }
+    }
 }
 
 async fn respond(relay: &Relay, parts: &Parts, body: ProxyBody) -> Response<ProxyBody> {

@@ -1,7 +1,12 @@
 //! A client that plays Envoy's part: one stream of `ext_proc` for each request.
 
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
 use envoy_types::pb::envoy::config::core::v3::{HeaderMap, HeaderValue};
 use envoy_types::pb::envoy::service::ext_proc::v3::body_mutation::Mutation;
 use envoy_types::pb::envoy::service::ext_proc::v3::external_processor_client::ExternalProcessorClient;
@@ -11,10 +16,13 @@ use envoy_types::pb::envoy::service::ext_proc::v3::{
     HeaderMutation, HttpBody, HttpHeaders, HttpTrailers, ProcessingRequest, ProcessingResponse,
 };
 use futures_util::Stream;
+use http_body::Frame;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
+use tonic::body::Body;
 use tonic::transport::Channel;
 use tonic::{Status, Streaming};
+use tower::util::MapRequest;
 
 /// Longer than any test may wait for one message.
 const LONG: Duration = Duration::from_secs(20);
@@ -23,6 +31,30 @@ const LONG: Duration = Duration::from_secs(20);
 pub(crate) struct Exchange {
     sender: Option<mpsc::Sender<ProcessingRequest>>,
     replies: Streaming<ProcessingResponse>,
+    /// Whether the stream ends with a reset.
+    resets: Arc<AtomicBool>,
+}
+
+/// The messages to the server. Their end is a reset with the code `INTERNAL_ERROR` if the flag is set.
+struct MaybeReset {
+    body: Body,
+    resets: Arc<AtomicBool>,
+}
+
+impl http_body::Body for MaybeReset {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let frame = std::task::ready!(Pin::new(&mut self.body).poll_frame(cx));
+        if frame.is_none() && self.resets.load(Ordering::Acquire) {
+            return Poll::Ready(Some(Err(Status::internal("reset"))));
+        }
+        Poll::Ready(frame)
+    }
 }
 
 /// The response that a client would get.
@@ -70,14 +102,28 @@ impl Exchange {
         headers: &[(&str, &str)],
         over: bool,
     ) -> Self {
-        let (sender, receiver) = mpsc::channel(64);
         let all = [&[(":method", method), (":path", path), (":scheme", "http")], headers].concat();
         let message = HttpHeaders { headers: map(&all), end_of_stream: over, ..Default::default() };
-        let exchange = Self::send_to(&sender, Message::RequestHeaders(message));
-        exchange.await;
-        let mut client = ExternalProcessorClient::new(channel.clone());
+        Self::begin_with(channel, Message::RequestHeaders(message)).await
+    }
+
+    /// Begins a stream with the headers of a response, as for one that Envoy makes itself.
+    pub(crate) async fn begin_at_response(channel: &Channel, headers: &[(&str, &str)]) -> Self {
+        let message = HttpHeaders { headers: map(headers), ..Default::default() };
+        Self::begin_with(channel, Message::ResponseHeaders(message)).await
+    }
+
+    async fn begin_with(channel: &Channel, message: Message) -> Self {
+        let (sender, receiver) = mpsc::channel(64);
+        Self::send_to(&sender, message).await;
+        let resets = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&resets);
+        let resetting = MapRequest::new(channel.clone(), move |request: http::Request<Body>| {
+            request.map(|body| Body::new(MaybeReset { body, resets: Arc::clone(&flag) }))
+        });
+        let mut client = ExternalProcessorClient::new(resetting);
         let replies = client.process(messages(receiver)).await.unwrap().into_inner();
-        Self { sender: Some(sender), replies }
+        Self { sender: Some(sender), replies, resets }
     }
 
     async fn send_to(sender: &mpsc::Sender<ProcessingRequest>, message: Message) {
@@ -109,8 +155,18 @@ impl Exchange {
         self.send(Message::ResponseTrailers(HttpTrailers { trailers: map(headers) })).await;
     }
 
+    pub(crate) async fn request_trailers(&self, headers: &[(&str, &str)]) {
+        self.send(Message::RequestTrailers(HttpTrailers { trailers: map(headers) })).await;
+    }
+
     /// Ends the stream, as Envoy does after a response or when a client is gone.
     pub(crate) fn end(&mut self) {
+        self.sender = None;
+    }
+
+    /// Ends the stream with a reset, as Envoy 1.40 does also after a complete response.
+    pub(crate) fn reset(&mut self) {
+        self.resets.store(true, Ordering::Release);
         self.sender = None;
     }
 
@@ -145,6 +201,23 @@ impl Exchange {
             all.extend(piece.body);
             if piece.end_of_stream {
                 return String::from_utf8(all).unwrap();
+            }
+        }
+    }
+
+    /// Collects the body of the request, which ends with the reply to its trailers.
+    pub(crate) async fn sent_body_before_trailers(&mut self) -> String {
+        let mut all = Vec::new();
+        loop {
+            match self.reply().await.unwrap() {
+                Some(Reply::RequestBody(reply)) => {
+                    let mutation = reply.response.unwrap().body_mutation.unwrap().mutation;
+                    let Some(Mutation::StreamedResponse(piece)) = mutation else { panic!() };
+                    assert!(!piece.end_of_stream);
+                    all.extend(piece.body);
+                }
+                Some(Reply::RequestTrailers(_)) => return String::from_utf8(all).unwrap(),
+                other => panic!("expected the body of the request: {other:?}"),
             }
         }
     }

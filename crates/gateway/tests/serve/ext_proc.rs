@@ -6,6 +6,9 @@ use std::time::Duration;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use tonic::Code;
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_client::HealthClient;
 
 use crate::envoy::{Exchange, Received};
 use crate::server::TestServer;
@@ -240,11 +243,11 @@ async fn a_stream_never_ends_with_ok_while_a_response_is_open() {
 
 #[tokio::test]
 async fn open_streams_are_drained() {
-    let mut server = TestServer::start(RULES).await;
+    let mut server = TestServer::start(&format!("{RULES}drain_seconds: 2\n")).await;
     let mut exchange = Exchange::begin(&server.channel, "GET", "/users", &[], true).await;
     exchange.request_headers().await;
     server.stop.take().unwrap().send(()).unwrap();
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    tokio::time::sleep(Duration::from_millis(1000)).await;
     exchange.response(&JSON, false).await;
     exchange.body(user(), true).await;
     assert_eq!(exchange.received().await.unwrap().body, r#"{"id":1,"name":"Ann"}"#);
@@ -252,6 +255,21 @@ async fn open_streams_are_drained() {
     assert_eq!(exchange.reply().await.unwrap(), None);
     drop(exchange);
     server.ended.await.unwrap();
+}
+
+#[tokio::test]
+async fn new_streams_are_accepted_until_gateways_know_of_the_end() {
+    let mut server = TestServer::start(&format!("{RULES}drain_seconds: 3\n")).await;
+    server.stop.take().unwrap().send(()).unwrap();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let request =
+        HealthCheckRequest { service: "envoy.service.ext_proc.v3.ExternalProcessor".to_owned() };
+    let health = HealthClient::new(server.channel.clone()).check(request).await.unwrap();
+    assert_eq!(health.into_inner().status(), ServingStatus::NotServing);
+    let received = get(&server, "/users", &JSON, &[user().as_bytes()]).await.unwrap();
+    assert_eq!(received.body, r#"{"id":1,"name":"Ann"}"#);
+    drop(server.channel);
+    tokio::time::timeout(Duration::from_secs(3), server.ended).await.unwrap().unwrap();
 }
 
 #[tokio::test]
@@ -280,6 +298,124 @@ async fn messages_of_mcp_are_filtered() {
         "{}",
         received.body
     );
+}
+
+#[tokio::test]
+async fn requests_of_mcp_may_have_trailers() {
+    let server = TestServer::start(RULES).await;
+    let headers = [("content-type", "application/json"), ("accept", "application/json")];
+    let call = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"list"}}"#;
+    for (method, body, sent) in [("POST", call, call), ("GET", "ignored", "")] {
+        let mut exchange = Exchange::begin(&server.channel, method, "/mcp", &headers, false).await;
+        exchange.request_body(body, false).await;
+        exchange.request_trailers(&[("x-took", "3")]).await;
+        exchange.request_headers().await;
+        assert_eq!(exchange.sent_body_before_trailers().await, sent, "{method}");
+        // The time of the service does not count.
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        exchange.response(&JSON, false).await;
+        exchange.body(r#"{"jsonrpc":"2.0","method":"x"}"#, true).await;
+        let received = exchange.received().await.unwrap();
+        assert!(received.ended, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn requests_of_mcp_have_to_make_progress() {
+    let server = TestServer::start(RULES).await;
+    for method in ["POST", "GET"] {
+        let headers = [("content-type", "application/json")];
+        let mut exchange = Exchange::begin(&server.channel, method, "/mcp", &headers, false).await;
+        for _ in 0..4 {
+            exchange.request_body(" ", false).await;
+            tokio::time::sleep(Duration::from_millis(400)).await;
+        }
+        let error = loop {
+            match exchange.reply().await {
+                Ok(reply) => assert!(reply.is_some(), "{method}"),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.code(), Code::DeadlineExceeded, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn the_end_of_a_complete_response_is_no_failure() {
+    let server = TestServer::start(RULES).await;
+    let failed = || {
+        let text = server.observer.metrics().text();
+        let line = text.lines().find(|line| line.contains(r#"event="failed_stream""#));
+        line.map(|line| line.rsplit(' ').next().unwrap().to_owned())
+    };
+    for (path, pieces) in [("/users", 1), ("/users", 0), ("/health", 1), ("/other", 1)] {
+        let mut exchange = Exchange::begin(&server.channel, "GET", path, &[], true).await;
+        if path != "/other" {
+            exchange.request_headers().await;
+            exchange.response(&JSON, pieces == 0).await;
+        }
+        if pieces == 0 {
+            exchange.reply().await.unwrap();
+        } else {
+            exchange.body(user(), true).await;
+            exchange.received().await.unwrap();
+        }
+        exchange.reset();
+        _ = exchange.reply().await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert_eq!(failed(), None, "{path}");
+    }
+    let mut exchange = Exchange::begin(&server.channel, "GET", "/users", &[], true).await;
+    exchange.request_headers().await;
+    exchange.response(&JSON, false).await;
+    exchange.body(&user().as_bytes()[..20], false).await;
+    exchange.reset();
+    _ = exchange.reply().await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(failed().as_deref(), Some("1"));
+}
+
+#[tokio::test]
+async fn a_response_without_headers_is_refused() {
+    let server = TestServer::start(RULES).await;
+    for trailers in [false, true] {
+        let mut exchange = Exchange::begin(&server.channel, "GET", "/users", &[], true).await;
+        exchange.request_headers().await;
+        if trailers {
+            exchange.trailers(&[("x-took", "3")]).await;
+        } else {
+            exchange.body(user(), true).await;
+        }
+        let error = exchange.received().await.unwrap_err();
+        assert_eq!(error.code(), Code::FailedPrecondition);
+        assert!(error.message().contains("response_header_mode"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn responses_of_envoy_itself_keep_their_status() {
+    let server = TestServer::start(RULES).await;
+    for (status, expected) in [("400", "400"), ("431", "431"), ("503", "503"), ("200", "502")] {
+        let head = [(":status", status), ("content-type", "text/plain"), ("x-secret", SECRET)];
+        let mut exchange = Exchange::begin_at_response(&server.channel, &head).await;
+        let received = exchange.received().await.unwrap();
+        assert!(received.immediate, "{status}");
+        assert_eq!(received.status.as_deref(), Some(expected));
+        assert!(received.body.starts_with(r#"{"error":"#), "{}", received.body);
+        assert_eq!(received.header("content-type"), Some("application/json"));
+        assert_eq!(received.header("x-secret"), None);
+    }
+}
+
+#[tokio::test]
+async fn a_refused_upgrade_has_no_headers_of_one() {
+    let server = TestServer::start(RULES).await;
+    let head = [(":status", "101"), ("upgrade", "websocket"), ("connection", "upgrade")];
+    let received = get(&server, "/users", &head, &[SECRET.as_bytes()]).await.unwrap();
+    assert!(received.immediate);
+    assert_eq!(received.status.as_deref(), Some("502"));
+    assert_eq!((received.header("upgrade"), received.header("connection")), (None, None));
+    assert!(!received.body.contains(SECRET));
 }
 
 #[tokio::test]

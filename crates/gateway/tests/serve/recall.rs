@@ -1,6 +1,7 @@
 //! Reading what was left out of results: the MCP server for agentgateway, and routes with `recall`.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use tamis_gateway::serve::ext_mcp::pb;
 use tamis_gateway::serve::ext_mcp::pb::ext_mcp_client::ExtMcpClient;
@@ -162,6 +163,21 @@ async fn it_is_a_server_with_one_tool() {
     assert!(get.starts_with("HTTP/1.1 405"), "{get}");
     let page = http(server.recall, "POST", "origin: http://evil.example\r\n", "{}").await;
     assert!(page.starts_with("HTTP/1.1 403"), "{page}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stalled_requests_are_ended() {
+    let server = TestServer::start(&format!("{RULES}idle_seconds: 1\n")).await;
+    let head = "POST /mcp HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{";
+    for (sent, status) in [(head, "HTTP/1.1 4"), ("", ""), ("PRI * HTTP", "")] {
+        let mut stream = TcpStream::connect(server.recall).await.unwrap();
+        stream.write_all(sent.as_bytes()).await.unwrap();
+        let mut response = Vec::new();
+        let read = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut response));
+        read.await.expect("the end of the connection").unwrap();
+        let response = String::from_utf8(response).unwrap();
+        assert!(response.starts_with(status), "{response}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

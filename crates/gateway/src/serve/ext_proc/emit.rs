@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Response, StatusCode};
 use http_body_util::BodyExt;
-use hyper::body::Body;
+use hyper::body::{Body, SizeHint};
 use tonic::Status;
 
 use super::headers;
@@ -33,6 +33,10 @@ where
 {
     let (parts, body) = response.into_parts();
     let mut body = std::pin::pin!(body);
+    if is_replaced(original, parts.status, &body.size_hint()) {
+        let body = whole(body).await?;
+        return replies.immediate(Response::from_parts(parts, body)).await;
+    }
     if original.is_over && !body.is_end_stream() {
         let body = whole(body).await?;
         if !body.is_empty() {
@@ -65,6 +69,12 @@ where
         }
     }
     replies.data(Side::Response, Bytes::new(), true).await
+}
+
+/// Returns whether a response of our own is sent, instead of a filtered one. The gateway then has to forget that of the
+/// server: it keeps headers such as `upgrade`, which a change of headers cannot remove.
+fn is_replaced(original: &Original, status: StatusCode, size: &SizeHint) -> bool {
+    status != original.status && size.exact().is_some_and(|size| size <= WHOLE as u64)
 }
 
 /// Returns the change that removes trailers with digests of the unfiltered body.

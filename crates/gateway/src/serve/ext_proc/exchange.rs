@@ -10,19 +10,19 @@ use envoy_types::pb::envoy::service::ext_proc::v3::{
     HttpBody, HttpHeaders, ProcessingRequest, ProtocolConfiguration,
 };
 use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue};
-use http::{HeaderMap, Request, Response, StatusCode, request};
+use http::{HeaderMap, Request, Response, request};
 use http_body_util::BodyExt;
 use tamis::http::FilterLayer;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use tonic::{Status, Streaming};
+use tonic::{Code, Status, Streaming};
 use tower::{Layer, ServiceExt, service_fn};
 
 use super::body::{Piece, PieceBody};
 use super::emit::{self, Original};
 use super::reply::{Replies, Side};
-use super::{headers, hook, recalled};
+use super::{headers, hook, recalled, refusal};
 use crate::serve::choose::Plan;
 use crate::serve::table::Table;
 use crate::serve::trace;
@@ -33,9 +33,26 @@ use crate::transport::spool::Spool;
 /// The response of the server, on its way to the task that filters it.
 type Arriving = oneshot::Sender<(Original, Response<PieceBody>)>;
 
+/// How long a task may take to end after its last message.
+const ENDING: Duration = Duration::from_secs(1);
+
 /// How the two bodies are handled.
 struct Modes {
     request_is_streamed: bool,
+}
+
+/// The error with which a stream ends.
+pub(super) struct Ended {
+    pub(super) status: Status,
+    /// Whether the client did not get the response for which the exchange was.
+    pub(super) is_failure: bool,
+}
+
+impl From<Status> for Ended {
+    fn from(status: Status) -> Self {
+        let is_failure = status.code() != Code::Cancelled;
+        Self { status, is_failure }
+    }
 }
 
 /// Reads the messages of a stream until the gateway ends it.
@@ -43,36 +60,55 @@ pub(super) async fn run(
     mut inbound: Streaming<ProcessingRequest>,
     replies: Replies,
     table: Arc<Table>,
-) -> Result<(), Status> {
+) -> Result<(), Ended> {
     let Some(first) = inbound.message().await? else { return Ok(()) };
     if first.observability_mode {
-        return Err(Status::failed_precondition("observability_mode cannot filter anything"));
+        let why = "observability_mode cannot filter anything";
+        return Err(Status::failed_precondition(why).into());
     }
     let modes = modes(first.protocol_config.as_ref())?;
-    let Some(Message::RequestHeaders(asked)) = first.request else {
-        return Err(Status::failed_precondition(
-            "expected request headers (request_header_mode: SEND)",
-        ));
+    let asked = match first.request {
+        Some(Message::RequestHeaders(asked)) => asked,
+        Some(Message::ResponseHeaders(head)) => {
+            replies.immediate(refusal::without_request(&head)).await?;
+            return Ok(until_end(inbound).await?);
+        }
+        _ => {
+            let why = "expected request headers (request_header_mode: SEND)";
+            return Err(Status::failed_precondition(why).into());
+        }
     };
     let mut exchange = Exchange::begin(&asked, replies, table, modes).await?;
     loop {
+        let deadline = exchange.deadline();
         let message = tokio::select! {
-            message = inbound.message() => message?,
+            message = inbound.message() => match message {
+                Ok(message) => message,
+                Err(status) => {
+                    let is_failure = status.code() != Code::Cancelled && !exchange.was_complete().await;
+                    return Err(Ended { status, is_failure });
+                }
+            },
             ended = task_end(&mut exchange.task) => {
                 exchange.task = None;
                 ended?;
                 // Everything was sent. The client may take its time to read it.
                 exchange.deadline = None;
+                exchange.request_sent = None;
                 continue;
             }
-            () = idle(exchange.deadline, &exchange.replies) => {
-                return Err(Status::deadline_exceeded("no progress"));
+            () = until_sent(&mut exchange.request_sent) => {
+                exchange.request_sent = None;
+                continue;
+            }
+            () = idle(deadline, &exchange.replies) => {
+                return Err(Status::deadline_exceeded("no progress").into());
             }
         };
-        let Some(message) = message else { return exchange.over().await };
+        let Some(message) = message else { return Ok(exchange.over().await?) };
         match message.request {
             Some(message) => exchange.message(message).await?,
-            None => return Err(Status::unimplemented("a message of an unknown kind")),
+            None => return Err(Status::unimplemented("a message of an unknown kind").into()),
         }
     }
 }
@@ -85,6 +121,15 @@ async fn task_end(task: &mut Option<Task>) -> Result<(), Status> {
             Ok(ended) => ended,
             Err(_) => Err(Status::internal("the filter failed")),
         },
+    }
+}
+
+/// Waits until the task has sent a request. Never ends without one.
+async fn until_sent(request: &mut Option<oneshot::Receiver<()>>) {
+    match request {
+        None => std::future::pending().await,
+        // An error means that the task has ended.
+        Some(request) => _ = request.await,
     }
 }
 
@@ -128,6 +173,7 @@ struct Exchange {
     modes: Modes,
     /// The idle time after which the exchange fails, while a body is on its way.
     limit: Duration,
+    /// The same for the response, once it has arrived.
     deadline: Option<Duration>,
     task: Option<Task>,
     /// Where the response of the server goes. `None` if responses pass.
@@ -136,6 +182,8 @@ struct Exchange {
     /// The request headers that `Vary` of a response that passes has to name.
     vary: Vec<HeaderName>,
     request: RequestSide,
+    /// Resolves when the task has sent the request that it reads. `None` after that.
+    request_sent: Option<oneshot::Receiver<()>>,
     response: Option<mpsc::Sender<Piece>>,
     response_is_over: bool,
 }
@@ -144,10 +192,16 @@ struct Exchange {
 enum RequestSide {
     /// It is sent back as it comes.
     Echo,
-    /// It is read by the task.
-    Read(mpsc::Sender<Piece>),
+    /// It is read by the task, which needs to know how it ended to send it.
+    Read(mpsc::Sender<Piece>, oneshot::Sender<RequestEnd>),
     /// It has ended: Envoy may repeat the end.
     Over,
+}
+
+/// The message with which a request ended. Envoy waits for a reply of the same kind.
+enum RequestEnd {
+    Body,
+    Trailers,
 }
 
 impl Exchange {
@@ -173,6 +227,7 @@ impl Exchange {
             is_filtered: false,
             vary: Vec::new(),
             request: if over { RequestSide::Over } else { RequestSide::Echo },
+            request_sent: None,
             response: None,
             response_is_over: false,
         };
@@ -183,9 +238,9 @@ impl Exchange {
             }
             Plan::Refuse(status) => {
                 table.metrics.event("refused_request");
-                let mut refusal = refusal(status);
-                headers::vary(refusal.headers_mut(), &table.config.vary());
-                exchange.replies.immediate(refusal).await?;
+                let mut refused = refusal::of(status);
+                headers::vary(refused.headers_mut(), &table.config.vary());
+                exchange.replies.immediate(refused).await?;
             }
             Plan::Recall => {
                 let mut recalled = recalled::respond(&table, &parts).await;
@@ -261,13 +316,16 @@ impl Exchange {
         let (arriving, arrived) = oneshot::channel();
         self.arriving = Some(arriving);
         self.is_filtered = true;
-        let body = if over {
-            PieceBody::empty()
+        let (body, ended) = if over {
+            (PieceBody::empty(), None)
         } else {
             let (sender, body) = PieceBody::channel();
-            self.request = RequestSide::Read(sender);
-            body
+            let (end, ended) = oneshot::channel();
+            self.request = RequestSide::Read(sender, end);
+            (body, Some(ended))
         };
+        let (sent, request_sent) = oneshot::channel();
+        self.request_sent = Some(request_sent);
         let replies = self.replies.clone();
         let method = parts.method.clone();
         let work = async move {
@@ -285,9 +343,12 @@ impl Exchange {
             wanted.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
             let mutation = headers::mutation(&parts.headers, &wanted);
             replies.headers(Side::Request, Some(mutation)).await?;
-            if !over {
-                send_body(&replies, of_spool(message)).await?;
+            if let Some(ended) = ended {
+                // The relay does not read a body that its method does not need.
+                let end = ended.await.map_err(|_closed| cancelled())?;
+                send_body(&replies, of_spool(message), end).await?;
             }
+            _ = sent.send(());
             let (original, response) = arrived.await.map_err(|_closed| cancelled())?;
             let response = response.map(|body| -> ProxyBody { body.boxed_unsync() });
             let filtered = relay.respond(&parts, response, read).await;
@@ -295,6 +356,12 @@ impl Exchange {
         };
         self.task = Some(Task(tokio::spawn(trace::exchange(method.as_str(), work))));
         Ok(())
+    }
+
+    /// Returns the idle time after which the exchange fails now: while the request is read and sent, and while the
+    /// response is. The time in between is that of the server.
+    fn deadline(&self) -> Option<Duration> {
+        if self.request_sent.is_some() { Some(self.limit) } else { self.deadline }
     }
 
     /// Handles a message after the first.
@@ -305,9 +372,10 @@ impl Exchange {
             Message::RequestTrailers(trailers) => {
                 let trailers = headers::trailers(trailers.trailers.as_ref());
                 match std::mem::replace(&mut self.request, RequestSide::Over) {
-                    RequestSide::Read(sender) => {
-                        // The message of MCP was sent whole, so its body has ended already.
+                    RequestSide::Read(sender, end) => {
+                        // The task replies to them after the body. It may have responded already.
                         _ = sender.send(Piece::Trailers(trailers)).await;
+                        _ = end.send(RequestEnd::Trailers);
                         Ok(())
                     }
                     _ => self.replies.trailers(Side::Request, None).await,
@@ -340,15 +408,18 @@ impl Exchange {
                 self.replies.data(Side::Request, data, last).await
             }
             RequestSide::Echo => self.replies.body(Side::Request, None).await,
-            RequestSide::Read(sender) => {
+            RequestSide::Read(sender, _) => {
                 let piece = if last { Piece::Last(data) } else { Piece::Data(data) };
                 // The task may have responded already.
                 _ = sender.send(piece).await;
                 Ok(())
             }
         };
-        if last {
-            self.request = RequestSide::Over;
+        if last
+            && let RequestSide::Read(_, end) =
+                std::mem::replace(&mut self.request, RequestSide::Over)
+        {
+            _ = end.send(RequestEnd::Body);
         }
         ended
     }
@@ -391,6 +462,11 @@ impl Exchange {
 
     /// Gives a piece to the filter, which may have ended before the body.
     async fn push(&mut self, piece: Piece) -> Result<(), Status> {
+        if self.arriving.is_some() {
+            // Nothing may be sent of a body whose headers have passed.
+            let why = "expected response headers (response_header_mode: SEND)";
+            return Err(Status::failed_precondition(why));
+        }
         let Some(sender) = &self.response else { return Ok(()) };
         match self.deadline {
             None => _ = sender.send(piece).await,
@@ -415,6 +491,17 @@ impl Exchange {
     /// Ends the exchange after the gateway has ended its side of the stream. Should it still wait for us, an end without
     /// an error would let the rest of the response pass, so the task has to end first.
     async fn over(mut self) -> Result<(), Status> {
+        self.finish().await
+    }
+
+    /// Returns whether everything was sent before the gateway reset the stream, as Envoy does also after a complete response.
+    async fn was_complete(mut self) -> bool {
+        // The task may be about to end: its last message was sent.
+        matches!(timeout(ENDING, self.finish()).await, Ok(Ok(())))
+    }
+
+    /// Waits for the task, which gets no more messages.
+    async fn finish(&mut self) -> Result<(), Status> {
         self.response = None;
         self.arriving = None;
         self.request = RequestSide::Over;
@@ -425,15 +512,18 @@ impl Exchange {
     }
 }
 
-/// Sends the body of a request that was read.
-async fn send_body(replies: &Replies, mut body: ProxyBody) -> Result<(), Status> {
+/// Sends the body of a request that was read. Its trailers are not changed.
+async fn send_body(replies: &Replies, mut body: ProxyBody, end: RequestEnd) -> Result<(), Status> {
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_error| Status::internal("the request could not be read"))?;
         if let Ok(data) = frame.into_data() {
             replies.data(Side::Request, data, false).await?;
         }
     }
-    replies.data(Side::Request, Bytes::new(), true).await
+    match end {
+        RequestEnd::Body => replies.data(Side::Request, Bytes::new(), true).await,
+        RequestEnd::Trailers => replies.trailers(Side::Request, None).await,
+    }
 }
 
 /// Returns whether a body may have pauses of any length.
@@ -446,13 +536,11 @@ fn cancelled() -> Status {
     Status::cancelled("the gateway closed the stream")
 }
 
-/// Returns the response to a request that is not sent to the server.
-fn refusal(status: StatusCode) -> Response<Bytes> {
-    let text = r#"{"error":"the request is refused","kind":"refused"}"#;
-    let mut response = Response::new(Bytes::from_static(text.as_bytes()));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
+/// Waits until the gateway ends a stream to which everything was sent.
+async fn until_end(mut inbound: Streaming<ProcessingRequest>) -> Result<(), Status> {
+    // A reset is an end as well.
+    while let Ok(Some(_)) = inbound.message().await {}
+    Ok(())
 }
 
 /// The call of the server that Envoy makes for us.

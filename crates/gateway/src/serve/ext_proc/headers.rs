@@ -58,12 +58,12 @@ fn read(wire: Option<&WireHeaders>) -> Option<ReadHeaders> {
     Some(read)
 }
 
-/// Returns the request of a message, without its body. `None` if it has no method or path.
+/// Returns the request of a message, without its body. `None` if it has no method, or no path that is a URI: no route can
+/// be chosen for it.
 pub(super) fn request(message: &HttpHeaders) -> Option<Request<()>> {
     let ReadHeaders { method, path, headers, .. } = read(message.headers.as_ref())?;
     let mut request = Request::new(());
     *request.method_mut() = method?;
-    // A path that is not a URI keeps the default, `/`, which only routes for all paths match.
     *request.uri_mut() = path?.parse().ok()?;
     *request.headers_mut() = headers;
     Some(request)

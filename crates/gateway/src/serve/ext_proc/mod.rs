@@ -17,6 +17,7 @@ mod exchange;
 mod headers;
 mod hook;
 mod recalled;
+mod refusal;
 mod reply;
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -59,11 +60,11 @@ impl ExternalProcessor for ExtProc {
             let metrics = Arc::clone(&table.metrics);
             match exchange::run(request.into_inner(), replies.clone(), table).await {
                 Ok(()) => replies.complete(),
-                Err(status) => {
-                    if status.code() != tonic::Code::Cancelled {
+                Err(ended) => {
+                    if ended.is_failure {
                         metrics.event("failed_stream");
                     }
-                    replies.fail(status).await;
+                    replies.fail(ended.status).await;
                 }
             }
             drop(open);
