@@ -139,6 +139,32 @@ for (const [where, place] of [
   })
 }
 
+test('MCP: tools that were registered before, or are changed later', async () => {
+  const content = [{ type: 'text', text: JSON.stringify(issues) }]
+  const result = { content, structuredContent: { items: issues } }
+  const server = new McpServer({ name: 'issues', version: '1.0.0' })
+  const outputSchema = { items: z.array(z.object({ id: z.number(), user: z.any() }).strict()) }
+  server.registerTool('before', { outputSchema }, async () => result)
+  filterServer(server, { before: removes, renamed: removes, handler: removes })
+  const registered = server.registerTool('other', { outputSchema }, async () => result)
+  registered.update({ name: 'between' })
+  registered.update({ name: 'renamed' })
+  server.registerTool('handler', {}, async () => ({ content: [] })).handler = async () => result
+  server.registerTool('unfiltered', {}, async () => result)
+  server.registerTool('renamed-away', {}, async () => result).update({ name: 'also-unfiltered' })
+  const client = new Client({ name: 'test', version: '1.0.0' })
+  const [one, other] = InMemoryTransport.createLinkedPair()
+  await Promise.all([server.connect(one), client.connect(other)])
+  assert.ok((await client.listTools()).tools.every((tool) => tool.outputSchema === undefined))
+  for (const name of ['before', 'between', 'renamed', 'handler']) {
+    const received = await client.callTool({ name })
+    assert.ok(!JSON.stringify(received).includes('mira'), `${name}: ${JSON.stringify(received)}`)
+    assert.equal(received.structuredContent.items.length, 3)
+  }
+  for (const name of ['unfiltered', 'also-unfiltered']) assert.deepEqual(await client.callTool({ name }), result)
+  assert.throws(() => filterServer({}, removes), { name: 'TypeError', message: /^expected an `McpServer`/ })
+})
+
 /** Starts a server with tools that run as tasks; returns a client. */
 async function connectedToTasks(serverRules, clientRules) {
   const store = new InMemoryTaskStore()
