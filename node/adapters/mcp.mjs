@@ -55,7 +55,7 @@ function wrapCallback(filters, name, callback) {
     try {
       result = await callback(...parameters)
     } catch (error) {
-      return failedOr(error, () => filters.message(name, error))
+      return failed(filters, name, error)
     }
     return filterResult(filters, name, result)
   }
@@ -70,7 +70,7 @@ export function filterClient(client, rules) {
     try {
       result = await call(params, ...rest)
     } catch (error) {
-      return failedOr(error, () => filters.message(params.name, error))
+      return failed(filters, params.name, error)
     }
     return filterResult(filters, params.name, result)
   }
@@ -82,35 +82,41 @@ export function filterClient(client, rules) {
 export function filterResult(filters, tool, result) {
   const rules = filters instanceof ToolFilters ? filters : new ToolFilters(filters)
   if (rules.program(tool) === null) return result
-  const isError = result.isError === true
   try {
-    const filtered = { ...result }
-    if (Array.isArray(result.content)) {
-      filtered.content = result.content.flatMap((block) => {
-        try {
-          return [filterBlock(rules, tool, block, isError)]
-        } catch (error) {
-          if (error instanceof WithheldText && !isError && hasValues(result.structuredContent, block)) return []
-          throw error
-        }
-      })
-    }
-    if (result.structuredContent !== undefined) {
-      const value = rules.value(tool, result.structuredContent, isError)
-      const isObject = value !== null && typeof value === 'object' && !Array.isArray(value)
-      // Text cannot be structured content; the blocks have it.
-      if (isObject) filtered.structuredContent = value
-      else delete filtered.structuredContent
-    }
-    return filtered
+    return filterMembers(rules, tool, rules.allowed(tool, result))
   } catch (error) {
     return withheld(error)
   }
 }
 
+function filterMembers(rules, tool, result) {
+  if (result === null || typeof result !== 'object') return result
+  const isError = result.isError === true
+  const filtered = { ...result }
+  if (Array.isArray(result.content)) {
+    filtered.content = result.content.flatMap((block) => {
+      try {
+        return [filterBlock(rules, tool, block, isError)]
+      } catch (error) {
+        if (error instanceof WithheldText && !isError && hasValues(result.structuredContent, block)) return []
+        throw error
+      }
+    })
+  }
+  if (result.structuredContent !== undefined) {
+    const value = rules.value(tool, result.structuredContent, isError)
+    const isObject = value !== null && typeof value === 'object' && !Array.isArray(value)
+    // Text cannot be structured content; the blocks have it.
+    if (isObject) filtered.structuredContent = value
+    else delete filtered.structuredContent
+  }
+  if (result.toolResult !== undefined) filtered.toolResult = rules.value(tool, result.toolResult, isError)
+  return filtered
+}
+
 function filterBlock(rules, tool, block, isError) {
-  if (typeof block.text === 'string') return { ...block, text: rules.text(tool, block.text, isError) }
-  if (typeof block.resource?.text === 'string') {
+  if (typeof block?.text === 'string') return { ...block, text: rules.text(tool, block.text, isError) }
+  if (typeof block?.resource?.text === 'string') {
     return { ...block, resource: { ...block.resource, text: rules.text(tool, block.resource.text, isError) } }
   }
   return block
@@ -118,19 +124,20 @@ function filterBlock(rules, tool, block, isError) {
 
 /** Returns whether structured content has the values of a block, and does not only repeat its text. */
 function hasValues(structured, block) {
-  if (structured === undefined) return false
+  if (structured === undefined || structured === null) return false
   const values = Object.values(structured)
   return values.length !== 1 || values[0] !== (block.text ?? block.resource?.text)
 }
 
-/** Throws the error of a call, unless its message must not pass. */
-function failedOr(error, check) {
+/** Throws the error of a call, or returns a result in its place if its message must not pass. */
+function failed(filters, tool, error) {
+  let safe
   try {
-    check()
+    safe = filters.error(tool, error)
   } catch (other) {
     return withheld(other)
   }
-  throw error
+  throw safe
 }
 
 function withheld(error) {
