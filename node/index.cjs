@@ -2,11 +2,8 @@
 // reports, and returns a failure as an object, which is thrown here.
 'use strict'
 
-const { Buffer } = require('node:buffer')
-const { randomUUID } = require('node:crypto')
 const { TransformStream } = require('node:stream/web')
-const { fileURLToPath } = require('node:url')
-const { types } = require('node:util')
+const { bytes, exitCode, fileOrText, isBytes, isPlain, json, nameOf, string } = require('./inputs.cjs')
 const native = require('./native.cjs')
 
 /** A failed run, rules that cannot be compiled, or a manifest that cannot be read. */
@@ -34,50 +31,6 @@ function value(outcome) {
   return outcome
 }
 
-/**
- * Writes rules or options as JSON. Integers may be of the type BigInt, because a number would lose digits. Refuses values that
- * JSON does not have, because `JSON.stringify` would leave out a rule.
- */
-function json(options) {
-  if (options === undefined) return undefined
-  const integers = new Map()
-  const text = JSON.stringify(options, (name, value) => {
-    const isNumber = typeof value === 'number'
-    if (typeof value === 'function' || typeof value === 'symbol' || (isNumber && !Number.isFinite(value))) {
-      const place = name === '' ? '' : ` for \`${name}\``
-      throw new TypeError(`expected a JSON value${place}, found ${isNumber ? value : typeof value}`)
-    }
-    if (typeof value !== 'bigint') return value
-    const mark = randomUUID()
-    integers.set(`"${mark}"`, value.toString())
-    return mark
-  })
-  if (integers.size === 0) return text
-  return text.replace(/"[0-9a-f-]{36}"/g, (mark) => integers.get(mark) ?? mark)
-}
-
-/** Returns the bytes of an input that the addon may borrow. Arrays of other realms, as in tests with Jest, are not of this `Uint8Array`. */
-function bytes(data) {
-  if (typeof data === 'string') return Buffer.from(data)
-  // Another thread may change shared memory meanwhile.
-  if (types.isUint8Array(data)) return types.isSharedArrayBuffer(data.buffer) ? Buffer.from(data) : data
-  if (types.isSharedArrayBuffer(data)) return Buffer.from(new Uint8Array(data))
-  if (types.isArrayBuffer(data)) return new Uint8Array(data)
-  throw new TypeError(`expected a Buffer, a Uint8Array, an ArrayBuffer or a string, found ${nameOf(data)}`)
-}
-
-function nameOf(value) {
-  if (value === null) return 'null'
-  return typeof value === 'object' ? (value.constructor?.name ?? 'an object') : typeof value
-}
-
-/** Returns the path of a file, or the text of one, which has a line break. */
-function fileOrText(source) {
-  if (typeof source === 'string') return source
-  if (source instanceof URL) return fileURLToPath(source)
-  throw new TypeError(`expected a path, a URL or a text with a line break, found ${nameOf(source)}`)
-}
-
 function withReport(outcome) {
   const { output, report } = value(outcome)
   return { output, report: JSON.parse(report) }
@@ -88,7 +41,9 @@ class Program {
   #native
 
   constructor(rules = {}) {
-    this.#native = rules instanceof native.NativeProgram ? rules : value(native.compile(json(rules)))
+    if (rules instanceof Program) this.#native = rules.#native
+    else if (rules instanceof native.NativeProgram) this.#native = rules
+    else this.#native = value(native.compile(json(rules)))
   }
 
   filter(data, options) {
@@ -104,7 +59,7 @@ class Program {
   }
 
   filterPlain(data, isError = false) {
-    return this.#native.filterPlain(bytes(data), isError)
+    return this.#native.filterPlain(bytes(data), Boolean(isError))
   }
 
   filterLines(data, options) {
@@ -156,8 +111,8 @@ class PushStream {
     return value(this.#native.write(bytes(data)))
   }
 
-  end(exitCode) {
-    return value(this.#native.end(exitCode ?? undefined))
+  end(code) {
+    return value(this.#native.end(exitCode(code)))
   }
 
   release() {
@@ -166,7 +121,9 @@ class PushStream {
 
   /** Yields the outputs for an iterable of chunks, sync or async. Reads a chunk when an output is asked for. */
   async *pipe(chunks) {
-    if (typeof chunks === 'string' || types.isUint8Array(chunks)) throw new TypeError('expected an iterable of chunks')
+    if (typeof chunks === 'string' || isBytes(chunks)) {
+      throw new TypeError(`expected an iterable of chunks, found ${nameOf(chunks)}`)
+    }
     // Leaving the loop ends the source, too.
     try {
       for await (const chunk of chunks) {
@@ -263,25 +220,25 @@ class OutputFilters {
   constructor(rules, name = 'rules.toml') {
     const source = rules === undefined ? undefined : fileOrText(rules)
     if (source === undefined) this.#native = native.builtinCommands()
-    else if (source.includes('\n')) this.#native = value(native.parseCommands(name, source))
+    else if (source.includes('\n')) this.#native = value(native.parseCommands(string(name, 'name'), source))
     else this.#native = value(native.loadCommands(source))
   }
 
-  filter(command, output, exitCode, options) {
-    const filtered = this.filterWithReport(command, output, exitCode, options).output
+  filter(command, output, code, options) {
+    const filtered = this.filterWithReport(command, output, code, options).output
     return typeof output === 'string' ? filtered.toString() : filtered
   }
 
-  filterWithReport(command, output, exitCode, options = {}) {
-    return withReport(this.#native.filter(command, bytes(output), exitCode ?? undefined, json(options)))
+  filterWithReport(command, output, code, options = {}) {
+    return withReport(this.#native.filter(string(command, 'command'), bytes(output), exitCode(code), json(options)))
   }
 
   push(command, options = {}) {
-    return new PushStream(value(this.#native.push(command, json(options))))
+    return new PushStream(value(this.#native.push(string(command, 'command'), json(options))))
   }
 
   filterFor(command) {
-    return this.#native.filterFor(command)
+    return this.#native.filterFor(string(command, 'command'))
   }
 
   runExamples() {
@@ -311,7 +268,7 @@ class Manifest {
   }
 
   static parse(text, name = 'manifest') {
-    return new Manifest(value(native.parseManifest(name, text)))
+    return new Manifest(value(native.parseManifest(string(name, 'name'), string(text, 'text'))))
   }
 
   static load(path) {
@@ -323,19 +280,23 @@ class Manifest {
   }
 
   static merge(...manifests) {
-    return new Manifest(value(native.mergeManifests(manifests.map((manifest) => manifest.#native))))
+    const parts = manifests.map((manifest) => {
+      if (manifest instanceof Manifest) return manifest.#native
+      throw new TypeError(`expected manifests, found ${nameOf(manifest)}`)
+    })
+    return new Manifest(value(native.mergeManifests(parts)))
   }
 
   forService(service) {
-    return new Manifest(value(this.#native.forService(service)))
+    return new Manifest(value(this.#native.forService(string(service, 'service'))))
   }
 
   program(tool) {
-    return new Program(value(this.#native.program(tool)))
+    return new Program(value(this.#native.program(string(tool, 'tool'))))
   }
 
   find(tool) {
-    const found = value(this.#native.find(tool))
+    const found = value(this.#native.find(string(tool, 'tool')))
     return found === null ? null : new Program(found)
   }
 
@@ -351,18 +312,21 @@ class Manifest {
 const builtin = new OutputFilters()
 
 /** Filters the output of a command with the built-in filters; text in, text out. */
-function filterOutput(command, output, exitCode, options) {
-  return builtin.filter(command, output, exitCode, options)
+function filterOutput(command, output, code, options) {
+  return builtin.filter(command, output, code, options)
 }
 
-function filterOutputWithReport(command, output, exitCode, options) {
-  return builtin.filterWithReport(command, output, exitCode, options)
+function filterOutputWithReport(command, output, code, options) {
+  return builtin.filterWithReport(command, output, code, options)
 }
 
 /** Replaces old tool results in a chat by placeholders, and changes nothing else. */
 function prune(messages, rules = {}) {
-  if (types.isUint8Array(messages)) return pruneWithReport(messages, rules).output
   if (typeof messages === 'string') return pruneWithReport(messages, rules).output.toString()
+  if (isBytes(messages)) return pruneWithReport(messages, rules).output
+  if (!Array.isArray(messages) && !isPlain(messages)) {
+    throw new TypeError(`expected messages, a request with messages, or JSON as bytes or a string, found ${nameOf(messages)}`)
+  }
   return JSON.parse(pruneWithReport(JSON.stringify(messages), rules).output.toString())
 }
 

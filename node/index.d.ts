@@ -11,7 +11,6 @@
  */
 
 import type { Buffer } from 'node:buffer'
-import type { TransformStream } from 'node:stream/web'
 import type { OutputReport, PruneReport, Report, TextReport } from './reports.js'
 
 export type { FailureReport, InnerReport, OutputReport, PrunedTool, PruneReport, Report, TextReport } from './reports.js'
@@ -142,7 +141,7 @@ export class TamisError extends Error {
   limit: string | null
   /** The message without the place. */
   detail: string
-  /** What the failed call of a stream wrote before it failed; of lines, the output of the other lines. */
+  /** The output that the failed call of a stream wrote before it failed. For lines, the output of the other lines. */
   output: Buffer
   report: Report | null
   problems: Problem[]
@@ -150,7 +149,8 @@ export class TamisError extends Error {
 
 /** A compiled filter. Immutable. */
 export class Program {
-  constructor(rules?: Rules)
+  /** Compiles rules. A program as `rules` is copied. Objects of other classes, such as a `Map`, are a `TypeError`. */
+  constructor(rules?: Rules | Program)
   /** Filters a document. Buffers are read in place. */
   filter(data: Data, options?: CallOptions): Buffer
   filterWithReport(data: Data, options?: CallOptions): { output: Buffer; report: Report }
@@ -199,9 +199,12 @@ export class PushStream<R = Report> {
   readonly report: R
 }
 
-/** A TransformStream of one run. A reader that waits holds the writer back. */
-export class FilterStream<R = Report> extends TransformStream<Data, Uint8Array> {
+/** A TransformStream of one run. A reader that waits holds the writer back. The streams have the types of the DOM library of
+ * TypeScript if a project includes it, else those of Node. */
+export class FilterStream<R = Report> {
   private constructor()
+  readonly readable: ReadableStream<Uint8Array>
+  readonly writable: WritableStream<Data>
   readonly report: R
 }
 
@@ -223,7 +226,8 @@ export class OutputFilters {
   constructor(rules?: string | URL, name?: string)
   /** Filters the output of a command; text in, text out. Output of a command without a filter is passed through. */
   filter(command: string, output: string, exitCode?: number | null, options?: OutputOptions): string
-  filter(command: string, output: Uint8Array, exitCode?: number | null, options?: OutputOptions): Buffer
+  filter(command: string, output: Exclude<Data, string>, exitCode?: number | null, options?: OutputOptions): Buffer
+  filter(command: string, output: Data, exitCode?: number | null, options?: OutputOptions): string | Buffer
   filterWithReport(
     command: string,
     output: Data,
@@ -263,10 +267,16 @@ export class Manifest {
 export function filterOutput(command: string, output: string, exitCode?: number | null, options?: OutputOptions): string
 export function filterOutput(
   command: string,
-  output: Uint8Array,
+  output: Exclude<Data, string>,
   exitCode?: number | null,
   options?: OutputOptions,
 ): Buffer
+export function filterOutput(
+  command: string,
+  output: Data,
+  exitCode?: number | null,
+  options?: OutputOptions,
+): string | Buffer
 export function filterOutputWithReport(
   command: string,
   output: Data,
@@ -277,6 +287,7 @@ export function filterOutputWithReport(
 /** Replaces old tool results in a chat by placeholders, and changes nothing else. `messages` is a list of messages, a request
  * with `messages`, `input` or `contents`, or either as JSON. */
 export function prune(messages: string, rules?: PruneRules): string
-export function prune(messages: Uint8Array, rules?: PruneRules): Buffer
+export function prune(messages: Exclude<Data, string>, rules?: PruneRules): Buffer
+export function prune(messages: Data, rules?: PruneRules): string | Buffer
 export function prune<T extends object>(messages: T, rules?: PruneRules): T
 export function pruneWithReport(history: Data, rules?: PruneRules): { output: Buffer; report: PruneReport }

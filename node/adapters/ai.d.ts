@@ -5,4 +5,4 @@ export type ToolRules = Manifest | Program | Record<string, Program | Rules>
 /** Returns the tools with filtered results; see the guide. */
 export function filterTools<T extends Record<string, object>>(tools: T, rules: ToolRules): T
 /** Returns one tool with filtered results. */
-export function filterTool<T extends object>(tool: T, program: Program): T
+export function filterTool<T extends object>(tool: T, program: Program | Rules): T

@@ -1,4 +1,6 @@
 // AI SDK: wraps tools, so that the model gets filtered results.
+import { Program } from 'tamis'
+import { isKnownBlock } from './allowed.mjs'
 import { filterResult } from './mcp.mjs'
 import { ToolFilters } from './tools.mjs'
 
@@ -14,21 +16,18 @@ export function filterTools(tools, rules) {
 
 /** Returns one tool with filtered results. */
 export function filterTool(tool, program) {
-  return wrap(new ToolFilters(program), '', tool)
+  return wrap(new ToolFilters(new Program(program)), '', tool)
 }
 
 function wrap(filters, name, tool) {
   if (typeof tool.execute !== 'function' || filters.program(name) === null) return tool
-  const filtered = (result) => {
-    if (typeof result === 'string') return filters.text(name, result)
-    return isMcpResult(result) ? filterResult(filters, name, result) : filters.value(name, result)
-  }
+  const filtered = (result) =>
+    isMcpResult(tool, result) ? filterResult(filters, name, result) : filters.value(name, result)
   const stream = async function* (results) {
     try {
       for await (const result of results) yield filtered(result)
     } catch (error) {
-      filters.message(name, error)
-      throw error
+      throw filters.error(name, error)
     }
   }
   const execute = (input, options) => {
@@ -36,28 +35,25 @@ function wrap(filters, name, tool) {
     try {
       result = tool.execute(input, options)
     } catch (error) {
-      filters.message(name, error)
-      throw error
+      throw filters.error(name, error)
     }
     // A tool may return preliminary results.
     if (result !== null && typeof result === 'object' && Symbol.asyncIterator in result) return stream(result)
     return Promise.resolve(result).then(filtered, (error) => {
-      filters.message(name, error)
-      throw error
+      throw filters.error(name, error)
     })
   }
   return Object.assign(Object.create(Object.getPrototypeOf(tool)), tool, { execute })
 }
 
-const MEMBERS = ['content', 'structuredContent', 'isError', '_meta']
-const BLOCKS = ['text', 'image', 'audio', 'resource', 'resource_link']
-
-/** Returns whether a result is one of `tools/call`. The tools of an MCP client return those, with JSON in the texts of blocks. */
-function isMcpResult(result) {
-  const blocks = result?.content
-  return (
-    Array.isArray(blocks) &&
-    Object.keys(result).every((name) => MEMBERS.includes(name)) &&
-    blocks.every((block) => BLOCKS.includes(block?.type))
-  )
+/**
+ * Returns whether a result is one of `tools/call`, with JSON in the texts of blocks. The tools of an MCP client return those, unless
+ * they have an output schema. Tools that call such a tool may return them, too.
+ */
+function isMcpResult(tool, result) {
+  if (result === null || typeof result !== 'object') return false
+  const isFromClient = ('_meta' in tool || tool.metadata?.clientName !== undefined) && tool.outputSchema === undefined
+  if (isFromClient) return true
+  if (!Array.isArray(result.content)) return false
+  return result.content.some(isKnownBlock) || result.structuredContent !== undefined || typeof result.isError === 'boolean'
 }

@@ -84,8 +84,7 @@ function safeMessage(filters, tool, message) {
 
 function safeError(filters, tool, message, withheld) {
   try {
-    filters.message(tool, message.error)
-    return message
+    return { ...message, error: filters.error(tool, message.error) }
   } catch (error) {
     return { type: 'result', result: withheld(error) }
   }

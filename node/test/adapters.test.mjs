@@ -1,17 +1,18 @@
 // Each adapter with the real package: results are filtered, failures pass or are withheld as the rules demand.
 import assert from 'node:assert/strict'
+import { createRequire } from 'node:module'
 import { test } from 'node:test'
 import { createMCPClient } from '@ai-sdk/mcp'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
 import { InMemoryTaskStore } from '@modelcontextprotocol/sdk/experimental/tasks/stores/in-memory.js'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
-import { CallToolResultSchema, CreateTaskResultSchema } from '@modelcontextprotocol/sdk/types.js'
+import { CallToolResultSchema, CreateTaskResultSchema, UrlElicitationRequiredError } from '@modelcontextprotocol/sdk/types.js'
 import { generateText, stepCountIs, tool } from 'ai'
 import { MockLanguageModelV3 } from 'ai/test'
 import { Manifest, Program } from 'tamis'
 import { filterTool, filterTools } from 'tamis/ai'
-import { filterClient, filterServer } from 'tamis/mcp'
+import { filterClient, filterResult, filterServer } from 'tamis/mcp'
 import { z } from 'zod'
 
 const issues = [0, 1, 2].map((id) => ({ id, title: `t${id}`, user: { login: 'mira' }, node_id: 'x' }))
@@ -80,6 +81,41 @@ test('AI SDK: rules that remove fail closed', async () => {
   }
 })
 
+test('AI SDK: a result of undefined has nothing to remove', async () => {
+  const execute = async () => undefined
+  assert.equal(await filterTool(tool({ inputSchema: z.object({}), execute }), removes).execute({}), undefined)
+})
+
+test('AI SDK: errors that are not of the class Error', async () => {
+  const redacts = new Program({ redact: 'secrets' })
+  const url = 'https://mira:tide@example.org/'
+  for (const error of [{ url }, Object.assign(new Error('failed'), { data: { url } }), url]) {
+    const execute = async () => {
+      throw error
+    }
+    const filtered = filterTool(tool({ inputSchema: z.object({}), execute }), redacts)
+    await assert.rejects(filtered.execute({}), (other) => other.name === 'Withheld' && !JSON.stringify([other, other.message]).includes('tide'))
+  }
+})
+
+test('rules that are not plain objects are errors', () => {
+  const require = createRequire(import.meta.url)
+  const path = require.resolve('tamis')
+  delete require.cache[path]
+  const copy = require(path)
+  assert.notEqual(copy.Program, Program)
+  const other = new copy.Program({ exclude: ['user'] })
+  const maps = [new Map([['issues', removes]]), [removes], other, null, undefined, 'user']
+  for (const rules of [...maps, ...maps.map((issues) => ({ issues }))]) {
+    if (rules?.issues instanceof Program) continue
+    assert.throws(() => filterTools(tools, rules), { name: 'TypeError', message: /^expected a / })
+    assert.throws(() => filterClient({}, rules), TypeError)
+  }
+  for (const rules of [new Map(), [removes], other, { issues: removes }, new Manifest('version: 1\nfilters: {}\n')]) {
+    assert.throws(() => filterTool(tools.issues, rules), TypeError)
+  }
+})
+
 /** Starts a server; returns the end of the transport for a client. */
 async function started(serverRules) {
   const server = new McpServer({ name: 'issues', version: '1.0.0' })
@@ -138,6 +174,132 @@ for (const [where, place] of [
     }
   })
 }
+
+test('MCP: tools that were registered before, or are changed later', async () => {
+  const content = [{ type: 'text', text: JSON.stringify(issues) }]
+  const result = { content, structuredContent: { items: issues } }
+  const server = new McpServer({ name: 'issues', version: '1.0.0' })
+  const outputSchema = { items: z.array(z.object({ id: z.number(), user: z.any() }).strict()) }
+  server.registerTool('before', { outputSchema }, async () => result)
+  filterServer(server, { before: removes, renamed: removes, handler: removes })
+  const registered = server.registerTool('other', { outputSchema }, async () => result)
+  registered.update({ name: 'between' })
+  registered.update({ name: 'renamed' })
+  server.registerTool('handler', {}, async () => ({ content: [] })).handler = async () => result
+  server.registerTool('unfiltered', {}, async () => result)
+  server.registerTool('renamed-away', {}, async () => result).update({ name: 'also-unfiltered' })
+  const client = new Client({ name: 'test', version: '1.0.0' })
+  const [one, other] = InMemoryTransport.createLinkedPair()
+  await Promise.all([server.connect(one), client.connect(other)])
+  assert.ok((await client.listTools()).tools.every((tool) => tool.outputSchema === undefined))
+  for (const name of ['before', 'between', 'renamed', 'handler']) {
+    const received = await client.callTool({ name })
+    assert.ok(!JSON.stringify(received).includes('mira'), `${name}: ${JSON.stringify(received)}`)
+    assert.equal(received.structuredContent.items.length, 3)
+  }
+  for (const name of ['unfiltered', 'also-unfiltered']) assert.deepEqual(await client.callTool({ name }), result)
+  assert.throws(() => filterServer({}, removes), { name: 'TypeError', message: /^expected an `McpServer`/ })
+})
+
+for (const [where, rules] of [['server', [removes]], ['client', [undefined, removes]]]) {
+  test(`MCP: a ${where} passes requests to open an address`, async () => {
+    const request = { mode: 'url', message: 'Sign in.', url: 'https://example.org/', elicitationId: 'e1' }
+    const server = new McpServer({ name: 'issues', version: '1.0.0' })
+    if (rules[0]) filterServer(server, rules[0])
+    server.registerTool('sign-in', {}, async () => {
+      throw new UrlElicitationRequiredError([request], secret)
+    })
+    const client = new Client({ name: 'test', version: '1.0.0' })
+    if (rules[1]) filterClient(client, rules[1])
+    const [one, other] = InMemoryTransport.createLinkedPair()
+    await Promise.all([server.connect(one), client.connect(other)])
+    await assert.rejects(client.callTool({ name: 'sign-in' }), (error) => {
+      assert.ok(error instanceof UrlElicitationRequiredError)
+      assert.deepEqual(error.elicitations, [request])
+      assert.ok(!`${error.message} ${error.stack}`.includes(secret))
+      return true
+    })
+  })
+}
+
+/** Returns the end of a transport for a client, whose server returns one result for every call. */
+async function returning(result) {
+  const [server, client] = InMemoryTransport.createLinkedPair()
+  const results = {
+    initialize: ({ protocolVersion }) => ({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } }),
+    'tools/list': () => ({ tools: [{ name: 'issues', inputSchema: { type: 'object', properties: {} } }] }),
+    'tools/call': () => result,
+  }
+  server.onmessage = ({ id, method, params }) => {
+    if (id !== undefined) server.send({ jsonrpc: '2.0', id, result: results[method](params) })
+  }
+  await server.start()
+  return client
+}
+
+test('AI SDK: the results of an MCP client with other members', async () => {
+  const text = { type: 'text', text: JSON.stringify(issues) }
+  for (const [result, count] of [
+    [{ content: [text], resultType: 'complete' }, 1],
+    [{ content: [text], user: 'mira', _meta: { user: 'mira' } }, 1],
+    [{ content: [text, { type: 'tool_use', user: 'mira' }, { ...text, user: 'mira' }], toolResult: null }, 2],
+    // The client passes any blocks next to the payload of the first version of the protocol.
+    [{ content: [{ type: 'other', user: 'mira' }], toolResult: [] }, 0],
+    [{ toolResult: issues }, undefined],
+  ]) {
+    const client = await createMCPClient({ transport: await returning(result) })
+    const unfiltered = await client.tools()
+    // A tool that calls a tool of a client.
+    const calls = { issues: tool({ inputSchema: z.object({}), execute: (...parameters) => unfiltered.issues.execute(...parameters) }) }
+    for (const tools of count > 0 ? [unfiltered, calls] : [unfiltered]) {
+      const output = await filterTools(tools, removes).issues.execute({}, { toolCallId: 'c1', messages: [] })
+      assert.ok(!JSON.stringify(output).includes('mira'), JSON.stringify(output))
+      assert.equal(output.content?.length, count)
+      const saved = await filterTools(tools, saves).issues.execute({}, { toolCallId: 'c1', messages: [] })
+      assert.deepEqual(Object.keys(saved).sort(), Object.keys(await unfiltered.issues.execute({}, {})).sort())
+    }
+    await client.close()
+  }
+  // A page of a catalog is not a result of a tool of MCP.
+  const execute = async () => ({ content: issues, page: 1 })
+  const pages = filterTool(tool({ inputSchema: z.object({}), execute }), { exclude: ['content[].user'], root: 'object' })
+  assert.deepEqual((await pages.execute({})).content[0], { id: 0, title: 't0', node_id: 'x' })
+})
+
+test('MCP: a filter that removes passes known members only', async () => {
+  const url = 'https://mira:tide@example.org/'
+  const hidden = 'https://mira:[redacted:url-password]@example.org/'
+  const link = { type: 'resource_link', uri: url, name: url }
+  const resource = { type: 'resource', resource: { uri: url, text: '{}' } }
+  const more = { title: url, _meta: { url, progressToken: 1 }, annotations: { url, priority: 1 } }
+  const result = {
+    content: [{ ...link, ...more }, { ...resource, ...more, resource: { ...resource.resource, _meta: { url } } }],
+    _meta: { url },
+    url,
+  }
+  const kept = { _meta: { progressToken: 1 }, annotations: { priority: 1 } }
+  const passed = (uri) => ({
+    content: [{ ...link, ...kept, uri, name: uri }, { ...resource, ...kept, resource: { uri, text: '{}', _meta: {} } }],
+    _meta: {},
+  })
+  for (const [rules, expected] of [
+    [{ redact: 'secrets' }, passed(hidden)],
+    [{ redact: { secrets: true, paths: ['id'], patterns: { id: 'E-[0-9]+' } }, exclude: ['user'] }, passed(hidden)],
+    [{ exclude: ['user'] }, passed(url)],
+    [{ select: ['id'] }, undefined],
+  ]) {
+    const client = filterClient(new Client({ name: 'test', version: '1.0.0' }), { issues: rules })
+    await client.connect(await returning(result))
+    const unfiltered = new Client({ name: 'test', version: '1.0.0' })
+    await unfiltered.connect(await returning(result))
+    assert.deepEqual(await client.callTool({ name: 'issues' }), expected ?? (await unfiltered.callTool({ name: 'issues' })))
+  }
+  for (const block of [null, 'mira', { text: 'mira' }, { type: 'text', text: { user: 'mira' } }, { type: 'toString', user: 'mira' }]) {
+    assert.ok(!JSON.stringify(filterResult(removes, 'issues', { content: [block] })).includes('mira'))
+    assert.deepEqual(filterResult(new Program({ max_items: 3 }), 'issues', { content: [null] }), { content: [null] })
+  }
+  assert.equal(filterResult(removes, 'issues', 'mira').isError, true)
+})
 
 /** Starts a server with tools that run as tasks; returns a client. */
 async function connectedToTasks(serverRules, clientRules) {

@@ -57,7 +57,53 @@ test('values that JSON does not have are errors', () => {
     assert.throws(() => new Program(rules), { name: 'TypeError', message })
     assert.throws(() => select.filter('[]', rules), { name: 'TypeError', message })
   }
-  assert.throws(() => new Program(null), { name: 'TamisError', kind: 'spec' })
+})
+
+test('rules that are not plain objects are errors', () => {
+  for (const [rules, found] of [
+    [null, 'null'],
+    ['id', 'string'],
+    [['id'], 'Array'],
+    [new Map([['exclude', ['ssn']]]), 'Map'],
+    [{ redact: new Map([['paths', ['ssn']]]) }, 'Map'],
+    [{ exclude: new Set(['ssn']) }, 'Set'],
+    [{ redact: { patterns: { badge: /E-[0-9]+/ } } }, 'RegExp'],
+    [{ redact: { toJSON: () => ({}), paths: ['ssn'] } }, 'function'],
+    [new TextProgram(), 'TextProgram'],
+  ]) {
+    const message = new RegExp(`^expected (a JSON value|an object)( for \`\\w+\`)?, found ${found}$`)
+    for (const call of [() => new Program(rules), () => new TextProgram(rules), () => select.filter('[]', rules)]) {
+      assert.throws(call, { name: 'TypeError', message })
+    }
+  }
+  // A program is copied. Objects of another realm, and those without a prototype, are plain.
+  const removes = new Program({ exclude: ['ssn'] })
+  const foreign = vm.runInNewContext("({ exclude: ['ssn'] })")
+  for (const rules of [removes, foreign, Object.assign(Object.create(null), { exclude: ['ssn'] })]) {
+    assert.equal(new Program(rules).filter('{"id": 1, "ssn": 2}').toString(), '{"id":1}')
+    assert.ok(new Program(rules).removesForSafety)
+  }
+})
+
+test('wrong arguments', () => {
+  const manifest = new Manifest('version: 1\nfilters: {a: {}}\n')
+  const filters = new OutputFilters()
+  for (const [call, message] of [
+    [() => manifest.program(), 'expected a string as the tool, found undefined'],
+    [() => manifest.find(5), 'expected a string as the tool, found number'],
+    [() => manifest.forService(null), 'expected a string as the service, found null'],
+    [() => Manifest.parse({}), 'expected a string as the text, found Object'],
+    [() => Manifest.merge(manifest, {}), 'expected manifests, found Object'],
+    [() => filterOutput(['ls'], ''), 'expected a string as the command, found Array'],
+    [() => filters.push(), 'expected a string as the command, found undefined'],
+    [() => filters.filterFor(1), 'expected a string as the command, found number'],
+    [() => filterOutput('ls', '', '1'), 'expected an integer of 32 bits as the exit code, found string'],
+    [() => filterOutput('ls', '', 1.5), 'expected an integer of 32 bits as the exit code, found 1.5'],
+    [() => filterOutput('ls', '', 2 ** 32), 'expected an integer of 32 bits as the exit code, found 4294967296'],
+    [() => filters.push('ls').end(NaN), 'expected an integer of 32 bits as the exit code, found NaN'],
+  ]) {
+    assert.throws(call, { name: 'TypeError', message })
+  }
 })
 
 test('files by address', () => {
@@ -223,6 +269,13 @@ test('prune', () => {
   assert.equal(prune({ messages }, rules).messages[1].content, '[read was left out]')
   assert.deepEqual(JSON.parse(prune(JSON.stringify(messages), rules)), prune(messages, rules))
   assert.equal(messages[1].content, 'many lines')
+  const bytes = new TextEncoder().encode(JSON.stringify(messages))
+  const shared = new SharedArrayBuffer(bytes.length)
+  new Uint8Array(shared).set(bytes)
+  for (const data of [bytes, bytes.buffer, shared]) assert.deepEqual(JSON.parse(prune(data, rules)), prune(messages, rules))
+  for (const value of [undefined, null, 1, new DataView(bytes.buffer), new Map([['messages', messages]])]) {
+    assert.throws(() => prune(value), { name: 'TypeError', message: /^expected messages, a request with messages, / })
+  }
 })
 
 test('output of commands', () => {
