@@ -10,14 +10,14 @@ from typing import Any
 from litellm.integrations.custom_logger import CustomLogger
 
 from .. import PruneRules, prune
-from ._tools import ToolFilters, Withheld, _Rules
+from ._tools import ToolFilters, ToolRules, Withheld
 
 
 class FilterCallback(CustomLogger):
     """Filters messages of the roles `tool` and `function`. The caller's own list is not changed."""
 
     def __init__(
-        self, rules: _Rules | ToolFilters | None = None, *, prune: PruneRules | None = None
+        self, rules: ToolRules | ToolFilters | None = None, *, prune: PruneRules | None = None
     ) -> None:
         super().__init__()
         self.filters = ToolFilters({} if rules is None else rules)
