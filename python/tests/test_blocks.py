@@ -55,6 +55,14 @@ def test_unknown_blocks(block):
     assert "tide" not in str(caught.value)
 
 
+def test_a_manifest_that_keeps_text_keeps_no_unknown_blocks():
+    manifest = tamis.Manifest("version: 1\nfilters: {t: {exclude: [ssn], redact: secrets, text_beside: keep}}\n")
+    filters = ToolFilters(manifest)
+    assert filters.content("t", ["no JSON"]) == ["no JSON"]
+    with pytest.raises(Withheld):
+        filters.content("t", [{"type": "json", "json": {"ssn": 1}}])
+
+
 def test_lists_of_texts():
     assert ToolFilters(REMOVES).content("t", [TEXT, TEXT]) == ['{"id":1}'] * 2
     assert ToolFilters({"t": {"max_items": 1}}).content("t", ["a", "b"]) == ["a"]
