@@ -1,6 +1,6 @@
 """Calls the package for a long time and watches the memory of the process, which must not grow.
 
-Usage: python soak.py [SECONDS] [PAUSE]. The default is an hour, with a pause of 0.2 seconds after each round, so that the run
+Usage: python soak.py [SECONDS] [PAUSE]. Build with `maturin develop` first. The default is an hour, with a pause of 0.2 seconds after each round, so that the run
 leaves the processor to others. Prints the resident memory about sixty times. Exits with 1 if the memory at the end exceeds
 the memory after the first tenth of the time by more than 3 MiB.
 """

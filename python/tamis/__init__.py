@@ -55,6 +55,20 @@ __all__ = [
 ]
 
 Error.__module__ = "tamis"
+_DEFAULTS: dict[str, Any] = {
+    "kind": "failed",
+    "fault": "caller",
+    "offset": None,
+    "path": "",
+    "limit": None,
+    "message": "",
+    "output": b"",
+    "report": None,
+    "problems": [],
+}
+"""The attributes of an error that a program makes itself."""
+for _name in _DEFAULTS:
+    setattr(Error, _name, _DEFAULTS[_name])
 _BUILTIN = OutputFilters()
 
 
@@ -74,11 +88,14 @@ def filter_output(
 ) -> str: ...
 @overload
 def filter_output(
-    command: str, output: bytes, exit_code: int | None = None, **options: Unpack[OutputOptions]
+    command: str,
+    output: bytes | bytearray | memoryview,
+    exit_code: int | None = None,
+    **options: Unpack[OutputOptions],
 ) -> bytes: ...
 def filter_output(
     command: str,
-    output: str | bytes,
+    output: str | bytes | bytearray | memoryview,
     exit_code: int | None = None,
     **options: Unpack[OutputOptions],
 ) -> str | bytes:

@@ -43,7 +43,7 @@ class Error(Exception):
     message: str
     """The message without the place."""
     output: bytes
-    """What the failed call of a stream wrote before it failed; of lines, the output of the other lines."""
+    """The output that the failed call of a stream wrote before the failure. For lines, the output of the other lines."""
     report: Report | None
     """The report of the failed run."""
     problems: list[Problem]

@@ -527,7 +527,8 @@ def test_asgi(tmp_path):
         assert "content-length" not in response.headers
         assert b"mira" not in get(path, REMOVES).body
     assert json.loads(get("/issues", {"/other": SAVES}).body) == ISSUES
-    assert get("/text", REMOVES).body == b"plain"
+    assert get("/text", SAVES).body == b"plain"
+    assert get("/text", REMOVES).status == 502
     assert get("/empty", REMOVES).status == 204
     assert json.loads(get("/failed", REMOVES).body) == {"error": "no"}
     for path in ("/wrong", "/coded"):

@@ -24,8 +24,9 @@ def test_there_are_examples():
 def test_example(block, tmp_path, monkeypatch):
     """Run a block. The value of a line before a comment `# …` is what the comment says."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "tamis.yaml").write_text("version: 1\nfilters: {crm.list: {select: [id]}}\n")
-    (tmp_path / "items.json").write_text('[{"id": 1, "body": "x"}, {"id": 2, "body": "y"}]')
+    for name, language in (("tamis.yaml", "yaml"), ("items.json", "json")):
+        (shown,) = blocks("docs/src/python-and-node.md", language)
+        (tmp_path / name).write_text(shown.values[0])
     lines, names = block.splitlines(), {"__name__": "example"}
     for statement in ast.parse(block).body:
         after = lines[statement.end_lineno] if statement.end_lineno < len(lines) else ""
@@ -34,3 +35,8 @@ def test_example(block, tmp_path, monkeypatch):
             assert repr(eval(source, names)) == after[2:], source
         else:
             exec(source, names)
+
+
+def test_the_licences_are_those_of_the_repository():
+    for name in ("LICENSE-MIT", "LICENSE-APACHE"):
+        assert (cases.ROOT / "python" / name).read_bytes() == (cases.ROOT / name).read_bytes()

@@ -1,15 +1,20 @@
-"""ASGI (Starlette, FastAPI, Litestar): a middleware that filters JSON responses.
+"""ASGI (Starlette, FastAPI, Litestar): a middleware that filters responses.
 
     app = Starlette(routes=…, middleware=[Middleware(FilterMiddleware, rules={"/api/*": program})])
 
-Responses with a status from 400 on are filtered as responses of failed calls. If a filter that removes for safety fails
-before anything was sent, the response is 502; later the connection is broken off.
+`rules` is a program for all responses, a mapping from patterns of paths to programs or rules, or a function that returns the
+program for a scope, or `None`.
+
+A filter that only saves filters JSON, and any other response passes. A filter that removes for safety filters every response with
+a body. If it fails before anything was sent, or if the body is neither JSON nor text that can be searched for credentials, the
+response is 502; later the connection is broken off. Responses with a status from 400 on are filtered as responses of failed
+calls.
 """
 
 from typing import Any
 
 from .. import Error
-from ._body import BUFFERED, BodyFilter, Choice, is_json, program_for
+from ._body import CHANGED_HEADERS, MAX_BUFFERED, BodyFilter, ProgramChoice, body_filter, checked_choice, program_for
 
 FILE_EXTENSIONS = ("http.response.pathsend", "http.response.zerocopysend")
 """Extensions by which the server reads the body from a file, where no filter sees it."""
@@ -18,10 +23,10 @@ SENTENCE = b'{"error":"the response is withheld, because its filter could not be
 
 
 class FilterMiddleware:
-    """Filters the bodies of JSON responses as they are sent."""
+    """Filters the bodies of responses as they are sent."""
 
-    def __init__(self, app: Any, rules: Choice, buffered: int = BUFFERED) -> None:
-        self.app, self.rules, self.buffered = app, rules, buffered
+    def __init__(self, app: Any, rules: ProgramChoice, buffered: int = MAX_BUFFERED) -> None:
+        self.app, self.rules, self.buffered = app, checked_choice(rules), buffered
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         program = None
@@ -66,23 +71,21 @@ class _Response:
 
     async def _started(self, message: Any) -> None:
         headers = {name.lower(): value for name, value in message.get("headers", [])}
-        has_body = message["status"] >= 200 and message["status"] not in (204, 304)
-        if not has_body or not is_json(headers.get(b"content-type", b"").decode("latin-1")):
-            await self.to_server(message)
-            return
+        status, body = message["status"], None
+        if status >= 200 and status not in (204, 304):
+            media_type = headers.get(b"content-type", b"").decode("latin-1")
+            body = body_filter(self.program, media_type, self.buffered, status >= 400)
         is_coded = headers.get(b"content-encoding", b"identity").lower() != b"identity"
-        if is_coded and not self.program.removes_for_safety:
+        if body is None or (is_coded and not self.program.removes_for_safety):
             await self.to_server(message)
             return
-        dropped = {b"content-length", b"etag", b"content-md5", b"digest"}
-        kept = [pair for pair in message.get("headers", []) if pair[0].lower() not in dropped]
-        self.start = {**message, "headers": kept}
+        self.start = message
         if is_coded:
             # The body cannot be read here, and must not pass.
             self.done = True
             await self._withheld()
             return
-        self.body = BodyFilter(self.program, self.buffered, is_error=message["status"] >= 400)
+        self.body = body
 
     async def _continued(self, body: BodyFilter, message: Any) -> None:
         more = message.get("more_body", False)
@@ -91,7 +94,7 @@ class _Response:
             output += body.end()
         if self.start is not None and (output or not more):
             start, self.start = self.start, None
-            await self.to_server(start)
+            await self.to_server(start if body.is_empty else _without_changed(start))
         if output or not more:
             await self.to_server({"type": "http.response.body", "body": output, "more_body": more})
 
@@ -100,3 +103,9 @@ class _Response:
         headers = [(b"content-type", b"application/json"), (b"content-length", length)]
         await self.to_server({"type": "http.response.start", "status": 502, "headers": headers})
         await self.to_server({"type": "http.response.body", "body": SENTENCE})
+
+
+def _without_changed(start: Any) -> Any:
+    """Return the start of a response without the headers that do not describe the filtered body."""
+    headers = [pair for pair in start.get("headers", []) if pair[0].lower() not in CHANGED_HEADERS]
+    return {**start, "headers": headers}

@@ -1,38 +1,66 @@
-"""httpx: transports that filter JSON responses before the client reads them.
+"""httpx: transports that filter responses before the client reads them.
 
     client = httpx.Client(transport=FilterTransport({"https://api.example.com/*": program}))
 
-Responses with a status from 400 on are filtered as responses of failed calls. If a filter that removes for safety fails,
-reading the body raises `tamis.Error`.
+`rules` is a program for all responses, a mapping from patterns of addresses to programs or rules, or a function that returns the
+program for a request, or `None`. Addresses are compared without the user name, the password, the query and the fragment.
+
+A filter that only saves filters JSON, and any other response passes. A filter that removes for safety filters every response with
+a body. If it fails, or if the body is neither JSON nor text that can be searched for credentials, `tamis.Error` is raised.
+Responses with a status from 400 on are filtered as responses of failed calls.
 """
 
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import httpx
+from httpx._decoders import SUPPORTED_DECODERS
 
-from ._body import BUFFERED, BodyFilter, Choice, is_json, program_for
+from ._body import CHANGED_HEADERS, MAX_BUFFERED, BodyFilter, ProgramChoice, body_filter, checked_choice, program_for, refused
+
+DROPPED_HEADERS = CHANGED_HEADERS | {b"content-encoding", b"transfer-encoding"}
+"""The headers that do not describe a body that was decoded and filtered."""
 
 
-class _Rules:
-    def __init__(self, rules: Choice, buffered: int) -> None:
-        self.rules, self.buffered = rules, buffered
+class _ResponseFilters:
+    """The filters of the responses of a transport."""
+
+    def __init__(self, rules: ProgramChoice, buffered: int) -> None:
+        self.rules, self.buffered = checked_choice(rules), buffered
 
     def body(self, request: httpx.Request, response: httpx.Response) -> BodyFilter | None:
         """Return the filter of a response."""
-        if request.method == "HEAD" or not is_json(response.headers.get("content-type", "")):
+        if not _has_body(request, response):
             return None
-        address = str(request.url.copy_with(query=None, fragment=None))
+        address = str(request.url.copy_with(userinfo=b"", query=None, fragment=None))
         program = program_for(self.rules, address, request)
         if program is None:
             return None
-        return BodyFilter(program, self.buffered, is_error=response.status_code >= 400)
+        body = body_filter(
+            program, response.headers.get("content-type", ""), self.buffered, response.status_code >= 400
+        )
+        coding = _unknown_coding(response)
+        if body is not None and coding is not None:
+            if program.removes_for_safety:
+                raise refused("encoding", f"the content coding `{coding}` cannot be decoded")
+            return None
+        return body
+
+
+def _has_body(request: httpx.Request, response: httpx.Response) -> bool:
+    is_bodiless = response.status_code < 200 or response.status_code in (204, 304)
+    return request.method != "HEAD" and not is_bodiless and response.headers.get("content-length") != "0"
+
+
+def _unknown_coding(response: httpx.Response) -> str | None:
+    """Return a content coding that httpx leaves in the body."""
+    codings = response.headers.get_list("content-encoding", split_commas=True)
+    return next((one for one in codings if one and one.strip().lower() not in SUPPORTED_DECODERS), None)
 
 
 def _replaced(response: httpx.Response, stream: Any) -> httpx.Response:
     """Return the response with another body, without the headers that describe the old one."""
-    dropped = {b"content-length", b"content-encoding", b"transfer-encoding", b"etag", b"content-md5", b"digest"}
-    headers = [(name, value) for name, value in response.headers.raw if name.lower() not in dropped]
+    headers = [(name, value) for name, value in response.headers.raw if name.lower() not in DROPPED_HEADERS]
     return httpx.Response(
         response.status_code, headers=headers, stream=stream, extensions=response.extensions
     )
@@ -73,14 +101,18 @@ class FilterTransport(httpx.BaseTransport):
     """Filters the responses of another transport, by default one that connects to servers."""
 
     def __init__(
-        self, rules: Choice, transport: httpx.BaseTransport | None = None, buffered: int = BUFFERED
+        self, rules: ProgramChoice, transport: httpx.BaseTransport | None = None, buffered: int = MAX_BUFFERED
     ) -> None:
-        self._rules = _Rules(rules, buffered)
+        self._filters = _ResponseFilters(rules, buffered)
         self._inner = transport or httpx.HTTPTransport()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         response = self._inner.handle_request(request)
-        body = self._rules.body(request, response)
+        try:
+            body = self._filters.body(request, response)
+        except BaseException:
+            response.close()
+            raise
         return response if body is None else _replaced(response, _Stream(response, body))
 
     def close(self) -> None:
@@ -91,14 +123,18 @@ class AsyncFilterTransport(httpx.AsyncBaseTransport):
     """As `FilterTransport`, for `httpx.AsyncClient`."""
 
     def __init__(
-        self, rules: Choice, transport: httpx.AsyncBaseTransport | None = None, buffered: int = BUFFERED
+        self, rules: ProgramChoice, transport: httpx.AsyncBaseTransport | None = None, buffered: int = MAX_BUFFERED
     ) -> None:
-        self._rules = _Rules(rules, buffered)
+        self._filters = _ResponseFilters(rules, buffered)
         self._inner = transport or httpx.AsyncHTTPTransport()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         response = await self._inner.handle_async_request(request)
-        body = self._rules.body(request, response)
+        try:
+            body = self._filters.body(request, response)
+        except BaseException:
+            await response.aclose()
+            raise
         return response if body is None else _replaced(response, _AsyncStream(response, body))
 
     async def aclose(self) -> None:

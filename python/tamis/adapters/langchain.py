@@ -9,10 +9,11 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import ToolMessage, convert_to_messages
 from langchain_core.tools import BaseTool, ToolException
+from langchain_core.tools.base import TOOL_MESSAGE_BLOCK_TYPES
 
-from ._tools import ToolFilters, Withheld, _Rules
+from ._tools import ToolFilters, ToolRules, Withheld
 
 
 def _filtered(filters: ToolFilters, tool: str, result: Any) -> Any:
@@ -24,13 +25,15 @@ def _filtered(filters: ToolFilters, tool: str, result: Any) -> Any:
     if isinstance(result, ToolMessage):
         is_error = result.status == "error"
         try:
-            content = _content(filters, tool, result.content, is_error)
+            content = filters.content(tool, result.content, is_error=is_error)
         except Withheld as withheld:
             return result.model_copy(
                 update={"content": str(withheld), "artifact": None, "status": "error"}
             )
         return result.model_copy(update={"content": content})
-    return _content(filters, tool, result, False)
+    if _is_content(result):
+        return filters.content(tool, result if isinstance(result, str) else list(result))
+    return filters.value(tool, result)
 
 
 def _is_command(result: Any) -> bool:
@@ -39,34 +42,46 @@ def _is_command(result: Any) -> bool:
     return langgraph is not None and isinstance(result, langgraph.Command)
 
 
+def _is_content(result: Any) -> bool:
+    """Return whether LangChain makes a result the content of a message. It writes any other result as JSON."""
+    if isinstance(result, str):
+        return True
+    return isinstance(result, list | tuple) and all(
+        isinstance(one, str) or (isinstance(one, dict) and one.get("type") in TOOL_MESSAGE_BLOCK_TYPES) for one in result
+    )
+
+
 def _update(filters: ToolFilters, tool: str, update: Any) -> Any:
-    """Return an update of the state with its tool messages filtered. The model does not see the rest of the state."""
+    """Return an update of the state with its tool messages filtered. Other messages and values are kept."""
 
     def messages(value: Any) -> Any:
         if isinstance(value, list):
-            return [messages(one) if isinstance(one, ToolMessage) else one for one in value]
-        return _filtered(filters, tool, value) if isinstance(value, ToolMessage) else value
+            return [message(one) for one in value]
+        return message(value)
 
-    if isinstance(update, dict):
+    def message(value: Any) -> Any:
+        found = _tool_message(value)
+        return value if found is None else _filtered(filters, tool, found)
+
+    if isinstance(update, dict) and _tool_message(update) is None:
         return {key: messages(value) for key, value in update.items()}
     if isinstance(update, list | tuple) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in update):
         return [(key, messages(value)) for key, value in update]
     return messages(update)
 
 
-def _content(filters: ToolFilters, tool: str, content: Any, is_error: bool) -> Any:
-    if isinstance(content, str):
-        return filters.text(tool, content, is_error=is_error)
-    is_blocks = isinstance(content, list) and any(
-        isinstance(block, dict) and block.get("type") == "text" for block in content
-    )
-    if is_blocks:
-        return filters.blocks(tool, content, is_error=is_error)
-    return filters.value(tool, content, is_error=is_error)
+def _tool_message(value: Any) -> ToolMessage | None:
+    """Return the message of a tool, which may be written as a dictionary or a tuple."""
+    if isinstance(value, dict | tuple):
+        try:
+            value = convert_to_messages([value])[0]
+        except Exception:  # Not a message: the types of the errors depend on the value.
+            return None
+    return value if isinstance(value, ToolMessage) else None
 
 
 class FilteredTool(BaseTool):
-    """A tool whose results are filtered. Artifacts, which the model does not see, stay unless the result is withheld."""
+    """A tool whose results are filtered. Artifacts, which the model does not see, are kept, unless the result is withheld."""
 
     inner: BaseTool
     filters: Any
@@ -105,25 +120,27 @@ class _Failures:
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if isinstance(error, Withheld):
             raise ToolException(str(error)) from None
-        if isinstance(error, Exception):
+        if isinstance(error, Exception) and not _is_control(error):
             try:
                 self.filters.message(self.tool, error)
             except Withheld as withheld:
                 raise ToolException(str(withheld)) from None
 
 
-def filter_tool(tool: BaseTool, rules: _Rules | ToolFilters) -> FilteredTool:
+def _is_control(error: Exception) -> bool:
+    """Return whether an exception is not a failure, but tells LangGraph how to continue, as that of `interrupt` does."""
+    langgraph = sys.modules.get("langgraph.errors")
+    return langgraph is not None and isinstance(error, langgraph.GraphBubbleUp)
+
+
+COPIED_FIELDS = ("name", "description", "args_schema", "return_direct", "tags", "metadata", "extras")
+"""The fields of a tool that describe it to models and tracers."""
+
+
+def filter_tool(tool: BaseTool, rules: ToolRules | ToolFilters) -> FilteredTool:
     """Wrap a tool. It keeps its name, description and arguments."""
-    return FilteredTool(
-        name=tool.name,
-        description=tool.description,
-        args_schema=tool.args_schema,
-        return_direct=tool.return_direct,
-        tags=tool.tags,
-        metadata=tool.metadata,
-        inner=tool,
-        filters=ToolFilters(rules),
-    )
+    fields: dict[str, Any] = {name: getattr(tool, name) for name in COPIED_FIELDS if name in BaseTool.model_fields}
+    return FilteredTool(**fields, inner=tool, filters=ToolFilters(rules))
 
 
 def __getattr__(name: str) -> Any:
@@ -135,7 +152,7 @@ def __getattr__(name: str) -> Any:
     class FilterMiddleware(AgentMiddleware):
         """Filters the results of an agent's tools, also of those that come from MCP servers."""
 
-        def __init__(self, rules: _Rules | ToolFilters) -> None:
+        def __init__(self, rules: ToolRules | ToolFilters) -> None:
             super().__init__()
             self.filters = ToolFilters(rules)
 

@@ -9,10 +9,11 @@ from typing import Any
 
 from agents import FunctionTool, ToolOutputFileContent, ToolOutputImage
 
-from ._tools import ToolFilters, Withheld, _Rules
+from ._blocks import SEARCHED
+from ._tools import ToolFilters, ToolRules, Withheld
 
 
-def filter_tool(tool: FunctionTool, rules: _Rules | ToolFilters) -> FunctionTool:
+def filter_tool(tool: FunctionTool, rules: ToolRules | ToolFilters) -> FunctionTool:
     """Return the tool with filtered results. Objects and lists become JSON, as the model reads them."""
     filters = ToolFilters(rules)
 
@@ -31,8 +32,10 @@ def filter_tool(tool: FunctionTool, rules: _Rules | ToolFilters) -> FunctionTool
 
 
 def _filtered(filters: ToolFilters, tool: str, result: Any) -> Any:
-    if result is None or isinstance(result, bool | int | float) or filters.program(tool) is None or _is_file(result):
+    if result is None or isinstance(result, bool | int | float) or filters.program(tool) is None:
         return result
+    if _is_file(result):
+        return _searched(filters, tool, result)
     if isinstance(result, str):
         return filters.text(tool, result)
     if isinstance(result, list | tuple) and result and all(_text(one) is not None or _is_file(one) for one in result):
@@ -68,6 +71,16 @@ def _is_file(result: Any) -> bool:
     if isinstance(result, dict):
         return result.keys() <= FILE_MEMBERS.get(str(result.get("type")), set())
     return isinstance(result, ToolOutputImage | ToolOutputFileContent)
+
+
+def _searched(filters: ToolFilters, tool: str, file: Any) -> Any:
+    """Return an image or a file without credentials in its name and addresses."""
+    members = file if isinstance(file, dict) else vars(file)
+    names = {name: members.get(name) for name in ("image_url", "file_url", "filename")}
+    found = {name: filters.allowed(tool, text, SEARCHED) for name, text in names.items() if isinstance(text, str)}
+    if all(found[name] == names[name] for name in found):
+        return file
+    return {**file, **found} if isinstance(file, dict) else file.model_copy(update=found)
 
 
 def _text(block: Any) -> str | None:

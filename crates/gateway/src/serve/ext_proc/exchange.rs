@@ -173,7 +173,7 @@ struct Exchange {
     modes: Modes,
     /// The idle time after which the exchange fails, while a body is on its way.
     limit: Duration,
-    /// The same for the response, once it has arrived.
+    /// The idle time for the response, once it has arrived.
     deadline: Option<Duration>,
     task: Option<Task>,
     /// Where the response of the server goes. `None` if responses pass.

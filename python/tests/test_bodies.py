@@ -1,0 +1,139 @@
+"""Bodies that are not plain JSON, in httpx and in ASGI: nothing passes a filter for safety, and nothing breaks without need."""
+
+import asyncio
+import json
+
+import httpx
+import pytest
+import tamis
+from tamis.adapters.asgi import FilterMiddleware
+from tamis.adapters.httpx import AsyncFilterTransport, FilterTransport
+
+REMOVES = tamis.Program(exclude=["ssn"])
+SAVES = tamis.Program(select=["id"])
+REDACTS = tamis.Program(redact="secrets")
+TEXT = b'{"id":1,"ssn":"SECRET"}'
+ADDRESS = b"see https://mira:tide@example.org/"
+REDACTED = b"see https://mira:[redacted:url-password]@example.org/"
+JSON = "application/json"
+
+
+def from_httpx(rules, body, media_type, status=200, **headers):
+    """Return the response of a client, or `None` if the body cannot be read."""
+    headers = {name.replace("_", "-"): value for name, value in headers.items()}
+    headers |= {"content-type": media_type} if media_type else {}
+
+    def handle(request):
+        return httpx.Response(status, headers=headers, stream=httpx.ByteStream(body))
+
+    try:
+        with httpx.Client(transport=FilterTransport(rules, httpx.MockTransport(handle))) as client:
+            return client.get("https://mira:pw@api.test/x?page=1")
+    except tamis.Error:
+        return None
+
+
+def from_asgi(rules, body, media_type, status=200, **headers):
+    """Return the response of an application, or `None` if it is withheld."""
+    headers = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    headers += [(b"content-type", media_type.encode())] if media_type else []
+
+    async def app(scope, receive, send):
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+        await send({"type": "http.response.body"})
+
+    async def get():
+        transport = httpx.ASGITransport(app=FilterMiddleware(app, rules))
+        async with httpx.AsyncClient(transport=transport, base_url="https://api.test") as client:
+            return await client.get("/x")
+
+    response = asyncio.run(get())
+    return None if response.status_code == 502 else response
+
+
+BOTH = pytest.mark.parametrize("get", [from_httpx, from_asgi], ids=["httpx", "asgi"])
+
+
+@BOTH
+@pytest.mark.parametrize("media_type", [JSON, "text/json", "application/x-json", "text/plain", "image/png", ""])
+def test_every_media_type_is_filtered_for_safety(get, media_type):
+    assert get(REMOVES, TEXT, media_type).content == b'{"id":1}'
+    assert get(REMOVES, b"no JSON, SECRET", media_type) is None
+
+
+@BOTH
+def test_media_types_and_filters_that_only_save(get):
+    for media_type in ("text/plain", "", "image/png"):
+        assert get(SAVES, TEXT, media_type).content == TEXT
+    assert get(SAVES, TEXT, "text/json").content == b'{"id":1}'
+
+
+@BOTH
+def test_lines(get):
+    for media_type in ("application/x-ndjson", "application/jsonl; charset=utf-8"):
+        assert get(REMOVES, TEXT + b"\n\n" + TEXT, media_type).content.split() == [b'{"id":1}'] * 2
+    wrong = TEXT + b"\nSECRET\n"
+    assert get(SAVES, wrong, "application/x-ndjson").content == wrong
+    assert get(REMOVES, b"SECRET\n", "application/x-ndjson") is None
+
+
+@BOTH
+def test_texts_are_searched_for_credentials(get):
+    assert get(REDACTS, ADDRESS, "text/html; charset=utf-8").content == REDACTED
+    assert get(REDACTS, json.dumps({"x": ADDRESS.decode()}).encode(), "text/plain").json() == {"x": REDACTED.decode()}
+    for media_type in ("text/html; charset=utf-16", "text/event-stream", "application/pdf", ""):
+        assert get(REDACTS, ADDRESS, media_type) is None
+
+
+def test_a_text_that_is_too_long_is_not_held():
+    def handle(request):
+        return httpx.Response(200, headers={"content-type": "text/plain"}, content=ADDRESS)
+
+    transport = FilterTransport(REDACTS, httpx.MockTransport(handle), buffered=10)
+    with httpx.Client(transport=transport) as client, pytest.raises(tamis.Error, match="buffer limit of 10 bytes") as caught:
+        client.get("https://api.test/")
+    assert (caught.value.kind, caught.value.fault) == ("limit", "limit")
+
+
+@BOTH
+@pytest.mark.parametrize("rules", [REMOVES, SAVES], ids=["removes", "saves"])
+@pytest.mark.parametrize("status", [200, 201, 204, 304])
+def test_empty_bodies_pass(get, rules, status):
+    response = get(rules, b"", JSON, status, etag="x")
+    assert (response.status_code, response.content) == (status, b"")
+    assert get(rules, b"", JSON, status, content_length="0").headers["content-length"] == "0"
+
+
+@BOTH
+def test_codings_that_cannot_be_decoded(get):
+    response = get(SAVES, b"SECRET", JSON, content_encoding="snappy")
+    assert (response.content, response.headers["content-encoding"]) == (b"SECRET", "snappy")
+    for coding in ("snappy", "gzip, snappy"):
+        assert get(REMOVES, TEXT, JSON, content_encoding=coding) is None
+
+
+@BOTH
+def test_digests_of_the_original_are_dropped(get):
+    digests = dict.fromkeys(("content_digest", "repr_digest", "digest", "content_md5", "etag"), "x")
+    found = get(REMOVES, TEXT, JSON, x_kept="x", **digests).headers
+    assert "x-kept" in found and not {name.replace("_", "-") for name in digests} & set(found)
+
+
+def test_user_names_in_addresses():
+    rules = {"https://api.test/*": REMOVES}
+    assert from_httpx(rules, TEXT, JSON).content == b'{"id":1}'
+
+
+@pytest.mark.parametrize("adapter", [FilterTransport, AsyncFilterTransport, lambda rules: FilterMiddleware(None, rules)])
+def test_rules_of_another_type(adapter):
+    for rules in (tamis.Manifest("version: 1\nfilters: {a: {select: [id]}}\n"), None, {"*": "tamis.yaml"}):
+        with pytest.raises(TypeError, match="^expected .*, found"):
+            adapter(rules)
+    with pytest.raises(tamis.Error, match="unknown"):
+        adapter({"*": {"unknown": 1}})
+
+
+@BOTH
+def test_rules_are_compiled(get):
+    assert get({"*": {"exclude": ["ssn"]}}, TEXT, JSON).content == b'{"id":1}'
