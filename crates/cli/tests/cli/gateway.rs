@@ -99,5 +99,5 @@ fn the_file_of_a_gateway_is_checked() {
     folder.write("gateway.yaml", yaml.replace("spec", "spce").as_bytes());
     let refused = folder.tamis(&["check", "gateway.yaml"], b"");
     assert_eq!(refused.code, 2);
-    assert!(refused.err.contains("gateway.yaml:5:3: unknown field `spce`"), "{}", refused.err);
+    assert!(refused.err.contains("gateway.yaml:5:3: unknown key `spce`"), "{}", refused.err);
 }
