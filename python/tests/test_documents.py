@@ -39,4 +39,4 @@ def test_example(block, tmp_path, monkeypatch):
 
 def test_the_licences_are_those_of_the_repository():
     for name in ("LICENSE-MIT", "LICENSE-APACHE"):
-        assert (cases.ROOT / "python" / name).read_bytes() == (cases.ROOT / name).read_bytes()
+        assert (cases.ROOT / "python/licenses" / name).read_bytes() == (cases.ROOT / name).read_bytes()
