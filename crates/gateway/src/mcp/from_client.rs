@@ -61,7 +61,7 @@ impl Session {
             }
         };
         if self.proxy.may_remove_for_safety && has_similar_names(message, &span, &parts) {
-            let why = "a name differs from that of another member only in case";
+            let why = "the name of a member differs from a known one only in case";
             return refuse(unique_id(message, &parts).as_deref(), why);
         }
         match parts.form() {

@@ -108,6 +108,25 @@ async fn redacting_without_metadata_fails_closed() {
 }
 
 #[tokio::test]
+async fn results_of_tasks_are_withheld() {
+    let server = redacting().await;
+    let user = result(&format!(r#"{{"id": 1, "ssn": "{SECRET}"}}"#));
+    let state = format!(r#"{{"taskId":"t","status":"completed","result":{user}}}"#);
+    for (method, body) in [("tasks/result", &user), ("tasks/get", &state)] {
+        let request = asked(&server, method, Some(r#"{"taskId":"t"}"#)).await;
+        for metadata in [request.metadata, None] {
+            let response = answered(&server, &["crm"], method, metadata, body).await;
+            let sent = match &response {
+                ResponseResult::Mutated(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+                ResponseResult::Error(error) => error.reason.clone(),
+                ResponseResult::Pass(_) => panic!("{method} passed"),
+            };
+            assert!(!sent.contains(SECRET), "{method}: {sent}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_cannot_be_filtered_is_withheld() {
     let server = redacting().await;
     let request = asked(&server, "tools/call", Some(r#"{"name":"users"}"#)).await;

@@ -518,3 +518,36 @@ fn refused(status: StatusCode, why: &str) -> Refused {
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderMap, HeaderName, HeaderValue};
+    use tamis::manifest::StoreScope;
+
+    use super::scope_of;
+
+    fn headers(all: &[(&str, &str)]) -> HeaderMap {
+        let header = |(name, value): &(&str, &str)| {
+            (name.parse::<HeaderName>().unwrap(), value.parse::<HeaderValue>().unwrap())
+        };
+        all.iter().map(header).collect()
+    }
+
+    #[test]
+    fn a_named_header_counts_in_a_session() {
+        let scope = |all: &[(&str, &str)]| {
+            scope_of(&headers(all), &StoreScope::Header("x-tenant".to_owned()))
+        };
+        let own = scope(&[("mcp-session-id", "1"), ("x-tenant", "a")]);
+        assert_eq!(own, scope(&[("x-tenant", "a"), ("mcp-session-id", "1")]));
+        for other in [
+            &[("mcp-session-id", "1")][..],
+            &[("mcp-session-id", "1"), ("x-tenant", "b")],
+            &[("mcp-session-id", "2"), ("x-tenant", "a")],
+            &[("mcp-session-id", "1"), ("x-tenant", "a"), ("x-tenant", "b")],
+            &[("x-tenant", "a")],
+        ] {
+            assert_ne!(own, scope(other), "{other:?}");
+        }
+    }
+}
