@@ -1,6 +1,6 @@
 //! The filter of an HTTP route, for bodies of any type.
 
-use tamis::text::{RedactProgram, TextProgram, TextSpec};
+use tamis::text::{RedactProgram, TextProgram};
 use tamis::{Error, Program, Spec};
 
 use super::Action;
@@ -34,13 +34,10 @@ impl HttpFilter {
 
     /// Takes a program that was compiled from a spec.
     pub(super) fn new(program: Program, spec: &Spec, on_unknown: Action) -> Result<Self, Error> {
-        let keys = serde_json::to_value(spec).unwrap_or_default();
-        let rules = keys.get("text_filter").filter(|_| !spec.removes_values_for_safety());
-        let rules: Option<TextSpec> =
-            rules.and_then(|rules| serde_json::from_value(rules.clone()).ok());
+        let rules = spec.text_rules().filter(|_| !spec.removes_values_for_safety());
         let redact = spec.searched().map(|redact| RedactProgram::compile(&redact)).transpose()?;
-        let text = rules
-            .map(|rules| TextProgram::compile(&rules).map(|lines| TextRules { lines, redact }));
+        let text =
+            rules.map(|rules| TextProgram::compile(rules).map(|lines| TextRules { lines, redact }));
         Ok(Self { program, text: text.transpose()?, on_unknown })
     }
 }

@@ -234,7 +234,7 @@ impl GatewayConfig {
         &self.routes
     }
 
-    /// Returns what happens to a response for which no route holds.
+    /// Returns what happens to a response that no route matches.
     #[must_use]
     pub fn default_action(&self) -> Action {
         self.default

@@ -100,7 +100,7 @@ impl GatewayServer {
 
     /// Accepts connections until `stop` ends. Then the health service reports `NOT_SERVING`. New streams are accepted for a
     /// third of the time that the configuration gives open ones, at most ten seconds, because gateways have not asked for the
-    /// health yet. Open streams may go on for the rest of that time; connections that remain are closed, which gateways
+    /// health yet. Open streams may continue for the rest of that time; connections that remain are closed, which gateways
     /// notice.
     ///
     /// # Errors

@@ -196,7 +196,7 @@ async fn requests_pass_and_a_repeated_end_is_ignored() {
     exchange.request_body("", true).await;
     let changed = exchange.request_headers().await;
     assert_eq!(changed.header("accept-encoding"), Some("identity"));
-    // The conditions of a change are left alone.
+    // A POST keeps its conditions.
     assert_eq!(changed.removed, [""; 0]);
     assert_eq!(exchange.sent_body().await, "{\"q\":1}");
     let head = [(":status", "200"), ("content-type", "application/json"), ("etag", "\"v\"")];
