@@ -294,7 +294,9 @@ fn of_new_files() -> Option<Permissions> {
     // The mask can only be read by setting it.
     let mask = umask(Mode::RWXG | Mode::RWXO);
     umask(mask);
-    Some(Permissions::from_mode(0o666 & !mask.bits()))
+    // The bits have 16 on some systems and 32 on others.
+    let mode = Mode::from_raw_mode(0o666) - mask;
+    Some(Permissions::from_mode(mode.as_raw_mode().into()))
 }
 
 #[cfg(not(unix))]

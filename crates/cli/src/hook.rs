@@ -5,7 +5,9 @@
 use std::ffi::OsString;
 use std::io;
 
-use tamis_agents::hook::{EventHook, HookPlaces, HookSettings};
+use tamis_agents::hook::EventHook;
+#[cfg(unix)]
+use tamis_agents::hook::{HookPlaces, HookSettings};
 use tamis_gateway::config::ConfigFiles;
 
 use crate::diagnostics::{Console, Exit, Usage};
@@ -33,6 +35,14 @@ pub(crate) struct HookArgs {
     /// The script of the shell prefix
     #[arg(value_name = "SCRIPT", allow_hyphen_values = true)]
     script: Option<OsString>,
+}
+
+#[cfg(not(unix))]
+impl HookArgs {
+    /// Returns whether it is the hook that runs a script.
+    pub(crate) fn is_shell(&self) -> bool {
+        self.hook == "shell"
+    }
 }
 
 /// Runs `tamis hook` if the words are its usual form, without the parser, whose set-up takes longer than a short hook.
@@ -90,10 +100,10 @@ fn answer(hook: EventHook, files: ConfigFiles) -> Exit {
     Exit::Done
 }
 
-/// Commands are run only on Unix.
+/// Scripts are run only on Unix.
 #[cfg(not(unix))]
 fn shell(_script: &OsString, _files: ConfigFiles) -> Exit {
-    Exit::Usage
+    Exit::Failed
 }
 
 #[cfg(unix)]

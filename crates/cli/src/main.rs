@@ -13,6 +13,7 @@
 //! hook                                         what coding agents call
 //! tools runner recall savings help scripts install doctor
 //! run, resolve, tool, patch, rules, why        jobs, where their rules come from
+//! unavailable                                  what this system lacks
 //! report, places, files, print, lists, cap_args, unquote, ...   files, values of flags, standard streams
 //! diagnostics, colour, progress, remedies      messages on standard error
 //! ```
@@ -64,6 +65,8 @@ mod text;
 mod tokens;
 mod tool;
 mod tools;
+#[cfg(not(unix))]
+mod unavailable;
 mod unquote;
 mod why;
 
@@ -96,9 +99,16 @@ fn main() -> ExitCode {
 }
 
 fn execute(command: Command, typed: &[OsString]) -> Exit {
+    #[cfg(not(unix))]
+    if let Some(exit) = unavailable::refuse(&command) {
+        return exit;
+    }
     match command {
         Command::Filter(args) => filter::run(*args),
+        #[cfg(unix)]
         Command::Run(args) => runner::run(&args),
+        #[cfg(not(unix))]
+        Command::Run(_) => Exit::Failed,
         Command::Recall(args) => recall::run(&args),
         Command::Content(args) => run::run(&content::resolve(args)),
         Command::Mcp(_) | Command::Serve(_) => gateway::run(typed.iter().skip(1)),

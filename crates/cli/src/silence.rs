@@ -5,12 +5,11 @@
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Result};
-use std::time::Duration;
-
 #[cfg(unix)]
-use crate::signals::Stop;
+use {crate::signals::Stop, std::time::Duration};
 
 /// How long an input may be silent before its buffered output is written.
+#[cfg(unix)]
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The result of reading an input.

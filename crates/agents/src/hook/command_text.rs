@@ -2,12 +2,15 @@
 //!
 //! The full output is recorded before it is filtered. If it cannot be recorded, it is not filtered.
 
-use std::io::Write as _;
-use std::time::Instant;
+#[cfg(unix)]
+use std::{io::Write as _, time::Instant};
 
-use tamis::Limits;
-use tamis::command::{
-    CommandLine, FullOutput, OutputCap, OutputFilterRegistry, OutputRecorder as _, RecordPlace,
+#[cfg(unix)]
+use tamis::{
+    Limits,
+    command::{
+        CommandLine, FullOutput, OutputCap, OutputFilterRegistry, OutputRecorder as _, RecordPlace,
+    },
 };
 use tamis_gateway::calls::CallLine;
 #[cfg(unix)]
@@ -95,6 +98,7 @@ impl CommandText<'_> {
 }
 
 /// Returns the handle by which a record can be fetched.
+#[cfg(unix)]
 #[must_use]
 pub fn handle(place: &RecordPlace) -> Option<&str> {
     match place {
@@ -104,4 +108,5 @@ pub fn handle(place: &RecordPlace) -> Option<&str> {
 }
 
 /// The most characters of a command that name its record.
+#[cfg(unix)]
 const LONGEST_NAME: usize = 200;

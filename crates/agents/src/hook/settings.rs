@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+#[cfg(unix)]
 use tamis::command::OverflowFolder;
 use tamis_gateway::calls::{CallLine, UserLog};
 use tamis_gateway::config::{Config, ConfigFiles, ConfigFlags, ConfigPlaces};

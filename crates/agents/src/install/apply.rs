@@ -115,14 +115,15 @@ impl<'p> Run<'p> {
 
 /// Creates one folder: a private one for a private file.
 fn create_folder(path: &Path, mode: u32) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     if mode & 0o077 == 0 {
+        let mut builder = fs::DirBuilder::new();
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        return builder.create(path);
     }
     #[cfg(not(unix))]
     let _ = mode;
-    builder.create(path)
+    fs::create_dir(path)
 }
 
 /// Writes a file next to `path`, with the owner and the mode of the file there, if it exists. Returns its path.

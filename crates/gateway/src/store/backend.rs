@@ -139,7 +139,10 @@ pub(crate) struct NoBackend;
 #[cfg(not(unix))]
 impl NoBackend {
     fn unsupported() -> io::Error {
-        io::Error::new(ErrorKind::Unsupported, "a store in a folder needs a Unix system")
+        io::Error::new(
+            ErrorKind::Unsupported,
+            "a store in a folder is not available on Windows yet",
+        )
     }
 }
 

@@ -22,6 +22,10 @@
 mod backend;
 #[cfg(feature = "store-cloud")]
 mod cloud;
+#[cfg_attr(
+    not(unix),
+    allow(dead_code, reason = "used by stores in folders, which need a Unix system")
+)]
 mod entry;
 #[cfg(unix)]
 mod folder;
@@ -31,6 +35,10 @@ mod memory;
 mod notice;
 #[cfg(all(feature = "command", unix))]
 mod recorder;
+#[cfg_attr(
+    not(unix),
+    allow(dead_code, reason = "used by stores in folders, which need a Unix system")
+)]
 mod scope;
 mod window;
 mod writer;
@@ -81,6 +89,7 @@ pub struct StoreConfig {
 #[derive(Clone, Debug)]
 enum StorePlace {
     Memory,
+    #[cfg_attr(not(unix), allow(dead_code, reason = "used by stores in folders"))]
     Folder(PathBuf),
     #[cfg(feature = "store-cloud")]
     Cloud(CloudPlace),

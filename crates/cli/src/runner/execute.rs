@@ -1,179 +1,28 @@
-//! `tamis run`: runs a command, saves its full output, prints the filtered output and exits like the command.
-//!
-//! This module must not depend on rules or how a process is run.
+//! Runs the command of `tamis run` and reports how it ended.
 
-#[cfg(unix)]
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, ErrorKind as IoKind, Write};
 use std::path::PathBuf;
-#[cfg(unix)]
-use std::{
-    io::{self, ErrorKind as IoKind, Write},
-    process::Command,
-};
+use std::process::Command;
 
-#[cfg(unix)]
 use serde::Serialize;
-#[cfg(unix)]
 use tamis::ErrorKind;
 use tamis::command::{
     CommandLine, CommandReport, CommandRunner, OutputFilterRegistry, OverflowFolder, RecordPlace,
     RunReport,
 };
-#[cfg(unix)]
 use tamis_gateway::calls::{CallLine, UserLog};
-#[cfg(unix)]
 use tamis_gateway::store::{Store, StoreConfig, StoreRecorder};
 
-use crate::cap_args::CapArgs;
-use crate::diagnostics::{Console, Exit};
-use crate::lists;
-#[cfg(unix)]
-use crate::{
-    diagnostics::Usage,
-    files,
-    place::Place,
-    places::{self, Places},
-    recall,
-    report::{cannot_report, open_report, write_report},
-    rules, signals, stats,
-    tokens::{Tally, Tokens},
-};
-
-pub(crate) const HELP_SHORT: &str = "\
-For more and for examples see --help. tamis exits like the command; 127: not found, 126: not executable.";
-
-pub(crate) const HELP: &str = "\
-Examples:
-  tamis run -- cargo test
-  tamis run -- RUST_LOG=debug cargo test
-  tamis run --stats -- sh -c 'cd corpus && cargo build 2>&1'
-  tamis run --max-lines 100 -- find . -name '*.conf'
-  tamis run --keep --overflow-dir logs -- make -j4
-
-Rules and what they keep: tamis help commands. Signals, files and exit codes: tamis help running.
-
-Exit codes:
-  that of the command; if a signal killed the command, tamis ends by the same signal
-  127  the command was not found
-  126  it cannot be executed
-  1    the output could not be written
-  2    the command line or a manifest is wrong";
-
-#[derive(Debug, clap::Args)]
-#[cfg_attr(not(unix), allow(dead_code, reason = "commands are run only on Unix"))]
-pub(crate) struct RunArgs {
-    /// The command and its arguments
-    ///
-    /// Run directly, as by env(1), without a shell. It inherits standard input, the current folder and the environment;
-    /// `NAME=VALUE` before it sets a variable.
-    #[arg(
-        value_name = "COMMAND",
-        required_unless_present = "last",
-        trailing_var_arg = true,
-        value_hint = clap::ValueHint::CommandWithArguments
-    )]
-    command: Vec<OsString>,
-
-    /// Rules in TOML, which take precedence over the built-in rules; may be repeated
-    ///
-    /// The format is described by tamis help commands.
-    #[arg(long, value_name = "RULES.toml", help_heading = "Rules")]
-    manifest: Vec<PathBuf>,
-
-    /// Print the output unfiltered
-    #[arg(long, help_heading = "Rules")]
-    raw: bool,
-
-    /// Replace credentials by [redacted:KIND], in the stored full output, too
-    #[arg(long, value_name = "WHAT", help_heading = "Rules", value_parser = ["secrets"])]
-    redact: Option<String>,
-
-    #[command(flatten)]
-    cap: CapArgs,
-
-    /// Save the full output even if nothing was removed, and print where it is
-    #[arg(long, help_heading = "Full output")]
-    keep: bool,
-
-    /// Save the full output in a file in this folder, instead of the store that tamis recall reads
-    ///
-    /// Created if missing. Only its owner may have access (0700).
-    #[arg(long, value_name = "DIR", help_heading = "Full output")]
-    overflow_dir: Option<PathBuf>,
-
-    /// Save at most the first BYTES bytes of the full output (k, M, G: powers of 1024) [default: 256M]
-    #[arg(long, value_name = "BYTES", help_heading = "Full output", value_parser = lists::bytes, allow_negative_numbers = true)]
-    overflow_limit: Option<u64>,
-
-    /// Print the full output of the last command that was saved, and run nothing
-    #[arg(
-        long,
-        help_heading = "Full output",
-        conflicts_with_all = [
-            "command", "manifest", "raw", "redact", "keep", "overflow_dir", "overflow_limit", "no_overflow", "linger", "report",
-            "stats", "CapArgs"
-        ]
-    )]
-    last: bool,
-
-    /// With --last: print only these lines, counted from 1: `100-180`, `100-` or `100`
-    #[arg(long, value_name = "RANGE", requires = "last", help_heading = "Full output")]
-    lines: Option<String>,
-
-    /// With --last: print only lines that match a regular expression, with their numbers
-    #[arg(
-        long,
-        value_name = "REGEX",
-        allow_hyphen_values = true,
-        requires = "last",
-        help_heading = "Full output"
-    )]
-    grep: Option<String>,
-
-    /// With --grep: print N lines before and after each match, too
-    #[arg(long, value_name = "N", requires = "grep", help_heading = "Full output")]
-    context: Option<u32>,
-
-    /// Do not save the full output: removed lines are lost
-    #[arg(long, help_heading = "Full output", conflicts_with_all = ["keep", "overflow_dir", "overflow_limit"])]
-    no_overflow: bool,
-
-    /// How long to wait for more output after the command's end, while a process it started keeps it open [default:
-    /// 0.25]
-    ///
-    /// Servers and daemons keep it open for good. Output that never pauses is read for ten times as long.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
-    linger: Option<std::time::Duration>,
-
-    /// Write a report of the run as JSON, even if it failed; `-` is standard error
-    #[arg(long, value_name = "PATH|-", help_heading = "Output")]
-    report: Option<PathBuf>,
-
-    /// Print on standard error which filter ran and how much was saved
-    #[arg(long, help_heading = "Output")]
-    stats: bool,
-}
-
-fn seconds(text: &str) -> Result<std::time::Duration, String> {
-    let number =
-        text.parse().ok().and_then(|number| std::time::Duration::try_from_secs_f64(number).ok());
-    number.ok_or_else(|| String::from("expected seconds, such as 0.5"))
-}
-
-/// Reports that commands cannot be run on this system.
-#[cfg(not(unix))]
-pub(crate) fn run(args: &RunArgs) -> Exit {
-    _ = args;
-    Console::default().say(
-        "run",
-        "commands are run only on Unix systems; pipe their output to tamis text instead",
-    );
-    Exit::Failed
-}
+use super::RunArgs;
+use crate::diagnostics::{Console, Exit, Usage};
+use crate::place::Place;
+use crate::places::{self, Places};
+use crate::report::{cannot_report, open_report, write_report};
+use crate::tokens::{Tally, Tokens};
+use crate::{files, recall, rules, signals, stats};
 
 /// Runs `tamis run`.
-#[cfg(unix)]
 pub(crate) fn run(args: &RunArgs) -> Exit {
     if args.last {
         return recall::print_last(args.lines.as_ref(), args.grep.as_ref(), args.context);
@@ -243,7 +92,6 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
 }
 
 /// Appends the run to the log of savings.
-#[cfg(unix)]
 fn log(args: &RunArgs, report: &RunReport, time: std::time::Duration) {
     let Some(log) = UserLog::to_append() else { return };
     let line = CommandLine::from_args(args.command.iter().map(|word| word.to_string_lossy()));
@@ -268,13 +116,11 @@ fn log(args: &RunArgs, report: &RunReport, time: std::time::Duration) {
 }
 
 /// Returns the name of the command in diagnostics.
-#[cfg(unix)]
 fn name(args: &RunArgs) -> String {
     let name = args.command.get(assignments(&args.command).len());
     name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-#[cfg(unix)]
 fn execute(
     args: &RunArgs,
     registry: OutputFilterRegistry,
@@ -336,7 +182,6 @@ fn execute(
 }
 
 /// Returns the variables that the first words set, as those of env(1) do: `NAME=VALUE`.
-#[cfg(unix)]
 fn assignments(words: &[OsString]) -> Vec<(&OsStr, &OsStr)> {
     use std::os::unix::ffi::OsStrExt;
     let mut found = Vec::new();
@@ -350,7 +195,6 @@ fn assignments(words: &[OsString]) -> Vec<(&OsStr, &OsStr)> {
 }
 
 /// Returns the index of the `=` after the name of a variable.
-#[cfg(unix)]
 fn end_of_name(word: &[u8]) -> Option<usize> {
     let at = word.iter().position(|byte| *byte == b'=')?;
     let name = word.get(..at)?;
@@ -361,7 +205,6 @@ fn end_of_name(word: &[u8]) -> Option<usize> {
 }
 
 /// Returns a hint if the command is a command line in one word, which only a shell can run.
-#[cfg(unix)]
 fn shell_hint(args: &RunArgs) -> Option<String> {
     let [word] = args.command.as_slice() else { return None };
     let word = word.to_str()?;
@@ -371,7 +214,6 @@ fn shell_hint(args: &RunArgs) -> Option<String> {
 }
 
 /// Returns the file that is run for a name.
-#[cfg(unix)]
 fn found(program: &OsStr) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStrExt;
     if program.as_bytes().contains(&b'/') {
@@ -383,7 +225,6 @@ fn found(program: &OsStr) -> Option<PathBuf> {
 }
 
 /// Returns the exit code that shells use for a command that does not start, and the reason.
-#[cfg(unix)]
 fn not_started(error: &io::Error) -> (u8, String) {
     match error.kind() {
         IoKind::NotFound => (127, String::from("not found")),
@@ -393,7 +234,6 @@ fn not_started(error: &io::Error) -> (u8, String) {
 }
 
 /// Prints how the run ended and returns its exit code, or ends by the signal that killed the command.
-#[cfg(unix)]
 fn conclude(
     args: &RunArgs,
     console: &Console,
@@ -433,7 +273,6 @@ fn conclude(
 }
 
 /// The report of a run: the report on the output, and how the command ended.
-#[cfg(unix)]
 #[derive(Serialize)]
 struct Told<'a> {
     command: Vec<String>,
@@ -449,7 +288,6 @@ struct Told<'a> {
     error: Option<String>,
 }
 
-#[cfg(unix)]
 fn report(args: &RunArgs, result: &io::Result<RunReport>, to: Box<dyn Write>) -> io::Result<()> {
     use std::os::unix::process::ExitStatusExt;
     let nothing = RunReport::default();
