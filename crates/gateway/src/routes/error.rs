@@ -3,10 +3,9 @@
 use std::fmt;
 use std::ops::Range;
 
-use serde_saphyr::Location;
 use serde_saphyr::options::DuplicateKeyPolicy;
 
-use super::places::{PlacedError, PlacedNode};
+use super::places::{Place, PlacedError, PlacedNode};
 
 /// The most characters of a source line that are shown.
 const SHOWN: usize = 120;
@@ -75,9 +74,9 @@ pub(super) struct SourceText<'a> {
 
 impl SourceText<'_> {
     /// Returns an error at a place of the file.
-    pub(super) fn error(&self, at: Location, message: impl Into<String>) -> RouteError {
+    pub(super) fn error(&self, at: Place, message: impl Into<String>) -> RouteError {
         let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-        let (line, column) = (number(at.line()), number(at.column()));
+        let (line, column) = (number(at.line), number(at.column));
         if line == 0 {
             return RouteError::of_file(self.file, message);
         }
@@ -92,25 +91,16 @@ impl SourceText<'_> {
 
     /// Reads the file again, as a tree of places. `None` if the parser refuses it.
     pub(super) fn tree(&self) -> Option<PlacedNode> {
-        serde_saphyr::from_str_with_options(self.text, options()).ok()
+        PlacedNode::parse(self.text).ok()
     }
 
-    /// Converts an error of the parser. `read` reads the tree, which fails with the same error at its exact place.
-    pub(super) fn of_parser(
-        &self,
-        error: &serde_saphyr::Error,
-        read: impl Fn(&PlacedNode) -> Result<(), PlacedError>,
-    ) -> RouteError {
-        match self.tree().map(|tree| read(&tree)) {
-            Some(Err(PlacedError { at: Some(at), message, is_doubtful: false, .. })) => {
-                self.error(at, message)
-            }
-            _ => self.of_syntax(error),
-        }
+    /// Converts an error about a value.
+    pub(super) fn of_value(&self, error: PlacedError) -> RouteError {
+        self.error(error.at.unwrap_or(Place::UNKNOWN), error.message)
     }
 
-    /// Converts an error of the parser that is not about the values.
-    fn of_syntax(&self, error: &serde_saphyr::Error) -> RouteError {
+    /// Converts an error of the parser.
+    pub(super) fn of_syntax(&self, error: &serde_saphyr::Error) -> RouteError {
         let error = error.without_snippet();
         let message = match error {
             serde_saphyr::Error::DuplicateMappingKey { key: Some(key), .. } => {
@@ -140,7 +130,7 @@ impl SourceText<'_> {
             _ => plain(&error.to_string()),
         };
         match error.location() {
-            Some(at) => self.error(at, message),
+            Some(at) => self.error(at.into(), message),
             None => RouteError::of_file(self.file, message),
         }
     }

@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use serde_saphyr::Location;
-
+use super::places::Place;
 use super::{Route, RouteRule};
 
 /// The routes that were read so far.
@@ -26,15 +25,15 @@ impl RouteOrder {
         &mut self,
         route: &Route,
         paths: &[String],
-        [at, name_at]: [Location; 2],
-    ) -> Result<(), (Location, String)> {
+        [at, name_at]: [Place; 2],
+    ) -> Result<(), (Place, String)> {
         if let Some((name, line)) = &self.catches_all {
             let message = format!(
                 "this route is never reached: `{name}` in line {line} matches all requests"
             );
             return Err((at, message));
         }
-        if let Some(line) = self.names.insert(route.name.clone(), name_at.line()) {
+        if let Some(line) = self.names.insert(route.name.clone(), name_at.line) {
             let message = format!("the name `{}` is already used in line {line}", route.name);
             return Err((name_at, message));
         }
@@ -52,9 +51,9 @@ impl RouteOrder {
             }
         }
         if route.when.match_all() {
-            self.catches_all = Some((route.name.clone(), at.line()));
+            self.catches_all = Some((route.name.clone(), at.line));
         } else if route.when.ask_response() {
-            self.asking.push((route.clone(), at.line()));
+            self.asking.push((route.clone(), at.line));
         }
         Ok(())
     }

@@ -1,9 +1,12 @@
-//! The places of all keys and values of a `gateway.yaml`, which is read again as a tree after an error.
+//! A `gateway.yaml` as a tree, with the places of all keys and values.
 //!
-//! The parser gives an error that serde raises inside a map the place of that map. The tree is a deserializer as well, so
-//! the same error gets the place of the innermost value, and a message in the terms of the file.
+//! The tree is a deserializer, from which the typed values are read. The parser would give an error that serde raises
+//! inside a map the place of that map; the tree gives it the place of the innermost value, and a message in the terms of
+//! the file. Also, the parser is compiled for one type instead of for each.
 
 use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
 
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
@@ -13,10 +16,90 @@ use serde::de::{
 };
 use serde_saphyr::{Location, Spanned};
 
+use super::error::options;
+
+/// A place in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The line, counted from 1. 0: not known.
+    pub(super) line: u64,
+    /// The character of the line, counted from 1.
+    pub(super) column: u64,
+}
+
+impl Place {
+    pub(super) const UNKNOWN: Self = Self { line: 0, column: 0 };
+}
+
+impl From<Location> for Place {
+    fn from(at: Location) -> Self {
+        Self { line: at.line(), column: at.column() }
+    }
+}
+
+/// A typed value, and where it is written.
+#[derive(Debug)]
+pub(super) struct Placed<T> {
+    pub(super) at: Place,
+    pub(super) value: T,
+}
+
+/// The name by which the tree recognises a [`Placed`]. It reads as a list of line, column and value.
+const PLACED: &str = "tamis: a value with its place";
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Placed<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Parts<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Parts<T> {
+            type Value = Placed<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a value")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Placed<T>, A::Error> {
+                let missing = || de::Error::custom("expected a value");
+                let line = parts.next_element()?.ok_or_else(missing)?;
+                let column = parts.next_element()?.ok_or_else(missing)?;
+                let value = parts.next_element()?.ok_or_else(missing)?;
+                Ok(Placed { at: Place { line, column }, value })
+            }
+        }
+        deserializer.deserialize_newtype_struct(PLACED, Parts(PhantomData))
+    }
+}
+
+/// The parts of a [`Placed`].
+struct PlacedParts<'a> {
+    node: &'a PlacedNode,
+    read: usize,
+}
+
+impl<'de> SeqAccess<'de> for PlacedParts<'_> {
+    type Error = PlacedError;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, PlacedError> {
+        self.read += 1;
+        match self.read {
+            1 => seed.deserialize(self.node.at.line.into_deserializer()),
+            2 => seed.deserialize(self.node.at.column.into_deserializer()),
+            _ => seed.deserialize(self.node),
+        }
+        .map(Some)
+    }
+}
+
 /// A value of the file, and where it is written.
 #[derive(Debug)]
 pub(super) struct PlacedNode {
-    pub(super) at: Location,
+    pub(super) at: Place,
+    /// The bytes of the text.
+    bytes: Range<usize>,
+    /// The text of a number or a boolean, which may also be meant as a text.
+    spelling: String,
     value: NodeValue,
 }
 
@@ -33,6 +116,35 @@ enum NodeValue {
 }
 
 impl PlacedNode {
+    /// Parses a file.
+    pub(super) fn parse(text: &str) -> Result<Self, serde_saphyr::Error> {
+        let mut node: Self = serde_saphyr::from_str_with_options(text, options())?;
+        node.spell(text);
+        Ok(node)
+    }
+
+    /// Finds the spelling of all numbers and booleans.
+    fn spell(&mut self, text: &str) {
+        match &mut self.value {
+            NodeValue::List(list) => list.iter_mut().for_each(|node| node.spell(text)),
+            NodeValue::Map(entries) => entries.iter_mut().for_each(|(key, value)| {
+                key.spell(text);
+                value.spell(text);
+            }),
+            NodeValue::Null | NodeValue::Text(_) => {}
+            _ => {
+                let spelling = text.get(self.bytes.clone()).unwrap_or_default();
+                self.spelling = spelling.trim().to_owned();
+            }
+        }
+    }
+
+    /// Returns the keys of a map that are texts.
+    pub(super) fn keys(&self) -> Vec<String> {
+        let NodeValue::Map(entries) = &self.value else { return Vec::new() };
+        entries.iter().filter_map(|(key, _)| key.text()).map(str::to_owned).collect()
+    }
+
     /// Reads a value as `T`.
     pub(super) fn read<T: DeserializeOwned>(&self) -> Result<T, PlacedError> {
         T::deserialize(self)
@@ -53,7 +165,7 @@ impl PlacedNode {
 
     /// Returns the place that the error of a spec refers to. Its message begins with the name of the key, and ends with
     /// the refused text in most cases.
-    pub(super) fn place_of(&self, message: &str) -> Option<Location> {
+    pub(super) fn place_of(&self, message: &str) -> Option<Place> {
         let name = message.split([':', ' ', '[']).next().unwrap_or_default();
         let entry = self.entry(name.trim_matches('`'));
         let refused = message.rsplit_once(" of `").and_then(|(_, rest)| rest.strip_suffix("`)"));
@@ -94,8 +206,12 @@ impl PlacedNode {
 
 impl<'de> Deserialize<'de> for PlacedNode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Spanned { value, referenced, .. } = Spanned::deserialize(deserializer)?;
-        Ok(Self { at: referenced, value })
+        let Spanned { value, referenced, defined } = Spanned::deserialize(deserializer)?;
+        let span = defined.span();
+        let number = |bytes: Option<u64>| bytes.and_then(|bytes| usize::try_from(bytes).ok());
+        let start = number(span.byte_offset()).unwrap_or(0);
+        let bytes = start..start + number(span.byte_len()).unwrap_or(0);
+        Ok(Self { at: referenced.into(), bytes, spelling: String::new(), value })
     }
 }
 
@@ -227,10 +343,13 @@ impl<'de> Deserializer<'de> for &PlacedNode {
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
-        _name: &'static str,
+        name: &'static str,
         visitor: V,
     ) -> Result<V::Value, PlacedError> {
-        self.place(visitor.visit_newtype_struct(self))
+        self.place(match name {
+            PLACED => visitor.visit_seq(PlacedParts { node: self, read: 0 }),
+            _ => visitor.visit_newtype_struct(self),
+        })
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -253,16 +372,20 @@ impl<'de> Deserializer<'de> for &PlacedNode {
         self.place(result)
     }
 
-    /// The parser reads a plain number as a text if a text is expected.
+    /// A plain number or boolean is a text if a text is expected.
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PlacedError> {
-        let text = match &self.value {
-            NodeValue::Bool(value) => value.to_string(),
-            NodeValue::Unsigned(value) => value.to_string(),
-            NodeValue::Signed(value) => value.to_string(),
-            NodeValue::Float(value) => value.to_string(),
-            _ => return self.deserialize_any(visitor),
-        };
-        self.place(visitor.visit_string(text))
+        match &self.value {
+            NodeValue::Bool(_)
+            | NodeValue::Unsigned(_)
+            | NodeValue::Signed(_)
+            | NodeValue::Float(_) => self.place(visitor.visit_str(&self.spelling)),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    /// A key.
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PlacedError> {
+        self.deserialize_str(visitor)
     }
 
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PlacedError> {
@@ -271,7 +394,7 @@ impl<'de> Deserializer<'de> for &PlacedNode {
 
     serde::forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct seq tuple tuple_struct
-        map struct identifier ignored_any
+        map struct ignored_any
     }
 }
 
@@ -279,13 +402,10 @@ impl<'de> Deserializer<'de> for &PlacedNode {
 #[derive(Debug)]
 pub(super) struct PlacedError {
     /// The innermost value that was read. `None` until one is known.
-    pub(super) at: Option<Location>,
+    pub(super) at: Option<Place>,
     pub(super) message: String,
     /// The key that is not known.
     key: Option<String>,
-    /// Whether a number was found where a text was expected. The parser accepts it in some places, and the tree does
-    /// not.
-    pub(super) is_doubtful: bool,
 }
 
 impl PlacedError {
@@ -295,18 +415,10 @@ impl PlacedError {
             "a string" | "string" => "a text",
             "a boolean" => "`true` or `false`",
             "a sequence" => "a list",
-            "span-aware newtype wrapper" => "a value",
             _ if number => "a whole number",
             _ if expected.starts_with("struct ") => "a map",
             _ => expected,
         };
-        let is_scalar = matches!(
-            found,
-            Unexpected::Bool(_)
-                | Unexpected::Unsigned(_)
-                | Unexpected::Signed(_)
-                | Unexpected::Float(_)
-        );
         let found = match found {
             Unexpected::Bool(value) => format!("`{value}`"),
             Unexpected::Unsigned(value) => format!("`{value}`"),
@@ -320,9 +432,7 @@ impl PlacedError {
             Unexpected::Map => "a map".to_owned(),
             other => other.to_string(),
         };
-        let is_doubtful = is_scalar && expected == "a text";
-        let message = format!("expected {expected}, not {found}");
-        Self { is_doubtful, ..de::Error::custom(message) }
+        de::Error::custom(format!("expected {expected}, not {found}"))
     }
 }
 
@@ -335,7 +445,7 @@ fn one_of(names: &[&str]) -> String {
 
 impl de::Error for PlacedError {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Self { at: None, message: message.to_string(), key: None, is_doubtful: false }
+        Self { at: None, message: message.to_string(), key: None }
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {

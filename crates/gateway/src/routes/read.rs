@@ -1,20 +1,18 @@
 //! Reads a `gateway.yaml`: checks what is written, reads the manifests and compiles the filters.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde::de::IgnoredAny;
-use serde_saphyr::{Location, Spanned};
 use sha2::{Digest as _, Sha256};
 use tamis::manifest::Manifest;
 
-use super::error::{self, RouteError, SourceText};
+use super::error::{RouteError, SourceText};
 use super::filter::HttpFilter;
 use super::order::RouteOrder;
+use super::places::{Place, Placed, PlacedNode};
 use super::when::Conditions;
 use super::written::{WrittenGateway, WrittenMcp, WrittenRoute};
 use super::{Action, GatewayConfig, RecallTarget, Route, RouteRule};
@@ -49,10 +47,8 @@ pub(super) fn load(path: &Path) -> Result<GatewayConfig, RouteError> {
 pub(super) fn parse(path: &Path, text: &str) -> Result<GatewayConfig, RouteError> {
     let name = path.display().to_string();
     let source = SourceText { file: &name, text };
-    let written: WrittenGateway = serde_saphyr::from_str_with_options(text, error::options())
-        .map_err(|error| {
-            source.of_parser(&error, |tree| tree.read::<WrittenGateway>().map(drop))
-        })?;
+    let tree = PlacedNode::parse(text).map_err(|error| source.of_syntax(&error))?;
+    let written = tree.read::<WrittenGateway>().map_err(|error| source.of_value(error))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut reading = Reading {
         source,
@@ -68,10 +64,8 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<GatewayConfig, RouteError
 
 /// Returns the keys of the outermost map. If the text cannot be parsed, they are those at the start of a line.
 pub(super) fn top_keys(text: &str) -> Vec<String> {
-    let parsed: Result<BTreeMap<String, IgnoredAny>, _> =
-        serde_saphyr::from_str_with_options(text, serde_saphyr::options! { with_snippet: false });
-    match parsed {
-        Ok(keys) => keys.into_keys().collect(),
+    match PlacedNode::parse(text) {
+        Ok(tree) => tree.keys(),
         Err(_) => {
             let lines = text.lines().filter_map(|line| line.split_once(':'));
             lines.map(|(key, _)| key.trim_matches(['"', '\'']).to_owned()).collect()
@@ -107,7 +101,7 @@ impl Reading<'_> {
     fn gateway(&mut self, written: WrittenGateway) -> Result<GatewayConfig, RouteError> {
         if written.version.value != 1 {
             let message = format!("expected `version: 1`, not {}", written.version.value);
-            return Err(self.source.error(written.version.referenced, message));
+            return Err(self.source.error(written.version.at, message));
         }
         if written.routes.len() > ROUTES {
             let message = format!("more than {ROUTES} routes");
@@ -123,13 +117,13 @@ impl Reading<'_> {
         let idle = written.idle_seconds;
         if let Some(seconds) = idle.as_ref().filter(|seconds| seconds.value == 0) {
             let message = "expected at least 1 second for `idle_seconds`, not 0";
-            return Err(self.source.error(seconds.referenced, message));
+            return Err(self.source.error(seconds.at, message));
         }
         let mut routes = Vec::with_capacity(written.routes.len());
         let mut order = RouteOrder::default();
         for (at, route) in written.routes.into_iter().enumerate() {
-            let (place, named) = (route.referenced, route.value.name.as_ref());
-            let name_at = named.map_or(place, |name| name.referenced);
+            let (place, named) = (route.at, route.value.name.as_ref());
+            let name_at = named.map_or(place, |name| name.at);
             let paths = route.value.when.paths();
             let route = self.route(at, route, manifest.as_ref())?;
             let checked = order.add(&route, &paths, [place, name_at]);
@@ -170,24 +164,24 @@ impl Reading<'_> {
         })
     }
 
-    fn address(&self, text: Option<&Spanned<String>>) -> Result<Option<SocketAddr>, RouteError> {
+    fn address(&self, text: Option<&Placed<String>>) -> Result<Option<SocketAddr>, RouteError> {
         let Some(text) = text else { return Ok(None) };
         let expected = || format!("expected an address such as 0.0.0.0:4445, not `{}`", text.value);
         let parsed = text.value.parse();
-        parsed.map(Some).map_err(|_error| self.source.error(text.referenced, expected()))
+        parsed.map(Some).map_err(|_error| self.source.error(text.at, expected()))
     }
 
     /// Reads manifests, notes their files, and merges them. `None` without any.
     fn manifests(
         &mut self,
-        names: &[Spanned<String>],
+        names: &[Placed<String>],
     ) -> Result<(Vec<PathBuf>, Option<Manifest>), RouteError> {
         let mut paths = Vec::new();
         let mut manifests = Vec::new();
         for name in names {
             let path = self.folder.join(&name.value);
             let fail = |error: &dyn std::fmt::Display| {
-                self.source.error(name.referenced, format!("the manifest cannot be used: {error}"))
+                self.source.error(name.at, format!("the manifest cannot be used: {error}"))
             };
             let file = File::open(&path)
                 .map_err(|error| fail(&format!("cannot read {}: {error}", path.display())))?;
@@ -201,18 +195,17 @@ impl Reading<'_> {
         }
         let Some(last) = names.last() else { return Ok((paths, None)) };
         let merged = Manifest::merge(manifests);
-        let merged =
-            merged.map_err(|error| self.source.error(last.referenced, error.to_string()))?;
+        let merged = merged.map_err(|error| self.source.error(last.at, error.to_string()))?;
         Ok((paths, Some(merged)))
     }
 
     fn route(
         &mut self,
         at: usize,
-        route: Spanned<WrittenRoute>,
+        route: Placed<WrittenRoute>,
         shared: Option<&Manifest>,
     ) -> Result<Route, RouteError> {
-        let (place, route) = (route.referenced, route.value);
+        let (place, route) = (route.at, route.value);
         let name = route.name.map_or_else(|| format!("route {}", at + 1), |name| name.value);
         let mut when = Conditions::new(route.when, self.source)?;
         let kinds = [
@@ -230,11 +223,11 @@ impl Reading<'_> {
         let is_filter = route.tool.is_some() || route.spec.is_some();
         if let Some(unknown) = route.on_unknown.as_ref().filter(|_| !is_filter) {
             let message = "`on_unknown` is only for routes with `tool` or `spec`";
-            return Err(self.source.error(unknown.referenced, message));
+            return Err(self.source.error(unknown.at, message));
         }
         if let Some(manifest) = route.manifest.as_ref().filter(|_| route.tool.is_none()) {
             let message = "`manifest` is only for routes with `tool`";
-            return Err(self.source.error(manifest.referenced, message));
+            return Err(self.source.error(manifest.at, message));
         }
         let unknown = route.on_unknown.map_or(Action::Refuse(502), |action| action.value);
         let rule = if let Some(tool) = route.tool {
@@ -243,19 +236,18 @@ impl Reading<'_> {
             RouteRule::Filter(Box::new(filter))
         } else if let Some(spec) = route.spec {
             let filter = HttpFilter::compile(&spec.value, unknown);
-            let filter = filter.map_err(|error| self.spec_error(at, spec.referenced, &error))?;
+            let filter = filter.map_err(|error| self.spec_error(at, spec.at, &error))?;
             RouteRule::Filter(Box::new(filter))
         } else if let Some(mcp) = route.mcp {
             if when.ask_response() {
                 let message =
                     "a route with `mcp` reads requests, so it cannot have `status` or `media_type`";
-                return Err(self.source.error(mcp.referenced, message));
+                return Err(self.source.error(mcp.at, message));
             }
             RouteRule::Mcp(Box::new(self.mcp(&mcp)?))
         } else if let Some(prefix) = route.recall {
-            when = when
-                .for_recall(&prefix.value)
-                .map_err(|why| self.source.error(prefix.referenced, why))?;
+            when =
+                when.for_recall(&prefix.value).map_err(|why| self.source.error(prefix.at, why))?;
             RouteRule::Recall
         } else {
             RouteRule::Act(route.action.map_or(Action::REFUSE, |action| action.value))
@@ -264,7 +256,7 @@ impl Reading<'_> {
     }
 
     /// Returns the error of a spec, at the text or key that it is about, or else at the key `spec`.
-    fn spec_error(&self, route: usize, at: Location, error: &tamis::Error) -> RouteError {
+    fn spec_error(&self, route: usize, at: Place, error: &tamis::Error) -> RouteError {
         let message = error.to_string();
         let tree = self.source.tree();
         let routes = tree.as_ref().and_then(|tree| tree.entry("routes"));
@@ -278,12 +270,11 @@ impl Reading<'_> {
     /// Finds the filter of a tool: in a manifest, or in the catalog.
     fn tool(
         &self,
-        tool: &Spanned<String>,
+        tool: &Placed<String>,
         manifest: Option<&Manifest>,
         unknown: Action,
     ) -> Result<HttpFilter, RouteError> {
-        let fail =
-            |error: &dyn std::fmt::Display| self.source.error(tool.referenced, error.to_string());
+        let fail = |error: &dyn std::fmt::Display| self.source.error(tool.at, error.to_string());
         let entry = match manifest {
             Some(manifest) => {
                 manifest.find(&tool.value).map_err(|error| fail(&error))?.into_owned()
@@ -294,11 +285,11 @@ impl Reading<'_> {
             .map_err(|error| fail(&error))
     }
 
-    fn mcp(&mut self, mcp: &Spanned<WrittenMcp>) -> Result<Config, RouteError> {
+    fn mcp(&mut self, mcp: &Placed<WrittenMcp>) -> Result<Config, RouteError> {
         let (own, _) = self.manifests(&mcp.value.manifests)?;
         let manifests = if own.is_empty() { self.shared.clone() } else { own };
         let config = self.config(&mcp.value, manifests);
-        config.map_err(|why| self.source.error(mcp.referenced, why))
+        config.map_err(|why| self.source.error(mcp.at, why))
     }
 
     fn config(&self, mcp: &WrittenMcp, manifests: Vec<PathBuf>) -> Result<Config, String> {

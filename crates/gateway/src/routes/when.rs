@@ -2,10 +2,10 @@
 
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, Method};
-use serde_saphyr::{Location, Spanned};
 
 use super::error::{RouteError, SourceText};
 use super::pattern::PathPattern;
+use super::places::{Place, Placed};
 use super::written::{OneOrMany, StatusPattern, WrittenWhen};
 
 /// The conditions of a route. Each is empty if the route has none of its kind.
@@ -31,7 +31,7 @@ impl Conditions {
         for (name, value) in header {
             let parsed = name.parse::<HeaderName>();
             let message = format!("expected the name of a header, not `{name}`");
-            let name = parsed.map_err(|_error| source.error(value.referenced, message))?;
+            let name = parsed.map_err(|_error| source.error(value.at, message))?;
             headers.push((name, value.value));
         }
         let media_types = each(media_type, source, |text: &String| {
@@ -151,18 +151,18 @@ pub(crate) fn essence(headers: &HeaderMap) -> String {
 /// Converts each value of a list, which must not be empty: a condition without values would always match. Errors point
 /// at the value.
 fn each<T, U>(
-    list: Option<Spanned<OneOrMany<T>>>,
+    list: Option<Placed<OneOrMany<T>>>,
     source: SourceText<'_>,
     convert: impl Fn(&T) -> Result<U, String>,
 ) -> Result<Vec<U>, RouteError> {
     let Some(list) = list else { return Ok(Vec::new()) };
-    let at = list.referenced;
+    let at = list.at;
     if list.value.0.is_empty() {
         return Err(source.error(at, "expected at least one value, not an empty list"));
     }
-    let place = |own: Location| if own == Location::UNKNOWN { at } else { own };
+    let place = |own: Place| if own == Place::UNKNOWN { at } else { own };
     let values = list.value.0.iter();
-    let converted = values
-        .map(|item| convert(&item.value).map_err(|why| source.error(place(item.referenced), why)));
+    let converted =
+        values.map(|item| convert(&item.value).map_err(|why| source.error(place(item.at), why)));
     converted.collect()
 }

@@ -7,29 +7,29 @@ use std::marker::PhantomData;
 use serde::Deserialize;
 use serde::de::value::{SeqAccessDeserializer, StrDeserializer, U64Deserializer};
 use serde::de::{self, Deserializer, IntoDeserializer, SeqAccess, Visitor};
-use serde_saphyr::{Location, Spanned};
 use tamis::Spec;
 use tamis::manifest::{Profile, StoreSettings, Structured};
 
 use super::Action;
+use super::places::{Place, Placed};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenGateway {
-    pub(super) version: Spanned<u64>,
-    pub(super) listen: Option<Spanned<String>>,
-    pub(super) metrics: Option<Spanned<String>>,
+    pub(super) version: Placed<u64>,
+    pub(super) listen: Option<Placed<String>>,
+    pub(super) metrics: Option<Placed<String>>,
     #[serde(default)]
-    pub(super) manifests: Vec<Spanned<String>>,
-    pub(super) default: Spanned<Action>,
+    pub(super) manifests: Vec<Placed<String>>,
+    pub(super) default: Placed<Action>,
     pub(super) store: Option<StoreSettings>,
     pub(super) drain_seconds: Option<u64>,
-    pub(super) idle_seconds: Option<Spanned<u64>>,
+    pub(super) idle_seconds: Option<Placed<u64>>,
     #[serde(default)]
     pub(super) pool: WrittenPool,
     #[serde(default)]
-    pub(super) routes: Vec<Spanned<WrittenRoute>>,
-    pub(super) ext_mcp: Option<Spanned<WrittenMcp>>,
+    pub(super) routes: Vec<Placed<WrittenRoute>>,
+    pub(super) ext_mcp: Option<Placed<WrittenMcp>>,
     pub(super) recall: Option<WrittenRecall>,
 }
 
@@ -37,39 +37,39 @@ pub(super) struct WrittenGateway {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenRecall {
-    pub(super) listen: Spanned<String>,
+    pub(super) listen: Placed<String>,
     pub(super) target: String,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenRoute {
-    pub(super) name: Option<Spanned<String>>,
+    pub(super) name: Option<Placed<String>>,
     #[serde(default)]
     pub(super) when: WrittenWhen,
-    pub(super) manifest: Option<Spanned<String>>,
-    pub(super) tool: Option<Spanned<String>>,
-    pub(super) spec: Option<Spanned<Spec>>,
-    pub(super) mcp: Option<Spanned<WrittenMcp>>,
-    pub(super) action: Option<Spanned<Action>>,
-    pub(super) recall: Option<Spanned<String>>,
-    pub(super) on_unknown: Option<Spanned<Action>>,
+    pub(super) manifest: Option<Placed<String>>,
+    pub(super) tool: Option<Placed<String>>,
+    pub(super) spec: Option<Placed<Spec>>,
+    pub(super) mcp: Option<Placed<WrittenMcp>>,
+    pub(super) action: Option<Placed<Action>>,
+    pub(super) recall: Option<Placed<String>>,
+    pub(super) on_unknown: Option<Placed<Action>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct WrittenWhen {
-    pub(super) method: Option<Spanned<OneOrMany<String>>>,
-    pub(super) path: Option<Spanned<OneOrMany<String>>>,
-    pub(super) header: BTreeMap<String, Spanned<String>>,
-    pub(super) media_type: Option<Spanned<OneOrMany<String>>>,
-    pub(super) status: Option<Spanned<OneOrMany<StatusPattern>>>,
+    pub(super) method: Option<Placed<OneOrMany<String>>>,
+    pub(super) path: Option<Placed<OneOrMany<String>>>,
+    pub(super) header: BTreeMap<String, Placed<String>>,
+    pub(super) media_type: Option<Placed<OneOrMany<String>>>,
+    pub(super) status: Option<Placed<OneOrMany<StatusPattern>>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct WrittenMcp {
-    pub(super) manifests: Vec<Spanned<String>>,
+    pub(super) manifests: Vec<Placed<String>>,
     pub(super) profile: Option<Profile>,
     pub(super) service: Option<String>,
     pub(super) structured: Option<Structured>,
@@ -126,11 +126,11 @@ impl WrittenWhen {
 
 /// One value, or a list of them. Only the values of a list have places of their own.
 #[derive(Debug)]
-pub(super) struct OneOrMany<T>(pub(super) Vec<Spanned<T>>);
+pub(super) struct OneOrMany<T>(pub(super) Vec<Placed<T>>);
 
 impl<T> OneOrMany<T> {
     fn one(value: T) -> Self {
-        Self(vec![Spanned::new(value, Location::UNKNOWN, Location::UNKNOWN)])
+        Self(vec![Placed { at: Place::UNKNOWN, value }])
     }
 }
 
