@@ -4,6 +4,7 @@
 //! - [`model`], [`tail`], `text`, `commands` and `history` hold slow and simple models of the rules, with generators of
 //!   inputs for them; `content` and `patch` hold generators and comparisons for pages and JSON Patch.
 //! - [`cases`] reads cases from TOML files and turns each into a test that can be run by its name.
+//! - [`effort`] says how many inputs the tests try.
 //! - `fuzz` holds what the fuzz targets do.
 //! - [`loops`] generates inputs for the comparison of the JSON machine's loops with its walk.
 //! - [`data`] makes the documents of the benches and has the specs for them.
@@ -31,6 +32,7 @@ pub mod commands;
 pub mod content;
 pub mod data;
 pub mod drivers;
+pub mod effort;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 #[cfg(feature = "text")]

@@ -157,7 +157,9 @@ impl Member {
     #[inline(always)]
     fn at(text: &[u8], tokens: &[u16], next: usize) -> Option<Self> {
         let [key, colon, value, end] = *tokens.get(next..)?.first_chunk::<4>()?;
-        let [key, colon, value, end] = [key, colon, value, end].map(usize::from);
+        // Not `map`: it is a call for each member if the crate is compiled in several units.
+        let (key, colon) = (usize::from(key), usize::from(colon));
+        let (value, end) = (usize::from(value), usize::from(end));
         let head = u64::from_le_bytes(*text.get(key..)?.first_chunk()?);
         let ends = u16::from_le_bytes(*text.get(colon.wrapping_sub(1)..)?.first_chunk()?);
         let (first, after) = (*text.get(value)?, *text.get(end)?);

@@ -9,10 +9,11 @@ use tamis::command::OutputFilterRegistry;
 
 use tamis_testkit::commands::drivers::Subject;
 use tamis_testkit::commands::transcripts::transcripts;
+use tamis_testkit::effort::share;
 use tamis_testkit::prng::Prng;
 
 /// Outputs for each runner.
-const RUNS: usize = 150;
+const RUNS: u64 = 150;
 
 /// The output of a runner that fails.
 struct Failing {
@@ -313,7 +314,8 @@ fn failures_are_complete() {
         let is_frame = |line: &str| !runner.frames.is_empty() && frames.is_match(line);
         let mut prng = Prng::named(runner.command);
         let mut cut = 0;
-        for run in 0..RUNS {
+        let runs = share(RUNS);
+        for run in 0..runs {
             let lines: Vec<&str> = runner.failures.split_inclusive('\n').collect();
             let mut failures = String::new();
             for (place, line) in lines.iter().enumerate() {
@@ -356,7 +358,7 @@ fn failures_are_complete() {
                     "{what}: {lost:?} is not in its place:\n{output}\n--- came out as ---\n{out}"
                 );
             }
-            cut += usize::from(report.cut);
+            cut += u64::from(report.cut);
             // The same where nothing comes for a while, now and then: lines leave before they are complete.
             let begin = output.len() - failures_and_after.len() - runner.before.len();
             let pauses = prng.cuts(output.len() - begin);
@@ -369,7 +371,7 @@ fn failures_are_complete() {
                 );
             }
         }
-        assert_eq!(cut, RUNS, "{}: what is before the failures is filtered", runner.command);
+        assert_eq!(cut, runs, "{}: what is before the failures is filtered", runner.command);
     }
 }
 

@@ -5,13 +5,15 @@ use tamis::command::{CommandRules, OutputFilterRegistry};
 
 use tamis_testkit::commands::drivers::{Subject, agree};
 use tamis_testkit::commands::model::{Declared, output};
+use tamis_testkit::effort::share;
 use tamis_testkit::prng::Prng;
 
 #[test]
 fn the_engine_does_what_the_model_does() {
     let mut prng = Prng::named("model");
     let (limits, mut changed) = (Limits::new(), 0);
-    for run in 0..800 {
+    let runs = share(800);
+    for run in 0..runs {
         let declared = Declared::random(&mut prng);
         let times = if prng.one_in(10) { 2000 } else { 12 };
         let raw = output(&mut prng, times);
@@ -31,7 +33,7 @@ fn the_engine_does_what_the_model_does() {
         let what = format!("run {run}: {toml}\n{raw:?}");
         let (out, report) = if raw.len() < 300 { agree(&what, subject) } else { subject.push([]) };
         assert_eq!(String::from_utf8(out).unwrap(), declared.run(&raw), "{what}");
-        changed += usize::from(report.changed);
+        changed += u64::from(report.changed);
     }
-    assert!(changed > 200, "{changed} texts were changed");
+    assert!(changed > runs / 4, "{changed} texts were changed");
 }

@@ -4,7 +4,7 @@
 //! The texts form a tree. A text that cannot be completed is not continued, once both parsers report that. No continuation can
 //! change the verdict, because a failed filter stays failed and reads no more.
 
-use super::larger;
+use super::{is_complete, larger};
 use serde_json::error::Category;
 use tamis::spec::Validation;
 use tamis::{Error, ErrorKind, Filter, Program, Spec};
@@ -53,7 +53,13 @@ impl World {
     fn new(spec: &Spec) -> Self {
         let program = Program::compile(spec).unwrap();
         let filter = Filter::new(&program, Vec::new());
-        Self { filter, text: Vec::new(), longest: LENGTH + larger(), texts: 0, documents: 0 }
+        Self {
+            filter,
+            text: Vec::new(),
+            longest: LENGTH + larger() - usize::from(!is_complete()),
+            texts: 0,
+            documents: 0,
+        }
     }
 
     /// The verdict on the text in two chunks, and the output.
@@ -98,7 +104,8 @@ fn every_text_has_its_verdict() {
     world.walk();
     println!("{} texts, {} documents", world.texts, world.documents);
     // A smaller world would have other numbers.
-    assert!(world.texts > 1_000_000 && world.documents > 50_000);
+    let [texts, documents] = if is_complete() { [1_000_000, 50_000] } else { [70_000, 3_500] };
+    assert!(world.texts > texts && world.documents > documents);
 }
 
 /// Skipped values are only checked for strings, brackets and control characters. A text that passes this check also passes full
@@ -108,7 +115,7 @@ fn structure_refuses_nothing_that_is_right() {
     let mut full = World::new(&Spec::new());
     let mut structure = World::new(&Spec::new().select("x").validation(Validation::Structure));
     full.compare(&mut structure);
-    assert!(full.documents > 1_000);
+    assert!(full.documents > if is_complete() { 1_000 } else { 100 });
 }
 
 impl World {

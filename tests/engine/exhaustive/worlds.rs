@@ -2,7 +2,7 @@
 
 use tamis::{CallOptions, Filter, Program};
 
-use super::larger;
+use super::{is_complete, larger};
 use tamis_testkit::model::check::{Run, judge};
 use tamis_testkit::model::conditions::{Condition, TestPart};
 use tamis_testkit::model::dom::{Node, Value};
@@ -250,6 +250,8 @@ fn part(number: usize, of: usize) {
         .collect();
     let all: usize = (1..=SIZE + larger()).map(count).sum();
     assert_eq!(documents.len(), all, "a document is missing");
+    let small: usize = (1..SIZE).map(count).sum();
+    let mut programs = 0;
     let mut pairs = 0_u64;
     let mut emitted = 0_u64;
     for rules in rules().into_iter().skip(number).step_by(of) {
@@ -259,7 +261,12 @@ fn part(number: usize, of: usize) {
         let mut filter = Filter::new(&program, Vec::new());
         let failed = CallOptions::new().with_is_error(true);
         let mut failed = Filter::new(program.with_options(&failed), Vec::new());
-        for (split, text, node) in &documents {
+        programs += 1;
+        for (at, (split, text, node)) in documents.iter().enumerate() {
+            // Each program gets other documents, so that each document meets a tenth of the programs.
+            if !is_complete() && at >= small && (at + programs) % 10 != 0 {
+                continue;
+            }
             let verdict = eval::run(&rules, node);
             emitted += u64::from(matches!(verdict, Verdict::Passes { .. }));
             let bytes = text.as_bytes();

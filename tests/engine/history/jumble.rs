@@ -2,6 +2,7 @@
 //!
 //! Nothing is known of what should go; the output is valid all the same, and a second run changes nothing.
 
+use tamis_testkit::effort::share;
 use tamis_testkit::history::drivers::{check, slice};
 use tamis_testkit::history::shapeless;
 use tamis_testkit::prng::Prng;
@@ -9,7 +10,8 @@ use tamis_testkit::prng::Prng;
 #[test]
 fn the_output_is_valid() {
     let mut pruned = 0;
-    for seed in 0..3000 {
+    let histories = share(3000);
+    for seed in 0..histories {
         let mut prng = Prng::new(seed);
         let history = shapeless::history(&mut prng);
         let prune = shapeless::prune(&mut prng);
@@ -27,7 +29,7 @@ fn the_output_is_valid() {
         if seed % 40 == 0 {
             check(&name, &prune, history.as_bytes());
         }
-        pruned += usize::from(output != history);
+        pruned += u64::from(output != history);
     }
-    assert!(pruned > 750, "{pruned} histories changed");
+    assert!(pruned > histories / 4, "{pruned} histories changed");
 }

@@ -1,5 +1,6 @@
 //! Random histories, compared with the model byte for byte.
 
+use tamis_testkit::effort::share;
 use tamis_testkit::history::drivers::{check, slice};
 use tamis_testkit::history::generate::{self, prune_of};
 use tamis_testkit::history::model;
@@ -8,7 +9,8 @@ use tamis_testkit::prng::Prng;
 #[test]
 fn histories_are_pruned_as_the_model_says() {
     let mut pruned = 0;
-    for seed in 0..3000 {
+    let histories = share(3000);
+    for seed in 0..histories {
         let mut prng = Prng::new(seed);
         let rules = generate::rules(&mut prng);
         let history = generate::history(&mut prng);
@@ -18,11 +20,11 @@ fn histories_are_pruned_as_the_model_says() {
         let output = String::from_utf8(output).unwrap();
         assert_eq!(output, expected, "seed {seed}, {rules:?}, {history}");
         let _: serde_json::Value = serde_json::from_str(&output).unwrap();
-        pruned += usize::from(output != history);
+        pruned += u64::from(output != history);
         // All drivers and a second run, for some of them.
         if seed % 40 == 0 {
             check(&format!("seed {seed}"), &prune_of(&rules), history.as_bytes());
         }
     }
-    assert!(pruned > 750, "{pruned} histories changed");
+    assert!(pruned > histories / 5, "{pruned} histories changed");
 }

@@ -5,6 +5,7 @@ use tamis::spec::{Validation, Whitespace};
 use tamis::{CallOptions, ErrorKind, Program, Spec};
 
 use tamis_testkit::drivers::{Effort, Run, Subject, agree};
+use tamis_testkit::effort::share;
 use tamis_testkit::model::complete::{completion, longest_beginning};
 use tamis_testkit::model::dom::Node;
 use tamis_testkit::model::{generate, runs};
@@ -162,19 +163,19 @@ fn structure(spec: &Spec, document: &[u8], full: &Run) -> Result<(), String> {
 
 #[test]
 fn broken_documents() {
-    break_each(0xb0b0, DOCUMENTS, generate::document);
+    break_each(0xb0b0, share(DOCUMENTS), generate::document);
 }
 
 /// The invalid part is next to members that the fast loops read.
 #[test]
 fn broken_compact_documents() {
-    break_each(0xb0b1, COMPACT, generate::compact_document);
+    break_each(0xb0b1, share(COMPACT), generate::compact_document);
 }
 
 /// The invalid part is in a long array, in white space, or many levels down.
 #[test]
 fn broken_documents_of_runs() {
-    break_each(0xb0b2, RUNS, runs::document);
+    break_each(0xb0b2, share(RUNS), runs::document);
 }
 
 fn break_each(number: u64, documents: u64, document: fn(&mut Prng) -> String) {

@@ -4,6 +4,7 @@ use tamis::spec::Omitted;
 
 use super::corpus::{documents, specs, way};
 use tamis_testkit::drivers::Effort;
+use tamis_testkit::effort::{TestEffort, effort, share};
 use tamis_testkit::prng::Prng;
 use tamis_testkit::tail::budget::{Asked, Ground, Tries, check, keep};
 use tamis_testkit::tail::generate::generate;
@@ -54,6 +55,8 @@ fn the_corpus_at_budgets_of_every_size() {
                 limits.push(limit + prng.below(3));
                 limit = limit * 26 / 10;
             }
+            // A tenth of the effort: some sizes of each document, others for each spec.
+            limits.retain(|_| effort() >= TestEffort::Full || prng.one_in(4));
             for (at, limit) in limits.into_iter().enumerate() {
                 let asked = Asked {
                     limit,
@@ -74,7 +77,7 @@ fn the_corpus_at_budgets_of_every_size() {
 
 #[test]
 fn random_documents() {
-    for number in 0..DOCUMENTS {
+    for number in 0..share(DOCUMENTS) {
         let mut prng = Prng::new(number);
         let generated = generate(&mut prng);
         let ground = Ground::new(generated.spec, generated.document.as_bytes());

@@ -3,6 +3,7 @@
 use tamis::Limits;
 use tamis::text::TextProgram;
 
+use tamis_testkit::effort::share;
 use tamis_testkit::prng::Prng;
 use tamis_testkit::text::drivers::{Form, Subject, agree};
 use tamis_testkit::text::generate::{declared, text};
@@ -19,7 +20,8 @@ fn show(bytes: &[u8]) -> String {
 fn texts() {
     let mut prng = Prng::named("texts");
     let (mut changed, mut longer) = (0, 0);
-    for number in 0..PAIRS {
+    let pairs = share(PAIRS);
+    for number in 0..pairs {
         let declared = declared(&mut prng);
         let text = text(&mut prng);
         let line = if prng.one_in(3) { prng.below(9) } else { 64 << 10 };
@@ -52,8 +54,8 @@ fn texts() {
         changed += u64::from(report.changed);
         longer += u64::from(report.lines_too_long > 0);
     }
-    assert!(changed > PAIRS / 2 && changed < PAIRS, "{changed} changed");
-    assert!(longer > PAIRS / 10, "{longer} with long lines");
+    assert!(changed > pairs / 2 && changed < pairs, "{changed} changed");
+    assert!(longer > pairs / 10, "{longer} with long lines");
 }
 
 /// Characters, and lone surrogates, which the model takes for characters that no pattern knows.
@@ -99,7 +101,8 @@ fn insides_of_strings() {
     }
     let mut prng = Prng::named("insides of strings");
     let (mut kept, mut lone) = (0, 0);
-    for number in 0..PAIRS {
+    let pairs = share(PAIRS);
+    for number in 0..pairs {
         let mut declared = declared(&mut prng);
         // A replacement is a character, but a lone surrogate is not.
         declared.strip.retain(|pattern| !pattern.text.contains("[^"));
@@ -155,6 +158,6 @@ fn insides_of_strings() {
         }
         lone += u64::from(units.iter().any(|unit| char::from_u32(*unit).is_none()));
     }
-    assert!(kept > PAIRS / 20, "{kept} kept");
-    assert!(lone > PAIRS / 4, "{lone} with lone surrogates");
+    assert!(kept > pairs / 20, "{kept} kept");
+    assert!(lone > pairs / 4, "{lone} with lone surrogates");
 }

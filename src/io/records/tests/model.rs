@@ -1,5 +1,7 @@
 //! A model of event streams, which has the whole stream, splits it into lines, and filters each document as a slice.
 
+use tamis_testkit::effort::share;
+
 use super::Pieces;
 use super::events::run;
 use crate::spec::{OnError, PatchOp, Whitespace};
@@ -194,7 +196,8 @@ fn streams_are_what_a_model_makes_of_them() {
     .map(|spec| Program::compile(&spec).unwrap());
     let options = CallOptions::new();
     let (mut good, mut bad_ones) = (0, 0);
-    for round in 0..12_000 {
+    let rounds = share(12_000) as usize;
+    for round in 0..rounds {
         let mut stream = String::new();
         let usual = ["\n", "\r\n", "\r"][random(3)];
         for _ in 0..random(10) {
@@ -230,5 +233,5 @@ fn streams_are_what_a_model_makes_of_them() {
             assert_eq!(run(program, &options, reader), whole, "{stream:?} in {sizes:?}");
         }
     }
-    assert!(good > 1000 && bad_ones > 1000, "{good} and {bad_ones}");
+    assert!(good as usize > rounds / 12 && bad_ones > rounds / 12, "{good} and {bad_ones}");
 }
