@@ -29,7 +29,7 @@ const sleep = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000
  * Returns the resident memory of this process after a collection. The space for new objects is left out: V8 enlarges it in steps up
  * to 32 MiB, whatever a program calls.
  */
-async function resident() {
+export async function resident() {
   // Buffers are freed when they are collected, and some of them a turn later.
   for (let turn = 0; turn < 3; turn += 1) {
     collect()

@@ -195,6 +195,28 @@ fn routes_that_can_be_reached_are_accepted() {
     }
 }
 
+/// A plain number is a text where a text is expected, as it is spelled.
+#[test]
+fn numbers_keep_their_spelling() {
+    for (written, name) in [
+        ("1.10", "1.10"),
+        ("0x1F", "0x1F"),
+        ("1e3", "1e3"),
+        ("-0", "-0"),
+        ("007", "007"),
+        ("true", "true"),
+        ("&anchor 2.50", "2.50"),
+        ("'3.0'", "3.0"),
+        ("1.10  # a comment", "1.10"),
+    ] {
+        let yaml = format!(
+            "version: 1\ndefault: refuse\nroutes:\n- when: {{path: /é}}\n  name: {written}\n  action: pass\n"
+        );
+        let config = GatewayConfig::parse(Path::new("gateway.yaml"), &yaml).unwrap();
+        assert_eq!(config.routes()[0].name(), name, "{written}");
+    }
+}
+
 #[test]
 fn files_are_recognised_by_their_keys_or_their_name() {
     for (name, text, expected) in [
