@@ -294,9 +294,10 @@ fn of_new_files() -> Option<Permissions> {
     // The mask can only be read by setting it.
     let mask = umask(Mode::RWXG | Mode::RWXO);
     umask(mask);
-    // The bits have 16 on some systems and 32 on others.
     let mode = Mode::from_raw_mode(0o666) - mask;
-    Some(Permissions::from_mode(mode.as_raw_mode().into()))
+    #[allow(clippy::useless_conversion, reason = "a mode has 16 bits on macOS")]
+    let mode = u32::from(mode.as_raw_mode());
+    Some(Permissions::from_mode(mode))
 }
 
 #[cfg(not(unix))]
