@@ -166,6 +166,9 @@ fn once(plan: &Plan, name: &str, seconds: u64, max_len: u64) -> std::io::Result<
     std::fs::create_dir_all(&corpus)?;
     let before = artifacts(name);
     let mut command = Command::new("cargo");
+    // The profile of the workspace strips binaries; a finding needs its stack trace.
+    command.env("CARGO_PROFILE_RELEASE_STRIP", "none");
+    command.env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only");
     command.args(["+nightly", "fuzz", "run", "--no-trace-compares", "--sanitizer"]);
     command.arg(&plan.sanitizer).arg("--fuzz-dir").arg(here());
     if let Some(folder) = &plan.target_dir {

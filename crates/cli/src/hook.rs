@@ -37,14 +37,6 @@ pub(crate) struct HookArgs {
     script: Option<OsString>,
 }
 
-#[cfg(not(unix))]
-impl HookArgs {
-    /// Returns whether it is the hook that runs a script.
-    pub(crate) fn is_shell(&self) -> bool {
-        self.hook == "shell"
-    }
-}
-
 /// Runs `tamis hook` if the words are its usual form, without the parser, whose set-up takes longer than a short hook.
 pub(crate) fn run_typed(typed: &[OsString]) -> Option<Exit> {
     let [_, command, hook, flag, config, rest @ ..] = typed else { return None };
@@ -103,7 +95,7 @@ fn answer(hook: EventHook, files: ConfigFiles) -> Exit {
 /// Scripts are run only on Unix.
 #[cfg(not(unix))]
 fn shell(_script: &OsString, _files: ConfigFiles) -> Exit {
-    Exit::Failed
+    crate::unavailable::report("hook shell", crate::unavailable::AGENTS)
 }
 
 #[cfg(unix)]

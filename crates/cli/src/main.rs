@@ -105,10 +105,7 @@ fn execute(command: Command, typed: &[OsString]) -> Exit {
     }
     match command {
         Command::Filter(args) => filter::run(*args),
-        #[cfg(unix)]
         Command::Run(args) => runner::run(&args),
-        #[cfg(not(unix))]
-        Command::Run(_) => Exit::Failed,
         Command::Recall(args) => recall::run(&args),
         Command::Content(args) => run::run(&content::resolve(args)),
         Command::Mcp(_) | Command::Serve(_) => gateway::run(typed.iter().skip(1)),

@@ -134,3 +134,9 @@ fn seconds(text: &str) -> Result<std::time::Duration, String> {
         text.parse().ok().and_then(|number| std::time::Duration::try_from_secs_f64(number).ok());
     number.ok_or_else(|| String::from("expected seconds, such as 0.5"))
 }
+
+/// Commands are run only on Unix.
+#[cfg(not(unix))]
+pub(crate) fn run(_: &RunArgs) -> crate::diagnostics::Exit {
+    crate::unavailable::report("run", "pipe the output of the command to `tamis text` instead")
+}
