@@ -13,8 +13,8 @@
 //! hook                                         what coding agents call
 //! tools runner recall savings help scripts install doctor
 //! run, resolve, tool, patch, rules, why        jobs, where their rules come from
-//! unavailable                                  what this system lacks
 //! report, places, files, print, lists, cap_args, unquote, ...   files, values of flags, standard streams
+//! unavailable                                  what this system lacks
 //! diagnostics, colour, progress, remedies      messages on standard error
 //! ```
 
@@ -100,8 +100,11 @@ fn main() -> ExitCode {
 
 fn execute(command: Command, typed: &[OsString]) -> Exit {
     #[cfg(not(unix))]
-    if let Some(exit) = unavailable::refuse(&command) {
-        return exit;
+    match &command {
+        Command::Install(_) => return unavailable::report("install", unavailable::AGENTS),
+        Command::Uninstall(_) => return unavailable::report("uninstall", unavailable::AGENTS),
+        Command::Doctor(_) => return unavailable::report("doctor", unavailable::AGENTS),
+        _ => {}
     }
     match command {
         Command::Filter(args) => filter::run(*args),

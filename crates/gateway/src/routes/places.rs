@@ -317,6 +317,18 @@ impl<'de> MapAccess<'de> for Entries<'_> {
     }
 }
 
+/// A quoted whole number is a number where a number is expected.
+macro_rules! deserialize_number {
+    ($($method:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PlacedError> {
+            match self.text().and_then(|text| text.parse::<u64>().ok()) {
+                Some(number) => self.place(visitor.visit_u64(number)),
+                None => self.deserialize_any(visitor),
+            }
+        }
+    )*};
+}
+
 impl<'de> Deserializer<'de> for &PlacedNode {
     type Error = PlacedError;
 
@@ -392,8 +404,22 @@ impl<'de> Deserializer<'de> for &PlacedNode {
         self.deserialize_str(visitor)
     }
 
+    deserialize_number! {
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_u8 deserialize_u16 deserialize_u32
+        deserialize_u64
+    }
+
+    /// A quoted boolean is a boolean where one is expected.
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PlacedError> {
+        match self.text() {
+            Some("true") => self.place(visitor.visit_bool(true)),
+            Some("false") => self.place(visitor.visit_bool(false)),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
     serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct seq tuple tuple_struct
+        i128 u128 f32 f64 char bytes byte_buf unit unit_struct seq tuple tuple_struct
         map struct ignored_any
     }
 }

@@ -217,6 +217,17 @@ fn numbers_keep_their_spelling() {
     }
 }
 
+/// A quoted whole number or boolean is one where one is expected.
+#[test]
+fn quoted_numbers_and_booleans_are_read() {
+    let yaml = "version: '1'\ndefault: refuse\ndrain_seconds: \"10\"\nroutes:\n- spec: {max_items: \"3\", drop_nulls: 'true'}\n";
+    let config = GatewayConfig::parse(Path::new("gateway.yaml"), yaml).unwrap();
+    assert_eq!(config.drain().as_secs(), 10);
+    let yaml = "version: 1\ndefault: refuse\ndrain_seconds: ten\n";
+    let error = GatewayConfig::parse(Path::new("gateway.yaml"), yaml).unwrap_err();
+    assert_eq!((error.line(), error.column()), (Some(3), Some(16)), "{error}");
+}
+
 #[test]
 fn files_are_recognised_by_their_keys_or_their_name() {
     for (name, text, expected) in [
