@@ -181,6 +181,8 @@ impl Probe for RootProbe {
 }
 
 impl StageState for RootProbe {
+    const OWN_MACHINE: bool = true;
+
     fn flush(&mut self, _: &mut dyn Sink) {}
 }
 

@@ -171,7 +171,9 @@ impl Look {
         let (document, prefix) = self.bom.skip(chunk)?;
         self.machine.skip_prefix(prefix.unwrap_or(0));
         // The handler never stops a run.
-        self.machine.feed(self.scanner, &mut self.window, document, &mut self.counts).map(|_| ())
+        self.machine
+            .feed::<dyn Handler>(self.scanner, &mut self.window, document, &mut self.counts)
+            .map(|_| ())
     }
 
     /// Ends the document. The next bytes begin another one, which is counted together with it.
@@ -180,7 +182,7 @@ impl Look {
     /// The document is not complete, or an earlier call failed.
     pub fn end(&mut self) -> Result<(), Error> {
         self.check()?;
-        let ended = self.bom.end().and_then(|()| self.machine.end(&mut self.counts));
+        let ended = self.bom.end().and_then(|()| self.machine.end::<dyn Handler>(&mut self.counts));
         self.failed = ended.is_err();
         ended?;
         self.counts.end_document();

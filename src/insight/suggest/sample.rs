@@ -254,7 +254,7 @@ impl SampleReader<'_> {
         let read = self.bom.skip(chunk).and_then(|(document, prefix)| {
             self.machine.skip_prefix(prefix.unwrap_or(0));
             let (window, collector) = (&mut self.window, &mut self.collector);
-            self.machine.feed(self.scanner, window, document, collector).map(|_| ())
+            self.machine.feed::<dyn Handler>(self.scanner, window, document, collector).map(|_| ())
         });
         if read.is_err() {
             self.state = ReaderState::Closed;
@@ -269,7 +269,7 @@ impl SampleReader<'_> {
     pub fn end(&mut self) -> Result<(), Error> {
         self.check_open()?;
         self.state = ReaderState::Closed;
-        self.bom.end().and_then(|()| self.machine.end(&mut self.collector))?;
+        self.bom.end().and_then(|()| self.machine.end::<dyn Handler>(&mut self.collector))?;
         self.collector.samples.documents += 1;
         Ok(())
     }

@@ -33,7 +33,7 @@ impl Machine {
     /// The chunk has only printable ASCII without quotes and backslashes, so neither the scanner's carry nor any error
     /// can change.
     #[inline]
-    pub(super) fn continues_value<H: Handler>(&mut self, chunk: &[u8], h: &mut H) -> bool {
+    pub(super) fn continues_value<H: Handler + ?Sized>(&mut self, chunk: &[u8], h: &mut H) -> bool {
         // The string is a value if a comma, a bracket or nothing may follow it. A key is compared or held.
         let value = matches!(self.expect, Expect::After | Expect::End);
         if chunk.len() > SHORT || !value || !self.carry.continues_string(chunk) {
@@ -51,7 +51,7 @@ impl Machine {
     /// Begins a key whose opening quote is at `at`. Nothing is copied: the key is read in place, unless a chunk ends before
     /// its value begins.
     #[inline]
-    pub(super) fn begin_key<H: Handler>(
+    pub(super) fn begin_key<H: Handler + ?Sized>(
         &mut self,
         cx: &WindowContext<'_>,
         at: usize,
@@ -88,7 +88,7 @@ impl Machine {
     /// Ends the current key, whose colon is at `colon`, and checks its length. The limit counts the bytes between the
     /// quotes, as spelled.
     #[inline]
-    pub(super) fn end_key<H: Handler>(
+    pub(super) fn end_key<H: Handler + ?Sized>(
         &mut self,
         cx: &WindowContext<'_>,
         colon: usize,
@@ -107,7 +107,7 @@ impl Machine {
 
     /// Ends a key that began in an earlier chunk. Its last part is in this one, unless it was complete before the chunk.
     #[cold]
-    fn end_split_key<H: Handler>(
+    fn end_split_key<H: Handler + ?Sized>(
         &mut self,
         cx: &WindowContext<'_>,
         colon: usize,
@@ -123,7 +123,7 @@ impl Machine {
 
     /// Holds the part of a key that is in `..to` of the chunk. `closed`: the part contains the closing quote. White
     /// space after the quote is held only if white space is kept.
-    fn hold_key<H: Handler>(
+    fn hold_key<H: Handler + ?Sized>(
         &mut self,
         cx: &WindowContext<'_>,
         to: usize,
@@ -182,7 +182,7 @@ impl Machine {
     /// # Errors
     /// The handler needs the key.
     #[cold]
-    fn long_key<H: Handler>(&mut self, at: usize, h: &mut H) -> Result<(), WalkError> {
+    fn long_key<H: Handler + ?Sized>(&mut self, at: usize, h: &mut H) -> Result<(), WalkError> {
         self.member.long = true;
         if h.takes_long_keys(self.config.key) {
             return Ok(());
@@ -194,7 +194,7 @@ impl Machine {
     /// Writes the key and colon of the member whose value begins at `at`. Returns the position where the copy
     /// continues.
     #[inline]
-    pub(super) fn hand_on_key<H: Handler>(
+    pub(super) fn hand_on_key<H: Handler + ?Sized>(
         &mut self,
         cx: &WindowContext<'_>,
         at: usize,
@@ -225,7 +225,7 @@ impl Machine {
     }
 
     /// Passes the bytes between a key and its value at `at` to the handler: white space and the colon.
-    pub(super) fn give_gap<H: Handler>(
+    pub(super) fn give_gap<H: Handler + ?Sized>(
         &mut self,
         cx: &WindowContext<'_>,
         at: usize,
@@ -259,7 +259,7 @@ impl Machine {
     /// Writes the bytes in `from..to`, without white space unless it is kept. To remove white space, the bytes must be in
     /// the current window, whose masks exist.
     #[inline]
-    pub(super) fn hand_on<H: Handler>(
+    pub(super) fn hand_on<H: Handler + ?Sized>(
         &mut self,
         cx: &WindowContext<'_>,
         from: usize,
@@ -279,7 +279,7 @@ impl Machine {
     /// Ends the current copy, if there is one, before the token at `at`. A string or scalar has no token at its end, so its
     /// copy ends at the comma or bracket after it.
     #[inline]
-    pub(super) fn finish_copy<H: Handler>(
+    pub(super) fn finish_copy<H: Handler + ?Sized>(
         &mut self,
         cx: &WindowContext<'_>,
         at: usize,
@@ -292,7 +292,11 @@ impl Machine {
     }
 
     /// Calls [`Handler::copied`] if a value is being copied. All of its bytes must have been written.
-    pub(super) fn copied<H: Handler>(&mut self, offset: u64, h: &mut H) -> Result<(), Raise> {
+    pub(super) fn copied<H: Handler + ?Sized>(
+        &mut self,
+        offset: u64,
+        h: &mut H,
+    ) -> Result<(), Raise> {
         if self.copying.take().is_some() { h.copied(offset) } else { Ok(()) }
     }
 
@@ -308,7 +312,7 @@ impl Machine {
     /// # Errors
     /// It is longer than the limit of keys, because it must be held at the end of a chunk.
     #[inline]
-    pub(super) fn give_lead<H: Handler>(
+    pub(super) fn give_lead<H: Handler + ?Sized>(
         &mut self,
         cx: &WindowContext<'_>,
         at: usize,
@@ -338,7 +342,7 @@ impl Machine {
     ///
     /// Also called if the run stops within a chunk. After an error `end` is the place of the error, and after a stop it is
     /// the beginning of the value.
-    pub(super) fn settle<H: Handler>(
+    pub(super) fn settle<H: Handler + ?Sized>(
         &mut self,
         cx: &WindowContext<'_>,
         end: usize,
@@ -392,7 +396,7 @@ impl Machine {
     }
 
     /// Handles white space at the end of a chunk: it belongs to the next token, and it ends a scalar that is copied.
-    fn settle_white<H: Handler>(
+    fn settle_white<H: Handler + ?Sized>(
         &mut self,
         cx: &WindowContext<'_>,
         end: usize,

@@ -87,7 +87,7 @@ impl Machine {
     ///
     /// White space must not be kept: the loops neither write it nor pass it to the handler.
     #[inline(always)]
-    pub(super) fn inspect_fast<H: Handler>(
+    pub(super) fn inspect_fast<H: Handler + ?Sized>(
         &mut self,
         cx: &WindowContext<'_>,
         tokens: &[u16],
@@ -105,7 +105,7 @@ impl Machine {
     /// Each iteration handles a bracket or a comma, or it runs a loop over members or elements and then handles the value
     /// at which that loop stopped.
     #[inline(always)]
-    fn fast_path<const QUIET: bool, H: Handler>(
+    fn fast_path<const QUIET: bool, H: Handler + ?Sized>(
         &mut self,
         cx: &WindowContext<'_>,
         tokens: &[u16],
@@ -328,7 +328,7 @@ impl Machine {
     ///
     /// Returns the next token if the container has ended and the mode is `Inspect` again. Otherwise the container has
     /// something that is not plain, or goes on after this window, and the walk continues in the mode.
-    fn skip_or_copy<H: Handler>(
+    fn skip_or_copy<H: Handler + ?Sized>(
         &mut self,
         cx: &WindowContext<'_>,
         tokens: &[u16],

@@ -236,7 +236,7 @@ impl Machine {
     }
 
     /// Handles the next bytes of the document.
-    pub(crate) fn feed<H: Handler>(
+    pub(crate) fn feed<H: Handler + ?Sized>(
         &mut self,
         scanner: Scanner,
         window: &mut Window,
@@ -297,7 +297,7 @@ impl Machine {
     }
 
     /// Ends the document. Fails if it is not complete.
-    pub(crate) fn end<H: Handler>(&mut self, h: &mut H) -> Result<(), Error> {
+    pub(crate) fn end<H: Handler + ?Sized>(&mut self, h: &mut H) -> Result<(), Error> {
         let incomplete = self.scalar.is_some_and(|scalar| !scalar.is_complete());
         if self.expect != Expect::End || self.carry.in_string() || incomplete {
             let empty = self.expect == Expect::Value && self.levels.depth() == 0;
@@ -320,7 +320,12 @@ impl Machine {
     /// Turns the error of a walk into that of the run. First brings the handler up to the byte of the error, as if the
     /// chunk ended there.
     #[cold]
-    fn fail<H: Handler>(&mut self, cx: &WindowContext<'_>, fail: WalkError, h: &mut H) -> Error {
+    fn fail<H: Handler + ?Sized>(
+        &mut self,
+        cx: &WindowContext<'_>,
+        fail: WalkError,
+        h: &mut H,
+    ) -> Error {
         let path = self.path(cx.chunk, fail.inside);
         if let Err(earlier) = self.settle(cx, fail.at, fail.in_string, h) {
             let path = self.path(cx.chunk, earlier.inside);
@@ -341,7 +346,7 @@ impl Machine {
     }
 
     /// Handles the tokens of one window from `from` on, up to the first byte that is invalid in any context (`fatal`).
-    fn window<H: Handler>(
+    fn window<H: Handler + ?Sized>(
         &mut self,
         cx: &WindowContext<'_>,
         mut from: usize,
@@ -398,7 +403,7 @@ impl Machine {
     }
 
     /// Resumes what the previous window cut: a scalar, or a string whose second byte decides its kind.
-    fn resume<H: Handler>(
+    fn resume<H: Handler + ?Sized>(
         &mut self,
         cx: &WindowContext<'_>,
         h: &mut H,
@@ -451,7 +456,7 @@ impl Machine {
     }
 
     /// Handles the tokens in `from..to` of the chunk, in whatever modes they need.
-    fn run<H: Handler>(
+    fn run<H: Handler + ?Sized>(
         &mut self,
         cx: &WindowContext<'_>,
         from: usize,
@@ -493,7 +498,7 @@ impl Machine {
 ///
 /// # Errors
 /// The text is invalid, or the handler fails.
-pub(crate) fn read<H: Handler>(text: &[u8], prefix: u64, h: &mut H) -> Result<(), Error> {
+pub(crate) fn read(text: &[u8], prefix: u64, h: &mut dyn Handler) -> Result<(), Error> {
     read_within(text, prefix, &Limits::new(), h)
 }
 
@@ -501,11 +506,11 @@ pub(crate) fn read<H: Handler>(text: &[u8], prefix: u64, h: &mut H) -> Result<()
 ///
 /// # Errors
 /// The text is invalid, or the handler fails.
-pub(crate) fn read_within<H: Handler>(
+pub(crate) fn read_within(
     text: &[u8],
     prefix: u64,
     limits: &Limits,
-    h: &mut H,
+    h: &mut dyn Handler,
 ) -> Result<(), Error> {
     let mut machine = Machine::new(MachineConfig {
         depth: limits.depth(),

@@ -31,7 +31,7 @@ impl Machine {
     /// A token that may not come next, a scalar that is invalid, too many nested containers, or an error of the handler.
     /// The tokens before it were handled.
     #[inline(never)]
-    pub(super) fn walk<const QUIET: bool, H: Handler>(
+    pub(super) fn walk<const QUIET: bool, H: Handler + ?Sized>(
         &mut self,
         cx: &WindowContext<'_>,
         mut next: usize,
@@ -165,7 +165,11 @@ impl Machine {
 
     /// Calls [`Handler::close`] for the container that was entered last, whose closing bracket is at `at`.
     #[inline]
-    pub(super) fn ask_at_end<H: Handler>(&mut self, at: usize, h: &mut H) -> Result<(), WalkError> {
+    pub(super) fn ask_at_end<H: Handler + ?Sized>(
+        &mut self,
+        at: usize,
+        h: &mut H,
+    ) -> Result<(), WalkError> {
         h.close(self.offset + at as u64).map_err(|halt| WalkError::new(at, halt, false))
     }
 
@@ -254,7 +258,7 @@ impl Machine {
     /// If only the rest of the container was dropped, the mode ends before the bracket, and the walk with the handler
     /// closes the container.
     #[inline]
-    pub(super) fn close<const QUIET: bool, H: Handler>(
+    pub(super) fn close<const QUIET: bool, H: Handler + ?Sized>(
         &mut self,
         cx: &WindowContext<'_>,
         next: usize,
@@ -295,7 +299,7 @@ impl Machine {
     /// Returns `None` if the token `next` is consumed and the mode is unchanged. If the second byte of a string decides its
     /// kind and is not in the window, the question is put off until the next window.
     #[inline]
-    pub(super) fn value<H: Handler>(
+    pub(super) fn value<H: Handler + ?Sized>(
         &mut self,
         cx: &WindowContext<'_>,
         next: usize,
@@ -347,7 +351,7 @@ impl Machine {
     /// Handles a byte at the place of a value that cannot begin a value, under `structure`. If the value is dropped, the
     /// byte is not an error.
     #[cold]
-    fn no_value<H: Handler>(
+    fn no_value<H: Handler + ?Sized>(
         &mut self,
         cx: &WindowContext<'_>,
         next: usize,
@@ -419,7 +423,7 @@ impl Machine {
     /// Asks the handler about the value at `at` and begins to copy it if requested. `cut`: the value is a string whose
     /// opening quote was the last byte of the previous window.
     #[inline]
-    pub(super) fn begin_value<H: Handler>(
+    pub(super) fn begin_value<H: Handler + ?Sized>(
         &mut self,
         cx: &WindowContext<'_>,
         at: usize,
@@ -472,7 +476,7 @@ impl Machine {
 
     /// Calls [`Handler::value`] with the place of the value at `at`.
     #[inline]
-    fn ask<H: Handler>(
+    fn ask<H: Handler + ?Sized>(
         &mut self,
         cx: &WindowContext<'_>,
         at: usize,
@@ -511,7 +515,7 @@ impl Machine {
     /// Brings the machine into its state before the value at `at`, as if the chunk ended there. The byte before the value
     /// is outside strings and scalars, so the scanner's carry is that of a new document.
     #[cold]
-    pub(super) fn stop<H: Handler>(
+    pub(super) fn stop<H: Handler + ?Sized>(
         &mut self,
         cx: &WindowContext<'_>,
         at: usize,

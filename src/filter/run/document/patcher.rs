@@ -223,6 +223,8 @@ impl Probe for StreamPatcher {
 }
 
 impl StageState for StreamPatcher {
+    const OWN_MACHINE: bool = true;
+
     fn flush(&mut self, sink: &mut dyn Sink) {
         self.writer.flush(self.output.through(sink));
     }

@@ -68,6 +68,8 @@ impl RetainStage {
 }
 
 impl StageState for RetainStage {
+    const OWN_MACHINE: bool = true;
+
     fn flush(&mut self, sink: &mut dyn Sink) {
         self.writer.flush(sink);
     }

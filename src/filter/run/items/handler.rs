@@ -16,11 +16,31 @@
 use super::{ContainerRole, Cx, ItemsStage, PayloadTarget};
 use crate::error::Raise;
 use crate::filter::compile::items::ItemRules;
-use crate::filter::run::stage::StageHandler;
+use crate::filter::run::stage::{ReadAhead, StageHandler, StageState};
 use crate::json::key::is_too_long_for;
 use crate::json::policy::Policy;
 use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::path::PathToken;
+use crate::sink::Sink;
+
+impl StageState for ItemsStage {
+    const OWN_MACHINE: bool = true;
+
+    fn flush(&mut self, sink: &mut dyn Sink) {
+        self.state.writer.flush(sink);
+    }
+
+    #[inline]
+    fn ahead(&mut self) -> Option<&mut dyn ReadAhead> {
+        let is_replay = self.state.replaying.is_some();
+        let tester = self.state.tester.as_mut().filter(|_| !is_replay)?;
+        Some(&mut **tester)
+    }
+
+    fn waiting(&self) -> u64 {
+        self.state.tester.as_ref().map_or(0, |tester| tester.waiting())
+    }
+}
 
 impl Handler for StageHandler<'_, ItemsStage> {
     #[inline]

@@ -61,7 +61,6 @@ use tester::ItemTester;
 
 use super::payload_length::{PayloadItems, PayloadLength};
 use super::root::Payload;
-use super::stage::{ReadAhead, StageState};
 use crate::error::{ErrorKind, Raise};
 use crate::filter::compile::items::{ItemRules, SelectRules, SelectSource};
 use crate::filter::compile::program::CompiledProgram;
@@ -323,23 +322,6 @@ impl ItemsStage {
         let counts = |source: &SelectSource| !source.passing && source.projection.is_none();
         let missed = sources.filter(|(source, found)| !**found && counts(source));
         missed.map(|(source, _)| source.text.clone()).collect()
-    }
-}
-
-impl StageState for ItemsStage {
-    fn flush(&mut self, sink: &mut dyn Sink) {
-        self.state.writer.flush(sink);
-    }
-
-    #[inline]
-    fn ahead(&mut self) -> Option<&mut dyn ReadAhead> {
-        let is_replay = self.state.replaying.is_some();
-        let tester = self.state.tester.as_mut().filter(|_| !is_replay)?;
-        Some(&mut **tester)
-    }
-
-    fn waiting(&self) -> u64 {
-        self.state.tester.as_ref().map_or(0, |tester| tester.waiting())
     }
 }
 

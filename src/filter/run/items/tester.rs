@@ -387,6 +387,8 @@ impl TesterState {
 }
 
 impl StageState for TesterState {
+    const OWN_MACHINE: bool = true;
+
     fn flush(&mut self, _: &mut dyn Sink) {}
 }
 

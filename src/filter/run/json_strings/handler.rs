@@ -198,6 +198,8 @@ impl JsonStringStage {
 }
 
 impl StageState for JsonStringStage {
+    const OWN_MACHINE: bool = true;
+
     fn flush(&mut self, sink: &mut dyn Sink) {
         self.writer.flush(sink);
     }

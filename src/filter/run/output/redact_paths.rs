@@ -115,6 +115,8 @@ impl RedactPathsStage {
 struct Replaced;
 
 impl StageState for RedactPathsStage {
+    const OWN_MACHINE: bool = true;
+
     fn flush(&mut self, sink: &mut dyn Sink) {
         self.writer.flush(sink);
     }
