@@ -421,7 +421,8 @@ impl<S: Sink> CommandFilter<S> {
         // The lines of the output are those of the full output, so their numbers are known.
         let has_numbers = by_filter.is_none() && text.lines_in == text.lines_out && !text.was_empty;
         let writes_notice = self.writes_notice;
-        let capped = cap.end(filter_note.as_deref(), inner, |capped| {
+        let has_failed = self.exit_code.is_some_and(|code| code != 0);
+        let capped = cap.end(has_failed, filter_note.as_deref(), inner, |capped| {
             if !writes_notice {
                 return None;
             }

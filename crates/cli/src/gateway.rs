@@ -8,6 +8,8 @@ use std::io;
 use std::path::PathBuf;
 use std::process::Command;
 
+use tamis_agents::install::as_started;
+
 use crate::diagnostics::{Console, Exit, Usage};
 
 /// Replaces this process with `tamis-gateway`, with the same arguments.
@@ -15,11 +17,15 @@ use crate::diagnostics::{Console, Exit, Usage};
 /// Clients send their signals to the process that they started, so on Unix it becomes the proxy instead of starting it.
 pub(crate) fn run<'a>(args: impl Iterator<Item = &'a OsString>) -> Exit {
     let console = Console::default();
-    let Some(path) = find() else {
-        console.usage(&Usage::new(
-            "tamis-gateway, which has this command, is not installed; install it with: cargo install tamis-gateway",
-        ));
-        return Exit::Usage;
+    let path = match find() {
+        Ok(path) => path,
+        Err(path) => {
+            console.usage(&Usage::new(format!(
+                "tamis-gateway, which has this command, is not at {}; install it with: cargo install tamis-gateway",
+                path.display()
+            )));
+            return Exit::Usage;
+        }
     };
     let mut command = Command::new(&path);
     command.args(args);
@@ -32,14 +38,18 @@ pub(crate) fn run<'a>(args: impl Iterator<Item = &'a OsString>) -> Exit {
     }
 }
 
-/// Finds the binary next to this one, which has the same version, or on the path.
-fn find() -> Option<PathBuf> {
+/// Finds the binary beside this one. It has the same version, and none that a name would find is started: `PATH` may have
+/// folders to which a command in a sandbox can write.
+fn find() -> Result<PathBuf, PathBuf> {
     let name = format!("tamis-gateway{EXE_SUFFIX}");
-    let own = std::env::current_exe().ok();
-    let own = own.as_deref().and_then(std::path::Path::parent).map(PathBuf::from);
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = own.into_iter().chain(std::env::split_paths(&path));
-    folders.map(|folder| folder.join(&name)).find(|file| file.is_file())
+    let started = as_started();
+    // Packages may link only one of them into a folder of programs.
+    let files = started.into_iter().chain(std::env::current_exe().ok());
+    let mut beside = files.map(|file| file.with_file_name(&name)).collect::<Vec<_>>();
+    match beside.iter().find(|file| file.is_file()) {
+        Some(found) => Ok(found.clone()),
+        None => Err(beside.pop().unwrap_or_else(|| PathBuf::from(name))),
+    }
 }
 
 #[cfg(unix)]

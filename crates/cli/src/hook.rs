@@ -121,8 +121,8 @@ fn filtered(run: tamis_agents::hook::shell::ShellRun, settings: &HookSettings) -
     use std::time::Duration;
 
     use tamis::command::CommandRunner;
-    use tamis_agents::hook::command_text::handle;
     use tamis_gateway::calls::CallLine;
+    use tamis_gateway::store::StoreRecorder;
 
     use crate::files::Patient;
     use crate::{files, signals};
@@ -154,7 +154,7 @@ fn filtered(run: tamis_agents::hook::shell::ShellRun, settings: &HookSettings) -
             let (output, rule) = (&report.output, report.output.filter.as_deref());
             let bytes = [output.bytes_in, output.bytes_out];
             let call = CallLine::new(&program, rule.unwrap_or_default(), bytes)
-                .with_handle(report.record.as_ref().and_then(handle))
+                .with_handle(report.record.as_ref().and_then(StoreRecorder::handle))
                 .with_times(report.filter_time, Some(begun.elapsed()))
                 .with_exit_code(output.exit_code);
             settings.log(&call);

@@ -21,7 +21,11 @@ Examples:
 The changes are printed as a diff before they are made. Settings that cannot be edited safely are
 left unchanged, and the lines to add by hand are printed. `tamis uninstall` restores every file.
 
-Exit codes: 0 done, 1 a file cannot be edited and nothing was changed, 2 the command line is wrong.";
+Entries name this program by its path. It must lie where only you can write, and not below the
+working directory or a folder for temporary files.
+
+Exit codes: 0 done, 1 a file cannot be edited or the program can be replaced, and nothing was changed,
+2 the command line is wrong.";
 
 pub(crate) const UNINSTALL_HELP: &str = "\
 Examples:
@@ -71,6 +75,12 @@ pub(crate) struct InstallArgs {
     /// By default they start without filters.
     #[arg(long, requires = "mcp")]
     closed: bool,
+
+    /// Install although others, or commands in a sandbox, can replace the program
+    ///
+    /// For tests and for programs that were just built.
+    #[arg(long)]
+    trust_path: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -91,7 +101,8 @@ impl Target {
 
 /// Runs `tamis install`.
 pub(crate) fn install(args: &InstallArgs) -> Exit {
-    let options = InstallOptions { scope: args.target.scope(), mcp: args.mcp, closed: args.closed };
+    let (scope, trust_path) = (args.target.scope(), args.trust_path);
+    let options = InstallOptions { scope, mcp: args.mcp, closed: args.closed, trust_path };
     change(&args.target, "nothing to change", |agent, places| {
         install::install(agent, options, places)
     })

@@ -1,7 +1,7 @@
 //! The command line of tamis.
 //!
-//! A command has three steps: its arguments are parsed ([`args`], [`groups`] and the module of the command), resolved into a
-//! job ([`resolve`]) and executed ([`run`] or the module of the command). Only [`main`] sets the exit code.
+//! A command has three steps: its arguments are parsed (`args`, `groups` and the module of the command), resolved into a
+//! job (`resolve`) and executed (`run` or the module of the command). Only [`main`] sets the exit code.
 //!
 //! The binary calls [`main`] and has nothing else, so that cargo compiles the command while it optimises the library.
 //!

@@ -51,6 +51,7 @@ pub struct OutputCap {
     max_lines: Option<u64>,
     max_tokens: Option<u64>,
     max_tokens_if_cut: Option<u64>,
+    max_chars_if_failed: Option<u64>,
     #[cfg(feature = "tokens")]
     exact_tokens: bool,
 }
@@ -96,6 +97,19 @@ impl OutputCap {
         self
     }
 
+    /// Sets the maximum number of characters of the output of a command whose exit code is not 0. It takes the place of
+    /// [`with_max_tokens_if_cut`](Self::with_max_tokens_if_cut). 0 means that failures have no other limit.
+    ///
+    /// Use it where the reader shows less of a failure than of a success: coding agents do.
+    ///
+    /// ### Default
+    /// 0.
+    #[must_use]
+    pub fn with_max_chars_if_failed(mut self, chars: u64) -> Self {
+        self.max_chars_if_failed = Some(chars).filter(|chars| *chars > 0);
+        self
+    }
+
     /// Sets whether tokens are counted with the vocabulary `o200k_base` instead of estimated. Each line is counted by
     /// itself. It takes time, and memory for the vocabulary.
     ///
@@ -124,7 +138,7 @@ impl OutputCap {
         let mut run = CapRun::new(self, &Limits::new(), true);
         run.write(text, &mut out);
         let full_output = full_output.into();
-        let report = run.end(None, &mut out, |report| {
+        let report = run.end(false, None, &mut out, |report| {
             Some(notice::cut("", &report.said(), Some(&full_output.with_lines_of(report))))
         });
         (out, report)
@@ -143,6 +157,11 @@ impl OutputCap {
         let size = self.size();
         let bytes = self.max_tokens_if_cut.map_or(u64::MAX, |tokens| tokens.saturating_mul(4));
         CapSize { bytes: size.bytes.min(bytes), ..size }
+    }
+
+    /// Returns the limits of the output of a command that failed. A character has at least one byte.
+    fn size_if_failed(&self) -> Option<CapSize> {
+        Some(CapSize { bytes: self.max_chars_if_failed?, ..self.size() })
     }
 
     /// Whether tokens are counted with the vocabulary.

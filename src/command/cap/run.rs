@@ -46,6 +46,11 @@ pub(crate) struct CapRun {
     /// The limits, and the room for text once something is left out.
     limit: CapSize,
     room: CapSize,
+    /// The room if the command has not failed, if that is another one.
+    room_of_success: Option<CapSize>,
+    /// The limits if the command has failed.
+    limit_of_failure: Option<CapSize>,
+    chars: u64,
     exact: bool,
     /// Whether lines that look like a notice are marked here.
     marks: bool,
@@ -131,23 +136,32 @@ impl CapRun {
             lines: if limit.lines == u64::MAX { 0 } else { NOTICES.lines },
             bytes: if if_cut.bytes == u64::MAX { 0 } else { NOTICES.bytes.min(if_cut.bytes / 2) },
         };
-        let room = if_cut.minus(notices).at_least(CapSize { lines: 1, bytes: 1 });
+        let room_in = |size: CapSize| size.minus(notices).at_least(CapSize { lines: 1, bytes: 1 });
+        let success = room_in(if_cut);
+        let limit_of_failure = cap.size_if_failed();
+        // Until the end, it is not known whether the command fails.
+        let room = limit_of_failure.map_or(success, |size| success.at_least(room_in(size)));
         // The window should fit into memory, so a long head is better than a long tail.
         let window = CapSize { lines: u64::MAX, bytes: (held_limit / 2) as u64 };
         Self {
             limit,
             room,
+            room_of_success: Some(success).filter(|success| *success != room),
+            limit_of_failure,
+            chars: 0,
             exact: cap.counts_exactly(),
             marks,
-            longest_piece: usize::try_from(room.part(4).bytes.clamp(SHORTEST_PIECE, LONGEST_PIECE))
-                .unwrap_or(usize::MAX),
+            longest_piece: usize::try_from(
+                success.part(4).bytes.clamp(SHORTEST_PIECE, LONGEST_PIECE),
+            )
+            .unwrap_or(usize::MAX),
             held_limit,
             held: 0,
             head: CapSize::default(),
             head_room: CapSize {
                 // One line at least, unless the tail is only one.
-                lines: room.part(4).lines.max(room.lines.min(2) - 1),
-                bytes: room.part(4).bytes.max(room.minus(window).bytes),
+                lines: success.part(4).lines.max(success.lines.min(2) - 1),
+                bytes: success.part(4).bytes.max(success.minus(window).bytes),
             },
             is_past_head: false,
             middle: Vec::new(),
@@ -191,6 +205,7 @@ impl CapRun {
     /// `filter_note` is the last line that the filter wrote: it is removed if anything was left out.
     pub(crate) fn end(
         &mut self,
+        has_failed: bool,
         filter_note: Option<&str>,
         sink: &mut dyn Sink,
         note: impl FnOnce(&CapReport) -> Option<String>,
@@ -199,6 +214,7 @@ impl CapRun {
         if !open.is_empty() {
             self.take(&open, true, sink);
         }
+        self.settle(has_failed, sink);
         if !self.middle.is_empty() {
             self.drop_note(filter_note);
             self.drop_part_of_line();
@@ -220,6 +236,54 @@ impl CapRun {
             self.put_line(&line, sink);
         }
         self.report
+    }
+
+    /// Applies the limits for a command that failed, or for one that did not.
+    fn settle(&mut self, has_failed: bool, sink: &mut dyn Sink) {
+        if let Some(limit) = self.limit_of_failure.filter(|_| has_failed) {
+            let fits = self.chars <= limit.bytes && self.report.lines <= limit.lines;
+            if fits || !self.middle.is_empty() {
+                return;
+            }
+            // The first lines say more of a failure than those of a success, of which the head is a preview.
+            self.room_of_success = None;
+            self.head_room = self.room.part(4);
+            while self
+                .window
+                .front()
+                .is_some_and(|first| self.head.plus(first.size).fits(self.head_room))
+                && self.extend_head(sink)
+            {}
+            self.limit = self.room;
+            return self.shrink(sink);
+        }
+        let Some(room) = self.room_of_success.take().filter(|_| !self.middle.is_empty()) else {
+            return;
+        };
+        self.room = room;
+        self.middle_size = CapSize::default();
+        for entry in std::mem::take(&mut self.middle) {
+            match entry {
+                MiddleEntry::Kept(piece) => {
+                    self.held -= piece.cost();
+                    self.leave_window(piece);
+                }
+                MiddleEntry::Gap(gap) => self.leave_out_gap(gap),
+            }
+        }
+        self.shrink(sink);
+    }
+
+    /// Adds a gap to the one before it.
+    fn leave_out_gap(&mut self, gap: Gap) {
+        let Some(MiddleEntry::Gap(before)) = self.middle.last_mut() else {
+            return self.middle.push(MiddleEntry::Gap(gap));
+        };
+        before.lines += gap.lines;
+        before.bytes += gap.bytes;
+        before.last = gap.last;
+        before.splits_line |= gap.splits_line;
+        before.only = None;
     }
 
     /// Returns the number of bytes, characters and lines that were written.
@@ -273,6 +337,8 @@ impl CapRun {
             }
         }
         let size = CapSize { lines: u64::from(begins_line), bytes: self.measure(&shown) };
+        // Bytes that begin a character.
+        self.chars += shown.iter().filter(|byte| **byte & 0xC0 != 0x80).count() as u64;
         if !self.is_past_head {
             let head = self.head.plus(size);
             if head.fits(self.head_room) {
@@ -322,7 +388,7 @@ impl CapRun {
     fn extend_head(&mut self, sink: &mut dyn Sink) -> bool {
         let Some(first) = self.window.front() else { return false };
         let head = self.head.plus(first.size);
-        if !head.plus(self.tail()).fits(self.room) {
+        if !head.plus(self.tail()).fits(self.room_of_success.unwrap_or(self.room)) {
             return false;
         }
         self.head = head;
@@ -379,22 +445,14 @@ impl CapRun {
 
     fn leave_out(&mut self, piece: Piece) {
         let bytes = piece.text.len() as u64;
-        if let Some(MiddleEntry::Gap(gap)) = self.middle.last_mut() {
-            gap.lines += u64::from(piece.begins_line);
-            gap.bytes += bytes;
-            gap.last = piece.line;
-            gap.splits_line |= !piece.is_line();
-            gap.only = None;
-            return;
-        }
-        self.middle.push(MiddleEntry::Gap(Gap {
+        self.leave_out_gap(Gap {
             lines: u64::from(piece.begins_line),
             bytes,
             first: piece.line,
             last: piece.line,
             splits_line: !piece.is_line(),
             only: Some(piece).filter(|piece| piece.is_line() && bytes <= GAP.bytes),
-        }));
+        });
     }
 
     /// Removes the note of the filter, which was written last.

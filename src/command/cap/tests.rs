@@ -11,7 +11,8 @@ fn capped(cap: &OutputCap, text: &[u8], chunk: usize, limits: &Limits) -> (Strin
     for chunk in text.chunks(chunk) {
         run.write(chunk, &mut out);
     }
-    let report = run.end(None, &mut out, |report| Some(notice::cut("", &report.said(), None)));
+    let report =
+        run.end(false, None, &mut out, |report| Some(notice::cut("", &report.said(), None)));
     let written = run.written();
     let out = String::from_utf8(out).unwrap();
     assert_eq!(written, (out.len() as u64, out.chars().count() as u64, out.lines().count() as u64));
@@ -151,7 +152,7 @@ fn held_memory_is_bounded() {
             run.write(chunk, &mut out);
             assert!(run.held() <= 10_000, "{}", run.held());
         }
-        let report = run.end(None, &mut out, |_| Some(String::from("[tamis]")));
+        let report = run.end(false, None, &mut out, |_| Some(String::from("[tamis]")));
         assert_eq!(report.is_cut(), cap.max_lines != Some(1_000_000));
         assert!(out.ends_with(if report.is_cut() {
             b"line 100000\n[tamis]\n"
@@ -173,7 +174,7 @@ fn a_silent_command_shows_its_lines_as_long_as_there_is_room() {
         run.write(format!("{number}\n").as_bytes(), &mut out);
         run.release(&mut out);
     }
-    run.end(None, &mut out, |report| Some(report.said()));
+    run.end(false, None, &mut out, |report| Some(report.said()));
     let out = String::from_utf8(out).unwrap();
     assert!(out.starts_with("1\n2\n3\n4\nname? x\n5\n"), "{out}");
     assert!(out.ends_with("\n100\n91 of 101 lines left out\n"), "{out}");
@@ -198,5 +199,48 @@ fn an_output_that_is_cut_may_have_a_limit_of_its_own() {
         let (out, report) = in_all_chunks(&cap, text.as_bytes());
         assert!(report.is_cut() && out.len() <= 400, "{out}");
         assert!(out.contains("\nerror: x\n") && out.contains(&format!("line {lines}\n")), "{out}");
+    }
+}
+
+/// The limits of an agent that shows 30,000 bytes of a success, 10,000 characters of a failure, and a preview of the rest.
+#[test]
+fn failures_have_limits_of_their_own() {
+    let cap = OutputCap::new()
+        .with_max_tokens(7_500)
+        .with_max_tokens_if_cut(500)
+        .with_max_chars_if_failed(10_000);
+    let error = "error: the needle\n";
+    let long = |lines: u64| format!("{}{error}{}", numbers(lines), numbers(lines));
+    // Text, whether the command failed, the most bytes of the output. 0: it is complete.
+    for (text, has_failed, most) in [
+        (numbers(900), true, 0),
+        ("語".repeat(9_000) + "\n", true, 0),
+        (numbers(2_000), false, 0),
+        (long(1_100), false, 0),
+        (long(1_100), true, 10_000),
+        (long(9_000), true, 10_000),
+        (long(9_000), false, 2_000),
+        (long(90_000), true, 10_000),
+        ("語".repeat(30_000), true, 10_000),
+    ] {
+        for chunk in [1_000, 70_000] {
+            let mut out = Vec::new();
+            let mut run = CapRun::new(&cap, &Limits::new(), true);
+            for chunk in text.as_bytes().chunks(chunk) {
+                run.write(chunk, &mut out);
+            }
+            let report = run.end(has_failed, None, &mut out, |report| {
+                Some(notice::cut("", &report.said(), None))
+            });
+            let out = String::from_utf8(out).unwrap();
+            assert_eq!(report.is_cut(), most > 0, "{} bytes", text.len());
+            if most == 0 {
+                assert_eq!(out, text);
+                continue;
+            }
+            assert!(out.len() <= most && out.len() * 5 > most * 4, "{} of {most} bytes", out.len());
+            assert_eq!(out.contains(error), text.contains(error), "{out}");
+            assert_eq!(report.bytes, text.len() as u64);
+        }
     }
 }

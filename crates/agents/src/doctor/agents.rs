@@ -6,7 +6,9 @@ use super::Finding;
 use crate::agent::Agent;
 use crate::install::{
     CODEX_HOOK, CURSOR_HOOK, GEMINI_HOOK, HookPlace, PREFIX, Places, Scope, TomlText,
-    extension_folder, own_block, own_positions, plugin_path, plugin_text, prefix_of, wrapped,
+    extension_folder, opencode_plugin, own_block, own_positions, plugin_path, prefix_of,
+    started::{self, Started},
+    trust, wrapped,
 };
 
 /// The findings for one agent.
@@ -30,6 +32,7 @@ pub(super) fn examine(places: &Places) -> Vec<Installed> {
                 continue;
             }
             hooks(places, agent, scope, &mut found);
+            programs(places, agent, started::hooks(places, agent, scope), &mut found);
             servers(places, agent, scope, &mut found);
         }
         if found.findings.is_empty() {
@@ -63,13 +66,48 @@ fn hooks(places: &Places, agent: Agent, scope: Scope, found: &mut Installed) {
     }
 }
 
+/// Names the programs that entries start, and says what is wrong with them.
+fn programs(places: &Places, agent: Agent, mut started: Vec<Started>, found: &mut Installed) {
+    let (name, again) = (agent.as_str(), format!("run tamis install {agent} again"));
+    started.sort();
+    started.dedup();
+    for program in started {
+        let Some(program) = program else {
+            let text = "an entry starts tamis by its name, so a command in a sandbox can put another program in its place";
+            found.findings.push(Finding::broken(name, text, &again));
+            continue;
+        };
+        let shown = places.shown(&program);
+        if !program.is_file() {
+            let text = format!("an entry starts {shown}, which is missing");
+            found.findings.push(Finding::broken(name, text, &again));
+            continue;
+        }
+        let faults = trust::examine(&program, places, agent);
+        if faults.is_empty() {
+            found.findings.push(Finding::good(name, format!("an entry starts {shown}")));
+        }
+        for fault in faults {
+            let text = format!("an entry starts {shown}, but {}", fault.text);
+            found.findings.push(if fault.is_refusal {
+                let remedy = "move it to a folder that only you can write to, and install again";
+                Finding::broken(name, text, remedy)
+            } else {
+                Finding::note(name, text)
+            });
+        }
+    }
+}
+
 fn servers(places: &Places, agent: Agent, scope: Scope, found: &mut Installed) {
-    for (path, count) in wrapped(places, agent, scope) {
+    for (path, started) in wrapped(places, agent, scope) {
         let shown = places.shown(&path);
-        match count {
-            Ok(0) => {}
-            Ok(count) => {
+        match started {
+            Ok(started) if started.is_empty() => {}
+            Ok(started) => {
+                let count = started.len();
                 found.servers += count;
+                programs(places, agent, started, found);
                 let plural = if count == 1 { "MCP server" } else { "MCP servers" };
                 found.findings.push(Finding::good(
                     agent.as_str(),
@@ -233,7 +271,7 @@ fn opencode(places: &Places, scope: Scope, found: &mut Installed) {
     let path = plugin_path(places, scope);
     let Ok(text) = std::fs::read_to_string(&path) else { return };
     let (name, shown) = (Agent::Opencode.as_str(), places.shown(&path));
-    let is_known = [Scope::User, Scope::Project].iter().any(|scope| plugin_text(*scope) == text);
+    let is_known = text == opencode_plugin(scope, &places.program);
     found.hooks = true;
     found.findings.push(if is_known {
         Finding::good(name, format!("{shown}: the plugin is there"))

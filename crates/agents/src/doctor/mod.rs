@@ -76,9 +76,8 @@ impl fmt::Display for Finding {
 pub fn examine(places: &Places, tamis: &Path) -> Vec<Finding> {
     let mut found = Vec::new();
     let installed = agents::examine(places);
-    let uses_hooks = installed.iter().any(|of| of.hooks);
     let uses_servers = installed.iter().any(|of| of.servers > 0);
-    found.push(own_program(places, tamis, uses_hooks));
+    found.extend(own_programs(places, tamis));
     found.push(gateway(places, uses_servers));
     found.extend(Agent::ALL.iter().map(|agent| program(places, *agent)));
     found.extend(installed.into_iter().flat_map(|of| of.findings));
@@ -98,44 +97,38 @@ fn version(program: &Path) -> Result<String, String> {
     }
 }
 
-fn own_program(places: &Places, tamis: &Path, is_needed: bool) -> Finding {
-    let own = format!("tamis {}", env!("CARGO_PKG_VERSION"));
-    let Some(found) = places.program("tamis") else {
-        let text = format!("{own} is {}, which is not on the PATH", places.shown(tamis));
-        let remedy = "add its folder to the PATH of the agents";
-        return if is_needed {
-            Finding::broken("tamis", text, remedy)
-        } else {
-            Finding::note("tamis", format!("{text}; {remedy} before you install"))
-        };
-    };
-    let shown = places.shown(&found);
-    match version(&found) {
-        Ok(version) if version == own => Finding::good("tamis", format!("{version} at {shown}")),
-        Ok(version) => {
-            let text = format!("agents use {version} at {shown}, this is {own}");
-            Finding::note("tamis", text)
-        }
-        Err(why) => Finding::broken("tamis", format!("{shown} {why}"), "install tamis again"),
+/// This program, and others that a name would find.
+fn own_programs(places: &Places, tamis: &Path) -> Vec<Finding> {
+    let own = format!("tamis {} at {}", env!("CARGO_PKG_VERSION"), places.shown(&places.program));
+    let mut found = vec![Finding::good("tamis", own)];
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let others = places.all_programs("tamis");
+    for other in others.filter(|other| real(other) != real(tamis)) {
+        let text =
+            format!("another one is at {}; no entry of this one starts it", places.shown(&other));
+        found.push(Finding::note("tamis", text));
     }
+    if places.home.starts_with(&places.working) {
+        let text = "entries do nothing in sessions that begin here, because the programs lie below this folder";
+        found.push(Finding::note("working directory", text));
+    }
+    found
 }
 
 fn gateway(places: &Places, is_needed: bool) -> Finding {
     let subject = "tamis-gateway";
-    let Some(found) = places.program(subject) else {
-        let text = "not on the PATH";
+    let found = places.gateway();
+    let shown = places.shown(&found);
+    if !found.is_file() {
+        let text = format!("not at {shown}");
         return if is_needed {
             let remedy = "install it with: cargo install tamis-gateway";
-            Finding::broken(
-                subject,
-                format!("{text}, so wrapped MCP servers are not filtered"),
-                remedy,
-            )
+            let text = format!("{text}, so wrapped MCP servers are not filtered");
+            Finding::broken(subject, text, remedy)
         } else {
             Finding::note(subject, format!("{text}; only `tamis mcp` needs it"))
         };
-    };
-    let shown = places.shown(&found);
+    }
     match version(&found) {
         Ok(version) => Finding::good(subject, format!("{version} at {shown}")),
         Err(why) => Finding::broken(subject, format!("{shown} {why}"), "install it again"),

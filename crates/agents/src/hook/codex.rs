@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use tamis::command::{CommandLine, OutputFilterRegistry};
+use tamis::command::CommandLine;
 
 use super::codex_rules::{self, RuleLayers, RulePlaces};
 use super::event::written;
@@ -84,9 +84,6 @@ const PROGRAMS: [&str; 24] = [
     "gradle",
 ];
 
-/// Folders of programs that every shell searches.
-const SYSTEM_FOLDERS: [&str; 4] = ["/usr/local/bin", "/usr/bin", "/bin", "/opt/homebrew/bin"];
-
 /// Returns the response to an event. `None`: nothing is printed, and the command runs as it is.
 pub(super) fn response(event: &[u8], settings: &HookSettings) -> Option<Vec<u8>> {
     let event: PreToolUse<'_> = serde_json::from_slice(event).ok()?;
@@ -100,9 +97,8 @@ pub(super) fn response(event: &[u8], settings: &HookSettings) -> Option<Vec<u8>>
     let words = simple_words(&input.command)?;
     // The cheapest tests come first: most commands are not rewritten.
     let runner = runner(&words, settings)?;
-    if !has_filter(&input.command) {
-        return None;
-    }
+    let filters = settings.command_filters()?;
+    filters.filter_for(&CommandLine::parse(&input.command))?;
     let places = RulePlaces {
         home: settings.places.codex_home.clone()?,
         system: settings.places.codex_system.clone(),
@@ -193,25 +189,17 @@ fn is_bare(char: char) -> bool {
     char.is_ascii_alphanumeric() || "-_./:@%+,=".contains(char)
 }
 
-/// Returns the word that starts tamis in the rewritten command. The shell of a command may search other folders than
-/// this process, so only the name is used where the program of the command is found, too.
+/// Returns the word that starts tamis in the rewritten command: the path of this program. A name would be looked up in
+/// folders that a command in the sandbox may write to.
 fn runner(words: &[String], settings: &HookSettings) -> Option<String> {
     let program = words.first()?;
     if !PROGRAMS.contains(&program.as_str()) {
         return None;
     }
     let places = &settings.places;
-    let found = |name: &str| {
-        let mut files = places.path.iter().filter(|path| path.is_absolute());
-        files.find(|folder| is_executable(&folder.join(name)))
-    };
     // A function of the user's shell may have the name of a program that is not there.
-    let of_program = found(program)?;
-    if let Some(own) = found("tamis")
-        && (own == of_program || SYSTEM_FOLDERS.iter().any(|folder| Path::new(folder) == own))
-    {
-        return Some("tamis".to_owned());
-    }
+    let mut files = places.path.iter().filter(|path| path.is_absolute());
+    files.find(|folder| is_executable(&folder.join(program)))?;
     let path = places.program.as_deref().filter(|path| is_executable(path))?.to_str()?;
     (path.starts_with('/') && path.chars().all(is_bare)).then(|| path.to_owned())
 }
@@ -226,10 +214,6 @@ fn is_executable(path: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_executable(_path: &Path) -> bool {
     false
-}
-
-fn has_filter(command: &str) -> bool {
-    OutputFilterRegistry::builtin().filter_for(&CommandLine::parse(command)).is_some()
 }
 
 #[cfg(test)]

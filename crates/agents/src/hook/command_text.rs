@@ -8,9 +8,7 @@ use std::{io::Write as _, time::Instant};
 #[cfg(unix)]
 use tamis::{
     Limits,
-    command::{
-        CommandLine, FullOutput, OutputCap, OutputFilterRegistry, OutputRecorder as _, RecordPlace,
-    },
+    command::{CommandLine, FullOutput, OutputCap, OutputRecorder as _},
 };
 use tamis_gateway::calls::CallLine;
 #[cfg(unix)]
@@ -46,7 +44,7 @@ impl CommandText<'_> {
     #[must_use]
     pub fn filter(&self, settings: &HookSettings) -> Option<FilteredText> {
         let begun = Instant::now();
-        let registry = OutputFilterRegistry::builtin();
+        let registry = settings.command_filters()?;
         let line = CommandLine::parse(self.command);
         let cap = settings.max_tokens().map(|tokens| tokens.min(self.most_tokens));
         let is_long = cap.is_some_and(|tokens| self.output.len() as u64 > tokens * 4);
@@ -54,9 +52,7 @@ impl CommandText<'_> {
             return None;
         }
         let name: String = self.command.chars().take(LONGEST_NAME).collect();
-        let recorder = StoreRecorder::new(settings.store(), name);
-        let recorder = recorder.with_fallback(settings.temporary_folder());
-        let mut record = recorder.begin().ok()?;
+        let mut record = settings.recorder(name).begin().ok()?;
         record.write_all(self.output.as_bytes()).ok()?;
         if record.left_out() > 0 {
             return None;
@@ -83,7 +79,7 @@ impl CommandText<'_> {
         let program = line.program_name().unwrap_or("sh").to_owned();
         let rule = report.filter.unwrap_or_default();
         let call = CallLine::new(&program, &rule, bytes)
-            .with_handle(handle(&place).filter(|_| report.cut))
+            .with_handle(StoreRecorder::handle(&place).filter(|_| report.cut))
             .with_times(begun.elapsed(), None)
             .with_exit_code(self.exit_code);
         Some(FilteredText { text, call: call.into_owned() })
@@ -94,16 +90,6 @@ impl CommandText<'_> {
     #[must_use]
     pub fn filter(&self, _settings: &HookSettings) -> Option<FilteredText> {
         None
-    }
-}
-
-/// Returns the handle by which a record can be fetched.
-#[cfg(unix)]
-#[must_use]
-pub fn handle(place: &RecordPlace) -> Option<&str> {
-    match place {
-        RecordPlace::Command(command) => command.strip_prefix("tamis recall "),
-        _ => None,
     }
 }
 

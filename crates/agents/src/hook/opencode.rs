@@ -159,12 +159,16 @@ fn mcp(event: &AfterTool<'_>, settings: &HookSettings) -> Option<Vec<u8>> {
     written(&serde_json::from_slice::<ContentAnswer<'_>>(&bytes).ok()?)
 }
 
-/// Returns the text of the plugin, a JavaScript module. `files` is the configuration that the hook reads.
+/// Returns the text of the plugin, a JavaScript module. `files` is the configuration that the hook reads, `program` the
+/// file that it starts.
 ///
 /// The plugin never throws, waits for `tamis` for ten seconds at most, and leaves the output unchanged if there is no
 /// response.
 #[must_use]
-pub fn plugin(files: ConfigFiles) -> String {
+pub fn plugin(files: ConfigFiles, program: &Path) -> String {
     let config = if files == ConfigFiles::User { "user" } else { "project" };
-    include_str!("opencode_plugin.js").replace("@CONFIG@", config)
+    let program = serde_json::Value::from(program.to_string_lossy());
+    include_str!("opencode_plugin.js")
+        .replace("@CONFIG@", config)
+        .replace("@PROGRAM@", &program.to_string())
 }

@@ -1,11 +1,20 @@
 // Written by `tamis install opencode`, removed by `tamis uninstall opencode`.
 // Filters the output of commands and MCP tools with tamis (https://docs.rs/tamis).
 import { spawn } from "node:child_process"
+import { existsSync } from "node:fs"
+import { sep } from "node:path"
 
-const PROGRAM = "tamis"
+const PROGRAM = @PROGRAM@
 const ARGUMENTS = ["hook", "opencode", "--config", "@CONFIG@"]
 const MILLISECONDS = 10_000
 const MOST_BYTES = 64 * 1024 * 1024
+
+// A sandboxed command may have written what lies in the working directory or in the folder for temporary files.
+function canStart() {
+  const folders = [process.cwd(), process.env.TMPDIR].filter(Boolean)
+  const isBelow = (folder) => PROGRAM.startsWith(folder.endsWith(sep) ? folder : folder + sep)
+  return !folders.some(isBelow) && existsSync(PROGRAM)
+}
 
 // Resolves to the answer of tamis, or to undefined if there is none: no program, no time, no JSON.
 function ask(event) {
@@ -22,6 +31,7 @@ function ask(event) {
       finish(undefined)
     }
     try {
+      if (!canStart()) return finish(undefined)
       const text = JSON.stringify(event)
       child = spawn(PROGRAM, ARGUMENTS, { stdio: ["pipe", "pipe", "ignore"], windowsHide: true })
       timer = setTimeout(stop, MILLISECONDS)

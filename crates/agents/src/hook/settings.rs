@@ -4,10 +4,17 @@ use std::path::{Path, PathBuf};
 
 #[cfg(unix)]
 use tamis::command::OverflowFolder;
+use tamis::command::{FilterResult, OutputFilter, OutputFilterRegistry};
+use tamis::text::{TextProgram, TextSpec};
 use tamis_gateway::calls::{CallLine, UserLog};
 use tamis_gateway::config::{Config, ConfigFiles, ConfigFlags, ConfigPlaces};
 use tamis_gateway::rules::Profile;
+#[cfg(unix)]
+use tamis_gateway::store::StoreRecorder;
 use tamis_gateway::store::{Store, StoreConfig};
+
+#[cfg(unix)]
+use crate::install::shell_word;
 
 /// The most tokens of an output under the profile `standard`.
 const STANDARD_TOKENS: u64 = 8_000;
@@ -33,8 +40,10 @@ pub struct HookPlaces {
     pub codex_home: Option<PathBuf>,
     /// The folder of the system's files for Codex.
     pub codex_system: PathBuf,
-    /// The file of the running program.
+    /// The file of the running program, by the path by which it was started.
     pub program: Option<PathBuf>,
+    /// `TAMIS=off`: what saves is off.
+    pub is_off: bool,
 }
 
 impl HookPlaces {
@@ -54,7 +63,8 @@ impl HookPlaces {
             path: std::env::split_paths(&path).collect(),
             codex_home,
             codex_system: PathBuf::from("/etc/codex"),
-            program: std::env::current_exe().ok(),
+            program: crate::install::as_started(),
+            is_off: std::env::var_os("TAMIS").is_some_and(|value| value == "off"),
             config,
         }
     }
@@ -76,6 +86,7 @@ impl HookPlaces {
             codex_home: Some(folder.join(".codex")),
             codex_system: folder.join("etc-codex"),
             program: Some(folder.join("bin/tamis")),
+            is_off: false,
         }
     }
 }
@@ -109,10 +120,28 @@ impl HookSettings {
         self.may_remove_for_safety
     }
 
+    /// Returns the profile for the outputs of commands.
+    fn profile(&self) -> Profile {
+        if self.places.is_off {
+            return Profile::Off;
+        }
+        self.config.as_ref().map_or(Profile::default(), Config::profile)
+    }
+
+    /// Returns the filters for the outputs of commands. `None`: no output is changed.
+    #[must_use]
+    pub fn command_filters(&self) -> Option<OutputFilterRegistry> {
+        match self.profile() {
+            Profile::Off => None,
+            Profile::Lossless => Some(OutputFilterRegistry::new().register(ResolvedText)),
+            _ => Some(OutputFilterRegistry::builtin()),
+        }
+    }
+
     /// Returns the most tokens of the output of a command. `None`: no limit.
     #[must_use]
     pub fn max_tokens(&self) -> Option<u64> {
-        match self.config.as_ref().map_or(Profile::default(), Config::profile) {
+        match self.profile() {
             Profile::Standard => Some(STANDARD_TOKENS),
             Profile::Tight => Some(TIGHT_TOKENS),
             _ => None,
@@ -133,13 +162,43 @@ impl HookSettings {
         }
     }
 
-    /// Returns the folder for full outputs if the store cannot be written to.
+    /// Returns what records the full output of a command. `name` is the name of the record. Without a store, nothing is
+    /// recorded, so nothing is filtered.
     #[cfg(unix)]
     #[must_use]
-    pub fn temporary_folder(&self) -> OverflowFolder {
-        match &self.places.temporary {
-            Some(path) => OverflowFolder::new(path),
-            None => tamis_gateway::store::StoreRecorder::temporary_folder(),
+    pub(super) fn recorder(&self, name: String) -> StoreRecorder {
+        let recorder = StoreRecorder::new(self.store(), name);
+        let recorder = match &self.places.program {
+            Some(program) => recorder.with_program(shell_word(&program.to_string_lossy())),
+            None => recorder,
+        };
+        if self.config.as_ref().is_some_and(|config| config.store().is_none()) {
+            return recorder;
         }
+        recorder.with_fallback(match &self.places.temporary {
+            Some(path) => OverflowFolder::new(path),
+            None => StoreRecorder::temporary_folder(),
+        })
+    }
+}
+
+/// Resolves escape sequences, carriage returns and backspaces, and leaves out nothing that is to be read.
+#[derive(Debug)]
+struct ResolvedText;
+
+impl OutputFilter for ResolvedText {
+    fn matches(&self, _command: &str) -> bool {
+        true
+    }
+
+    fn filter(&self, _command: &str, raw_output: &str, _exit_code: i32) -> FilterResult {
+        let program = TextProgram::compile(&TextSpec::new().strip_ansi(true));
+        let text = program.map(|program| program.apply(raw_output.as_bytes()).0);
+        let text = text.ok().and_then(|text| String::from_utf8(text).ok());
+        FilterResult::new(raw_output, text.unwrap_or_else(|| raw_output.to_owned()))
+    }
+
+    fn name(&self) -> &'static str {
+        "lossless"
     }
 }

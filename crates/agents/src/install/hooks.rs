@@ -1,26 +1,44 @@
 //! Entries for hooks in JSON: which command they run, how they are found, added and removed.
 
+use std::path::{Path, PathBuf};
+
 use super::edit::{EditFault, Step, push_element, remove, splice};
 use super::json::{JsonFault, JsonNode, parse};
 use super::places::Scope;
 use super::plan::{InstallError, PlannedFile};
+use super::program::HookLine;
 use super::shape::{Shape, quoted};
 use crate::agent::Agent;
 
-/// Returns the command line of a hook.
+/// Returns the form of the command line of a hook.
 ///
-/// Agents run it with a shell. Without `tamis`, or if it fails, the hook prints nothing and ends with 0: the agent goes on
-/// as if it were not there.
-pub(crate) fn command(agent: Agent, scope: Scope) -> String {
-    let otherwise = match agent {
+/// Without the program, or if it fails, the hook prints nothing and ends with 0: the agent goes on as if it were not there.
+fn form(agent: Agent, scope: Scope) -> HookLine {
+    HookLine::new(&arguments(agent, scope), otherwise(agent))
+}
+
+fn arguments(agent: Agent, scope: Scope) -> String {
+    format!("hook {} --config {}", hook_name(agent), scope.as_str())
+}
+
+fn otherwise(agent: Agent) -> &'static str {
+    match agent {
         // An empty output is an error for it.
-        Agent::Cursor => "echo '{}'",
+        Agent::Cursor => r#"echo "{}""#,
         _ => "exit 0",
-    };
-    let (name, config) = (hook_name(agent), scope.as_str());
-    format!(
-        "command -v tamis >/dev/null 2>&1 && tamis hook {name} --config {config} 2>/dev/null || {otherwise}"
-    )
+    }
+}
+
+/// Returns the command line of a hook.
+pub(crate) fn command(agent: Agent, scope: Scope, program: &Path) -> String {
+    form(agent, scope).of(program)
+}
+
+/// Returns the line that earlier versions wrote, which starts the program by its name.
+pub(crate) fn older_command(agent: Agent, scope: Scope) -> String {
+    let otherwise = if agent == Agent::Cursor { "echo '{}'" } else { "exit 0" };
+    let arguments = arguments(agent, scope);
+    format!("command -v tamis >/dev/null 2>&1 && tamis {arguments} 2>/dev/null || {otherwise}")
 }
 
 /// Returns the name of the hook in `tamis hook NAME`.
@@ -31,9 +49,16 @@ pub(crate) fn hook_name(agent: Agent) -> &'static str {
     }
 }
 
-/// Returns whether a command line is one that an installation writes.
+/// Returns whether a command line is one that an installation writes, whatever program it starts.
 pub(crate) fn is_own(agent: Agent, line: &str) -> bool {
-    [Scope::User, Scope::Project].iter().any(|scope| command(agent, *scope) == line)
+    [Scope::User, Scope::Project].iter().any(|scope| {
+        form(agent, *scope).program(line).is_some() || older_command(agent, *scope) == line
+    })
+}
+
+/// Returns the program that a command line of ours starts. `None`: it is looked up by its name.
+pub(crate) fn program_of(agent: Agent, line: &str) -> Option<PathBuf> {
+    [Scope::User, Scope::Project].iter().find_map(|scope| form(agent, *scope).program(line))
 }
 
 /// How the hooks of an event are listed.
@@ -116,6 +141,7 @@ impl HookPlace {
         &self,
         file: &mut PlannedFile,
         scope: Scope,
+        program: &Path,
         entry: &Shape,
     ) -> Result<(), InstallError> {
         let snippet = Shape::object([(
@@ -125,7 +151,7 @@ impl HookPlace {
         let snippet = Some(snippet.document());
         let text = file.text.clone().unwrap_or_default();
         let own = self.own(&text).map_err(|fault| file.json_failed(&fault, snippet.clone()))?;
-        let line = command(self.agent, scope);
+        let line = command(self.agent, scope, program);
         if own.is_empty() {
             // An earlier record is not about this text.
             file.forget_hooks();
@@ -155,8 +181,7 @@ impl HookPlace {
     }
 
     fn lines_to_remove(self) -> String {
-        let lines = [Scope::User, Scope::Project].map(|scope| command(self.agent, scope));
-        format!("remove the hooks with one of these commands:\n{}\n", lines.join("\n"))
+        format!("remove the hooks whose command has `hook {}`\n", hook_name(self.agent))
     }
 }
 

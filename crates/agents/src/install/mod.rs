@@ -8,7 +8,7 @@
 //! - Nothing is written before the new content of every file is known, and a file that cannot be edited safely stops all
 //!   changes.
 //! - Settings are edited, not rewritten: `edit` adds and removes spans of the text, and all other bytes are unchanged.
-//! - Our entries are recognised by their exact values. `record` knows what was there before.
+//! - Our entries are recognised by their form, whatever program they start. `record` knows what was there before.
 //!
 //! `json` and `toml_text` are views of a text; `shape` writes values; `places` knows where files are.
 
@@ -22,13 +22,17 @@ mod json;
 mod mcp;
 mod places;
 mod plan;
+mod program;
 mod record;
 mod shape;
+pub(crate) mod started;
 mod texts;
 mod toml_text;
+pub(crate) mod trust;
 
 pub use places::{Places, Scope};
 pub use plan::{InstallError, Plan};
+pub use program::{as_started, shell_word};
 
 pub(crate) use agents::{
     CODEX_HOOK, CURSOR_HOOK, GEMINI_HOOK, PREFIX, extension_folder, own_block, own_positions,
@@ -36,12 +40,15 @@ pub(crate) use agents::{
 };
 pub(crate) use hooks::HookPlace;
 pub(crate) use mcp::wrapped;
-pub(crate) use texts::opencode_plugin as plugin_text;
+pub(crate) use texts::opencode_plugin;
 pub(crate) use toml_text::TomlText;
 
-use crate::agent::Agent;
+use std::path::Path;
+
 use mcp::Wrapping;
 use plan::Planner;
+
+use crate::agent::Agent;
 
 /// The parts of an installation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,6 +59,8 @@ pub struct InstallOptions {
     pub mcp: bool,
     /// Whether these servers do not start without it.
     pub closed: bool,
+    /// Whether a program is accepted that others can replace.
+    pub trust_path: bool,
 }
 
 /// Plans the installation for an agent. Nothing is written.
@@ -64,9 +73,15 @@ pub fn install(
     places: &Places,
 ) -> Result<Plan, InstallError> {
     let mut planner = Planner::new(places)?;
+    check_program(&mut planner, agent, options, &places.program)?;
     agents::install(&mut planner, agent, options.scope)?;
     if options.mcp {
-        let wrapping = Wrapping { scope: options.scope, is_closed: options.closed };
+        let gateway = places.gateway();
+        if gateway.exists() {
+            check_program(&mut planner, agent, options, &gateway)?;
+        }
+        let program = utf8(places, &gateway)?;
+        let wrapping = Wrapping { scope: options.scope, is_closed: options.closed, program };
         mcp::wrap(&mut planner, agent, wrapping)?;
     }
     let programs = programs(agent);
@@ -74,10 +89,38 @@ pub fn install(
         let (title, name) = (agents::title(agent), programs.join(" or "));
         planner.note(format!("{title} was not found: {name} is not on the PATH"));
     }
-    if places.program("tamis").is_none() {
-        planner.note("tamis is not on the PATH: until it is, nothing is filtered");
-    }
     planner.install()
+}
+
+fn utf8<'p>(places: &Places, path: &'p Path) -> Result<&'p str, InstallError> {
+    path.to_str().ok_or_else(|| InstallError {
+        file: places.shown(path),
+        message: "the path is not UTF-8".to_owned(),
+        snippet: None,
+    })
+}
+
+/// Refuses a program that somebody else, or a command in a sandbox, can replace.
+fn check_program(
+    planner: &mut Planner<'_>,
+    agent: Agent,
+    options: InstallOptions,
+    program: &Path,
+) -> Result<(), InstallError> {
+    let places = planner.places;
+    utf8(places, program)?;
+    for fault in trust::examine(program, places, agent) {
+        if fault.is_refusal && !options.trust_path {
+            let message = format!(
+                "{}, so {agent} may start another program in its place; put tamis into a folder that only you can \
+                 write to, or add --trust-path",
+                fault.text
+            );
+            return Err(InstallError { file: places.shown(program), message, snippet: None });
+        }
+        planner.note(format!("{}: {agent} may start another program in its place", fault.text));
+    }
+    Ok(())
 }
 
 /// Plans the removal of everything that [`install`] added for an agent in this scope.

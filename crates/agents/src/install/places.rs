@@ -29,6 +29,10 @@ pub struct Places {
     pub opencode: Option<PathBuf>,
     /// `$PATH`.
     pub path: OsString,
+    /// Folders for temporary files.
+    pub temporary: Vec<PathBuf>,
+    /// This program, by the path by which it was started.
+    pub program: PathBuf,
 }
 
 impl Places {
@@ -50,6 +54,12 @@ impl Places {
             copilot: in_working("COPILOT_HOME"),
             opencode: in_working("OPENCODE_CONFIG"),
             path: env::var_os("PATH").unwrap_or_default(),
+            temporary: ["/tmp", "/var/tmp", "/private/tmp", "/dev/shm"]
+                .map(PathBuf::from)
+                .into_iter()
+                .chain([env::temp_dir()])
+                .collect(),
+            program: super::program::as_started()?,
             home,
             working,
         })
@@ -102,10 +112,21 @@ impl Places {
         self.state.join("installed.json")
     }
 
+    /// Returns `tamis-gateway`, which lies beside this program.
+    pub(crate) fn gateway(&self) -> PathBuf {
+        self.program.with_file_name(format!("tamis-gateway{}", env::consts::EXE_SUFFIX))
+    }
+
     /// Returns a program on the path.
     pub(crate) fn program(&self, name: &str) -> Option<PathBuf> {
+        self.all_programs(name).next()
+    }
+
+    /// Returns the programs of a name on the path, in its order.
+    pub(crate) fn all_programs(&self, name: &str) -> impl Iterator<Item = PathBuf> {
         let name = format!("{name}{}", env::consts::EXE_SUFFIX);
-        env::split_paths(&self.path).map(|folder| folder.join(&name)).find(|file| is_program(file))
+        let folders = env::split_paths(&self.path);
+        folders.map(move |folder| folder.join(&name)).filter(|file| is_program(file))
     }
 
     /// Returns a path as people write it: with `~` for the home folder.

@@ -192,6 +192,13 @@ impl<'p> Planner<'p> {
         }
     }
 
+    /// Returns whether something was installed into another file with this name.
+    pub(crate) fn has_record_of_another(&self, path: &Path) -> bool {
+        let real = behind_links(path).unwrap_or_else(|_| path.to_owned());
+        let mut files = self.record.files.keys();
+        files.any(|file| *file != real && file.file_name() == real.file_name() && file.is_file())
+    }
+
     /// Opens a file to edit it. The same file is opened once.
     pub(crate) fn open(&mut self, path: &Path) -> Result<&mut PlannedFile, InstallError> {
         let shown = self.places.shown(path);

@@ -1,5 +1,7 @@
 //! The files that an installation writes as a whole, and the lines by which they are recognised.
 
+use std::path::Path;
+
 use tamis_gateway::config::ConfigFiles;
 
 use super::places::Scope;
@@ -25,23 +27,25 @@ fn files(scope: Scope) -> ConfigFiles {
 }
 
 /// Returns the program that starts the shell commands of Claude Code. `None` on systems without a POSIX shell.
-pub(crate) fn shell_script(scope: Scope) -> Option<String> {
+pub(crate) fn shell_script(scope: Scope, program: &Path) -> Option<String> {
     #[cfg(unix)]
-    return Some(crate::hook::shell::prefix_script(files(scope)));
+    return Some(crate::hook::shell::prefix_script(files(scope), program));
     #[cfg(not(unix))]
     {
-        let _ = scope;
+        let _ = (scope, program);
         None
     }
 }
 
 /// Returns the plugin for opencode.
-pub(crate) fn opencode_plugin(scope: Scope) -> String {
-    opencode::plugin(files(scope))
+pub(crate) fn opencode_plugin(scope: Scope, program: &Path) -> String {
+    opencode::plugin(files(scope), program)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::{PLUGIN_MARKER, SCRIPT_MARKER, Scope, opencode_plugin, shell_script};
 
     /// Files with other lines would not be recognised, and not be removed.
@@ -49,13 +53,16 @@ mod tests {
     fn markers_are_in_the_files() {
         for scope in [Scope::User, Scope::Project] {
             let config = format!("--config {}", scope.as_str());
-            if let Some(script) = shell_script(scope) {
+            let program = Path::new("/home/a b/tamis");
+            if let Some(script) = shell_script(scope, program) {
+                assert!(script.contains("\ntamis='/home/a b/tamis'\n"), "{script}");
                 assert_eq!(script.lines().nth(1), Some(SCRIPT_MARKER));
                 assert!(script.contains(&config), "{script}");
             }
-            let plugin = opencode_plugin(scope);
+            let plugin = opencode_plugin(scope, program);
             assert_eq!(plugin.lines().next(), Some(PLUGIN_MARKER));
             assert!(plugin.contains(&format!("\"{}\"", scope.as_str())), "{plugin}");
+            assert!(plugin.contains("\nconst PROGRAM = \"/home/a b/tamis\"\n"), "{plugin}");
         }
     }
 }

@@ -12,6 +12,8 @@ mod files;
 mod refusals;
 mod servers;
 mod shapes;
+#[cfg(unix)]
+mod trust;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,6 +31,8 @@ impl Home {
     pub(crate) fn new() -> Self {
         let home = Self(tempfile::tempdir().unwrap());
         std::fs::create_dir_all(home.path("project")).unwrap();
+        home.write("bin/tamis", "");
+        home.write("bin/tamis-gateway", "");
         home
     }
 
@@ -52,6 +56,7 @@ impl Home {
             working: self.path("project"),
             state: self.path(".local/state/tamis"),
             config: self.path(".config"),
+            program: self.path("bin/tamis"),
             ..Places::default()
         }
     }
@@ -112,7 +117,7 @@ fn mode(_: &std::fs::Metadata) -> u32 {
 }
 
 pub(crate) const USER: InstallOptions =
-    InstallOptions { scope: Scope::User, mcp: false, closed: false };
+    InstallOptions { scope: Scope::User, mcp: false, closed: false, trust_path: true };
 pub(crate) const MCP: InstallOptions = InstallOptions { mcp: true, ..USER };
 pub(crate) const PROJECT: InstallOptions = InstallOptions { scope: Scope::Project, ..USER };
 

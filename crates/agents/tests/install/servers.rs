@@ -127,7 +127,8 @@ fn servers_are_as_before() {
             home.install(agent, MCP);
             let wrapped = home.read(file);
             assert!(
-                wrapped.contains("exec tamis-gateway mcp --config user --"),
+                wrapped.contains(r#"exec \"$0\" mcp --config user --"#)
+                    && wrapped.contains("/bin/tamis-gateway\""),
                 "{name}: {wrapped}"
             );
             // The first installation may be one without servers.
@@ -186,10 +187,7 @@ fn servers_of_opencode_are_as_before() {
             home.write(file, text);
             round_trip(&home, Agent::Opencode, MCP, name);
             home.install(Agent::Opencode, MCP);
-            assert!(
-                home.read(file).contains("\"sh\", \"-c\", \"command -v tamis-gateway"),
-                "{name}"
-            );
+            assert!(home.read(file).contains(r#""sh", "-c", "[ -f \"$0\" ] && "#), "{name}");
             round_trip_of_servers(&home, Agent::Opencode, file, text);
         }
     }
@@ -265,7 +263,7 @@ fn servers_in_toml_are_as_before() {
         home.write(file, text);
         round_trip(&home, Agent::Codex, MCP, name);
         home.install(Agent::Codex, MCP);
-        assert!(home.read(file).contains("exec tamis-gateway"), "{name}: {}", home.read(file));
+        assert!(home.read(file).contains("/bin/tamis-gateway"), "{name}: {}", home.read(file));
         round_trip_of_servers(&home, Agent::Codex, file, text);
     }
 }
@@ -277,7 +275,7 @@ fn servers_of_projects_of_claude() {
     home.write(".claude.json", text);
     round_trip(&home, Agent::ClaudeCode, MCP, "projects");
     home.install(Agent::ClaudeCode, MCP);
-    assert_eq!(home.read(".claude.json").matches("exec tamis-gateway").count(), 2);
+    assert_eq!(home.read(".claude.json").matches("/bin/tamis-gateway").count(), 2);
     // A server that is added later is wrapped by the next installation; all are unwrapped.
     let home = Home::new();
     home.write(".claude.json", "{\"mcpServers\": {}}");
@@ -388,7 +386,8 @@ fn the_reason_is_given_for_each_server_that_is_kept() {
     let new: serde_json::Value = serde_json::from_str(&home.read(".claude.json")).unwrap();
     let server = &new["mcpServers"]["static"];
     assert_eq!(server["type"], "stdio");
-    assert_eq!(server["command"], "tamis-gateway");
+    assert_eq!(server["command"], home.path("bin/tamis-gateway").to_str().unwrap());
+    assert_eq!(server["env"]["TAMIS"], "");
     assert_eq!(
         server["args"],
         serde_json::json!([
@@ -431,8 +430,9 @@ fn the_wrapped_command_runs() {
     home.write(".claude.json", server.to_string());
     let script = "#!/bin/sh\necho ${0##*/}\nfor word; do echo \"<$word>\"; done\n";
     home.write("bin/server", script);
-    home.write("proxy/tamis-gateway", script);
-    for file in ["bin/server", "proxy/tamis-gateway"] {
+    // Another one that a name would find.
+    home.write("planted/tamis-gateway", "#!/bin/sh\necho planted\n");
+    for file in ["bin/server", "planted/tamis-gateway"] {
         std::fs::set_permissions(home.path(file), PermissionsExt::from_mode(0o755)).unwrap();
     }
     let shown: String = words.iter().map(|word| format!("<{word}>\n")).collect();
@@ -450,8 +450,13 @@ fn the_wrapped_command_runs() {
         let args = server["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap());
         let mut command = Command::new("/bin/sh");
         assert_eq!(server["command"], "sh");
-        let mut path = vec![home.path("bin"), "/usr/bin".into(), "/bin".into()];
-        path.extend(has_proxy.then(|| home.path("proxy")));
+        let proxy = home.path("bin/tamis-gateway");
+        _ = std::fs::remove_file(&proxy);
+        if has_proxy {
+            home.write("bin/tamis-gateway", script);
+            std::fs::set_permissions(&proxy, PermissionsExt::from_mode(0o755)).unwrap();
+        }
+        let path = [home.path("planted"), home.path("bin"), "/usr/bin".into(), "/bin".into()];
         let ran =
             command.args(args).env("PATH", std::env::join_paths(path).unwrap()).output().unwrap();
         let out = String::from_utf8(ran.stdout).unwrap();

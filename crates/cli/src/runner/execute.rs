@@ -8,9 +8,10 @@ use std::process::Command;
 use serde::Serialize;
 use tamis::ErrorKind;
 use tamis::command::{
-    CommandLine, CommandReport, CommandRunner, OutputFilterRegistry, OverflowFolder, RecordPlace,
-    RunReport,
+    CommandLine, CommandReport, CommandRunner, OutputCap, OutputFilterRegistry, OverflowFolder,
+    RecordPlace, RunReport,
 };
+use tamis_agents::install::shell_word;
 use tamis_gateway::calls::{CallLine, UserLog};
 use tamis_gateway::store::{Store, StoreConfig, StoreRecorder};
 
@@ -99,10 +100,7 @@ fn log(args: &RunArgs, report: &RunReport, time: std::time::Duration) {
     let program = line.program_name();
     let program = program.unwrap_or_else(|| name.rsplit('/').next().unwrap_or_default());
     let CommandReport { filter, exit_code, bytes_in, bytes_out, .. } = &report.output;
-    let handle = match &report.record {
-        Some(RecordPlace::Command(command)) => command.strip_prefix("tamis recall "),
-        _ => None,
-    };
+    let handle = report.record.as_ref().and_then(StoreRecorder::handle);
     let mut call =
         CallLine::new(program, filter.as_deref().unwrap_or_default(), [*bytes_in, *bytes_out])
             .with_handle(handle)
@@ -128,7 +126,10 @@ fn execute(
     console: &Console,
 ) -> io::Result<RunReport> {
     let name = name(args);
-    let cap = args.cap.cap();
+    // The user turns off what saves, for all doors. What removes for safety stays.
+    let is_off = std::env::var_os("TAMIS").is_some_and(|value| value == "off");
+    let registry = if is_off { registry.with_enabled(false) } else { registry };
+    let cap = if is_off { OutputCap::new() } else { args.cap.cap() };
     // Output that is printed whole needs no copy.
     let records = !args.no_overflow && (args.keep || !args.raw || !cap.is_unlimited());
     let limit = args.overflow_limit.unwrap_or(OverflowFolder::FILE_LIMIT);
@@ -144,6 +145,7 @@ fn execute(
         let words = args.command.iter().map(|word| word.to_string_lossy());
         let command = words.collect::<Vec<_>>().join(" ");
         let recorder = StoreRecorder::new(StoreConfig::of_user().map(Store::open), command);
+        let recorder = recorder.with_program(own_word());
         let fallback = StoreRecorder::temporary_folder().with_file_limit(limit);
         runner = runner.with_overflow(recorder.with_limit(limit).with_fallback(fallback));
     }
@@ -179,6 +181,13 @@ fn execute(
         }
         ended => ended,
     }
+}
+
+/// Returns the word that starts this program, as it was written: coding agents write its path.
+fn own_word() -> String {
+    let typed = std::env::args_os().next().map(PathBuf::from);
+    let path = typed.filter(|path| path.is_absolute());
+    path.map_or_else(|| "tamis".to_owned(), |path| shell_word(&path.to_string_lossy()))
 }
 
 /// Returns the variables that the first words set, as those of env(1) do: `NAME=VALUE`.

@@ -32,7 +32,7 @@ fn a_missing_binary_is_reported_with_a_remedy() {
     let folder = apart();
     for args in [&["mcp", "--", "cat"][..], &["mcp", "--upstream", "http://x/"]] {
         let ran = run(&folder, args);
-        ran.refused(2, &["tamis-gateway", "not installed", "cargo install tamis-gateway"]);
+        ran.refused(2, &["tamis-gateway", "is not at", "cargo install tamis-gateway"]);
         ran.one_line();
     }
 }
@@ -41,7 +41,7 @@ fn a_missing_binary_is_reported_with_a_remedy() {
 fn the_command_line_is_passed_on() {
     let folder = apart();
     let script = "printf '%s|' \"$@\"; cat; exit 7";
-    install(&folder, "bin/tamis-gateway", script);
+    install(&folder, "own/tamis-gateway", script);
     let cases: [(&[&str], &str); 3] = [
         (
             &["mcp", "--log", "l", "--", "server", "--log", "x y", ""],
@@ -57,9 +57,10 @@ fn the_command_line_is_passed_on() {
         let ran = run(&folder, args);
         assert_eq!((ran.code, ran.out), (7, format!("{passed}input")), "{args:?}");
     }
-    // The binary next to the command is preferred: it has the same version.
-    install(&folder, "own/tamis-gateway", "echo next to it");
-    run(&folder, &["mcp", "--", "a"]).done("next to it\n");
+    // Only the binary beside the command is started.
+    install(&folder, "bin/tamis-gateway", "echo planted");
+    std::fs::remove_file(folder.path("own/tamis-gateway")).unwrap();
+    run(&folder, &["mcp", "--", "a"]).refused(2, &["is not at"]);
 }
 
 #[test]

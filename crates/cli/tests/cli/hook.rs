@@ -204,19 +204,54 @@ fn bad_configurations_change_nothing() {
     let (status, out) =
         into_one_file(&folder, &mut shell(&folder, &wrapped(&folder, "echo a; exit 3")));
     assert_eq!((status.code(), out.as_str()), (Some(3), "a\n"));
-    folder.write(".config/tamis/tamis.yaml", "version: 1\nprofile: off\nfilters: {}\n");
-    let (_, out) = into_one_file(&folder, &mut shell(&folder, &wrapped(&folder, "seq 30000")));
-    assert_eq!(out.lines().count(), 30_000);
+}
+
+/// `off` ends what saves. `lossless` resolves escape sequences and removes nothing. Without a store, no file is written.
+#[test]
+fn profiles_of_commands() {
+    let tests: String = (0..300).map(|n| format!("test a{n} ... ok\n")).collect();
+    for (config, variable, is_filtered, is_resolved) in [
+        ("profile: standard", "", true, true),
+        ("profile: off", "", false, false),
+        ("profile: standard", "off", false, false),
+        ("profile: lossless", "", false, true),
+        ("store: off", "", false, true),
+    ] {
+        let folder = Folder::new();
+        std::fs::create_dir_all(folder.path(".config/tamis")).unwrap();
+        let yaml = format!("version: 1\n{config}\nfilters: {{}}\n");
+        folder.write(".config/tamis/tamis.yaml", yaml);
+        folder.write("out", format!("\u{1b}[32mrunning 300 tests\u{1b}[0m\n{tests}test result: ok. 300 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.1s\n"));
+        let script = wrapped(&folder, "cargo() { cat out; }; cargo test");
+        let mut command = shell(&folder, &script);
+        command.env("TAMIS", variable).env("TMPDIR", folder.path("tmp"));
+        let (status, out) = into_one_file(&folder, &mut command);
+        assert_eq!(status.code(), Some(0));
+        let of = format!("{config} TAMIS={variable}");
+        assert_eq!(!out.contains("test a150 ... ok"), is_filtered, "{of}: {out}");
+        if config != "store: off" {
+            assert_eq!(!out.contains('\u{1b}'), is_resolved, "{of}");
+        } else {
+            assert!(!folder.path("tmp").exists() && !folder.path(".state/store").exists());
+        }
+        let mut command = shell(&folder, &wrapped(&folder, "seq 30000"));
+        command.env("TAMIS", variable).env("TMPDIR", folder.path("tmp"));
+        let (_, out) = into_one_file(&folder, &mut command);
+        assert_eq!(out.lines().count() < 30_000, is_filtered, "{of}");
+    }
 }
 
 #[test]
 fn the_prefix_script_works_with_and_without_tamis() {
     let folder = Folder::new();
-    folder.write("tamis-shell", prefix_script(ConfigFiles::User));
-    std::fs::create_dir(folder.path("bin")).unwrap();
-    let with = |shell: &str, path: &str, argument: &str| {
+    let program = Path::new(env!("CARGO_BIN_EXE_tamis"));
+    folder.write("tamis-shell", prefix_script(ConfigFiles::User, program));
+    folder.write("without", prefix_script(ConfigFiles::User, Path::new("/nonexistent/tamis")));
+    std::fs::create_dir(folder.path("work")).unwrap();
+    let with = |shell: &str, script: &str, argument: &str| {
         let mut command = Command::new(shell);
-        command.arg(folder.path("tamis-shell")).arg(argument).env("PATH", path);
+        command.arg(folder.path(script)).arg(argument).current_dir(folder.path("work"));
+        command.env_remove("TMPDIR").env("PATH", "/usr/bin:/bin");
         command.env("HOME", folder.0.path()).env("TAMIS_STATE_DIR", folder.path(".state"));
         command
             .env("SHELL", "/bin/bash")
@@ -224,30 +259,41 @@ fn the_prefix_script_works_with_and_without_tamis() {
             .env_remove("XDG_CONFIG_HOME");
         into_one_file(&folder, &mut command)
     };
-    let system = "/usr/bin:/bin";
-    let both = format!("{}:{system}", folder.path("bin").display());
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_tamis"), folder.path("bin/tamis")).unwrap();
     let shells = ["/bin/dash", "/bin/bash", "/bin/sh"].map(Path::new);
     for shell in shells.into_iter().filter(|path| path.exists()) {
         let shell = shell.to_str().unwrap();
         for (argument, code, output) in [
             (wrapped(&folder, "echo \"it's\" $BASH_VERSION | cut -c1-4; exit 6"), 6, "it's\n"),
             (wrapped(&folder, "[[ a == a ]] && echo bash"), 0, "bash\n"),
+            // A script that is not understood is one for the same shell.
+            (
+                format!("x=`true`; {}", wrapped(&folder, "a=(b c); echo {1..2} ${a[1]}")),
+                0,
+                "1 2 c\n",
+            ),
+            (
+                format!(
+                    "export A=\"${{A:+$A }}'b'\" && {}",
+                    wrapped(&folder, "set -o pipefail; cat <(echo $A)")
+                ),
+                0,
+                "'b'\n",
+            ),
             ("echo hook; exit 7".to_owned(), 7, "hook\n"),
             ("printf '%s' 'a b'".to_owned(), 0, "a b"),
         ] {
-            for path in [system, both.as_str()] {
-                let (status, out) = with(shell, path, &argument);
+            for script in ["without", "tamis-shell"] {
+                let (status, out) = with(shell, script, &argument);
                 assert_eq!(
                     (status.code(), out.as_str()),
                     (Some(code), output),
-                    "{shell} {path}: {argument}"
+                    "{shell} {script}: {argument}"
                 );
             }
         }
         let long = wrapped(&folder, "seq 30000");
-        assert_eq!(with(shell, system, &long).1.lines().count(), 30_000);
-        assert!(with(shell, &both, &long).1.len() < 30_000);
+        assert_eq!(with(shell, "without", &long).1.lines().count(), 30_000);
+        assert!(with(shell, "tamis-shell", &long).1.len() < 30_000);
     }
 }
 
@@ -260,7 +306,7 @@ fn events_are_answered() {
         let ran = folder.tamis(args, event.to_string().as_bytes());
         assert_eq!((ran.code, ran.err.as_str()), (0, ""));
         let answer: Value = serde_json::from_str(&ran.out).unwrap();
-        assert!(answer["output"].as_str().unwrap().contains("tamis recall tm_"), "{}", ran.out);
+        assert!(answer["output"].as_str().unwrap().contains("/tamis recall tm_"), "{}", ran.out);
     }
     for (hook, out) in [("codex", ""), ("gemini", ""), ("opencode", ""), ("cursor", "{}\n")] {
         for input in ["", "{", "null", "[]", "\u{feff}{}"] {
@@ -281,7 +327,8 @@ fn the_plugin_never_throws() {
         return;
     }
     let folder = Folder::new();
-    folder.write("tamis.mjs", plugin(ConfigFiles::User));
+    let program = Path::new(env!("CARGO_BIN_EXE_tamis"));
+    let write = |program: &Path| folder.write("tamis.mjs", plugin(ConfigFiles::User, program));
     folder.write(
         "test.mjs",
         r#"import { Tamis } from "./tamis.mjs"
@@ -303,22 +350,26 @@ for (const [input, output] of [
 process.stdout.write(JSON.stringify(results))
 "#,
     );
-    let run = |path: &str| {
+    let run = |program: &Path| {
+        write(program);
         let mut command = Command::new("node");
         command.arg("test.mjs").current_dir(folder.0.path()).env("HOME", folder.0.path());
-        command.env("TAMIS_STATE_DIR", folder.path(".state")).env("PATH", path);
+        command.env("TAMIS_STATE_DIR", folder.path(".state")).env_remove("TMPDIR");
         let ran = Ran::new(&folder.feed(&mut command, b""));
         assert_eq!((ran.code, ran.err.as_str()), (0, ""));
         serde_json::from_str::<Value>(&ran.out).unwrap()
     };
-    let node = std::env::var("PATH").unwrap();
-    let own = Path::new(env!("CARGO_BIN_EXE_tamis")).parent().unwrap().display();
-    let with = run(&format!("{own}:{node}"));
-    assert!(with[0]["output"].as_str().unwrap().contains("tamis recall tm_"));
+    let with = run(program);
+    assert!(with[0]["output"].as_str().unwrap().contains("/tamis recall tm_"));
     assert_eq!(with[1]["output"], "short");
     assert_eq!(with[3]["content"][0]["text"], "[1,2]");
-    let folders = std::env::split_paths(&node).filter(|path| !path.join("tamis").exists());
-    let without = run(std::env::join_paths(folders).unwrap().to_str().unwrap());
+    // Missing, or where a sandboxed command can write.
+    folder.write("planted", "#!/bin/sh\necho '{}'\n");
+    let all = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(folder.path("planted"), all).unwrap();
+    let planted = folder.path("planted").canonicalize().unwrap();
+    assert_eq!(run(&planted), run(Path::new("/nonexistent/tamis")));
+    let without = run(Path::new("/nonexistent/tamis"));
     assert_eq!(without[3]["content"][0]["text"], "[1,  2]");
     assert!(without[0]["output"].as_str().unwrap().ends_with("\n19999"));
 }

@@ -43,15 +43,15 @@ fn names_in(folder: &Folder) -> Vec<String> {
 fn an_installation_is_printed_made_and_removed() {
     let folder = Folder::new();
     for agent in ["claude-code", "codex", "opencode", "gemini", "cursor"] {
-        let dry = at_home(&folder, &["install", agent, "--dry-run"]);
+        let dry = at_home(&folder, &["install", agent, "--trust-path", "--dry-run"]);
         assert_eq!(dry.code, 0, "{}", dry.err);
         assert!(dry.out.starts_with("--- /dev/null\n+++ ~/."), "{}", dry.out);
         assert!(names_in(&folder).is_empty());
-        let ran = at_home(&folder, &["install", agent]);
+        let ran = at_home(&folder, &["install", agent, "--trust-path"]);
         assert_eq!((ran.code, &ran.out, &ran.err), (0, &dry.out, &dry.err));
         let installed = names_in(&folder);
         assert!(installed.len() > 4, "{installed:?}");
-        let again = at_home(&folder, &["install", agent, "--user"]);
+        let again = at_home(&folder, &["install", agent, "--trust-path", "--user"]);
         assert_eq!((again.code, again.out.as_str()), (0, ""));
         assert!(again.err.contains(&format!("tamis: {agent}: nothing to change\n")));
         assert_eq!(names_in(&folder), installed);
@@ -77,7 +77,7 @@ fn a_refusal_has_the_lines_to_add() {
     folder.tamis(&["help"], b"");
     std::fs::create_dir_all(folder.path("home/.claude")).unwrap();
     folder.write("home/.claude/settings.json", "{ // comment\n}");
-    let ran = at_home(&folder, &["install", "claude-code"]);
+    let ran = at_home(&folder, &["install", "claude-code", "--trust-path"]);
     assert_eq!(ran.code, 1);
     assert!(ran.err.starts_with("tamis: ~/.claude/settings.json: has comments"), "{}", ran.err);
     assert!(
@@ -108,8 +108,8 @@ fn wrong_command_lines_are_refused() {
 #[test]
 fn doctor_reports_what_is_missing() {
     let folder = Folder::new();
-    at_home(&folder, &["install", "claude-code"]);
-    at_home(&folder, &["install", "codex"]);
+    at_home(&folder, &["install", "claude-code", "--trust-path"]);
+    at_home(&folder, &["install", "codex", "--trust-path"]);
     let examine = || {
         let ran = at_home(&folder, &["doctor"]);
         assert_eq!((ran.code, ran.err.as_str()), (1, ""), "{}", ran.out);

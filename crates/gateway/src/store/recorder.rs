@@ -23,6 +23,7 @@ use super::{EntryMeta, EntryWriter, Scope, Store};
 pub struct StoreRecorder {
     store: Option<Store>,
     command: String,
+    program: String,
     limit: u64,
     fallback: Option<OverflowFolder>,
 }
@@ -30,6 +31,7 @@ pub struct StoreRecorder {
 /// The record of one output.
 #[derive(Debug)]
 struct StoreRecord {
+    program: String,
     writer: EntryWriter,
     limit: u64,
     left_out: u64,
@@ -40,7 +42,25 @@ impl StoreRecorder {
     #[must_use]
     pub fn new(store: impl Into<Option<Store>>, command: impl Into<String>) -> Self {
         let (store, command) = (store.into(), command.into());
-        Self { store, command, limit: u64::MAX, fallback: None }
+        Self { store, command, program: "tamis".to_owned(), limit: u64::MAX, fallback: None }
+    }
+
+    /// Sets the word of a shell that starts tamis, for the command that reads a record. It is `tamis` by default.
+    #[must_use]
+    pub fn with_program(mut self, program: impl Into<String>) -> Self {
+        self.program = program.into();
+        self
+    }
+
+    /// Returns the handle of a record. `None`: it is not in a store.
+    #[must_use]
+    pub fn handle(place: &RecordPlace) -> Option<&str> {
+        match place {
+            RecordPlace::Command(command) => {
+                command.rsplit_once(" recall ").map(|(_, handle)| handle)
+            }
+            _ => None,
+        }
     }
 
     /// Sets how many bytes of an output are kept. The limit of the store for an entry applies in any case.
@@ -78,7 +98,8 @@ impl OutputRecorder for StoreRecorder {
         };
         match (begun, &self.fallback) {
             (Ok((writer, most)), _) => {
-                Ok(Box::new(StoreRecord { writer, limit: self.limit.min(most), left_out: 0 }))
+                let (program, limit) = (self.program.clone(), self.limit.min(most));
+                Ok(Box::new(StoreRecord { program, writer, limit, left_out: 0 }))
             }
             (Err(error), None) => Err(error),
             // The first error says more.
@@ -107,7 +128,7 @@ impl Write for StoreRecord {
 
 impl OutputRecord for StoreRecord {
     fn place(&self) -> RecordPlace {
-        RecordPlace::Command(format!("tamis recall {}", self.writer.handle()))
+        RecordPlace::Command(format!("{} recall {}", self.program, self.writer.handle()))
     }
 
     fn prints_lines(&self) -> bool {

@@ -20,14 +20,21 @@ pub use wrapped::WrappedScript;
 
 use super::settings::HookSettings;
 
-/// The most tokens of an output. Claude Code shows 30,000 characters at most.
-const MOST_TOKENS: u64 = 7_000;
+/// The most bytes of an output that Claude Code shows as a whole (2.1.330), unless `BASH_MAX_OUTPUT_LENGTH` is set.
+const MOST_BYTES: u64 = 30_000;
+
+/// The most characters of the output of a command that failed. Claude Code cuts the middle out of a longer one.
+const MOST_CHARS_IF_FAILED: u64 = 10_000;
 
 /// The most tokens of an output that is cut. Claude Code shows a preview of 2,000 characters if an output is too long.
 const MOST_TOKENS_IF_CUT: u64 = 500;
 
 /// The most characters of a command that name its record.
 const LONGEST_NAME: usize = 200;
+
+/// Claude Code ends each script around a command of the model in this way, before the name of a file. Also a script that is
+/// not understood is run by the shell that it is for.
+const END_OF_SCRIPT: &str = " && pwd -P >| ";
 
 /// The use of the argument.
 #[derive(Debug)]
@@ -68,27 +75,33 @@ fn filtered(text: &str, settings: &HookSettings) -> Option<ShellRun> {
     let script = WrappedScript::parse(text)?;
     let line = CommandLine::parse(&script.command);
     let cap = settings.max_tokens().map_or_else(OutputCap::new, |tokens| {
-        let cap = OutputCap::new().with_max_tokens(tokens.min(MOST_TOKENS));
-        cap.with_max_tokens_if_cut(MOST_TOKENS_IF_CUT)
+        let cap = OutputCap::new().with_max_tokens(tokens.min(most_tokens()));
+        let cap = cap.with_max_tokens_if_cut(MOST_TOKENS_IF_CUT);
+        cap.with_max_chars_if_failed(MOST_CHARS_IF_FAILED.min(tokens * 4))
     });
-    let registry = OutputFilterRegistry::builtin();
+    let registry = settings.command_filters()?;
     if registry.filter_for(&line).is_none() && cap.is_unlimited() {
         return None;
     }
     let name: String = script.command.chars().take(LONGEST_NAME).collect();
-    let recorder = StoreRecorder::new(settings.store(), name);
-    let recorder = recorder.with_fallback(settings.temporary_folder());
+    let recorder = settings.recorder(name);
     Some(ShellRun { command: shell(OsStr::new(text)), line, registry, recorder, cap })
+}
+
+/// Returns the limit of Claude Code, in tokens of four bytes.
+fn most_tokens() -> u64 {
+    let set = std::env::var("BASH_MAX_OUTPUT_LENGTH").ok().and_then(|value| value.parse().ok());
+    set.filter(|bytes| *bytes > 0).unwrap_or(MOST_BYTES) / 4
 }
 
 /// Returns the shell that Claude Code would have used, with an argument to run.
 fn shell(argument: &OsStr) -> Command {
     let text = argument.to_string_lossy();
-    let mut command = match WrappedScript::parse(&text) {
+    let mut command = match text.contains(END_OF_SCRIPT) {
         // Hooks and servers are started by the shell of the system.
-        None => Command::new("/bin/sh"),
-        Some(script) => {
-            let name = script.shell_name();
+        false => Command::new("/bin/sh"),
+        true => {
+            let name = wrapped::shell_name(&text);
             let variables = ["CLAUDE_CODE_SHELL", "SHELL"].map(std::env::var_os);
             let known = variables.into_iter().flatten().map(PathBuf::from);
             let own = known.filter(|path| path.is_absolute()).find(|path| is_named(path, name));

@@ -12,8 +12,6 @@
 pub struct WrappedScript {
     /// The command, as the model wrote it.
     pub command: String,
-    /// The path of the snapshot of the user's shell, if there is one.
-    pub snapshot: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +43,6 @@ impl WrappedScript {
     /// let script = r#"source /s/snapshot-zsh-1-a.sh 2>/dev/null || true && eval 'echo '"'"'a b'"'"'' < /dev/null && pwd -P >| /tmp/cwd"#;
     /// let script = WrappedScript::parse(script).unwrap();
     /// assert_eq!(script.command, "echo 'a b'");
-    /// assert_eq!(script.shell_name(), Some("zsh"));
     /// assert_eq!(WrappedScript::parse("node server.js stdio"), None);
     /// ```
     #[must_use]
@@ -81,28 +78,13 @@ impl WrappedScript {
         if !word(eval, "eval") || !is_joined || before.iter().any(|token| word(token, "eval")) {
             return None;
         }
-        let snapshot = match before {
-            [source, ScriptToken::Word { text, .. }, ..]
-                if word(source, "source") || word(source, ".") =>
-            {
-                Some(text.clone())
-            }
-            _ => None,
-        };
-        Some(Self { command: text.clone(), snapshot })
+        Some(Self { command: text.clone() })
     }
+}
 
-    /// Returns the name of the shell that the snapshot is for.
-    #[must_use]
-    pub fn shell_name(&self) -> Option<&'static str> {
-        let path = self.snapshot.as_deref()?;
-        let name = path.rsplit('/').next()?;
-        ["bash", "zsh"].into_iter().find(|shell| {
-            name.strip_prefix("snapshot-")
-                .and_then(|rest| rest.strip_prefix(shell))
-                .is_some_and(|rest| rest.starts_with('-'))
-        })
-    }
+/// Returns the name of the shell that the snapshot of a script is for.
+pub(super) fn shell_name(script: &str) -> Option<&'static str> {
+    ["zsh", "bash"].into_iter().find(|shell| script.contains(&format!("/snapshot-{shell}-")))
 }
 
 /// Splits a script. `None`: it has something that is not understood.
@@ -147,7 +129,13 @@ fn word(script: &str) -> Option<(ScriptToken, &str)> {
                 loop {
                     match chars.next()?.1 {
                         '"' => break,
-                        '$' | '`' => return None,
+                        '`' => return None,
+                        '$' => {
+                            // The word is another one for the shell, so it is none that is looked for.
+                            is_bare = true;
+                            text.push('$');
+                            expansion(&mut chars)?;
+                        }
                         '\\' => match chars.next()?.1 {
                             char @ ('"' | '\\' | '$' | '`') => text.push(char),
                             char => text.extend(['\\', char]),
@@ -178,9 +166,31 @@ fn word(script: &str) -> Option<(ScriptToken, &str)> {
     Some((ScriptToken::Word { text, quoted: has_quotes && !is_bare }, ""))
 }
 
+/// Reads an expansion in double quotes after its `$`: `$NAME` or `${…}` without quotes and commands in it. In its sandbox,
+/// Claude Code exports variables in this way (seen in 2.1.330).
+fn expansion(chars: &mut std::str::CharIndices<'_>) -> Option<()> {
+    let rest = chars.as_str();
+    if rest.starts_with('(') {
+        return None;
+    }
+    if !rest.starts_with('{') {
+        return Some(());
+    }
+    let mut depth = 0_usize;
+    loop {
+        match chars.next()?.1 {
+            '{' => depth += 1,
+            '}' if depth == 1 => return Some(()),
+            '}' => depth -= 1,
+            '"' | '\'' | '`' | '\\' | '(' => return None,
+            _ => {}
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::WrappedScript;
+    use super::{WrappedScript, shell_name};
 
     const BEFORE: &str = r"source /home/a b/snapshot-bash-17-x.sh";
 
@@ -208,6 +218,9 @@ mod tests {
             ("eval ls < /dev/null", ""),
             ("eval 'ls' < /dev/zero", ""),
             ("eval \"$X\" < /dev/null", ""),
+            ("export A=\"${A:+$A }'b'\" C=\"$HOME/x\" && eval 'ls' < /dev/null", "ls"),
+            ("export A=\"${A:+\"x\"}\" && eval 'ls' < /dev/null", ""),
+            ("export A=\"$(x)\" && eval 'ls' < /dev/null", ""),
             ("evil 'ls' < /dev/null", ""),
         ] {
             let parsed = WrappedScript::parse(&script(eval));
@@ -217,7 +230,7 @@ mod tests {
                 command => {
                     let parsed = parsed.unwrap();
                     assert_eq!(parsed.command, command, "{eval}");
-                    assert_eq!(parsed.shell_name(), Some("bash"));
+                    assert_eq!(shell_name(&script(eval)), Some("bash"));
                 }
             }
         }
@@ -226,8 +239,8 @@ mod tests {
     #[test]
     fn scripts_without_a_snapshot() {
         let script = WrappedScript::parse("eval 'ls' < /dev/null && pwd -P >| '/tmp/a b'").unwrap();
-        assert_eq!((script.command.as_str(), script.snapshot.as_deref()), ("ls", None));
-        assert_eq!(script.shell_name(), None);
+        assert_eq!(script.command, "ls");
+        assert_eq!(shell_name("eval 'ls' < /dev/null && pwd -P >| '/tmp/a b'"), None);
     }
 
     #[test]

@@ -14,14 +14,29 @@ use crate::install::texts::{SCRIPT_MARKER, shell_script};
 /// The variable that names the program.
 pub(crate) const PREFIX: &str = "CLAUDE_CODE_SHELL_PREFIX";
 
-/// Returns the settings and the script.
+const STEPS: [Step<'static>; 2] = [Step::Name("env"), Step::Name(PREFIX)];
+
+/// The settings of a project that git does not track.
+const LOCAL_SETTINGS: &str = "settings.local.json";
+
+/// Returns the settings and the script. The script is in the user's folder: commands in a sandbox can write to the project.
 fn files(places: &Places, scope: Scope) -> (PathBuf, PathBuf) {
-    let folder = places.folder(Agent::ClaudeCode, scope);
-    let settings = match scope {
-        Scope::User => "settings.json",
-        Scope::Project => "settings.local.json",
+    let folder = |scope| places.folder(Agent::ClaudeCode, scope);
+    let (settings, script) = match scope {
+        Scope::User => ("settings.json", "tamis-shell"),
+        Scope::Project => (LOCAL_SETTINGS, "tamis-shell-project"),
     };
-    (folder.join(settings), folder.join("tamis-shell"))
+    (folder(scope).join(settings), folder(Scope::User).join(script))
+}
+
+/// Returns whether a value is one that an earlier version wrote.
+fn is_older(places: &Places, scope: Scope, value: &str) -> bool {
+    scope == Scope::Project && older_script(places).to_str() == Some(value)
+}
+
+/// Returns where earlier versions wrote the script for a project.
+fn older_script(places: &Places) -> PathBuf {
+    places.folder(Agent::ClaudeCode, Scope::Project).join("tamis-shell")
 }
 
 /// Returns the settings, the script, and the program that the settings name.
@@ -44,7 +59,8 @@ fn value_in(text: &str) -> Result<Option<String>, JsonFault> {
 }
 
 pub(super) fn install(planner: &mut Planner<'_>, scope: Scope) -> Result<(), InstallError> {
-    let (settings, script) = files(planner.places, scope);
+    let places = planner.places;
+    let (settings, script) = files(places, scope);
     let snippet =
         Shape::object([("env", Shape::object([(PREFIX, Shape::text(script.to_string_lossy()))]))]);
     let snippet = Some(snippet.document());
@@ -57,7 +73,7 @@ pub(super) fn install(planner: &mut Planner<'_>, scope: Scope) -> Result<(), Ins
         let message = "is tracked by git, and the program is a path on this machine; use --user";
         return Err(file.fail(message, snippet));
     }
-    let Some(script_text) = shell_script(scope) else {
+    let Some(script_text) = shell_script(scope, &planner.places.program) else {
         let file = planner.open(&settings)?;
         return Err(file.fail("commands can be filtered on Unix only", None));
     };
@@ -66,6 +82,9 @@ pub(super) fn install(planner: &mut Planner<'_>, scope: Scope) -> Result<(), Ins
     let text = file.text.clone().unwrap_or_default();
     match value_in(&text).map_err(|fault| file.json_failed(&fault, snippet.clone()))? {
         Some(value) if value == program => return Ok(()),
+        Some(value) if is_older(places, scope, &value) => {
+            file.remove_at(&STEPS).map_err(|fault| file.edit_failed(fault, snippet.clone()))?;
+        }
         Some(value) => {
             let message = format!(
                 "{PREFIX} is already set to {value}; only one program can start the shell commands"
@@ -75,6 +94,7 @@ pub(super) fn install(planner: &mut Planner<'_>, scope: Scope) -> Result<(), Ins
         None => {}
     }
     file.forget_hooks();
+    let text = file.text.clone().unwrap_or_default();
     let value = Shape::text(program);
     let edited = set_member(&text, &["env", PREFIX], &value, file.recorded());
     file.text = Some(edited.map_err(|fault| file.edit_failed(fault, snippet))?);
@@ -88,19 +108,33 @@ pub(super) fn install(planner: &mut Planner<'_>, scope: Scope) -> Result<(), Ins
 }
 
 pub(super) fn uninstall(planner: &mut Planner<'_>, scope: Scope) -> Result<(), InstallError> {
-    let (settings, script) = files(planner.places, scope);
+    let places = planner.places;
+    let (settings, script) = files(places, scope);
     // First the settings: without its script, every command of Claude Code would fail.
     let file = planner.open(&settings)?;
     if let Some(text) = file.text.clone() {
         let remedy = || Some(format!("remove the variable {PREFIX} from `env`\n"));
         match value_in(&text) {
-            Ok(Some(value)) if script.to_str() == Some(value.as_str()) => {
-                let steps = [Step::Name("env"), Step::Name(PREFIX)];
-                file.remove_at(&steps).map_err(|fault| file.edit_failed(fault, remedy()))?;
+            Ok(Some(value))
+                if script.to_str() == Some(value.as_str()) || is_older(places, scope, &value) =>
+            {
+                file.remove_at(&STEPS).map_err(|fault| file.edit_failed(fault, remedy()))?;
             }
             Err(fault) if text.contains(PREFIX) => return Err(file.json_failed(&fault, remedy())),
             _ => {}
         }
+    }
+    if scope == Scope::User {
+        return planner.disown(&script, SCRIPT_MARKER, &[]);
+    }
+    let older = older_script(places);
+    if older != files(places, Scope::User).1 {
+        planner.disown(&older, SCRIPT_MARKER, &[])?;
+    }
+    // Commands of other projects do not run without the script.
+    if planner.has_record_of_another(&settings) {
+        planner.note(format!("{} stays: other projects use it", places.shown(&script)));
+        return Ok(());
     }
     planner.disown(&script, SCRIPT_MARKER, &[])
 }

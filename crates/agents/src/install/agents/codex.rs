@@ -1,12 +1,12 @@
 //! Codex CLI: a hook before shell commands, in `hooks.json`, or in `config.toml` if hooks are there.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::agent::Agent;
 use crate::install::hooks::{HookList, HookPlace, command, is_own};
 use crate::install::places::{Places, Scope};
 use crate::install::plan::{InstallError, PlannedFile, Planner};
-use crate::install::shape::{Shape, newline_of};
+use crate::install::shape::{Shape, newline_of, quoted};
 use crate::install::toml_text::TomlText;
 
 pub(crate) const HOOK: HookPlace =
@@ -23,40 +23,47 @@ fn files(places: &Places, scope: Scope) -> (PathBuf, PathBuf) {
     (folder.join("hooks.json"), folder.join("config.toml"))
 }
 
-fn entry(scope: Scope) -> Shape {
+fn entry(scope: Scope, program: &Path) -> Shape {
     let hook = Shape::object([
         ("type", Shape::text("command")),
-        ("command", Shape::text(command(Agent::Codex, scope))),
+        ("command", Shape::text(command(Agent::Codex, scope, program))),
         ("timeout", Shape::Number(TIMEOUT)),
     ]);
     Shape::object([("matcher", Shape::text(MATCHER)), ("hooks", Shape::Array(vec![hook]))])
 }
 
 /// The same entry in TOML.
-fn block(scope: Scope, newline: &str) -> String {
-    let command = command(Agent::Codex, scope);
+fn block(scope: Scope, newline: &str, program: &Path) -> String {
+    block_of(&quoted(&command(Agent::Codex, scope, program)), newline)
+}
+
+fn block_of(command: &str, newline: &str) -> String {
     [
         "[[hooks.PreToolUse]]",
         &format!("matcher = \"{MATCHER}\""),
         "",
         "[[hooks.PreToolUse.hooks]]",
         "type = \"command\"",
-        &format!("command = \"{command}\""),
+        &format!("command = {command}"),
         &format!("timeout = {TIMEOUT}"),
         "",
     ]
     .join(newline)
 }
 
-/// Returns the block of ours in a text: its scope, and its place.
-pub(crate) fn own_block(text: &str) -> Option<(Scope, std::ops::Range<usize>)> {
-    let newline = newline_of(text);
-    [Scope::User, Scope::Project].into_iter().find_map(|scope| {
-        let block = block(scope, newline);
-        let start = text.find(&block)?;
+/// Returns the block of ours in a text: the command in it, and its place.
+pub(crate) fn own_block(text: &str) -> Option<(String, std::ops::Range<usize>)> {
+    const MARK: &str = "\0";
+    let block = block_of(MARK, newline_of(text));
+    let (before, after) = block.split_once(MARK)?;
+    text.match_indices(before).find_map(|(start, _)| {
         let begins_line =
             start == 0 || text.get(..start).is_some_and(|before| before.ends_with('\n'));
-        begins_line.then(|| (scope, start..start + block.len()))
+        let rest = text.get(start + before.len()..)?;
+        let command = rest.get(..rest.find(after)?)?;
+        let line: String = serde_json::from_str(command).ok()?;
+        let end = start + before.len() + command.len() + after.len();
+        (begins_line && is_own(Agent::Codex, &line)).then_some((line, start..end))
     })
 }
 
@@ -93,18 +100,19 @@ pub(crate) fn own_positions(toml: &TomlText<'_>) -> Vec<(usize, usize)> {
 pub(super) fn install(planner: &mut Planner<'_>, scope: Scope) -> Result<(), InstallError> {
     let (json, config) = files(planner.places, scope);
     let has_json = planner.open(&json)?.text.is_some();
+    let program = planner.places.program.clone();
     let file = planner.open(&config)?;
     let text = file.text.clone().unwrap_or_default();
-    let snippet = Some(block(scope, "\n"));
+    let snippet = Some(block(scope, "\n", &program));
     let toml = TomlText::parse(&text);
     let toml = toml.map_err(|reason| file.fail(not_valid(&reason), snippet.clone()))?;
     let enabled = toml.get(&["features", "hooks"]).map(|value| value.span());
     let is_off = enabled.is_some_and(|span| text.get(span) == Some("false"));
     if has_own(&toml) || (has_hooks(&toml) && !has_json) {
-        append(file, &text, scope)?;
+        append(file, &text, scope, &program)?;
     } else {
         let file = planner.open(&json)?;
-        HOOK.add(file, scope, &entry(scope))?;
+        HOOK.add(file, scope, &program, &entry(scope, &program))?;
     }
     if is_off {
         planner.note("hooks are switched off in config.toml: features.hooks = false");
@@ -120,19 +128,18 @@ fn not_valid(reason: &str) -> String {
     format!("not valid TOML: {reason}; the file is left as it is")
 }
 
-fn append(file: &mut PlannedFile, text: &str, scope: Scope) -> Result<(), InstallError> {
+fn append(
+    file: &mut PlannedFile,
+    text: &str,
+    scope: Scope,
+    program: &Path,
+) -> Result<(), InstallError> {
     let newline = newline_of(text);
-    let new = block(scope, newline);
+    let new = block(scope, newline, program);
     let snippet = Some(new.clone());
-    if let Some((old, range)) = own_block(text) {
-        if old != scope {
-            file.text = Some(
-                [text.get(..range.start), Some(&new), text.get(range.end..)]
-                    .into_iter()
-                    .flatten()
-                    .collect(),
-            );
-        }
+    if let Some((_, range)) = own_block(text) {
+        let parts = [text.get(..range.start), Some(&new), text.get(range.end..)];
+        file.text = Some(parts.into_iter().flatten().collect());
         return Ok(());
     }
     let toml =
@@ -157,6 +164,11 @@ fn append(file: &mut PlannedFile, text: &str, scope: Scope) -> Result<(), Instal
     Ok(())
 }
 
+/// Returns what a user has to remove.
+fn to_remove() -> String {
+    "remove the block [[hooks.PreToolUse]] whose command has `hook codex`\n".to_owned()
+}
+
 pub(super) fn uninstall(planner: &mut Planner<'_>, scope: Scope) -> Result<(), InstallError> {
     let (json, config) = files(planner.places, scope);
     HOOK.remove(planner.open(&json)?)?;
@@ -165,7 +177,7 @@ pub(super) fn uninstall(planner: &mut Planner<'_>, scope: Scope) -> Result<(), I
     let Some((_, range)) = own_block(&text) else {
         if TomlText::parse(&text).is_ok_and(|toml| has_own(&toml)) {
             let message = "its hook of tamis was changed; remove it by hand";
-            return Err(file.fail(message, Some(block(scope, "\n"))));
+            return Err(file.fail(message, Some(to_remove())));
         }
         return Ok(());
     };
@@ -180,7 +192,7 @@ pub(super) fn uninstall(planner: &mut Planner<'_>, scope: Scope) -> Result<(), I
     let edited = format!("{before}{after}");
     if TomlText::parse(&edited).is_err() {
         let message = "its hook of tamis cannot be removed safely; remove it by hand";
-        return Err(file.fail(message, Some(block(scope, "\n"))));
+        return Err(file.fail(message, Some(to_remove())));
     }
     let is_new = file.record.as_ref().is_some_and(|record| record.is_new);
     file.text = (!edited.is_empty() || !is_new).then_some(edited);

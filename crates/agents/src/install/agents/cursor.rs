@@ -22,11 +22,12 @@ fn file(places: &Places, scope: Scope) -> PathBuf {
 pub(super) fn install(planner: &mut Planner<'_>, scope: Scope) -> Result<(), InstallError> {
     let path = file(planner.places, scope);
     let entry = Shape::object([
-        ("command", Shape::text(command(Agent::Cursor, scope))),
+        ("command", Shape::text(command(Agent::Cursor, scope, &planner.places.program))),
         ("matcher", Shape::text("MCP:.*")),
     ]);
+    let program = &planner.places.program;
     let file = planner.open(&path)?;
-    HOOK.add(file, scope, &entry)?;
+    HOOK.add(file, scope, program, &entry)?;
     let text = file.text.clone().unwrap_or_default();
     let has_version = parse(&text).and_then(|root| root.get(VERSION));
     if has_version.map_err(|fault| file.json_failed(&fault, None))?.is_none() {

@@ -20,11 +20,11 @@ pub(crate) fn extension_folder(places: &Places) -> PathBuf {
     places.folder(Agent::Gemini, Scope::User).join("extensions/tamis")
 }
 
-fn entry(scope: Scope) -> Shape {
+fn entry(scope: Scope, places: &Places) -> Shape {
     let hook = Shape::object([
         ("name", Shape::text("tamis")),
         ("type", Shape::text("command")),
-        ("command", Shape::text(command(Agent::Gemini, scope))),
+        ("command", Shape::text(command(Agent::Gemini, scope, &places.program))),
         ("timeout", Shape::Number(TIMEOUT)),
     ]);
     Shape::object([
@@ -40,7 +40,8 @@ fn settings(places: &Places) -> PathBuf {
 pub(super) fn install(planner: &mut Planner<'_>, scope: Scope) -> Result<(), InstallError> {
     if scope == Scope::Project {
         let path = settings(planner.places);
-        HOOK.add(planner.open(&path)?, scope, &entry(scope))?;
+        let places = planner.places;
+        HOOK.add(planner.open(&path)?, scope, &places.program, &entry(scope, places))?;
         planner.note("Gemini CLI runs hooks of a project only in a trusted folder, and asks once");
         return Ok(());
     }
@@ -53,8 +54,10 @@ pub(super) fn install(planner: &mut Planner<'_>, scope: Scope) -> Result<(), Ins
         ),
         ("version", Shape::text(env!("CARGO_PKG_VERSION"))),
     ]);
-    let hooks =
-        Shape::object([("hooks", Shape::object([(HOOK.event, Shape::Array(vec![entry(scope)]))]))]);
+    let hooks = Shape::object([(
+        "hooks",
+        Shape::object([(HOOK.event, Shape::Array(vec![entry(scope, planner.places)]))]),
+    )]);
     let manifest = folder.join("gemini-extension.json");
     planner.own(&manifest, &about.document(), EXTENSION_MARKER, 0o644)?;
     let path = folder.join("hooks/hooks.json");

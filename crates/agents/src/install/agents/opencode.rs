@@ -14,7 +14,8 @@ pub(crate) fn plugin_path(places: &Places, scope: Scope) -> PathBuf {
 
 pub(super) fn install(planner: &mut Planner<'_>, scope: Scope) -> Result<(), InstallError> {
     let path = plugin_path(planner.places, scope);
-    planner.own(&path, &opencode_plugin(scope), PLUGIN_MARKER, 0o644)
+    let text = opencode_plugin(scope, &planner.places.program);
+    planner.own(&path, &text, PLUGIN_MARKER, 0o644)
 }
 
 pub(super) fn uninstall(planner: &mut Planner<'_>, scope: Scope) -> Result<(), InstallError> {

@@ -30,7 +30,7 @@ const KEPT: [&str; 9] = [
 pub(super) fn proxied(
     server: &JsonNode<'_>,
     kind: Servers,
-    wrapping: Wrapping,
+    wrapping: Wrapping<'_>,
 ) -> Result<Result<Shape, String>, JsonFault> {
     let no = |reason: &str| Ok(Err(reason.to_owned()));
     let members = server.members()?;
@@ -65,7 +65,11 @@ pub(super) fn proxied(
         ["mcp", "--config", config(wrapping.scope), "--stdio", "--upstream", &url]
             .map(str::to_owned)
             .to_vec();
-    let mut env = vec![(ORIGINAL.to_owned(), Shape::text(server.raw()))];
+    // The project's settings cannot turn off an entry that is closed.
+    let mut env = vec![
+        (ORIGINAL.to_owned(), Shape::text(server.raw())),
+        ("TAMIS".to_owned(), Shape::text("")),
+    ];
     for (at, header) in headers.iter().enumerate() {
         let Some(value) = header.value.string().filter(|value| !value.contains(['$', '{'])) else {
             return no("it is over HTTP, and not all of its headers are static");
@@ -82,7 +86,7 @@ pub(super) fn proxied(
     }
     let words = args.iter().map(Shape::text);
     let mut entry = if kind == Servers::Words {
-        let words = [Shape::text("tamis-gateway")].into_iter().chain(words);
+        let words = [Shape::text(wrapping.program)].into_iter().chain(words);
         vec![
             ("type".to_owned(), Shape::text("local")),
             ("command".to_owned(), Shape::Array(words.collect())),
@@ -90,7 +94,7 @@ pub(super) fn proxied(
         ]
     } else {
         vec![
-            ("command".to_owned(), Shape::text("tamis-gateway")),
+            ("command".to_owned(), Shape::text(wrapping.program)),
             ("args".to_owned(), Shape::Array(words.collect())),
             ("env".to_owned(), Shape::Object(env)),
         ]

@@ -4,13 +4,14 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use super::http::{original, proxied};
-use super::{Outcome, Outcomes, Wrapping, is_proxied, is_wrapped};
+use super::{Outcome, Outcomes, Wrapping, is_proxied, is_wrapped, started_by};
 use crate::agent::Agent;
 use crate::install::edit::{Step, remove, splice};
 use crate::install::json::{JsonFault, JsonMember, JsonNode, parse};
 use crate::install::places::{Places, Scope};
 use crate::install::record::{FileRecord, pointer};
 use crate::install::shape::quoted;
+use crate::install::started::Started;
 
 /// Where a file has its servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,18 +139,13 @@ impl<'a> CommandLine<'a> {
     fn is_wrapped(&self) -> bool {
         self.program() == "sh" && is_wrapped(self.args())
     }
-
-    /// Returns the string that holds the script of a wrapped server.
-    fn script(&self) -> Option<&(String, Range<usize>)> {
-        self.words.get(if self.command.is_some() { 1 } else { 2 })
-    }
 }
 
 /// Wraps all servers that can be wrapped.
 pub(super) fn wrap(
     text: &str,
     kind: Servers,
-    wrapping: Wrapping,
+    wrapping: Wrapping<'_>,
     record: &mut FileRecord,
 ) -> Result<(String, Outcomes), String> {
     let fault = |fault: JsonFault| format!("{fault}; the file is left as it is");
@@ -169,7 +165,7 @@ fn wrap_server(
     text: &str,
     server: &Server<'_>,
     kind: Servers,
-    wrapping: Wrapping,
+    wrapping: Wrapping<'_>,
     record: &mut FileRecord,
     splices: &mut Splices,
 ) -> Result<Outcome, JsonFault> {
@@ -198,11 +194,11 @@ fn wrap_server(
         Err(reason) => return Ok(Outcome::Kept(reason)),
     };
     if line.is_wrapped() {
-        let script = wrapping.script();
-        if let Some((old, range)) = line.script()
-            && *old != script
-        {
-            splices.push((range.clone(), quoted(&script)));
+        let own = usize::from(line.command.is_none());
+        for ((old, range), new) in line.words.iter().skip(own).zip(wrapping.words()) {
+            if *old != new {
+                splices.push((range.clone(), quoted(&new)));
+            }
         }
         return Ok(Outcome::Already);
     }
@@ -279,14 +275,19 @@ pub(super) fn unwrap(text: &str, kind: Servers, record: &FileRecord) -> Result<S
     Ok(text)
 }
 
-/// Returns how many servers are wrapped.
-pub(super) fn count(text: &str, kind: Servers) -> Result<usize, String> {
+/// Returns the program that each wrapped server starts.
+pub(super) fn started(text: &str, kind: Servers) -> Result<Vec<Started>, String> {
     let fault = |fault: JsonFault| fault.to_string();
-    let mut count = 0;
+    let mut found = Vec::new();
     for server in servers(&parse(text).map_err(fault)?, kind).map_err(fault)? {
         let line = CommandLine::read(&server.value, kind).map_err(fault)?;
         let is_remote = original(&server.value).map_err(fault)?.is_some();
-        count += usize::from(is_remote || line.is_ok_and(|line| line.is_wrapped()));
+        let Ok(line) = line else { continue };
+        if is_remote {
+            found.push(started_by(&line.program()));
+        } else if line.is_wrapped() {
+            found.push(line.args().nth(2).and_then(started_by));
+        }
     }
-    Ok(count)
+    Ok(found)
 }

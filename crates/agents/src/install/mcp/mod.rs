@@ -8,46 +8,53 @@ mod json;
 mod policy;
 mod toml;
 
+use std::path::{Path, PathBuf};
+
 use super::places::Scope;
 use super::plan::{InstallError, Planner};
 use super::shape::quoted;
+use super::started::Started;
 use crate::agent::Agent;
 
 pub(crate) use json::Servers;
 
-/// The name that the script gets as `$0`, by which a wrapped server is recognised, together with the script.
-const ZERO: &str = "tamis";
+/// What earlier versions gave the script as `$0`. Now it is the path of the program.
+const OLDER_ZERO: &str = "tamis";
 
 /// How servers are wrapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wrapping {
+pub(crate) struct Wrapping<'p> {
     pub(crate) scope: Scope,
-    /// Without `tamis-gateway`, the server does not start.
+    /// Without the program, the server does not start, and `TAMIS=off` has no effect.
     pub(crate) is_closed: bool,
+    /// The path of `tamis-gateway`.
+    pub(crate) program: &'p str,
 }
 
-impl Wrapping {
-    const ALL: [Self; 4] = [
-        Self { scope: Scope::User, is_closed: false },
-        Self { scope: Scope::User, is_closed: true },
-        Self { scope: Scope::Project, is_closed: false },
-        Self { scope: Scope::Project, is_closed: true },
-    ];
-
-    /// Returns the script that starts a server, which is in its arguments.
-    fn script(self) -> String {
-        let config = config(self.scope);
-        let proxy = format!("exec tamis-gateway mcp --config {config} -- \"$@\"");
-        if self.is_closed {
-            proxy
-        } else {
-            format!("command -v tamis-gateway >/dev/null && {proxy}; exec \"$@\"")
-        }
+/// Returns the script that starts a server, which is in its arguments.
+fn script(scope: Scope, is_closed: bool) -> String {
+    let proxy = format!("exec \"$0\" mcp --config {} -- \"$@\"", config(scope));
+    if is_closed {
+        format!("unset TAMIS; {proxy}")
+    } else {
+        format!("[ -f \"$0\" ] && \"$0\" --version >/dev/null 2>&1 && {proxy}; exec \"$@\"")
     }
+}
 
+/// Returns the script of earlier versions, which starts the program by its name.
+fn older_script(scope: Scope, is_closed: bool) -> String {
+    let proxy = format!("exec tamis-gateway mcp --config {} -- \"$@\"", config(scope));
+    if is_closed {
+        proxy
+    } else {
+        format!("command -v tamis-gateway >/dev/null && {proxy}; exec \"$@\"")
+    }
+}
+
+impl Wrapping<'_> {
     /// Returns the words before the command of the server.
     fn words(self) -> [String; 3] {
-        ["-c".to_owned(), self.script(), ZERO.to_owned()]
+        ["-c".to_owned(), script(self.scope, self.is_closed), self.program.to_owned()]
     }
 
     /// Returns what a user has to write.
@@ -67,12 +74,17 @@ fn config(scope: Scope) -> &'static str {
     }
 }
 
-/// Whether these are the first arguments of `sh` in a wrapped server.
+/// Whether these are the first arguments of `sh` in a wrapped server, whatever program it starts.
 fn is_wrapped<'a>(args: impl IntoIterator<Item = &'a str>) -> bool {
     let args: Vec<&str> = args.into_iter().take(4).collect();
-    let [flag, script, zero, _command] = args.as_slice() else { return false };
-    let known = || Wrapping::ALL.iter().any(|wrapping| wrapping.script() == *script);
-    *flag == "-c" && *zero == ZERO && known()
+    let [flag, text, zero, _command] = args.as_slice() else { return false };
+    let written = |form: fn(Scope, bool) -> String| {
+        let scopes = [Scope::User, Scope::Project].into_iter();
+        let mut forms = scopes.flat_map(|scope| [form(scope, false), form(scope, true)]);
+        forms.any(|form| form == *text)
+    };
+    let is_path = Path::new(zero).is_absolute();
+    *flag == "-c" && (is_path && written(script) || *zero == OLDER_ZERO && written(older_script))
 }
 
 /// Whether the user started the proxy in another way.
@@ -97,7 +109,7 @@ type Outcomes = Vec<(String, Outcome)>;
 pub(crate) fn wrap(
     planner: &mut Planner<'_>,
     agent: Agent,
-    wrapping: Wrapping,
+    wrapping: Wrapping<'_>,
 ) -> Result<(), InstallError> {
     if let Some(reason) = policy::objection(planner.places, agent) {
         planner.note(format!("no MCP server is wrapped: {reason}"));
@@ -141,11 +153,12 @@ pub(crate) fn wrap(
     }
     if wrapped == 0 {
         planner.note("no MCP server is configured that can be wrapped");
-    } else if planner.places.program("tamis-gateway").is_none() {
+    } else if !Path::new(wrapping.program).is_file() {
+        let program = wrapping.program;
         planner.note(if wrapping.is_closed {
-            "tamis-gateway is not on the PATH: the wrapped MCP servers do not start without it"
+            format!("{program} is missing: the wrapped MCP servers do not start without it")
         } else {
-            "tamis-gateway is not on the PATH: until it is, the wrapped MCP servers run without filters"
+            format!("{program} is missing: until it is there, the wrapped MCP servers run without filters")
         });
     }
     Ok(())
@@ -166,7 +179,7 @@ pub(crate) fn unwrap(
             _ => json::unwrap(&text, servers, &record),
         };
         let remedy = || {
-            let remedy = "in each MCP server whose command is `sh` with the argument `tamis`, remove what is before its command\n";
+            let remedy = "in each MCP server whose command is `sh` and whose arguments have `tamis`, remove what is before its command\n";
             Some(remedy.to_owned())
         };
         file.text = Some(edited.map_err(|message| file.fail(message, remedy()))?);
@@ -174,23 +187,28 @@ pub(crate) fn unwrap(
     Ok(())
 }
 
-/// Returns how many servers of each file are wrapped, or why that is not known.
+/// Returns the program by its path. `None`: it is looked up by its name.
+fn started_by(word: &str) -> Started {
+    Some(PathBuf::from(word)).filter(|path| path.is_absolute())
+}
+
+/// Returns the program that each wrapped server of each file starts, or why that is not known.
 pub(crate) fn wrapped(
     places: &super::Places,
     agent: Agent,
     scope: Scope,
-) -> Vec<(std::path::PathBuf, Result<usize, String>)> {
+) -> Vec<(PathBuf, Result<Vec<Started>, String>)> {
     let mut found = Vec::new();
     for (path, servers) in json::files(places, agent, scope) {
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
         if !text.contains("tamis") {
             continue;
         }
-        let count = match servers {
-            Servers::Toml => toml::count(&text),
-            _ => json::count(&text, servers),
+        let started = match servers {
+            Servers::Toml => toml::started(&text),
+            _ => json::started(&text, servers),
         };
-        found.push((path, count));
+        found.push((path, started));
     }
     found
 }

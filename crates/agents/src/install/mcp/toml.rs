@@ -1,9 +1,10 @@
 //! MCP servers in `config.toml`.
 
-use super::{Outcome, Outcomes, Wrapping, is_proxied, is_wrapped};
+use super::{Outcome, Outcomes, Wrapping, is_proxied, is_wrapped, started_by};
 use crate::install::edit::splice;
 use crate::install::record::{FileRecord, pointer};
 use crate::install::shape::{newline_of, quoted};
+use crate::install::started::Started;
 use crate::install::toml_text::{TomlNode, TomlText};
 
 const TABLE: &str = "mcp_servers";
@@ -44,7 +45,7 @@ fn parse(text: &str) -> Result<TomlText<'_>, String> {
 /// Wraps all servers that can be wrapped.
 pub(super) fn wrap(
     text: &str,
-    wrapping: Wrapping,
+    wrapping: Wrapping<'_>,
     record: &mut FileRecord,
 ) -> Result<(String, Outcomes), String> {
     let toml = parse(text)?;
@@ -55,10 +56,11 @@ pub(super) fn wrap(
         let outcome = match (&command, command.and_then(|command| command.string()), words(&server))
         {
             _ if is_wrapped_server(&server) => {
-                let script = server.get("args").and_then(|args| args.elements().get(1).copied());
-                let new = wrapping.script();
-                if let Some(old) = script.filter(|old| old.string() != Some(&new)) {
-                    splices.push((old.span(), text_of(&new)));
+                let args = server.get("args").map(|args| args.elements()).unwrap_or_default();
+                for (old, new) in args.iter().zip(wrapping.words()) {
+                    if old.string() != Some(&new) {
+                        splices.push((old.span(), text_of(&new)));
+                    }
                 }
                 Outcome::Already
             }
@@ -144,7 +146,9 @@ pub(super) fn unwrap(text: &str, record: &FileRecord) -> Result<String, String> 
 }
 
 /// Returns how many servers are wrapped.
-pub(super) fn count(text: &str) -> Result<usize, String> {
+pub(super) fn started(text: &str) -> Result<Vec<Started>, String> {
     let toml = parse(text)?;
-    Ok(servers(&toml).iter().filter(|(_, server)| is_wrapped_server(server)).count())
+    let servers = servers(&toml);
+    let wrapped = servers.iter().filter(|(_, server)| is_wrapped_server(server));
+    Ok(wrapped.map(|(_, server)| words(server)?.get(2).copied().and_then(started_by)).collect())
 }
