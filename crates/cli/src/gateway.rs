@@ -38,8 +38,8 @@ pub(crate) fn run<'a>(args: impl Iterator<Item = &'a OsString>) -> Exit {
     }
 }
 
-/// Finds the binary beside this one. It has the same version, and none that a name would find is started: `PATH` may have
-/// folders to which a command in a sandbox can write.
+/// Finds the binary in the folder of this one, which has the same version. A name is not looked up: `PATH` may have folders to
+/// which a command in a sandbox can write.
 fn find() -> Result<PathBuf, PathBuf> {
     let name = format!("tamis-gateway{EXE_SUFFIX}");
     let started = as_started();

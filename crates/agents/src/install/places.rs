@@ -112,7 +112,7 @@ impl Places {
         self.state.join("installed.json")
     }
 
-    /// Returns `tamis-gateway`, which lies beside this program.
+    /// Returns `tamis-gateway` in the folder of this program.
     pub(crate) fn gateway(&self) -> PathBuf {
         self.program.with_file_name(format!("tamis-gateway{}", env::consts::EXE_SUFFIX))
     }

@@ -87,7 +87,7 @@ fn steps(file: &Path) -> std::io::Result<Vec<PathStep>> {
     Ok(found)
 }
 
-/// Returns why the place of a file is none for a program that is installed.
+/// Returns why a program must not be installed from the place of this file.
 fn place_fault(steps: &[PathStep], places: &Places, agent: Agent) -> Option<PathFault> {
     let below = |folder: &Path| {
         let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
@@ -120,7 +120,7 @@ fn place_fault(steps: &[PathStep], places: &Places, agent: Agent) -> Option<Path
             return refuse(step, "is in a folder for temporary files".to_owned());
         }
     }
-    // A folder above the home folder is no project. There, entries do nothing when they start.
+    // Users also install from their home folder. In sessions that begin there, entries do nothing.
     if !places.home.starts_with(&places.working)
         && let Some(step) = below(&places.working)
     {

@@ -70,7 +70,7 @@ fn links_and_modes() {
         std::os::unix::fs::symlink(home.path(target), home.path(name)).unwrap();
         home.path(name)
     };
-    // What a link leads to is examined, and the folder of the link.
+    // The target of a link is examined, and its folder.
     let to_project = link("linked", "project/bin/tamis");
     assert!(refusal(&home, Agent::Codex, to_project).unwrap().contains("working directory"));
     let from_project = link("project/linked", "bin/tamis");

@@ -126,7 +126,7 @@ fn execute(
     console: &Console,
 ) -> io::Result<RunReport> {
     let name = name(args);
-    // The user turns off what saves, for all doors. What removes for safety stays.
+    // Redaction stays: it does not save.
     let is_off = std::env::var_os("TAMIS").is_some_and(|value| value == "off");
     let registry = if is_off { registry.with_enabled(false) } else { registry };
     let cap = if is_off { OutputCap::new() } else { args.cap.cap() };

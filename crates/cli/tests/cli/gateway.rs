@@ -57,7 +57,7 @@ fn the_command_line_is_passed_on() {
         let ran = run(&folder, args);
         assert_eq!((ran.code, ran.out), (7, format!("{passed}input")), "{args:?}");
     }
-    // Only the binary beside the command is started.
+    // A binary in another folder is not started.
     install(&folder, "bin/tamis-gateway", "echo planted");
     std::fs::remove_file(folder.path("own/tamis-gateway")).unwrap();
     run(&folder, &["mcp", "--", "a"]).refused(2, &["is not at"]);

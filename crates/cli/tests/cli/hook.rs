@@ -221,10 +221,15 @@ fn profiles_of_commands() {
         std::fs::create_dir_all(folder.path(".config/tamis")).unwrap();
         let yaml = format!("version: 1\n{config}\nfilters: {{}}\n");
         folder.write(".config/tamis/tamis.yaml", yaml);
-        folder.write("out", format!("\u{1b}[32mrunning 300 tests\u{1b}[0m\n{tests}test result: ok. 300 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.1s\n"));
-        let script = wrapped(&folder, "cargo() { cat out; }; cargo test");
+        folder.write("transcript", format!("\u{1b}[32mrunning 300 tests\u{1b}[0m\n{tests}test result: ok. 300 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.1s\n"));
+        folder
+            .write("cargo", format!("#!/bin/sh\ncat '{}'\n", folder.path("transcript").display()));
+        let all = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(folder.path("cargo"), all).unwrap();
+        let path = format!("{}:/usr/bin:/bin", folder.path("").display());
+        let script = wrapped(&folder, "cargo test");
         let mut command = shell(&folder, &script);
-        command.env("TAMIS", variable).env("TMPDIR", folder.path("tmp"));
+        command.env("TAMIS", variable).env("TMPDIR", folder.path("tmp")).env("PATH", path);
         let (status, out) = into_one_file(&folder, &mut command);
         assert_eq!(status.code(), Some(0));
         let of = format!("{config} TAMIS={variable}");

@@ -95,6 +95,8 @@ impl Folder {
     /// Any command, whose state is in the folder, with programs of the folder's own `bin`.
     fn any(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
+        // As a user types it. Notices name the program in this way.
+        std::os::unix::process::CommandExt::arg0(&mut command, "tamis");
         let path = std::env::var_os("PATH").unwrap_or_default();
         let path = [self.path("bin")].into_iter().chain(std::env::split_paths(&path));
         command.current_dir(self.0.path()).env("TAMIS_STATE_DIR", self.path(".state"));

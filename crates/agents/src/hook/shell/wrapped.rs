@@ -131,7 +131,7 @@ fn word(script: &str) -> Option<(ScriptToken, &str)> {
                         '"' => break,
                         '`' => return None,
                         '$' => {
-                            // The word is another one for the shell, so it is none that is looked for.
+                            // The shell reads another word, so this one must not match.
                             is_bare = true;
                             text.push('$');
                             expansion(&mut chars)?;

@@ -18,7 +18,7 @@ use crate::agent::Agent;
 
 pub(crate) use json::Servers;
 
-/// What earlier versions gave the script as `$0`. Now it is the path of the program.
+/// The `$0` of the script in entries of earlier versions. Now it is the path of the program.
 const OLDER_ZERO: &str = "tamis";
 
 /// How servers are wrapped.
