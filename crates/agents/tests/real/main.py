@@ -68,8 +68,10 @@ class Tamis:
             (place.bin / path.name).unlink(missing_ok=True)
 
     def run(self, place, *words):
+        # Entries name the program by the path by which it was started.
+        link = place.bin / "tamis"
         return subprocess.run(
-            [str(self.folder / "tamis"), *words],
+            [str(link if link.exists() else self.folder / "tamis"), *words],
             cwd=place.work,
             env=place.env(),
             capture_output=True,
@@ -165,7 +167,7 @@ class AgentRun:
         self.place.fresh(with_work=False)
         self.agent.configure(self.place, self.place.url, rules)
         self.tamis.place(self.place, self.agent)
-        done = self.tamis.run(self.place, "install", self.agent.name, "--mcp")
+        done = self.tamis.run(self.place, "install", self.agent.name, "--mcp", "--trust-path")
         return self.check("install", done.returncode == 0, (done.stdout + done.stderr)[-1500:])
 
     # Jobs
@@ -278,15 +280,15 @@ class AgentRun:
         self.agent.configure(self.place, self.place.url)
         self.tamis.place(self.place, self.agent)
         before = snapshot(self.place.home)
-        dry = self.tamis.run(self.place, "install", self.agent.name, "--mcp", "--dry-run")
+        dry = self.tamis.run(self.place, "install", self.agent.name, "--mcp", "--trust-path", "--dry-run")
         self.check("install --dry-run", dry.returncode == 0, dry.stderr[-500:])
         self.check("install --dry-run writes nothing", snapshot(self.place.home) == before)
-        done = self.tamis.run(self.place, "install", self.agent.name, "--mcp")
+        done = self.tamis.run(self.place, "install", self.agent.name, "--mcp", "--trust-path")
         if not self.check("install", done.returncode == 0, done.stderr[-500:]):
             return False
         first = snapshot(self.place.home)
         self.check("install changes something", first != before)
-        self.tamis.run(self.place, "install", self.agent.name, "--mcp")
+        self.tamis.run(self.place, "install", self.agent.name, "--mcp", "--trust-path")
         second = snapshot(self.place.home)
         self.check("install again changes nothing", second == first, difference(first, second))
         done = self.tamis.run(self.place, "uninstall", self.agent.name)
