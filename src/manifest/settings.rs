@@ -1,4 +1,4 @@
-//! The keys of tamis' own format that gateways read: `profile`, `service`, `catalog`, `store` and `servers`.
+//! The keys of tamis' own format that gateways read: `profile`, `service`, `catalog`, `store`, `servers` and `invisible`.
 //!
 //! They are parsed and checked here, so that `tamis check` finds mistakes and every gateway reads them in the same way.
 //! [`Manifest::find`] reads `service` and `catalog`, too. The defaults are the gateway's: a key that is absent is `None`.
@@ -105,6 +105,17 @@ pub struct Settings {
     pub(super) store: Option<Setting<StoreSettings>>,
     /// The names are in each entry, too, because manifests can be merged.
     pub(super) servers: Option<Setting<Arc<[String]>>>,
+    pub(super) invisible: Option<Setting<Invisible>>,
+}
+
+/// The value of `invisible`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Invisible {
+    /// Invisible characters are kept.
+    Keep,
+    /// Unicode tags and floods of zero-width characters are removed, and open overrides made visible.
+    Remove,
 }
 
 /// A value, and the place of its key.
@@ -139,6 +150,20 @@ impl Settings {
         self.store.as_ref().map(|store| &store.value)
     }
 
+    /// Returns whether invisible characters are kept in outputs that are shown to a model (`invisible: keep`).
+    ///
+    /// ```
+    /// use tamis::manifest::Manifest;
+    ///
+    /// let manifest = Manifest::parse("tamis.yaml", "version: 1\nfilters: {}\ninvisible: keep\n")?;
+    /// assert_eq!(manifest.settings().keeps_invisible(), Some(true));
+    /// # Ok::<(), tamis::manifest::ManifestError>(())
+    /// ```
+    #[must_use]
+    pub fn keeps_invisible(&self) -> Option<bool> {
+        self.invisible.as_ref().map(|invisible| invisible.value == Invisible::Keep)
+    }
+
     /// Returns the settings of two manifests, with a problem for each key that both have.
     pub(super) fn merge(self, later: &Self, problems: &mut Problems) -> Self {
         Self {
@@ -148,18 +173,20 @@ impl Settings {
             store: either("store", self.store, &later.store, problems),
             // Each list holds for the entries of its own file.
             servers: self.servers.or_else(|| later.servers.clone()),
+            invisible: either("invisible", self.invisible, &later.invisible, problems),
         }
     }
 
     /// Returns each key that has a value, with its place.
     fn keys(&self) -> impl Iterator<Item = (&'static str, &Diagnostic)> {
-        let Self { profile, service, catalog, store, servers } = self;
+        let Self { profile, service, catalog, store, servers, invisible } = self;
         let keys = [
             ("profile", profile.as_ref().map(|setting| &setting.place)),
             ("service", service.as_ref().map(|setting| &setting.place)),
             ("catalog", catalog.as_ref().map(|setting| &setting.place)),
             ("store", store.as_ref().map(|setting| &setting.place)),
             ("servers", servers.as_ref().map(|setting| &setting.place)),
+            ("invisible", invisible.as_ref().map(|setting| &setting.place)),
         ];
         keys.into_iter().filter_map(|(key, place)| Some((key, place?)))
     }
@@ -252,22 +279,24 @@ pub(super) struct WrittenSettings {
     pub(super) catalog: Option<bool>,
     pub(super) store: Option<StoreSettings>,
     pub(super) servers: Option<Vec<String>>,
+    pub(super) invisible: Option<Invisible>,
 }
 
 impl WrittenSettings {
     /// The keys, in the order in which they are documented.
-    pub(super) const KEYS: [&'static str; 5] =
-        ["profile", "service", "catalog", "store", "servers"];
+    pub(super) const KEYS: [&'static str; 6] =
+        ["profile", "service", "catalog", "store", "servers", "invisible"];
 
     /// Adds the places of the keys.
     pub(super) fn at(self, place: impl Fn(&str) -> Option<Diagnostic>) -> Settings {
-        let Self { profile, service, catalog, store, servers } = self;
+        let Self { profile, service, catalog, store, servers, invisible } = self;
         Settings {
             profile: placed(profile, place("profile")),
             service: placed(service.map(|ServiceName(name)| name), place("service")),
             catalog: placed(catalog, place("catalog")),
             store: placed(store, place("store")),
             servers: placed(servers.map(Arc::from), place("servers")),
+            invisible: placed(invisible, place("invisible")),
         }
     }
 }

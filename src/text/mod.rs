@@ -21,11 +21,15 @@
 //! document.
 
 #[cfg(feature = "text")]
+mod invisible;
+#[cfg(feature = "text")]
 mod lines;
 #[cfg(feature = "text")]
 mod redact;
 
 pub use crate::spec::text::TextSpec;
+#[cfg(feature = "text")]
+pub use invisible::{InvisibleFilter, InvisibleReport};
 #[cfg(feature = "text")]
 pub use lines::{QuotedTextFilter, TextFilter, TextProgram, TextReport};
 #[cfg(feature = "command")]

@@ -134,6 +134,7 @@ fn filtered(run: tamis_agents::hook::shell::ShellRun, settings: &HookSettings) -
     let program = run.line.program_name().unwrap_or("sh").to_owned();
     let runner = CommandRunner::new(run.registry)
         .with_cap(run.cap)
+        .with_invisible_removed(run.cleans)
         .with_command_line(run.line)
         .with_overflow(run.recorder)
         .with_linger(LINGER)
@@ -156,7 +157,8 @@ fn filtered(run: tamis_agents::hook::shell::ShellRun, settings: &HookSettings) -
             let call = CallLine::new(&program, rule.unwrap_or_default(), bytes)
                 .with_handle(report.record.as_ref().and_then(StoreRecorder::handle))
                 .with_times(report.filter_time, Some(begun.elapsed()))
-                .with_exit_code(output.exit_code);
+                .with_exit_code(output.exit_code)
+                .with_invisible(report.invisible);
             settings.log(&call);
             if let Some(rest) = report.rest {
                 // A server that the command started goes on writing to where the command wrote.

@@ -33,8 +33,8 @@ use super::report::CommandReport;
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::sink::Sink;
-use crate::text::TextRedactor;
 use crate::text::quoted::DiscardSink;
+use crate::text::{InvisibleFilter, TextRedactor};
 #[cfg(feature = "tokens")]
 use crate::tokens::{TokenCount, TokenCounter};
 
@@ -74,6 +74,7 @@ pub struct CommandRunner {
     limits: Limits,
     overflow: Option<Arc<dyn OutputRecorder>>,
     redacts: bool,
+    cleans: bool,
     keep: bool,
     cap: OutputCap,
     linger: Duration,
@@ -97,6 +98,7 @@ impl CommandRunner {
             limits: Limits::new(),
             overflow: None,
             redacts: false,
+            cleans: false,
             keep: false,
             cap: OutputCap::new(),
             linger,
@@ -169,6 +171,13 @@ impl CommandRunner {
         self
     }
 
+    /// Sets whether invisible characters are removed ([`InvisibleFilter`]) before the output is recorded and filtered.
+    #[must_use]
+    pub fn with_invisible_removed(mut self, yes: bool) -> Self {
+        self.cleans = yes;
+        self
+    }
+
     /// Sets the command line that chooses the filter, if the command that is run is only a wrapper around it.
     ///
     /// ### Default
@@ -231,6 +240,7 @@ impl CommandRunner {
             output,
             record: None,
             record_broke: false,
+            invisible: self.cleans.then(InvisibleFilter::new),
             redactor: self.redacts.then(|| TextRedactor::with_limits(&self.limits)),
             keep: self.keep,
             report: RunReport::default(),
@@ -361,6 +371,8 @@ pub struct RunReport {
     pub tokens_in: Option<TokenCount>,
     /// Time that recording, filtering and writing the output took.
     pub filter_time: Duration,
+    /// Number of invisible characters that were removed or made visible.
+    pub invisible: u64,
     /// Place of the record, if it was kept.
     pub record: Option<RecordPlace>,
     /// Whether the record contains the whole output.
@@ -397,7 +409,9 @@ struct OutputFlow<W> {
     record: Option<Box<dyn OutputRecord>>,
     /// Whether writing the record failed. The record is kept as far as it was written.
     record_broke: bool,
-    /// Replaces credentials before anything else.
+    /// Removes invisible characters before anything else.
+    invisible: Option<InvisibleFilter>,
+    /// Replaces credentials.
     redactor: Option<TextRedactor>,
     keep: bool,
     report: RunReport,
@@ -405,6 +419,23 @@ struct OutputFlow<W> {
 
 impl<W: Write> OutputFlow<W> {
     fn take(&mut self, bytes: &[u8], warn: &mut impl FnMut(RunnerWarning)) {
+        let Some(invisible) = &mut self.invisible else { return self.take_visible(bytes, warn) };
+        let mut visible = Vec::new();
+        invisible.write(bytes, &mut visible);
+        self.take_visible(&visible, warn);
+    }
+
+    /// Ends the line in which invisible characters are looked for.
+    fn end_visible(&mut self, warn: &mut impl FnMut(RunnerWarning)) {
+        if let Some(invisible) = &mut self.invisible {
+            let mut visible = Vec::new();
+            invisible.end(&mut visible);
+            self.take_visible(&visible, warn);
+        }
+    }
+
+    /// Reads output without invisible characters.
+    fn take_visible(&mut self, bytes: &[u8], warn: &mut impl FnMut(RunnerWarning)) {
         let Some(redactor) = &mut self.redactor else { return self.take_safe(bytes, warn) };
         let mut safe = Vec::new();
         redactor.write(bytes, &mut safe);
@@ -439,6 +470,7 @@ impl<W: Write> OutputFlow<W> {
 
     /// Releases held output: the command is silent.
     fn release(&mut self, warn: &mut impl FnMut(RunnerWarning)) {
+        self.end_visible(warn);
         if let Some(redactor) = &mut self.redactor {
             let mut safe = Vec::new();
             redactor.release(&mut safe);
@@ -497,6 +529,7 @@ impl<W: Write> OutputFlow<W> {
     fn end(mut self, status: ExitStatus, warn: &mut impl FnMut(RunnerWarning)) -> RunReport {
         // The exit code of a shell for a killed command.
         let code = status.code().or_else(|| Some(128 + status.signal()?));
+        self.end_visible(warn);
         if let Some(mut redactor) = self.redactor.take() {
             let mut safe = Vec::new();
             redactor.end(&mut safe);
@@ -504,9 +537,10 @@ impl<W: Write> OutputFlow<W> {
         }
         self.end_filter(code);
         self.write_out();
-        let Self { mut report, mut counted, record, .. } = self;
+        let Self { mut report, mut counted, record, invisible, .. } = self;
         add_passed(&mut report.output, &counted.end().unwrap_or_default());
         report.status = status;
+        report.invisible = invisible.map_or(0, |filter| filter.report().total());
         report.output.exit_code = code;
         report.output.full_output = None;
         let lost = report.error.as_ref().and_then(Error::io_error);

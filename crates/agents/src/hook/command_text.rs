@@ -9,6 +9,7 @@ use std::{io::Write as _, time::Instant};
 use tamis::{
     Limits,
     command::{CommandLine, FullOutput, OutputCap, OutputRecorder as _},
+    text::InvisibleFilter,
 };
 use tamis_gateway::calls::CallLine;
 #[cfg(unix)]
@@ -34,7 +35,8 @@ pub struct CommandText<'a> {
 pub struct FilteredText {
     /// The output, with a last line that says what was left out and how to get it.
     pub text: String,
-    /// The call, for the log of savings.
+    /// The call, for the log of savings. If it counts invisible characters, the original must not be shown even if it is
+    /// shorter.
     pub call: CallLine<'static>,
 }
 
@@ -44,22 +46,50 @@ impl CommandText<'_> {
     #[must_use]
     pub fn filter(&self, settings: &HookSettings) -> Option<FilteredText> {
         let begun = Instant::now();
+        let mut invisible = InvisibleFilter::new();
+        let cleaned = settings.removes_invisible().then(|| invisible.apply(self.output.as_bytes()));
+        let cleaned = cleaned.flatten().and_then(|text| String::from_utf8(text).ok());
+        let count = cleaned.as_ref().map_or(0, |_| invisible.report().total());
+        let output = cleaned.as_deref().unwrap_or(self.output);
+        let filtered = self.filter_visible(output, settings, begun);
+        let Some(cleaned) = &cleaned else { return filtered };
+        let filtered = filtered.unwrap_or_else(|| {
+            let line = CommandLine::parse(self.command);
+            let bytes = [self.output.len(), cleaned.len()].map(|bytes| bytes as u64);
+            let call = CallLine::new(line.program_name().unwrap_or("sh"), "", bytes)
+                .with_outcome("filtered", None)
+                .with_times(begun.elapsed(), None)
+                .with_exit_code(self.exit_code);
+            FilteredText { text: cleaned.clone(), call: call.into_owned() }
+        });
+        let call = filtered.call.with_invisible(count);
+        Some(FilteredText { call, ..filtered })
+    }
+
+    /// Filters an output without invisible characters.
+    #[cfg(unix)]
+    fn filter_visible(
+        &self,
+        output: &str,
+        settings: &HookSettings,
+        begun: Instant,
+    ) -> Option<FilteredText> {
         let registry = settings.command_filters()?;
         let line = CommandLine::parse(self.command);
         let cap = settings.max_tokens().map(|tokens| tokens.min(self.most_tokens));
-        let is_long = cap.is_some_and(|tokens| self.output.len() as u64 > tokens * 4);
+        let is_long = cap.is_some_and(|tokens| output.len() as u64 > tokens * 4);
         if registry.filter_for(&line).is_none() && !is_long {
             return None;
         }
         let name: String = self.command.chars().take(LONGEST_NAME).collect();
         let mut record = settings.recorder(name).begin().ok()?;
-        record.write_all(self.output.as_bytes()).ok()?;
+        record.write_all(output.as_bytes()).ok()?;
         if record.left_out() > 0 {
             return None;
         }
         let cap = OutputCap::new().with_max_tokens(cap.unwrap_or(0));
         let mut filter = registry.start(&line, &Limits::new(), Vec::new()).with_cap(cap);
-        filter.write(self.output.as_bytes()).ok()?;
+        filter.write(output.as_bytes()).ok()?;
         filter.set_exit_code(self.exit_code);
         let place = record.place();
         let full_output = match record.prints_lines() {
@@ -72,7 +102,7 @@ impl CommandText<'_> {
             record.keep().ok()?;
         }
         let text = String::from_utf8(filter.into_sink()).ok()?;
-        if text == self.output {
+        if text == output {
             return None;
         }
         let bytes = [self.output.len(), text.len()].map(|bytes| bytes as u64);

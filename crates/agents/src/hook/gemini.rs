@@ -149,7 +149,8 @@ fn shell(event: &AfterTool<'_>, settings: &HookSettings) -> Option<String> {
     }
     .filter(settings)?;
     let body = filtered.text.trim_end_matches('\n');
-    if !is_worthwhile(text.output.len(), body.len()) {
+    let is_cleaned = filtered.call.invisible > 0;
+    if !is_cleaned && !is_worthwhile(text.output.len(), body.len()) {
         return None;
     }
     settings.log(&filtered.call);
@@ -194,7 +195,7 @@ fn mcp(event: &AfterTool<'_>, settings: &HookSettings) -> Option<String> {
     let (new, is_safety) = match mcp_result::filter(settings, &names, result.as_bytes()) {
         McpResult::Unchanged => return None,
         // The reason is text, so data in addition to the text would be lost.
-        McpResult::Saved(_) if has_others => return None,
+        McpResult::Saved(new) if has_others && new.call.invisible == 0 => return None,
         McpResult::Saved(new) => (new, false),
         McpResult::Protected(new) => (new, true),
     };
@@ -209,7 +210,8 @@ fn mcp(event: &AfterTool<'_>, settings: &HookSettings) -> Option<String> {
     }
     let before: usize = texts.iter().map(|text| unwrapped(text).len()).sum();
     let after: usize = parts.iter().map(String::len).sum();
-    if !is_safety && !is_worthwhile(before, after) {
+    let must_replace = is_safety || call.invisible > 0;
+    if !must_replace && !is_worthwhile(before, after) {
         return None;
     }
     settings.log(&call);

@@ -1,5 +1,6 @@
 //! Filters the result of an MCP tool by the rules of the user's `tamis.yaml`.
 
+use tamis::text::InvisibleFilter;
 use tamis_gateway::calls::CallLine;
 use tamis_gateway::mcp::CallRecord;
 use tamis_gateway::store::OmissionNotice;
@@ -47,7 +48,7 @@ pub(super) fn filter(settings: &HookSettings, names: &[ToolName], result: &[u8])
         return unusable("the rules of tamis.yaml cannot be used");
     };
     if !filter.removes_for_safety() && is_shortened(result) {
-        return McpResult::Unchanged;
+        return cleaned(settings, tool, result);
     }
     let filtered = filter.run(result);
     let protects = filter.removes_for_safety() || filtered.is_withheld();
@@ -61,9 +62,22 @@ pub(super) fn filter(settings: &HookSettings, names: &[ToolName], result: &[u8])
     let call = CallLine::new(tool, rule, [bytes_in, bytes.len() as u64])
         .with_outcome(outcome, reason)
         .with_handle(handle)
+        .with_invisible(filtered.record.as_ref().map_or(0, |record| record.invisible))
         .into_owned();
     let new = NewResult { bytes, call };
     if protects { McpResult::Protected(new) } else { McpResult::Saved(new) }
+}
+
+/// Removes invisible characters from a result that is not filtered again.
+fn cleaned(settings: &HookSettings, tool: &str, result: &[u8]) -> McpResult {
+    let mut filter = InvisibleFilter::json();
+    let bytes = settings.removes_invisible().then(|| filter.apply(result)).flatten();
+    let Some(bytes) = bytes else { return McpResult::Unchanged };
+    let call = CallLine::new(tool, "", [result.len() as u64, bytes.len() as u64])
+        .with_outcome("filtered", None)
+        .with_invisible(filter.report().total())
+        .into_owned();
+    McpResult::Saved(NewResult { bytes, call })
 }
 
 /// Returns whether a proxy has shortened the result: it names the tool that fetches the rest. A server that imitates it

@@ -127,7 +127,7 @@ fn shell(event: &AfterTool<'_>, settings: &HookSettings) -> Option<String> {
     }
     text.push_str(rest);
     // The part that opencode cut is fetched only if the result is not longer.
-    if text.len() >= shown.len() {
+    if text.len() >= shown.len() && call.invisible == 0 {
         return None;
     }
     settings.log(&call);

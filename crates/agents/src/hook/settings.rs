@@ -148,6 +148,12 @@ impl HookSettings {
         }
     }
 
+    /// Returns whether invisible characters are removed from outputs.
+    #[must_use]
+    pub fn removes_invisible(&self) -> bool {
+        self.config.as_ref().is_none_or(Config::removes_invisible)
+    }
+
     /// Returns the store of the user, unless the configuration turns it off.
     #[must_use]
     pub fn store(&self) -> Option<Store> {

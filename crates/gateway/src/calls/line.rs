@@ -39,6 +39,9 @@ pub struct CallLine<'a> {
     /// The handle under which the full result is stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handle: Option<Cow<'a, str>>,
+    /// The number of invisible characters that were removed or made visible.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub invisible: u64,
     /// How long the filter ran.
     #[serde(default)]
     pub duration_ms: f64,
@@ -76,6 +79,7 @@ impl<'a> CallLine<'a> {
             tokens_in: bytes_in.div_ceil(4),
             tokens_out: bytes_out.div_ceil(4),
             handle: None,
+            invisible: 0,
             duration_ms: 0.0,
             latency_ms: None,
             exit_code: None,
@@ -97,6 +101,7 @@ impl<'a> CallLine<'a> {
             tokens_in: self.tokens_in,
             tokens_out: self.tokens_out,
             handle: self.handle.map(owned),
+            invisible: self.invisible,
             duration_ms: self.duration_ms,
             latency_ms: self.latency_ms,
             exit_code: self.exit_code,
@@ -118,6 +123,13 @@ impl<'a> CallLine<'a> {
         self
     }
 
+    /// Sets the number of invisible characters that were removed or made visible.
+    #[must_use]
+    pub fn with_invisible(mut self, count: u64) -> Self {
+        self.invisible = count;
+        self
+    }
+
     /// Sets how long the filter ran, and how long the whole call took.
     #[must_use]
     pub fn with_times(mut self, filter: Duration, call: Option<Duration>) -> Self {
@@ -132,6 +144,11 @@ impl<'a> CallLine<'a> {
         self.exit_code = code;
         self
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Milliseconds with three digits: microseconds.

@@ -17,7 +17,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use tamis::manifest::{
-    Manifest, ManifestEntry, ManifestError, StorePlace, StoreScope, StoreSettings,
+    Manifest, ManifestEntry, ManifestError, Settings, StorePlace, StoreScope, StoreSettings,
 };
 
 pub use files::{ConfigFiles, ConfigPlaces};
@@ -62,6 +62,7 @@ pub struct Config {
     store: Option<StoreConfig>,
     scope: StoreScope,
     redact: bool,
+    keeps_invisible: bool,
 }
 
 impl Config {
@@ -99,6 +100,7 @@ impl Config {
         let profile = settings().find_map(|settings| settings.profile());
         let service = settings().find_map(|settings| settings.service().map(str::to_owned));
         let catalog = settings().find_map(|settings| settings.catalog());
+        let keeps_invisible = settings().find_map(Settings::keeps_invisible);
         let of_user = user.as_ref().and_then(|user| user.settings().store()).is_some();
         let stored = settings().find_map(|settings| settings.store().cloned()).unwrap_or_default();
         let place = flags.store.as_ref().unwrap_or_else(|| stored.place());
@@ -118,6 +120,7 @@ impl Config {
             store,
             scope: stored.scope().clone(),
             redact: flags.redact,
+            keeps_invisible: keeps_invisible.unwrap_or_default(),
             first,
             is_first_named: !flags.manifests.is_empty(),
             user,
@@ -130,6 +133,12 @@ impl Config {
         self.profile
     }
 
+    /// Returns whether invisible characters are removed from outputs of tools and commands.
+    #[must_use]
+    pub fn removes_invisible(&self) -> bool {
+        self.profile != Profile::Off && !self.keeps_invisible
+    }
+
     /// Returns who may read a stored result over HTTP, where a client has no session.
     #[must_use]
     pub fn scope(&self) -> &StoreScope {
@@ -140,6 +149,12 @@ impl Config {
     #[must_use]
     pub fn store(&self) -> Option<&StoreConfig> {
         self.store.as_ref()
+    }
+
+    /// Returns the manifests that flags name, or the one that was found in the project.
+    #[must_use]
+    pub fn manifest(&self) -> Option<&Manifest> {
+        self.first.as_ref()
     }
 
     /// Returns whether a filter of any tool removes for safety.
@@ -156,7 +171,8 @@ impl Config {
     pub fn proxy_options(mut self) -> Result<ProxyOptions, ConfigError> {
         let store = self.store.take().map(Store::open);
         let reads = self.client_reads;
-        let options = ProxyOptions::new(self.rules()?);
+        let keeps_invisible = self.keeps_invisible;
+        let options = ProxyOptions::new(self.rules()?).with_invisible(keeps_invisible);
         Ok(options.with_store(store).with_client_reads(reads))
     }
 

@@ -8,6 +8,7 @@ use tamis::spec::Redact;
 
 use super::allowed::Envelope;
 use super::failure::{self, Failure, MESSAGE_WITHHELD, STATUS_WITHHELD, TooLong};
+use super::invisible::clean;
 use super::listing;
 use super::record::{CallOutcome, CallRecord, RuleSource};
 use super::resource;
@@ -128,7 +129,7 @@ fn batch(
 impl Work {
     /// Writes what is sent instead of the message to the end of `out`.
     fn run(self, message: &Spool, out: &mut Spool, records: &mut Vec<CallRecord>) -> Done {
-        let Self { span, task, context } = self;
+        let Self { span, mut task, context } = self;
         let started = Instant::now();
         let start = out.len();
         let range = span.clone();
@@ -148,6 +149,16 @@ impl Work {
         let is_filtered = tool.is_some();
         let mut record = Record::new(&withheld_tool, started);
         record.bytes_in = span.end - span.start;
+        let limits = context.proxy.limits().spool;
+        // A message that cannot be copied is read as it is.
+        let cleaned =
+            context.proxy.removes_invisible().then(|| clean(message, &span, &mut task, limits));
+        let cleaned = cleaned.and_then(Result::ok).flatten();
+        record.invisible = cleaned.as_ref().map_or(0, |cleaned| cleaned.count);
+        let (message, span) = match &cleaned {
+            Some(cleaned) => (&cleaned.message, 0..cleaned.message.len()),
+            None => (message, span),
+        };
         let envelope = task.envelope();
         let done = task.run(message, span.clone(), &context, out, &mut record);
         let done = done.and_then(|done| match envelope {
@@ -200,6 +211,16 @@ impl Work {
                     }
                 }
             }
+        };
+        let done = match (done, &cleaned) {
+            (Done::Original, Some(cleaned)) => {
+                let text = &cleaned.message;
+                match text.each_chunk(0..text.len(), |chunk| out.push(chunk)) {
+                    Ok(()) => Done::Written,
+                    Err(_) => Done::Dropped(DropReason::TooComplex),
+                }
+            }
+            (done, _) => done,
         };
         if is_filtered || record.is_wanted {
             record.bytes_out = match done {

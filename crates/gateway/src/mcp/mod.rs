@@ -42,6 +42,7 @@ mod failure;
 mod from_client;
 mod from_server;
 mod headers;
+mod invisible;
 mod job;
 mod listing;
 mod memory;

@@ -51,6 +51,7 @@ pub struct ProxyOptions {
     store: Option<Store>,
     client_reads: Option<ClientReads>,
     recalls: bool,
+    keeps_invisible: bool,
     is_retrieved_elsewhere: bool,
     limits: MessageLimits,
     warn: Option<fn(&str)>,
@@ -66,6 +67,7 @@ impl ProxyOptions {
             store: None,
             client_reads: None,
             recalls: false,
+            keeps_invisible: false,
             is_retrieved_elsewhere: false,
             limits,
             warn: None,
@@ -98,6 +100,14 @@ impl ProxyOptions {
     #[must_use]
     pub fn with_recall(mut self, yes: bool) -> Self {
         self.recalls = yes;
+        self
+    }
+
+    /// Sets whether invisible characters of results are kept: Unicode tags, floods of zero-width characters, and open
+    /// bidirectional overrides. Under the profile `off` they always are.
+    #[must_use]
+    pub fn with_invisible(mut self, keeps: bool) -> Self {
+        self.keeps_invisible = keeps;
         self
     }
 
@@ -159,6 +169,11 @@ impl Proxy {
     /// Returns whether notices name a command rather than a tool.
     pub(super) fn recalls(&self) -> bool {
         self.options.recalls
+    }
+
+    /// Returns whether invisible characters are removed from results.
+    pub(super) fn removes_invisible(&self) -> bool {
+        !self.options.keeps_invisible && self.options.rules.profile().is_some()
     }
 
     /// Returns whether the proxy has the tool `tamis_retrieve`.

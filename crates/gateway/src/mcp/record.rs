@@ -19,6 +19,8 @@ pub struct CallRecord {
     pub outcome: CallOutcome,
     /// Why, if a filter failed, or if the result was not shortened. Never contains data of the result.
     pub reason: Option<&'static str>,
+    /// The number of invisible characters that were removed or made visible.
+    pub invisible: u64,
     /// The time that filtering took.
     pub duration: Duration,
     /// The time between the request and its response.

@@ -198,6 +198,7 @@ pub(super) struct Record {
     pub(super) handle: Option<String>,
     pub(super) outcome: CallOutcome,
     pub(super) reason: Option<&'static str>,
+    pub(super) invisible: u64,
     /// Whether the message is recorded although no tool was called.
     pub(super) is_wanted: bool,
     pub(super) started: Instant,
@@ -212,6 +213,7 @@ impl Record {
             handle: None,
             outcome: CallOutcome::Filtered,
             reason: None,
+            invisible: 0,
             is_wanted: false,
             started,
         }
@@ -227,6 +229,7 @@ impl Record {
             handle: self.handle,
             outcome: self.outcome,
             reason: self.reason,
+            invisible: self.invisible,
             duration,
             latency: arrived.map(|arrived| arrived.elapsed()),
         }

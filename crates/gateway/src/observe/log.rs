@@ -15,6 +15,7 @@ fn line(record: &CallRecord) -> CallLine<'_> {
         .with_outcome(record.outcome.as_str(), record.reason)
         .with_handle(record.handle.as_deref())
         .with_times(record.duration, record.latency)
+        .with_invisible(record.invisible)
 }
 
 /// Writes the log. Several processes may write to the same file.

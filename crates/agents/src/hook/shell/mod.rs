@@ -58,6 +58,8 @@ pub struct ShellRun {
     pub recorder: StoreRecorder,
     /// The limits of the output, filtered or not.
     pub cap: OutputCap,
+    /// Whether invisible characters are removed.
+    pub cleans: bool,
 }
 
 /// Plans what is done with the argument of a shell prefix.
@@ -80,12 +82,13 @@ fn filtered(text: &str, settings: &HookSettings) -> Option<ShellRun> {
         cap.with_max_chars_if_failed(MOST_CHARS_IF_FAILED.min(tokens * 4))
     });
     let registry = settings.command_filters()?;
-    if registry.filter_for(&line).is_none() && cap.is_unlimited() {
+    let cleans = settings.removes_invisible();
+    if registry.filter_for(&line).is_none() && cap.is_unlimited() && !cleans {
         return None;
     }
     let name: String = script.command.chars().take(LONGEST_NAME).collect();
     let recorder = settings.recorder(name);
-    Some(ShellRun { command: shell(OsStr::new(text)), line, registry, recorder, cap })
+    Some(ShellRun { command: shell(OsStr::new(text)), line, registry, recorder, cap, cleans })
 }
 
 /// Returns the limit of Claude Code, in tokens of four bytes.
