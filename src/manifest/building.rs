@@ -323,39 +323,85 @@ impl<'a> Building<'a> {
         rules: &impl Fn(&str) -> Option<(&'n Key, &'n Node)>,
     ) -> Vec<Diagnostic> {
         let place = |rule: &str| rules(rule).map_or(at, |(key, _)| key.at.start);
-        let mut warnings = Vec::new();
-        let mut warn = |rule: &str, message: String| {
+        let warnings = spec_warnings(spec, self.format).into_iter();
+        let warnings = warnings.map(|SpecWarning { rule, message }| {
             let message = format!("warning: {}: {message}", suggest::short(name));
-            warnings.push(self.text.problem(place(rule), message));
-        };
-        if spec.when.is_some() {
-            let pass = "the document passes unchanged if no branch holds";
-            match spec.otherwise {
-                None => warn(
-                    "when",
-                    "`when` has no `otherwise`: a document for which no branch holds is an error; set `otherwise: drop`, `pass` or `error`"
-                        .to_owned(),
-                ),
-                Some(WhenFallback::Pass) if self.format == "reshapr" => warn(
-                    "when",
-                    format!("{pass}, as in reShapr; a tamis manifest can set `otherwise: drop`"),
-                ),
-                Some(_) => {}
-            }
-        }
-        let branches = spec.when.iter().flatten().map(|branch| ("when", branch));
-        let strings = spec.json_strings.iter().filter_map(|entry| match &entry.apply {
-            InnerRules::Spec(rules) => Some(("json_strings", &**rules)),
-            InnerRules::Same => None,
+            self.text.problem(place(rule), message)
         });
-        let outer = spec.on_test_failure;
-        for (inside, spec) in std::iter::once(("", spec)).chain(branches).chain(strings) {
-            for (rule, message) in doubts(spec, inside == "when", outer) {
-                warn(if inside.is_empty() { rule } else { inside }, message);
-            }
-        }
-        warnings
+        warnings.collect()
     }
+}
+
+/// A valid rule of a spec that may not do what it appears to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecWarning {
+    rule: &'static str,
+    message: String,
+}
+
+impl SpecWarning {
+    /// Returns the warnings about a spec, as `tamis check` reports them for the same rules in a manifest of tamis' own
+    /// format.
+    ///
+    /// Use it where a spec is read from another file.
+    ///
+    /// ```
+    /// use tamis::Spec;
+    /// use tamis::manifest::SpecWarning;
+    ///
+    /// let warnings = SpecWarning::of(&Spec::new().exclude("ssn"));
+    /// assert_eq!(warnings[0].rule(), "exclude");
+    /// assert!(warnings[0].message().contains("an automatic root"));
+    /// ```
+    #[must_use]
+    pub fn of(spec: &Spec) -> Vec<Self> {
+        spec_warnings(spec, NATIVE)
+    }
+
+    /// Returns the rule that the warning is about: a key of the spec.
+    #[must_use]
+    pub fn rule(&self) -> &'static str {
+        self.rule
+    }
+
+    /// Returns what the rule may not do, and a remedy.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+/// Returns the warnings about a spec of a format.
+fn spec_warnings(spec: &Spec, format: &str) -> Vec<SpecWarning> {
+    let mut warnings = Vec::new();
+    let mut warn = |rule, message| warnings.push(SpecWarning { rule, message });
+    if spec.when.is_some() {
+        let pass = "the document passes unchanged if no branch holds";
+        match spec.otherwise {
+            None => warn(
+                "when",
+                "`when` has no `otherwise`: a document for which no branch holds is an error; set `otherwise: drop`, `pass` or `error`"
+                    .to_owned(),
+            ),
+            Some(WhenFallback::Pass) if format == "reshapr" => warn(
+                "when",
+                format!("{pass}, as in reShapr; a tamis manifest can set `otherwise: drop`"),
+            ),
+            Some(_) => {}
+        }
+    }
+    let branches = spec.when.iter().flatten().map(|branch| ("when", branch));
+    let strings = spec.json_strings.iter().filter_map(|entry| match &entry.apply {
+        InnerRules::Spec(rules) => Some(("json_strings", &**rules)),
+        InnerRules::Same => None,
+    });
+    let outer = spec.on_test_failure;
+    for (inside, spec) in std::iter::once(("", spec)).chain(branches).chain(strings) {
+        for (rule, message) in doubts(spec, inside == "when", outer) {
+            warn(if inside.is_empty() { rule } else { inside }, message);
+        }
+    }
+    warnings
 }
 
 /// Returns the paths of a foreign manifest, each with its rule and its number in that rule.

@@ -53,6 +53,7 @@ mod tests;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+pub use building::SpecWarning;
 pub use delivery::{Structured, UnreadText};
 pub use error::{Diagnostic, ManifestError, ManifestErrorKind};
 pub use settings::{Profile, Settings, UnknownProfile};

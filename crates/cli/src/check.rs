@@ -19,6 +19,7 @@ use crate::diagnostics::{Console, Exit, Usage};
 use crate::files;
 use crate::place::{called, read_once};
 use crate::print::print;
+use crate::routes;
 use crate::rules::print_problems;
 use crate::samples::{self, Samples};
 
@@ -109,17 +110,21 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
             }
             continue;
         }
-        if let Some(text) =
-            std::str::from_utf8(&bytes).ok().filter(|it| GatewayConfig::recognises(path, it))
-        {
-            match GatewayConfig::parse(Path::new(&called(path)), text) {
-                Ok(config) => fine.push_str(&gateway_line(path, &config)),
-                Err(error) => {
-                    console.usage(&Usage::new(error.to_string()));
-                    exit = Exit::Usage;
+        match routes::read(path, &bytes) {
+            Some(Ok(config)) => {
+                for warning in config.warnings() {
+                    console.usage(&Usage::new(warning));
                 }
+                warnings += config.warnings().len();
+                fine.push_str(&gateway_line(path, &config));
+                continue;
             }
-            continue;
+            Some(Err(usage)) => {
+                console.usage(&usage);
+                exit = Exit::Usage;
+                continue;
+            }
+            None => {}
         }
         let manifest = match Manifest::parse_bytes(&called(path), &bytes) {
             Ok(manifest) => manifest,

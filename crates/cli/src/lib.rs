@@ -51,6 +51,7 @@ mod recall;
 mod remedies;
 mod report;
 mod resolve;
+mod routes;
 mod rules;
 mod run;
 mod runner;

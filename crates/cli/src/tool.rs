@@ -13,6 +13,7 @@ use crate::diagnostics::Usage;
 use crate::files;
 use crate::groups::Selection;
 use crate::place::{called, read_once};
+use crate::routes;
 
 /// A filter that is selected by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -96,6 +97,9 @@ impl Tool {
                 entry.program().clone()
             }
             (paths, name) => {
+                if let Some(program) = routes::program(paths, name.as_deref())? {
+                    return self.adjusted(program);
+                }
                 let manifest = load_all(paths)?;
                 let manifest = match &self.service {
                     Some(service) => manifest.for_service(service)?,
@@ -111,6 +115,11 @@ impl Tool {
                 }
             }
         };
+        self.adjusted(program)
+    }
+
+    /// Returns a program with the rules that flags add.
+    fn adjusted(&self, program: Program) -> Result<Program, Error> {
         if (self.validation, self.whitespace, self.siblings, self.encode)
             == (None, None, None, None)
             && self.redact.is_none()

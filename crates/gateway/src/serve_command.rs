@@ -15,6 +15,9 @@ pub(crate) fn run(args: &ServeArgs) -> Result<u8, Failure> {
     let observer = Arc::new(Observer::new(Some(open_log(args.log.as_deref())?)));
     let config =
         GatewayConfig::load(&args.config).map_err(|error| Failure::usage(error.to_string()))?;
+    for warning in config.warnings() {
+        note(format_args!("{warning}"));
+    }
     let (address, metrics) = (config.listen(), config.metrics());
     let recall = config.recall().map(RecallTarget::listen);
     let server = GatewayServer::new(config, &args.config, Arc::clone(&observer));

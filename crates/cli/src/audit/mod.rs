@@ -22,6 +22,7 @@ use crate::groups::Selection;
 use crate::place::called;
 use crate::print::{json, print};
 use crate::resolve;
+use crate::routes;
 use crate::rules::print_problems;
 
 use proxy::ProxyAttack;
@@ -82,12 +83,15 @@ struct Attacked {
     /// The file and the format. `None` for rules that are given as flags.
     file: Option<(String, String)>,
     spec: Spec,
+    /// The number of the manifest that it is in.
+    manifest: Option<usize>,
 }
 
 /// Everything to attack.
 struct Job {
     filters: Vec<Attacked>,
-    manifest: Option<Manifest>,
+    /// The manifests, each with names of its own: one of all files, and those of the routes of gateways.
+    manifests: Vec<Manifest>,
     /// Files with rules for commands, which remove lines rather than values.
     commands: Vec<String>,
 }
@@ -107,7 +111,7 @@ pub(crate) fn run(mut args: AuditArgs) -> Exit {
             return Exit::Failed;
         }
     };
-    let proxy = job.manifest.clone().and_then(ProxyAttack::new);
+    let proxies: Vec<_> = job.manifests.iter().cloned().map(ProxyAttack::new).collect();
     let start = Instant::now();
     let time = Duration::from_secs(args.seconds);
     let mut audited = Vec::new();
@@ -118,7 +122,10 @@ pub(crate) fn run(mut args: AuditArgs) -> Exit {
         for sample in samples.get(&number).into_iter().flatten() {
             audit = audit.with_sample(sample);
         }
-        match attack(&audit, filter, proxy.as_ref(), job.manifest.as_ref()) {
+        let number = filter.manifest;
+        let manifest = number.and_then(|number| job.manifests.get(number));
+        let proxy = number.and_then(|number| proxies.get(number)?.as_ref());
+        match attack(&audit, filter, proxy, manifest) {
             Ok(one) => audited.push(one),
             Err(error) => {
                 console.usage(&Usage::from(&error));
@@ -187,8 +194,8 @@ fn job(console: &Console, selection: &Selection) -> Result<Job, Exit> {
             return Err(refuse(&Usage::new(message)));
         }
         let name = selection.tool.clone().unwrap_or_else(|| "the rules".to_owned());
-        let filters = vec![Attacked { name, file: None, spec }];
-        return Ok(Job { filters, manifest: None, commands: Vec::new() });
+        let filters = vec![Attacked { name, file: None, spec, manifest: None }];
+        return Ok(Job { filters, manifests: Vec::new(), commands: Vec::new() });
     }
     let problems = |error: &tamis::manifest::ManifestError| {
         print_problems(console, error);
@@ -196,12 +203,15 @@ fn job(console: &Console, selection: &Selection) -> Result<Job, Exit> {
     };
     let mut commands = Vec::new();
     let mut manifests = Vec::new();
+    let mut gateways = Vec::new();
     for path in &selection.manifest {
         let bytes = check::read(path).map_err(|error| problems(&error))?;
         let is_toml = path.extension().is_some_and(|extension| extension == "toml");
         if is_toml || CommandRules::recognises(&bytes) {
             CommandRules::parse_bytes(&called(path), &bytes).map_err(|error| problems(&error))?;
             commands.push(called(path));
+        } else if let Some(config) = routes::read(path, &bytes) {
+            gateways.push((called(path), config.map_err(|usage| refuse(&usage))?));
         } else {
             let manifest = Manifest::parse_bytes(&called(path), &bytes);
             manifests.push(manifest.map_err(|error| problems(&error))?);
@@ -211,16 +221,43 @@ fn job(console: &Console, selection: &Selection) -> Result<Job, Exit> {
     if let Some(service) = &selection.service {
         manifest = manifest.for_service(service).map_err(|error| problems(&error))?;
     }
-    let attacked = |entry: &ManifestEntry| Attacked {
+    let attacked = |number: usize, entry: &ManifestEntry| Attacked {
         name: entry.name().to_owned(),
         file: Some((entry.file().to_owned(), entry.format().to_owned())),
         spec: entry.spec().clone(),
+        manifest: Some(number),
     };
-    let filters = match &selection.tool {
-        Some(tool) => vec![attacked(&*manifest.find(tool).map_err(|error| problems(&error))?)],
-        None => manifest.entries().map(attacked).collect(),
+    let mut manifests = vec![manifest];
+    let mut filters = Vec::new();
+    for (file, config) in &gateways {
+        filters.extend(routes::filters(config).into_iter().map(|(name, program)| Attacked {
+            name: name.to_owned(),
+            file: Some((file.clone(), "gateway".to_owned())),
+            spec: program.spec().clone(),
+            manifest: None,
+        }));
+        manifests.extend(routes::manifests(config).into_iter().cloned());
+    }
+    let Some(tool) = &selection.tool else {
+        for (number, manifest) in manifests.iter().enumerate() {
+            filters.extend(manifest.entries().map(|entry| attacked(number, entry)));
+        }
+        return Ok(Job { filters, manifests, commands });
     };
-    Ok(Job { filters, manifest: Some(manifest), commands })
+    filters.retain(|filter| filter.name == *tool);
+    if filters.is_empty() {
+        // The filters of a gateway's tools follow those of the manifests.
+        let mut own = manifests.iter().enumerate().skip(1);
+        let found = own.find_map(|(number, manifest)| Some((number, manifest.entry(tool).ok()?)));
+        filters.push(match (found, manifests.first()) {
+            (Some((number, entry)), _) => attacked(number, entry),
+            (None, Some(first)) => {
+                attacked(0, &*first.find(tool).map_err(|error| problems(&error))?)
+            }
+            (None, None) => return Ok(Job { filters, manifests, commands }),
+        });
+    }
+    Ok(Job { filters, manifests, commands })
 }
 
 /// Reads the samples of each filter, by its number.
@@ -265,11 +302,12 @@ fn filter_of(job: &Job, file: &Path) -> Option<usize> {
     let name = file.file_name()?.to_string_lossy().into_owned();
     let stem = name.strip_suffix(".json").unwrap_or(&name);
     let tool = stem.split_once('~').map_or(stem, |(tool, _)| tool);
-    let name = match &job.manifest {
-        Some(manifest) => manifest.find(tool).ok()?.name().to_owned(),
-        None => tool.to_owned(),
-    };
-    job.filters.iter().position(|filter| filter.name == name)
+    let names = job
+        .manifests
+        .iter()
+        .filter_map(|manifest| Some(manifest.find(tool).ok()?.name().to_owned()));
+    let names: Vec<String> = std::iter::once(tool.to_owned()).chain(names).collect();
+    names.iter().find_map(|name| job.filters.iter().position(|filter| filter.name == *name))
 }
 
 fn sample(path: &Path) -> std::io::Result<String> {

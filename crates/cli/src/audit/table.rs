@@ -67,7 +67,7 @@ impl From<Finding> for Row {
 impl Audited {
     pub(super) fn new(name: &str, file: Option<&(String, String)>, report: AuditReport) -> Self {
         let mut findings: Vec<Row> = report.findings.into_iter().map(Row::from).collect();
-        if file.is_some_and(|(_, format)| format != "tamis") {
+        if file.is_some_and(|(_, format)| format != "tamis" && format != "gateway") {
             for row in &mut findings {
                 row.remedy.push_str(" (rules of tamis' own format)");
             }

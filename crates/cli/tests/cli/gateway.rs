@@ -97,8 +97,45 @@ fn the_file_of_a_gateway_is_checked() {
     folder.write("gateway.yaml", yaml.as_bytes());
     let checked = folder.tamis(&["check", "gateway.yaml"], b"");
     assert_eq!((checked.code, checked.out.as_str()), (0, "gateway.yaml: 1 route (gateway)\n"));
+    // The warnings are those of the same rules in a manifest.
+    let warning = "warning: route 1: `exclude` with an automatic root";
+    assert!(checked.err.contains(&format!("gateway.yaml:5:10: {warning}")), "{}", checked.err);
+    let refused = folder.tamis(&["check", "--deny-warnings", "gateway.yaml"], b"");
+    assert_eq!(refused.code, 2, "{}", refused.err);
+    for path in ["/users/{id}", "/users/:id", "/users/(.*)"] {
+        folder.write("gateway.yaml", yaml.replace("/a", &format!("'{path}'")).as_bytes());
+        let refused = folder.tamis(&["check", "gateway.yaml"], b"");
+        assert_eq!(refused.code, 2, "{path}");
+        assert!(refused.err.contains("write `*` for one segment"), "{}", refused.err);
+    }
     folder.write("gateway.yaml", yaml.replace("spec", "spce").as_bytes());
     let refused = folder.tamis(&["check", "gateway.yaml"], b"");
     assert_eq!(refused.code, 2);
     assert!(refused.err.contains("gateway.yaml:5:3: unknown key `spce`"), "{}", refused.err);
+}
+
+/// The routes of a gateway are filters with names, for the commands that read manifests.
+#[test]
+fn the_routes_of_a_gateway_are_audited_and_explained() {
+    let folder = Folder::new();
+    folder.write("tools.yaml", b"version: 1\nfilters:\n  list: {exclude: [ssn], root: object}\n");
+    let yaml = "version: 1\ndefault: refuse\nroutes:\n\
+        - name: users\n  when: {path: '/users/**'}\n  spec: {exclude: [ssn]}\n\
+        - name: ids\n  when: {path: /ids}\n  spec: {retain: [/id]}\n\
+        - when: {path: /mcp}\n  mcp: {manifests: [tools.yaml]}\n";
+    folder.write("g.yaml", yaml.as_bytes());
+    let audited = folder.tamis(&["audit", "--seconds", "86400", "g.yaml"], b"");
+    assert_eq!((audited.code, audited.err.as_str()), (1, ""), "{}", audited.out);
+    for line in ["g.yaml: users: ", "g.yaml: ids: ", "tools.yaml: list: "] {
+        assert!(audited.out.contains(line), "{}", audited.out);
+    }
+    let one = folder.tamis(&["audit", "--seconds", "86400", "--tool", "ids", "g.yaml"], b"");
+    assert_eq!(one.out.lines().filter(|line| line.starts_with("g.yaml: ")).count(), 1);
+    for name in ["users", "list"] {
+        let explained = folder.tamis(&["explain", "--manifest", "g.yaml", "--tool", name], b"");
+        assert_eq!((explained.code, explained.err.as_str()), (0, ""));
+        assert!(explained.out.contains("ssn"), "{}", explained.out);
+    }
+    let missing = folder.tamis(&["explain", "--manifest", "g.yaml", "--tool", "usrs"], b"");
+    missing.refused(2, &["no route with a filter has the name `usrs`; there are: users, ids"]);
 }

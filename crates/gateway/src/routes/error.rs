@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde_saphyr::options::DuplicateKeyPolicy;
 
-use super::places::{Place, PlacedError, PlacedNode};
+use super::places::{Place, PlacedError};
 
 /// The most characters of a source line that are shown.
 const SHOWN: usize = 120;
@@ -87,11 +87,6 @@ impl SourceText<'_> {
             message: message.into(),
             source_line: source.replace('\t', " "),
         }
-    }
-
-    /// Reads the file again, as a tree of places. `None` if the parser refuses it.
-    pub(super) fn tree(&self) -> Option<PlacedNode> {
-        PlacedNode::parse(self.text).ok()
     }
 
     /// Converts an error about a value.

@@ -131,6 +131,7 @@ pub struct GatewayConfig {
     recall: Option<RecallTarget>,
     version: String,
     files: Vec<PathBuf>,
+    warnings: Vec<String>,
 }
 
 impl GatewayConfig {
@@ -175,6 +176,11 @@ impl GatewayConfig {
     pub fn recognises(path: &Path, text: &str) -> bool {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let is_named = name == "gateway.yaml" || name == "gateway.yml";
+        // A key may be written with an escape.
+        let may_have = |name: &str| text.contains(name) || text.contains('\\');
+        if !is_named && !may_have("routes") && !may_have("default") {
+            return false;
+        }
         let keys = read::top_keys(text);
         let has = |name: &str| keys.iter().any(|key| key == name);
         (is_named || has("routes") || has("default")) && !has("filters")
@@ -250,6 +256,24 @@ impl GatewayConfig {
     #[must_use]
     pub fn files(&self) -> &[PathBuf] {
         &self.files
+    }
+
+    /// Returns the warnings about valid rules that may not do what they appear to do, in the specs of routes and in the
+    /// manifests that were read. Each is ready to be shown: its place, a message, and the line of the file.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use tamis_gateway::routes::GatewayConfig;
+    ///
+    /// let text = "version: 1\ndefault: refuse\nroutes:\n- spec: {exclude: [ssn]}\n";
+    /// let config = GatewayConfig::parse(Path::new("gateway.yaml"), text)?;
+    /// let expected = "gateway.yaml:4:10: warning: route 1: `exclude` with an automatic root";
+    /// assert!(config.warnings()[0].starts_with(expected));
+    /// # Ok::<(), tamis_gateway::routes::RouteError>(())
+    /// ```
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// Returns the routes that match a request, in order. The first one that does not

@@ -17,14 +17,13 @@ pub(super) struct RouteOrder {
 }
 
 impl RouteOrder {
-    /// Adds a route with its patterns of paths, its place and that of its name.
+    /// Adds a route with its place and that of its name.
     ///
     /// # Errors
     /// The route cannot be used after the earlier ones, with the reason.
     pub(super) fn add(
         &mut self,
         route: &Route,
-        paths: &[String],
         [at, name_at]: [Place; 2],
     ) -> Result<(), (Place, String)> {
         if let Some((name, line)) = &self.catches_all {
@@ -39,8 +38,7 @@ impl RouteOrder {
         }
         if matches!(route.rule, RouteRule::Mcp(_)) {
             // Requests are read before the response is known, so such a request would be refused.
-            let earlier =
-                self.asking.iter().find(|(other, _)| other.when.overlap(&route.when, paths));
+            let earlier = self.asking.iter().find(|(other, _)| other.when.overlap(&route.when));
             if let Some((other, line)) = earlier {
                 let message = format!(
                     "a route with `mcp` must be before routes with `status` or `media_type` that match the same requests: \

@@ -9,6 +9,9 @@ use std::collections::BTreeSet;
 ///
 /// A segment is a text with at most one `*`, which stands for any characters of that segment. `**` as the last segment
 /// stands for any number of segments.
+///
+/// Templates and regular expressions of other gateways, such as `/users/{id}`, `/users/:id` and `/users/(.*)`, would be
+/// texts that no path has. So their characters are refused ([`FOREIGN`]). A `\` before one makes it a character.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathPattern {
     segments: Vec<SegmentPattern>,
@@ -22,6 +25,12 @@ enum SegmentPattern {
     Exact(String),
     Around { start: String, end: String },
 }
+
+/// The characters of templates and regular expressions, none of which is usual in a path.
+const FOREIGN: [char; 13] = ['{', '}', '(', ')', '[', ']', '^', '$', '?', '<', '>', '|', '\\'];
+
+/// The way to write a pattern, for errors.
+const REMEDY: &str = "write `*` for one segment, `**` at the end for any number";
 
 impl PathPattern {
     /// Parses a pattern.
@@ -43,7 +52,7 @@ impl PathPattern {
         let Some(rest) = text.strip_prefix('/') else {
             return Err(format!("expected a path that begins with `/`, not `{text}`"));
         };
-        if text.contains(['?', '#', '%']) {
+        if text.contains(['#', '%']) {
             return Err(format!(
                 "expected a path without query and percent-encoding, not `{text}`"
             ));
@@ -55,6 +64,16 @@ impl PathPattern {
         }
         let segments = texts.into_iter().map(SegmentPattern::parse).collect::<Result<_, _>>()?;
         Ok(Self { segments, is_prefix })
+    }
+
+    /// Returns whether every path that matches `other` matches. Only patterns that cover the text of `other` are found.
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        let segments = other.segments.iter().map(|segment| match segment {
+            SegmentPattern::Exact(text) => text.clone(),
+            SegmentPattern::Around { start, end } => format!("{start}*{end}"),
+        });
+        let rest = other.is_prefix.then(|| "**".to_owned());
+        self.matches_form(&segments.chain(rest).collect::<Vec<_>>())
     }
 
     /// Returns whether a path matches in its normal form: percent-decoded, and without empty and dot segments. Its query is
@@ -101,13 +120,48 @@ impl RequestPath {
 
 impl SegmentPattern {
     fn parse(text: &str) -> Result<Self, String> {
-        match text.split_once('*') {
-            None => Ok(Self::Exact(text.to_owned())),
-            Some((_, end)) if end.contains('*') => Err(format!(
-                "expected at most one `*` in a segment, and `**` only at the end, not `{text}`"
-            )),
-            Some((start, end)) => Ok(Self::Around { start: start.to_owned(), end: end.to_owned() }),
+        if matches!(text, ".*" | ".+") {
+            return Err(format!("expected a path, not the regular expression `{text}`; {REMEDY}"));
         }
+        if text.starts_with(':') {
+            return Err(format!(
+                "`{text}` is a parameter in other gateways; {REMEDY}, or `\\:` for the character"
+            ));
+        }
+        // The text, in two parts if there was a `*`.
+        let mut start = None;
+        let mut part = String::new();
+        let mut chars = text.chars();
+        while let Some(char) = chars.next() {
+            match char {
+                '\\' => match chars.next() {
+                    Some(char) if char == ':' || FOREIGN.contains(&char) => part.push(char),
+                    _ => {
+                        return Err(format!(
+                            "expected one of `{}:` after `\\`, not `{text}`; {REMEDY}",
+                            FOREIGN.iter().collect::<String>()
+                        ));
+                    }
+                },
+                '*' if start.is_some() => {
+                    return Err(format!(
+                        "expected at most one `*` in a segment, and `**` only at the end, not `{text}`"
+                    ));
+                }
+                '*' => start = Some(std::mem::take(&mut part)),
+                char if FOREIGN.contains(&char) => {
+                    return Err(format!(
+                        "`{char}` in `{text}` is part of a template, a regular expression or a query; {REMEDY}, \
+                         or `\\{char}` for the character"
+                    ));
+                }
+                char => part.push(char),
+            }
+        }
+        Ok(match start {
+            None => Self::Exact(part),
+            Some(start) => Self::Around { start, end: part },
+        })
     }
 
     fn matches(&self, segment: &str) -> bool {
@@ -196,6 +250,11 @@ mod tests {
             ("/**", "/anything", true),
             ("/a/b", "/a%2fb", true),
             ("/a/b", "/a\\b", true),
+            ("/a/\\$metadata", "/a/$metadata", true),
+            ("/a/\\:b/c:d", "/a/:b/c:d", true),
+            ("/a/\\{b\\}", "/a/%7Bb%7D", true),
+            ("/a/f\\(*\\)", "/a/f(1)", true),
+            ("/.well-known/*.json", "/.well-known/a.json", true),
         ] {
             assert_eq!(
                 PathPattern::parse(pattern).unwrap().matches(path),
@@ -230,6 +289,46 @@ mod tests {
     fn wrong_patterns() {
         for text in ["", "a", "/a?b", "/**/a", "/a*b*c", "/%61"] {
             assert!(PathPattern::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn patterns_of_other_gateways_are_refused() {
+        for text in [
+            "/users/{id}",
+            "/users/{id=*}/x",
+            "/{path=**}",
+            "/users/{id:[0-9]+}",
+            "/users/:id",
+            "/users/:id(\\d+)",
+            "/users/(.*)",
+            "/users/.*",
+            "/users/.+",
+            "/users/\\d+",
+            "/users/[0-9]*",
+            "/users$",
+            "/^users",
+            "/users/?",
+            "/users/<int:id>",
+            "/users|/items",
+            "/users/x\\",
+        ] {
+            let message = PathPattern::parse(text).unwrap_err();
+            assert!(message.contains("write `*` for one segment"), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn patterns_cover_others() {
+        for (pattern, other, expected) in [
+            ("/a/**", "/a/**", true),
+            ("/a/**", "/a/*/c", true),
+            ("/a/*", "/a/b", true),
+            ("/a/*", "/a/\\{b\\}", true),
+            ("/a/b", "/a/*", false),
+        ] {
+            let [pattern, other] = [pattern, other].map(|text| PathPattern::parse(text).unwrap());
+            assert_eq!(pattern.covers(&other), expected, "{pattern:?} {other:?}");
         }
     }
 }

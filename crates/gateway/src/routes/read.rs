@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
-use tamis::manifest::Manifest;
+use tamis::manifest::{Manifest, ManifestEntry, SpecWarning};
 
 use super::error::{RouteError, SourceText};
 use super::filter::HttpFilter;
@@ -23,6 +23,9 @@ const MOST: u64 = 4 << 20;
 
 /// The most routes.
 const ROUTES: usize = 10_000;
+
+/// The most warnings that are listed. Each has the text of its line, which has to be found in the file.
+const WARNINGS: usize = 100;
 
 /// The bytes that all responses together may hold in memory, unless others are given.
 const POOL_MEMORY: u64 = 256 << 20;
@@ -52,10 +55,13 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<GatewayConfig, RouteError
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut reading = Reading {
         source,
+        tree: &tree,
         folder,
         files: vec![path.to_owned()],
         hash: Sha256::new(),
         shared: Vec::new(),
+        warnings: Vec::new(),
+        more_warnings: 0,
     };
     reading.hash.update(env!("CARGO_PKG_VERSION"));
     reading.hash.update(text);
@@ -90,11 +96,15 @@ impl Read for HashedRead<'_> {
 /// The state while a file is read.
 struct Reading<'a> {
     source: SourceText<'a>,
+    tree: &'a PlacedNode,
     folder: &'a Path,
     files: Vec<PathBuf>,
     hash: Sha256,
     /// The manifests for all routes.
     shared: Vec<PathBuf>,
+    warnings: Vec<String>,
+    /// How many warnings were found in addition.
+    more_warnings: usize,
 }
 
 impl Reading<'_> {
@@ -124,9 +134,8 @@ impl Reading<'_> {
         for (at, route) in written.routes.into_iter().enumerate() {
             let (place, named) = (route.at, route.value.name.as_ref());
             let name_at = named.map_or(place, |name| name.at);
-            let paths = route.value.when.paths();
             let route = self.route(at, route, manifest.as_ref())?;
-            let checked = order.add(&route, &paths, [place, name_at]);
+            let checked = order.add(&route, [place, name_at]);
             checked.map_err(|(at, why)| self.source.error(at, why))?;
             routes.push(route);
         }
@@ -144,6 +153,10 @@ impl Reading<'_> {
         };
         let digest = std::mem::take(&mut self.hash).finalize();
         let version = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        if self.more_warnings > 0 {
+            let more = format!("warning: {} more warnings", self.more_warnings);
+            self.warnings.push(RouteError::of_file(self.source.file, more).to_string());
+        }
         let seconds = |count: Option<u64>| Duration::from_secs(count.unwrap_or(30));
         Ok(GatewayConfig {
             listen,
@@ -161,6 +174,7 @@ impl Reading<'_> {
             recall,
             version,
             files: std::mem::take(&mut self.files),
+            warnings: std::mem::take(&mut self.warnings),
         })
     }
 
@@ -189,6 +203,9 @@ impl Reading<'_> {
             let read = HashedRead { file, hash: &mut self.hash };
             let manifest = Manifest::read(&path.display().to_string(), read);
             let manifest = manifest.map_err(|error| fail(&error))?;
+            for warning in manifest.entries().flat_map(ManifestEntry::warnings) {
+                self.warn(warning.to_string());
+            }
             manifests.push(manifest);
             self.files.push(path.clone());
             paths.push(path);
@@ -237,6 +254,12 @@ impl Reading<'_> {
         } else if let Some(spec) = route.spec {
             let filter = HttpFilter::compile(&spec.value, unknown);
             let filter = filter.map_err(|error| self.spec_error(at, spec.at, &error))?;
+            for warning in SpecWarning::of(&spec.value) {
+                let place = self.spec_place(at, |spec| Some(spec.entry(warning.rule())?.0.at));
+                let message = format!("warning: {name}: {}", warning.message());
+                let warning = self.source.error(place.unwrap_or(spec.at), message);
+                self.warn(warning.to_string());
+            }
             RouteRule::Filter(Box::new(filter))
         } else if let Some(mcp) = route.mcp {
             if when.ask_response() {
@@ -258,13 +281,31 @@ impl Reading<'_> {
     /// Returns the error of a spec, at the text or key that it is about, or else at the key `spec`.
     fn spec_error(&self, route: usize, at: Place, error: &tamis::Error) -> RouteError {
         let message = error.to_string();
-        let tree = self.source.tree();
-        let routes = tree.as_ref().and_then(|tree| tree.entry("routes"));
-        let route = routes.and_then(|(_, routes)| routes.element(route));
-        let place = route
-            .and_then(|route| route.entry("spec"))
-            .map(|(key, spec)| spec.place_of(&message).unwrap_or(key.at));
+        let place = self.spec_place(route, |spec| spec.place_of(&message));
         self.source.error(place.unwrap_or(at), message)
+    }
+
+    /// Returns a place in the spec of a route, or that of the key `spec`.
+    fn spec_place(
+        &self,
+        route: usize,
+        find: impl FnOnce(&PlacedNode) -> Option<Place>,
+    ) -> Option<Place> {
+        let (_, routes) = self.tree.entry("routes")?;
+        let (key, spec) = routes.element(route)?.entry("spec")?;
+        Some(find(spec).unwrap_or(key.at))
+    }
+
+    /// Adds a warning. A manifest that several routes name is read for each.
+    fn warn(&mut self, warning: String) {
+        if self.warnings.contains(&warning) {
+            return;
+        }
+        if self.warnings.len() < WARNINGS {
+            self.warnings.push(warning);
+        } else {
+            self.more_warnings += 1;
+        }
     }
 
     /// Finds the filter of a tool: in a manifest, or in the catalog.

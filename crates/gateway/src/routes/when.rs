@@ -35,11 +35,14 @@ impl Conditions {
             headers.push((name, value.value));
         }
         let media_types = each(media_type, source, |text: &String| {
-            let parts = text
-                .split_once('/')
-                .filter(|(kind, rest)| !kind.is_empty() && !rest.is_empty() && !text.contains(';'));
-            let expected =
-                || format!("expected a media type such as application/json, not `{text}`");
+            let is_type = |(kind, rest): &(&str, &str)| {
+                let is_pattern = kind.contains('*') || (rest.contains('*') && *rest != "*");
+                !kind.is_empty() && !rest.is_empty() && !text.contains(';') && !is_pattern
+            };
+            let parts = text.split_once('/').filter(is_type);
+            let expected = || {
+                format!("expected a media type such as application/json or text/*, not `{text}`")
+            };
             parts.map(|_| text.to_ascii_lowercase()).ok_or_else(expected)
         })?;
         let statuses = each(status, source, |status| Ok(*status))?;
@@ -68,11 +71,11 @@ impl Conditions {
             && self.any_path()
     }
 
-    /// Returns whether a request can match both these conditions and `other`, which has these patterns of paths. Only
-    /// patterns that cover the text of a pattern of `other` are found.
-    pub(super) fn overlap(&self, other: &Self, paths: &[String]) -> bool {
+    /// Returns whether a request can match both these conditions and `other`. Only patterns that cover the text of a
+    /// pattern of `other` are found.
+    pub(super) fn overlap(&self, other: &Self) -> bool {
         let same_method = |method| other.methods.contains(method);
-        let same_path = |pattern: &PathPattern| paths.iter().any(|path| pattern.matches(path));
+        let same_path = |pattern: &PathPattern| other.paths.iter().any(|path| pattern.covers(path));
         let contradict = |(name, value): &(HeaderName, String)| {
             let mut others = other.headers.iter().filter(|(other, _)| other == name);
             others.any(|(_, other)| other != value && other != "*" && value != "*")

@@ -116,14 +116,6 @@ impl<'de> Deserialize<'de> for ByteCount {
     }
 }
 
-impl WrittenWhen {
-    /// Returns the patterns of paths.
-    pub(super) fn paths(&self) -> Vec<String> {
-        let list = self.path.as_ref().map(|list| list.value.0.as_slice()).unwrap_or_default();
-        list.iter().map(|path| path.value.clone()).collect()
-    }
-}
-
 /// One value, or a list of them. Only the values of a list have places of their own.
 #[derive(Debug)]
 pub(super) struct OneOrMany<T>(pub(super) Vec<Placed<T>>);

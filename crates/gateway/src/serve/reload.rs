@@ -84,6 +84,9 @@ pub(super) async fn watch(path: PathBuf, table: CurrentTable, shared: Shared) {
                 // are not known yet, so these are read once more.
                 seen = if new.config.files() == files { now } else { Vec::new() };
                 if changed {
+                    for warning in new.config.warnings() {
+                        report(format_args!("{warning}"));
+                    }
                     report(format_args!("rules replaced: version {}", new.config.version()));
                     let keys = keys_of_start(&started.config, &new.config);
                     if !keys.is_empty() {
