@@ -22,6 +22,8 @@ use crate::error::Error;
 /// unfiltered body (RFC 9530, RFC 3230).
 ///
 /// An error is the last frame, after the output before it. A server aborts such a response and closes the connection.
+/// hyper drops what it has not flushed by then, and it flushes when the body is not ready. So an error that would follow
+/// output at once is returned by the next poll, after one that is `Pending`.
 /// An error of the inner body has the kind [`Read`](crate::ErrorKind::Read) and is its source.
 ///
 /// Disk access, long steps and dropping are as for [`filter_async`](crate::filter_async). The body is `Send` but not
@@ -50,6 +52,10 @@ pub struct FilterBody<B> {
     /// Output that was awaited but not returned yet.
     first: Option<Bytes>,
     trailers: Option<Frame<Bytes>>,
+    /// Headers or output were returned, and the receiver may not have sent them yet.
+    is_unsent: bool,
+    /// An error that waits until the output before it was sent.
+    error: Option<Error>,
     /// The body replaces another one, whose length is unknown.
     in_place: bool,
 }
@@ -69,13 +75,20 @@ impl<B> FilterBody<B> {
     /// Creates a body of these bytes.
     pub fn full(bytes: impl Into<Bytes>) -> Self {
         let first = Some(bytes.into()).filter(|bytes| !bytes.is_empty());
-        Self { inner: None, steps: None, first, trailers: None, in_place: false }
+        let (trailers, error) = (None, None);
+        Self { inner: None, steps: None, first, trailers, is_unsent: false, error, in_place: false }
     }
 
     /// Creates an empty body for headers that belong to another response, whose length is unknown.
     #[cfg(feature = "tower")]
     pub(super) fn none() -> Self {
         Self { in_place: true, ..Self::full(Bytes::new()) }
+    }
+
+    /// Notes that the headers are sent before the first output is known. They must not get lost with an error.
+    #[cfg(feature = "tower")]
+    pub(super) fn follow_headers(&mut self) {
+        self.is_unsent = true;
     }
 
     /// Returns the report so far. `None` while a step runs on another thread, and if the body is not filtered.
@@ -128,6 +141,7 @@ where
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         let this = self.get_mut();
         if let Some(first) = this.first.take() {
+            this.is_unsent = true;
             return Poll::Ready(Some(Ok(Frame::data(first))));
         }
         let Some(steps) = &mut this.steps else {
@@ -138,9 +152,15 @@ where
                 Err(error) => Err(unreadable(error)),
             }));
         };
+        if let Some(error) = this.error.take() {
+            return Poll::Ready(Some(Err(error)));
+        }
         loop {
             match ready!(steps.poll_next(cx)) {
-                Ok(NextAction::Output(piece)) => return Poll::Ready(Some(Ok(Frame::data(piece)))),
+                Ok(NextAction::Output(piece)) => {
+                    this.is_unsent = true;
+                    return Poll::Ready(Some(Ok(Frame::data(piece))));
+                }
                 Ok(NextAction::Over) => {
                     this.inner = None;
                     return Poll::Ready(this.trailers.take().map(Ok));
@@ -152,10 +172,11 @@ where
                     };
                     match inner.as_mut().poll_frame(cx) {
                         Poll::Pending => {
-                            return ready!(steps.take(cx)).map_or(Poll::Pending, |piece| {
-                                // The inner body wakes the task that polls for more.
-                                Poll::Ready(Some(Ok(Frame::data(piece))))
-                            });
+                            let piece = ready!(steps.take(cx));
+                            this.is_unsent = piece.is_some();
+                            // The inner body wakes the task that polls for more.
+                            let Some(piece) = piece else { return Poll::Pending };
+                            return Poll::Ready(Some(Ok(Frame::data(piece))));
                         }
                         Poll::Ready(Some(Ok(frame))) => match frame.map_data(bytes).into_data() {
                             Ok(data) => steps.feed(data, inner.is_end_stream()),
@@ -171,6 +192,11 @@ where
                 Err(error) => {
                     this.inner = None;
                     this.trailers = None;
+                    if std::mem::take(&mut this.is_unsent) {
+                        this.error = Some(error);
+                        cx.waker().wake_by_ref();
+                        return Poll::Pending;
+                    }
                     return Poll::Ready(Some(Err(error)));
                 }
             }
@@ -178,7 +204,7 @@ where
     }
 
     fn is_end_stream(&self) -> bool {
-        if self.first.is_some() || self.trailers.is_some() {
+        if self.first.is_some() || self.trailers.is_some() || self.error.is_some() {
             return false;
         }
         match (&self.steps, &self.inner) {
@@ -193,7 +219,7 @@ where
         match (&self.steps, &self.inner) {
             (Some(steps), _) if !steps.is_over() => at_least(first),
             // Over HTTP/1.1, a body with a known length has no trailers.
-            _ if self.trailers.is_some() => at_least(first),
+            _ if self.trailers.is_some() || self.error.is_some() => at_least(first),
             (None, None) if self.in_place => SizeHint::new(),
             (None, Some(inner)) => inner.size_hint(),
             _ => SizeHint::with_exact(first),

@@ -156,7 +156,11 @@ where
     };
     let transform = decoding.of(transform);
     rules.mark(&mut head.headers, media_type);
-    (Response::from_parts(head, FilterBody::new(transform.unless_empty(), body)), !endless)
+    let mut body = FilterBody::new(transform.unless_empty(), body);
+    if endless {
+        body.follow_headers();
+    }
+    (Response::from_parts(head, body), !endless)
 }
 
 fn refused<F, B>(

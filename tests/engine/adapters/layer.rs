@@ -2,7 +2,9 @@
 
 use std::convert::Infallible;
 use std::io::Write;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
@@ -12,7 +14,7 @@ use tamis::history::{PruneProgram, PruneSpec};
 use tamis::http::{ContentCoding, DecodeOptions, FilterBody, FilterLayer, Transform};
 use tamis::spec::Budget;
 use tamis::text::{TextProgram, TextSpec};
-use tamis::{Limits, Spec};
+use tamis::{ErrorKind, Limits, Spec};
 use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 
 use super::{program, ready};
@@ -236,5 +238,38 @@ fn empty_text_is_replaced_by_on_empty() {
     for known in [true, false] {
         let expected = (200, "nothing was found".to_owned(), vec![true]);
         assert_eq!(answered(text, &[], known), expected, "known: {known}");
+    }
+}
+
+/// hyper sends what it has when a body is not ready, and drops it when a body fails.
+#[test]
+fn an_error_of_a_later_line_waits_until_the_lines_before_it_are_sent() {
+    for (lines, good) in [
+        ("{\"id\":1,\"x\":2}\n{\"id\":2}\nno JSON\n{\"id\":3}\n", "{\"id\":1}\n{\"id\":2}\n"),
+        ("no JSON\n{\"id\":3}\n", ""),
+    ] {
+        let program = program(&Spec::new().select("id"));
+        let layer = FilterLayer::new(move |_, _| Some(Transform::ndjson(&program)));
+        let service =
+            layer.layer(service_fn(async |_| Ok(Response::new(Full::<Bytes>::from(lines)))));
+        let answer = ready(asked(service, "GET"));
+        assert_eq!(answer.status(), 200);
+        let mut body = answer.into_body();
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut sent = Vec::new();
+        // An error loses the frames since the body was last not ready.
+        let mut waiting = Vec::new();
+        let error = loop {
+            assert!(!body.is_end_stream());
+            match Pin::new(&mut body).poll_frame(&mut cx) {
+                Poll::Pending => sent.append(&mut waiting),
+                Poll::Ready(Some(Ok(frame))) => waiting.extend(frame.into_data().unwrap()),
+                Poll::Ready(Some(Err(error))) => break error,
+                Poll::Ready(None) => panic!("no error after {sent:?}"),
+            }
+        };
+        assert_eq!(error.kind(), ErrorKind::Syntax);
+        assert_eq!((String::from_utf8(sent).unwrap().as_str(), waiting.len()), (good, 0));
+        assert!(body.is_end_stream());
     }
 }
