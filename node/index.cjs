@@ -66,6 +66,10 @@ class Program {
     return value(this.#native.filterLines(bytes(data), json(options)))
   }
 
+  filterEvents(data, options) {
+    return value(this.#native.filterEvents(bytes(data), json(options)))
+  }
+
   async filterAsync(data, options) {
     return value(await this.#native.filterAsync(bytes(data), json(options)))
   }

@@ -161,6 +161,9 @@ export class Program {
   /** Filters each line as a document of its own (NDJSON). A line that fails writes nothing; the first failure is thrown
    * after all lines were read, and its `output` has the output of the other lines. */
   filterLines(data: Data, options?: CallOptions): Buffer
+  /** Filters the data of each event of an event stream as a document (`text/event-stream`). An event that fails writes nothing;
+   * the first failure is thrown after all events were read, and its `output` has the output of the other events. */
+  filterEvents(data: Data, options?: CallOptions): Buffer
   /** Filters a copy of the document on another thread. */
   filterAsync(data: Data, options?: CallOptions): Promise<Buffer>
   /** Starts a run that bytes are pushed into. */

@@ -88,6 +88,18 @@ impl NativeProgram {
         buffer(env, run.map(|run| run.output))
     }
 
+    /// Filters the data of each event as a document.
+    #[napi]
+    pub fn filter_events<'env>(
+        &self,
+        env: &'env Env,
+        events: &[u8],
+        options: Option<String>,
+    ) -> napi::Result<Outcome<BufferSlice<'env>>> {
+        let run = call_of(options).and_then(|call| self.0.filter_events(&call, events));
+        buffer(env, run.map(|run| run.output))
+    }
+
     /// Filters a text that is not JSON; returns null if it must not pass.
     #[napi]
     pub fn filter_plain(&self, text: &[u8], is_error: bool) -> Option<Buffer> {

@@ -124,6 +124,11 @@ test('errors have kind, offset and path', async () => {
 })
 
 test('lines', () => {
+  assert.equal(
+    select.filterEvents('id: 7\ndata: {"id": 1, "x": 2}\n\ndata: [DONE]\n\n').toString(),
+    'id: 7\ndata: {"id":1}\n\ndata: [DONE]\n\n',
+  )
+  assert.throws(() => select.filterEvents('data: oops\n\n'), { kind: 'syntax' })
   assert.equal(select.filterLines('{"id": 1, "x": 2}\n{"id": 2}\n').toString(), '{"id":1}\n{"id":2}\n')
   assert.throws(
     () => select.filterLines('{"id": 1}\noops\n{"id": 2}'),

@@ -77,6 +77,19 @@ impl Program {
         Ok(PyBytes::new(py, &run.output))
     }
 
+    /// Filter the data of each event of an event stream as a document (`text/event-stream`). An event that fails writes
+    /// nothing; the first failure is raised after all events were read, and its `output` has the output of the others.
+    #[pyo3(signature = (data, **options))]
+    fn filter_events<'py>(
+        &self,
+        py: Python<'py>,
+        data: &Bound<'py, PyAny>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let run = self.run(py, data, options, BindingProgram::filter_events)?;
+        Ok(PyBytes::new(py, &run.output))
+    }
+
     /// Filter a text that is not JSON, as the proxy does: secrets are redacted, and the rule `text_filter` applies.
     ///
     /// Return `None` if the text must not pass, because other rules remove values for safety and cannot read it. With

@@ -126,6 +126,11 @@ def test_options_of_a_call():
 
 
 def test_lines():
+    events = 'id: 7\ndata: {"id": 1, "x": 2}\n\ndata: [DONE]\n\n'
+    assert SELECT.filter_events(events) == b'id: 7\ndata: {"id":1}\n\ndata: [DONE]\n\n'
+    with pytest.raises(tamis.Error) as failure:
+        SELECT.filter_events('data: {"id": 1}\n\ndata: oops\n\n')
+    assert failure.value.output == b'data: {"id":1}\n\n'
     assert SELECT.filter_lines('{"id": 1, "x": 2}\n{"id": 2}\n') == b'{"id":1}\n{"id":2}\n'
     with pytest.raises(tamis.Error) as caught:
         SELECT.filter_lines('{"id": 1}\noops\n{"id": 2}')

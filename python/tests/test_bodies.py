@@ -1,11 +1,15 @@
 """Bodies that are not plain JSON, in httpx and in ASGI: nothing passes a filter for safety, and nothing breaks without need."""
 
 import asyncio
+import contextlib
+import gzip
 import json
+import zlib
 
 import httpx
 import pytest
 import tamis
+from tamis.adapters._body import body_filter
 from tamis.adapters.asgi import FilterMiddleware
 from tamis.adapters.httpx import AsyncFilterTransport, FilterTransport
 
@@ -82,8 +86,76 @@ def test_lines(get):
 def test_texts_are_searched_for_credentials(get):
     assert get(REDACTS, ADDRESS, "text/html; charset=utf-8").content == REDACTED
     assert get(REDACTS, json.dumps({"x": ADDRESS.decode()}).encode(), "text/plain").json() == {"x": REDACTED.decode()}
-    for media_type in ("text/html; charset=utf-16", "text/event-stream", "application/pdf", ""):
+    for media_type in ("text/html; charset=utf-16", "application/pdf", ""):
         assert get(REDACTS, ADDRESS, media_type) is None
+
+
+@BOTH
+def test_event_streams(get):
+    events = b': ping\r\n\r\nid: 7\r\ndata: {"id": 1, "ssn": "SECRET"}\r\n\r\ndata: [DONE]\r\n\r\n'
+    filtered = b': ping\r\n\r\nid: 7\r\ndata: {"id":1}\r\n\r\ndata: [DONE]\r\n\r\n'
+    for rules in (REMOVES, SAVES):
+        assert get(rules, events, "text/event-stream; charset=utf-8").content == filtered
+    wrong = b'data: SECRET\n\ndata: {"id": 1, "x": 2}\n\n'
+    assert get(SAVES, wrong, "text/event-stream").content == b'data: SECRET\n\ndata: {"id":1}\n\n'
+    assert get(REMOVES, wrong, "text/event-stream") is None
+
+
+@pytest.mark.parametrize("line_end", [b"\n", b"\r\n", b"\r"])
+def test_events_are_filtered_as_they_arrive(line_end):
+    first, second = (b'data: {"id": %d, "x": 0}' % id + line_end * 2 for id in (1, 2))
+    for size in (1, 2, 3, 5, 100):
+        body = body_filter(SAVES, "text/event-stream", 1000, False)
+        output, sent = b"", []
+        for start in range(0, len(first), size):
+            output += body.write(first[start : start + size])
+        sent.append(output)
+        output += b"".join(body.write(second[start : start + size]) for start in range(0, len(second), size))
+        output += body.end()
+        assert output == b"".join(b'data: {"id":%d}' % id + line_end * 2 for id in (1, 2)), size
+        # An event is sent when it is complete. After CR, an LF may still belong to the line end.
+        assert sent[0].startswith(b'data: {"id":1}'), size
+
+
+def test_an_event_that_is_too_long_is_not_held():
+    long = b'data: {"id": 1, "ssn": "' + b"x" * 100 + b'"}\n\n'
+    body = body_filter(SAVES, "text/event-stream", 50, False)
+    assert body.write(long[:90]) + body.write(long[90:]) + body.end() == long
+    body = body_filter(REMOVES, "text/event-stream", 50, False)
+    with pytest.raises(tamis.Error, match="buffer limit of 50 bytes"):
+        body.write(long[:90])
+
+
+def deflated(body, bits):
+    encoder = zlib.compressobj(wbits=bits)
+    return encoder.compress(body) + encoder.flush()
+
+
+@pytest.mark.parametrize("rules", [REMOVES, SAVES], ids=["removes", "saves"])
+def test_encoded_bodies_of_an_application_are_decoded(rules):
+    text = TEXT[:-1] + b',"ssn":"%s"}' % (b"SECRET" * 100_000)
+    codings = [("gzip", gzip.compress(text)), ("x-gzip", gzip.compress(text[:9]) + gzip.compress(text[9:]))]
+    codings += [("deflate", deflated(text, bits)) for bits in (zlib.MAX_WBITS, -zlib.MAX_WBITS)]
+    for coding, body in codings:
+        response = from_asgi(rules, body, JSON, content_encoding=coding, content_length=str(len(body)))
+        assert (response.content, "content-encoding" in response.headers) == (b'{"id":1}', False), coding
+        # The connection is broken off if the output has begun already.
+        with contextlib.suppress(tamis.Error):
+            assert from_asgi(REMOVES, body[:-9], JSON, content_encoding=coding) is None
+
+
+def test_a_coding_that_hides_the_body_is_reported():
+    for rules in (REMOVES, SAVES):
+        with pytest.warns(RuntimeWarning, match="content coding `snappy`.* before the middleware that encodes"):
+            from_asgi(rules, TEXT, JSON, content_encoding="snappy")
+
+
+@pytest.mark.parametrize("adapter", [FilterTransport, AsyncFilterTransport, lambda rules: FilterMiddleware(None, rules)])
+def test_routes_of_frameworks_are_not_patterns(adapter):
+    for pattern in ("/users/{id}", "/users/:id", "/users/(.*)", "/users/<int:id>", "^/users/", "/users/.*", "/(a|b)"):
+        with pytest.raises(ValueError, match="would match no address; write `\\*`"):
+            adapter({pattern: SAVES})
+    adapter({"https://api.*/users/*": SAVES, "/v1/*:cancel": SAVES, "/Users[(]*)": SAVES, "/.well-known/*": SAVES})
 
 
 def test_a_text_that_is_too_long_is_not_held():

@@ -47,6 +47,31 @@ def litellm_with(callback):
     return sent
 
 
+def test_a_synchronous_call_is_not_silent(recwarn):
+    def warned(rules, messages, is_async=False):
+        recwarn.clear()
+        callback = FilterCallback(rules)
+        litellm.callbacks = [callback]
+        call = {"model": "openai/m", "api_key": "k", "api_base": "http://127.0.0.1:9/v1", "max_retries": 0}
+        try:
+            # Nobody listens there.
+            with pytest.raises((litellm.exceptions.InternalServerError, litellm.exceptions.APIConnectionError)):
+                if is_async:
+                    asyncio.run(litellm.acompletion(**call, messages=messages(callback)))
+                else:
+                    litellm.completion(**call, messages=messages(callback))
+        finally:
+            litellm.callbacks = []
+            litellm.input_callback = []
+        return [str(one.message) for one in recwarn if one.category is RuntimeWarning]
+
+    assert "callback.messages(messages)" in warned({"issues": REMOVES}, lambda callback: CHAT)[0]
+    assert warned({"issues": REMOVES}, lambda callback: callback.messages(CHAT)) == []
+    assert warned({"issues": SAVES}, lambda callback: CHAT) == []
+    assert warned({"other": REMOVES}, lambda callback: CHAT) == []
+    assert warned({"issues": REMOVES}, lambda callback: CHAT, is_async=True) == []
+
+
 def test_litellm():
     before = json.dumps(CHAT)
     sent = litellm_with(FilterCallback({"issues": SAVES}))

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use tamis::manifest::ManifestEntry;
 use tamis::{
-    Error, FailedRun, Filter, Program, Report, Spec, WriteSink, filter_file, filter_ndjson,
-    filter_slice,
+    Error, FailedRun, Filter, Program, Report, Spec, WriteSink, filter_events, filter_file,
+    filter_ndjson, filter_slice,
 };
 
 use crate::error::BindingError;
@@ -207,17 +207,50 @@ impl BindingProgram {
     ) -> Result<BindingRun, BindingError> {
         let mut output = Vec::new();
         let ran = filter_ndjson(self.program.with_options(&call.0), lines, &mut output, |_, _| {});
-        let (report, result) = FailedRun::split(ran);
-        match result {
-            Ok(()) => Ok(BindingRun { output, report }),
-            Err(error) => Err(failed(&error, output, &report)),
-        }
+        ended(output, ran)
+    }
+
+    /// Filters the data of each event of an event stream (`text/event-stream`) as a document. Comments, other fields,
+    /// and data that is empty or `[DONE]` are kept. An event that fails writes nothing.
+    ///
+    /// # Errors
+    /// The first event that failed, after all events were read. [`ErrorMembers::output`](crate::ErrorMembers::output) has the output of the others.
+    ///
+    /// ```
+    /// use tamis_bindings::{BindingCall, BindingProgram};
+    ///
+    /// let program = BindingProgram::compile(r#"{"select": ["id"]}"#)?;
+    /// let events = b"id: 7\ndata: {\"id\": 1, \"x\": 2}\n\ndata: [DONE]\n\n";
+    /// let run = program.filter_events(&BindingCall::default(), events)?;
+    /// assert_eq!(run.output, b"id: 7\ndata: {\"id\":1}\n\ndata: [DONE]\n\n");
+    /// # Ok::<(), tamis_bindings::BindingError>(())
+    /// ```
+    pub fn filter_events(
+        &self,
+        call: &BindingCall,
+        events: &[u8],
+    ) -> Result<BindingRun, BindingError> {
+        let mut output = Vec::new();
+        let ran = filter_events(self.program.with_options(&call.0), events, &mut output, |_, _| {});
+        ended(output, ran)
     }
 
     /// Starts a run that bytes are pushed into.
     #[must_use]
     pub fn stream(&self, call: &BindingCall) -> BindingStream {
         BindingStream::of_document(Filter::new(self.program.with_options(&call.0), Vec::new()))
+    }
+}
+
+/// Returns the outcome of a run over several documents.
+fn ended(
+    output: Vec<u8>,
+    ran: Result<Report, FailedRun<Report>>,
+) -> Result<BindingRun, BindingError> {
+    let (report, result) = FailedRun::split(ran);
+    match result {
+        Ok(()) => Ok(BindingRun { output, report }),
+        Err(error) => Err(failed(&error, output, &report)),
     }
 }
 

@@ -64,6 +64,17 @@ fn lines_that_fail_write_nothing() {
 }
 
 #[test]
+fn events_that_fail_write_nothing() {
+    let program = BindingProgram::compile(r#"{"select": ["id"]}"#).unwrap();
+    let events = b": ping\n\ndata: {\"id\": 1}\n\ndata: oops\n\ndata: {\"id\": 2}\n\n";
+    let error = program.filter_events(&BindingCall::default(), events).unwrap_err();
+    assert_eq!(
+        String::from_utf8(error.into_members().output).unwrap(),
+        ": ping\n\ndata: {\"id\":1}\n\ndata: {\"id\":2}\n\n"
+    );
+}
+
+#[test]
 fn a_manifest_reports_all_problems_with_their_places() {
     let text = "version: 1\nfilters:\n  a: {slect: [id]}\n  b: {max_itms: 1}\n";
     let error = BindingManifest::parse("m.yaml", text).unwrap_err();

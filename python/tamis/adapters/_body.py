@@ -1,6 +1,7 @@
 """Bodies of HTTP responses: which filter applies, and the filter of one body."""
 
 import fnmatch
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -24,6 +25,15 @@ LINES = frozenset(
 ASCII_CHARSETS = ("utf-8", "utf8", "us-ascii", "iso-8859-", "windows-125")
 """The beginnings of charsets in which credentials have the bytes of ASCII."""
 
+EVENTS = "text/event-stream"
+"""The media type of an event stream."""
+
+EVENT_END = re.compile(rb"(?:\r\n|\r(?!\n)|\n)(?:\r\n|\r(?!\n)|\n)")
+"""The line end of an event's last line, and the empty line after it."""
+
+FOREIGN_PATTERN = re.compile(r"[{}<>^|]|(?<![\[!])\((?!\])|(?<=/):|/\.[*+](?:/|$)")
+"""What is a parameter or a regular expression in the routes of frameworks, and never matches as a text."""
+
 ProgramChoice = Program | Mapping[str, Program | Rules] | Callable[[Any], Program | None]
 """A program for all responses, programs or rules by patterns of addresses (`*`, `?`), or a function of the request."""
 
@@ -33,7 +43,7 @@ class BodyFilter:
 
     A filter that removes for safety writes as the body arrives, and raises if it fails. A filter that only saves waits for the
     end, up to `buffered` bytes, so that the original passes if it fails; a longer body is written as it arrives. A body without
-    bytes passes. The body is a document, unless `reader` reads another form.
+    bytes passes. The body is a document, unless `reader` reads another form. A reader with `is_live` passes originals itself.
     """
 
     def __init__(
@@ -41,7 +51,8 @@ class BodyFilter:
     ) -> None:
         call: CallOptions = options  # type: ignore[assignment]
         self._reader = reader or program.stream(**call)
-        self._original: list[bytes] | None = None if program.removes_for_safety else []
+        is_live = program.removes_for_safety or getattr(reader, "is_live", False)
+        self._original: list[bytes] | None = None if is_live else []
         self._waiting: list[bytes] = []
         self._left = buffered
         self._passes = False
@@ -92,13 +103,15 @@ class BodyFilter:
 def body_filter(program: Program, content_type: str, buffered: int, is_error: bool) -> BodyFilter | None:
     """Return the filter of a body with a media type, or `None` if the body passes.
 
-    A filter that only saves reads JSON. A filter that removes for safety reads every body: as a document, which fails if the
-    body is not JSON, as lines of JSON, or as text, if text can pass the filter.
+    A filter that only saves reads JSON: documents, lines and events. A filter that removes for safety reads every body: as a
+    document, which fails if the body is not JSON, as lines or events of JSON, or as text, if text can pass the filter.
     """
     media, _, parameters = content_type.lower().partition(";")
     media = media.strip()
     if media in LINES:
         return BodyFilter(program, buffered, reader=_Lines(program, buffered, is_error))
+    if media == EVENTS:
+        return BodyFilter(program, buffered, reader=_Events(program, buffered, is_error))
     if "json" not in media:
         if not program.removes_for_safety:
             return None
@@ -108,8 +121,13 @@ def body_filter(program: Program, content_type: str, buffered: int, is_error: bo
 
 
 def checked_choice(rules: Any) -> ProgramChoice:
-    """Return the rules of an adapter with their programs compiled. Raise `TypeError` for anything else."""
+    """Return the rules of an adapter with their programs compiled. Raise `TypeError` for anything else, and `ValueError` for a
+    pattern in the form of a framework, such as `/users/{id}`, which would never match."""
     if isinstance(rules, Mapping):
+        for pattern in rules:
+            if FOREIGN_PATTERN.search(pattern):
+                message = f"{pattern!r} is the route of a framework or a regular expression, and would match no address"
+                raise ValueError(f"{message}; write `*` for any characters, and `[(]` for a character that is meant")
         return {pattern: program_of(entry) for pattern, entry in rules.items()}
     if isinstance(rules, Program) or (callable(rules) and not isinstance(rules, Manifest)):
         choice: ProgramChoice = rules
@@ -136,10 +154,10 @@ def refused(kind: str, message: str) -> Error:
 
 
 def _is_text(media: str, parameters: str) -> bool:
-    """Return whether a body is a text that ends. Events are text too, but may arrive for hours."""
+    """Return whether a body is a text in which credentials can be found."""
     charset = parameters.partition("charset=")[2].partition(";")[0].strip(' "')
     is_ascii = not charset or charset.startswith(ASCII_CHARSETS)
-    return media.startswith("text/") and media != "text/event-stream" and is_ascii
+    return media.startswith("text/") and is_ascii
 
 
 class _Reader(Protocol):
@@ -181,6 +199,60 @@ class _Lines(_Held):
 
     def end(self) -> bytes:
         return self.program.filter_lines(self.take(), is_error=self.is_error)
+
+
+class _Events(_Held):
+    """Filters an event stream. Complete events are filtered as they arrive.
+
+    If a filter only saves, an event that cannot be filtered passes.
+    """
+
+    is_live = True
+
+    def __init__(self, program: Program, buffered: int, is_error: bool) -> None:
+        super().__init__(program, buffered, is_error)
+        self._passes = False
+        self._tail = b""
+
+    def write(self, chunk: bytes) -> bytes:
+        chunk = bytes(chunk)
+        if self._passes:
+            return chunk
+        # The end of an event may be split.
+        seen = self._tail + chunk
+        cut = max((found.end() for found in EVENT_END.finditer(seen)), default=0) - len(self._tail)
+        output = b""
+        if cut > 0:
+            output, chunk = self._filtered(self.take() + chunk[:cut]), chunk[cut:]
+            seen = chunk
+        self._tail = seen[-3:]
+        try:
+            self.hold(chunk)
+        except Error:
+            if self.program.removes_for_safety:
+                raise
+            self._passes = True
+            output += self.take() + chunk
+        return output
+
+    def end(self) -> bytes:
+        rest = self.take()
+        return rest if self._passes else self._filtered(rest)
+
+    def _filtered(self, events: bytes) -> bytes:
+        try:
+            return self.program.filter_events(events, is_error=self.is_error)
+        except Error:
+            if self.program.removes_for_safety:
+                raise
+        ends = [0, *(found.end() for found in EVENT_END.finditer(events)), len(events)]
+        return b"".join(self._one(events[start:end]) for start, end in zip(ends, ends[1:]))
+
+    def _one(self, event: bytes) -> bytes:
+        try:
+            return self.program.filter_events(event, is_error=self.is_error)
+        except Error:
+            return event
 
 
 class _Text(_Held):

@@ -9,12 +9,18 @@ A filter that only saves filters JSON, and any other response passes. A filter t
 a body. If it fails before anything was sent, or if the body is neither JSON nor text that can be searched for credentials, the
 response is 502; later the connection is broken off. Responses with a status from 400 on are filtered as responses of failed
 calls.
+
+A body that the application encodes with gzip, deflate, br (with the package `brotli`) or zstd (from Python 3.14, or with the package
+`zstandard`) is decoded and sent unencoded. This costs time, so add the filter before the middleware that encodes: with
+`add_middleware` of Starlette and FastAPI, what is added last is outermost.
 """
 
+import warnings
 from typing import Any
 
 from .. import Error
 from ._body import CHANGED_HEADERS, MAX_BUFFERED, BodyFilter, ProgramChoice, body_filter, checked_choice, program_for
+from ._coding import Decoder, decoder
 
 FILE_EXTENSIONS = ("http.response.pathsend", "http.response.zerocopysend")
 """Extensions by which the server reads the body from a file, where no filter sees it."""
@@ -51,6 +57,7 @@ class _Response:
         self.program, self.buffered, self.to_server = program, buffered, send
         self.start: Any = None
         self.body: BodyFilter | None = None
+        self.decoder: Decoder | None = None
         self.done = False
 
     async def send(self, message: Any) -> None:
@@ -75,13 +82,18 @@ class _Response:
         if status >= 200 and status not in (204, 304):
             media_type = headers.get(b"content-type", b"").decode("latin-1")
             body = body_filter(self.program, media_type, self.buffered, status >= 400)
-        is_coded = headers.get(b"content-encoding", b"identity").lower() != b"identity"
-        if body is None or (is_coded and not self.program.removes_for_safety):
+        coding = headers.get(b"content-encoding", b"").decode("latin-1").strip().lower()
+        is_coded = coding not in ("", "identity")
+        self.decoder = decoder(coding) if is_coded and body is not None else None
+        is_readable = self.decoder is not None or not is_coded
+        if body is not None and not is_readable:
+            _warn_of_order(coding)
+        if body is None or not (is_readable or self.program.removes_for_safety):
             await self.to_server(message)
             return
         self.start = message
-        if is_coded:
-            # The body cannot be read here, and must not pass.
+        if not is_readable:
+            # The body must not pass.
             self.done = True
             await self._withheld()
             return
@@ -89,12 +101,16 @@ class _Response:
 
     async def _continued(self, body: BodyFilter, message: Any) -> None:
         more = message.get("more_body", False)
-        output = body.write(message.get("body", b""))
+        chunk, output = message.get("body", b""), b""
+        for piece in (chunk,) if self.decoder is None else self.decoder.decode(chunk):
+            output += body.write(piece)
         if not more:
+            if self.decoder is not None:
+                self.decoder.end()
             output += body.end()
         if self.start is not None and (output or not more):
             start, self.start = self.start, None
-            await self.to_server(start if body.is_empty else _without_changed(start))
+            await self.to_server(start if body.is_empty else _without_changed(start, self.decoder))
         if output or not more:
             await self.to_server({"type": "http.response.body", "body": output, "more_body": more})
 
@@ -105,7 +121,18 @@ class _Response:
         await self.to_server({"type": "http.response.body", "body": SENTENCE})
 
 
-def _without_changed(start: Any) -> Any:
+def _without_changed(start: Any, decoded_by: Decoder | None) -> Any:
     """Return the start of a response without the headers that do not describe the filtered body."""
-    headers = [pair for pair in start.get("headers", []) if pair[0].lower() not in CHANGED_HEADERS]
+    changed = CHANGED_HEADERS if decoded_by is None else CHANGED_HEADERS | {b"content-encoding"}
+    headers = [pair for pair in start.get("headers", []) if pair[0].lower() not in changed]
     return {**start, "headers": headers}
+
+
+def _warn_of_order(coding: str) -> None:
+    """Warn that the filter cannot read a response."""
+    warnings.warn(
+        f"FilterMiddleware got a response with the content coding `{coding}`, which it cannot decode, so its filter has no effect: "
+        "add it before the middleware that encodes (what `add_middleware` adds last is outermost), or install the package for the coding",
+        RuntimeWarning,
+        stacklevel=2,
+    )

@@ -2,10 +2,13 @@
 
     litellm.callbacks = [FilterCallback({"search": {"select": ["id", "title"]}}, prune={"keep_turns": 2})]
 
-LiteLLM calls it for `acompletion`, `aresponses` and `anthropic_messages`, and in its proxy. For `completion`, pass
-`callback.messages(messages)`.
+LiteLLM calls it for `acompletion`, `aresponses` and `anthropic_messages`, and in its proxy. Synchronous functions such as
+`completion` have no hook that may change a request: pass them `callback.messages(messages)`. A synchronous call that sends a result
+which a filter would have changed is a `RuntimeWarning`.
 """
 
+import json
+import warnings
 from typing import Any
 
 from litellm.integrations.custom_logger import CustomLogger
@@ -13,6 +16,10 @@ from litellm.integrations.custom_logger import CustomLogger
 from .. import Error, PruneRules
 from .. import prune as _prune
 from ._tools import ToolFilters, ToolRules, Withheld
+
+
+REMEMBERED = 10_000
+"""The most messages and calls that are remembered as filtered."""
 
 
 class FilterCallback(CustomLogger):
@@ -29,6 +36,7 @@ class FilterCallback(CustomLogger):
         super().__init__()
         self.filters = ToolFilters({} if rules is None else rules)
         self.prune = prune
+        self._known: dict[Any, None] = {}
         if prune is not None:
             # Raises for rules that are not known.
             _prune([], **prune)
@@ -39,9 +47,22 @@ class FilterCallback(CustomLogger):
 
     def _list(self, member: str, messages: list[Any]) -> list[Any]:
         """Return a member of a request: `messages`, or the items of `input`."""
+        filtered = self._unpruned(messages)
+        if self.prune is not None:
+            filtered = _pruned(member, filtered, self.prune)
+        self._remember([_key(message) for message in filtered])
+        return filtered
+
+    def _unpruned(self, messages: list[Any]) -> list[Any]:
         names: dict[Any, str] = {}
-        filtered = [self._message(names, message) for message in messages]
-        return filtered if self.prune is None else _pruned(member, filtered, self.prune)
+        return [self._message(names, message) for message in messages]
+
+    def _remember(self, keys: list[Any]) -> None:
+        """Remember messages and calls that were filtered, so that they are not reported as unfiltered."""
+        if self.filters.removes_for_safety:
+            self._known.update((key, None) for key in keys)
+            for key in list(self._known)[:-REMEMBERED]:
+                self._known.pop(key, None)
 
     def _message(self, names: dict[Any, str], message: Any) -> Any:
         """Return a message with its results filtered, and note the names of its calls."""
@@ -87,7 +108,26 @@ class FilterCallback(CustomLogger):
 
     def _request(self, request: dict[str, Any]) -> dict[str, Any]:
         lists = {name: request[name] for name in ("messages", "input") if _are_messages(request.get(name))}
-        return {**request, **{name: self._list(name, messages) for name, messages in lists.items()}}
+        filtered = {name: self._list(name, messages) for name, messages in lists.items()}
+        if call := request.get("litellm_call_id"):
+            self._remember([call])
+        return {**request, **filtered}
+
+    def log_pre_api_call(self, model: Any, messages: Any, kwargs: Any) -> None:
+        """Called before every request, synchronous ones too. Nothing can be changed here, so an unfiltered result is reported."""
+        # The messages of an asynchronous call are those of before its hook.
+        is_filtered = isinstance(kwargs, dict) and kwargs.get("litellm_call_id", "") in self._known
+        if is_filtered or not self.filters.removes_for_safety or not _are_messages(messages):
+            return
+        pairs = zip(messages, self._unpruned(messages))
+        if any(sent is not safe and sent != safe and _key(sent) not in self._known for sent, safe in pairs):
+            warnings.warn(
+                "a request has a tool's result that its filter did not see, although the filter removes for safety: "
+                "LiteLLM's synchronous functions call no hook that changes a request; pass them `callback.messages(messages)`, "
+                "or call `acompletion`",
+                RuntimeWarning,
+                stacklevel=2,
+            )
 
     async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> Any:
         """Called by `acompletion`, the other asynchronous functions, and the router."""
@@ -103,6 +143,14 @@ class FilterCallback(CustomLogger):
 def _are_messages(value: Any) -> bool:
     """Return whether a member of a request is a list of messages. The `input` of other calls is a text, or a list of texts."""
     return isinstance(value, list) and not any(isinstance(one, str | int | list) for one in value)
+
+
+def _key(message: Any) -> int:
+    """Return a number by which a message is recognised."""
+    try:
+        return hash(json.dumps(_plain(message), sort_keys=True, default=repr))
+    except (AttributeError, TypeError, ValueError, RecursionError):
+        return hash(repr(message))
 
 
 def _pruned(member: str, messages: list[Any], rules: PruneRules) -> list[Any]:
