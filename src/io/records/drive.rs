@@ -60,8 +60,10 @@ pub fn filter_ndjson<'a, R: Read, W: Write>(
 /// one becomes a line of output, which is written when the document is complete. Otherwise this is [`filter_ndjson`]: a bad
 /// document emits nothing and does not end the run, and `on_bad_document` is called with its number, from 1, and the error.
 ///
-/// Documents are separated by their brackets and quotes. So after a document whose brackets do not match, the next one may be
-/// taken for a part of it. A document that never ends takes up all input after it, which is one error.
+/// Documents are separated by their brackets and quotes. After a document that is cut off, so that its brackets or quotes do not
+/// match, the run goes on at the next line that begins with `{`, `[` or a record separator (U+001E, RFC 7464). If a rule [removes for
+/// safety](crate::Spec::removes_for_safety), the run ends at the first document that is not valid JSON: a part of what follows might be
+/// taken for a document of its own, to which the rule does not apply. A record separator before a document is white space.
 ///
 /// The report's sizes do not include the white space between documents.
 ///

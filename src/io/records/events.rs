@@ -13,7 +13,7 @@
 use super::fields::{FieldSplitter, LineKind, StreamPiece};
 use super::{HeldOutput, Record, RecordFlaw, RecordForm, Records};
 use crate::error::{Error, Raise};
-use crate::limits::Limits;
+use crate::filter::Call;
 use crate::sink::Sink;
 
 /// A filter over an event stream.
@@ -101,13 +101,13 @@ impl From<RecordFlaw> for Wrong {
 impl RecordForm for EventForm {
     const RECORD: &'static str = "event";
 
-    fn new(limits: &Limits) -> Self {
+    fn new(call: &Call<'_>) -> Self {
         Self {
             fields: FieldSplitter::new(),
             offset: 0,
             number: 0,
             event: Event::default(),
-            waiting: HeldOutput::new(limits),
+            waiting: HeldOutput::new(call.options().limits()),
             dropped: false,
         }
     }

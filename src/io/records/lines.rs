@@ -4,8 +4,7 @@
 
 use super::{Record, RecordFlaw, RecordForm, Records};
 use crate::error::Error;
-use crate::filter::Program;
-use crate::limits::Limits;
+use crate::filter::{Call, Program};
 use crate::sink::Sink;
 
 /// A filter over lines.
@@ -36,7 +35,7 @@ impl RecordForm for LineForm {
     const RECORD: &'static str = "line";
     const MAY_DROP: bool = true;
 
-    fn new(_: &Limits) -> Self {
+    fn new(_: &Call<'_>) -> Self {
         Self { state: LineState::None, blank: true, number: 1, start: 0, length: 0 }
     }
 

@@ -9,6 +9,7 @@ mod documents;
 mod drive;
 mod events;
 mod fields;
+mod framing;
 mod lines;
 mod sum;
 #[cfg(test)]
@@ -50,7 +51,7 @@ impl<C: RecordForm, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
         let tested = if C::MAY_DROP { call.of_records() } else { call.clone() };
         let filter = Filter::new(tested, HeldOutput::new(limits));
         let mut records = Self {
-            form: C::new(limits),
+            form: C::new(call),
             record: Record {
                 sink,
                 filter,
@@ -157,7 +158,7 @@ pub(crate) trait RecordForm {
     /// Whether `where` may drop a record.
     const MAY_DROP: bool = false;
 
-    fn new(limits: &Limits) -> Self;
+    fn new(call: &Call<'_>) -> Self;
 
     /// Returns an error if the output of the program does not fit into a record of this form.
     fn refusal(program: &Program) -> Option<Error> {
@@ -259,10 +260,16 @@ impl<S: Sink, F: FnMut(u64, &Error)> Record<S, F> {
         if let Some(left) = &mut self.left {
             *left = left.saturating_sub(1);
             if *left == 0 {
-                self.sum.stop();
+                self.stop();
             }
         }
         Ok(())
+    }
+
+    /// Ends the run: no further record is read.
+    fn stop(&mut self) {
+        self.left = Some(0);
+        self.sum.stop();
     }
 
     /// Returns whether the call wants no more records.

@@ -1,0 +1,105 @@
+//! Checks whether a document is valid JSON to its end, whatever its filter does.
+//!
+//! A filter that failed reads no further, and one that stops early skips the rest. This check reads on, so that the end of
+//! the document is certain.
+
+use crate::error::{Error, Raise};
+use crate::filter::Call;
+use crate::json::bom::BomSkipper;
+use crate::json::machine::{Machine, MachineConfig};
+use crate::json::{Handler, Interest, ValueKind, ValueSlot};
+use crate::scan::{Scanner, Window};
+use crate::spec::Validation;
+
+/// Validates one document after the other.
+pub(super) struct FramingCheck {
+    machine: Machine,
+    config: MachineConfig,
+    scanner: Scanner,
+    window: Box<Window>,
+    bom: BomSkipper,
+    /// The document is not valid.
+    error: Option<Error>,
+    has_failed: bool,
+    /// The filter is less strict than this check.
+    is_lenient: bool,
+}
+
+impl FramingCheck {
+    /// Creates a check for the documents of a call.
+    pub(super) fn new(call: &Call<'_>) -> Self {
+        let limits = call.options().limits();
+        let config = MachineConfig {
+            depth: limits.depth(),
+            key: limits.key(),
+            structure: false,
+            keep_white: false,
+            detect_empty_strings: false,
+        };
+        Self {
+            machine: Machine::new(config.clone()),
+            config,
+            scanner: Scanner::new(),
+            window: Window::new(),
+            bom: BomSkipper::new(),
+            error: None,
+            has_failed: false,
+            is_lenient: call.program().spec().validation == Validation::Structure,
+        }
+    }
+
+    /// Takes the next bytes of the document.
+    pub(super) fn write(&mut self, bytes: &[u8]) {
+        if !self.has_failed {
+            let read = self.read(bytes);
+            self.note(read);
+        }
+    }
+
+    fn read(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let (document, prefix) = self.bom.skip(bytes)?;
+        self.machine.skip_prefix(prefix.unwrap_or(0));
+        self.machine.feed(self.scanner, &mut self.window, document, &mut SkipHandler).map(drop)
+    }
+
+    /// Ends the document.
+    pub(super) fn end(&mut self) {
+        if !self.has_failed {
+            let ended = self.bom.end().and_then(|()| self.machine.end(&mut SkipHandler));
+            self.note(ended);
+        }
+    }
+
+    fn note(&mut self, result: Result<(), Error>) {
+        self.error = result.err();
+        self.has_failed = self.error.is_some();
+    }
+
+    /// Returns the error of the document, once. `is_bad`: its filter failed, so that it is no longer up to the filter
+    /// which documents are valid.
+    pub(super) fn take_error(&mut self, is_bad: bool) -> Option<Error> {
+        if is_bad || !self.is_lenient { self.error.take() } else { None }
+    }
+
+    /// Prepares for the next document.
+    pub(super) fn restart(&mut self) {
+        self.machine.restart(self.config.clone());
+        self.bom = BomSkipper::new();
+        (self.error, self.has_failed) = (None, false);
+    }
+}
+
+/// Skips the whole document.
+struct SkipHandler;
+
+impl Handler for SkipHandler {
+    fn value(&mut self, _: ValueSlot<'_>, _: ValueKind, _: u64) -> Result<Interest, Raise> {
+        Ok(Interest::Skip)
+    }
+
+    fn close(&mut self, _: u64) -> Result<(), Raise> {
+        Ok(())
+    }
+
+    fn raw(&mut self, _: &[u8]) {}
+}
