@@ -15,6 +15,7 @@ mod article;
 mod css;
 mod cut;
 mod decode;
+mod escapes;
 mod page;
 mod references;
 mod render;

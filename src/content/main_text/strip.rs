@@ -3,9 +3,10 @@
 //!
 //! Decisions depend on elements and their attributes. The HTML is rewritten from the parsed tags: every element is
 //! closed, none is deeper than [`ARTICLE_DEPTH`](super::ARTICLE_DEPTH), and the nesting of formatting elements is
-//! limited, because parsers repeat them in every paragraph in which they are open. A page that exceeds these limits is
-//! not written as HTML at all.
+//! limited, because parsers repeat them in every paragraph in which they are open. A page that exceeds these limits, or
+//! has too many characters that a serializer escapes, is not written as HTML at all.
 
+use super::escapes::{Escapes, is_in_table};
 use super::references;
 use super::render::Render;
 use super::style;
@@ -38,6 +39,9 @@ pub(super) struct Strip {
     nodes: usize,
     depth: usize,
     styles: usize,
+    escapes: Escapes,
+    /// The innermost written element belongs to the structure of a table.
+    in_table: bool,
     /// The inherited properties that hide text here.
     unseen: u8,
     /// Hidden text was removed.
@@ -61,6 +65,7 @@ enum Level {
         main: bool,
         style: bool,
         unseen: u8,
+        in_table: bool,
     },
     /// Its tags were dropped.
     Bare {
@@ -176,7 +181,8 @@ impl Strip {
         parts.iter().for_each(|part| html.push_str(part));
         // The text may get longer than the HTML, because code is indented.
         let text = self.render.len() > 2 * ARTICLE_BYTES;
-        if text || html.len() > ARTICLE_BYTES || self.nodes > ARTICLE_NODES {
+        let is_large = html.len() > ARTICLE_BYTES || self.nodes > ARTICLE_NODES;
+        if text || is_large || self.escapes.are_too_many() {
             self.html = None;
         }
     }
@@ -186,6 +192,7 @@ impl Strip {
             return;
         }
         self.nodes += 1;
+        self.escapes.tag(tag.name);
         let mut written = format!("<{}", tag.name);
         for name in ATTRIBUTES {
             // Long attributes are data, not names or addresses.
@@ -302,7 +309,8 @@ impl Target for Strip {
         }
         self.write_tag(tag);
         if tag.has_content {
-            self.levels.push(Level::Written { main, style, unseen });
+            let in_table = std::mem::replace(&mut self.in_table, is_in_table(tag.name));
+            self.levels.push(Level::Written { main, style, unseen, in_table });
             self.depth += 1;
             self.styles += usize::from(style);
         }
@@ -318,8 +326,10 @@ impl Target for Strip {
             self.in_heading = None;
         }
         match level {
-            Some(Level::Written { main, style, unseen }) => {
+            Some(Level::Written { main, style, unseen, in_table }) => {
                 self.unseen = unseen;
+                self.in_table = in_table;
+                self.escapes.tag(name);
                 self.render.end(name);
                 self.depth = self.depth.saturating_sub(1);
                 self.mains -= usize::from(main);
@@ -347,7 +357,10 @@ impl Target for Strip {
             self.hid |= has_letters(text);
             return;
         }
-        self.write(&[text]);
+        if self.html.is_some() {
+            self.escapes.text(text, self.in_table);
+            self.write(&[text]);
+        }
         if self.in_title && self.keep != Keep::All {
             return add(&mut self.title, text);
         }
@@ -388,4 +401,55 @@ fn has_letters(text: &str) -> bool {
         }
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tags::Reader;
+    use super::{Keep, Strip};
+
+    fn is_over(before: &str, part: &str, count: usize) -> bool {
+        let mut reader = Reader::new(Strip::new(Keep::Content, false));
+        reader.push(&(before.to_owned() + &part.repeat(count)));
+        reader.end().is_over()
+    }
+
+    /// The text of such a page is used as it is: the search for an article would take as long as the square of its length.
+    #[test]
+    fn a_page_with_too_much_to_escape_is_not_searched() {
+        for (before, part) in [
+            ("<p>", "&a"),
+            ("<p>", "& "),
+            ("<p>", "&amp;"),
+            ("<p>", "&nbsp;"),
+            ("<p>", "&notit;"),
+            ("<p>", "\u{b7} "),
+            ("<p>", "?id=1&utm_source=a&ref=c "),
+            ("<pre>", "a && b\n"),
+            ("<title>", "&"),
+            // The texts become one.
+            ("<p>", "&&&&<script></script>&&&&"),
+            ("<p>", "&&&&<tr>&&&&</tr>"),
+            ("<p>", "&&&&<td>x</td>"),
+            ("<p>", "&&&&<form>"),
+            ("<table>", "&&&&&&&&&&&&&&&&&&&&&&<tr><td><p>x</p></td></tr>"),
+        ] {
+            assert!(!is_over(before, part, 1_000), "{before}{part}");
+            assert!(is_over(before, part, 100_000 / part.len().div_ceil(8)), "{before}{part}");
+        }
+    }
+
+    #[test]
+    fn an_ordinary_page_is_searched() {
+        let words = "Tides &amp; harbours:&nbsp;50\u{a0}m \u{b7} a paragraph. ";
+        let prose = words.repeat(8);
+        for (part, count) in [
+            (format!("<p>{prose}</p>"), 1_500),
+            (format!("{prose}<br>"), 1_500),
+            (format!("<pre>{}</pre>", prose.repeat(100)), 2),
+            (format!("<tr><td>{words}</td><td>x</td></tr>"), 800),
+        ] {
+            assert!(!is_over("<h1>Tides</h1>", &part, count), "{part}");
+        }
+    }
 }
