@@ -46,12 +46,14 @@ pub(crate) fn standard_output() -> Result<File> {
     std::io::stdout().as_fd().try_clone_to_owned().map(File::from)
 }
 
-/// Fails if a standard stream is not open for writing, which the standard library takes for success.
-///
-/// A closed stream is not detected: the runtime has replaced it by `/dev/null`.
+/// Fails if a standard stream is closed or not open for writing, which the standard library takes for success.
 #[cfg(unix)]
 pub(crate) fn check_writable(stream: impl std::os::fd::AsFd) -> Result<()> {
     use rustix::fs::{OFlags, fcntl_getfl};
+    let stream = stream.as_fd();
+    if crate::closed::was_closed(stream) {
+        return Err(rustix::io::Errno::BADF.into());
+    }
     let flags = fcntl_getfl(stream)?;
     #[cfg(target_os = "linux")]
     let reference = flags.contains(OFlags::PATH);
@@ -121,6 +123,11 @@ fn is_folder_of_descriptors(folder: &Path) -> bool {
 #[cfg(unix)]
 fn duplicate(number: u32, path: &Path) -> Result<File> {
     use std::os::fd::AsFd;
+    match number {
+        1 => check_writable(std::io::stdout())?,
+        2 => check_writable(std::io::stderr())?,
+        _ => {}
+    }
     let file = match number {
         0 => std::io::stdin().as_fd().try_clone_to_owned(),
         1 => std::io::stdout().as_fd().try_clone_to_owned(),

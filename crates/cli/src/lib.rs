@@ -15,9 +15,10 @@
 //! hook                                         what coding agents call
 //! tools runner recall savings help scripts install doctor
 //! run, resolve, tool, patch, rules, why        jobs, where their rules come from
-//! report, places, files, print, lists, cap_args, unquote, ...   files, values of flags, standard streams
+//! report, places, files, print, lists, name_watch, cap_args, unquote, ...   files, values of flags, standard streams
 //! unavailable                                  what this system lacks
 //! diagnostics, colour, progress, remedies      messages on standard error
+//! closed                                       standard streams that were closed from the start
 //! ```
 
 mod args;
@@ -25,6 +26,8 @@ mod audit;
 mod cap_args;
 mod check;
 mod choice;
+#[cfg(unix)]
+mod closed;
 mod colour;
 mod conditions;
 mod content;
@@ -41,6 +44,7 @@ mod install;
 mod lists;
 mod look;
 mod mcp_args;
+mod name_watch;
 mod patch;
 mod place;
 mod places;

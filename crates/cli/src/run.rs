@@ -12,6 +12,7 @@ use tamis::{
 
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::files::{self, Output};
+use crate::name_watch::NameWatch;
 use crate::place::Place;
 use crate::places;
 use crate::progress::Bar;
@@ -49,8 +50,8 @@ pub(crate) fn run(job: &Job) -> Exit {
         },
     };
     let tally = Tallies::new(job.stats);
-    let (report, result) = filter(job, &tally);
-    let exit = conclude(job, &report, result);
+    let (report, result, names) = filter(job, &tally);
+    let exit = conclude(job, &report, result, &names);
     if let Some((writer, place)) = report_to
         && let Err(error) = write_report(&report, writer)
     {
@@ -98,21 +99,25 @@ impl Tallies {
     }
 }
 
-fn filter(job: &Job, tally: &Tallies) -> (Report, Result<(), Failure>) {
+fn filter(job: &Job, tally: &Tallies) -> (Report, Result<(), Failure>, NameWatch) {
     match open(job) {
         Err(failure) => {
             let mut report = Report::default();
             report.error = Some(FailureReport::from(&failure.error));
-            (report, Err(failure))
+            (report, Err(failure), NameWatch::default())
         }
         Ok(opened) => {
-            let (mut report, result) = opened.run(job, tally);
+            let names = match job.selected.is_of_catalog() {
+                true => NameWatch::default(),
+                false => NameWatch::new(opened.program.spec()),
+            };
+            let (mut report, result) = opened.run(job, tally, &names);
             if let Err(failure) = &result
                 && report.error.is_none()
             {
                 report.error = Some(FailureReport::from(&failure.error));
             }
-            (report, result)
+            (report, result, names)
         }
     }
 }
@@ -220,11 +225,11 @@ fn not_encoded(why: &str) -> String {
 }
 
 impl Opened {
-    fn run(self, job: &Job, tally: &Tallies) -> (Report, Result<(), Failure>) {
+    fn run(self, job: &Job, tally: &Tallies, names: &NameWatch) -> (Report, Result<(), Failure>) {
         let Self { program, input, again, tee, output, bar } = self;
         let console = Console::new(bar.clone());
         let around = |reader: Box<dyn Read>| {
-            let reader = tally.input.around(bar.around(reader));
+            let reader = names.around(tally.input.around(bar.around(reader)));
             match tee {
                 Some(tee) => Box::new(TeeReader::new(reader, tee)) as Box<dyn Read>,
                 None => reader,
@@ -305,7 +310,7 @@ impl Job {
 }
 
 /// Prints how the run ended and returns the exit code.
-fn conclude(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
+fn conclude(job: &Job, report: &Report, result: Result<(), Failure>, names: &NameWatch) -> Exit {
     let console = Console::default();
     let input = job.input_name();
     if job.selected.raw && report.filter_skipped != Some(SkipReason::RawMode) && result.is_ok() {
@@ -317,11 +322,21 @@ fn conclude(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
         console.warn(&input, why);
     }
     // A failed run has not seen all items. Of many documents, the good ones were seen.
-    if !report.missed.is_empty()
-        && !job.selected.is_of_catalog()
-        && (result.is_ok() || job.form.is_many())
-    {
-        console.warn(&input, missed(job.form, &report.missed));
+    if !job.selected.is_of_catalog() && (result.is_ok() || job.form.is_many()) {
+        let (item, document) = match job.form {
+            Form::Lines => ("line", "line"),
+            Form::Documents => ("document", "document"),
+            Form::Document | Form::Lenient => ("item", "document"),
+        };
+        let others = names.missed();
+        let of_select =
+            (!report.missed.is_empty()).then(|| missed(item, &report.missed, "selected paths"));
+        let of_others = (!others.is_empty()).then(|| missed(document, &others, "paths"));
+        let all = [of_select, of_others, names.meant_secrets()];
+        let all: Vec<String> = all.into_iter().flatten().collect();
+        if !all.is_empty() {
+            console.warn(&input, all.join("; "));
+        }
     }
     if let Some(root) = &job.selected.counted_at
         && result.is_ok()
@@ -371,8 +386,8 @@ fn conclude(job: &Job, report: &Report, result: Result<(), Failure>) -> Exit {
     Exit::Failed
 }
 
-/// Describes the selected paths that no item had.
-fn missed(form: Form, paths: &[MissedPath]) -> String {
+/// Describes paths that no item, line or document had.
+fn missed(unit: &str, paths: &[MissedPath], kind: &str) -> String {
     const LISTED: usize = 5;
     let listed = paths.iter().take(LISTED).map(|missed| match &missed.meant {
         Some(meant) => format!("`{}` (did you mean `{meant}`?)", missed.path),
@@ -380,12 +395,7 @@ fn missed(form: Form, paths: &[MissedPath]) -> String {
     });
     let mut listed = listed.collect::<Vec<_>>().join(", ");
     if paths.len() > LISTED {
-        listed.push_str(&format!(" and {} more of the selected paths", paths.len() - LISTED));
+        listed.push_str(&format!(" and {} more of the {kind}", paths.len() - LISTED));
     }
-    let unit = match form {
-        Form::Lines => "line",
-        Form::Documents => "document",
-        _ => "item",
-    };
     format!("no {unit} has {listed}")
 }

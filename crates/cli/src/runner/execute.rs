@@ -66,6 +66,10 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
             return Exit::Usage;
         }
     };
+    if let Err(error) = files::check_writable(io::stdout()) {
+        console.say("standard output", format_args!("cannot write the output: {error}"));
+        return Exit::Failed;
+    }
     let tally = Tally::new(args.stats);
     let begun = std::time::Instant::now();
     let result = execute(args, registry, &tally, &console);

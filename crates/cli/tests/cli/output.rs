@@ -156,7 +156,7 @@ fn shell(folder: &Folder, script: &str) -> Ran {
 
 #[cfg(unix)]
 #[test]
-fn a_standard_stream_that_is_only_read_is_an_error() {
+fn a_standard_stream_that_is_closed_or_only_read_is_an_error() {
     let folder = Folder::new();
     folder.write("a.json", "[1]");
     folder.write("page.txt", "a text");
@@ -165,6 +165,11 @@ fn a_standard_stream_that_is_only_read_is_an_error() {
         "filter a.json",
         "filter --ndjson a.json",
         "filter --lenient --pretty a.json",
+        "filter --docs a.json",
+        "filter -o /dev/stdout a.json",
+        "look a.json",
+        "audit m.yaml",
+        "savings",
         "content page.txt",
         "prune a.json",
         "text --command cat a.json",
@@ -180,22 +185,24 @@ fn a_standard_stream_that_is_only_read_is_an_error() {
         "filter --help",
         "--version",
     ] {
-        let ran = shell(&folder, &format!("$TAMIS {args} 1</dev/null"));
-        assert_eq!(ran.code, 1, "{args}: {}", ran.err);
-        ran.one_line();
-        assert!(
-            ran.err.contains("standard output: cannot write the output: "),
-            "{args}: {}",
-            ran.err
-        );
+        for output in ["1</dev/null", ">&-", ">&- <&-"] {
+            let ran = shell(&folder, &format!("$TAMIS {args} {output}"));
+            assert_eq!(ran.code, 1, "{args} {output}: {}", ran.err);
+            ran.one_line();
+            assert!(ran.err.contains("cannot write the output: "), "{args} {output}: {}", ran.err);
+        }
         let ran = shell(&folder, &format!("$TAMIS {args} >/dev/null"));
         assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{args}");
         // The target of the link is written.
         let ran = shell(&folder, &format!("$TAMIS {args} 1<>/dev/null"));
         assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{args}");
     }
-    let ran = shell(&folder, "$TAMIS filter --report - a.json 2</dev/null");
-    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+    // It also prints sizes on standard error.
+    assert_eq!(shell(&folder, "$TAMIS suggest a.json >&-").code, 1);
+    for error in ["2</dev/null", "2>&-"] {
+        let ran = shell(&folder, &format!("$TAMIS filter --report - a.json {error}"));
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{error}");
+    }
 }
 
 #[cfg(target_os = "linux")]

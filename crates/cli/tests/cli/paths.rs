@@ -208,3 +208,66 @@ fn a_rule_of_a_manifest_is_no_flag() {
         ran.refused(2, &["m.yaml:2:", "expected `}` here"]);
     }
 }
+
+#[test]
+fn a_misspelled_path_of_a_rule_that_removes_is_a_warning() {
+    let input = r#"[{"id":1,"owner":{"login":"b"},"to\u006ben":"t","secrecy":2}]"#;
+    let out = "[{\"id\":1,\"owner\":{\"login\":\"b\"},\"to\\u006ben\":\"t\",\"secrecy\":2}]\n";
+    let miss = |flag: &str, path: &str, meant: &str| {
+        let warning = format!("no document has `{path}` (did you mean `{meant}`?)");
+        warned(&[flag, path], input, out, &warning);
+    };
+    for flag in ["--exclude", "--redact"] {
+        miss(flag, "ownr.login", "owner.login");
+        miss(flag, "owner.logni", "owner.login");
+        miss(flag, "/ownr/logn", "/owner/login");
+        miss(flag, "tokn", "token");
+        miss(flag, "Owner", "owner");
+        // Not a misspelling.
+        for path in ["ssn", "owner.email", "customer.address"] {
+            piped(&[flag, path], input).done(out);
+        }
+    }
+    let ran = piped(&["--retain", "/id,/ownr/login"], input);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "[{\"id\":1}]\n"));
+    assert!(ran.err.contains("`/ownr/login` (did you mean `/owner/login`?)"), "{}", ran.err);
+    ran.one_line();
+    let ran = piped(&["--where", "ownr.login=b"], input);
+    assert!(ran.err.contains("`ownr.login` (did you mean `owner.login`?)"), "{}", ran.err);
+    ran.one_line();
+    // Output keys are names as well.
+    piped(&["--select", "own=id", "--exclude", "own"], input).done("[{}]\n");
+    // One warning for all rules.
+    let ran = piped(&["--select", "id,nme", "--exclude", "ownr", "--redact", "secret"], input);
+    ran.one_line();
+    for part in ["no item has `nme`", "`ownr` (did you mean `owner`?)", "did you mean `secrets`"] {
+        assert!(ran.err.contains(part), "{}", ran.err);
+    }
+    for (form, unit) in [("--ndjson", "line"), ("--docs", "document")] {
+        let ran = piped(&[form, "--exclude", "ownr"], "{\"owner\":1}\n{\"x\":2}\n");
+        assert_eq!((ran.code, ran.out.as_str()), (0, "{\"owner\":1}\n{\"x\":2}\n"));
+        assert!(ran.err.contains(&format!("no {unit} has `ownr`")), "{}", ran.err);
+        let both = "{\"owner\":1}\n{\"ownr\":2}\n";
+        piped(&[form, "--exclude", "ownr"], both).done("{\"owner\":1}\n{}\n");
+    }
+    let folder = Folder::new();
+    folder.write("m.yaml", "version: 1\nfilters:\n  t: {redact: {paths: [ownr]}, root: object}\n");
+    let ran = folder.pipe(["--manifest", "m.yaml"], br#"{"owner":1}"#);
+    assert!(ran.err.contains("`ownr` (did you mean `owner`?)"), "{}", ran.err);
+}
+
+#[test]
+fn a_word_that_is_almost_secrets_is_a_warning() {
+    for word in ["secret", "secrts", "Secrets"] {
+        let ran = piped(&["--redact", word], r#"{"id":1}"#);
+        assert_eq!((ran.code, ran.out.as_str()), (0, "{\"id\":1}\n"), "{word}");
+        assert!(
+            ran.err.contains("did you mean `secrets`, which finds credentials?"),
+            "{}",
+            ran.err
+        );
+        ran.one_line();
+    }
+    piped(&["--redact", "secret"], r#"{"secret":1}"#).done("{\"secret\":\"[redacted]\"}\n");
+    piped(&["--redact", "secrets"], r#"{"id":1}"#).done("{\"id\":1}\n");
+}

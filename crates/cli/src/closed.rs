@@ -1,0 +1,35 @@
+//! Which standard streams were closed when the process started (`>&-`).
+//!
+//! Before `main` the standard library opens `/dev/null` in the place of a closed stream, for reading and writing. Python and
+//! Node.js open it in the same way for a caller that wants no output, so the open stream does not tell the two cases apart.
+//! Therefore the streams are looked at earlier, before the standard library starts.
+
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// A bit for each standard stream, by its number.
+static CLOSED: AtomicU8 = AtomicU8::new(0);
+
+ctor::declarative::ctor! {
+    /// Runs before `main`, when there is no other thread.
+    #[ctor(unsafe)]
+    fn look() {
+        let mut closed = 0;
+        for stream in [rustix::stdio::stdout(), rustix::stdio::stderr()] {
+            if rustix::io::fcntl_getfd(stream).is_err() {
+                closed |= bit(stream);
+            }
+        }
+        CLOSED.store(closed, Ordering::Relaxed);
+    }
+}
+
+/// Whether a stream is a standard stream that was closed when the process started.
+pub(crate) fn was_closed(stream: impl AsFd) -> bool {
+    CLOSED.load(Ordering::Relaxed) & bit(stream) != 0
+}
+
+fn bit(stream: impl AsFd) -> u8 {
+    let number = u32::try_from(stream.as_fd().as_raw_fd()).ok();
+    number.and_then(|number| 1_u8.checked_shl(number)).unwrap_or(0)
+}
