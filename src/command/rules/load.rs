@@ -25,7 +25,7 @@ const MAX_RULES: usize = 1000;
 const MAX_MATCHES: usize = 64;
 const MAX_PATTERNS: usize = 10_000;
 
-const OPERATIONS: [&str; 13] = [
+const OPERATIONS: [&str; 14] = [
     "strip_ansi",
     "strip",
     "keep",
@@ -38,6 +38,7 @@ const OPERATIONS: [&str; 13] = [
     "head",
     "tail",
     "max_lines",
+    "messages",
     "on_empty",
 ];
 const RULE: [&str; 11] = [
@@ -307,6 +308,7 @@ impl RuleReader<'_> {
             head: get("head").and_then(|(node, key)| self.count(node, key)),
             tail: get("tail").and_then(|(node, key)| self.count(node, key)),
             max_lines: get("max_lines").and_then(|(node, key)| self.count(node, key)),
+            messages: get("messages").map(|(node, key)| self.patterns(node, key)),
             on_empty: get("on_empty")
                 .and_then(|(node, key)| self.string(node, key).map(str::to_owned)),
             // An engine belongs to the rule, not to an exit condition.

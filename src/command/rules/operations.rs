@@ -25,6 +25,7 @@ pub(super) struct DeclaredOperations {
     pub(super) head: Option<u64>,
     pub(super) tail: Option<u64>,
     pub(super) max_lines: Option<u64>,
+    pub(super) messages: Option<Vec<String>>,
     pub(super) on_empty: Option<String>,
     pub(super) engine: Option<StageFactory>,
 }
@@ -45,6 +46,7 @@ impl DeclaredOperations {
             head,
             tail,
             max_lines,
+            messages,
             on_empty,
             engine,
         } = self;
@@ -62,6 +64,7 @@ impl DeclaredOperations {
             head: head.or(rule.head),
             tail: tail.or(rule.tail),
             max_lines: max_lines.or(rule.max_lines),
+            messages: messages.or(rule.messages),
             on_empty: on_empty.or(rule.on_empty),
             engine: engine.or(rule.engine),
         }
@@ -82,6 +85,7 @@ impl DeclaredOperations {
             head,
             tail,
             max_lines,
+            messages,
             on_empty,
             engine,
         } = self.clone();
@@ -109,6 +113,7 @@ impl DeclaredOperations {
             head: if by_itself { max_lines } else { head },
             tail,
             uncut: if by_itself { 0 } else { max_lines },
+            messages: messages.unwrap_or_default(),
             engine,
             marks: false,
             keeps_doubtful: true,

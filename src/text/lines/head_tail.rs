@@ -3,7 +3,7 @@
 //!
 //! Two rules keep the output readable. A heading is written again after a gap, and only together with an item, so
 //! that no item appears under another heading. A gap is written only if its line is shorter than the lines it
-//! replaces.
+//! replaces. A line that is a message is never left out.
 //!
 //! Memory: the lines that may be among the last, up to a limit. If they exceed it, the earliest are left out.
 
@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use super::entry_stage::{EntryRole, HeldEntry, LineEntry};
 use super::line_splitter::LineEnd;
+use super::pattern_list::PatternList;
 use crate::notice;
 
 /// How many lines are kept. If both `head` and `tail` are 0, all are.
@@ -49,6 +50,8 @@ struct TailLine {
 #[derive(Debug, Default)]
 pub(super) struct HeadTail {
     most: HeadTailLimits,
+    /// Lines that are messages.
+    messages: Option<Arc<PatternList>>,
     /// Lines written so far, without headings and gaps.
     printed: u64,
     /// Input lines left out: in the whole text, and in the open gap.
@@ -74,8 +77,8 @@ const COST: usize = 96;
 const FEW: usize = 48;
 
 impl HeadTail {
-    pub(super) fn new(most: HeadTailLimits) -> Self {
-        Self { most, ..Self::default() }
+    pub(super) fn new(most: HeadTailLimits, messages: Option<Arc<PatternList>>) -> Self {
+        Self { most, messages, ..Self::default() }
     }
 
     pub(super) fn left_out(&self) -> u64 {
@@ -116,12 +119,12 @@ impl HeadTail {
         let whole = if self.left_out > 0 { 0 } else { uncut.saturating_sub(self.printed) };
         let room = tail.max(whole);
         if room == 0 {
-            return self.leave_out(waiting);
+            return self.leave_out(waiting, next);
         }
         self.held += cost;
         self.last.push_back(waiting);
         if self.last.len() as u64 > room || self.held > held {
-            self.shrink(tail);
+            self.shrink(tail, next);
         }
     }
 
@@ -153,8 +156,8 @@ impl HeadTail {
 
     /// Ends a line for which [`begins`](Self::begins) had no room. It was too long to be held for the tail, so the
     /// held lines before it are left out, too.
-    pub(super) fn long(&mut self, end: LineEnd) {
-        self.shrink(0);
+    pub(super) fn long(&mut self, end: LineEnd, next: EmitItem<'_>) {
+        self.shrink(0, next);
         self.drop_few();
         self.gap += 1;
         self.left_out += 1;
@@ -182,15 +185,21 @@ impl HeadTail {
         self.printed < self.most.head
     }
 
-    fn shrink(&mut self, room: u64) {
+    fn shrink(&mut self, room: u64, next: EmitItem<'_>) {
         while self.last.len() as u64 > room || self.held > self.most.held {
             let Some(waiting) = self.last.pop_front() else { return };
             self.held -= waiting.cost;
-            self.leave_out(waiting);
+            self.leave_out(waiting, next);
         }
     }
 
-    fn leave_out(&mut self, waiting: TailLine) {
+    /// Leaves a line out, unless it is a message.
+    fn leave_out(&mut self, waiting: TailLine, next: EmitItem<'_>) {
+        let is_message = |messages: &Arc<PatternList>| messages.matches(&waiting.line.text);
+        if self.messages.as_ref().is_some_and(is_message) {
+            self.end_gap(true, next);
+            return self.print(waiting.line.entry(), waiting.under, next);
+        }
         self.are_few |= self.gap == 0;
         self.gap += waiting.line.lines;
         self.left_out += waiting.line.lines;

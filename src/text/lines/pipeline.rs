@@ -124,7 +124,7 @@ impl TextPipeline {
                 limit: limits.line(),
                 after: AfterPatterns {
                     back: program.back(limits),
-                    head_tail: HeadTail::new(program.head_tail_limits(limits)),
+                    head_tail: HeadTail::new(program.head_tail_limits(limits), program.messages()),
                     muted: false,
                     writer,
                 },
@@ -480,7 +480,8 @@ impl LineSink for LineReceiver<'_> {
     fn end_long(&mut self, end: LineEnd) {
         let AfterPatterns { muted, head_tail, writer, .. } = &mut self.stages.after;
         if *muted {
-            head_tail.long(end);
+            let sink = &mut *self.sink;
+            head_tail.long(end, &mut |out| writer.put(out, sink));
         } else {
             writer.pending.put(end.bytes(), self.sink);
         }

@@ -176,6 +176,11 @@ impl CompiledText {
         HeadTailLimits { head, tail, uncut, held: rule_ops::held(limits) }
     }
 
+    /// Returns the patterns of lines that are never left out.
+    pub(super) fn messages(&self) -> Option<Arc<PatternList>> {
+        self.rule_ops.messages.clone()
+    }
+
     /// Creates the stages before the patterns.
     pub(super) fn front(&self, limits: &Limits) -> Vec<Box<dyn LineStage>> {
         self.rule_ops.front(limits)

@@ -17,7 +17,7 @@ use super::entry_stage::EntryStage;
 use super::group::{CompiledGroup, GroupStage};
 use super::line_patterns::{LinePatternStage, LinePatterns};
 use super::line_stage::LineStage;
-use super::pattern_list::single;
+use super::pattern_list::{PatternList, single};
 use super::protected_sections::ProtectedSections;
 use super::replace::{CompiledReplacement, ReplaceStage};
 use super::sections::{CompiledSection, SectionStage};
@@ -64,6 +64,8 @@ pub(crate) struct RuleOperations {
     pub(crate) tail: u64,
     /// Only a text with more lines than this is cut to its head and tail.
     pub(crate) uncut: u64,
+    /// Lines between the head and the tail that are not left out.
+    pub(crate) messages: Vec<String>,
     pub(crate) engine: Option<StageFactory>,
     /// Whether the engine itself marks input lines that look like a notice, because it writes notices of its own.
     pub(crate) marks: bool,
@@ -86,6 +88,7 @@ impl RuleOperations {
             uncut,
             engine,
             // Settings of operations.
+            messages: _,
             marks: _,
             keeps_doubtful: _,
         } = self;
@@ -159,6 +162,7 @@ pub(super) struct CompiledRuleOps {
     pub(super) head: u64,
     pub(super) tail: u64,
     pub(super) uncut: u64,
+    pub(super) messages: Option<Arc<PatternList>>,
     pub(super) keeps_doubtful: bool,
 }
 
@@ -186,11 +190,16 @@ impl CompiledRuleOps {
             head,
             tail,
             uncut,
+            messages,
             engine,
             // `TextProgram` reads it.
             marks: _,
             keeps_doubtful,
         } = operations;
+        let messages = match messages.as_slice() {
+            [] => None,
+            texts => Some(Arc::new(PatternList::compile("messages", texts, allowance)?)),
+        };
         let failures = compile_sections("failures", &failures, true, allowance)?;
         let mut sections = compile_sections("sections", &sections, true, allowance)?;
         sections.extend(compile_sections("strip_sections", &strip_sections, false, allowance)?);
@@ -228,6 +237,7 @@ impl CompiledRuleOps {
             head,
             tail,
             uncut,
+            messages,
             keeps_doubtful,
         };
         Ok((compiled, patterns))

@@ -6,6 +6,7 @@ mod failures;
 mod gaps;
 mod hostile;
 mod memory;
+mod messages;
 mod modelled;
 mod planted;
 mod random;
