@@ -1,84 +1,146 @@
 //! A JSON document as a flat list of values, with decoded strings.
+//!
+//! A value takes 24 bytes. Names and scalars are parts of the text, except for strings with escapes and numbers with another
+//! spelling, which are kept in one buffer.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
+use std::ops::Range;
 
 use super::SkipReason;
 use crate::json::StringDecoder;
 
-/// The number of values of the largest document. Each takes about 100 bytes in addition to its text.
+/// The number of values of the largest document.
 const MOST_VALUES: usize = 1 << 20;
+/// The number of members of an object whose names are compared one by one.
+const FEW_NAMES: usize = 8;
 
 /// The number of a value in its document.
 pub(super) type ValueId = u32;
 
 /// A value, and its name if it is a member of an object.
-#[derive(Debug, Default)]
-pub(super) struct DocumentValue {
-    pub(super) name: String,
-    pub(super) content: Content,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DocumentValue<'d> {
+    pub(super) name: &'d str,
+    pub(super) content: Content<'d>,
 }
 
 /// The content of a value.
-#[derive(Debug)]
-pub(super) enum Content {
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Content<'d> {
     /// A number, `true`, `false` or `null`, as it is written.
-    Literal(String),
-    Text(String),
-    Array(Vec<ValueId>),
-    Object(Vec<ValueId>),
-}
-
-impl Default for Content {
-    fn default() -> Self {
-        Self::Literal(String::new())
-    }
-}
-
-impl DocumentValue {
-    pub(super) fn is_scalar(&self) -> bool {
-        matches!(self.content, Content::Literal(_) | Content::Text(_))
-    }
+    Literal(&'d str),
+    Text(&'d str),
+    Array(&'d [ValueId]),
+    Object(&'d [ValueId]),
 }
 
 /// A document. Its root is value 0.
-#[derive(Debug, Default)]
-pub(super) struct Document {
-    values: Vec<DocumentValue>,
+#[derive(Debug)]
+pub(super) struct Document<'t> {
+    text: &'t str,
+    /// Strings and numbers that are not parts of the text.
+    decoded: String,
+    values: Vec<StoredValue>,
+    /// The children of the containers, one container after the other.
+    children: Vec<ValueId>,
 }
 
-impl Document {
-    /// Parses a valid JSON text. `spell` returns the spelling of a number.
+#[derive(Debug)]
+struct StoredValue {
+    name: Part,
+    content: Part,
+    kind: StoredKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StoredKind {
+    Literal,
+    Text,
+    Array,
+    Object,
+}
+
+/// A part of the text, of the decoded strings, or of the list of children.
+#[derive(Clone, Copy, Debug, Default)]
+struct Part {
+    start: u32,
+    /// Its highest bit says that the part is decoded.
+    length: u32,
+}
+
+const DECODED: u32 = 1 << 31;
+
+impl Part {
+    fn new(start: usize, end: usize) -> Result<Self, SkipReason> {
+        let length = u32::try_from(end.saturating_sub(start)).ok().filter(|len| *len < DECODED);
+        match (u32::try_from(start), length) {
+            (Ok(start), Some(length)) => Ok(Self { start, length }),
+            _ => Err(SkipReason::Size),
+        }
+    }
+
+    fn range(self) -> Range<usize> {
+        let start = self.start as usize;
+        start..start + (self.length & !DECODED) as usize
+    }
+}
+
+/// A container that is not complete.
+struct OpenContainer<'t> {
+    id: ValueId,
+    /// The position of its first child among the children of all open containers.
+    first: usize,
+    /// The names of its members, if they are many.
+    names: HashSet<Cow<'t, str>>,
+}
+
+impl<'t> Document<'t> {
+    /// Parses a valid JSON text. `spell` returns the spelling of a number, or `None` if it is kept.
     pub(super) fn parse(
-        text: &[u8],
-        spell: impl Fn(String) -> Result<String, SkipReason>,
+        text: &'t [u8],
+        spell: impl Fn(&str) -> Result<Option<String>, SkipReason>,
     ) -> Result<Self, SkipReason> {
-        let mut document = Self::default();
-        // The open containers, each with the names of its members.
-        let mut open: Vec<(ValueId, HashSet<String>)> = Vec::new();
-        let mut name: Option<String> = None;
+        let text = std::str::from_utf8(text).map_err(|_error| SkipReason::LoneSurrogate)?;
+        let bytes = text.as_bytes();
+        // Each value but the first one comes after one of these, so that no list has to grow.
+        let most = bytes.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count() + 1;
+        let room = most.min(MOST_VALUES);
+        let mut document = Self {
+            text,
+            decoded: String::new(),
+            values: Vec::with_capacity(room),
+            children: Vec::with_capacity(room),
+        };
+        let mut open: Vec<OpenContainer<'t>> = Vec::new();
+        // The children of the open containers.
+        let mut waiting: Vec<ValueId> = Vec::new();
+        let mut name: Option<Part> = None;
         let mut at = 0;
-        while let Some(&byte) = text.get(at) {
-            let content = match byte {
-                b'{' => Content::Object(Vec::new()),
-                b'[' => Content::Array(Vec::new()),
+        while let Some(&byte) = bytes.get(at) {
+            let (kind, content) = match byte {
+                b'{' => (StoredKind::Object, Part::default()),
+                b'[' => (StoredKind::Array, Part::default()),
                 b'"' => {
-                    let end = end_of_string(text, at);
-                    let string = unescape(text.get(at + 1..end - 1).unwrap_or_default())?;
+                    let end = end_of_string(bytes, at);
+                    let string = document.string(at + 1, end - 1)?;
                     at = end;
-                    let is_member = open.last().is_some_and(|(id, _)| document.is_object(*id));
-                    if is_member && name.is_none() {
-                        let names = open.last_mut().map(|(_, names)| names);
-                        if names.is_some_and(|names| !names.insert(string.clone())) {
-                            return Err(SkipReason::DuplicateKey);
-                        }
+                    if name.is_none()
+                        && let Some(parent) = open.last_mut()
+                        && document.is_object(parent.id)
+                    {
+                        let siblings = waiting.get(parent.first..).unwrap_or_default();
+                        document.add_name(parent, siblings, string)?;
                         name = Some(string);
                         continue;
                     }
                     at -= 1;
-                    Content::Text(string)
+                    (StoredKind::Text, string)
                 }
                 b'}' | b']' => {
-                    open.pop();
+                    if let Some(OpenContainer { id, first, .. }) = open.pop() {
+                        document.close(id, waiting.drain(first..))?;
+                    }
                     at += 1;
                     continue;
                 }
@@ -87,39 +149,121 @@ impl Document {
                     continue;
                 }
                 _ => {
-                    let rest = text.get(at..).unwrap_or_default();
+                    let rest = bytes.get(at..).unwrap_or_default();
                     let is_end = |byte: &u8| {
                         matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r')
                     };
-                    let len = rest.iter().position(is_end).unwrap_or(rest.len());
-                    at += len - 1;
-                    let literal = String::from_utf8_lossy(rest.get(..len).unwrap_or_default());
-                    Content::Literal(match byte {
-                        b't' | b'f' | b'n' => literal.into_owned(),
-                        _ => spell(literal.into_owned())?,
-                    })
+                    let end = at + rest.iter().position(is_end).unwrap_or(rest.len());
+                    let literal = text.get(at..end).unwrap_or_default();
+                    let spelled = match byte {
+                        b't' | b'f' | b'n' => None,
+                        _ => spell(literal)?,
+                    };
+                    let part = match spelled {
+                        None => Part::new(at, end)?,
+                        Some(spelled) => document.keep(&spelled)?,
+                    };
+                    at = end - 1;
+                    (StoredKind::Literal, part)
                 }
             };
             at += 1;
-            let is_container = matches!(content, Content::Array(_) | Content::Object(_));
             let id = document.values.len();
             if id >= MOST_VALUES {
                 return Err(SkipReason::Size);
             }
             let id = ValueId::try_from(id).map_err(|_error| SkipReason::Size)?;
-            document.values.push(DocumentValue { name: name.take().unwrap_or_default(), content });
-            if let Some((parent, _)) = open.last() {
-                document.add_child(*parent, id);
+            let name = name.take().unwrap_or_default();
+            document.values.push(StoredValue { name, content, kind });
+            if !open.is_empty() {
+                waiting.push(id);
             }
-            if is_container {
-                open.push((id, HashSet::new()));
+            if matches!(kind, StoredKind::Array | StoredKind::Object) {
+                let first = waiting.len();
+                open.push(OpenContainer { id, first, names: HashSet::new() });
             }
         }
         Ok(document)
     }
 
-    pub(super) fn get(&self, id: ValueId) -> Option<&DocumentValue> {
-        self.values.get(id as usize)
+    /// Returns the string between these places of the text.
+    fn string(&mut self, start: usize, end: usize) -> Result<Part, SkipReason> {
+        let spelled = self.text.get(start..end).unwrap_or_default().as_bytes();
+        if memchr::memchr(b'\\', spelled).is_none() {
+            return Part::new(start, end);
+        }
+        let (mut decoder, mut text) = (StringDecoder::new(), Vec::new());
+        let decoded = decoder.write(spelled, &mut text).and_then(|()| decoder.end());
+        decoded.map_err(|_error| SkipReason::LoneSurrogate)?;
+        let text = String::from_utf8(text).map_err(|_error| SkipReason::LoneSurrogate)?;
+        self.keep(&text)
+    }
+
+    /// Keeps a text that is not a part of the document's.
+    fn keep(&mut self, text: &str) -> Result<Part, SkipReason> {
+        let start = self.decoded.len();
+        self.decoded.push_str(text);
+        let part = Part::new(start, self.decoded.len())?;
+        Ok(Part { length: part.length | DECODED, ..part })
+    }
+
+    /// Notes the name of the next member of an object. Fails if it is a duplicate.
+    fn add_name(
+        &self,
+        parent: &mut OpenContainer<'t>,
+        siblings: &[ValueId],
+        name: Part,
+    ) -> Result<(), SkipReason> {
+        let is_new = if siblings.len() < FEW_NAMES {
+            siblings.iter().all(|sibling| self.name(*sibling) != self.part(name))
+        } else {
+            if parent.names.is_empty() {
+                let names = siblings.iter().filter_map(|id| self.values.get(*id as usize));
+                parent.names.extend(names.map(|value| self.owned(value.name)));
+            }
+            parent.names.insert(self.owned(name))
+        };
+        if is_new { Ok(()) } else { Err(SkipReason::DuplicateKey) }
+    }
+
+    /// Ends a container.
+    fn close(
+        &mut self,
+        id: ValueId,
+        children: impl Iterator<Item = ValueId>,
+    ) -> Result<(), SkipReason> {
+        let start = self.children.len();
+        self.children.extend(children);
+        let part = Part::new(start, self.children.len())?;
+        if let Some(value) = self.values.get_mut(id as usize) {
+            value.content = part;
+        }
+        Ok(())
+    }
+
+    fn part(&self, part: Part) -> &str {
+        let text = if part.length & DECODED == 0 { self.text } else { &self.decoded };
+        text.get(part.range()).unwrap_or_default()
+    }
+
+    /// Returns a part that outlives the document.
+    fn owned(&self, part: Part) -> Cow<'t, str> {
+        if part.length & DECODED == 0 {
+            return self.text.get(part.range()).unwrap_or_default().into();
+        }
+        self.part(part).to_owned().into()
+    }
+
+    pub(super) fn get(&self, id: ValueId) -> Option<DocumentValue<'_>> {
+        let StoredValue { name, content, kind } = self.values.get(id as usize)?;
+        let children = || self.children.get(content.range()).unwrap_or_default();
+        let content = match kind {
+            StoredKind::Literal => Content::Literal(self.part(*content)),
+            StoredKind::Text => Content::Text(self.part(*content)),
+            StoredKind::Array => Content::Array(children()),
+            StoredKind::Object => Content::Object(children()),
+        };
+        Some(DocumentValue { name: self.part(*name), content })
     }
 
     /// Returns the number of values.
@@ -128,30 +272,23 @@ impl Document {
     }
 
     pub(super) fn name(&self, id: ValueId) -> &str {
-        self.get(id).map_or("", |value| &value.name)
+        self.values.get(id as usize).map_or("", |value| self.part(value.name))
     }
 
     pub(super) fn is_scalar(&self, id: ValueId) -> bool {
-        self.get(id).is_some_and(DocumentValue::is_scalar)
+        let kind = self.values.get(id as usize).map(|value| value.kind);
+        matches!(kind, Some(StoredKind::Literal | StoredKind::Text))
     }
 
     fn is_object(&self, id: ValueId) -> bool {
-        self.get(id).is_some_and(|value| matches!(value.content, Content::Object(_)))
+        self.values.get(id as usize).is_some_and(|value| value.kind == StoredKind::Object)
     }
 
     /// Returns the members of an object.
     pub(super) fn members(&self, id: ValueId) -> Option<&[ValueId]> {
-        match &self.get(id)?.content {
+        match self.get(id)?.content {
             Content::Object(members) => Some(members),
             _ => None,
-        }
-    }
-
-    fn add_child(&mut self, parent: ValueId, child: ValueId) {
-        if let Some(value) = self.values.get_mut(parent as usize)
-            && let Content::Array(children) | Content::Object(children) = &mut value.content
-        {
-            children.push(child);
         }
     }
 }
@@ -167,11 +304,4 @@ fn end_of_string(text: &[u8], at: usize) -> usize {
         here += 2;
     }
     text.len()
-}
-
-fn unescape(spelled: &[u8]) -> Result<String, SkipReason> {
-    let (mut decoder, mut text) = (StringDecoder::new(), Vec::new());
-    let decoded = decoder.write(spelled, &mut text).and_then(|()| decoder.end());
-    decoded.map_err(|_error| SkipReason::LoneSurrogate)?;
-    String::from_utf8(text).map_err(|_error| SkipReason::LoneSurrogate)
 }

@@ -19,7 +19,7 @@ use crate::notice;
 
 /// Encodes rows as CSV. Lines end with a line feed, except for the last one.
 pub(super) fn csv(text: &[u8], depth: usize) -> Result<String, SkipReason> {
-    let document = Document::parse(text, Ok)?;
+    let document = Document::parse(text, |_| Ok(None))?;
     let rows = Rows::new(&document, depth)?;
     let mut out = String::new();
     for line in rows.lines() {
@@ -42,7 +42,7 @@ pub(super) fn csv(text: &[u8], depth: usize) -> Result<String, SkipReason> {
 
 /// Encodes rows as a Markdown table.
 pub(super) fn markdown(text: &[u8], depth: usize) -> Result<String, SkipReason> {
-    let document = Document::parse(text, Ok)?;
+    let document = Document::parse(text, |_| Ok(None))?;
     let rows = Rows::new(&document, depth)?;
     let mut out = String::new();
     for (number, line) in rows.lines().enumerate() {
@@ -65,14 +65,14 @@ pub(super) fn markdown(text: &[u8], depth: usize) -> Result<String, SkipReason> 
 
 /// The rows of a payload.
 struct Rows<'a> {
-    document: &'a Document,
+    document: &'a Document<'a>,
     rows: &'a [ValueId],
     names: Vec<&'a str>,
     columns: HashMap<&'a str, usize>,
 }
 
 impl<'a> Rows<'a> {
-    fn new(document: &'a Document, depth: usize) -> Result<Self, SkipReason> {
+    fn new(document: &'a Document<'a>, depth: usize) -> Result<Self, SkipReason> {
         let rows = payload(document, depth)?;
         let (mut names, mut columns) = (Vec::new(), HashMap::new());
         let mut cells = rows.len();
@@ -91,6 +91,9 @@ impl<'a> Rows<'a> {
         }
         if names.is_empty() {
             return Err(SkipReason::Empty);
+        }
+        if names.len() > MOST_COLUMNS {
+            return Err(SkipReason::Size);
         }
         // Refuses tables in which most cells would be empty: their size would grow with the square of the document's.
         if cells > MOST_CELLS.max(document.len().saturating_mul(SPARSE)) {
@@ -115,27 +118,29 @@ impl<'a> Rows<'a> {
     }
 
     fn cell(&self, id: ValueId) -> &'a str {
-        match self.document.get(id).map(|value| &value.content) {
-            Some(Content::Literal(literal)) if literal == "null" => "",
+        match self.document.get(id).map(|value| value.content) {
+            Some(Content::Literal("null")) => "",
             Some(Content::Literal(text) | Content::Text(text)) => text,
             _ => "",
         }
     }
 }
 
+/// The number of columns that spreadsheets read.
+const MOST_COLUMNS: usize = 16_384;
 /// Tables of up to this many cells are written however empty they are.
 const MOST_CELLS: usize = 10_000;
 /// The number of cells for each value of larger tables.
 const SPARSE: usize = 8;
 
 /// Returns the payload: the array in `depth` containers, each of which has nothing else.
-fn payload(document: &Document, depth: usize) -> Result<&[ValueId], SkipReason> {
+fn payload<'d>(document: &'d Document<'_>, depth: usize) -> Result<&'d [ValueId], SkipReason> {
     let mut at: ValueId = 0;
     for level in 0..=depth {
-        match document.get(at).map(|value| &value.content) {
+        match document.get(at).map(|value| value.content) {
             Some(Content::Array(rows)) if level == depth => return Ok(rows),
             Some(Content::Array(children) | Content::Object(children)) if level < depth => {
-                let [child] = children.as_slice() else { return Err(SkipReason::Siblings) };
+                let [child] = children else { return Err(SkipReason::Siblings) };
                 at = *child;
             }
             _ => return Err(SkipReason::NotAList),

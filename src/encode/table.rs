@@ -25,7 +25,7 @@ enum Task {
 }
 
 /// Returns the table of rows that have the same names, where each column has only scalars or only such objects.
-pub(super) fn of_rows(document: &Document, rows: &[ValueId]) -> Option<Table> {
+pub(super) fn of_rows(document: &Document<'_>, rows: &[ValueId]) -> Option<Table> {
     let mut table = Table { header: Vec::new(), columns: Vec::new() };
     let mut tasks: Vec<Task> = columns(document, rows)?;
     while let Some(task) = tasks.pop() {
@@ -46,7 +46,7 @@ pub(super) fn of_rows(document: &Document, rows: &[ValueId]) -> Option<Table> {
 }
 
 /// Splits rows into columns, the first one last.
-fn columns(document: &Document, rows: &[ValueId]) -> Option<Vec<Task>> {
+fn columns(document: &Document<'_>, rows: &[ValueId]) -> Option<Vec<Task>> {
     let first = document.members(*rows.first()?)?;
     if first.is_empty() {
         return None;

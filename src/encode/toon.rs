@@ -26,7 +26,7 @@ const SMALL: usize = 4 << 20;
 
 /// Encodes a valid JSON text.
 pub(crate) fn encode(text: &[u8]) -> Result<String, SkipReason> {
-    let document = Document::parse(text, number::written)?;
+    let document = Document::parse(text, spelling)?;
     let mut encoder = ToonEncoder { document: &document, text: String::new(), work: Vec::new() };
     encoder.root();
     // Indentation grows with the depth, so the text of a deep document may grow with the square of its length.
@@ -40,8 +40,14 @@ pub(crate) fn encode(text: &[u8]) -> Result<String, SkipReason> {
     Ok(encoder.text)
 }
 
+/// Returns the spelling of a number, if it changes.
+fn spelling(number: &str) -> Result<Option<String>, SkipReason> {
+    let written = number::written(number.to_owned())?;
+    Ok((written != number).then_some(written))
+}
+
 struct ToonEncoder<'a> {
-    document: &'a Document,
+    document: &'a Document<'a>,
     text: String,
     work: Vec<Work<'a>>,
 }
@@ -56,7 +62,7 @@ enum Work<'a> {
 impl<'a> ToonEncoder<'a> {
     fn root(&mut self) {
         let Some(value) = self.document.get(0) else { return };
-        match &value.content {
+        match value.content {
             Content::Text(string)
                 if string.starts_with('\u{feff}')
                     || notice::looks_like_one(string.as_bytes(), true) =>
@@ -102,8 +108,8 @@ impl<'a> ToonEncoder<'a> {
     /// Writes the name and the value of a member. Lines below it have the depth `below`.
     fn member(&mut self, id: ValueId, below: usize) {
         let Some(value) = self.document.get(id) else { return };
-        key(&value.name, &mut self.text);
-        match &value.content {
+        key(value.name, &mut self.text);
+        match value.content {
             Content::Literal(_) | Content::Text(_) => {
                 self.text.push_str(": ");
                 self.scalar(value);
@@ -123,7 +129,7 @@ impl<'a> ToonEncoder<'a> {
     /// Writes an item of a list. Its line has the depth `depth`.
     fn item(&mut self, id: ValueId, depth: usize) {
         let Some(value) = self.document.get(id) else { return };
-        match &value.content {
+        match value.content {
             Content::Literal(_) | Content::Text(_) => {
                 self.text.push_str("- ");
                 self.scalar(value);
@@ -134,7 +140,7 @@ impl<'a> ToonEncoder<'a> {
             }
             Content::Object(members) => {
                 self.text.push('-');
-                if let [first, rest @ ..] = members.as_slice() {
+                if let [first, rest @ ..] = members {
                     self.text.push(' ');
                     self.work.push(Work::Members(rest, depth + 1));
                     self.member(*first, depth + 2);
@@ -225,8 +231,8 @@ impl<'a> ToonEncoder<'a> {
         }
     }
 
-    fn scalar(&mut self, value: &DocumentValue) {
-        match &value.content {
+    fn scalar(&mut self, value: DocumentValue<'_>) {
+        match value.content {
             Content::Literal(literal) => self.text.push_str(literal),
             Content::Text(string) if needs_quotes(string) => quote(string, &mut self.text),
             Content::Text(string) => self.text.push_str(string),
