@@ -12,6 +12,7 @@ use super::delivery::split;
 use super::lookup::{self, NoBuiltin};
 use super::node::{Flaw, Key, Node, Value};
 use super::suggest;
+use super::weakened::weakened_rules;
 
 /// The keys of a filter that are read here.
 pub(super) const KEYS: [&str; 2] = ["extends", "aliases"];
@@ -32,7 +33,7 @@ pub(super) struct CompleteFilter<'n> {
     pub(super) number: usize,
     /// The position of its base, if that is in the same file.
     pub(super) base: Option<usize>,
-    /// Keys whose list removes less than the list of the base that it replaces: places and warnings.
+    /// Keys that remove less than those of the base: places and warnings.
     pub(super) weakened: Vec<(usize, String)>,
 }
 
@@ -48,6 +49,15 @@ struct WrittenFilter<'n> {
 enum Base<'n> {
     SameFile(usize, &'n Node),
     Builtin(&'static Node, &'n Node),
+}
+
+impl Base<'_> {
+    /// Returns the value that names it.
+    fn node(&self) -> &Node {
+        match self {
+            Self::SameFile(_, node) | Self::Builtin(_, node) => node,
+        }
+    }
 }
 
 /// Adds the rules of their bases to filters. Records an error for each filter that is not a map, and for each base or
@@ -87,7 +97,14 @@ pub(super) fn complete<'n>(
         refuse_circle(building, circle, &written);
     });
     let mut finished: Vec<Option<Rc<Node>>> = vec![None; filters.len()];
-    let (mut complete, mut left) = (Vec::with_capacity(order.len()), MAX_INHERITED);
+    if let Err(number) = check_size(&order, &written, &bases) {
+        if let (Some(Some(filter)), Some(Some(base))) = (written.get(number), bases.get(number)) {
+            let message = format!("filters take over more than {MAX_INHERITED} keys and values");
+            building.refuse_tool(&filter.name.text, &Flaw::new(base.node().at.start, message));
+        }
+        return Vec::new();
+    }
+    let mut complete = Vec::with_capacity(order.len());
     for number in order {
         let Some(Some(WrittenFilter { name, rules, aliases, .. })) = written.get(number) else {
             continue;
@@ -108,18 +125,12 @@ pub(super) fn complete<'n>(
         let mut weakened = Vec::new();
         let rules = match base_node {
             None => Rc::clone(rules),
-            Some((node, at)) => {
+            Some((node, _)) => {
+                let combined = Rc::new(combined(&node, rules, false));
                 if base_of(number).is_some() {
-                    weakened = weaker_lists(&node, rules);
+                    weakened = weakened_rules(&node, rules, &combined);
                 }
-                left = left.saturating_sub(size(&node));
-                if left == 0 {
-                    let message =
-                        format!("filters take over more than {MAX_INHERITED} keys and values");
-                    building.refuse_tool(&name.text, &Flaw::new(at.at.start, message));
-                    break;
-                }
-                Rc::new(combined(&node, rules, false))
+                combined
             }
         };
         if let Some(slot) = finished.get_mut(number) {
@@ -129,6 +140,34 @@ pub(super) fn complete<'n>(
         complete.push(CompleteFilter { name, rules, aliases, number, base, weakened });
     }
     complete
+}
+
+/// Checks how much all filters take over, before anything is copied. Fails with the number of the first filter that takes too
+/// much. A value that a filter replaces counts as taken over.
+fn check_size(
+    order: &[usize],
+    written: &[Option<WrittenFilter<'_>>],
+    bases: &[Option<Base<'_>>],
+) -> Result<(), usize> {
+    let mut sizes = vec![0_usize; written.len()];
+    let mut left = MAX_INHERITED;
+    for number in order {
+        let inherited = match bases.get(*number).and_then(Option::as_ref) {
+            None => 0,
+            Some(Base::Builtin(node, _)) => size(node),
+            Some(Base::SameFile(base, _)) => sizes.get(*base).copied().unwrap_or(0),
+        };
+        left = left.saturating_sub(inherited);
+        if left == 0 {
+            return Err(*number);
+        }
+        let own = written.get(*number).and_then(Option::as_ref);
+        let own = own.map_or(0, |filter| size(&filter.rules));
+        if let Some(slot) = sizes.get_mut(*number) {
+            *slot = inherited.saturating_add(own);
+        }
+    }
+    Ok(())
 }
 
 /// Splits a filter into its rules and the keys that are read here.
@@ -277,54 +316,6 @@ fn refuse_circle(
     let message = format!("`extends` goes in a circle: {}", names.join(" → "));
     let at = first.extends.map_or(first.name.at.start, |node| node.at.start);
     building.refuse_tool(&first.name.text, &Flaw::new(at, message));
-}
-
-/// Returns a warning for each list of a filter that lets values through which the list of its base removes. An empty
-/// list says that on purpose.
-fn weaker_lists(base: &Node, own: &Node) -> Vec<(usize, String)> {
-    let mut warnings = Vec::new();
-    for rule in ["exclude", "patches", "retain"] {
-        let (Some(theirs), Some((key, ours))) = (base.get(rule), own.entry(rule)) else { continue };
-        let (theirs, ours) = (entries(theirs), entries(ours));
-        let lost = match rule {
-            "retain" => missing(ours, theirs),
-            _ => missing(theirs, ours),
-        };
-        let Some(lost) = lost.filter(|_| !ours.is_empty()) else { continue };
-        let message = match rule {
-            "retain" => format!("`retain` keeps {lost}, which the base does not keep"),
-            _ => format!("`{rule}` replaces the list of the base, and {lost} is missing"),
-        };
-        warnings.push((key.at.start, message));
-    }
-    warnings
-}
-
-/// Returns the items of a list, or a value that stands for a list of one.
-fn entries(node: &Node) -> &[Node] {
-    node.items().unwrap_or(std::slice::from_ref(node))
-}
-
-/// Names the first value that the other list lacks.
-fn missing(values: &[Node], others: &[Node]) -> Option<String> {
-    let others: HashSet<String> = others.iter().map(plain).collect();
-    let lost = values.iter().find(|value| !others.contains(&plain(value)))?;
-    Some(match lost.as_text() {
-        Some(text) => format!("`{}`", suggest::short(text)),
-        None => "an entry".to_owned(),
-    })
-}
-
-/// Writes a value without its places, for comparison.
-fn plain(node: &Node) -> String {
-    match &node.value {
-        Value::List(list) => format!("{:?}", list.iter().map(plain).collect::<Vec<_>>()),
-        Value::Map(entries) => {
-            let entries = entries.iter().map(|(key, node)| (key.text.as_str(), plain(node)));
-            format!("{:?}", entries.collect::<Vec<_>>())
-        }
-        other => format!("{other:?}"),
-    }
 }
 
 /// Returns the rules of the catalog without [`KEYS`].

@@ -49,6 +49,7 @@ pub(crate) mod yaml;
 
 #[cfg(test)]
 mod tests;
+mod weakened;
 
 use std::collections::HashMap;
 use std::sync::Arc;
