@@ -7,6 +7,9 @@ pub(super) struct Before(u128);
 /// The number of characters that matter.
 pub(super) const REACH: usize = size_of::<u128>();
 
+/// The most signs of an emphasis.
+pub(super) const MOST_SIGNS: usize = 3;
+
 /// The letters of one-character escapes.
 const ESCAPES: &[u8] = b"0abefnrtv";
 
@@ -37,6 +40,15 @@ impl Before {
     #[inline(always)]
     fn back(self, places: usize) -> u8 {
         (self.0 >> (8 * places.min(REACH - 1))) as u8
+    }
+
+    /// Returns whether the last characters are up to three hyphens and underscores with no word before them: the emphasis of
+    /// Markdown, the sign of a removed line.
+    pub(super) fn ends_opening_signs(self) -> bool {
+        let is_sign = |at: &usize| matches!(self.back(*at), b'_' | b'-');
+        let count = (0..MOST_SIGNS).take_while(is_sign).count();
+        let is_free = !self.back(count).is_ascii_alphanumeric() && !is_sign(&count);
+        count > 0 && (is_free || Self(self.0 >> (8 * count)).ends_escape())
     }
 
     /// Returns whether the last characters spell another one, so that a word may begin after them: `\n`, `\x0a`, `\u000a`,
@@ -90,5 +102,23 @@ mod tests {
             assert_eq!(Before::EDGE.and(text.as_bytes()).ends_escape(), ends, "{text:?}");
         }
         assert_eq!(Before::EDGE.and(&[b'x'; 40]).last(), b'x');
+    }
+
+    #[test]
+    fn signs_open_a_word_unless_one_is_before_them() {
+        for (text, opens) in [
+            ("_", true),
+            (" ___", true),
+            (" ____", false),
+            ("\n-", true),
+            ("(--", true),
+            ("%3D_", true),
+            (r"\n__", true),
+            ("a_", false),
+            ("a-", false),
+            ("-_", true),
+        ] {
+            assert_eq!(Before::EDGE.and(text.as_bytes()).ends_opening_signs(), opens, "{text:?}");
+        }
     }
 }

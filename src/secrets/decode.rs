@@ -1,6 +1,10 @@
-//! Decodes a piece of a JSON string, and remembers where each character ends in the input.
+//! Decodes a piece of a JSON string or of a text, and remembers where each character ends in the input.
 
-/// A decoded piece of a string. Characters that are not ASCII are bytes of 0x80 and above, whose values mean nothing.
+use super::filter::TextForm;
+use super::resolve::resolved;
+
+/// A decoded piece of a string or of a text, with the escapes that it spells resolved. Characters that are not ASCII are bytes
+/// of 0x80 and above, whose values mean nothing.
 #[derive(Debug, Default)]
 pub(super) struct DecodedText {
     text: Vec<u8>,
@@ -8,24 +12,34 @@ pub(super) struct DecodedText {
     ends: Vec<usize>,
     /// The position in the input of the first byte.
     begin: usize,
+    /// As many characters were decoded at most.
+    most: usize,
     /// The closing quote follows the text.
     is_closed: bool,
 }
 
 /// The most characters that are decoded at once.
-const MOST: usize = 8192;
+pub(super) const MOST: usize = 8192;
 
 impl DecodedText {
-    /// Decodes the input from `from` on, up to the closing quote, to `to`, or to as many characters as are decoded at once.
-    pub(super) fn read(&mut self, input: &[u8], from: usize, to: usize) {
+    /// Decodes the input from `from` on, up to the closing quote, to its end, or to `most` characters. `ended`: nothing follows
+    /// the input.
+    pub(super) fn read(
+        &mut self,
+        form: TextForm,
+        input: &[u8],
+        from: usize,
+        most: usize,
+        ended: bool,
+    ) {
         self.text.clear();
         self.ends.clear();
-        (self.begin, self.is_closed) = (from, false);
+        (self.begin, self.most, self.is_closed) = (from, most, false);
         let mut at = from;
-        while self.text.len() < MOST && at < to {
-            let rest = input.get(at..to).unwrap_or_default();
-            let Some((byte, len)) = character(rest) else {
-                self.is_closed = rest.first() == Some(&b'"');
+        while self.text.len() < most && at < input.len() {
+            let rest = input.get(at..).unwrap_or_default();
+            let Some((byte, len)) = resolved(rest, form, ended) else {
+                self.is_closed = form == TextForm::Json && rest.first() == Some(&b'"');
                 return;
             };
             at += len;
@@ -49,9 +63,9 @@ impl DecodedText {
         before.copied().unwrap_or(self.begin)
     }
 
-    /// Returns whether as many characters were decoded as are decoded at once.
+    /// Returns whether as many characters were decoded as was asked for.
     pub(super) fn is_full(&self) -> bool {
-        self.text.len() >= MOST
+        self.text.len() >= self.most
     }
 }
 

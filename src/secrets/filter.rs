@@ -15,15 +15,17 @@
 
 use std::collections::BTreeMap;
 
-use memchr::{memchr, memchr2, memrchr};
+use memchr::memchr;
 
 use super::before::{Before, REACH};
-use super::decode::{DecodedText, after_escape, character, hex, is_escaped};
+use super::decode::{DecodedText, MOST, after_escape, hex, is_escaped};
 use super::fingerprints::{AnchorPlace, BEFORE, Fingerprints, URL_BEFORE};
 use super::keys::KeyNames;
-use super::kinds::{KINDS, URL_PASSWORD, has};
+use super::kinds::{KINDS, Kind, URL_PASSWORD, has};
+use super::resolve::{may_be_escape, may_have_escape, next_special, resolved};
 use super::search::{AHEAD, Hit, Search};
-use super::shape::{Match, RestState, compare, find_at, may_follow};
+use super::shape::{Match, RestState, announced, compare, find_at, first_secret, may_follow};
+use super::strings::{Around, Value, string_around, value_after_key};
 use crate::sink::Sink;
 
 /// The form of the bytes.
@@ -39,7 +41,7 @@ pub(crate) enum TextForm {
 const BLOCK: usize = 16 << 10;
 /// The number of examined bytes that are held in JSON, and the length up to which the end of a string is awaited.
 pub(super) const KEPT: usize = 4096;
-/// The most bytes of `://` if no character is written by its number: `:\/\/`.
+/// The bytes of `:\/\/`, in which a backslash is looked for.
 const SLASHES: usize = 5;
 /// The most signs `@` of one URL, in the name of the user and the password.
 const MOST_SIGNS: usize = 4;
@@ -63,7 +65,7 @@ pub(crate) struct SecretFilter {
     done: usize,
     /// No secret that is still to be found begins before. The byte here begins a character.
     floor: usize,
-    /// The characters before `floor`.
+    /// The characters before it.
     before_floor: Before,
     /// A position, and that of the next quote or backslash from there.
     special: (usize, usize),
@@ -84,21 +86,11 @@ enum Look {
     Read,
 }
 
-/// The string around a place.
-enum Around {
-    /// Its contents, and whether it is a key.
-    Whole { begin: usize, close: usize, is_key: bool },
-    /// It is long. Its contents begin here, if that is known.
-    Long(Option<usize>),
-    /// Its quote is here. More input shows where it ends, or whether it is a key.
-    Open(usize),
-}
-
 impl SecretFilter {
     pub(crate) fn new(form: TextForm) -> Self {
         Self {
             form,
-            search: Search::new(form),
+            search: Search::new(),
             buffer: Vec::new(),
             total: 0,
             odd: false,
@@ -146,14 +138,17 @@ impl SecretFilter {
     #[cfg(feature = "text")]
     fn first_begun(&self) -> usize {
         let from = self.floor.max(self.buffer.len().saturating_sub(URL_BEFORE));
-        let mut before = self.before(from);
-        for (at, byte) in self.buffer.iter().enumerate().skip(from) {
-            if find_at(&self.buffer, at, before, false).0 == Match::More {
-                return at;
+        let (mut before, mut decoded) = (self.before(from), DecodedText::default());
+        decoded.read(self.form, &self.buffer, from, MOST, false);
+        let text = decoded.text();
+        for (index, byte) in text.iter().enumerate() {
+            if find_at(text, index, before, false).0 == Match::More {
+                return decoded.place(index);
             }
             before.push(*byte);
         }
-        self.buffer.len()
+        // An escape that is cut off may be the beginning of one.
+        decoded.place(text.len())
     }
 
     /// Ends the text and writes everything. The next text may follow.
@@ -247,15 +242,17 @@ impl SecretFilter {
         let begin = at - len;
         let password = self.buffer.get(begin..at).unwrap_or_default();
         match self.buffer.get(earliest..begin).and_then(<[u8]>::last) {
-            Some(b'\\') if self.is_json() => self.look_around(begin - 1, ended, sink),
+            Some(b'\\') if may_be_escape(&self.buffer, self.form, begin - 1) => {
+                self.look_around(begin - 1, ended, sink)
+            }
             Some(b'/') if memchr(b':', password).is_some() => {
                 // The slashes, and the colon before them, may be escaped.
                 let slashes = begin.saturating_sub(SLASHES).max(earliest);
                 let slashes = self.buffer.get(slashes..begin).unwrap_or_default();
-                if self.is_json() && memchr(b'\\', slashes).is_some() {
+                if memchr(b'\\', slashes).is_some() {
                     return self.look_around(begin - 1, ended, sink);
                 }
-                let Some(anchor) = begin.checked_sub(3) else { return Look::Nothing };
+                let anchor = begin.saturating_sub(3);
                 self.look_at_places(Fingerprints::shared().url(), anchor, ended, sink)
             }
             _ => Look::Nothing,
@@ -281,23 +278,33 @@ impl SecretFilter {
             if shown.len() < place.anchor.len() {
                 return Look::Wait(begin);
             }
-            if self.may_be_after_escape(begin) {
+            if kind.not_after | kind.only_after != 0 && self.may_be_after_escape(begin) {
                 return self.look_around(at, ended, sink);
             }
             if !may_follow(kind, self.before(begin)) {
                 continue;
             }
             let (stop, is_end) = self.end_of_plain(after, ended);
+            if kind.by_name && stop == after && self.is_json() {
+                // The value may follow in a string of its own.
+                return self.look_around(at, ended, sink);
+            }
             let shown = self.buffer.get(..stop).unwrap_or_default();
             match compare(kind, shown, begin, after, is_end) {
                 Match::No => {}
-                // A string is read as a whole: its end shows whether it is a key.
-                _ if self.is_json() => return self.look_around(at, ended, sink),
-                Match::More => return Look::Wait(begin),
-                Match::Found { from, to } => {
+                // A string is read as a whole if it is not long: its end shows whether it is a key.
+                Match::Found { from, to }
+                    if matches!(self.string_around(at, ended), Around::Long(_)) =>
+                {
                     self.replace(from, to, kind.name, sink);
                     return self.read_to(to);
                 }
+                _ if self.is_json() => return self.look_around(at, ended, sink),
+                Match::More if stop < self.buffer.len() => {
+                    return self.look_around(at, ended, sink);
+                }
+                Match::More => return Look::Wait(begin),
+                Match::Found { .. } => {}
                 Match::Long { from, to, rest } => {
                     self.replace(from, to, kind.name, sink);
                     self.rest = Some(RestState::new(rest));
@@ -308,47 +315,55 @@ impl SecretFilter {
         Look::Nothing
     }
 
-    /// Returns the characters before a position, if none of them is spelled as an escape of JSON.
+    /// Returns the characters before a position, if none of them is spelled as an escape.
     fn before(&self, at: usize) -> Before {
         let from = self.floor.max(at.saturating_sub(REACH));
         self.before_floor.and(self.buffer.get(from..at).unwrap_or_default())
     }
 
-    /// Returns whether an escape of JSON may spell one of the characters before a position.
+    /// Returns whether an escape may spell one of the characters before a position.
     fn may_be_after_escape(&self, at: usize) -> bool {
         let from = self.floor.max(at.saturating_sub(REACH + ESCAPE));
         let near = self.buffer.get(from..at).unwrap_or_default();
-        self.is_json() && memchr(b'\\', near).is_some()
+        match self.form {
+            TextForm::Json => memchr(b'\\', near).is_some(),
+            TextForm::Plain => may_have_escape(near),
+        }
     }
 
-    /// Returns up to where the text after `at` is spelled without quotes and escapes, and whether it ends there.
+    /// Returns up to where the text after `at` is spelled without quotes of JSON and escapes, and whether it ends there.
     fn end_of_plain(&mut self, at: usize, ended: bool) -> (usize, bool) {
         let end = self.buffer.len();
-        if !self.is_json() {
-            return (end, ended);
-        }
         let (from, mut special) = self.special;
         if !(from <= at && at <= special && special < end) {
-            let rest = self.buffer.get(at..).unwrap_or_default();
-            special = memchr2(b'"', b'\\', rest).map_or(end, |len| at + len);
+            special = next_special(&self.buffer, self.form, at).unwrap_or(end);
             self.special = (at, special);
         }
-        (special, self.buffer.get(special) == Some(&b'"'))
+        let is_end = match self.form {
+            TextForm::Json => self.buffer.get(special) == Some(&b'"'),
+            TextForm::Plain => special == end && ended,
+        };
+        (special, is_end)
     }
 
-    /// Decodes the string around a place in JSON, or a part of it, and replaces its secrets.
+    /// Decodes the string or the text around a place, or a part of it, and replaces its secrets.
     fn look_around(&mut self, hit: usize, ended: bool, sink: &mut dyn Sink) -> Look {
         match self.string_around(hit, ended) {
             Around::Open(quote) => Look::Wait(quote),
             Around::Whole { begin, close, is_key } => {
                 let mut decoded = std::mem::take(&mut self.decoded);
-                decoded.read(&self.buffer, begin, close);
-                if is_key {
-                    self.replace_key(&decoded, begin, close, sink);
-                } else {
+                let contents = self.buffer.get(..close).unwrap_or_default();
+                decoded.read(self.form, contents, begin, MOST, true);
+                let mut announces = None;
+                if !is_key {
                     self.replace_all(&decoded, sink);
+                } else if !self.replace_key(&decoded, begin, close, sink) {
+                    announces = announced(decoded.text());
                 }
                 self.decoded = decoded;
+                if let Some(kind) = announces {
+                    return self.look_at_value(kind, [begin - 1, close], ended, sink);
+                }
                 self.set_floor(close + 1, Before::EDGE);
                 Look::Read
             }
@@ -359,10 +374,14 @@ impl SecretFilter {
                     _ => (near, (near == self.floor).then_some(self.before_floor)),
                 };
                 if before.is_none() {
-                    at = after_escape(&self.buffer, self.odd, at);
+                    if self.is_json() {
+                        at = after_escape(&self.buffer, self.odd, at);
+                    }
                     // The first character is only what comes before the second.
                     let rest = self.buffer.get(at..).unwrap_or_default();
-                    let Some((byte, len)) = character(rest) else { return Look::Nothing };
+                    let Some((byte, len)) = resolved(rest, self.form, ended) else {
+                        return Look::Nothing;
+                    };
                     (before, at) = (Some(Before::EDGE.and(&[byte])), at + len);
                 }
                 self.read_long(at, before.unwrap_or(Before::EDGE), hit, ended, sink)
@@ -370,44 +389,11 @@ impl SecretFilter {
         }
     }
 
-    /// Finds the string around a place.
+    /// Finds the string around a place. All of a text that is not JSON is one long string.
     fn string_around(&self, hit: usize, ended: bool) -> Around {
-        let earliest = self.floor.max(hit.saturating_sub(KEPT));
-        let Some(quote) = self.open_quote(earliest, hit) else { return Around::Long(None) };
-        let begin = quote + 1;
-        let end = self.buffer.len();
-        let is_cut = !ended && end - begin <= KEPT;
-        let Some(close) = self.close_quote(begin, end.min(begin + KEPT)) else {
-            return if is_cut { Around::Open(quote) } else { Around::Long(Some(begin)) };
-        };
-        let after = self.buffer.get(close + 1..end.min(close + 1 + KEPT)).unwrap_or_default();
-        let next = after.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n'));
-        if next.is_none() && !ended && after.len() < KEPT {
-            return Around::Open(quote);
-        }
-        Around::Whole { begin, close, is_key: next == Some(&b':') }
-    }
-
-    /// Returns the position of the quote that opens the string around `at`, if it is not before `earliest`.
-    fn open_quote(&self, earliest: usize, at: usize) -> Option<usize> {
-        let mut to = at;
-        loop {
-            let quote = earliest + memrchr(b'"', self.buffer.get(earliest..to)?)?;
-            if !is_escaped(&self.buffer, self.odd, quote) {
-                return Some(quote);
-            }
-            to = quote;
-        }
-    }
-
-    /// Returns the position of the quote before `to` that closes the string whose contents begin at `at`.
-    fn close_quote(&self, mut at: usize, to: usize) -> Option<usize> {
-        loop {
-            let special = at + memchr2(b'"', b'\\', self.buffer.get(at..to)?)?;
-            if self.buffer.get(special) == Some(&b'"') {
-                return Some(special);
-            }
-            at = special + 2;
+        match self.form {
+            TextForm::Plain => Around::Long(None),
+            TextForm::Json => string_around(&self.buffer, self.odd, self.floor, hit, ended),
         }
     }
 
@@ -436,31 +422,45 @@ impl SecretFilter {
         }
     }
 
-    /// Replaces a key if it has a secret.
+    /// Replaces the value of a key that announces a secret, if it has the form of one. The key has its quotes at `quote` and
+    /// `close`.
+    fn look_at_value(
+        &mut self,
+        kind: &'static Kind,
+        [quote, close]: [usize; 2],
+        ended: bool,
+        sink: &mut dyn Sink,
+    ) -> Look {
+        match value_after_key(&self.buffer, kind, close, ended) {
+            Value::Open => return Look::Wait(quote),
+            Value::Other => self.set_floor(close + 1, Before::EDGE),
+            Value::Secret { from, to, before } => {
+                self.replace(from, to, kind.name, sink);
+                self.set_floor(to, before);
+            }
+        }
+        Look::Read
+    }
+
+    /// Replaces a key if it has a secret. Returns whether it does.
     fn replace_key(
         &mut self,
         decoded: &DecodedText,
         begin: usize,
         close: usize,
         sink: &mut dyn Sink,
-    ) {
-        let (text, mut before) = (decoded.text(), Before::EDGE);
-        for (index, byte) in text.iter().enumerate() {
-            let (found, kind) = find_at(text, index, before, true);
-            if matches!(found, Match::Found { .. } | Match::Long { .. }) {
-                let number = self.keys.number(kind, &self.buffer, begin);
-                self.write_to(begin, sink);
-                let name = match number {
-                    1 => format!("[redacted:{kind}]"),
-                    _ => format!("[redacted:{kind} {number}]"),
-                };
-                sink.write(name.as_bytes());
-                *self.found.entry(kind).or_default() += 1;
-                self.written = self.written.max(close);
-                return;
-            }
-            before.push(*byte);
-        }
+    ) -> bool {
+        let Some(kind) = first_secret(decoded.text()) else { return false };
+        let number = self.keys.number(kind, &self.buffer, begin);
+        self.write_to(begin, sink);
+        let name = match number {
+            1 => format!("[redacted:{kind}]"),
+            _ => format!("[redacted:{kind} {number}]"),
+        };
+        sink.write(name.as_bytes());
+        *self.found.entry(kind).or_default() += 1;
+        self.written = self.written.max(close);
+        true
     }
 
     /// Decodes a long string from `at` on and replaces its secrets, until a character after `hit` that no anchor has.
@@ -473,8 +473,10 @@ impl SecretFilter {
         sink: &mut dyn Sink,
     ) -> Look {
         let mut decoded = std::mem::take(&mut self.decoded);
+        // Most secrets are short, so little is decoded that is not read.
+        let mut most = hit.saturating_sub(at) + AHEAD;
         let look = 'read: loop {
-            decoded.read(&self.buffer, at, self.buffer.len());
+            decoded.read(self.form, &self.buffer, at, most.min(MOST), ended);
             let text = decoded.text();
             let is_end = decoded.is_closed() || (ended && !decoded.is_full());
             let mut index = 0;
@@ -482,8 +484,9 @@ impl SecretFilter {
                 let (found, kind) = find_at(text, index, before, is_end);
                 match found {
                     Match::No => {}
-                    Match::More if decoded.is_full() && index > 0 => {
+                    Match::More if decoded.is_full() && (index > 0 || most < MOST) => {
                         at = decoded.place(index);
+                        most = if index > 0 { 8 * AHEAD } else { MOST };
                         continue 'read;
                     }
                     Match::More => {
@@ -506,12 +509,14 @@ impl SecretFilter {
                 }
                 before.push(*byte);
                 index += 1;
-                if decoded.place(index) > hit && !Fingerprints::shared().may_be_in_anchor(*byte) {
+                let may_go_on = *byte == b'\\' || Fingerprints::shared().may_be_in_anchor(*byte);
+                if decoded.place(index) > hit && !may_go_on {
                     self.set_floor(decoded.place(index), before);
                     break 'read Look::Read;
                 }
             }
             at = decoded.place(text.len());
+            most = 8 * AHEAD;
             if decoded.is_closed() {
                 self.set_floor(at + 1, Before::EDGE);
                 break Look::Read;
@@ -531,11 +536,7 @@ impl SecretFilter {
         let (mut at, mut before) = (self.floor, self.before_floor);
         let is_over = loop {
             let after = self.buffer.get(at..).unwrap_or_default();
-            let next = match self.form {
-                TextForm::Json => character(after),
-                TextForm::Plain => after.first().map(|byte| (*byte, 1)),
-            };
-            match next {
+            match resolved(after, self.form, ended) {
                 Some((byte, len)) if rest.takes(byte) => {
                     at += len;
                     before.push(byte);
@@ -555,7 +556,7 @@ impl SecretFilter {
         (self.floor, self.before_floor) = (floor, before);
     }
 
-    /// Continues after a secret in plain text.
+    /// Continues after a secret that is spelled without escapes.
     fn read_to(&mut self, to: usize) -> Look {
         let before = self.before(to);
         self.set_floor(to, before);

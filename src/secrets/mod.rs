@@ -12,12 +12,14 @@
 //!
 //! [`filter`] reads plain text and JSON texts. In JSON, a secret is looked for inside each string, after its escapes are
 //! resolved ([`decode`]); the rest of a string with a secret keeps its spelling. A key that has a secret is replaced as a
-//! whole, and numbered if its object has several ([`keys`]). A word also begins after an escape that the text itself spells,
-//! such as the `\n` of JSON in a string ([`before`]).
+//! whole, and numbered if its object has several ([`keys`]). Escapes that the text itself spells, as JSON in a string or in a
+//! log does, are resolved, too ([`resolve`]). A word also begins after one that is not, such as `\n` ([`before`]).
 //!
 //! The patterns of a user apply after that (`patterns`). [`rules`] joins both searches.
 
 mod before;
+#[cfg(test)]
+mod contexts;
 mod decode;
 mod filter;
 mod fingerprints;
@@ -25,13 +27,16 @@ mod keys;
 mod kinds;
 #[cfg(feature = "text")]
 mod patterns;
+mod resolve;
 mod rules;
 #[cfg(test)]
 mod samples;
 mod search;
 mod shape;
+mod strings;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub(crate) use filter::TextForm;
 #[cfg(feature = "text")]

@@ -12,12 +12,11 @@
 //! ```
 //!
 //! The others have marks of their own: `-----BEGIN` is a word after dashes, the token after `Bearer` is a run after a
-//! blank, and a password in a URL ends with the sign `@`. In JSON, an escape may spell any of them.
+//! blank, and a password in a URL ends with the sign `@`. An escape may spell any of them.
 
 use memchr::memchr_iter;
 
-use super::before::REACH;
-use super::filter::TextForm;
+use super::before::{MOST_SIGNS, REACH};
 use super::fingerprints::Fingerprints;
 use crate::scan::{BLOCK, Scanner, WORD_BLOCKS, WordMasks};
 
@@ -34,7 +33,7 @@ pub(super) enum Hit {
     Text(usize),
     /// The sign `@`.
     At,
-    /// The beginning of an escape for an ASCII character. In JSON only.
+    /// The beginning of an escape for an ASCII character.
     Escape,
 }
 
@@ -56,7 +55,6 @@ const WINDOW: usize = BLOCK * BLOCKS;
 #[derive(Clone, Debug)]
 pub(super) struct Search {
     scanner: Scanner,
-    form: TextForm,
     /// The masks of the block before the window, of its blocks, and of the one after it.
     masks: Box<WordMasks>,
     /// The places of each block.
@@ -84,10 +82,9 @@ struct Places {
 const STEP: usize = 4;
 
 impl Search {
-    pub(super) fn new(form: TextForm) -> Self {
+    pub(super) fn new() -> Self {
         Self {
             scanner: Scanner::new(),
-            form,
             masks: Box::new(WordMasks::new()),
             places: Box::new(Places { words: [0; BLOCKS], tokens: [0; BLOCKS] }),
             words: Box::new([0; WINDOW + STEP]),
@@ -183,7 +180,7 @@ impl Search {
                 if let Some(len) = terminal_sequence(rest) {
                     self.find_word(bytes, at + len);
                 }
-                if self.form == TextForm::Plain || !rest.starts_with(br"\u00") {
+                if !rest.starts_with(br"\u00") {
                     continue;
                 }
                 (Hit::Escape, at)
@@ -207,6 +204,8 @@ impl Search {
     /// Finds the text at a position where a word begins although a character of a word is before it.
     fn find_word(&mut self, bytes: &[u8], at: usize) {
         let (word, texts) = (bytes.get(at..).unwrap_or_default(), Fingerprints::shared());
+        let signs = word.iter().take(MOST_SIGNS).take_while(|byte| **byte == b'_').count();
+        let (at, word) = (at + signs, word.get(signs..).unwrap_or_default());
         if texts.may_be_text(word)
             && let Some(text) = texts.text_at(word)
         {
@@ -268,13 +267,24 @@ impl Places {
             let after = |masks: &[u64; WORD_BLOCKS], places: u32| {
                 masks[block + 1] << places | masks[block] >> (u64::BITS - places)
             };
+            // A word may also begin after up to three underscores: `_emphasis_` of Markdown.
             let mut first = !after(&masks.word, 1);
+            let mut signs = !0;
+            for places in 1..=MOST_SIGNS as u32 {
+                signs &= after(&masks.word, places) & !after(&masks.letter, places);
+                first |= signs & !after(&masks.word, places + 1);
+            }
             if ESCAPES {
                 // After an escape, a word may begin: `\n`, `\x0a`, `\u000a`.
                 first |= after(&masks.backslash, 1)
                     | after(&masks.backslash, 2)
                     | after(&masks.backslash, 4)
                     | after(&masks.backslash, 6);
+                // Or after it and up to three underscores.
+                for places in [3, 4, 5, 7, 8] {
+                    let sign = after(&masks.word, 1) & !after(&masks.letter, 1);
+                    first |= after(&masks.backslash, places) & sign;
+                }
             }
             let dashes = after(&masks.dash, 1) & after(&masks.dash, 2) & after(&masks.dash, 3);
             self.words[block] = masks.letter[block + 1] & first & (long[block + 1] | dashes);

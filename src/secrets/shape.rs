@@ -6,8 +6,10 @@
 use super::before::Before;
 use super::fingerprints::Fingerprints;
 use super::kinds::{
-    AFTER_AT, CANDIDATE, Class, KINDS, Kind, Needs, PASSWORD, PEM, Part, URL_PASSWORD, has,
+    AFTER_AT, AFTER_PORT, CANDIDATE, Class, KINDS, Kind, Needs, PASSWORD, PEM, Part, SIGNS,
+    URL_PASSWORD, has,
 };
+use super::words::{is_credentials, is_words};
 
 /// The result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,9 +35,20 @@ pub(super) enum Rest {
 
 /// Compares the text at `at`, where the anchor of the kind ends, with the kind's parts. `ended`: nothing follows the text.
 pub(super) fn compare(kind: &Kind, text: &[u8], start: usize, at: usize, ended: bool) -> Match {
+    compare_parts(kind, kind.parts, text, start, at, ended)
+}
+
+fn compare_parts(
+    kind: &Kind,
+    parts: &[Part],
+    text: &[u8],
+    start: usize,
+    at: usize,
+    ended: bool,
+) -> Match {
     let (mut at, mut from, mut to) = (at, start, None);
     let byte = |at: usize| text.get(at).copied();
-    for part in kind.parts {
+    for part in parts {
         match *part {
             Part::From => from = at,
             Part::Password => match password_end(text, at, ended) {
@@ -58,12 +71,17 @@ pub(super) fn compare(kind: &Kind, text: &[u8], start: usize, at: usize, ended: 
                 }
                 let len = at - begin;
                 if len > max {
-                    return Match::No;
+                    // A hyphen or an underscore that is one too many may be the text after the secret.
+                    let last = text.get(at - 1).copied().unwrap_or(0);
+                    if min != max || !has(class & SIGNS, last) {
+                        return Match::No;
+                    }
+                    at -= 1;
                 }
                 if byte(at).is_none() && !ended {
                     return Match::More;
                 }
-                if len < min {
+                if at - begin < min {
                     return Match::No;
                 }
             }
@@ -86,13 +104,16 @@ pub(super) fn compare(kind: &Kind, text: &[u8], start: usize, at: usize, ended: 
     }
     let to = to.unwrap_or(at);
     let secret = text.get(from..to).unwrap_or_default();
-    let any = |test: fn(&u8) -> bool| secret.iter().any(test);
     let fits = match kind.needs {
         Needs::Nothing => true,
-        Needs::Digit => any(u8::is_ascii_digit),
+        Needs::Digit => secret.iter().any(u8::is_ascii_digit),
         Needs::Mixed => {
+            let any = |test: fn(&u8) -> bool| secret.iter().any(test);
             any(u8::is_ascii_digit) && any(u8::is_ascii_uppercase) && any(u8::is_ascii_lowercase)
         }
+        Needs::NoWords => !is_words(secret),
+        Needs::Token => secret.iter().any(u8::is_ascii_digit) && !is_words(secret),
+        Needs::Credentials => is_credentials(secret),
         Needs::PrivateKey => {
             let is_key = memchr::memmem::find(secret, b"PRIVATE KEY").is_some();
             if is_key {
@@ -102,6 +123,33 @@ pub(super) fn compare(kind: &Kind, text: &[u8], start: usize, at: usize, ended: 
         }
     };
     if fits { Match::Found { from, to } } else { Match::No }
+}
+
+/// Compares the value of a member with the parts of a kind that come after its name.
+pub(super) fn compare_value(kind: &Kind, value: &[u8]) -> Match {
+    let after = kind.parts.iter().position(|part| matches!(part, Part::From));
+    let parts = kind.parts.get(after.unwrap_or(0)..).unwrap_or_default();
+    compare_parts(kind, parts, value, 0, 0, true)
+}
+
+/// Returns the kind of secret that the name of a member announces: it ends with an anchor of the kind.
+pub(super) fn announced(name: &[u8]) -> Option<&'static Kind> {
+    KINDS.iter().filter(|kind| kind.by_name).find(|kind| {
+        kind.anchors.iter().any(|anchor| {
+            let before = name.strip_suffix(anchor.as_bytes());
+            before.is_some_and(|before| may_follow(kind, Before::EDGE.and(before)))
+        })
+    })
+}
+
+/// Returns the kind of the first secret of a text.
+pub(super) fn first_secret(text: &[u8]) -> Option<&'static str> {
+    let mut before = Before::EDGE;
+    text.iter().enumerate().find_map(|(index, byte)| {
+        let (found, kind) = find_at(text, index, before, true);
+        before.push(*byte);
+        matches!(found, Match::Found { .. } | Match::Long { .. }).then_some(kind)
+    })
 }
 
 /// Returns the end of the password of a URL that begins at `from`: the last `@` before the host. `Err`: the text has no
@@ -117,8 +165,11 @@ fn password_end(text: &[u8], from: usize, ended: bool) -> Result<usize, Match> {
     let is_cut = len <= PASSWORD && next.is_none() && !ended;
     let secret = text.get(from..from + len).unwrap_or_default();
     // `$PASSWORD` is a variable. Digits before a character that is not ASCII are a port in a sentence.
+    // So are those before the signs that end a host.
     let port = secret.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let is_port = port > 0 && secret.get(port).is_some_and(|byte| !byte.is_ascii());
+    let after_port = secret.get(port).copied();
+    let is_port = (1..=5).contains(&port)
+        && after_port.is_some_and(|byte| !byte.is_ascii() || has(AFTER_PORT, byte));
     if len == 0 || len > PASSWORD || next != Some(b'@') || secret.starts_with(b"$") || is_port {
         return Err(if is_cut { Match::More } else { Match::No });
     }
@@ -128,15 +179,21 @@ fn password_end(text: &[u8], from: usize, ended: bool) -> Result<usize, Match> {
         match next {
             Some(b'@') if to + 1 + len - from <= PASSWORD => to += 1 + len,
             None if !ended && to + 1 + len - from <= PASSWORD => return Err(Match::More),
-            _ => return Ok(to),
+            _ => return if is_digest(text, to + 1) { Err(Match::No) } else { Ok(to) },
         }
     }
+}
+
+/// Returns whether a digest is at a position, as in the name of an image: `nginx:1.25.3@sha256:…`.
+fn is_digest(text: &[u8], at: usize) -> bool {
+    let rest = text.get(at..).unwrap_or_default();
+    [&b"sha256:"[..], b"sha384:", b"sha512:"].iter().any(|name| rest.starts_with(name))
 }
 
 /// Returns whether a secret of this kind may come directly after these characters.
 pub(super) fn may_follow(kind: &Kind, before: Before) -> bool {
     let last = before.last();
-    (!has(kind.not_after, last) || before.ends_escape())
+    (!has(kind.not_after, last) || before.ends_escape() || before.ends_opening_signs())
         && (kind.only_after == 0 || has(kind.only_after, last))
 }
 
@@ -151,15 +208,14 @@ pub(super) fn find_at(
     let first = rest.first().copied().unwrap_or(0);
     for place in Fingerprints::shared().beginning_with(first) {
         let Some(kind) = KINDS.get(place.kind) else { continue };
-        if !may_follow(kind, before) {
+        let is_whole = rest.starts_with(place.anchor);
+        let is_begun = !ended && place.anchor.starts_with(rest);
+        if !(is_whole || is_begun) || !may_follow(kind, before) {
             continue;
         }
-        let found = if rest.starts_with(place.anchor) {
-            compare(kind, text, index, index + place.anchor.len(), ended)
-        } else if !ended && place.anchor.starts_with(rest) {
-            Match::More
-        } else {
-            Match::No
+        let found = match is_whole {
+            true => compare(kind, text, index, index + place.anchor.len(), ended),
+            false => Match::More,
         };
         if found != Match::No {
             return (found, kind.name);

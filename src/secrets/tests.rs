@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::before::Before;
-use super::decode::character;
 use super::filter::{KEPT, SecretFilter, TextForm};
 use super::kind_names;
+use super::resolve::resolved;
 use super::samples::{Random, SAMPLES, made};
 use super::shape::{Match, RestState, find_at};
 
@@ -46,12 +46,23 @@ fn secrets_of(text: &[u8]) -> Vec<(std::ops::Range<usize>, &'static str)> {
     found
 }
 
+/// Resolves a text up to its end, or up to the quote that closes a string. Returns where each character begins, too.
+fn characters(bytes: &[u8], form: TextForm) -> (Vec<u8>, Vec<usize>) {
+    let (mut text, mut ends) = (Vec::new(), vec![0]);
+    while let Some((byte, len)) = resolved(&bytes[ends[text.len()]..], form, true) {
+        ends.push(ends[text.len()] + len);
+        text.push(byte);
+    }
+    (text, ends)
+}
+
 /// The definition for plain text.
 fn plain_model(text: &str) -> String {
     let (mut output, mut at) = (String::new(), 0);
-    for (range, kind) in secrets_of(text.as_bytes()) {
-        output += &format!("{}[redacted:{kind}]", &text[at..range.start]);
-        at = range.end;
+    let (characters, ends) = characters(text.as_bytes(), TextForm::Plain);
+    for (range, kind) in secrets_of(&characters) {
+        output += &format!("{}[redacted:{kind}]", &text[at..ends[range.start]]);
+        at = ends[range.end];
     }
     output + &text[at..]
 }
@@ -71,12 +82,10 @@ fn json_model(document: &str) -> String {
         if bytes[at - 1] != b'"' {
             continue;
         }
-        let (begin, mut text, mut ends) = (at, Vec::new(), vec![at]);
-        while let Some((byte, len)) = character(&bytes[at..]) {
-            at += len;
-            text.push(byte);
-            ends.push(at);
-        }
+        let begin = at;
+        let (text, mut ends) = characters(&bytes[at..], TextForm::Json);
+        ends.iter_mut().for_each(|end| *end += begin);
+        at = ends[text.len()];
         let is_key = document[at + 1..].trim_start().starts_with(':') && at - begin <= KEPT;
         let secrets = secrets_of(&text);
         if let (true, Some((_, kind))) = (is_key, secrets.first()) {

@@ -1,0 +1,197 @@
+//! Tests of every kind in many contexts: the characters before and after, the escapes of other writers, pieces.
+
+use super::filter::{SecretFilter, TextForm};
+use super::samples::{Random, SAMPLES, made};
+
+fn run(form: TextForm, text: &str, piece: usize) -> String {
+    let (mut filter, mut output) = (SecretFilter::new(form), Vec::new());
+    text.as_bytes().chunks(piece).for_each(|piece| filter.write(piece, &mut output));
+    filter.end(&mut output);
+    String::from_utf8(output).unwrap()
+}
+
+/// Returns one secret of each sample, with what its kind needs before and after it, and the secret itself.
+fn secrets() -> Vec<(&'static str, String, String)> {
+    let mut random = Random::new(11);
+    let mut all = Vec::new();
+    for (kind, secrets, _) in SAMPLES {
+        for sample in *secrets {
+            let (text, range) = made(sample, &mut random);
+            all.push((*kind, text[range].to_owned(), text));
+        }
+    }
+    all
+}
+
+/// Characters before and after a secret. The samples whose kind asks for something before it have that in the text.
+const AROUND: &[(&str, &str)] = &[
+    (" ", " "),
+    ("\n", "\n"),
+    ("=", " "),
+    ("KEY=", "\n"),
+    ("--token=", " --x"),
+    ("?token=", "&x=1"),
+    ("/", " "),
+    ("a/", "?x"),
+    ("+", " "),
+    ("-", "\n"),
+    ("\n-", "\n"),
+    ("\n+", "\n"),
+    ("--", " "),
+    ("_", "_ "),
+    ("__", "__ "),
+    (" *", "* "),
+    ("`", "`"),
+    ("'", "'"),
+    ("(", ")"),
+    ("<b>", "</b>"),
+    ("%3D", "%0A"),
+    (": ", ","),
+    ("|", "|"),
+    ("\\n", "\\n"),
+    ("\\t", "\\t"),
+    ("\\u003d", "\\u003c"),
+    ("\\u001b[32m", "\\u001b[0m"),
+];
+
+/// Writers of JSON, each with the way in which it spells a character.
+const WRITERS: &[(&str, fn(char) -> Option<String>)] = &[
+    ("PHP", |c| (c == '/').then(|| "\\/".to_owned())),
+    ("Go", |c| matches!(c, '&' | '<' | '>').then(|| format!("\\u{:04x}", u32::from(c)))),
+    (".NET", |c| {
+        matches!(c, '&' | '<' | '>' | '+' | '\'' | '`').then(|| format!("\\u{:04X}", u32::from(c)))
+    }),
+    ("all", |c| (c.is_ascii_graphic()).then(|| format!("\\u{:04x}", u32::from(c)))),
+    ("letters", |c| (c.is_ascii_lowercase()).then(|| format!("\\u{:04X}", u32::from(c)))),
+];
+
+/// Spells a text as the contents of a string of JSON.
+fn spelled(text: &str, writer: fn(char) -> Option<String>) -> String {
+    let mut spelled = String::new();
+    for char in text.chars() {
+        match (writer(char), char) {
+            (Some(escape), _) => spelled += &escape,
+            (None, '"' | '\\') => spelled.extend(['\\', char]),
+            (None, '\n') => spelled += "\\n",
+            (None, char) => spelled.push(char),
+        }
+    }
+    spelled
+}
+
+/// The shortest part of a secret that may not leave.
+const LEAKED: usize = 12;
+
+/// Returns whether a part of a secret is in an output, which is read as text without escapes.
+fn leaks(output: &str, secret: &str) -> bool {
+    let secret: Vec<char> = secret.chars().collect();
+    let last: String = secret[secret.len().saturating_sub(LEAKED)..].iter().collect();
+    output.contains(&last)
+}
+
+#[test]
+fn no_character_around_a_secret_hides_it() {
+    for (kind, secret, text) in secrets() {
+        for (before, after) in AROUND {
+            let text = format!("lorem {before}{text}{after}ipsum");
+            for form in [TextForm::Plain, TextForm::Json] {
+                let document = match form {
+                    TextForm::Plain => text.clone(),
+                    TextForm::Json => format!(r#"["{}"]"#, spelled(&text, |_| None)),
+                };
+                let output = run(form, &document, usize::MAX);
+                let is_marked = output.contains(&format!("[redacted:{kind}]"));
+                let leaked = leaks(&output, &spelled(&secret, |_| None));
+                assert!(is_marked && !leaked, "{kind} {before:?} {after:?}\n{document}\n{output}");
+                assert_eq!(run(form, &document, 7), output);
+            }
+        }
+    }
+}
+
+/// One level of escapes in a text, in a string, and in a string that holds JSON.
+#[test]
+fn no_writer_of_json_hides_a_secret() {
+    for (kind, secret, text) in secrets() {
+        // Those with escapes of their own would be two levels.
+        if text.contains('\\') {
+            continue;
+        }
+        for (writer, spell) in WRITERS {
+            let inner = format!(r#"{{"a":"{}","b":1}}"#, spelled(&text, *spell));
+            let nested = format!(r#"{{"x":"{}"}}"#, spelled(&inner, |_| None));
+            let php = format!(r#"{{"x":"{}"}}"#, spelled(&inner, WRITERS[0].1));
+            for (form, document) in [
+                (TextForm::Plain, &inner),
+                (TextForm::Json, &inner),
+                (TextForm::Json, &nested),
+                (TextForm::Json, &php),
+                (TextForm::Plain, &nested),
+            ] {
+                let output = run(form, document, usize::MAX);
+                let is_marked = output.contains(&format!("[redacted:{kind}]"));
+                let leaked = leaks(&output, &spelled(&secret, *spell));
+                assert!(is_marked && !leaked, "{kind} {writer}\n{document}\n{output}");
+                for piece in [1, 7] {
+                    assert_eq!(run(form, document, piece), output, "{piece}");
+                }
+            }
+        }
+    }
+}
+
+/// Long texts are not read as a whole.
+#[test]
+fn escapes_in_long_texts_hide_no_secret() {
+    for (kind, secret, text) in secrets() {
+        if text.contains('\\') {
+            continue;
+        }
+        for (writer, spell) in WRITERS {
+            let filler = "lorem ipsum ".repeat(1500);
+            let inner = format!(r#"{{"l":"{filler}{} {filler}"}}"#, spelled(&text, *spell));
+            let nested = format!(r#"["{}"]"#, spelled(&inner, |_| None));
+            for (form, document) in [(TextForm::Plain, &inner), (TextForm::Json, &nested)] {
+                let output = run(form, document, usize::MAX);
+                let is_marked = output.contains(&format!("[redacted:{kind}]"));
+                let leaked = leaks(&output, &spelled(&secret, *spell));
+                assert!(is_marked && !leaked, "{kind} {writer} {text}");
+                assert_eq!(run(form, document, 1000), output);
+            }
+        }
+    }
+}
+
+/// A name announces the value of a member as it announces a text after it.
+#[test]
+fn names_announce_the_values_of_members() {
+    let mut random = Random::new(12);
+    let (secret, _) = made("aB1{A17}/{A19}", &mut random);
+    let mark = "[redacted:aws-secret-key]";
+    for name in ["SecretAccessKey", "secretAccessKey", "aws_secret_access_key", "AWS_SECRET_KEY"] {
+        for (between, writer) in
+            [(":", 0), (" :\n\t", 0), (":", 1), (": ", 2), (":", 3), (" : ", 4)]
+        {
+            let spell = WRITERS[writer].1;
+            let (name, value) = (spelled(name, spell), spelled(&secret, spell));
+            let document = |value: &str| format!(r#"{{"a":1,"{name}"{between}"{value}","b":"c"}}"#);
+            for piece in [usize::MAX, 1, 7] {
+                assert_eq!(run(TextForm::Json, &document(&value), piece), document(mark));
+            }
+            if between.contains('\n') {
+                continue;
+            }
+            // The member is in a text, too, and in a string.
+            assert_eq!(run(TextForm::Plain, &document(&value), 7), document(mark));
+            let nested = format!(r#"["{}"]"#, spelled(&document(&value), |_| None));
+            assert!(run(TextForm::Json, &nested, 7).contains(mark), "{nested}");
+        }
+        // Any other value of the member stays.
+        for other in ["\"short\"", "null", "12345", "{\"x\":\"y\"}", "[\"z\"]", "\"\""] {
+            let document = format!(r#"{{"{name}":{other},"b":"{name}"}}"#);
+            assert_eq!(run(TextForm::Json, &document, usize::MAX), document);
+        }
+    }
+    let document = format!(r#"{{"publicKey":"{secret}"}}"#);
+    assert_eq!(run(TextForm::Json, &document, usize::MAX), document);
+}
