@@ -47,6 +47,8 @@ const SLASHES: usize = 5;
 const MOST_SIGNS: usize = 4;
 /// The length of the longest escape in JSON.
 const ESCAPE: usize = 6;
+/// No position of a quote or escape is known.
+const UNKNOWN: (usize, usize) = (usize::MAX, 0);
 
 /// Replaces secrets in one text after the other. The sink is an argument of each call.
 #[derive(Debug)]
@@ -67,7 +69,7 @@ pub(crate) struct SecretFilter {
     floor: usize,
     /// The characters before it.
     before_floor: Before,
-    /// A position, and that of the next quote or backslash from there.
+    /// A position, and that of the next quote or escape from there, or the end.
     special: (usize, usize),
     /// The progress in a secret whose end is not known.
     rest: Option<RestState>,
@@ -98,7 +100,7 @@ impl SecretFilter {
             done: 0,
             floor: 0,
             before_floor: Before::EDGE,
-            special: (0, 0),
+            special: UNKNOWN,
             rest: None,
             keys: KeyNames::default(),
             decoded: DecodedText::default(),
@@ -162,7 +164,7 @@ impl SecretFilter {
     pub(crate) fn restart(&mut self) {
         self.buffer.clear();
         (self.total, self.odd, self.written, self.done) = (0, false, 0, 0);
-        (self.floor, self.before_floor, self.special) = (0, Before::EDGE, (0, 0));
+        (self.floor, self.before_floor, self.special) = (0, Before::EDGE, UNKNOWN);
         (self.rest, self.keys) = (None, KeyNames::default());
     }
 
@@ -172,7 +174,7 @@ impl SecretFilter {
 
     /// Examines the buffer from `done` on. `ended`: nothing follows.
     fn examine(&mut self, ended: bool, sink: &mut dyn Sink) {
-        self.special = (0, 0);
+        self.special = UNKNOWN;
         self.search.restart();
         loop {
             if self.rest.is_some() && !self.skip_rest(ended) {
@@ -335,15 +337,12 @@ impl SecretFilter {
     fn end_of_plain(&mut self, at: usize, ended: bool) -> (usize, bool) {
         let end = self.buffer.len();
         let (from, mut special) = self.special;
-        if !(from <= at && at <= special && special < end) {
+        if !(from <= at && at <= special) {
             special = next_special(&self.buffer, self.form, at).unwrap_or(end);
             self.special = (at, special);
         }
-        let is_end = match self.form {
-            TextForm::Json => self.buffer.get(special) == Some(&b'"'),
-            TextForm::Plain => special == end && ended,
-        };
-        (special, is_end)
+        let is_quote = self.is_json() && self.buffer.get(special) == Some(&b'"');
+        (special, is_quote || (!self.is_json() && special == end && ended))
     }
 
     /// Decodes the string or the text around a place, or a part of it, and replaces its secrets.
