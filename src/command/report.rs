@@ -1,5 +1,7 @@
 //! [`CommandReport`]: the result of filtering a command's output. Also the words that report what was cut.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::text::{TextReport, is_zero};
@@ -55,6 +57,9 @@ pub struct CommandReport {
     /// Lines of the filtered output that the [cap](crate::command::OutputCap) of the call left out, in whole or in part.
     #[serde(skip_serializing_if = "is_zero")]
     pub lines_capped: u64,
+    /// Credentials that were replaced before the filter, by kind.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub redacted: BTreeMap<String, u64>,
 }
 
 /// Why an output was passed through without filtering.
@@ -115,6 +120,7 @@ impl CommandReport {
             lines_overwritten,
             lines_marked,
             lines_capped: 0,
+            redacted: BTreeMap::new(),
             filter: None,
             passed: None,
             exit_code: None,
@@ -124,6 +130,16 @@ impl CommandReport {
 }
 
 impl CommandReport {
+    /// Adds what a [`TextRedactor`](crate::text::TextRedactor) before the filter did: the counts of the text that it read, and
+    /// the numbers of replaced credentials.
+    pub fn add_redaction(&mut self, read: &TextReport, redacted: BTreeMap<String, u64>) {
+        self.changed |= read.changed || !redacted.is_empty();
+        (self.bytes_in, self.chars_in, self.lines_in) =
+            (read.bytes_in, read.chars_in, read.lines_in);
+        self.lines_overwritten += read.lines_overwritten;
+        self.redacted = redacted;
+    }
+
     /// Adds the counts of the next part of the output.
     pub(super) fn add(&mut self, part: &Self) {
         self.changed |= part.changed;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::TextProgram;
 use super::lines::pipeline::TextPipeline;
 use super::lines::redact_pattern;
+use super::{TextProgram, TextReport};
 use crate::error::{Error, ErrorKind, RulePlace};
 use crate::limits::Limits;
 use crate::regex_budget::RegexBudget;
@@ -36,6 +36,8 @@ pub struct TextRedactor {
     /// `None` for JSON, which a terminal does not show.
     clean: Option<TextPipeline>,
     secrets: SecretSearch,
+    /// The text before credentials were replaced.
+    read: TextReport,
 }
 
 impl TextRedactor {
@@ -84,6 +86,7 @@ impl TextRedactor {
         Self {
             clean: Some(TextPipeline::new(&TextProgram::rendering(), limits)),
             secrets: rules.filter(TextForm::Plain),
+            read: TextReport::default(),
         }
     }
 
@@ -101,7 +104,7 @@ impl TextRedactor {
     /// ```
     #[must_use]
     pub fn for_json() -> Self {
-        Self { clean: None, secrets: SecretRules::built_in().filter(TextForm::Json) }
+        Self::json_with_rules(&SecretRules::built_in())
     }
 
     /// Creates a redactor for a valid JSON text that looks for what a rule looks for, as [`of`](Self::of) does for other
@@ -110,13 +113,16 @@ impl TextRedactor {
     /// # Errors
     /// [`ErrorKind::Spec`](crate::ErrorKind::Spec): a pattern is invalid.
     pub fn json_of(redact: &Redact) -> Result<Self, Error> {
-        let rules = secret_rules(redact, &mut RegexBudget::new())?;
-        Ok(Self { clean: None, secrets: rules.filter(TextForm::Json) })
+        Ok(Self::json_with_rules(&secret_rules(redact, &mut RegexBudget::new())?))
+    }
+
+    fn json_with_rules(rules: &SecretRules) -> Self {
+        Self { clean: None, secrets: rules.filter(TextForm::Json), read: TextReport::default() }
     }
 
     /// Reads the next bytes of the text.
     pub fn write(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
-        let Self { clean, secrets } = self;
+        let Self { clean, secrets, .. } = self;
         match clean {
             Some(clean) => clean.write(chunk, &mut SecretSink { secrets, sink }),
             None => secrets.write(chunk, sink),
@@ -126,7 +132,7 @@ impl TextRedactor {
     /// Writes everything that is held, except for a credential that may have begun. Call it if somebody waits for the output
     /// and no input has arrived for a second or so.
     pub fn release(&mut self, sink: &mut dyn Sink) {
-        let Self { clean, secrets } = self;
+        let Self { clean, secrets, .. } = self;
         if let Some(clean) = clean {
             clean.release(&mut SecretSink { secrets, sink });
             secrets.release(sink);
@@ -136,14 +142,21 @@ impl TextRedactor {
     /// Ends the text: writes what is held, and returns how many credentials of each kind were replaced. A redactor reads one
     /// text.
     pub fn end(&mut self, sink: &mut dyn Sink) -> BTreeMap<String, u64> {
-        let Self { clean, secrets } = self;
+        let Self { clean, secrets, read } = self;
         if let Some(clean) = clean {
             let mut to = SecretSink { secrets, sink };
             clean.end(&mut to);
-            clean.settle(&mut to);
+            *read = clean.settle(&mut to);
         }
         self.secrets.end(sink);
         self.secrets.found()
+    }
+
+    /// Returns the counts of the text before credentials were replaced, after [`end`](Self::end). They are zero for a
+    /// redactor of JSON.
+    #[must_use]
+    pub fn text_report(&self) -> &TextReport {
+        &self.read
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! This module must not depend on rules: a registry has them.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use tamis::command::{CommandLine, CommandReport, OutputFilterRegistry};
@@ -197,9 +198,10 @@ fn filter(
         }
         run.sink_mut().flush().map_err(|error| (to.clone(), error))?;
     }
+    let mut redacted = BTreeMap::new();
     if let Some(redactor) = &mut redactor {
         safe.clear();
-        redactor.end(&mut safe);
+        redacted = redactor.end(&mut safe);
         run.write(&safe).map_err(|error| (from.clone(), error))?;
     }
     // The full output is in the input file, unless that is replaced.
@@ -211,7 +213,10 @@ fn filter(
     if let Some(full) = full {
         run.set_full_output(full);
     }
-    let report = run.end().map_err(|error| (from.clone(), error))?;
+    let mut report = run.end().map_err(|error| (from.clone(), error))?;
+    if let Some(redactor) = &redactor {
+        report.add_redaction(redactor.text_report(), redacted);
+    }
     run.sink_mut().flush().map_err(|error| (to.clone(), error))?;
     drop(run);
     #[cfg(unix)]

@@ -530,15 +530,20 @@ impl<W: Write> OutputFlow<W> {
         // The exit code of a shell for a killed command.
         let code = status.code().or_else(|| Some(128 + status.signal()?));
         self.end_visible(warn);
+        let mut redaction = None;
         if let Some(mut redactor) = self.redactor.take() {
             let mut safe = Vec::new();
-            redactor.end(&mut safe);
+            let redacted = redactor.end(&mut safe);
+            redaction = Some((*redactor.text_report(), redacted));
             self.take_safe(&safe, warn);
         }
         self.end_filter(code);
         self.write_out();
         let Self { mut report, mut counted, record, invisible, .. } = self;
         add_passed(&mut report.output, &counted.end().unwrap_or_default());
+        if let Some((read, redacted)) = redaction {
+            report.output.add_redaction(&read, redacted);
+        }
         report.status = status;
         report.invisible = invisible.map_or(0, |filter| filter.report().total());
         report.output.exit_code = code;

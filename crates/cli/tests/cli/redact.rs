@@ -40,6 +40,23 @@ fn text_is_redacted_before_lines_are_cut() {
     assert_eq!(ran.code, 2, "{}", ran.err);
 }
 
+#[test]
+fn the_report_of_text_counts_what_was_redacted() {
+    let folder = Folder::new();
+    let secret = "x https://a:tide@x.org y\n";
+    for command in ["unknown", "make", "docker logs api"] {
+        let args = ["text", "--command", command, "--redact", "secrets", "--report", "-"];
+        let ran = folder.tamis(&args, secret.as_bytes());
+        let report: Value = serde_json::from_str(ran.err.trim_end()).unwrap();
+        assert_eq!(report["redacted"], serde_json::json!({"url-password": 1}), "{}", ran.err);
+        assert_eq!(report["changed"], true);
+        assert_eq!(report["bytes_in"], secret.len());
+        assert_eq!(report["bytes_out"], ran.out.len());
+        let clean = folder.tamis(&args, b"x\n");
+        assert!(!clean.err.contains("redacted") && clean.err.contains("\"changed\":false"));
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn full_outputs_of_commands_are_redacted_only_where_asked() {
