@@ -43,6 +43,27 @@ pub(crate) use filter::TextForm;
 pub(crate) use patterns::Pattern;
 pub(crate) use rules::{SecretRules, SecretSearch};
 
+/// Finds out whether texts have credentials.
+#[cfg(feature = "insight")]
+#[derive(Debug)]
+pub(crate) struct SecretFinder(filter::SecretFilter);
+
+#[cfg(feature = "insight")]
+impl SecretFinder {
+    pub(crate) fn new() -> Self {
+        Self(filter::SecretFilter::new(TextForm::Plain))
+    }
+
+    /// Returns whether a text has a credential.
+    pub(crate) fn finds(&mut self, text: &[u8]) -> bool {
+        let count = |filter: &filter::SecretFilter| filter.found().values().sum::<u64>();
+        let (before, mut output) = (count(&self.0), Vec::new());
+        self.0.write(text, &mut output);
+        self.0.end(&mut output);
+        count(&self.0) > before
+    }
+}
+
 /// Returns the names of the built-in kinds, in the order in which they are tried.
 pub(crate) fn kind_names() -> Vec<&'static str> {
     let mut names: Vec<_> = kinds::KINDS.iter().map(|kind| kind.name).collect();

@@ -22,6 +22,9 @@ use crate::tokens::Tally;
 use crate::tool::load_all;
 use crate::tools::one_line;
 
+/// The most members with credentials that are named.
+const MOST_NAMES: usize = 10;
+
 /// The largest samples whose tokens are counted, in bytes.
 const COUNTED: u64 = 16 << 20;
 
@@ -29,8 +32,9 @@ pub(crate) const HELP_SHORT: &str = "For more and for examples see --help.";
 
 pub(crate) const HELP: &str = "\
 It reads responses of one tool and writes a manifest with one filter. The filter keeps identifiers, titles, states,
-people, dates and amounts; it leaves out addresses, hashes, copies and long texts. Each line has a comment with the
-reason and the measured effect. Standard error has the savings of the filter over the samples.
+people, dates and amounts; it leaves out addresses, hashes, copies and long texts. It never keeps credentials and
+personal numbers, such as passwords, tokens and card numbers, and always has `redact: secrets`. Each line has a comment
+with the reason and the measured effect. Standard error has the savings of the filter over the samples.
 
 With --drift it compares samples with the filter of a manifest: selected paths that no sample has, and large members of
 the output that are addresses, hashes or base64.
@@ -141,6 +145,16 @@ fn suggest(console: &Console, args: &SuggestArgs) -> Result<Exit, Stop> {
         suggestion.manifest().as_bytes().to_vec()
     };
     let exit = write(console, args.output.as_deref(), &text);
+    let credentials = suggestion.members().iter().filter(|member| member.is_credential);
+    let credentials: Vec<String> = credentials.map(|member| one_line(&member.path)).collect();
+    if !credentials.is_empty() {
+        let shown = credentials.get(..MOST_NAMES).unwrap_or(&credentials).join(", ");
+        let more = match credentials.len().saturating_sub(MOST_NAMES) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        console.note(format_args!("credentials or personal numbers left out: {shown}{more}"));
+    }
     console.note(saved(bytes, tallies.map(|tally| tally.all())));
     Ok(exit)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::rank::Candidate;
+use super::rank::{Candidate, is_credential};
 use super::root::Payload;
 use super::sample::Samples;
 
@@ -47,7 +47,7 @@ pub(super) fn choose(samples: &Samples, payload: &Payload, candidates: &[Candida
     let total =
         samples.nodes.iter().map(|node| node.cost + node.empty_cost).sum::<u64>().max(1) as f64;
     let beside = beside(samples, payload);
-    let drops_siblings = beside.0 as f64 > SIBLINGS * total;
+    let drops_siblings = beside.0 as f64 > SIBLINGS * total || beside.2;
     let mut spent = if drops_siblings { 0.0 } else { beside.0 as f64 };
     let mut order: Vec<(f64, &Candidate)> =
         candidates.iter().map(|this| (priority(this, total), this)).collect();
@@ -88,9 +88,9 @@ fn priority(this: &Candidate, total: f64) -> f64 {
     f64::from(this.score) - 0.8 * percent.log2().min(2.2)
 }
 
-/// Returns the cost and the bytes of all members outside of the payload.
-fn beside(samples: &Samples, payload: &Payload) -> (u64, u64) {
-    let (mut cost, mut bytes) = (0, 0);
+/// Returns the cost and the bytes of all members outside of the payload, and whether one holds a credential.
+fn beside(samples: &Samples, payload: &Payload) -> (u64, u64, bool) {
+    let (mut cost, mut bytes, mut has_credential) = (0, 0, false);
     let mut around = 0;
     for step in &payload.path {
         let children =
@@ -100,10 +100,13 @@ fn beside(samples: &Samples, payload: &Payload) -> (u64, u64) {
             let mut open = vec![*child];
             while let Some(node) = open.pop().and_then(|index| samples.node(index)) {
                 cost += node.cost;
+                let parent = node.parent.and_then(|parent| samples.node(parent)?.name.as_deref());
+                let names = node.name.as_deref().into_iter().chain(parent);
+                has_credential |= node.children.is_empty() && is_credential(node, names);
                 open.extend(&node.children);
             }
         }
         around = *step;
     }
-    (cost, bytes)
+    (cost, bytes, has_credential)
 }

@@ -95,6 +95,10 @@ impl Words {
         Self(words)
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
     pub(super) fn first(&self) -> &str {
         self.0.first().map_or("", String::as_str)
     }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use super::credentials;
 use super::names::{self, MemberKind, NAMES_OF_PEOPLE, Words};
 use super::root::{Payload, is_own_identifier};
 use super::sample::{PathNode, Samples};
@@ -42,6 +43,8 @@ pub(super) enum Reason {
     /// Another member says the same in more detail, or names the same thing better.
     Detail,
     NamesAreData,
+    /// A credential or a personal number, which is never selected.
+    Credential,
 }
 
 impl Candidate {
@@ -89,7 +92,36 @@ pub(super) fn candidates(samples: &Samples, payload: &Payload) -> Vec<Candidate>
     }
     prefer_short_identifiers(samples, &mut found);
     reduce_copies(samples, &mut found);
+    for this in &mut found {
+        if holds_credential(samples, this) {
+            this.score = f32::MIN;
+            this.reason = Some(Reason::Credential);
+        }
+    }
     found
+}
+
+/// Whether a member holds credentials or personal numbers: by its values, its name, or the name of an object around it.
+fn holds_credential(samples: &Samples, this: &Candidate) -> bool {
+    let names = this.path.iter().rev().filter_map(|node| name_of(samples, *node));
+    samples.node(this.node).is_some_and(|node| is_credential(node, names))
+}
+
+/// As [`holds_credential`], with the names from the member outwards.
+pub(super) fn is_credential<'a>(node: &PathNode, mut names: impl Iterator<Item = &'a str>) -> bool {
+    if node.has_credentials() {
+        return true;
+    }
+    let (shape, Some(name)) = (node.shape(), names.next()) else { return false };
+    // Flags and dates are about a credential. Numbers of tokens are amounts.
+    let is_number = shape == Some(Shape::Number);
+    if matches!(shape, None | Some(Shape::Bool | Shape::Date))
+        || (is_number && Words::new(name).last().starts_with("token"))
+    {
+        return false;
+    }
+    let is_inside = !is_number && names.any(credentials::holds_credentials);
+    credentials::is_credential(name) || (is_inside && !credentials::is_description(name))
 }
 
 /// The place of a member in its item.

@@ -15,12 +15,16 @@ use crate::json::machine::{Machine, MachineConfig};
 use crate::json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::limits::Limits;
 use crate::scan::{Scanner, Window};
+use crate::secrets::SecretFinder;
 
 /// The paths that are counted one by one. Values at other paths count only for the containers around them.
 const MAX_PATHS: usize = 20_000;
 
 /// The distinct values that are counted for each path.
 const MAX_DISTINCT: usize = 64;
+
+/// The shortest text in which a credential is looked for.
+const SHORTEST_CREDENTIAL: u64 = 12;
 
 /// The longest example that is kept, in characters.
 const EXAMPLE: usize = 60;
@@ -53,6 +57,8 @@ pub(super) struct PathNode {
     name_cost: u64,
     shapes: [u64; Shape::ALL.len()],
     distinct: HashSet<u64>,
+    /// The scalars that have a credential.
+    pub(super) credentials: u64,
     /// A hash of all scalars, in order.
     pub(super) sequence: u64,
     /// The length of the shortest scalar.
@@ -89,6 +95,11 @@ impl PathNode {
     /// Whether this is an object in most places.
     pub(super) fn is_object(&self) -> bool {
         self.objects > 0 && self.objects >= self.arrays
+    }
+
+    /// Whether many values here are credentials. Texts in which one occurs now and then are not.
+    pub(super) fn has_credentials(&self) -> bool {
+        self.credentials > 0 && self.credentials * 4 >= self.scalars
     }
 
     /// Returns the child that all elements share.
@@ -163,6 +174,7 @@ impl Samples {
                 scalar: None,
                 scalar_bytes: 0,
                 start: Vec::with_capacity(READ),
+                finder: SecretFinder::new(),
             },
             state: ReaderState::Open,
         }
@@ -301,6 +313,7 @@ struct Collector<'a> {
     scalar_bytes: u64,
     /// The first bytes of the scalar.
     start: Vec<u8>,
+    finder: SecretFinder,
 }
 
 impl Collector<'_> {
@@ -367,6 +380,9 @@ impl Collector<'_> {
         node.sequence = hasher.finish();
         if node.distinct.len() <= MAX_DISTINCT {
             node.distinct.insert(hash);
+        }
+        if quotes > 0 && len >= SHORTEST_CREDENTIAL && self.finder.finds(text.as_bytes()) {
+            node.credentials += 1;
         }
         if node.example.is_none() {
             node.example = Some(text.chars().take(EXAMPLE).collect::<String>().into());

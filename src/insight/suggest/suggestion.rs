@@ -37,7 +37,10 @@ pub struct Member {
     pub values: u64,
     /// The bytes of all its values, with their names.
     pub bytes: u64,
-    /// The beginning of its first value.
+    /// It holds credentials or personal numbers, so it is never selected.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_credential: bool,
+    /// The beginning of its first value. Absent if a value has a credential.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub example: Option<String>,
 }
@@ -112,6 +115,8 @@ impl Samples {
     fn member(&self, payload: &Payload, choice: &Choice, this: &Candidate) -> Option<Member> {
         let node = self.node(this.node)?;
         let kept = choice.kept.contains(&this.node);
+        let is_credential = this.reason == Some(Reason::Credential);
+        let shows_example = !is_credential && node.credentials == 0;
         Some(Member {
             path: path_from(self, payload.item, this.node),
             kept,
@@ -119,7 +124,8 @@ impl Samples {
             reason: (!kept).then(|| self.reason(payload, this)),
             values: node.scalars,
             bytes: node.bytes,
-            example: node.example.as_deref().map(str::to_owned),
+            is_credential,
+            example: node.example.as_deref().filter(|_| shows_example).map(str::to_owned),
         })
     }
 
@@ -163,6 +169,7 @@ impl Samples {
             Some(Reason::Empty) => "always null or empty".to_owned(),
             Some(Reason::Detail) => "detail".to_owned(),
             Some(Reason::NamesAreData) => "names are data".to_owned(),
+            Some(Reason::Credential) => "a credential or a personal number".to_owned(),
             None => format!("{}, costs more than it says", this.kind.word()),
         }
     }
@@ -197,6 +204,7 @@ impl ManifestWriter<'_> {
         }
         if sources.is_empty() {
             self.line(4, "# No members are worth more than others, so all of them are kept.");
+            self.excluded(candidates);
         } else {
             self.line(4, "select:");
         }
@@ -206,6 +214,7 @@ impl ManifestWriter<'_> {
             self.source(source, &output_key(source, sources), &kinds);
         }
         self.drops();
+        self.line(4, "redact: secrets  # credentials in what is left");
         if !sources.is_empty() {
             self.left_out(candidates);
         }
@@ -254,6 +263,18 @@ impl ManifestWriter<'_> {
         let line =
             format!("{}: {}  # {}: {figures}", yaml(key), yaml(&source.path), words.join(", "));
         self.line(6, &line);
+    }
+
+    /// Excludes the credentials of items that are kept as a whole.
+    fn excluded(&mut self, candidates: &[Candidate]) {
+        let secret = candidates.iter().filter(|this| this.reason == Some(Reason::Credential));
+        let paths: Vec<String> = secret
+            .map(|this| yaml(&path_from(self.samples, self.payload.item, this.node)))
+            .collect();
+        if !paths.is_empty() {
+            let comment = "# credentials and personal numbers";
+            self.line(4, &format!("exclude: [{}]  {comment}", paths.join(", ")));
+        }
     }
 
     fn drops(&mut self) {

@@ -128,3 +128,50 @@ fn drift() {
     assert_eq!(other.heavy.iter().map(|heavy| heavy.path.as_str()).collect::<Vec<_>>(), ["about"]);
     assert_eq!(find(&[r#"[{"name":1}]"#]).unfiltered, 1);
 }
+
+/// Suggests a filter for a document, which must not show the values that begin with `hidden`.
+fn shows_no_hidden_value(document: &str) {
+    let (_, output) = suggested(document);
+    assert!(!output.contains("hidden"), "{document}\n{output}");
+    let mut samples = Samples::new();
+    samples.read(document.as_bytes()).unwrap();
+    let suggestion = samples.suggest("a");
+    assert!(suggestion.manifest().contains("redact: secrets"), "{}", suggestion.manifest());
+    assert!(!suggestion.manifest().contains("hidden"), "{}", suggestion.manifest());
+    let members = suggestion.members().iter().filter(|member| member.is_credential);
+    for member in members {
+        assert!(!member.kept && member.example.is_none(), "{member:?}");
+    }
+}
+
+#[test]
+fn credentials_are_never_selected() {
+    for name in ["password", "secret", "client_secret", "apiKey", "ssn", "iban", "credit_card"] {
+        for document in [
+            format!(
+                r#"[{{"id":1,"name":"a","{name}":"hidden1"}},{{"id":2,"name":"b","{name}":"hidden2"}}]"#
+            ),
+            format!(
+                r#"{{"items":[{{"id":1,"user":{{"login":"a","{name}":"hidden1"}}}},{{"id":2}}]}}"#
+            ),
+            format!(
+                r#"{{"items":[{{"id":1,"name":"a"}},{{"id":2,"name":"b"}}],"{name}":"hidden1"}}"#
+            ),
+            format!(r#"[{{"{name}":"hidden1"}},{{"{name}":"hidden2"}}]"#),
+            format!(
+                r#"[{{"id":1,"{name}":{{"value":"hidden1"}}}},{{"id":2,"{name}":{{"value":"hidden2"}}}}]"#
+            ),
+            format!(
+                r#"[{{"id":1,"keys":[{{"{name}":"hidden1"}}]}},{{"id":2,"keys":[{{"{name}":"hidden2"}}]}}]"#
+            ),
+        ] {
+            shows_no_hidden_value(&document);
+        }
+    }
+    // Values that the redactor knows, under a name that says nothing.
+    let token = |letter: &str| format!("gh{}_{}", "p", letter.repeat(18));
+    let (one, two) = (token("a1"), token("b2"));
+    let document = format!(r#"[{{"id":1,"code":"{one}"}},{{"id":2,"code":"{two}"}}]"#);
+    let (_, output) = suggested(&document);
+    assert_eq!(output, r#"[{"id":1},{"id":2}]"#);
+}

@@ -107,3 +107,24 @@ fn samples_that_cannot_be_read() {
     folder.tamis(&["suggest", "absent.json"], b"").refused(1, &["absent.json"]);
     folder.tamis(&["suggest"], b"").refused(2, &["FILE"]);
 }
+
+#[test]
+fn credentials_are_left_out_with_a_note() {
+    let folder = Folder::new();
+    let sample = r#"[{"id":1,"name":"a","password":"hunter2hunter2","ssn":"078-05-1120"},
+        {"id":2,"name":"b","password":"correcthorse","ssn":"078-05-1121"}]"#;
+    let ran = folder.tamis(&["suggest", "-"], sample.as_bytes());
+    assert!(
+        ran.err.contains("credentials or personal numbers left out: password, ssn"),
+        "{}",
+        ran.err
+    );
+    assert!(ran.out.contains("    redact: secrets  # "), "{}", ran.out);
+    let json = folder.tamis(&["suggest", "-", "--json"], sample.as_bytes());
+    for text in [&ran.out, &ran.err, &json.out] {
+        assert!(!text.contains("hunter2") && !text.contains("078-"), "{text}");
+    }
+    folder.write("suggested.yaml", &ran.out);
+    let filtered = folder.tamis(&["filter", "--manifest", "suggested.yaml"], sample.as_bytes());
+    assert_eq!(filtered.out.trim_end(), r#"[{"id":1,"name":"a"},{"id":2,"name":"b"}]"#);
+}
