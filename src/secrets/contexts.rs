@@ -1,6 +1,7 @@
 //! Tests of every kind in many contexts: the characters before and after, the escapes of other writers, pieces.
 
-use super::filter::{SecretFilter, TextForm};
+use super::filter::SecretFilter;
+use super::resolve::TextForm;
 use super::samples::{Random, SAMPLES, made};
 
 fn run(form: TextForm, text: &str, piece: usize) -> String {

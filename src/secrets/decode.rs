@@ -1,7 +1,6 @@
 //! Decodes a piece of a JSON string or of a text, and remembers where each character ends in the input.
 
-use super::filter::TextForm;
-use super::resolve::resolved;
+use super::resolve::{TextForm, resolved};
 
 /// A decoded piece of a string or of a text, with the escapes that it spells resolved. Characters that are not ASCII are bytes
 /// of 0x80 and above, whose values mean nothing.

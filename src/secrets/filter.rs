@@ -22,25 +22,14 @@ use super::decode::{DecodedText, MOST, after_escape, hex, is_escaped};
 use super::fingerprints::{AnchorPlace, BEFORE, Fingerprints, URL_BEFORE};
 use super::keys::KeyNames;
 use super::kinds::{KINDS, Kind, URL_PASSWORD, has};
-use super::resolve::{may_be_escape, may_have_escape, next_special, resolved};
+use super::resolve::{TextForm, may_be_escape, may_have_escape, next_special, resolved};
 use super::search::{AHEAD, Hit, Search};
 use super::shape::{Match, RestState, announced, compare, find_at, first_secret, may_follow};
-use super::strings::{Around, Value, string_around, value_after_key};
+use super::strings::{Around, KEPT, Value, string_around, value_after_key};
 use crate::sink::Sink;
-
-/// The form of the bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TextForm {
-    /// A valid JSON text, with or without white space.
-    Json,
-    /// Any other text.
-    Plain,
-}
 
 /// The number of bytes that are examined at once.
 const BLOCK: usize = 16 << 10;
-/// The number of examined bytes that are held in JSON, and the length up to which the end of a string is awaited.
-pub(super) const KEPT: usize = 4096;
 /// The bytes of `:\/\/`, in which a backslash is looked for.
 const SLASHES: usize = 5;
 /// The most signs `@` of one URL, in the name of the user and the password.

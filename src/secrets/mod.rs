@@ -38,9 +38,9 @@ mod strings;
 mod tests;
 mod words;
 
-pub(crate) use filter::TextForm;
 #[cfg(feature = "text")]
 pub(crate) use patterns::Pattern;
+pub(crate) use resolve::TextForm;
 pub(crate) use rules::{SecretRules, SecretSearch};
 
 /// Finds out whether texts have credentials.

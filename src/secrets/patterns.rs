@@ -17,8 +17,8 @@ use std::sync::Arc;
 use regex::bytes::Regex;
 
 use super::decode::Utf8Text;
-use super::filter::TextForm;
 use super::keys::KeyNames;
+use super::resolve::TextForm;
 use crate::sink::Sink;
 
 /// A pattern with the name of its kind.

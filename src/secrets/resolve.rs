@@ -14,7 +14,15 @@
 use memchr::{memchr_iter, memchr2};
 
 use super::decode::character;
-use super::filter::TextForm;
+
+/// The form of the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TextForm {
+    /// A valid JSON text, with or without white space.
+    Json,
+    /// Any other text.
+    Plain,
+}
 
 /// The most backslashes of one escape that the text spells.
 const BACKSLASHES: usize = 4;

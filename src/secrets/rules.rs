@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 #[cfg(feature = "text")]
 use std::sync::Arc;
 
-use super::filter::{SecretFilter, TextForm};
+use super::filter::SecretFilter;
 #[cfg(feature = "text")]
 use super::patterns::{Pattern, PatternFilter};
+use super::resolve::TextForm;
 use crate::sink::Sink;
 
 /// The rules of a search.

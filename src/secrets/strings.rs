@@ -4,9 +4,12 @@ use memchr::{memchr2, memrchr};
 
 use super::before::Before;
 use super::decode::{DecodedText, MOST, is_escaped};
-use super::filter::{KEPT, TextForm};
 use super::kinds::Kind;
+use super::resolve::TextForm;
 use super::shape::{Match, compare_value};
+
+/// The number of examined bytes that are held in JSON, and the length up to which the end of a string is awaited.
+pub(super) const KEPT: usize = 4096;
 
 /// The string around a place.
 pub(super) enum Around {

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::before::Before;
-use super::filter::{KEPT, SecretFilter, TextForm};
+use super::filter::SecretFilter;
 use super::kind_names;
-use super::resolve::resolved;
+use super::resolve::{TextForm, resolved};
 use super::samples::{Random, SAMPLES, made};
 use super::shape::{Match, RestState, find_at};
+use super::strings::KEPT;
 
 fn run(form: TextForm, pieces: &[&[u8]]) -> (String, Vec<(&'static str, u64)>) {
     let mut filter = SecretFilter::new(form);
