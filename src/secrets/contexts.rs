@@ -55,8 +55,11 @@ const AROUND: &[(&str, &str)] = &[
     ("\\u001b[32m", "\\u001b[0m"),
 ];
 
+/// Returns the escape that a writer uses for a character.
+type Speller = fn(char) -> Option<String>;
+
 /// Writers of JSON, each with the way in which it spells a character.
-const WRITERS: &[(&str, fn(char) -> Option<String>)] = &[
+const WRITERS: &[(&str, Speller)] = &[
     ("PHP", |c| (c == '/').then(|| "\\/".to_owned())),
     ("Go", |c| matches!(c, '&' | '<' | '>').then(|| format!("\\u{:04x}", u32::from(c)))),
     (".NET", |c| {
@@ -67,7 +70,7 @@ const WRITERS: &[(&str, fn(char) -> Option<String>)] = &[
 ];
 
 /// Spells a text as the contents of a string of JSON.
-fn spelled(text: &str, writer: fn(char) -> Option<String>) -> String {
+fn spelled(text: &str, writer: Speller) -> String {
     let mut spelled = String::new();
     for char in text.chars() {
         match (writer(char), char) {
