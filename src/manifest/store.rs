@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! store: memory
-//! store: {at: ~/.cache/results, max_entry: 64M, max_total: 1G, max_age: 24h, scope: {header: X-User}, redact: off}
+//! store: {at: ~/.cache/results, max_entry: 64M, max_total: 1G, max_age: 24h, scope: {header: X-User}}
 //! ```
 
 use std::fmt;
@@ -48,7 +48,6 @@ pub struct StoreSettings {
     max_total: Option<u64>,
     max_age: Option<Duration>,
     scope: StoreScope,
-    keeps_secrets: bool,
 }
 
 impl StoreSettings {
@@ -76,12 +75,6 @@ impl StoreSettings {
         self.max_age
     }
 
-    /// Returns whether credentials are stored as they are (`redact: off`) instead of being replaced, as is the default.
-    #[must_use]
-    pub fn keeps_secrets(&self) -> bool {
-        self.keeps_secrets
-    }
-
     /// Returns who may read a result.
     #[must_use]
     pub fn scope(&self) -> &StoreScope {
@@ -98,15 +91,6 @@ struct StoreMap {
     max_total: Option<ByteCount>,
     max_age: Option<Age>,
     scope: Option<StoreScope>,
-    redact: Option<StoreRedact>,
-}
-
-/// The credentials in stored results: replaced, or kept.
-#[derive(serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum StoreRedact {
-    Secrets,
-    Off,
 }
 
 impl<'de> Deserialize<'de> for StoreSettings {
@@ -125,7 +109,7 @@ impl<'de> Deserialize<'de> for StoreSettings {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<StoreSettings, A::Error> {
-                let StoreMap { at, max_entry, max_total, max_age, scope, redact } =
+                let StoreMap { at, max_entry, max_total, max_age, scope } =
                     StoreMap::deserialize(MapAccessDeserializer::new(map))?;
                 let (max_entry, max_total) = (max_entry.map(|it| it.0), max_total.map(|it| it.0));
                 // A result that is larger than the store could never be stored.
@@ -136,7 +120,6 @@ impl<'de> Deserialize<'de> for StoreSettings {
                     return Err(de::Error::custom(message));
                 }
                 Ok(StoreSettings {
-                    keeps_secrets: matches!(redact, Some(StoreRedact::Off)),
                     place: at.unwrap_or_default(),
                     max_entry,
                     max_total,

@@ -63,8 +63,7 @@ pub(crate) struct McpArgs {
 
     /// Replace credentials in all results by [redacted:KIND]
     ///
-    /// A result that cannot be searched is withheld. Results that are stored are always searched, unless the
-    /// configuration says `redact: off`.
+    /// A result that cannot be searched is withheld. What is stored lacks the same credentials.
     #[arg(long, value_name = "WHAT", value_parser = ["secrets"], help_heading = "Rules")]
     pub(crate) redact: Option<String>,
 

@@ -264,7 +264,7 @@ fn store(
     if let Some(age) = settings.max_age() {
         limits = limits.with_age(age);
     }
-    Ok(Some(config.with_limits(limits).with_redact(!settings.keeps_secrets())))
+    Ok(Some(config.with_limits(limits)))
 }
 
 /// Returns the store in an object store, with the settings of the environment.

@@ -5,14 +5,13 @@ use std::ops::Range;
 use super::block_text::BlockText;
 use super::clients::ClientReads;
 use super::failure::{Failure, MESSAGE_WITHHELD};
-use super::notice::{self, Omission};
+use super::notice::{self, Told};
 use super::result::{ResultRewrite, StructuredRun};
 use super::wrapped::Wrapped;
 use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::head::ResultPart;
 use crate::jsonrpc::splice::{Piece, Splice, cut_members, end_of};
 use crate::jsonrpc::text;
-use crate::store::Remedy;
 use crate::transport::spool::Spool;
 
 impl ResultRewrite<'_> {
@@ -23,7 +22,7 @@ impl ResultRewrite<'_> {
         wrapped: Option<&Wrapped<'_>>,
         withheld: bool,
         texts: &[Option<BlockText>],
-        told: Option<(Omission, Remedy)>,
+        told: Told,
         scratch: &Spool,
     ) -> Result<Splice, Failure> {
         let mut splice = Splice::default();
@@ -80,7 +79,7 @@ impl ResultRewrite<'_> {
             }
             None => {}
             Some(structured) => {
-                let needs_text = !structured.is_object && told.is_some();
+                let needs_text = !structured.is_object && told.omission.is_some();
                 if self.drops(&structured) || needs_text {
                     removed = Some(structured.found);
                     if !has_json_text {
@@ -93,7 +92,10 @@ impl ResultRewrite<'_> {
                 }
             }
         }
-        if let Some((omission, remedy)) = told {
+        if let Some(sentence) = told.replaced() {
+            added.push(notice::block(&sentence).into_bytes());
+        }
+        if let Some((omission, remedy)) = told.omission {
             let shows_structured = self.context.reads == ClientReads::Structured;
             if !is_told || (texts_left > 0 && !shows_structured) {
                 added.push(omission.block(remedy).into_bytes());
@@ -119,21 +121,20 @@ impl ResultRewrite<'_> {
     fn replace_structured(
         &self,
         structured: &StructuredRun<'_>,
-        told: Option<(Omission, Remedy)>,
+        told: Told,
         scratch: &Spool,
         splice: &mut Splice,
     ) -> Result<bool, Failure> {
         let StructuredRun { found, run, is_object } = structured;
-        let told = told.filter(|_| *is_object);
-        let Some((omission, remedy)) = told else {
+        if !is_object || told.omission.is_none() {
             if run.len() != run.bytes_in || self.filter.removes_for_safety {
                 splice.replace(found.span.clone(), Piece::Scratch(run.output.clone()));
             }
             return Ok(false);
-        };
+        }
         let name = notice::member_name(scratch, run.output.clone())?;
         let comma = if run.len() > 2 { "," } else { "" };
-        let member = omission.member(remedy, &name);
+        let member = told.member(&name).unwrap_or_default();
         let body = run.output.start..run.output.end - 1;
         splice.replace(found.span.clone(), Piece::Scratch(body));
         splice.insert(found.span.end, format!("{comma}{member}}}").into_bytes());

@@ -46,6 +46,15 @@ pub(super) enum BlockText {
 }
 
 impl BlockText {
+    /// Returns the number of credentials that were replaced in the text.
+    pub(super) fn redacted(&self) -> u64 {
+        match self {
+            Self::Json(run) => run.redacted,
+            Self::Text(_, report) => report.redacted,
+            Self::Same | Self::Escaped(_) | Self::Withheld | Self::Dropped { .. } => 0,
+        }
+    }
+
     /// Returns the new content of the string. `None`: it is unchanged, or has no place.
     pub(super) fn piece(&self) -> Option<Piece> {
         match self {
@@ -155,7 +164,12 @@ impl BlockContext<'_> {
         }
         let start = scratch.len();
         match self.shorten(texts, source, scratch) {
-            Ok((report, changed)) if changed || report.marked || report.left_out > 0 => {
+            Ok(report)
+                if report.changed
+                    || report.redacted > 0
+                    || report.marked
+                    || report.left_out > 0 =>
+            {
                 Ok(BlockText::Text(start..scratch.len(), report))
             }
             Ok(_) => {
@@ -174,15 +188,15 @@ impl BlockContext<'_> {
         }
     }
 
-    /// Applies the text filter and the limit. Returns whether the filter changed anything.
+    /// Applies the text filter and the limit.
     fn shorten(
         &self,
         texts: &Texts<'_>,
         source: &Source,
         scratch: &mut Spool,
-    ) -> Result<(TextCutReport, bool), RunError> {
+    ) -> Result<TextCutReport, RunError> {
         let mut cut = TextCut::new(scratch, self.room);
-        let (mut changed, mut filtered_out, mut bytes_in) = (false, 0, 0);
+        let (mut changed, mut filtered_out, mut bytes_in, mut redacted) = (false, 0, 0, 0);
         let redacts = self.filter.redacts.as_ref();
         let mut redactor =
             redacts.map(|redact| TextRedactor::of(redact, &Limits::new())).transpose()?;
@@ -196,7 +210,7 @@ impl BlockContext<'_> {
                     Ok(())
                 })?;
                 if let Some(redactor) = &mut redactor {
-                    changed = !redactor.end(&mut cut).is_empty();
+                    redacted = run::credentials(&redactor.end(&mut cut));
                 }
             }
             Some(program) => {
@@ -209,21 +223,20 @@ impl BlockContext<'_> {
                     redactor.write(text, &mut safe);
                     Ok(filter.write(&safe)?)
                 })?;
-                let mut found = false;
                 if let Some(redactor) = &mut redactor {
                     safe.clear();
-                    found = !redactor.end(&mut safe).is_empty();
+                    redacted = run::credentials(&redactor.end(&mut safe));
                     filter.write(&safe)?;
                 }
                 let report = filter.end()?;
-                changed = report.changed || found;
+                changed = report.changed;
                 filtered_out = report.lines_in.saturating_sub(report.lines_out);
                 bytes_in = report.bytes_in;
             }
         }
         let report = cut.end();
         let bytes = report.bytes.max(bytes_in);
-        Ok((TextCutReport { filtered_out, bytes, changed, ..report }, changed))
+        Ok(TextCutReport { filtered_out, bytes, changed, redacted, ..report })
     }
 
     /// Applies the text filter to a string with lone surrogates, which keep their escapes.

@@ -3,8 +3,35 @@
 use std::ops::Range;
 
 use crate::jsonrpc::text;
-use crate::store::{OmissionNotice, OmittedUnit, Remedy};
+use crate::store::{OmissionNotice, OmittedUnit, Remedy, replaced};
 use crate::transport::spool::{Spool, SpoolError};
+
+/// What the reader of a result has to know about it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    /// What was left out, and how it can be fetched.
+    pub(super) omission: Option<(Omission, Remedy)>,
+    /// Number of credentials that were replaced.
+    pub(super) redacted: u64,
+}
+
+impl Told {
+    /// Returns the sentence about replaced credentials, if there were any.
+    pub(super) fn replaced(&self) -> Option<String> {
+        (self.redacted > 0).then(|| format!("[tamis: {}]", replaced(self.redacted)))
+    }
+
+    /// Returns the member that ends the structured result, without a comma before it. `None`: nothing was left out.
+    pub(super) fn member(&self, name: &str) -> Option<String> {
+        let (omission, remedy) = self.omission?;
+        Some(omission.member(remedy, name, self.redacted))
+    }
+}
+
+/// Returns a block of text.
+pub(super) fn block(sentence: &str) -> String {
+    format!("{{\"type\":\"text\",\"text\":{}}}", text::quoted(sentence))
+}
 
 /// The parts of a result that were left out.
 #[derive(Clone, Copy, Debug)]
@@ -34,13 +61,10 @@ impl Omission {
 
     /// Returns the block of text that ends the content.
     pub(super) fn block(&self, remedy: Remedy) -> String {
-        let notice = self.notice(remedy).to_string();
-        format!("{{\"type\":\"text\",\"text\":{}}}", text::quoted(&notice))
+        block(&self.notice(remedy).to_string())
     }
 
-    /// Returns the member that ends the structured result, without a comma before it. `taken`: whether the output has
-    /// the characters of the name already.
-    pub(super) fn member(&self, remedy: Remedy, name: &str) -> String {
+    fn member(&self, remedy: Remedy, name: &str, redacted: u64) -> String {
         let mut member = format!("{}:{{", text::quoted(name));
         if let Some((shown, of)) =
             self.shown.filter(|_| matches!(self.unit, OmittedUnit::Items | OmittedUnit::Lines))
@@ -52,6 +76,9 @@ impl Omission {
         }
         let Self { bytes_in, bytes_out, .. } = self;
         member.push_str(&format!("\"bytes_out\":{bytes_out},\"bytes_in\":{bytes_in}"));
+        if redacted > 0 {
+            member.push_str(&format!(",\"redacted\":{redacted}"));
+        }
         match remedy {
             Remedy::Retrieve(handle) | Remedy::Recall(handle) => {
                 let call = self.notice(remedy).call().unwrap_or_default();

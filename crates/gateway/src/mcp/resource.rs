@@ -8,16 +8,16 @@ use tamis::spec::Omitted;
 
 use super::block_text::{BlockContext, BlockText};
 use super::failure::{Failure, MESSAGE_WITHHELD};
-use super::notice::Omission;
+use super::notice::{Omission, Told};
 use super::open_calls::ToolCall;
 use super::result::Rewritten;
 use super::run::{FormOutputs, Source, Texts};
-use super::stored::{Room, StoredPart, StoredResult};
+use super::stored::{Room, StoredPart, StoredResult, ToStore};
 use super::task::Context;
 use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::splice::{Piece, Splice, cut_members};
 use crate::jsonrpc::text;
-use crate::store::{OmittedUnit, Remedy};
+use crate::store::OmittedUnit;
 use crate::transport::spool::Spool;
 
 /// Returns the replacements in the result of `resources/read`. `contents` is the array, and `items` and `texts` are its
@@ -66,6 +66,7 @@ pub(super) fn rewrite(
     let mut dropped = Vec::new();
     let mut stored = Vec::new();
     let mut cut: Option<Omission> = None;
+    let mut redacted = 0;
     for found in texts.iter().filter(|found| found.kind == ValueKind::String) {
         let block = BlockContext {
             filter,
@@ -77,6 +78,7 @@ pub(super) fn rewrite(
         };
         let before = scratch.len();
         let new = block.filter(&unescaped, found, &mut scratch)?;
+        redacted += new.redacted();
         let source = Source::characters(found);
         let inner = found.span.start + 1..found.span.end.saturating_sub(1);
         let bytes_in = source.len().saturating_sub(2);
@@ -118,34 +120,44 @@ pub(super) fn rewrite(
             });
         }
     }
+    let dropped_items = dropped.len();
     cut_members(message, &contents.span, dropped, &mut splice)?;
-    if let Some(omission) = cut {
+    let omission = cut.map(|omission| {
         let result = match stored.as_slice() {
             [StoredPart::Json(source)] => StoredResult::Json(source.clone(), None),
             [StoredPart::Text(source)] => StoredResult::Text(source.clone()),
             _ => StoredResult::Blocks(stored, None),
         };
         let forms = FormOutputs::of(filter, false, context.proxy.limits().spool);
-        let remedy = room.store(&unescaped, &result, context, filter, &call.tool, &forms);
-        tell(&mut splice, contents, items, omission, remedy, message)?;
-    }
+        let to_store = ToStore { result: &result, tool: &call.tool, redacted };
+        let remedy = room.store(&unescaped, &to_store, context, filter, &forms);
+        (omission, remedy)
+    });
+    let left = items.len() - dropped_items;
+    tell(&mut splice, contents, left, Told { omission, redacted }, message)?;
     Ok(Rewritten { splice, scratch })
 }
 
-/// Adds the notice, as one more content of text.
+/// Adds the notices, as further contents of text. `left`: the number of contents before them.
 fn tell(
     splice: &mut Splice,
     contents: &Found,
-    items: &[Found],
-    omission: Omission,
-    remedy: Remedy,
+    left: usize,
+    told: Told,
     message: &Spool,
 ) -> Result<(), Failure> {
+    let omission = told.omission.map(|(omission, remedy)| omission.notice(remedy).to_string());
+    let sentences: Vec<String> = told.replaced().into_iter().chain(omission).collect();
+    if sentences.is_empty() {
+        return Ok(());
+    }
     let range: Range<u64> = contents.span.clone();
     let (at, _) = crate::jsonrpc::splice::end_of(message, &range)?;
-    let comma = if items.is_empty() { "" } else { "," };
-    let notice = text::quoted(&omission.notice(remedy).to_string());
-    let content = format!("{comma}{{\"uri\":\"tamis:notice\",\"text\":{notice}}}");
-    splice.insert(at, content.into_bytes());
+    let added = sentences.iter().enumerate().map(|(index, sentence)| {
+        let comma = if left + index == 0 { "" } else { "," };
+        let sentence = text::quoted(sentence);
+        format!("{comma}{{\"uri\":\"tamis:notice\",\"text\":{sentence}}}")
+    });
+    splice.insert(at, added.collect::<String>().into_bytes());
     Ok(())
 }

@@ -10,11 +10,11 @@ use super::block_text::{BlockContext, BlockText};
 use super::blocks::{self, Block};
 use super::failure::Failure;
 use super::memory::Named;
-use super::notice::Omission;
+use super::notice::{Omission, Told};
 use super::open_calls::ToolCall;
 use super::record::RuleSource;
 use super::run::{self, FormOutputs, JsonRun, RunError, Source, Texts};
-use super::stored::{Room, StoredPart, StoredResult};
+use super::stored::{Room, StoredPart, StoredResult, ToStore};
 use super::task::{Context, Record};
 use crate::jsonrpc::find::{FindError, Found, ValueKind};
 use crate::jsonrpc::head::{Parts, ResultPart, short_text};
@@ -208,6 +208,12 @@ fn has_missed(structured: Option<&StructuredRun<'_>>, texts: &[Option<BlockText>
     runs.peek().is_some() && runs.all(|run| run.report.filter_error.is_some())
 }
 
+/// Returns the number of credentials that were replaced in a result. Texts beside a structured result mostly repeat it.
+fn redacted(structured: Option<&StructuredRun<'_>>, texts: &[Option<BlockText>]) -> u64 {
+    let of_texts = texts.iter().flatten().map(BlockText::redacted).sum();
+    structured.map_or(0, |structured| structured.run.redacted).max(of_texts)
+}
+
 /// About the bytes of a notice.
 const NOTICE: u64 = 160;
 
@@ -257,11 +263,13 @@ impl ResultRewrite<'_> {
             let (rewritten, remedy) = (Rewritten::nothing(), None);
             return Ok(Attempt { rewritten, remedy, is_worthwhile: false, has_missed: false });
         }
+        let redacted = redacted(structured.as_ref(), &texts);
         let remedy = omission.map(|_| {
             let stored = self.stored(structured.as_ref(), &texts);
-            room.store(self.texts, &stored, self.context, self.filter, self.tool, &self.forms)
+            let to_store = ToStore { result: &stored, tool: self.tool, redacted };
+            room.store(self.texts, &to_store, self.context, self.filter, &self.forms)
         });
-        let told = omission.zip(remedy);
+        let told = Told { omission: omission.zip(remedy), redacted };
         let splice =
             self.assemble(structured, wrapped.as_ref(), withheld, &texts, told, &scratch)?;
         let rewritten = Rewritten { splice, scratch };

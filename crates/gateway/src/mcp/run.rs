@@ -1,7 +1,7 @@
 //! Runs the programs of a filter over a part of a message.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use tamis::{CallOptions, ErrorKind, Filter, Program, Report, Sink};
@@ -201,6 +201,8 @@ pub(super) struct JsonRun {
     pub(super) report: Report,
     /// Bytes of the source, after unescaping.
     pub(super) bytes_in: u64,
+    /// Number of credentials that were replaced.
+    pub(super) redacted: u64,
 }
 
 impl JsonRun {
@@ -221,8 +223,8 @@ pub(super) fn json(
     let run = run_all(texts, source, &filter.programs, options, scratch);
     let failed = scratch.error().is_some().then_some(Failure::TOO_COMPLEX);
     match (run, failed) {
-        (Ok((report, bytes_in)), None) => {
-            Ok(JsonRun { output: start..scratch.len(), report, bytes_in })
+        (Ok(RunSums { report, bytes_in, redacted }), None) => {
+            Ok(JsonRun { output: start..scratch.len(), report, bytes_in, redacted })
         }
         (run, failed) => {
             scratch.truncate(start);
@@ -231,29 +233,44 @@ pub(super) fn json(
     }
 }
 
+/// The report of the last program, and the sums over all.
+struct RunSums {
+    report: Report,
+    bytes_in: u64,
+    redacted: u64,
+}
+
+/// Returns the number of replaced credentials. Values at the paths of a rule are no credentials.
+pub(super) fn credentials(found: &BTreeMap<String, u64>) -> u64 {
+    found.iter().filter(|(kind, _)| *kind != "path").map(|(_, count)| count).sum()
+}
+
 fn run_all(
     texts: &Texts<'_>,
     source: &Source,
     programs: &[Program],
     options: &CallOptions,
     scratch: &mut Spool,
-) -> Result<(Report, u64), RunError> {
+) -> Result<RunSums, RunError> {
     let Some((last, others)) = programs.split_last() else {
         return Err(RunError::Failed(Failure("it has no rules")));
     };
     let mut between: Option<Spool> = None;
-    let mut bytes_in = None;
+    let (mut bytes_in, mut redacted) = (None, 0);
     for program in others {
         let mut out = Spool::new(scratch.limits());
-        let (_, bytes) = run_after(texts, source, between.as_ref(), program, options, &mut out)?;
+        let (report, bytes) =
+            run_after(texts, source, between.as_ref(), program, options, &mut out)?;
         bytes_in.get_or_insert(bytes);
+        redacted += credentials(&report.redacted);
         if out.error().is_some() {
             return Err(RunError::Failed(Failure::TOO_COMPLEX));
         }
         between = Some(out);
     }
     let (report, bytes) = run_after(texts, source, between.as_ref(), last, options, scratch)?;
-    Ok((report, bytes_in.unwrap_or(bytes)))
+    redacted += credentials(&report.redacted);
+    Ok(RunSums { report, bytes_in: bytes_in.unwrap_or(bytes), redacted })
 }
 
 /// Runs a program over the output of the one before it, if there is one, or else over the source.

@@ -31,6 +31,15 @@ pub(super) enum StoredResult {
     Blocks(Vec<StoredPart>, Option<Source>),
 }
 
+/// A result that is stored, with what its reader has to know.
+#[derive(Debug)]
+pub(super) struct ToStore<'a> {
+    pub(super) result: &'a StoredResult,
+    pub(super) tool: &'a str,
+    /// Number of credentials that were replaced.
+    pub(super) redacted: u64,
+}
+
 /// Room in the store, before anything is cut.
 #[derive(Debug)]
 pub(super) enum Room {
@@ -66,12 +75,12 @@ impl Room {
     pub(super) fn store(
         self,
         texts: &Texts<'_>,
-        result: &StoredResult,
+        to_store: &ToStore<'_>,
         context: &Context,
         filter: &ToolFilter,
-        tool: &str,
         outputs: &FormOutputs<'_>,
     ) -> Remedy {
+        let ToStore { result, tool, redacted } = *to_store;
         let redacts = filter.redacts.as_ref();
         let form = Form { stored: &filter.stored, outputs, redacts };
         let reservation = match self {
@@ -86,7 +95,11 @@ impl Room {
             StoredResult::Text(_) => EntryMeta::text(tool),
         };
         let mut writer = reservation.begin(context.scope.clone(), meta);
-        if writer.redact(!matches!(result, StoredResult::Text(_)), redacts).is_err() {
+        writer.set_redacted(redacted);
+        // The stored form of JSON is made by a program that has the rule.
+        if let (StoredResult::Text(_), Some(rule)) = (result, redacts)
+            && writer.redact_text(rule).is_err()
+        {
             return Remedy::Lost(LostReason::NotStored);
         }
         let written = match result {

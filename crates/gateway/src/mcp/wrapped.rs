@@ -15,14 +15,13 @@ use super::block_text::BlockText;
 use super::clients::ClientReads;
 use super::copies::same_bytes;
 use super::failure::Failure;
-use super::notice::{self, Omission};
+use super::notice::{self, Told};
 use super::result::ResultRewrite;
 use super::run::{self, Source};
 use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::head::ResultPart;
 use crate::jsonrpc::splice::{Piece, Splice, end_of};
 use crate::rules::Structured;
-use crate::store::Remedy;
 
 /// The most bytes before the string: the name of the member, and white space.
 const LONGEST_PREFIX: u64 = 1 << 10;
@@ -82,16 +81,15 @@ impl ResultRewrite<'_> {
         &self,
         wrapped: &Wrapped<'_>,
         text: &BlockText,
-        told: Option<(Omission, Remedy)>,
+        told: Told,
         splice: &mut Splice,
     ) -> Result<bool, Failure> {
         if let Some(piece) = text.piece() {
             splice.replace(wrapped.string.start + 1..wrapped.string.end - 1, piece);
         }
-        let Some((omission, remedy)) = told else { return Ok(false) };
         let start = wrapped.found.span.start;
         let name = notice::member_name(self.message, start..wrapped.string.start)?;
-        let member = omission.member(remedy, &name);
+        let Some(member) = told.member(&name) else { return Ok(false) };
         splice.replace(
             wrapped.string.end..wrapped.found.span.end,
             Piece::Bytes(format!(",{member}}}").into_bytes()),

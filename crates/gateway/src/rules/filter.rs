@@ -33,6 +33,8 @@ pub struct ToolFilter {
     pub(crate) programs: Vec<Program>,
     pub(crate) text: Option<TextProgram>,
     pub(crate) stored: StoredForm,
+    /// The rules of the stored form, if it is the output of a program.
+    stored_spec: Option<Spec>,
     pub(crate) structured: Structured,
     /// Whether text that is not JSON passes although the filter removes for safety.
     pub(crate) keeps_text: bool,
@@ -81,11 +83,13 @@ impl ToolFilter {
         let raw = names.contains(&"_output_mode") && entry.allows_raw_for_models();
         // The search for credentials is the only rule for safety that also reads text.
         let redacts_only = spec.redacts_secrets() && !spec.removes_values_for_safety();
+        let (stored, stored_spec) = stored_form(entry);
         Ok(Self {
             source: if entry.is_builtin() { RuleSource::Catalog } else { RuleSource::Manifest },
             programs: vec![entry.program().clone()],
             text: text_rules(&keys).as_ref().map(TextProgram::compile).transpose()?,
-            stored: stored_form(entry),
+            stored,
+            stored_spec,
             structured: entry.structured(),
             keeps_text: entry.text_beside() == UnreadText::Keep || redacts_only,
             keeps_error_text: entry.error_text() == UnreadText::Keep || redacts_only,
@@ -112,6 +116,7 @@ impl ToolFilter {
             programs: vec![Program::compile(&spec)?],
             text: None,
             stored: if keeps_everything { StoredForm::Nothing } else { StoredForm::Source },
+            stored_spec: None,
             structured: Structured::Keep,
             keeps_text: true,
             keeps_error_text: true,
@@ -135,6 +140,7 @@ impl ToolFilter {
             programs: Vec::new(),
             text: None,
             stored: StoredForm::Nothing,
+            stored_spec: None,
             structured: Structured::Keep,
             keeps_text: false,
             keeps_error_text: false,
@@ -159,11 +165,20 @@ impl ToolFilter {
     /// Returns the filter with a search for credentials before its rules. It then fails closed.
     pub(crate) fn redacting(self) -> Result<Self, Error> {
         let secrets = Redact::new().secrets(true);
+        let search = Spec::new().redact(secrets.clone());
         let mut programs = self.programs;
-        programs.insert(0, Program::compile(&Spec::new().redact(secrets.clone()))?);
+        programs.insert(0, Program::compile(&search)?);
         let saves = !self.removes_for_safety;
+        // The stored form has the same rule, so that both have the same text.
+        let (stored, stored_spec) = match (self.stored, self.stored_spec) {
+            (StoredForm::Source, _) => program_form(search),
+            (StoredForm::Program(_), Some(spec)) => program_form(spec.redact_also(&secrets)),
+            (StoredForm::Program(_) | StoredForm::Nothing, _) => (StoredForm::Nothing, None),
+        };
         Ok(Self {
             programs,
+            stored,
+            stored_spec,
             redacts: both(self.redacts.as_ref(), Some(&secrets)),
             removes_for_safety: true,
             // Text is searched, so that it may pass where the filter only saves.
@@ -185,20 +200,20 @@ impl ToolFilter {
                 "the user's rules for the tool cannot be combined with others",
             ));
         };
-        let safe = Program::compile(&safe)?;
-        let mut programs = vec![safe.clone()];
+        let mut programs = vec![Program::compile(&safe)?];
         programs.extend(self.programs);
         if let Some(excluded) = excluded(user.spec()) {
             programs.push(Program::compile(&excluded)?);
         }
-        let stored = match self.stored {
+        let (stored, stored_spec) = match self.stored {
             // Of both forms, the user's lacks what must not be stored.
-            StoredForm::Source if user.retrieve() != Retrieve::None => StoredForm::Program(safe),
-            _ => StoredForm::Nothing,
+            StoredForm::Source if user.retrieve() != Retrieve::None => program_form(safe),
+            _ => (StoredForm::Nothing, None),
         };
         Ok(Self {
             programs,
             stored,
+            stored_spec,
             keeps_text: self.keeps_text && user.text_beside() == UnreadText::Keep,
             keeps_error_text: self.keeps_error_text && user.error_text() == UnreadText::Keep,
             removes_for_safety: true,
@@ -253,6 +268,9 @@ fn renders(keys: &Map<String, Value>) -> bool {
 
 /// Returns whether the stored form has the rules of the spec itself: these only remove for safety.
 fn shows_all_that_is_stored(entry: &ManifestEntry, own: &Map<String, Value>) -> bool {
+    if entry.is_builtin() && !entry.removes_for_safety() {
+        return false;
+    }
     let Some(form) = entry.spec().stored_form(entry.retrieve()) else { return false };
     let without_raw = |mut keys: Map<String, Value>| {
         keys.remove("allow_raw");
@@ -262,13 +280,28 @@ fn shows_all_that_is_stored(entry: &ManifestEntry, own: &Map<String, Value>) -> 
 }
 
 /// Returns what is stored of a result. Nothing is stored if the form without what is removed for safety is not known.
-fn stored_form(entry: &ManifestEntry) -> StoredForm {
-    let Some(form) = entry.spec().stored_form(entry.retrieve()) else { return StoredForm::Nothing };
+///
+/// Filters of the catalog only save, whatever rules they use, so that the whole result is stored.
+fn stored_form(entry: &ManifestEntry) -> (StoredForm, Option<Spec>) {
+    if entry.is_builtin() && !entry.removes_for_safety() {
+        return (StoredForm::Source, None);
+    }
+    let Some(form) = entry.spec().stored_form(entry.retrieve()) else {
+        return (StoredForm::Nothing, None);
+    };
     let is_source = keys(&form).keys().all(|key| HARMLESS.contains(&key.as_str()));
     if is_source && !entry.removes_for_safety() {
-        return StoredForm::Source;
+        return (StoredForm::Source, None);
     }
-    Program::compile(&form).map_or(StoredForm::Nothing, StoredForm::Program)
+    program_form(form)
+}
+
+/// Returns the form that a spec makes of a result.
+fn program_form(spec: Spec) -> (StoredForm, Option<Spec>) {
+    match Program::compile(&spec) {
+        Ok(program) => (StoredForm::Program(program), Some(spec)),
+        Err(_) => (StoredForm::Nothing, None),
+    }
 }
 
 #[cfg(test)]

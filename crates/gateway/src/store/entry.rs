@@ -12,6 +12,7 @@
 //! │ scope user               │
 //! │ tool search_issues       │
 //! │ items data.issues        │
+//! │ redacted 2               │
 //! │ padding: NUL             │
 //! ```
 //!
@@ -67,6 +68,7 @@ pub struct EntryMeta {
     command: bool,
     tool: String,
     items: Option<String>,
+    redacted: u64,
 }
 
 impl EntryMeta {
@@ -74,7 +76,13 @@ impl EntryMeta {
     /// `{"blocks": […]}`.
     #[must_use]
     pub fn json(tool: &str) -> Self {
-        Self { kind: EntryKind::Json, command: false, tool: printable(tool), items: None }
+        Self {
+            kind: EntryKind::Json,
+            command: false,
+            tool: printable(tool),
+            items: None,
+            redacted: 0,
+        }
     }
 
     /// Describes an entry that is text.
@@ -102,6 +110,13 @@ impl EntryMeta {
         self
     }
 
+    /// Sets how many values of the result were replaced before it was stored, such as credentials.
+    #[must_use]
+    pub fn with_redacted(mut self, count: u64) -> Self {
+        self.redacted = count;
+        self
+    }
+
     /// Returns the form of the entry's bytes.
     #[must_use]
     pub fn kind(&self) -> EntryKind {
@@ -124,6 +139,12 @@ impl EntryMeta {
     #[must_use]
     pub fn items(&self) -> Option<&str> {
         self.items.as_deref()
+    }
+
+    /// Returns how many values of the result were replaced before it was stored.
+    #[must_use]
+    pub fn redacted(&self) -> u64 {
+        self.redacted
     }
 }
 
@@ -171,6 +192,9 @@ impl EntryHeader {
         if let Some(items) = &self.meta.items {
             _ = writeln!(text, "items {items}");
         }
+        if self.meta.redacted > 0 {
+            _ = writeln!(text, "redacted {}", self.meta.redacted);
+        }
         let mut bytes = text.into_bytes();
         debug_assert!(bytes.len() as u64 <= HEADER, "the lengths of all values are limited");
         bytes.resize(HEADER as usize, 0);
@@ -193,6 +217,7 @@ impl EntryHeader {
             COMMAND => EntryMeta::command(tool),
             _ => return None,
         };
+        let meta = meta.with_redacted(fact("redacted").and_then(|it| it.parse().ok()).unwrap_or(0));
         let (seconds, nanos) = fact("created")?.split_once('.')?;
         let since = Duration::new(seconds.parse().ok()?, nanos.parse().ok()?);
         Some(Self {
@@ -233,6 +258,7 @@ mod tests {
             EntryMeta::json(&long).with_items(&long),
             EntryMeta::json("x").with_items(""),
             EntryMeta::json("x").with_items("a\nb"),
+            EntryMeta::json(&long).with_items(&long).with_redacted(u64::MAX),
         ] {
             let header = EntryHeader {
                 meta,

@@ -63,6 +63,8 @@ pub use notice::{LostReason, OmissionNotice, OmittedUnit, Remedy};
 #[cfg(all(feature = "command", unix))]
 pub use recorder::StoreRecorder;
 pub use scope::Scope;
+#[cfg(feature = "filter")]
+pub(crate) use window::replaced;
 pub use window::{ReadError, Window, WindowError, WindowReport};
 pub use writer::{EntryWriter, Reservation};
 
@@ -83,7 +85,6 @@ pub struct StoreConfig {
     limits: StoreLimits,
     clock: Clock,
     handles: HandleSource,
-    redacts: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -104,15 +105,7 @@ impl StoreConfig {
             limits: StoreLimits::memory(),
             clock: Clock::default(),
             handles: HandleSource::default(),
-            redacts: true,
         }
-    }
-
-    /// Sets whether credentials in stored results are replaced. Default: yes.
-    #[must_use]
-    pub fn with_redact(mut self, yes: bool) -> Self {
-        self.redacts = yes;
-        self
     }
 
     /// A store in a folder, which is created when the first entry is written. Only its owner may have access to it. On
@@ -201,8 +194,6 @@ impl fmt::Debug for Clock {
 struct StoreShared {
     limits: StoreLimits,
     clock: Clock,
-    /// Credentials in results are replaced.
-    redacts: bool,
 }
 
 /// A store of results. Cheap to clone, shared by threads.
@@ -221,7 +212,7 @@ impl Store {
     #[must_use]
     pub fn open(config: StoreConfig) -> Self {
         let is_remote = config.is_remote();
-        let StoreConfig { place, limits, clock, handles, redacts } = config;
+        let StoreConfig { place, limits, clock, handles } = config;
         let backend: Arc<dyn Backend> = match place {
             StorePlace::Memory => Arc::new(memory::MemoryBackend::new(limits.clone())),
             #[cfg(unix)]
@@ -231,7 +222,7 @@ impl Store {
             #[cfg(feature = "store-cloud")]
             StorePlace::Cloud(place) => Arc::new(cloud::CloudBackend::new(&place, limits.clone())),
         };
-        Self { backend, shared: StoreShared { limits, clock, redacts }, handles, is_remote }
+        Self { backend, shared: StoreShared { limits, clock }, handles, is_remote }
     }
 
     /// Returns the limits of the store.

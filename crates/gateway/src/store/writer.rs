@@ -104,23 +104,20 @@ impl EntryWriter {
         self.handle
     }
 
-    /// Replaces credentials in what is written from now on, unless the store keeps them
-    /// ([`StoreConfig::with_redact`](super::StoreConfig::with_redact)), and in any case what `also` looks for.
+    /// Replaces what a rule looks for in the text that is written from now on. The rule must be the one that the shown
+    /// text was searched with, so that positions in both are the same.
     ///
     /// # Errors
-    /// A pattern of `also` is invalid.
-    pub fn redact(&mut self, is_json: bool, also: Option<&Redact>) -> Result<(), tamis::Error> {
-        let mut rules = also.cloned().unwrap_or_default();
-        if self.shared.redacts {
-            rules = rules.secrets(true);
-        }
-        if rules != Redact::new() {
-            self.redactor = Some(match is_json {
-                true => TextRedactor::json_of(&rules)?,
-                false => TextRedactor::of(&rules, &Limits::new())?,
-            });
-        }
+    /// A pattern of the rule is invalid.
+    pub fn redact_text(&mut self, rule: &Redact) -> Result<(), tamis::Error> {
+        self.redactor = Some(TextRedactor::of(rule, &Limits::new())?);
         Ok(())
+    }
+
+    /// Sets how many values of the result were replaced, such as credentials. Readers learn it:
+    /// [`EntryMeta::with_redacted`].
+    pub fn set_redacted(&mut self, count: u64) {
+        self.meta = self.meta.clone().with_redacted(count);
     }
 
     /// Returns the number of written bytes.

@@ -25,6 +25,19 @@ pub(super) struct WindowFacts {
     pub(super) no_items: bool,
 }
 
+/// Returns the sentence about values of a result that were replaced, by its door or by a filter.
+///
+/// ```text
+/// 2 credentials in this result were replaced by [redacted:KIND] and cannot be fetched
+/// ```
+pub(crate) fn replaced(count: u64) -> String {
+    let (credentials, were) =
+        if count == 1 { ("credential", "was") } else { ("credentials", "were") };
+    format!(
+        "{count} {credentials} in this result {were} replaced by [redacted:KIND] and cannot be fetched"
+    )
+}
+
 /// The report of a read. A window that was cut always has a [`next_offset`](Self::next_offset).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -56,6 +69,8 @@ pub struct WindowReport {
     pub items: Option<u64>,
     /// Whether items follow after the window.
     pub more_items: bool,
+    /// How many values of the whole result were replaced before it was stored, such as credentials.
+    pub redacted: u64,
     remark: Option<String>,
 }
 
@@ -76,6 +91,7 @@ impl WindowReport {
             long_lines: facts.long_lines,
             items: facts.items,
             more_items: facts.more_items,
+            redacted: header.meta.redacted(),
             remark: None,
         };
         report.remark = report.describe(window);
@@ -118,6 +134,9 @@ impl WindowReport {
             remarks.push(String::from(
                 "the stored result has only the beginning: a limit was reached",
             ));
+        }
+        if self.redacted > 0 {
+            remarks.push(replaced(self.redacted));
         }
         (!remarks.is_empty()).then(|| remarks.join("; "))
     }
