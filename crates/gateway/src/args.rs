@@ -57,15 +57,22 @@ pub(crate) struct McpArgs {
     /// The filter for tools without a filter of their own [default: standard]
     ///
     /// lossless: removes white space and copies. standard: also removes nulls, empty values and long base64, and keeps
-    /// at most 8,000 tokens; the rest can be retrieved. tight: keeps at most 2,000 tokens. off: removes nothing.
+    /// at most 8,000 tokens; the rest can be retrieved. tight: keeps at most 2,000 tokens. off: ends all that saves tokens, also filters of
+    /// manifests; rules that remove for safety stay.
     #[arg(long, value_name = "NAME", value_parser = ["lossless", "standard", "tight", "off"], help_heading = "Rules")]
     pub(crate) profile: Option<String>,
 
     /// Replace credentials in all results by [redacted:KIND]
     ///
-    /// A result that cannot be searched is withheld. What is stored lacks the same credentials.
+    /// A result that cannot be searched is withheld. Stored results lack the same credentials.
     #[arg(long, value_name = "WHAT", value_parser = ["secrets"], help_heading = "Rules")]
     pub(crate) redact: Option<String>,
+
+    /// Ignore TAMIS=off in the environment
+    ///
+    /// For entries that are boundaries. Without it, TAMIS=off ends all that saves tokens, as --profile off does.
+    #[arg(long, help_heading = "Rules")]
+    pub(crate) closed: bool,
 
     /// The service that the server gives access to, such as github: its filters of the built-in catalog apply
     ///

@@ -34,9 +34,10 @@ impl Setup {
         let fail = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
         let config = config(args)?;
         let scope = config.scope().clone();
-        let in_memory = config.store().is_none_or(StoreConfig::is_in_memory);
+        let store = config.store().filter(|_| config.profile() != Profile::Off);
+        let in_memory = store.is_none_or(StoreConfig::is_in_memory);
         let local_scope = if in_memory { Scope::process() } else { Scope::user() };
-        if let Some(error) = config.store().and_then(unusable) {
+        if let Some(error) = store.and_then(unusable) {
             let place = args.store.as_deref().map(|place| format!(" in {}", place.display()));
             let place = place.unwrap_or_default();
             note(format_args!(
@@ -44,6 +45,10 @@ impl Setup {
             ));
         }
         let options = config.proxy_options().map_err(|error| fail(&error))?;
+        if let Some(store) = options.store().cloned() {
+            // It ends with the process.
+            std::thread::spawn(move || sweep_hourly(&store));
+        }
         let limits = MessageLimits { spool: limits, ..MessageLimits::default() };
         let proxy = Proxy::new(options.with_limits(limits).with_warnings(|warning| note(warning)));
         Ok(Self { handlers: Arc::new(move || Box::new(Session::new(&proxy))), scope, local_scope })
@@ -64,6 +69,15 @@ fn config(args: &McpArgs) -> Result<Config, Failure> {
         note(format_args!("the filters of the file are not used: {error}"));
         Config::load(&flags, &ConfigPlaces::default()).map_err(|error| fail(&error))
     })
+}
+
+/// Removes expired entries now and every hour.
+fn sweep_hourly(store: &Store) {
+    loop {
+        // Reservations remove them as well, so that a failure can wait for the next attempt.
+        _ = store.sweep();
+        std::thread::sleep(std::time::Duration::from_secs(60 * 60));
+    }
 }
 
 /// Returns the reason why nothing can be stored, such as a folder that others may read.
@@ -104,5 +118,7 @@ fn flags(args: &McpArgs) -> Result<ConfigFlags, Failure> {
         client_reads: reads.map_err(|error| Failure::usage(format!("--client-reads: {error}")))?,
         store,
         redact: args.redact.is_some(),
+        // A boundary does not depend on a variable, which a project's settings can set.
+        off: !args.closed && std::env::var_os("TAMIS").is_some_and(|value| value == "off"),
     })
 }

@@ -67,6 +67,15 @@ const RESULTS: &[&str] = &[
     r#"{"content":[{"type":"resource","resource":{"uri":"x:1","text":"$TEXT"}}]}"#,
     r#"{"content":[{"type":"resource","resource":{"uri":"x:1","mimeType":"text/plain","text":"CANARY"}}]}"#,
     r#"{"content":[{"type":"image","text":"$TEXT","data":""}]}"#,
+    // Text in Base64, where media types say that it is text. CANARY stands for the Base64.
+    r#"{"content":[{"type":"resource","resource":{"uri":"x:1","mimeType":"application/json","blob":"CANARY"}}]}"#,
+    r#"{"content":[{"type":"resource","resource":{"blob":"CANARY","uri":"x:1","mimeType":"TEXT/Plain; charset=utf-8"}}]}"#,
+    r#"{"content":[{"type":"resource","resource":{"uri":"x:1","mimeType":"application/vnd.x+json","blob":"CANARY"}}],"isError":true}"#,
+    r#"{"content":[{"type":"resource","resource":{"uri":"x:1","mimeType":"a\u0070plication/json","blob":"CANARY"}}],"structuredContent":{"id":1}}"#,
+    r#"{"content":[{"type":"resource","resource":{"uri":"x:1","mimeType":"image/png","mimeType":"text/csv","blob":"CANARY"}}]}"#,
+    r#"{"content":[{"type":"resource","resource":{"uri":"x:1","mimeType":"text/csv","text":"{}","blob":"CANARY"}}]}"#,
+    r#"{"content":[{"type":"image","mimeType":"application/json","data":"CANARY"}]}"#,
+    r#"{"content":[{"type":"audio","mimeType":7,"data":"CANARY"}]}"#,
     // Forms that the protocol does not define.
     r#"{"content":"CANARY"}"#,
     r#"{"content":{"text":"CANARY"}}"#,

@@ -338,7 +338,7 @@ fn shown_and_fetched_items_are_all_items() {
     assert!(cut > 20);
 }
 
-/// What a filter of the catalog leaves out can be fetched, whatever rules it uses: `exclude` in it only saves.
+/// The rules of the catalog only save, `exclude` too: the whole result can be fetched.
 #[test]
 fn all_that_the_catalog_removes_can_be_fetched() {
     for (server, tool, root) in [

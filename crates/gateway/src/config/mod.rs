@@ -45,6 +45,8 @@ pub struct ConfigFlags {
     pub store: Option<StorePlace>,
     /// Whether credentials are replaced in all results.
     pub redact: bool,
+    /// Whether all that only saves ends, as with `profile: off`, whatever profile the files name.
+    pub off: bool,
 }
 
 /// The configuration of a proxy.
@@ -106,13 +108,17 @@ impl Config {
         let place = flags.store.as_ref().unwrap_or_else(|| stored.place());
         let of_user = of_user && flags.store.is_none();
         let file = user_path.as_deref().filter(|_| of_user);
+        let profile = match flags.off {
+            true => Profile::Off,
+            false => flags.profile.or(profile).unwrap_or_default(),
+        };
         let store = store(place, &stored, places, file)?;
         let service = flags.service.clone().or(service);
         if let Some(service) = &service {
             known_service(service, [first.as_ref(), user.as_ref()])?;
         }
         Ok(Self {
-            profile: flags.profile.or(profile).unwrap_or_default(),
+            profile,
             service,
             uses_catalog: catalog.unwrap_or(true),
             structured: flags.structured,
@@ -169,7 +175,8 @@ impl Config {
     /// # Errors
     /// The rules cannot be compiled.
     pub fn proxy_options(mut self) -> Result<ProxyOptions, ConfigError> {
-        let store = self.store.take().map(Store::open);
+        // Without savings nothing is cut, so that nothing has to be stored.
+        let store = self.store.take().filter(|_| self.profile != Profile::Off).map(Store::open);
         let reads = self.client_reads;
         let keeps_invisible = self.keeps_invisible;
         let options = ProxyOptions::new(self.rules()?).with_invisible(keeps_invisible);
@@ -183,6 +190,9 @@ impl Config {
             .with_service(self.service.as_deref())
             .with_catalog(self.uses_catalog)
             .with_structured(self.structured);
+        if self.profile == Profile::Off {
+            rules = rules.without_savings();
+        }
         if self.redact {
             rules = rules.with_redact();
         }

@@ -32,7 +32,12 @@ impl ResultRewrite<'_> {
         let mut removed = None;
         let mut is_told = false;
         for (block, text) in self.blocks.iter().zip(texts) {
-            let (Some(found), Some(text)) = (block.text, text) else { continue };
+            let Some(text) = text else { continue };
+            let Some(found) = block.text else {
+                // It has text in Base64.
+                dropped.push(block.element);
+                continue;
+            };
             if let Some(wrapped) = wrapped {
                 if self.drops_wrapped(text) {
                     removed = Some(wrapped.found);

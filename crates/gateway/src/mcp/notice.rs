@@ -6,10 +6,10 @@ use crate::jsonrpc::text;
 use crate::store::{OmissionNotice, OmittedUnit, Remedy, replaced};
 use crate::transport::spool::{Spool, SpoolError};
 
-/// What the reader of a result has to know about it.
+/// The facts about a result that its reader has to know.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told {
-    /// What was left out, and how it can be fetched.
+    /// The parts that were left out, and how they can be fetched.
     pub(super) omission: Option<(Omission, Remedy)>,
     /// Number of credentials that were replaced.
     pub(super) redacted: u64,

@@ -81,6 +81,12 @@ impl ProxyOptions {
         self
     }
 
+    /// Returns the store.
+    #[must_use]
+    pub fn store(&self) -> Option<&Store> {
+        self.store.as_ref()
+    }
+
     /// Sets which part of a result the client shows to the model, instead of judging by the client's name.
     #[must_use]
     pub fn with_client_reads(mut self, reads: Option<ClientReads>) -> Self {
@@ -193,11 +199,15 @@ impl Proxy {
         }
     }
 
-    /// Returns the filter of a tool. Without a store, a profile cuts nothing.
+    /// Returns the filter of a tool. Without a store, the catalog and profiles cut nothing.
     pub(super) fn filter(&self, tool: &str) -> Option<Arc<ToolFilter>> {
         let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let filter = self.options.rules.filter(tool, server.as_deref())?;
-        if filter.is_own() { Some(filter) } else { self.profile() }
+        if filter.is_of_user() {
+            return Some(filter);
+        }
+        let lossless = self.lossless().filter(|_| self.store().is_none());
+        Some(lossless.map_or(filter, Arc::clone))
     }
 
     /// Notes that the server lists a tool.

@@ -55,7 +55,7 @@ pub(super) fn rewrite(
         return Err(Failure::AMBIGUOUS);
     }
     let room = Room::reserve(context, filter);
-    if room.is_missing() && !filter.is_own() {
+    if room.is_missing() && !filter.is_of_user() {
         filter = context.proxy.lossless().unwrap_or(filter);
     }
     let mut scratch = Spool::new(context.proxy.limits().spool);

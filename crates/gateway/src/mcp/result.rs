@@ -72,12 +72,12 @@ pub(super) fn rewrite(
     let mut cap = None;
     loop {
         let room = Room::reserve(context, &filter);
-        let is_profile = !filter.is_own() && !filter.keeps_everything;
+        let is_profile = !filter.is_of_user() && !filter.keeps_everything;
         let lossless = || context.proxy.lossless().filter(|_| is_profile).cloned();
         if room.is_missing()
             && let Some(lossless) = lossless()
         {
-            // A profile never cuts what cannot be fetched back.
+            // The catalog and profiles never cut what cannot be fetched back.
             record.reason = Some(NOT_SHORTENED);
             filter = lossless;
             continue;
@@ -208,7 +208,7 @@ fn has_missed(structured: Option<&StructuredRun<'_>>, texts: &[Option<BlockText>
     runs.peek().is_some() && runs.all(|run| run.report.filter_error.is_some())
 }
 
-/// Returns the number of credentials that were replaced in a result. Texts beside a structured result mostly repeat it.
+/// Returns the number of credentials that were replaced in a result. Texts in addition to a structured result mostly repeat it.
 fn redacted(structured: Option<&StructuredRun<'_>>, texts: &[Option<BlockText>]) -> u64 {
     let of_texts = texts.iter().flatten().map(BlockText::redacted).sum();
     structured.map_or(0, |structured| structured.run.redacted).max(of_texts)
@@ -320,6 +320,14 @@ impl ResultRewrite<'_> {
         let mut room = self.filter.max_tokens.map(|tokens| tokens * 4).or(self.cap);
         let mut texts = Vec::with_capacity(self.blocks.len());
         for block in self.blocks {
+            // Rules cannot read text in Base64. It is treated as text that they do not cover.
+            if block.hides_text && (!self.filter.keeps_text || self.filter.redacts.is_some()) {
+                if !has_structured {
+                    return Err(Failure::TEXT);
+                }
+                texts.push(Some(BlockText::Dropped { is_cut: false }));
+                continue;
+            }
             let Some(found) = block.text else {
                 texts.push(None);
                 continue;

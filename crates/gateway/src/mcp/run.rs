@@ -240,7 +240,7 @@ struct RunSums {
     redacted: u64,
 }
 
-/// Returns the number of replaced credentials. Values at the paths of a rule are no credentials.
+/// Returns the number of replaced credentials. Values at the paths of a rule do not count.
 pub(super) fn credentials(found: &BTreeMap<String, u64>) -> u64 {
     found.iter().filter(|(kind, _)| *kind != "path").map(|(_, count)| count).sum()
 }

@@ -75,6 +75,13 @@ impl Session {
         }
     }
 
+    /// Notes that the session of an exchange has ended: nobody can read what is stored for it any more.
+    pub fn session_ended(&mut self, exchange: &Exchange) {
+        if let Some(store) = self.proxy.store() {
+            store.end_session(&exchange.scope);
+        }
+    }
+
     /// Returns the number of open requests.
     #[must_use]
     pub fn open_requests(&self) -> usize {

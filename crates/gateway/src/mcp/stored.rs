@@ -58,7 +58,7 @@ impl Room {
         if filter.keeps_everything || matches!(filter.stored, StoredForm::Nothing) {
             return Self::NotStored;
         }
-        match context.proxy.store().map(|store| store.reserve()) {
+        match context.proxy.store().map(|store| store.reserve_in(&context.scope)) {
             None => Self::NotStored,
             Some(Ok(reservation)) => Self::Reserved(reservation),
             Some(Err(StoreError::Unreachable(_))) => Self::Away,

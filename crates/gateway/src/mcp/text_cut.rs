@@ -66,7 +66,7 @@ pub(super) struct TextCutReport {
     pub(super) filtered_out: u64,
     /// Whether a filter changed the text before, so that its bytes are not those of the stored text.
     pub(super) changed: bool,
-    /// Number of credentials that were replaced before. What is stored lacks them as well.
+    /// Number of credentials that were replaced before. The stored text lacks them as well.
     pub(super) redacted: u64,
     /// Whether a line was marked, because it imitates a notice.
     pub(super) marked: bool,

@@ -106,6 +106,28 @@ impl ToolFilter {
         })
     }
 
+    /// Compiles the rules of a manifest that remove for safety, without those that save. Nothing is cut, so that
+    /// nothing is stored.
+    pub(crate) fn for_safety(entry: &ManifestEntry) -> Result<Self, Error> {
+        let own = Self::own(entry)?;
+        // The rules of a filter that fails closed belong together.
+        let safe = entry.spec().stored_form(entry.spec().default_retrieve());
+        let programs = match safe {
+            Some(safe) => vec![Program::compile(&safe)?],
+            None => own.programs,
+        };
+        Ok(Self {
+            programs,
+            text: None,
+            stored: StoredForm::Nothing,
+            stored_spec: None,
+            structured: Structured::Keep,
+            parameters: Parameters::default(),
+            renders: false,
+            ..own
+        })
+    }
+
     /// Compiles a profile. Returns `None` for [`Profile::Off`].
     pub(crate) fn of_profile(profile: Profile) -> Result<Option<Self>, Error> {
         let Some(spec) = profile::spec(profile) else { return Ok(None) };
@@ -155,6 +177,11 @@ impl ToolFilter {
             minds_errors: true,
             refuses: Some(reason),
         }
+    }
+
+    /// Returns whether the filter comes from the user. Others cut nothing that cannot be fetched.
+    pub(crate) fn is_of_user(&self) -> bool {
+        self.source == RuleSource::Manifest
     }
 
     /// Returns whether the filter was written for this tool.

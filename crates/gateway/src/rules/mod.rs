@@ -39,6 +39,8 @@ pub struct Rules {
     /// The service that the server is said to be.
     service: Option<String>,
     uses_catalog: bool,
+    /// Whether rules that only save apply. Otherwise only those for safety do.
+    saves: bool,
     /// Replaces what filters say.
     structured: Option<Structured>,
     /// Credentials are replaced in all results.
@@ -61,7 +63,8 @@ impl Rules {
             first: None,
             user: None,
             service: None,
-            uses_catalog: true,
+            uses_catalog: matches!(profile, Profile::Standard | Profile::Tight),
+            saves: true,
             structured: None,
             redacts: false,
             profile: ToolFilter::of_profile(profile)?.map(Arc::new),
@@ -123,10 +126,18 @@ impl Rules {
         self
     }
 
-    /// Sets whether the built-in catalog is used.
+    /// Sets whether the built-in catalog is used. The profiles `lossless` and `off` use none.
     #[must_use]
     pub fn with_catalog(mut self, yes: bool) -> Self {
-        self.uses_catalog = yes;
+        self.uses_catalog &= yes;
+        self
+    }
+
+    /// Ends all that only saves: what remains of a filter are its rules that remove for safety. The profile is to be
+    /// [`Profile::Off`].
+    #[must_use]
+    pub fn without_savings(mut self) -> Self {
+        self.saves = false;
         self
     }
 
@@ -179,7 +190,7 @@ impl Rules {
     /// Returns whether a filter of any tool removes for safety.
     pub(crate) fn may_remove_for_safety(&self) -> bool {
         let manifests = [&self.first, &self.user].into_iter().flatten();
-        self.redacts || manifests.flat_map(Manifest::entries).any(ManifestEntry::removes_for_safety)
+        self.redacts || manifests.into_iter().any(protects)
     }
 
     /// Returns the services that the server is known to offer.
@@ -204,14 +215,31 @@ impl Rules {
         if self.redacts { own.map(redacting) } else { own }
     }
 
+    /// Looks a tool up as [`named`] does. Without savings, only rules that remove for safety are found.
+    fn named<'a>(
+        &self,
+        manifest: &'a Manifest,
+        tool: &str,
+        services: &[&str],
+    ) -> Option<Result<&'a ManifestEntry, &'static str>> {
+        match named(manifest, tool, services)? {
+            Ok(entry) if !self.saves && !entry.removes_for_safety() => None,
+            Err(_) if !self.saves && !protects(manifest) => None,
+            found => Some(found),
+        }
+    }
+
     /// Returns the filter of a tool as a manifest or the catalog has it.
     fn find_written(&self, tool: &str, server: Option<&str>) -> Option<ToolFilter> {
         let known = self.services(server);
-        let first = self.first.as_ref().and_then(|manifest| named(manifest, tool, &known));
-        let user = self.user.as_ref().and_then(|manifest| named(manifest, tool, &known));
+        let (first, user) = (self.first.as_ref(), self.user.as_ref());
+        let first = first.and_then(|manifest| self.named(manifest, tool, &known));
+        let user = user.and_then(|manifest| self.named(manifest, tool, &known));
+        let own_filter = |entry| own_filter(entry, self.saves);
         match (first, user) {
             (Some(first), Some(Ok(user))) if user.removes_for_safety() => {
-                Some(compiled(first.and_then(|first| both(first, user))))
+                let under = |first: ToolFilter| first.under(user).map_err(|_error| NOT_COMPILED);
+                Some(compiled(first.and_then(own_filter).and_then(under)))
             }
             // The user's rules may remove for safety, so they are not left out.
             (_, Some(Err(why))) => Some(ToolFilter::refusing(why)),
@@ -239,12 +267,15 @@ fn redacting(filter: ToolFilter) -> ToolFilter {
     filter.redacting().unwrap_or_else(|_| ToolFilter::refusing(NOT_COMPILED))
 }
 
-fn own_filter(entry: &ManifestEntry) -> Result<ToolFilter, &'static str> {
-    ToolFilter::own(entry).map_err(|_error| NOT_COMPILED)
+/// Returns the filter of an entry: all of it, or only its rules that remove for safety.
+fn own_filter(entry: &ManifestEntry, saves: bool) -> Result<ToolFilter, &'static str> {
+    let own = if saves { ToolFilter::own(entry) } else { ToolFilter::for_safety(entry) };
+    own.map_err(|_error| NOT_COMPILED)
 }
 
-fn both(first: &ManifestEntry, user: &ManifestEntry) -> Result<ToolFilter, &'static str> {
-    own_filter(first)?.under(user).map_err(|_error| NOT_COMPILED)
+/// Returns whether a rule of a manifest removes for safety.
+fn protects(manifest: &Manifest) -> bool {
+    manifest.entries().any(ManifestEntry::removes_for_safety)
 }
 
 fn compiled(filter: Result<ToolFilter, &'static str>) -> ToolFilter {

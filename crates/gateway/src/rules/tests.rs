@@ -80,3 +80,37 @@ fn rules_for_safety_are_known_in_advance() {
     assert!(!with("  a: {select: [id]}\n").may_remove_for_safety());
     assert!(with("  a: {select: [id]}\n  b: {exclude: [id]}\n").may_remove_for_safety());
 }
+
+/// `off` and `lossless` use no catalog. Without savings, only rules that remove for safety remain.
+#[test]
+fn off_ends_all_that_saves() {
+    let text = "  a: {select: [id], root: object}\n  b: {select: [id], exclude: [ssn], max_items: 3, text_filter: {max_lines: 1}}\n  'c*': {max_items: 1}\n  '*d': {max_items: 2}\n  e: {select: [id], on_error: closed, root: object, compact: {item: x}}\n";
+    for profile in [Profile::Off, Profile::Lossless] {
+        let rules = Rules::new(profile).unwrap().with_catalog(true).with_service(Some("github"));
+        let filter = rules.filter("list_issues", None);
+        assert!(filter.is_none_or(|filter| filter.source == RuleSource::Profile), "{profile:?}");
+    }
+    let rules = || Rules::new(Profile::Off).unwrap().without_savings();
+    for rules in [
+        rules().with_manifest(manifest(text)),
+        rules().with_user_manifest(manifest(text)),
+        rules().with_manifest(manifest("  b: {max_items: 1}\n")).with_user_manifest(manifest(text)),
+    ] {
+        assert!(rules.filter("a", None).is_none());
+        let filter = rules.filter("b", None).unwrap();
+        assert!(filter.removes_for_safety && filter.text.is_none() && filter.programs.len() == 1);
+        assert!(!filter.parameters.raw && !filter.parameters.budget);
+        let input = br#"[{"id":1,"ssn":2,"x":3},{"id":2},{},{"y":4}]"#;
+        let (output, _) = tamis::filter_slice(&filter.programs[0], input).unwrap();
+        assert_eq!(output, br#"[{"id":1,"x":3},{"id":2},{},{"y":4}]"#);
+        // Rules that tie matter only where one may remove for safety.
+        assert!(rules.filter("cd", None).unwrap().refuses.is_some());
+        // The rules of a filter that fails closed belong together.
+        let filter = rules.filter("e", None).unwrap();
+        assert!(tamis::filter_slice(&filter.programs[0], b"[1]").is_err());
+        let (output, _) = tamis::filter_slice(&filter.programs[0], br#"{"id":1,"x":2}"#).unwrap();
+        assert_eq!(output, br#"{"id":1}"#);
+    }
+    let saving = "  'c*': {max_items: 1}\n  '*d': {max_items: 2}\n";
+    assert!(rules().with_manifest(manifest(saving)).filter("cd", None).is_none());
+}

@@ -14,20 +14,25 @@ use std::time::SystemTime;
 
 use super::entry::EntryHeader;
 use super::handle::Handle;
+use super::scope::Scope;
 
 /// A place for entries.
 pub(crate) trait Backend: fmt::Debug + Send + Sync {
-    /// Begins an entry for which `bytes` are reserved. Expired entries are removed first, and if these do not make
-    /// enough room, the oldest ones that may be removed.
+    /// Begins an entry of a session for which `bytes` are reserved. Expired entries are removed first, and if these do not
+    /// make enough room, the oldest ones of the session that holds most.
     ///
     /// # Errors
     /// [`StoreError::Full`], [`StoreError::HandleTaken`], or an error of the place.
     fn reserve(
         &self,
         handle: Handle,
+        session: &Scope,
         bytes: u64,
         now: SystemTime,
     ) -> Result<Box<dyn PendingEntry>, StoreError>;
+
+    /// Removes the entries of a session that has ended, where they end with it.
+    fn end_session(&self, _session: &Scope) {}
 
     /// Opens a complete entry. `None` if there is none with this name.
     fn open(&self, handle: Handle) -> io::Result<Option<StoredEntry>>;
@@ -151,6 +156,7 @@ impl Backend for NoBackend {
     fn reserve(
         &self,
         _: Handle,
+        _: &Scope,
         _: u64,
         _: SystemTime,
     ) -> Result<Box<dyn PendingEntry>, StoreError> {

@@ -1,9 +1,11 @@
 //! Limits of a store, and what is removed when it is full.
 //!
-//! Entries of the last hour are not removed to make room, because a model may still use a handle from a notice. If the
-//! store is full, no new entry begins, and the caller must not cut anything.
+//! If a store is full, expired entries go first, and then the oldest ones of the session that holds most. In memory, a session
+//! holds at most a quarter of the store where a process serves several. So no session keeps another from storing.
 
 use std::time::{Duration, SystemTime};
+
+use super::entry::HEADER;
 
 /// Bytes that are reserved for an entry before anything is cut.
 pub(crate) const RESERVATION: u64 = 1 << 20;
@@ -15,26 +17,23 @@ pub(crate) const RESERVATION: u64 = 1 << 20;
 /// use tamis_gateway::store::StoreLimits;
 ///
 /// let limits = StoreLimits::memory().with_entry(1 << 20).with_age(Duration::from_secs(600));
-/// assert_eq!((limits.entry(), limits.total()), (1 << 20, 256 << 20));
+/// assert_eq!((limits.entry(), limits.total()), (1 << 20, 64 << 20));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreLimits {
     entry: u64,
     total: u64,
     age: Duration,
-    protected: Duration,
 }
 
 impl StoreLimits {
     /// The default age after which an entry is expired: one day.
     pub const AGE: Duration = Duration::from_secs(24 * 60 * 60);
-    /// The default age until which an entry is not removed to make room: one hour.
-    pub const PROTECTED: Duration = Duration::from_secs(60 * 60);
 
-    /// The default limits of a store in memory: 16 MiB an entry, 256 MiB in all.
+    /// The default limits of a store in memory: 16 MiB an entry, 64 MiB in all.
     #[must_use]
     pub fn memory() -> Self {
-        Self { entry: 16 << 20, total: 256 << 20, age: Self::AGE, protected: Self::PROTECTED }
+        Self { entry: 16 << 20, total: 64 << 20, age: Self::AGE }
     }
 
     /// The default limits of a store in a folder: 1 GiB an entry, 4 GiB in all.
@@ -68,16 +67,6 @@ impl StoreLimits {
         self
     }
 
-    /// Sets the age until which an entry is not removed to make room for others.
-    ///
-    /// ### Default
-    /// [`PROTECTED`](Self::PROTECTED).
-    #[must_use]
-    pub fn with_protected(mut self, age: Duration) -> Self {
-        self.protected = age;
-        self
-    }
-
     /// Returns the limit of one entry, in bytes.
     #[must_use]
     pub fn entry(&self) -> u64 {
@@ -101,9 +90,9 @@ impl StoreLimits {
         distance(created, now) >= self.age
     }
 
-    /// Returns whether an entry may be removed to make room.
-    pub(crate) fn may_make_room(&self, created: SystemTime, now: SystemTime) -> bool {
-        distance(created, now) >= self.protected.min(self.age)
+    /// Returns the most bytes of one session, where a process serves several: a quarter, and at least one entry.
+    pub(crate) fn session(&self) -> u64 {
+        (self.total / 4).max(self.entry.saturating_add(HEADER)).min(self.total)
     }
 
     /// Returns the size up to which an entry grows next: at least `needed` bytes, and in steps that double, so that an

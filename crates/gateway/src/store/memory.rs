@@ -4,7 +4,8 @@
 //! and keep its memory until they are done, even if it is removed in between.
 //!
 //! Invariant: `charged` is the sum of the sizes of all entries, of all reservations, and of a header for each. It is
-//! changed only under the lock, together with the table, so that threads never exceed the limit.
+//! changed only under the lock, together with the table, so that threads never exceed the limit. The same holds for the bytes of
+//! each session.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -15,6 +16,7 @@ use super::backend::{Backend, PendingEntry, StoreError, StoredEntry, sought};
 use super::entry::{EntryHeader, HEADER};
 use super::handle::Handle;
 use super::limits::StoreLimits;
+use super::scope::Scope;
 
 /// Bytes of a piece of an entry.
 const PIECE: usize = 64 << 10;
@@ -36,6 +38,20 @@ struct Table {
     pending: BTreeSet<Handle>,
     /// Bytes of all entries with their headers, and of all reservations.
     charged: u64,
+    sessions: HashMap<Scope, SessionEntries>,
+    /// The sessions with entries, by the bytes of these.
+    by_size: BTreeSet<(u64, Scope)>,
+}
+
+/// The entries and reservations of a session.
+#[derive(Debug, Default)]
+struct SessionEntries {
+    /// The entries by age, oldest first.
+    ages: BTreeSet<(SystemTime, Handle)>,
+    /// Bytes of the entries with their headers.
+    stored: u64,
+    /// Bytes of the reservations.
+    reserved: u64,
 }
 
 #[derive(Debug)]
@@ -57,56 +73,110 @@ fn lock(table: &Mutex<Table>) -> MutexGuard<'_, Table> {
 }
 
 impl Table {
-    /// Removes expired entries, then makes room for `bytes` and charges them.
+    /// Removes expired entries, then makes room for `bytes` of a session and charges them.
     fn charge(
         &mut self,
+        session: &Scope,
         bytes: u64,
         limits: &StoreLimits,
         now: SystemTime,
     ) -> Result<(), StoreError> {
         self.remove_expired(limits, now);
-        let fits = |charged: u64| charged.saturating_add(bytes) <= limits.total();
+        let full = || StoreError::Full(limits.total());
+        let stored: u64 = self.by_size.iter().map(|(bytes, _)| bytes).sum();
         // Nothing is removed if it does not help.
-        if !fits(self.charged - self.removable(limits, now)) {
-            return Err(StoreError::Full(limits.total()));
+        if (self.charged - stored).saturating_add(bytes) > limits.total() {
+            return Err(full());
         }
-        self.remove_while(|created, charged| !fits(charged) && limits.may_make_room(created, now));
+        if session.is_one_of_several() {
+            let share = limits.session();
+            let reserved = self.sessions.get(session).map_or(0, |session| session.reserved);
+            if reserved.saturating_add(bytes) > share {
+                return Err(full());
+            }
+            while self.held(session).saturating_add(bytes) > share && self.remove_oldest(session) {}
+        }
+        while self.charged.saturating_add(bytes) > limits.total() {
+            let Some((_, largest)) = self.by_size.last().cloned() else { return Err(full()) };
+            if !self.remove_oldest(&largest) {
+                return Err(full());
+            }
+        }
         self.charged += bytes;
+        self.sessions.entry(session.clone()).or_default().reserved += bytes;
         Ok(())
     }
 
-    /// Returns the bytes of all entries that may be removed.
-    fn removable(&self, limits: &StoreLimits, now: SystemTime) -> u64 {
-        let old = self.ages.iter().take_while(|(created, _)| limits.may_make_room(*created, now));
-        old.filter_map(|(_, handle)| self.entries.get(handle)).map(|entry| entry.charge()).sum()
+    /// Releases reserved bytes of a session.
+    fn release(&mut self, session: &Scope, bytes: u64) {
+        self.charged -= bytes;
+        if let Some(entries) = self.sessions.get_mut(session) {
+            entries.reserved -= bytes;
+        }
+        self.forget_empty(session);
+    }
+
+    /// Returns the bytes of a session.
+    fn held(&self, session: &Scope) -> u64 {
+        self.sessions.get(session).map_or(0, |session| session.stored + session.reserved)
+    }
+
+    fn forget_empty(&mut self, session: &Scope) {
+        if self.sessions.get(session).is_some_and(|it| it.ages.is_empty() && it.reserved == 0) {
+            self.sessions.remove(session);
+        }
+    }
+
+    /// Adds a complete entry.
+    fn insert(&mut self, handle: Handle, entry: Arc<MemoryEntry>) {
+        let (bytes, created) = (entry.charge(), entry.header.created);
+        let session = entry.header.scope.clone();
+        let entries = self.sessions.entry(session.clone()).or_default();
+        self.by_size.remove(&(entries.stored, session.clone()));
+        entries.stored += bytes;
+        entries.ages.insert((created, handle));
+        self.by_size.insert((entries.stored, session));
+        self.charged += bytes;
+        self.ages.insert((created, handle));
+        self.entries.insert(handle, entry);
     }
 
     /// Removes expired entries: the oldest ones, and those from the far future, which a clock that was set back left.
     fn remove_expired(&mut self, limits: &StoreLimits, now: SystemTime) {
-        self.remove_while(|created, _| limits.is_expired(created, now));
+        while let Some((created, handle)) = self.ages.first().copied()
+            && limits.is_expired(created, now)
+        {
+            self.remove(created, handle);
+        }
         while let Some((created, handle)) = self.ages.last().copied()
             && limits.is_expired(created, now)
         {
-            self.ages.pop_last();
-            self.remove(handle);
+            self.remove(created, handle);
         }
     }
 
-    /// Removes the oldest entries while the condition, on their age and all charged bytes, holds.
-    fn remove_while(&mut self, condition: impl Fn(SystemTime, u64) -> bool) {
-        while let Some((created, handle)) = self.ages.first().copied()
-            && condition(created, self.charged)
-        {
-            self.ages.pop_first();
-            self.remove(handle);
-        }
+    /// Removes the oldest entry of a session. Returns whether it had one.
+    fn remove_oldest(&mut self, session: &Scope) -> bool {
+        let oldest = self.sessions.get(session).and_then(|session| session.ages.first().copied());
+        let Some((created, handle)) = oldest else { return false };
+        self.remove(created, handle);
+        true
     }
 
-    /// Removes an entry whose age was removed.
-    fn remove(&mut self, handle: Handle) {
-        if let Some(entry) = self.entries.remove(&handle) {
-            self.charged -= entry.charge();
+    fn remove(&mut self, created: SystemTime, handle: Handle) {
+        self.ages.remove(&(created, handle));
+        let Some(entry) = self.entries.remove(&handle) else { return };
+        let (bytes, session) = (entry.charge(), &entry.header.scope);
+        self.charged -= bytes;
+        if let Some(entries) = self.sessions.get_mut(session) {
+            self.by_size.remove(&(entries.stored, session.clone()));
+            entries.stored -= bytes;
+            entries.ages.remove(&(created, handle));
+            if !entries.ages.is_empty() {
+                self.by_size.insert((entries.stored, session.clone()));
+            }
         }
+        self.forget_empty(session);
     }
 }
 
@@ -121,6 +191,7 @@ impl Backend for MemoryBackend {
     fn reserve(
         &self,
         handle: Handle,
+        session: &Scope,
         bytes: u64,
         now: SystemTime,
     ) -> Result<Box<dyn PendingEntry>, StoreError> {
@@ -129,17 +200,23 @@ impl Backend for MemoryBackend {
             return Err(StoreError::HandleTaken);
         }
         let charged = HEADER.saturating_add(bytes);
-        if let Err(error) = table.charge(charged, &self.limits, now) {
+        if let Err(error) = table.charge(session, charged, &self.limits, now) {
             table.pending.remove(&handle);
             return Err(error);
         }
         Ok(Box::new(PendingMemory {
             table: Arc::clone(&self.table),
             limits: self.limits.clone(),
+            session: session.clone(),
             handle,
             charged,
             pieces: Vec::new(),
         }))
+    }
+
+    fn end_session(&self, session: &Scope) {
+        let mut table = lock(&self.table);
+        while table.remove_oldest(session) {}
     }
 
     fn open(&self, handle: Handle) -> io::Result<Option<StoredEntry>> {
@@ -165,6 +242,7 @@ impl Backend for MemoryBackend {
 struct PendingMemory {
     table: Arc<Mutex<Table>>,
     limits: StoreLimits,
+    session: Scope,
     handle: Handle,
     /// Bytes of the reservation and the header. 0 once the entry is complete.
     charged: u64,
@@ -174,8 +252,9 @@ struct PendingMemory {
 impl PendingEntry for PendingMemory {
     fn grow(&mut self, bytes: u64, now: SystemTime) -> Result<(), StoreError> {
         let charged = HEADER.saturating_add(bytes);
-        lock(&self.table).charge(charged.saturating_sub(self.charged), &self.limits, now)?;
-        self.charged = charged;
+        let more = charged.saturating_sub(self.charged);
+        lock(&self.table).charge(&self.session, more, &self.limits, now)?;
+        self.charged = self.charged.max(charged);
         Ok(())
     }
 
@@ -198,14 +277,12 @@ impl PendingEntry for PendingMemory {
         if let Some(last) = self.pieces.last_mut() {
             last.shrink_to_fit();
         }
-        let created = header.created;
         let entry = Arc::new(MemoryEntry { header, pieces: std::mem::take(&mut self.pieces) });
         let mut table = lock(&self.table);
         // From here on the entry counts with its own size, and everyone with the handle can open it.
-        table.charged = table.charged - self.charged + entry.charge();
+        table.release(&self.session, self.charged);
         table.pending.remove(&self.handle);
-        table.ages.insert((created, self.handle));
-        table.entries.insert(self.handle, entry);
+        table.insert(self.handle, entry);
         drop(table);
         self.charged = 0;
         Ok(())
@@ -216,7 +293,7 @@ impl Drop for PendingMemory {
     fn drop(&mut self) {
         if self.charged > 0 {
             let mut table = lock(&self.table);
-            table.charged -= self.charged;
+            table.release(&self.session, self.charged);
             table.pending.remove(&self.handle);
         }
     }

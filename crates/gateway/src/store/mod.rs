@@ -238,20 +238,29 @@ impl Store {
         self.is_remote
     }
 
-    /// Reserves room for an entry: 1 MiB, or the limit of an entry if that is less. Expired entries are removed, and if
-    /// these do not make enough room, entries older than an hour, oldest first.
+    /// Reserves room for an entry of the only session of a process: see [`reserve_in`](Self::reserve_in).
+    ///
+    /// # Errors
+    /// As for [`reserve_in`](Self::reserve_in).
+    pub fn reserve(&self) -> Result<Reservation, StoreError> {
+        self.reserve_in(&Scope::process())
+    }
+
+    /// Reserves room for an entry of a session: 1 MiB, or the limit of an entry if that is less. Expired entries are
+    /// removed, and if these do not make enough room, the oldest ones of the session that holds most. In memory, a session
+    /// that has its share loses its own oldest entries.
     ///
     /// # Errors
     /// [`StoreError::Full`] if the room cannot be had, or an error of the folder. Then nothing may be cut, because it
     /// could not be fetched back.
-    pub fn reserve(&self) -> Result<Reservation, StoreError> {
+    pub fn reserve_in(&self, session: &Scope) -> Result<Reservation, StoreError> {
         let size = Reservation::size(&self.shared.limits);
         let now = self.shared.clock.now();
         let mut attempt = 0;
         loop {
             attempt += 1;
             let handle = self.handles.draw()?;
-            match self.backend.reserve(handle, size, now) {
+            match self.backend.reserve(handle, session, size, now) {
                 Err(StoreError::HandleTaken) if attempt < ATTEMPTS => {}
                 pending => return Ok(Reservation::new(pending?, handle, now, self.shared.clone())),
             }
@@ -263,7 +272,12 @@ impl Store {
     /// # Errors
     /// As for [`reserve`](Self::reserve).
     pub fn begin(&self, scope: Scope, meta: EntryMeta) -> Result<EntryWriter, StoreError> {
-        Ok(self.reserve()?.begin(scope, meta))
+        Ok(self.reserve_in(&scope)?.begin(scope, meta))
+    }
+
+    /// Notes that a session has ended, so that nobody can read its entries any more. In memory they are removed.
+    pub fn end_session(&self, session: &Scope) {
+        self.backend.end_session(session);
     }
 
     /// Writes a window of an entry to `out`, for a caller in `scope`.

@@ -19,14 +19,14 @@ use sha2::{Digest as _, Sha256};
 /// // Without a credential, whoever knows the handle may read.
 /// assert!(mine.may_read(&Scope::authorization(None)));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Scope {
     kind: ScopeKind,
     /// SHA-256 of what identifies the caller. `None` for kinds with a single caller.
     key: Option<[u8; 32]>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum ScopeKind {
     Process,
     User,
@@ -116,6 +116,11 @@ impl Scope {
             hash.update(part);
         }
         Self { kind, key: Some(hash.finalize().into()) }
+    }
+
+    /// Returns whether it is one of several in the process, which share its store.
+    pub(crate) fn is_one_of_several(&self) -> bool {
+        !matches!(self.kind, ScopeKind::Process | ScopeKind::User)
     }
 
     /// Returns whether a caller in this scope may read an entry that was written in the scope `owner`.

@@ -30,6 +30,9 @@ pub trait MessageHandler: Send {
     /// owed.
     fn exchange_ended(&mut self, exchange: &Exchange, why: &str) -> Option<Vec<u8>>;
 
+    /// Notes that the session of an exchange has ended.
+    fn session_ended(&mut self, _: &Exchange) {}
+
     /// Returns whether a rule removes for safety, so that nothing may be shown or forwarded that no rule covers.
     fn may_remove_for_safety(&self) -> bool;
 
@@ -66,6 +69,10 @@ impl MessageHandler for Session {
 
     fn exchange_ended(&mut self, exchange: &Exchange, why: &str) -> Option<Vec<u8>> {
         Self::exchange_ended(self, exchange, why)
+    }
+
+    fn session_ended(&mut self, exchange: &Exchange) {
+        Self::session_ended(self, exchange);
     }
 
     fn may_remove_for_safety(&self) -> bool {

@@ -177,10 +177,9 @@ fn entries_expire() {
     }
 }
 
-/// Only entries older than an hour make room, oldest first, and no more of them than needed.
+/// The oldest entries make room, and no more of them than needed.
 #[test]
-fn a_full_store_removes_what_is_old() {
-    const HOUR: u64 = 60 * 60;
+fn a_full_store_removes_the_oldest() {
     let clock = TestClock::default();
     let limits = StoreLimits::memory().with_total(4 * MIB);
     let (stores, _folder) = stores(|config| {
@@ -189,37 +188,72 @@ fn a_full_store_removes_what_is_old() {
     });
     for (place, store) in stores {
         let scope = Scope::user();
-        let write = |kib: usize| put(&store, &scope, EntryMeta::text("x"), &vec![b'x'; kib << 10]);
-        let seen = |handle| !is_unknown(&store, &scope, handle);
-        let x = write(100);
-        clock.advance(10);
-        let [a, b, c] = [1_000, 1_000, 1_050].map(|kib| {
+        let write = |kib: usize| {
             clock.advance(1);
-            write(kib)
-        });
-        // All are young. A failure removes nothing.
-        let full = store.reserve();
-        assert!(matches!(full, Err(StoreError::Full(limit)) if limit == 4 * MIB), "{place}");
+            put(&store, &scope, EntryMeta::text("x"), &vec![b'x'; kib << 10])
+        };
+        let seen = |handle| !is_unknown(&store, &scope, handle);
+        let [x, a, b, c] = [100, 1_000, 1_000, 1_000].map(write);
         assert_eq!([x, a, b, c].map(seen), [true; 4], "{place}");
-        // Only the first one is old.
-        clock.advance(HOUR - 13);
+        // The first one is enough.
         let d = write(10);
         assert_eq!([x, a, b, c, d].map(seen), [false, true, true, true, true], "{place}");
-        // All but the last one are old, and there is room.
-        clock.advance(13);
-        let e = write(300);
-        assert_eq!([a, b, c, d, e].map(seen), [true; 5], "{place}");
-        // The oldest is enough.
-        let f = write(1_000);
-        assert_eq!([a, b, c, d, e, f].map(seen), [false, true, true, true, true, true], "{place}");
-        // An entry that is being written makes room as it grows, but not at the cost of young ones.
+        // An entry that is being written makes room as it grows.
         let mut writer = store.begin(scope.clone(), EntryMeta::text("x")).unwrap();
-        let written = (0..100).take_while(|_| writer.write_all(&[b'x'; 64 << 10]).is_ok()).count();
-        assert!(matches!(writer.finish(), Err(StoreError::Full(_))), "{place}");
-        assert_eq!([b, c, d, e, f].map(seen), [false, false, true, true, true], "{place}");
-        assert!((40..50).contains(&written), "{place}: {written}");
-        // Its reservation is free again.
+        writer.write_all(&vec![b'x'; 3 << 20]).unwrap();
+        let e = writer.finish().unwrap();
+        assert_eq!([a, b, c, d, e].map(seen), [false, false, true, true, true], "{place}");
+        // More than the whole store does not fit.
+        let mut writer = store.begin(scope.clone(), EntryMeta::text("x")).unwrap();
+        assert!(writer.write_all(&vec![b'x'; 5 << 20]).is_err());
+        assert!(matches!(writer.finish(), Err(StoreError::Full(limit)) if limit == 4 * MIB));
         assert!(seen(write(1_900)), "{place}");
+    }
+}
+
+/// A session that fills the store loses its own entries. It keeps no other session from storing, and no other loses any.
+#[test]
+fn a_full_store_takes_from_the_session_that_holds_most() {
+    let clock = TestClock::default();
+    let limits = StoreLimits::memory().with_total(8 * MIB).with_entry(MIB);
+    let (stores, _folder) = stores(|config| {
+        let clock = clock.clone();
+        config.with_limits(limits.clone()).with_clock(move || clock.now())
+    });
+    for (place, store) in stores {
+        let [small, large] = [Scope::session(b"small"), Scope::session(b"large")];
+        let write = |scope: &Scope| {
+            clock.advance(1);
+            put(&store, scope, EntryMeta::text("x"), &vec![b'x'; 500 << 10])
+        };
+        let first = write(&small);
+        let many: Vec<_> = (0..40).map(|_| write(&large)).collect();
+        let seen = many.iter().filter(|handle| !is_unknown(&store, &large, **handle)).count();
+        let most = if place == "memory" { 4 } else { 16 };
+        assert!((most / 2..=most).contains(&seen), "{place}: {seen}");
+        assert!(!is_unknown(&store, &large, many[39]) && is_unknown(&store, &large, many[0]));
+        // The only entry of the other session is the oldest of all.
+        assert!(!is_unknown(&store, &small, first), "{place}");
+        for number in 0..50_u8 {
+            write(&Scope::session(&[number]));
+        }
+        assert!(store.reserve_in(&small).is_ok() && store.reserve_in(&large).is_ok(), "{place}");
+    }
+}
+
+#[test]
+fn the_entries_of_an_ended_session_go_from_memory() {
+    let (stores, _folder) = stores(|config| config);
+    for (place, store) in stores {
+        let [ended, other] = [Scope::session(b"1"), Scope::session(b"2")];
+        let entries =
+            [&ended, &ended, &other].map(|scope| put(&store, scope, EntryMeta::text("x"), b"text"));
+        store.end_session(&ended);
+        let scopes = [&ended, &ended, &other];
+        let seen = [0, 1, 2].map(|at| !is_unknown(&store, scopes[at], entries[at]));
+        let stays = place != "memory";
+        assert_eq!(seen, [stays, stays, true], "{place}");
+        store.end_session(&Scope::session(b"unknown"));
     }
 }
 
@@ -260,7 +294,7 @@ fn a_handle_is_never_used_twice() {
 /// A reader keeps what it opened: an entry that is removed meanwhile is read to its end.
 #[test]
 fn threads_share_a_store() {
-    let limits = StoreLimits::memory().with_total(8 * MIB).with_protected(Duration::ZERO);
+    let limits = StoreLimits::memory().with_total(8 * MIB);
     let (stores, _folder) = stores(|config| config.with_limits(limits.clone()));
     for (place, store) in stores {
         std::thread::scope(|threads| {

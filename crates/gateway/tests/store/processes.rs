@@ -32,19 +32,13 @@ fn other_process() {
     let scope = Scope::user();
     let mut out = std::io::stdout();
     match task.as_str() {
-        // Writes entries until the store is full, and names each.
+        // Writes more entries than fit, and names each.
         "fill" => {
-            for size in 0.. {
-                match store.begin(scope.clone(), EntryMeta::text("x")) {
-                    Ok(mut writer) => {
-                        writer.write_all(&vec![b'x'; (size % 7) * 10_000]).unwrap();
-                        writeln!(out, "handle {}", writer.finish().unwrap()).unwrap();
-                    }
-                    Err(StoreError::Full(_)) => break,
-                    Err(error) => panic!("{error}"),
-                }
+            for size in 0..100 {
+                let mut writer = store.begin(scope.clone(), EntryMeta::text("x")).unwrap();
+                writer.write_all(&vec![b'x'; (size % 7) * 10_000]).unwrap();
+                writeln!(out, "handle {}", writer.finish().unwrap()).unwrap();
             }
-            writeln!(out, "full").unwrap();
         }
         // Begins an entry, names it, and waits to be killed.
         "hang" => {
@@ -93,17 +87,21 @@ fn processes_share_the_limit() {
         assert!(child.wait().unwrap().success());
     }
     assert!(bytes(&folder) <= TOTAL, "{}", bytes(&folder));
-    // Each has its own size, and none was removed or lost: all are young.
+    // Old ones made room. Each of the others has its own size.
     let store = store(&folder);
-    assert!(all.len() > 50, "{}", all.len());
+    assert_eq!(all.len(), 400);
+    let mut kept = 0;
     for handle in &all {
         let mut out = Vec::new();
         let window = Window::new().with_limit(None);
-        store.read(&Scope::user(), handle, &window, &mut out).unwrap();
-        assert!(out.len().is_multiple_of(10_000) && out.iter().all(|byte| *byte == b'x'));
+        if store.read(&Scope::user(), handle, &window, &mut out).is_ok() {
+            kept += 1;
+            assert!(out.len().is_multiple_of(10_000) && out.iter().all(|byte| *byte == b'x'));
+        }
     }
     let files = std::fs::read_dir(&folder).unwrap().count();
-    assert_eq!(files, all.len() + 1, "the entries and the lock");
+    assert_eq!(files, kept + 1, "the entries and the lock");
+    assert!((50..400).contains(&kept), "{kept}");
 }
 
 #[test]

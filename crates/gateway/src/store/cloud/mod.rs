@@ -9,6 +9,7 @@
 //! has to mark an entry as complete.
 //!
 //! Differences from a folder, which come from the network:
+//! - A full store loses its oldest entries, of whatever session: a list of objects does not have these.
 //! - Limits of all entries are not exact. Each process counts what others wrote once a minute (`usage.rs`).
 //! - The place may be unreachable. Then a reservation fails at once for a few seconds, so that results are not delayed
 //!   by a store that does not respond.
@@ -33,6 +34,7 @@ use super::backend::{Backend, PendingEntry, StoreError, StoredEntry};
 use super::entry::{EntryHeader, HEADER};
 use super::handle::Handle;
 use super::limits::StoreLimits;
+use super::scope::Scope;
 use entry::{CloudReader, PendingCloud};
 pub use place::{CloudPlace, CloudPlaceError};
 use usage::Usage;
@@ -147,6 +149,7 @@ impl Backend for CloudBackend {
     fn reserve(
         &self,
         handle: Handle,
+        _: &Scope,
         bytes: u64,
         now: SystemTime,
     ) -> Result<Box<dyn PendingEntry>, StoreError> {

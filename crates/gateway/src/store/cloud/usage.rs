@@ -183,7 +183,7 @@ pub(super) fn handle_of(object: &ObjectMeta) -> Option<Handle> {
     object.location.filename()?.parse().ok()
 }
 
-/// Counts all entries, removes expired ones, and removes the oldest ones that may be removed until `needed` bytes fit.
+/// Counts all entries, removes expired ones, and removes the oldest ones until `needed` bytes fit.
 pub(super) async fn refresh(
     usage: &Usage,
     objects: &dyn ObjectStore,
@@ -203,11 +203,9 @@ pub(super) async fn refresh(
             continue;
         }
         sum = sum.saturating_add(object.size);
-        if usage.limits.may_make_room(created, now) {
-            old.insert((created, object.location, object.size));
-            if old.len() > REMOVED {
-                old.pop_last();
-            }
+        old.insert((created, object.location, object.size));
+        if old.len() > REMOVED {
+            old.pop_last();
         }
     }
     drop(listed);

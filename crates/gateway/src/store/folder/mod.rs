@@ -34,6 +34,7 @@ use super::backend::{Backend, PendingEntry, StoreError, StoredEntry};
 use super::entry::{EntryHeader, HEADER};
 use super::handle::Handle;
 use super::limits::StoreLimits;
+use super::scope::Scope;
 
 /// The file whose lock protects the count of what takes room.
 const LOCK: &CStr = c"lock";
@@ -127,6 +128,7 @@ impl Backend for FolderBackend {
     fn reserve(
         &self,
         handle: Handle,
+        _: &Scope,
         bytes: u64,
         now: SystemTime,
     ) -> Result<Box<dyn PendingEntry>, StoreError> {
@@ -180,15 +182,10 @@ impl Backend for FolderBackend {
             return Ok(None);
         }
         let mut file = File::from(file);
-        let mut header = vec![0; HEADER as usize];
-        match file.read_exact(&mut header) {
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
-            read => read?,
-        }
+        let header = read_header(&mut file)?;
         // A file of another length lost its end, or is not ours.
         let length = u64::try_from(stat.st_size).unwrap_or_default();
-        let header = EntryHeader::decode(&header)
-            .filter(|header| HEADER.checked_add(header.size) == Some(length));
+        let header = header.filter(|header| HEADER.checked_add(header.size) == Some(length));
         Ok(header.map(|header| StoredEntry { header, bytes: Box::new(FileBytes(file)) }))
     }
 
@@ -208,6 +205,16 @@ impl Backend for FolderBackend {
         };
         let _lock = FolderLock::take(&folder)?;
         room::make(&folder, 0, &self.limits, now)
+    }
+}
+
+/// Reads the header of an entry. `None`: the file does not begin with one.
+fn read_header(file: &mut File) -> io::Result<Option<EntryHeader>> {
+    let mut header = vec![0; HEADER as usize];
+    match file.read_exact(&mut header) {
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(None),
+        Err(error) => Err(error),
+        Ok(()) => Ok(EntryHeader::decode(&header)),
     }
 }
 

@@ -2,14 +2,16 @@
 //!
 //! Runs under the lock of the folder. The work is one call of the system for each file.
 
+use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
+use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::{HEADER, Handle, PART, StoreError, StoreLimits, is_own_file};
+use super::{HEADER, Handle, PART, Scope, StoreError, StoreLimits, is_own_file, read_header};
 
 /// Entries that a folder may have, so that counting stays fast. More count as a full store.
 const MAX_ENTRIES: usize = 10_000;
@@ -21,8 +23,8 @@ struct EntryFile {
     name: CString,
 }
 
-/// Removes expired entries and the files of writers that no longer exist. Then makes sure that `bytes` more fit,
-/// and removes the oldest entries that may be removed for it.
+/// Removes expired entries and the files of writers that no longer exist. Then makes sure that `bytes` more fit, and removes
+/// the oldest entries of the session that holds most for it.
 pub(super) fn make(
     folder: &OwnedFd,
     bytes: u64,
@@ -63,24 +65,52 @@ pub(super) fn make(
     if bytes == 0 || fits(taken, entries.len()) {
         return Ok(());
     }
-    // From here on, only entries that may be removed are looked at.
-    let mut count = entries.len();
-    entries.retain(|entry| limits.may_make_room(entry.created, now));
-    let removable = entries.iter().fold(0, |sum: u64, entry| sum.saturating_add(entry.bytes));
     // Nothing is removed if it does not help.
-    if fits(taken.saturating_sub(removable), count - entries.len()) {
-        entries.sort_by(|a, b| (a.created, &a.name).cmp(&(b.created, &b.name)));
-        for entry in &entries {
-            if remove(folder, &entry.name) {
-                taken = taken.saturating_sub(entry.bytes);
-                count -= 1;
-            }
-            if fits(taken, count) {
-                return Ok(());
-            }
+    let removable = entries.iter().fold(0, |sum: u64, entry| sum.saturating_add(entry.bytes));
+    if !fits(taken.saturating_sub(removable), 0) {
+        return Err(StoreError::Full(limits.total()));
+    }
+    let mut count = entries.len();
+    let mut sessions = by_session(folder, entries);
+    while !fits(taken, count) {
+        let most = sessions.values_mut().filter(|session| !session.entries.is_empty());
+        let Some(most) = most.max_by_key(|session| session.bytes) else { break };
+        let Some(oldest) = most.entries.pop() else { break };
+        most.bytes = most.bytes.saturating_sub(oldest.bytes);
+        if remove(folder, &oldest.name) {
+            taken = taken.saturating_sub(oldest.bytes);
+            count -= 1;
         }
     }
-    Err(StoreError::Full(limits.total()))
+    if fits(taken, count) { Ok(()) } else { Err(StoreError::Full(limits.total())) }
+}
+
+/// The complete entries of a session, the newest first.
+#[derive(Default)]
+struct SessionFiles {
+    bytes: u64,
+    entries: Vec<EntryFile>,
+}
+
+/// Sorts entries by the session in their headers. Files whose headers cannot be read count as one more session.
+fn by_session(folder: &OwnedFd, entries: Vec<EntryFile>) -> BTreeMap<Option<Scope>, SessionFiles> {
+    let mut sessions: BTreeMap<Option<Scope>, SessionFiles> = BTreeMap::new();
+    for entry in entries {
+        let session = sessions.entry(scope_of(folder, &entry.name)).or_default();
+        session.bytes = session.bytes.saturating_add(entry.bytes);
+        session.entries.push(entry);
+    }
+    for session in sessions.values_mut() {
+        session.entries.sort_by(|a, b| (b.created, &b.name).cmp(&(a.created, &a.name)));
+    }
+    sessions
+}
+
+fn scope_of(folder: &OwnedFd, name: &CStr) -> Option<Scope> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(folder, name, flags, Mode::empty()).ok()?;
+    let header = read_header(&mut File::from(file)).ok()??;
+    Some(header.scope)
 }
 
 /// Returns the handles of all complete entries, the newest first.

@@ -25,7 +25,7 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
-use super::http::body::{empty, of_spool};
+use super::http::body::RequestBody;
 use super::http::headers::{METHOD, NAME, PROTOCOL_VERSION, SESSION_ID};
 use super::http::sessions::SharedHandler;
 use super::http::upstream::Upstream;
@@ -371,7 +371,7 @@ impl Bridge {
 
     /// Sends a notification, or a response to the server. Returns whether the server accepted it.
     async fn notify(&self, message: Spool, headers: HeaderMap) -> bool {
-        let sent = self.upstream.send(Method::POST, None, &headers, of_spool(message)).await;
+        let sent = self.upstream.send(Method::POST, None, &headers, RequestBody::of(message)).await;
         match sent {
             Ok(response) if response.status().is_success() => true,
             Ok(response) => {
@@ -404,7 +404,8 @@ impl Bridge {
         }
         let mut headers = HeaderMap::new();
         self.add_session(&mut headers);
-        let ended = self.upstream.send(Method::DELETE, None, &headers, empty()).await;
+        let ended =
+            self.upstream.send(Method::DELETE, None, &headers, RequestBody::nothing()).await;
         // 405: the server does not let clients end sessions.
         if ended.is_ok_and(|response| response.status() == StatusCode::OK) {
             self.state().id = None;

@@ -14,7 +14,7 @@ use super::envelope::{ServerMessage, chosen_version};
 use crate::jsonrpc::reply;
 use crate::mcp::{Action, Exchange, Route};
 use crate::observe::Direction;
-use crate::transport::http::body::{empty, of_spool};
+use crate::transport::http::body::RequestBody;
 use crate::transport::http::headers::{SESSION_ID, text};
 use crate::transport::lines::Collecting;
 use crate::transport::spool::{Spool, SpoolError};
@@ -59,7 +59,7 @@ impl Bridge {
         exchange: Exchange,
     ) {
         let mut pending = Pending { id, method, exchange, responded: false };
-        let sent = self.upstream.send(Method::POST, None, &headers, of_spool(message)).await;
+        let sent = self.upstream.send(Method::POST, None, &headers, RequestBody::of(message)).await;
         let why = match sent {
             Ok(response) => self.receive(response, &mut pending).await,
             Err(error) => {
@@ -193,7 +193,7 @@ impl Bridge {
         if let Some(last) = last {
             headers.insert(LAST_EVENT_ID, last);
         }
-        self.upstream.send(Method::GET, None, &headers, empty()).await.ok()
+        self.upstream.send(Method::GET, None, &headers, RequestBody::nothing()).await.ok()
     }
 
     /// Delivers the messages of a stream. Returns whether there was an event.

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -38,12 +39,43 @@ pub(crate) fn of_incoming(body: Incoming) -> ProxyBody {
 
 /// Returns a body with the bytes of a spool. Its length is known.
 pub(crate) fn of_spool(spool: Spool) -> ProxyBody {
-    if spool.as_slice().is_none() {
-        return SpoolBody { spool, at: 0 }.boxed_unsync();
+    RequestBody::of(spool).once()
+}
+
+/// The bytes of a request, which may be sent several times: the server may redirect it. Clones share them.
+#[derive(Clone)]
+pub(crate) enum RequestBody {
+    Memory(Bytes),
+    File(Arc<Spool>),
+    /// The bytes cannot be read.
+    Failed(Arc<str>),
+}
+
+impl RequestBody {
+    /// Returns the bytes of a spool.
+    pub(crate) fn of(spool: Spool) -> Self {
+        if spool.as_slice().is_none() {
+            return Self::File(Arc::new(spool));
+        }
+        match spool.into_vec() {
+            Ok(bytes) => Self::Memory(Bytes::from(bytes)),
+            Err(error) => Self::Failed(error.to_string().into()),
+        }
     }
-    match spool.into_vec() {
-        Ok(bytes) => full(bytes),
-        Err(error) => failed(error),
+
+    /// Returns no bytes.
+    pub(crate) fn nothing() -> Self {
+        Self::Memory(Bytes::new())
+    }
+
+    /// Returns a body, whose length is known.
+    pub(crate) fn once(&self) -> ProxyBody {
+        match self {
+            Self::Memory(bytes) if bytes.is_empty() => empty(),
+            Self::Memory(bytes) => full(bytes.clone()),
+            Self::File(spool) => SpoolBody { spool: Arc::clone(spool), at: 0 }.boxed_unsync(),
+            Self::Failed(why) => of_frames(stream::iter([Err(broken(why))])),
+        }
     }
 }
 
@@ -54,17 +86,11 @@ pub(crate) fn of_frames(
     StreamBody::new(frames).boxed_unsync()
 }
 
-/// Returns a body that fails.
-fn failed(error: impl std::error::Error + Send + Sync + 'static) -> ProxyBody {
-    let error: BodyError = Box::new(error);
-    of_frames(stream::iter([Err(error)]))
-}
-
 /// The bytes of a spool whose file is read piece by piece.
 ///
 /// The reads block. They rarely wait for the disk: the file was written just before.
 struct SpoolBody {
-    spool: Spool,
+    spool: Arc<Spool>,
     at: u64,
 }
 

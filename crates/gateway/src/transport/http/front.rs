@@ -16,14 +16,14 @@ use std::sync::Arc;
 use tamis::manifest::StoreScope;
 
 use super::PATH;
-use super::body::{ProxyBody, broken, empty, full, of_frames, of_incoming, of_spool};
+use super::body::{ProxyBody, RequestBody, broken, empty, full, of_frames, of_incoming, of_spool};
 use super::events::EventRelay;
 use super::headers::{
     ACCEL_BUFFERING, CallerCheck, METHOD, NAME, PROTOCOL_VERSION, SESSION_ID, for_client,
     remove_checksums, text,
 };
 use super::sessions::{Sessions, SharedHandler};
-use super::upstream::Upstream;
+use super::upstream::{SendError, Upstream, without_slash};
 use crate::jsonrpc::reply;
 use crate::mcp::{Action, DropReason, Exchange, OverflowScan, Route};
 use crate::observe::{Direction, Observer};
@@ -70,7 +70,8 @@ impl Front {
             self.relay.observer.dropped("refused_caller");
             return Err(refused(StatusCode::FORBIDDEN, why));
         }
-        if parts.uri.path() != self.upstream.path() && parts.uri.path() != PATH {
+        let path = parts.uri.path();
+        if !self.upstream.has_path(path) && without_slash(path) != PATH {
             return Err(refused(StatusCode::NOT_FOUND, "the MCP endpoint is at /mcp"));
         }
         let mut read = self.relay.read(&parts, of_incoming(body)).await?;
@@ -79,7 +80,7 @@ impl Front {
             parts.method.clone(),
             parts.uri.query(),
             &parts.headers,
-            if message.is_empty() { empty() } else { of_spool(message) },
+            RequestBody::of(message),
         );
         let response = match sent.await {
             Ok(response) => response.map(of_incoming),
@@ -89,12 +90,7 @@ impl Front {
     }
 
     /// Responds to a request to which the server sends no response.
-    fn not_sent(
-        &self,
-        error: &hyper_util::client::legacy::Error,
-        handler: &SharedHandler,
-        exchange: &Exchange,
-    ) -> Refused {
+    fn not_sent(&self, error: &SendError, handler: &SharedHandler, exchange: &Exchange) -> Refused {
         let unreachable = error.is_connect();
         let failure = if unreachable { "unreachable" } else { "broken_connection" };
         self.relay.observer.failure(failure);
@@ -184,7 +180,7 @@ impl Relay {
         read: ReadRequest,
     ) -> Response<ProxyBody> {
         let session = text(&parts.headers, &SESSION_ID);
-        self.note_session(parts, session, &response, &read.handler);
+        self.note_session(parts, session, &response, &read);
         self.relay(response, read.handler, read.exchange).await
     }
 
@@ -253,16 +249,17 @@ impl Relay {
         parts: &Parts,
         session: Option<&str>,
         response: &Response<ProxyBody>,
-        handler: &SharedHandler,
+        read: &ReadRequest,
     ) {
         let status = response.status();
         let begun = text(response.headers(), &SESSION_ID);
         if let Some(id) = begun.filter(|id| status.is_success() && session != Some(id)) {
-            self.sessions.begin(id, handler);
+            self.sessions.begin(id, &read.handler);
         }
         let ended = parts.method == Method::DELETE && status.is_success();
         if let Some(id) = session.filter(|_| ended || status == StatusCode::NOT_FOUND) {
             self.sessions.end(id);
+            read.handler.lock().session_ended(&read.exchange);
         }
         self.observer.metrics().set_sessions(self.sessions.len());
         if status == StatusCode::UNAUTHORIZED {
@@ -521,7 +518,8 @@ fn refused(status: StatusCode, why: &str) -> Refused {
 
 #[cfg(test)]
 mod tests {
-    use http::{HeaderMap, HeaderName, HeaderValue};
+    use hyper::HeaderMap;
+    use hyper::header::{HeaderName, HeaderValue};
     use tamis::manifest::StoreScope;
 
     use super::scope_of;

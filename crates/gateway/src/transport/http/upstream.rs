@@ -7,14 +7,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hyper::body::Incoming;
-use hyper::{HeaderMap, Method, Request, Response, Uri};
+use hyper::header::LOCATION;
+use hyper::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Client, Error};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
-use super::body::ProxyBody;
+use super::body::{ProxyBody, RequestBody};
 use super::headers::{InjectedHeader, for_server};
+use super::redirect;
 use crate::transport::report;
 
 /// How long a connection may take to be made. There is no limit for a response: tools may take hours.
@@ -22,6 +24,9 @@ const CONNECT: Duration = Duration::from_secs(30);
 
 /// How long an unused connection is kept.
 const IDLE: Duration = Duration::from_secs(60);
+
+/// The most redirects of one request.
+const REDIRECTS: usize = 5;
 
 /// A server over streamable HTTP.
 #[derive(Clone)]
@@ -105,16 +110,19 @@ impl Upstream {
         Ok(Self { client, uri, injected, reported: Arc::default() })
     }
 
-    /// Returns the path of the URL.
-    #[must_use]
-    pub fn path(&self) -> &str {
-        self.uri.path()
+    /// Returns whether the path of a request is that of the URL, with or without a slash at its end.
+    pub(crate) fn has_path(&self, path: &str) -> bool {
+        without_slash(path) == without_slash(self.uri.path())
     }
 
     /// Returns the reason why a request did not reach the server, and reports it if it is another one than last time.
-    pub(crate) fn unreachable(&self, error: &Error) -> String {
-        let why =
-            format!("the upstream server {} cannot be reached: {}", self.shown(), cause(error));
+    pub(crate) fn unreachable(&self, error: &SendError) -> String {
+        let why = match error {
+            SendError::Connection(error) => {
+                format!("the upstream server {} cannot be reached: {}", self.shown(), cause(error))
+            }
+            SendError::Redirect(why) => format!("the upstream server sends a redirect {why}"),
+        };
         let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         if *reported != why {
             report(&why);
@@ -131,25 +139,37 @@ impl Upstream {
         format!("{scheme}://{}{}", host.unwrap_or_default(), self.uri.path())
     }
 
-    /// Sends a request. The headers of the client are forwarded as far as they are meant for the server.
+    /// Sends a request. The headers of the client are forwarded as far as they are meant for the server. Redirects within
+    /// the origin of the URL that keep the method are followed.
     ///
     /// # Errors
-    /// The error of the connection.
+    /// The error of the connection, or a redirect that is not followed.
     pub(crate) async fn send(
         &self,
         method: Method,
         query: Option<&str>,
         headers: &HeaderMap,
-        body: ProxyBody,
-    ) -> Result<Response<Incoming>, Error> {
-        let mut request = Request::new(body);
-        *request.method_mut() = method;
-        *request.uri_mut() = self.target(query);
-        *request.headers_mut() = for_server(headers, &self.injected);
-        match &self.client {
-            UpstreamClient::Plain(client) => client.request(request).await,
-            UpstreamClient::Tls(client) => client.request(request).await,
+        body: RequestBody,
+    ) -> Result<Response<Incoming>, SendError> {
+        let mut target = self.target(query);
+        for _ in 0..=REDIRECTS {
+            let mut request = Request::new(body.once());
+            request.method_mut().clone_from(&method);
+            request.uri_mut().clone_from(&target);
+            *request.headers_mut() = for_server(headers, &self.injected);
+            let sent = match &self.client {
+                UpstreamClient::Plain(client) => client.request(request).await,
+                UpstreamClient::Tls(client) => client.request(request).await,
+            };
+            let response = sent.map_err(SendError::Connection)?;
+            let status = response.status();
+            if !status.is_redirection() || status == StatusCode::NOT_MODIFIED {
+                return Ok(response);
+            }
+            let location = response.headers().get(LOCATION).and_then(|it| it.to_str().ok());
+            target = redirect::target(&target, status, location).map_err(SendError::Redirect)?;
         }
+        Err(SendError::Redirect("again and again"))
     }
 
     /// Returns the URL with the query of a request after its own.
@@ -162,6 +182,29 @@ impl Upstream {
         let mut parts = self.uri.clone().into_parts();
         parts.path_and_query = all.parse().ok();
         Uri::from_parts(parts).unwrap_or_else(|_| self.uri.clone())
+    }
+}
+
+/// Returns a path without the slash at its end.
+pub(super) fn without_slash(path: &str) -> &str {
+    path.strip_suffix('/').unwrap_or(path)
+}
+
+/// Why a request has no response.
+#[derive(Debug)]
+pub(crate) enum SendError {
+    Connection(Error),
+    /// The server redirects it, and the redirect is not followed. The text completes "a redirect".
+    Redirect(&'static str),
+}
+
+impl SendError {
+    /// Returns whether the server did not do what the request asks for.
+    pub(crate) fn is_connect(&self) -> bool {
+        match self {
+            Self::Connection(error) => error.is_connect(),
+            Self::Redirect(_) => true,
+        }
     }
 }
 
