@@ -250,3 +250,66 @@ fn a_signal_ends_the_proxy_while_a_stream_is_open() {
     server.wait_for_disconnects(1);
     response.piece().unwrap_err();
 }
+
+#[test]
+fn redirects_within_the_origin_are_followed() {
+    let server = HttpServer::start();
+    let (proxy, address) = server.proxy(&OFF);
+    let _proxy = KillOnDrop(proxy);
+    let mut response = post(address, &[], &request(1, "slash", json!({})));
+    assert_eq!(response.status, 200);
+    assert_eq!(response.json()["result"]["path"], "/server/mcp/?key=1");
+    // Others are errors that name neither the address nor anything of the response.
+    let again = format!("http://{}/server/mcp", server.address);
+    for (status, location) in [
+        (307, "http://evil.example/mcp"),
+        (308, "https://127.0.0.1/mcp"),
+        (307, again.as_str()),
+        (302, "/server/mcp/"),
+        (303, "/other"),
+        (301, again.as_str()),
+    ] {
+        let headers = json!({"Location": location, "Content-Type": "application/json"});
+        let params = json!({"status": status, "headers": headers, "body": "\"CANARY\""});
+        let mut response = post(address, &[], &request(2, "status", params));
+        assert_eq!(response.status, 200, "{location}");
+        assert!(!response.headers.contains_key("location"), "{location}");
+        let text = response.json().to_string();
+        assert!(text.contains("redirect") && text.contains("\"error\""), "{text}");
+        for word in ["CANARY", "evil", "127.0.0.1", "/server", "/other"] {
+            assert!(!text.contains(word), "{location}: {text}");
+        }
+    }
+}
+
+#[test]
+fn plain_requests_go_through_the_proxy_of_the_environment() {
+    // The test server serves as the proxy: the path of a request to a proxy is the whole address.
+    let server = HttpServer::start();
+    let by_proxy = format!("http://mira:tide@{}", server.address);
+    for (variable, is_used) in [("HTTP_PROXY", true), ("ALL_PROXY", true), ("HTTPS_PROXY", false)] {
+        for no_proxy in ["", "other.example", "mcp.invalid"] {
+            let args = ["--upstream", "http://mcp.invalid/mcp/", "--listen", "127.0.0.1:0"];
+            let mut proxy = crate::support::Proxy::start_with(&args, |command| {
+                command.env(variable, &by_proxy).env("NO_PROXY", no_proxy);
+            });
+            let address = proxy.address("tamis: listening at http://");
+            let _proxy = KillOnDrop(proxy);
+            let mut response = post(address, &[], &request(1, "slash", json!({})));
+            let told = response.json();
+            let is_used = is_used && no_proxy != "mcp.invalid";
+            let credential = if is_used { json!("Basic bWlyYTp0aWRl") } else { Value::Null };
+            assert_eq!(told["result"]["proxy"], credential, "{variable} {no_proxy} {told}");
+        }
+    }
+    // A server on this machine is reached directly.
+    let url = format!("http://{}/mcp/", server.address);
+    let args = ["--upstream", &url, "--listen", "127.0.0.1:0"];
+    let mut proxy = crate::support::Proxy::start_with(&args, |command| {
+        command.env("HTTP_PROXY", "http://127.0.0.1:9").env("ALL_PROXY", "http://127.0.0.1:9");
+    });
+    let address = proxy.address("tamis: listening at http://");
+    let _proxy = KillOnDrop(proxy);
+    let mut response = post(address, &[], &request(1, "slash", json!({})));
+    assert_eq!(response.json()["result"]["path"], "/mcp/");
+}

@@ -95,6 +95,13 @@ def respond(connection, path, headers, request):
         connection.json(result, [("Mcp-Session-Id", "session-%s" % params.get("name", 1))])
     elif method == "headers" or params.get("headers_please"):
         connection.json({**result, "result": {"path": path, "headers": headers}}, [("X-From-Server", "1")])
+    elif method == "slash" and not path.partition("?")[0].endswith("/"):
+        # As Starlette 1.x does for a mounted application.
+        place, _, query = path.partition("?")
+        location = f"http://{headers['host']}{place}/?{query}"
+        connection.whole(307, [("Location", location)], b"CANARY")
+    elif method == "slash":
+        connection.json({**result, "result": {"path": path, "proxy": headers.get("proxy-authorization")}})
     elif method in ("big", "tools/call"):
         size = params.get("arguments", params)["bytes"]
         begin, end = b'{"jsonrpc":"2.0","id":%d,"result":{"text":"' % id, b'"}}'

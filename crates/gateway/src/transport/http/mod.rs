@@ -13,6 +13,7 @@ pub(crate) mod body;
 mod events;
 pub(crate) mod front;
 pub mod headers;
+mod proxied;
 mod redirect;
 pub(crate) mod sessions;
 pub mod upstream;

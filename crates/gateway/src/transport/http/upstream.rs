@@ -7,15 +7,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hyper::body::Incoming;
-use hyper::header::LOCATION;
+use hyper::header::{HeaderValue, LOCATION, PROXY_AUTHORIZATION};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::legacy::{Client, Error};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use super::body::{ProxyBody, RequestBody};
 use super::headers::{InjectedHeader, for_server};
+use super::proxied::{ForwardConnector, proxy_for};
 use super::redirect;
 use crate::transport::report;
 
@@ -43,6 +45,10 @@ pub struct Upstream {
 enum UpstreamClient {
     Plain(Client<HttpConnector, ProxyBody>),
     Tls(Client<HttpsConnector<HttpConnector>, ProxyBody>),
+    /// Through a proxy, which reads the requests. The value is its credential.
+    Forwarded(Client<ForwardConnector, ProxyBody>, Option<HeaderValue>),
+    /// Through a proxy, which passes the bytes of TLS on.
+    Tunnelled(Client<HttpsConnector<Tunnel<HttpsConnector<HttpConnector>>>, ProxyBody>),
 }
 
 /// The reason why a URL cannot be used.
@@ -53,6 +59,8 @@ pub enum UpstreamError {
     Url,
     /// The certificates of the system cannot be read.
     Certificates(io::Error),
+    /// The environment names a proxy of a kind that is not supported.
+    Proxy,
 }
 
 impl fmt::Display for UpstreamError {
@@ -62,6 +70,9 @@ impl fmt::Display for UpstreamError {
             Self::Certificates(error) => {
                 write!(f, "cannot read the certificates of the system (SSL_CERT_FILE?): {error}")
             }
+            Self::Proxy => f.write_str(
+                "the proxy in the environment (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY) is not supported: expected http://HOST:PORT; NO_PROXY names servers without one",
+            ),
         }
     }
 }
@@ -90,23 +101,35 @@ impl Upstream {
         connector.set_connect_timeout(Some(CONNECT));
         let mut builder = Client::builder(TokioExecutor::new());
         builder.pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE);
-        let client = match uri.scheme_str() {
-            Some("http") => UpstreamClient::Plain(builder.build(connector)),
-            Some("https") => {
+        let tls = || HttpsConnectorBuilder::new().with_native_roots();
+        let tls = || tls().map_err(UpstreamError::Certificates);
+        let proxy = proxy_for(&uri);
+        let client = match (uri.scheme_str(), proxy) {
+            (Some("http"), None) => UpstreamClient::Plain(builder.build(connector)),
+            (Some("http"), Some(proxy)) if proxy.uri().scheme_str() == Some("http") => {
+                let connector = ForwardConnector { connector, proxy: proxy.uri().clone() };
+                UpstreamClient::Forwarded(builder.build(connector), proxy.basic_auth().cloned())
+            }
+            (Some("https"), None) => {
                 connector.enforce_http(false);
-                let tls = HttpsConnectorBuilder::new()
-                    .with_native_roots()
-                    .map_err(UpstreamError::Certificates)?;
-                let tls = tls.https_only().enable_all_versions().wrap_connector(connector);
+                let tls = tls()?.https_only().enable_all_versions().wrap_connector(connector);
                 UpstreamClient::Tls(builder.build(tls))
             }
+            (Some("https"), Some(proxy))
+                if matches!(proxy.uri().scheme_str(), Some("http" | "https")) =>
+            {
+                connector.enforce_http(false);
+                let to_proxy = tls()?.https_or_http().enable_http1().wrap_connector(connector);
+                let mut tunnel = Tunnel::new(proxy.uri().clone(), to_proxy);
+                if let Some(credential) = proxy.basic_auth() {
+                    tunnel = tunnel.with_auth(credential.clone());
+                }
+                let tls = tls()?.https_only().enable_all_versions().wrap_connector(tunnel);
+                UpstreamClient::Tunnelled(builder.build(tls))
+            }
+            (Some("http" | "https"), Some(_)) => return Err(UpstreamError::Proxy),
             _ => return Err(UpstreamError::Url),
         };
-        if let Some(name) = unused_proxy(&uri) {
-            report(format_args!(
-                "{name} is set, but tamis does not use it: it connects to the upstream server itself"
-            ));
-        }
         Ok(Self { client, uri, injected, reported: Arc::default() })
     }
 
@@ -119,7 +142,14 @@ impl Upstream {
     pub(crate) fn unreachable(&self, error: &SendError) -> String {
         let why = match error {
             SendError::Connection(error) => {
-                format!("the upstream server {} cannot be reached: {}", self.shown(), cause(error))
+                let through = match &self.client {
+                    UpstreamClient::Plain(_) | UpstreamClient::Tls(_) => "",
+                    UpstreamClient::Forwarded(..) | UpstreamClient::Tunnelled(_) => {
+                        " through the proxy in the environment"
+                    }
+                };
+                let (server, why) = (self.shown(), cause(error));
+                format!("the upstream server {server} cannot be reached{through}: {why}")
             }
             SendError::Redirect(why) => format!("the upstream server sends a redirect {why}"),
         };
@@ -160,6 +190,13 @@ impl Upstream {
             let sent = match &self.client {
                 UpstreamClient::Plain(client) => client.request(request).await,
                 UpstreamClient::Tls(client) => client.request(request).await,
+                UpstreamClient::Forwarded(client, credential) => {
+                    if let Some(credential) = credential {
+                        request.headers_mut().insert(PROXY_AUTHORIZATION, credential.clone());
+                    }
+                    client.request(request).await
+                }
+                UpstreamClient::Tunnelled(client) => client.request(request).await,
             };
             let response = sent.map_err(SendError::Connection)?;
             let status = response.status();
@@ -234,19 +271,6 @@ fn cause(error: &Error) -> String {
     } else {
         last
     }
-}
-
-/// Returns the environment variable of an HTTP proxy that other clients would use for a URL.
-fn unused_proxy(uri: &Uri) -> Option<&'static str> {
-    let host = uri.host().unwrap_or_default();
-    if host == "localhost" || host.starts_with("127.") || host == "[::1]" {
-        return None;
-    }
-    let names = match uri.scheme_str() {
-        Some("https") => ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"],
-        _ => ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"],
-    };
-    names.into_iter().find(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
 }
 
 #[cfg(test)]
