@@ -151,8 +151,7 @@ impl HookSettings {
     /// Returns whether invisible characters are removed from outputs.
     #[must_use]
     pub fn removes_invisible(&self) -> bool {
-        self.profile() != Profile::Off
-            && self.config.as_ref().is_none_or(Config::removes_invisible)
+        self.profile() != Profile::Off && self.config.as_ref().is_none_or(Config::removes_invisible)
     }
 
     /// Returns the store of the user, unless the configuration turns it off.

@@ -387,13 +387,13 @@ fn the_reason_is_given_for_each_server_that_is_kept() {
     let server = &new["mcpServers"]["static"];
     assert_eq!(server["type"], "stdio");
     assert_eq!(server["command"], home.path("bin/tamis-gateway").to_str().unwrap());
-    assert_eq!(server["env"]["TAMIS"], "");
     assert_eq!(
         server["args"],
         serde_json::json!([
             "mcp",
             "--config",
             "user",
+            "--closed",
             "--stdio",
             "--upstream",
             "https://x/mcp",
@@ -438,10 +438,11 @@ fn the_wrapped_command_runs() {
     let shown: String = words.iter().map(|word| format!("<{word}>\n")).collect();
     let direct = format!("server\n{shown}");
     let proxied = format!("tamis-gateway\n<mcp>\n<--config>\n<user>\n<-->\n<server>\n{shown}");
+    let proxied_closed = proxied.replace("<user>\n", "<user>\n<--closed>\n");
     for (closed, has_proxy, expected) in [
         (false, false, Some(&direct)),
         (false, true, Some(&proxied)),
-        (true, true, Some(&proxied)),
+        (true, true, Some(&proxied_closed)),
         (true, false, None),
     ] {
         home.install(Agent::ClaudeCode, InstallOptions { closed, ..MCP });

@@ -62,14 +62,10 @@ pub(super) fn proxied(
         );
     }
     let mut args: Vec<String> =
-        ["mcp", "--config", config(wrapping.scope), "--stdio", "--upstream", &url]
+        ["mcp", "--config", config(wrapping.scope), "--closed", "--stdio", "--upstream", &url]
             .map(str::to_owned)
             .to_vec();
-    // The project's settings cannot turn off an entry that is closed.
-    let mut env = vec![
-        (ORIGINAL.to_owned(), Shape::text(server.raw())),
-        ("TAMIS".to_owned(), Shape::text("")),
-    ];
+    let mut env = vec![(ORIGINAL.to_owned(), Shape::text(server.raw()))];
     for (at, header) in headers.iter().enumerate() {
         let Some(value) = header.value.string().filter(|value| !value.contains(['$', '{'])) else {
             return no("it is over HTTP, and not all of its headers are static");

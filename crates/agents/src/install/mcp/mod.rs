@@ -33,9 +33,10 @@ pub(crate) struct Wrapping<'p> {
 
 /// Returns the script that starts a server, which is in its arguments.
 fn script(scope: Scope, is_closed: bool) -> String {
-    let proxy = format!("exec \"$0\" mcp --config {} -- \"$@\"", config(scope));
+    let closed = if is_closed { " --closed" } else { "" };
+    let proxy = format!("exec \"$0\" mcp --config {}{closed} -- \"$@\"", config(scope));
     if is_closed {
-        format!("unset TAMIS; {proxy}")
+        proxy
     } else {
         format!("[ -f \"$0\" ] && \"$0\" --version >/dev/null 2>&1 && {proxy}; exec \"$@\"")
     }
