@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use struson::reader::{JsonReader, JsonStreamReader};
 use tamis::command::CommandRules;
-use tamis::manifest::{Manifest, ManifestError, ManifestErrorKind};
+use tamis::manifest::{Manifest, ManifestErrorKind};
 use tamis::{Program, Spec, filter_reader};
 use tamis_gateway::routes::GatewayConfig;
 
@@ -23,7 +23,7 @@ use crate::routes;
 use crate::rules::print_problems;
 use crate::samples::{self, Samples};
 
-/// Maximum size of a manifest or a list of tools, in bytes.
+/// Maximum size of a list of tools, in bytes.
 const MOST: u64 = 16 << 20;
 /// Number of findings of one kind that are printed. The others are only counted.
 const TOLD: usize = 100;
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
     let mut warnings = 0;
     let mut exit = Exit::Done;
     for path in &args.manifests {
-        let bytes = match read(path) {
+        let bytes = match routes::bytes(path) {
             Ok(bytes) => bytes,
             Err(error) => {
                 print_problems(&console, &error);
@@ -202,16 +202,6 @@ fn gateway_line(path: &Path, config: &GatewayConfig) -> String {
     let count = config.routes().len();
     let plural = if count == 1 { "route" } else { "routes" };
     format!("{}: {count} {plural} (gateway)\n", called(path))
-}
-
-/// Reads at most [`MOST`] bytes of a file, plus one that shows that the file is longer.
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ManifestError> {
-    let name = called(path);
-    let cannot = |error: std::io::Error| ManifestError::read(&name, &error);
-    let file = if path.as_os_str() == "-" { files::standard_input() } else { File::open(path) };
-    let mut bytes = Vec::new();
-    file.map_err(cannot)?.take(MOST + 1).read_to_end(&mut bytes).map_err(cannot)?;
-    Ok(bytes)
 }
 
 /// Checks rules for the output of commands and runs their examples. Returns the line for standard output and the number

@@ -2,15 +2,30 @@
 //!
 //! This module must not depend on what is done with a filter.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use tamis::manifest::Manifest;
+use tamis::manifest::{Manifest, ManifestError};
 use tamis::{Error, Program};
 use tamis_gateway::routes::{GatewayConfig, RouteRule};
 
-use crate::check;
 use crate::diagnostics::Usage;
+use crate::files;
 use crate::place::called;
+
+/// Maximum size of a manifest, in bytes.
+const MOST: u64 = 16 << 20;
+
+/// Reads at most [`MOST`] bytes of a file, plus one that shows that the file is longer.
+pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, ManifestError> {
+    let name = called(path);
+    let cannot = |error: std::io::Error| ManifestError::read(&name, &error);
+    let file = if path.as_os_str() == "-" { files::standard_input() } else { File::open(path) };
+    let mut bytes = Vec::new();
+    file.map_err(cannot)?.take(MOST + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    Ok(bytes)
+}
 
 /// Reads a `gateway.yaml` with the manifests that it names. `None` if the bytes are another file.
 ///
@@ -60,8 +75,8 @@ pub(crate) fn manifests(config: &GatewayConfig) -> Vec<&Manifest> {
 pub(crate) fn program(paths: &[PathBuf], name: Option<&str>) -> Result<Option<Program>, Error> {
     for path in paths.iter().filter(|path| path.as_os_str() != "-") {
         // The error of a file that cannot be read is that of a manifest.
-        let Ok(bytes) = check::read(path) else { continue };
-        let Some(config) = read(path, &bytes) else { continue };
+        let Ok(text) = bytes(path) else { continue };
+        let Some(config) = read(path, &text) else { continue };
         let config = config.map_err(|usage| Error::spec(usage.to_string()))?;
         if paths.len() > 1 {
             let message = "a file of tamis serve names its manifests itself; leave the others out";

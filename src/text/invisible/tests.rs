@@ -1,3 +1,5 @@
+//! Texts whose spelling must stay, attacks, and broken spellings: whole, byte by byte, and in every two pieces.
+
 use super::{InvisibleFilter, InvisibleReport};
 
 /// Filters a text in one piece, byte by byte, and in every two pieces. All outputs must be equal.

@@ -245,8 +245,11 @@ fn empty_text_is_replaced_by_on_empty() {
 #[test]
 fn an_error_of_a_later_line_waits_until_the_lines_before_it_are_sent() {
     for (lines, good) in [
-        ("{\"id\":1,\"x\":2}\n{\"id\":2}\nno JSON\n{\"id\":3}\n", "{\"id\":1}\n{\"id\":2}\n"),
-        ("no JSON\n{\"id\":3}\n", ""),
+        (
+            "{\"id\":1,\"x\":2}\n{\"id\":2}\nno JSON\n{\"id\":3}\n",
+            "{\"id\":1}\n{\"id\":2}\n{\"id\":3}\n",
+        ),
+        ("no JSON\n", ""),
     ] {
         let program = program(&Spec::new().select("id"));
         let layer = FilterLayer::new(move |_, _| Some(Transform::ndjson(&program)));

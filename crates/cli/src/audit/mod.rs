@@ -16,7 +16,6 @@ use tamis::audit::{Audit, AuditReport};
 use tamis::command::CommandRules;
 use tamis::manifest::{Manifest, ManifestEntry};
 
-use crate::check;
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::groups::Selection;
 use crate::place::called;
@@ -205,7 +204,7 @@ fn job(console: &Console, selection: &Selection) -> Result<Job, Exit> {
     let mut manifests = Vec::new();
     let mut gateways = Vec::new();
     for path in &selection.manifest {
-        let bytes = check::read(path).map_err(|error| problems(&error))?;
+        let bytes = routes::bytes(path).map_err(|error| problems(&error))?;
         let is_toml = path.extension().is_some_and(|extension| extension == "toml");
         if is_toml || CommandRules::recognises(&bytes) {
             CommandRules::parse_bytes(&called(path), &bytes).map_err(|error| problems(&error))?;
