@@ -70,7 +70,7 @@ impl<'a> ToonEncoder<'a> {
                 quote(string, &mut self.text)
             }
             Content::Literal(_) | Content::Text(_) => self.scalar(value),
-            Content::Array(items) if items.is_empty() => self.text.push_str("[]"),
+            Content::Array([]) => self.text.push_str("[]"),
             Content::Array(items) => self.array(items, 1, true),
             Content::Object(members) => match self.keyed_table(members) {
                 Some(table) => self.keyed_rows(members, &table, 1),
@@ -114,7 +114,7 @@ impl<'a> ToonEncoder<'a> {
                 self.text.push_str(": ");
                 self.scalar(value);
             }
-            Content::Array(items) if items.is_empty() => self.text.push_str(": []"),
+            Content::Array([]) => self.text.push_str(": []"),
             Content::Array(items) => self.array(items, below, true),
             Content::Object(members) => match self.keyed_table(members) {
                 Some(table) => self.keyed_rows(members, &table, below),

@@ -25,6 +25,10 @@ const SMALL: f64 = 3000.0;
 /// The score below which nothing is kept.
 const LEAST: f32 = 0.2;
 
+/// The number of members that a filter keeps at most. A response with more is a map from ids, and a filter must not have more
+/// than 10,000 rules.
+const MOST: usize = 2_000;
+
 /// The share of the brackets and names of containers that remains in the output.
 const AROUND: f64 = 0.7;
 
@@ -73,7 +77,7 @@ pub(super) fn choose(samples: &Samples, payload: &Payload, candidates: &[Candida
         } else {
             spent + cost <= TARGET * total
         };
-        if fits {
+        if fits && kept.len() < MOST {
             around.extend(containers);
             spent += cost;
             kept.insert(this.node);

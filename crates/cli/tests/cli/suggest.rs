@@ -128,3 +128,20 @@ fn credentials_are_left_out_with_a_note() {
     let filtered = folder.tamis(&["filter", "--manifest", "suggested.yaml"], sample.as_bytes());
     assert_eq!(filtered.out.trim_end(), r#"[{"id":1,"name":"a"},{"id":2,"name":"b"}]"#);
 }
+
+/// A map from ids has more members than a filter may have rules.
+#[test]
+fn a_map_with_many_ids_gets_a_filter() {
+    let folder = Folder::new();
+    let members = |count: usize| {
+        let members = (0..count).map(|id| format!("\"id{id}\":{{\"name\":\"n{id}\",\"v\":{id}}}"));
+        format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+    };
+    for count in [900, 12_000] {
+        folder.write("map.json", &members(count));
+        let ran = folder.tamis(&["suggest", "map.json", "-o", "tools.yaml"], b"");
+        assert_eq!(ran.code, 0, "{count}: {}", ran.err);
+        let ran = folder.tamis(&["filter", "--manifest", "tools.yaml", "map.json"], b"");
+        assert_eq!(ran.code, 0, "{count}: {}", ran.err);
+    }
+}
