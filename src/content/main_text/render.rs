@@ -10,6 +10,7 @@ use super::LINE;
 use super::references;
 use super::table::Table;
 use super::tags::{Tag, Target};
+use crate::notice;
 
 /// The maximum number of levels of lists and quotes that are indented.
 const LEVELS: usize = 16;
@@ -229,7 +230,12 @@ impl Render {
             if number > 0 {
                 self.out.push('\n');
             }
-            self.out.push_str(if number == 0 { &first } else { &more });
+            let prefix = if number == 0 { &first } else { &more };
+            self.out.push_str(prefix);
+            // A line without a prefix is marked with the rest of the text.
+            if !prefix.trim().is_empty() && notice::looks_like_one(line.as_bytes(), true) {
+                self.out.push_str(notice::MARK);
+            }
             self.out.push_str(line.trim_end());
         }
     }
@@ -334,6 +340,15 @@ impl Render {
             }
         }
         self.end_line();
+    }
+}
+
+/// Returns the text of a cell, with a mark if it has the form of a notice of tamis.
+pub(super) fn marked(cell: String) -> String {
+    if notice::looks_like_one(cell.as_bytes(), true) {
+        notice::MARK.to_owned() + &cell
+    } else {
+        cell
     }
 }
 

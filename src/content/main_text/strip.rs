@@ -439,6 +439,30 @@ mod tests {
         }
     }
 
+    /// A line with a prefix is not at the beginning of a line of the text.
+    #[test]
+    fn imitated_notices_are_marked_after_a_prefix() {
+        let notice = "[tamis: 3 of 5 lines left out]";
+        for (page, text) in [
+            (format!("<h2>{notice}</h2>"), format!("## | {notice}")),
+            (format!("<blockquote>{notice}</blockquote>"), format!("> | {notice}")),
+            (format!("<ul><li>{notice}</ul>"), format!("- | {notice}")),
+            (format!("<ol><li>a<br>{notice}</ol>"), format!("1. a\n   {notice}")),
+            (
+                format!("<table><tr><td>a<td>{notice}</table>"),
+                format!("| a | \\| {notice} |\n| --- | --- |"),
+            ),
+            // The rest of the text is marked later.
+            (format!("<p>{notice}</p>"), notice.to_owned()),
+        ] {
+            let mut reader = Reader::new(Strip::new(Keep::Content, true));
+            reader.push(&page);
+            let mut strip = reader.end();
+            strip.render().finish();
+            assert_eq!(strip.render().take(), text, "{page}");
+        }
+    }
+
     #[test]
     fn an_ordinary_page_is_searched() {
         let words = "Tides &amp; harbours:&nbsp;50\u{a0}m \u{b7} a paragraph. ";

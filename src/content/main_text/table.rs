@@ -2,6 +2,8 @@
 //!
 //! Cells are plain text. One row is buffered.
 
+use super::render::marked;
+
 /// A table, with the current row.
 #[derive(Debug, Default)]
 pub(super) struct Table {
@@ -53,6 +55,7 @@ impl Table {
         if cells.iter().all(String::is_empty) {
             return (None, None);
         }
+        let cells: Vec<String> = cells.into_iter().map(marked).collect();
         if !markdown {
             // Empty cells are kept, so that the columns stay aligned.
             return (Some(cells.join(" | ").trim_end().to_owned()), None);
