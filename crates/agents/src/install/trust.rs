@@ -166,7 +166,7 @@ fn claude_roots(text: &str) -> Result<Vec<String>, json::JsonFault> {
     let lists: [&[&str]; 2] =
         [&["sandbox", "filesystem", "allowWrite"], &["permissions", "additionalDirectories"]];
     for names in lists {
-        let mut value = Some(root.clone());
+        let mut value = Some(root);
         for name in names {
             value = match value {
                 Some(value) => value.get(name)?,

@@ -138,7 +138,7 @@ fn a_map_with_many_ids_gets_a_filter() {
         format!("{{{}}}", members.collect::<Vec<_>>().join(","))
     };
     for count in [900, 12_000] {
-        folder.write("map.json", &members(count));
+        folder.write("map.json", members(count));
         let ran = folder.tamis(&["suggest", "map.json", "-o", "tools.yaml"], b"");
         assert_eq!(ran.code, 0, "{count}: {}", ran.err);
         let ran = folder.tamis(&["filter", "--manifest", "tools.yaml", "map.json"], b"");
