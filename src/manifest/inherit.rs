@@ -164,7 +164,8 @@ fn check_size(
         let own = written.get(*number).and_then(Option::as_ref);
         let own = own.map_or(0, |filter| size(&filter.rules));
         if let Some(slot) = sizes.get_mut(*number) {
-            *slot = inherited.saturating_add(own);
+            // Both maps become one.
+            *slot = inherited.max(1).saturating_add(own).saturating_sub(1);
         }
     }
     Ok(())
