@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use tamis::spec::Redact;
 use tamis_gateway::store::{
-    EntryMeta, Handle, ReadError, Scope, Store, StoreConfig, StoreError, StoreLimits, Window,
+    EntryMeta, Handle, ReadError, Scope, Store, StoreConfig, StoreLimits, Window,
 };
 
 use super::server::S3Server;
