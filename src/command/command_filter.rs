@@ -585,8 +585,7 @@ mod tests {
     #[test]
     fn a_filter_that_has_ended_refuses_further_output() {
         let registry = OutputFilterRegistry::builtin();
-        let line = CommandLine::parse("unknown-command");
-        let mut filter = registry.start(&line, &Limits::new(), Vec::new());
+        let mut filter = registry.start(&CommandLine::parse("unknown"), &Limits::new(), Vec::new());
         filter.write(b"a\n").unwrap();
         filter.set_exit_code(Some(3));
         filter.set_full_output("full.log");

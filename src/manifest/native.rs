@@ -22,7 +22,8 @@ pub(super) const FORMAT: Format = Format {
     read,
 };
 
-const KEYS: [&str; 7] = ["version", "filters", "profile", "service", "catalog", "store", "servers"];
+const KEYS: [&str; 8] =
+    ["version", "filters", "profile", "service", "catalog", "store", "servers", "invisible"];
 
 fn read(building: &mut Building<'_>, root: &Node) {
     for (key, _) in root.entries().unwrap_or_default() {
