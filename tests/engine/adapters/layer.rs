@@ -102,10 +102,10 @@ fn a_body_that_says_that_it_is_over_gives_nothing_more() {
         type Data = Bytes;
         type Error = Infallible;
         fn poll_frame(
-            mut self: std::pin::Pin<&mut Self>,
-            cx: &mut std::task::Context<'_>,
-        ) -> std::task::Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-            std::pin::Pin::new(&mut self.0).poll_frame(cx)
+            mut self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            Pin::new(&mut self.0).poll_frame(cx)
         }
         fn is_end_stream(&self) -> bool {
             true
