@@ -64,6 +64,7 @@ pub use notice::{LostReason, OmissionNotice, OmittedUnit, Remedy};
 pub use recorder::StoreRecorder;
 pub use scope::Scope;
 #[cfg(feature = "filter")]
+#[cfg(feature = "filter")]
 pub(crate) use window::replaced;
 pub use window::{ReadError, Window, WindowError, WindowReport};
 pub use writer::{EntryWriter, Reservation};

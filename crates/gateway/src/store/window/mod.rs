@@ -33,6 +33,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use tamis::{Program, Spec};
 
 pub use report::WindowReport;
+#[cfg(feature = "filter")]
 pub(crate) use report::replaced;
 
 /// The default of [`Window::with_limit`].
