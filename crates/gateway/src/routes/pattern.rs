@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// stands for any number of segments.
 ///
 /// Templates and regular expressions of other gateways, such as `/users/{id}`, `/users/:id` and `/users/(.*)`, would be
-/// texts that no path has. So their characters are refused ([`FOREIGN`]). A `\` before one makes it a character.
+/// texts that no path has. So their characters are refused. A `\` before one makes it a character.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathPattern {
     segments: Vec<SegmentPattern>,
