@@ -272,3 +272,30 @@ fn an_event_of_fifty_megabytes() {
     let answer = EventHook::Opencode.response(&mut event.as_bytes(), &settings);
     assert!(answer.len() > 1_000 && answer.len() < 40_000, "{}", answer.len());
 }
+
+/// `TAMIS=off` ends what saves, for results of tools, too, and keeps rules that remove for safety. Codex gets no other command
+/// where nothing may be left out.
+#[test]
+fn off_ends_what_saves() {
+    let list: Vec<Value> =
+        (0..400).map(|id| serde_json::json!({"id": id, "ssn": "078", "x": null})).collect();
+    let text = Value::from(list).to_string();
+    let event =
+        serde_json::json!({"tool": "a_b", "args": {}, "content": [{"type": "text", "text": text}]});
+    let answer = |config: &str, is_off: bool| {
+        let home = tempfile::tempdir().unwrap();
+        write(&home.path().join(".config/tamis/tamis.yaml"), config);
+        let places = HookPlaces { is_off, ..HookPlaces::in_folder(home.path()) };
+        let settings = HookSettings::load(&places);
+        let answer = EventHook::Opencode.response(&mut event.to_string().as_bytes(), &settings);
+        String::from_utf8(answer).unwrap()
+    };
+    let saves = "version: 1\nfilters:\n  a_b: {select: [id], max_items: 2}\n";
+    assert!(answer(saves, false).contains("left out"));
+    assert_eq!(answer(saves, true), "");
+    assert_eq!(answer("version: 1\nfilters: {}\n", true), "");
+    let protects =
+        "version: 1\nfilters:\n  a_b: {select: [id, ssn], exclude: [ssn], max_items: 2}\n";
+    let kept = answer(protects, true);
+    assert!(kept.contains(r#"\"id\":399"#) && !kept.contains("078"), "{kept}");
+}

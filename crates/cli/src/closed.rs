@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
 ctor::declarative::ctor! {
-    /// Runs before `main`, when there is no other thread.
+    // SAFETY: it only reads the state of two streams and stores a number. Before `main`, there are no other threads.
     #[ctor(unsafe)]
     fn look() {
         let mut closed = 0;

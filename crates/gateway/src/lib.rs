@@ -16,6 +16,7 @@
 //! | [`transport`] | messages between the client and the server | `filter`, most of it `mcp` |
 //! | [`routes`] | the format of `gateway.yaml` | `routes` |
 //! | `serve` | servers for Envoy and agentgateway; their spans and events with `tracing` | `serve` |
+//! | [`process`] | the environment of this process, and the way in which it was started | |
 //! | [`observe`] | the log and the metrics of the proxy | `mcp` |
 
 #[cfg(feature = "log")]
@@ -28,6 +29,7 @@ pub mod jsonrpc;
 pub mod mcp;
 #[cfg(feature = "mcp")]
 pub mod observe;
+pub mod process;
 #[cfg(feature = "routes")]
 pub mod routes;
 #[cfg(feature = "filter")]

@@ -119,6 +119,6 @@ fn flags(args: &McpArgs) -> Result<ConfigFlags, Failure> {
         store,
         redact: args.redact.is_some(),
         // A boundary does not depend on a variable, which a project's settings can set.
-        off: !args.closed && std::env::var_os("TAMIS").is_some_and(|value| value == "off"),
+        off: !args.closed && tamis_gateway::process::is_off(),
     })
 }

@@ -75,8 +75,8 @@ impl FramingCheck {
         self.has_failed = self.error.is_some();
     }
 
-    /// Returns the error of the document, once. `is_bad`: its filter failed, so that it is no longer up to the filter
-    /// which documents are valid.
+    /// Returns the error of the document, and forgets it. If the filter of the document failed (`is_bad`), the error counts
+    /// even where the filter would have accepted the document.
     pub(super) fn take_error(&mut self, is_bad: bool) -> Option<Error> {
         if is_bad || !self.is_lenient { self.error.take() } else { None }
     }

@@ -97,7 +97,8 @@ pub(super) fn response(event: &[u8], settings: &HookSettings) -> Option<Vec<u8>>
     let words = simple_words(&input.command)?;
     // The cheapest tests come first: most commands are not rewritten.
     let runner = runner(&words, settings)?;
-    let filters = settings.command_filters()?;
+    // `tamis run` knows no other profile.
+    let filters = settings.command_filters().filter(|_| settings.shortens_commands())?;
     filters.filter_for(&CommandLine::parse(&input.command))?;
     let places = RulePlaces {
         home: settings.places.codex_home.clone()?,

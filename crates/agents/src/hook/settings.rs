@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 #[cfg(unix)]
 use tamis::command::OverflowFolder;
-use tamis::command::{FilterResult, OutputFilter, OutputFilterRegistry};
-use tamis::text::{TextProgram, TextSpec};
+use tamis::command::{CommandRules, OutputFilterRegistry};
 use tamis_gateway::calls::{CallLine, UserLog};
 use tamis_gateway::config::{Config, ConfigFiles, ConfigFlags, ConfigPlaces};
 use tamis_gateway::rules::Profile;
@@ -13,13 +12,18 @@ use tamis_gateway::rules::Profile;
 use tamis_gateway::store::StoreRecorder;
 use tamis_gateway::store::{Store, StoreConfig};
 
-#[cfg(unix)]
-use crate::install::shell_word;
-
 /// The most tokens of an output under the profile `standard`.
 const STANDARD_TOKENS: u64 = 8_000;
 /// The most tokens of an output under the profile `tight`.
 const TIGHT_TOKENS: u64 = 2_000;
+
+/// The rule of the profile `lossless`: of every output, escape sequences, carriage returns and backspaces are resolved.
+const LOSSLESS: &str = r#"
+[[rules]]
+name = "lossless"
+match = { regex = "." }
+strip_ansi = true
+"#;
 
 /// Where the files of a hook are.
 #[derive(Clone, Debug)]
@@ -64,7 +68,7 @@ impl HookPlaces {
             codex_home,
             codex_system: PathBuf::from("/etc/codex"),
             program: crate::install::as_started(),
-            is_off: std::env::var_os("TAMIS").is_some_and(|value| value == "off"),
+            is_off: tamis_gateway::process::is_off(),
             config,
         }
     }
@@ -105,7 +109,8 @@ impl HookSettings {
     /// safety, results of tools are withheld.
     #[must_use]
     pub fn load(places: &HookPlaces) -> Self {
-        let flags = ConfigFlags { files: places.files, ..ConfigFlags::default() };
+        let flags =
+            ConfigFlags { files: places.files, off: places.is_off, ..ConfigFlags::default() };
         let config = Config::load(&flags, &places.config).ok();
         let may_remove_for_safety = match &config {
             Some(config) => config.may_remove_for_safety(),
@@ -122,10 +127,13 @@ impl HookSettings {
 
     /// Returns the profile for the outputs of commands.
     fn profile(&self) -> Profile {
-        if self.places.is_off {
-            return Profile::Off;
-        }
-        self.config.as_ref().map_or(Profile::default(), Config::profile)
+        let otherwise = if self.places.is_off { Profile::Off } else { Profile::default() };
+        self.config.as_ref().map_or(otherwise, Config::profile)
+    }
+
+    /// Returns whether filters may leave out lines of the outputs of commands.
+    pub(super) fn shortens_commands(&self) -> bool {
+        !matches!(self.profile(), Profile::Off | Profile::Lossless)
     }
 
     /// Returns the filters for the outputs of commands. `None`: no output is changed.
@@ -133,7 +141,10 @@ impl HookSettings {
     pub fn command_filters(&self) -> Option<OutputFilterRegistry> {
         match self.profile() {
             Profile::Off => None,
-            Profile::Lossless => Some(OutputFilterRegistry::new().register(ResolvedText)),
+            Profile::Lossless => {
+                let rules = CommandRules::parse("lossless", LOSSLESS).ok()?;
+                Some(OutputFilterRegistry::new().register_rules(rules))
+            }
             _ => Some(OutputFilterRegistry::builtin()),
         }
     }
@@ -174,10 +185,6 @@ impl HookSettings {
     #[must_use]
     pub(super) fn recorder(&self, name: String) -> StoreRecorder {
         let recorder = StoreRecorder::new(self.store(), name);
-        let recorder = match &self.places.program {
-            Some(program) => recorder.with_program(shell_word(&program.to_string_lossy())),
-            None => recorder,
-        };
         if self.config.as_ref().is_some_and(|config| config.store().is_none()) {
             return recorder;
         }
@@ -185,26 +192,5 @@ impl HookSettings {
             Some(path) => OverflowFolder::new(path),
             None => StoreRecorder::temporary_folder(),
         })
-    }
-}
-
-/// Resolves escape sequences, carriage returns and backspaces, and leaves out nothing that is to be read.
-#[derive(Debug)]
-struct ResolvedText;
-
-impl OutputFilter for ResolvedText {
-    fn matches(&self, _command: &str) -> bool {
-        true
-    }
-
-    fn filter(&self, _command: &str, raw_output: &str, _exit_code: i32) -> FilterResult {
-        let program = TextProgram::compile(&TextSpec::new().strip_ansi(true));
-        let text = program.map(|program| program.apply(raw_output.as_bytes()).0);
-        let text = text.ok().and_then(|text| String::from_utf8(text).ok());
-        FilterResult::new(raw_output, text.unwrap_or_else(|| raw_output.to_owned()))
-    }
-
-    fn name(&self) -> &'static str {
-        "lossless"
     }
 }

@@ -32,7 +32,7 @@ pub(crate) mod trust;
 
 pub use places::{Places, Scope};
 pub use plan::{InstallError, Plan};
-pub use program::{as_started, shell_word};
+pub use program::as_started;
 
 pub(crate) use agents::{
     CODEX_HOOK, CURSOR_HOOK, GEMINI_HOOK, PREFIX, extension_folder, own_block, own_positions,
@@ -73,12 +73,17 @@ pub fn install(
     places: &Places,
 ) -> Result<Plan, InstallError> {
     let mut planner = Planner::new(places)?;
-    check_program(&mut planner, agent, options, &places.program)?;
+    check_path(&mut planner, agent, options, &places.program)?;
+    // The script of Claude Code lies there.
+    let folder = places.folder(agent, Scope::User);
+    if agent == Agent::ClaudeCode && folder.exists() {
+        check_path(&mut planner, agent, options, &folder)?;
+    }
     agents::install(&mut planner, agent, options.scope)?;
     if options.mcp {
         let gateway = places.gateway();
         if gateway.exists() {
-            check_program(&mut planner, agent, options, &gateway)?;
+            check_path(&mut planner, agent, options, &gateway)?;
         }
         let program = utf8(places, &gateway)?;
         let wrapping = Wrapping { scope: options.scope, is_closed: options.closed, program };
@@ -100,23 +105,23 @@ fn utf8<'p>(places: &Places, path: &'p Path) -> Result<&'p str, InstallError> {
     })
 }
 
-/// Refuses a program that somebody else, or a command in a sandbox, can replace.
-fn check_program(
+/// Refuses the path of something that an agent starts, if somebody else, or a command in a sandbox, can replace it.
+fn check_path(
     planner: &mut Planner<'_>,
     agent: Agent,
     options: InstallOptions,
-    program: &Path,
+    path: &Path,
 ) -> Result<(), InstallError> {
     let places = planner.places;
-    utf8(places, program)?;
-    for fault in trust::examine(program, places, agent) {
+    utf8(places, path)?;
+    for fault in trust::examine(path, places, agent) {
         if fault.is_refusal && !options.trust_path {
             let message = format!(
-                "{}, so {agent} may start another program in its place; put tamis into a folder that only you can \
-                 write to, or add --trust-path",
+                "{}, so {agent} may start another program in its place; use a folder that only you can write to, \
+                 or add --trust-path",
                 fault.text
             );
-            return Err(InstallError { file: places.shown(program), message, snippet: None });
+            return Err(InstallError { file: places.shown(path), message, snippet: None });
         }
         planner.note(format!("{}: {agent} may start another program in its place", fault.text));
     }

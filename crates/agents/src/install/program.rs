@@ -6,6 +6,8 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use tamis_gateway::process::shell_word;
+
 /// Compares the path in `$0` with the working directory and the temporary folder of the agent: what lies there may have been
 /// written by a sandboxed command.
 const IS_ELSEWHERE: &str =
@@ -43,16 +45,6 @@ fn without_dots(path: &Path) -> PathBuf {
         }
     }
     clean
-}
-
-/// Returns a word of a POSIX shell, in quotes where it needs them. fish reads it alike.
-#[must_use]
-pub fn shell_word(text: &str) -> String {
-    let is_bare = |char: char| char.is_ascii_alphanumeric() || "-_./:@%+,=".contains(char);
-    if !text.is_empty() && text.chars().all(is_bare) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// Returns the text of a word that [`shell_word`] wrote.

@@ -220,9 +220,9 @@ mod unix {
         if data.mode() & WRITABLE_FOR_GROUP == 0 || data.gid() == 0 {
             return None;
         }
-        let group = name_in("/etc/group", data.gid(), 2);
+        let group = name_in("/etc/group", data.gid());
         let group = group.unwrap_or_else(|| data.gid().to_string());
-        if name_in("/etc/passwd", user, 2).as_ref() == Some(&group) {
+        if name_in("/etc/passwd", user).as_ref() == Some(&group) {
             return None;
         }
         let text = format!("{shown} is writable for the group {group}");
@@ -230,13 +230,13 @@ mod unix {
         Some(PathFault { text, is_refusal })
     }
 
-    /// Returns the name of an entry in a file of the form `name:…:number:…`.
-    fn name_in(file: &str, number: u32, field: usize) -> Option<String> {
+    /// Returns the name of an entry in a file of the form `name:password:number:…`.
+    fn name_in(file: &str, number: u32) -> Option<String> {
         let text = std::fs::read_to_string(file).ok()?;
         text.lines().find_map(|line| {
             let mut fields = line.split(':');
             let name = fields.next()?;
-            (fields.nth(field - 1)?.parse() == Ok(number)).then(|| name.to_owned())
+            (fields.nth(1)?.parse() == Ok(number)).then(|| name.to_owned())
         })
     }
 }

@@ -81,6 +81,16 @@ fn links_and_modes() {
     assert_eq!(refusal(&home, Agent::Codex, good), None);
     let missing = link("dangling", "nowhere");
     assert!(refusal(&home, Agent::Codex, missing).is_some());
+    // The folder of the script, too.
+    home.write(".claude/settings.json", "{}");
+    let set_claude = |mode| {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(home.path(".claude"), mode).unwrap();
+    };
+    set_claude(0o777);
+    let found = refusal(&home, Agent::ClaudeCode, home.path("bin/tamis"));
+    assert!(found.is_some_and(|text| text.contains("writable for all")));
+    set_claude(0o755);
     for (mode, is_refused) in [(0o755, false), (0o777, true), (0o1777, false), (0o757, true)] {
         home.write("mode/tamis", "");
         let set = |path: &str, mode| {

@@ -11,8 +11,8 @@ use tamis::command::{
     CommandLine, CommandReport, CommandRunner, OutputCap, OutputFilterRegistry, OverflowFolder,
     RecordPlace, RunReport,
 };
-use tamis_agents::install::shell_word;
 use tamis_gateway::calls::{CallLine, UserLog};
+use tamis_gateway::process::is_off;
 use tamis_gateway::store::{Store, StoreConfig, StoreRecorder};
 
 use super::RunArgs;
@@ -131,7 +131,7 @@ fn execute(
 ) -> io::Result<RunReport> {
     let name = name(args);
     // Redaction stays: it does not save.
-    let is_off = std::env::var_os("TAMIS").is_some_and(|value| value == "off");
+    let is_off = is_off();
     let registry = if is_off { registry.with_enabled(false) } else { registry };
     let cap = if is_off { OutputCap::new() } else { args.cap.cap() };
     // Output that is printed whole needs no copy.
@@ -149,7 +149,6 @@ fn execute(
         let words = args.command.iter().map(|word| word.to_string_lossy());
         let command = words.collect::<Vec<_>>().join(" ");
         let recorder = StoreRecorder::new(StoreConfig::of_user().map(Store::open), command);
-        let recorder = recorder.with_program(own_word());
         let fallback = StoreRecorder::temporary_folder().with_file_limit(limit);
         runner = runner.with_overflow(recorder.with_limit(limit).with_fallback(fallback));
     }
@@ -185,13 +184,6 @@ fn execute(
         }
         ended => ended,
     }
-}
-
-/// Returns the word that starts this program, as it was written: coding agents write its path.
-fn own_word() -> String {
-    let typed = std::env::args_os().next().map(PathBuf::from);
-    let path = typed.filter(|path| path.is_absolute());
-    path.map_or_else(|| "tamis".to_owned(), |path| shell_word(&path.to_string_lossy()))
 }
 
 /// Returns the variables that the first words set, as those of env(1) do: `NAME=VALUE`.

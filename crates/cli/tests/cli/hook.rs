@@ -311,7 +311,7 @@ fn events_are_answered() {
         let ran = folder.tamis(args, event.to_string().as_bytes());
         assert_eq!((ran.code, ran.err.as_str()), (0, ""));
         let answer: Value = serde_json::from_str(&ran.out).unwrap();
-        assert!(answer["output"].as_str().unwrap().contains("/tamis recall tm_"), "{}", ran.out);
+        assert!(answer["output"].as_str().unwrap().contains("tamis recall tm_"), "{}", ran.out);
     }
     for (hook, out) in [("codex", ""), ("gemini", ""), ("opencode", ""), ("cursor", "{}\n")] {
         for input in ["", "{", "null", "[]", "\u{feff}{}"] {

@@ -10,6 +10,7 @@
 use std::fmt::{self, Display};
 
 use super::handle::Handle;
+use crate::process::command_word;
 
 /// The fewest and the most items or lines that a notice suggests to fetch at once.
 const LEAST: u64 = 10;
@@ -167,7 +168,7 @@ impl OmissionNotice {
             Remedy::Recall(handle) => {
                 let range = range.map(|range| format!(" --{name} {range}"));
                 let part = range.or_else(|| offset.map(|first| format!(" --offset {first}")));
-                Some(format!("tamis recall {handle}{}", part.unwrap_or_default()))
+                Some(format!("{} recall {handle}{}", command_word(), part.unwrap_or_default()))
             }
             Remedy::Lost(_) => None,
         }

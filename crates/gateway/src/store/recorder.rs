@@ -7,6 +7,7 @@ use std::io::{Result, Write};
 use tamis::command::{OutputRecord, OutputRecorder, OverflowFolder, RecordPlace};
 
 use super::{EntryMeta, EntryWriter, Scope, Store};
+use crate::process::command_word;
 
 /// A store as a place for full outputs.
 ///
@@ -23,7 +24,6 @@ use super::{EntryMeta, EntryWriter, Scope, Store};
 pub struct StoreRecorder {
     store: Option<Store>,
     command: String,
-    program: String,
     limit: u64,
     fallback: Option<OverflowFolder>,
 }
@@ -31,7 +31,6 @@ pub struct StoreRecorder {
 /// The record of one output.
 #[derive(Debug)]
 struct StoreRecord {
-    program: String,
     writer: EntryWriter,
     limit: u64,
     left_out: u64,
@@ -42,14 +41,7 @@ impl StoreRecorder {
     #[must_use]
     pub fn new(store: impl Into<Option<Store>>, command: impl Into<String>) -> Self {
         let (store, command) = (store.into(), command.into());
-        Self { store, command, program: "tamis".to_owned(), limit: u64::MAX, fallback: None }
-    }
-
-    /// Sets the word of a shell that starts tamis, for the command that reads a record. It is `tamis` by default.
-    #[must_use]
-    pub fn with_program(mut self, program: impl Into<String>) -> Self {
-        self.program = program.into();
-        self
+        Self { store, command, limit: u64::MAX, fallback: None }
     }
 
     /// Returns the handle of a record. `None`: it is not in a store.
@@ -98,8 +90,7 @@ impl OutputRecorder for StoreRecorder {
         };
         match (begun, &self.fallback) {
             (Ok((writer, most)), _) => {
-                let (program, limit) = (self.program.clone(), self.limit.min(most));
-                Ok(Box::new(StoreRecord { program, writer, limit, left_out: 0 }))
+                Ok(Box::new(StoreRecord { writer, limit: self.limit.min(most), left_out: 0 }))
             }
             (Err(error), None) => Err(error),
             // The first error says more.
@@ -128,7 +119,7 @@ impl Write for StoreRecord {
 
 impl OutputRecord for StoreRecord {
     fn place(&self) -> RecordPlace {
-        RecordPlace::Command(format!("{} recall {}", self.program, self.writer.handle()))
+        RecordPlace::Command(format!("{} recall {}", command_word(), self.writer.handle()))
     }
 
     fn prints_lines(&self) -> bool {

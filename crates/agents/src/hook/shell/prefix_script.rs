@@ -6,8 +6,7 @@
 use std::path::Path;
 
 use tamis_gateway::config::ConfigFiles;
-
-use crate::install::shell_word;
+use tamis_gateway::process::shell_word;
 
 /// Returns the text of the script. `files` is the configuration that the hook reads, `program` the file that it starts.
 ///
