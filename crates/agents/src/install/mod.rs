@@ -73,17 +73,17 @@ pub fn install(
     places: &Places,
 ) -> Result<Plan, InstallError> {
     let mut planner = Planner::new(places)?;
-    check_path(&mut planner, agent, options, &places.program)?;
+    check_path(&mut planner, options, agent, &places.program, trust::examine)?;
     // The script of Claude Code lies there.
     let folder = places.folder(agent, Scope::User);
     if agent == Agent::ClaudeCode && folder.exists() {
-        check_path(&mut planner, agent, options, &folder)?;
+        check_path(&mut planner, options, agent, &folder, trust::examine_folder)?;
     }
     agents::install(&mut planner, agent, options.scope)?;
     if options.mcp {
         let gateway = places.gateway();
         if gateway.exists() {
-            check_path(&mut planner, agent, options, &gateway)?;
+            check_path(&mut planner, options, agent, &gateway, trust::examine)?;
         }
         let program = utf8(places, &gateway)?;
         let wrapping = Wrapping { scope: options.scope, is_closed: options.closed, program };
@@ -108,13 +108,14 @@ fn utf8<'p>(places: &Places, path: &'p Path) -> Result<&'p str, InstallError> {
 /// Refuses the path of something that an agent starts, if somebody else, or a command in a sandbox, can replace it.
 fn check_path(
     planner: &mut Planner<'_>,
-    agent: Agent,
     options: InstallOptions,
+    agent: Agent,
     path: &Path,
+    examine: fn(&Path, &Places, Agent) -> Vec<trust::PathFault>,
 ) -> Result<(), InstallError> {
     let places = planner.places;
     utf8(places, path)?;
-    for fault in trust::examine(path, places, agent) {
+    for fault in examine(path, places, agent) {
         if fault.is_refusal && !options.trust_path {
             let message = format!(
                 "{}, so {agent} may start another program in its place; use a folder that only you can write to, \

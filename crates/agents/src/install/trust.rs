@@ -31,8 +31,18 @@ impl PathFault {
     }
 }
 
-/// Examines the path of a file for an agent.
+/// Examines the path of a program for an agent.
 pub(crate) fn examine(file: &Path, places: &Places, agent: Agent) -> Vec<PathFault> {
+    examined(file, places, agent, true)
+}
+
+/// Examines the folder of a script for an agent. Its place is the home folder of the user, so it is only warned of; the script
+/// itself does nothing below the working directory and `$TMPDIR`.
+pub(crate) fn examine_folder(folder: &Path, places: &Places, agent: Agent) -> Vec<PathFault> {
+    examined(folder, places, agent, false)
+}
+
+fn examined(file: &Path, places: &Places, agent: Agent, is_program: bool) -> Vec<PathFault> {
     let steps = match steps(file) {
         Ok(steps) => steps,
         Err(error) => {
@@ -41,7 +51,10 @@ pub(crate) fn examine(file: &Path, places: &Places, agent: Agent) -> Vec<PathFau
         }
     };
     let mut faults = Vec::new();
-    faults.extend(place_fault(&steps, places, agent));
+    faults.extend(
+        place_fault(&steps, places, agent)
+            .map(|fault| PathFault { is_refusal: is_program, ..fault }),
+    );
     #[cfg(unix)]
     faults.extend(steps.iter().filter_map(|step| unix::fault(step, places)));
     faults
