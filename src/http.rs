@@ -36,4 +36,4 @@ pub use crate::io::{Choice, FilterFuture, FilterLayer, FilterService};
 #[cfg(feature = "decode")]
 pub use crate::io::{ContentCoding, DecodeOptions};
 pub use crate::io::{FilterStream, Outcome, Transform, transform_async};
-pub use crate::limits::HeldPool;
+pub use tamis_json::limits::HeldPool;

@@ -61,10 +61,10 @@
 //! | 3 | `filter/run/chain.rs` | passes the chunk to the first stage: strings (`json_strings`), the document stage (`extract`, `retain`, `patches`) or the items |
 //! | 4 | `filter/run/payload.rs` | finds the payload (`root`), waits (`lookahead.rs`) while the root or the first hit is unknown |
 //! | 5 | `filter/run/stage.rs` | pairs the stage with the machine and the sink |
-//! | 6 | `scan/` | turns a window of 4 KiB into bit masks and token positions |
-//! | 7 | `json/machine/` | walks the tokens and validates; carries out the handler's policy in loops, and asks the handler about all other values |
-//! | 8 | `filter/run/items/` | the handler of the rules on items: states a policy for each container, and drops, copies or inspects each value that the machine asks about, by the trie of `path/` |
-//! | 9 | `json/writer.rs` | writes commas, brackets, keys and the copied bytes |
+//! | 6 | `crates/json/src/scan/` | turns a window of 4 KiB into bit masks and token positions |
+//! | 7 | `crates/json/src/machine/` | walks the tokens and validates; carries out the handler's policy in loops, and asks the handler about all other values |
+//! | 8 | `filter/run/items/` | the handler of the rules on items: states a policy for each container, and drops, copies or inspects each value that the machine asks about, by the trie of `crates/json/src/path/` |
+//! | 9 | `crates/json/src/writer.rs` | writes commas, brackets, keys and the copied bytes |
 //! | 10 | `filter/run/output/` | `text_filter`, `budget` and `compact`, if declared |
 //! | 11 | `io/sinks.rs` | the sink of the driver writes to the writer |
 //!
@@ -77,20 +77,19 @@
 //!
 //! # Map of the modules
 //!
-//! A module uses those above it in this list and never those below. A test checks that.
+//! Below this crate are two others, which are internal and have no stable API:
 //!
-//! - Leaves: [`error`](Error), [`limits`](Limits), [`report`](Report), [`sink`](Sink), `regex_budget` (bounds compiled
-//!   patterns and templates), `ansi` (terminal controls), `excerpt` (a caret below a refused character), `glob`,
-//!   `nearest` (suggests known words), `notice` (lines that tamis adds to text), `tokens` (counts tokens), `test_work`
-//!   (counts steps in tests).
-//! - `scan`: bit masks of blocks of 64 bytes, without a grammar.
+//! - `tamis-json` (`crates/json`): the engine. Masks of blocks of 64 bytes, paths, the machine that walks tokens, strings,
+//!   trees of raw pieces, held bytes, limits and errors; no rules. [`json`], [`Error`], [`Limits`] and [`Sink`] are from there.
+//! - `tamis-template` (`crates/template`): renders items by Go's `text/template` (feature `template`), without filters.
+//!
+//! A module of this crate uses those above it in this list and never those below. A test checks that.
+//!
+//! - Leaves: [`report`](Report), `ansi` (terminal controls), `notice` (lines that tamis adds to text), `tokens` (counts
+//!   tokens).
 //! - `secrets`: finds credentials in text and in JSON, and replaces them.
-//! - `path`: parses paths, and follows many of them at once along a document.
-//! - [`json`]: walks tokens, validates, and carries out a handler's policies or asks it about each value, without rules.
-//! - `tree`: a document as raw pieces, for the patches that cannot stream.
 //! - `encode`: documents in other encodings than JSON.
 //! - `reserved`: the parameters that a tool with a filter takes in addition to its own.
-//! - `template`: renders items by Go's `text/template` (feature `template`), without filters.
 //! - `spec`: the rules, as data.
 //! - `text`: filters lines of text that is not JSON (feature `text`).
 //! - `content`: extracts the main text of HTML pages (feature `content`), without JSON.
@@ -167,23 +166,11 @@ mod ansi;
 #[cfg(feature = "manifest")]
 mod catalog;
 mod encode;
-mod error;
-mod excerpt;
-mod fast_paths;
 mod filter;
-mod glob;
 mod io;
-mod limits;
-mod nearest;
 mod notice;
-mod path;
-mod regex_budget;
 mod report;
-mod scan;
 mod secrets;
-mod sink;
-mod test_work;
-mod tree;
 
 #[cfg(feature = "audit")]
 pub mod audit;
@@ -200,13 +187,10 @@ pub mod json;
 pub mod manifest;
 pub mod reserved;
 pub mod spec;
-#[cfg(feature = "template")]
-pub mod template;
 pub mod text;
 #[cfg(feature = "tokens")]
 pub mod tokens;
 
-pub use error::{Error, ErrorKind, Fault};
 pub use filter::{Call, CallOptions, ExecutionMode, Explanation, Filter, Program};
 #[cfg(feature = "tokio")]
 pub use io::filter_async;
@@ -216,10 +200,13 @@ pub use io::{
     FailedRun, FileSource, PrettyWriter, RunResult, TeeReader, WriteSink, filter_documents,
     filter_events, filter_file, filter_ndjson, filter_reader, filter_slice,
 };
-pub use limits::Limits;
 pub use report::{FailureReport, InnerReport, MissedPath, Report, SkipReason};
-pub use sink::Sink;
 pub use spec::rules::Spec;
+pub use tamis_json::error::{Error, ErrorKind, Fault};
+pub use tamis_json::limits::Limits;
+pub use tamis_json::sink::Sink;
+#[cfg(feature = "template")]
+pub use tamis_template as template;
 
 /// Internals for the fuzz targets in `fuzz/`; cargo-fuzz sets `cfg(fuzzing)`.
 #[cfg(fuzzing)]
@@ -238,19 +225,19 @@ pub mod fuzzing {
 
     /// Returns the names of the shortcuts that can be turned off.
     pub fn fast_paths() -> Vec<String> {
-        let names = crate::fast_paths::FastPath::ALL.iter();
+        let names = tamis_json::fast_paths::FastPath::ALL.iter();
         names.map(|path| format!("{path:?}")).collect()
     }
 
     /// Calls `run` while this thread does not use the shortcut with this name. Returns `None` if there is none. Calls
     /// must not be nested.
     pub fn without_fast_path<T>(name: &str, run: impl FnOnce() -> T) -> Option<T> {
-        crate::fast_paths::named(name).map(|path| crate::fast_paths::without(path, run))
+        tamis_json::fast_paths::named(name).map(|path| tamis_json::fast_paths::without(path, run))
     }
 
     /// Compares the kernels of this CPU. Panics if they differ.
     pub fn scan_diff(data: &[u8]) {
-        crate::scan::compare(data);
+        tamis_json::scan::compare(data);
     }
 }
 

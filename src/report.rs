@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::error::Error;
+use tamis_json::error::Error;
 
 /// The report of one run: sizes, what was cut, and how. Serialises to the keys of SPEC §11 with the same names. Keys
 /// that do not apply are left out.

@@ -20,7 +20,7 @@ use std::sync::OnceLock;
 
 use tiktoken::CoreBpe;
 
-use crate::test_work::{self, WorkKind, words};
+use tamis_json::test_work::{self, WorkKind, words};
 
 /// Returns the vocabulary `o200k_base`. The first call unpacks it, which takes about a tenth of a second and 32 MB.
 fn o200k_base() -> &'static CoreBpe {

@@ -53,9 +53,9 @@ use planted::{Canary, Planted};
 use random::Random;
 pub use report::{AuditReport, Finding, PlantedDocument, Weakness};
 use search::Search;
+use tamis_json::error::Error;
 use value::Json;
 
-use crate::error::Error;
 use crate::filter::Program;
 use crate::spec::Spec;
 

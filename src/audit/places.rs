@@ -7,11 +7,12 @@
 
 use std::collections::HashSet;
 
+use tamis_json::path::projection::ProjectedField;
+use tamis_json::path::{Path, PathToken};
+
 use super::planted::{Canary, Place, Planted, RuleKind};
 use super::shapes::Shape;
 use super::value::Json;
-use crate::path::projection::ProjectedField;
-use crate::path::{Path, PathToken};
 use crate::spec::{
     InnerRules, ItemCondition, JsonStrings, OnError, PatchOpKind, Root, Siblings, Spec, ValueTest,
 };

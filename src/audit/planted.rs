@@ -1,9 +1,10 @@
 //! Documents in which a value is planted that must not leave, and where in them it is.
 
+use tamis_json::path::PathToken;
+
 use super::random::Random;
 use super::shapes::Shape;
 use super::value::Json;
-use crate::path::PathToken;
 
 /// A number that occurs nowhere else. It is planted as a number, and as a part of strings.
 #[derive(Clone, Debug)]

@@ -1,11 +1,12 @@
 //! Finds the change of a spec that stops a leak, by trying changes. The change names the weakness.
 
+use tamis_json::path::{Path, PathToken};
+
 use super::calls::CallForm;
 use super::places::finds_items;
 use super::planted::{Canary, Place, Planted, RuleKind};
 use super::report::Weakness;
 use crate::filter::Program;
-use crate::path::{Path, PathToken};
 use crate::spec::{
     InnerRules, JsonStringFallback, OnError, OnTestFailure, PatchOpKind, Redact, Root, Siblings,
     Spec, WhenFallback,

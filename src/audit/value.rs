@@ -2,10 +2,11 @@
 //!
 //! Trees are small: [`Json::parse`] shortens a sample, and bounds its depth. Functions may therefore recurse.
 
-use crate::json::key::{quote, unescape};
-use crate::path::PathToken;
+use tamis_json::key::{quote, unescape};
+use tamis_json::path::PathToken;
+use tamis_json::tree::children;
+
 use crate::spec::RawJson;
-use crate::tree::children;
 
 /// The deepest container of a sample that is kept.
 const MAX_DEPTH: usize = 24;
@@ -248,8 +249,9 @@ pub(super) fn spelled(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tamis_json::path::Path;
+
     use super::Json;
-    use crate::path::Path;
 
     #[test]
     fn values_are_set_at_paths() {

@@ -179,8 +179,9 @@ fn start(text: &str, key: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use tamis_json::regex_budget::RegexBudget;
+
     use super::{FILES, Manifest};
-    use crate::regex_budget::RegexBudget;
 
     #[test]
     fn every_file_parses_and_keeps_to_its_service() {

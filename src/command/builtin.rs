@@ -29,9 +29,10 @@ pub(super) fn read() -> RuleFile {
 
 #[cfg(test)]
 mod tests {
+    use tamis_json::regex_budget::RegexBudget;
+
     use super::FILES;
     use crate::command::rules::{CommandRules, read_alone};
-    use crate::regex_budget::RegexBudget;
 
     #[test]
     fn every_file_is_right_and_does_what_its_examples_say() {

@@ -17,6 +17,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use tamis_json::error::Error;
+use tamis_json::limits::Limits;
+use tamis_json::sink::Sink;
+
 use super::cap::{CapRun, OutputCap};
 use super::compound::{self, CompoundPart, CompoundRun};
 use super::full_output::FullOutput;
@@ -24,10 +28,7 @@ use super::machine_output::{self, DETECTION_LENGTH, OutputFormat};
 use super::output_filter::{OutputFilter, mark_imitations};
 use super::report::{CommandReport, PassThroughReason, said};
 use super::rules::{CommandRule, ExitCondition};
-use crate::error::Error;
-use crate::limits::Limits;
 use crate::notice;
-use crate::sink::Sink;
 use crate::text::pending_text::COMPARE_LIMIT;
 use crate::text::pipeline::TextPipeline;
 use crate::text::{TextProgram, TextReport, ended};
@@ -578,9 +579,10 @@ impl<S> fmt::Debug for CommandFilter<S> {
 
 #[cfg(test)]
 mod tests {
+    use tamis_json::error::ErrorKind;
+    use tamis_json::limits::Limits;
+
     use crate::command::{CommandLine, OutputFilterRegistry, PassThroughReason};
-    use crate::error::ErrorKind;
-    use crate::limits::Limits;
 
     #[test]
     fn a_filter_that_has_ended_refuses_further_output() {

@@ -9,13 +9,13 @@
 use std::sync::Arc;
 
 use memchr::memchr;
+use tamis_json::limits::Limits;
+use tamis_json::sink::Sink;
 
 use super::command_filter::{CommandFilter, FilterChoice};
 use super::printing::{EchoLine, RunCondition};
 use super::report::CommandReport;
 use super::rules::CommandRule;
-use crate::limits::Limits;
-use crate::sink::Sink;
 use crate::text::pending_text::COMPARE_LIMIT;
 
 /// Bytes of a line that decide whether it begins a part.

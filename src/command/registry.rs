@@ -7,6 +7,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use regex::bytes::RegexSet;
+use tamis_json::limits::Limits;
+use tamis_json::sink::Sink;
 
 use super::command_filter::{CommandFilter, FilterChoice};
 use super::command_line::{CommandLine, CommandPart};
@@ -15,8 +17,6 @@ use super::machine_output;
 use super::output_filter::{FilterResult, OutputFilter};
 use super::report::PassThroughReason;
 use super::rules::CommandRules;
-use crate::limits::Limits;
-use crate::sink::Sink;
 
 /// The filters for the output of commands.
 ///

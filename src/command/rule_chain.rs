@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use regex::bytes::RegexSet;
+use tamis_json::limits::Limits;
 
-use crate::limits::Limits;
 use crate::notice;
 use crate::text::TextProgram;
 use crate::text::line_splitter::{LineEnd, TextLine};

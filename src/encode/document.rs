@@ -7,8 +7,9 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
+use tamis_json::StringDecoder;
+
 use super::SkipReason;
-use crate::json::StringDecoder;
 
 /// The number of values of the largest document.
 const MOST_VALUES: usize = 1 << 20;

@@ -1,7 +1,8 @@
 //! Numbers as readers in JavaScript expect them.
 
+use tamis_json::tree::same_number;
+
 use super::SkipReason;
-use crate::tree::same_number;
 
 /// Returns the spelling of a valid JSON number.
 ///

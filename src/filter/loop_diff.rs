@@ -4,9 +4,10 @@
 
 #![allow(clippy::indexing_slicing, reason = "a panic is what is looked for")]
 
+use tamis_json::error::ErrorKind;
+use tamis_json::fast_paths::{FastPath, plain_walk, without};
+
 use super::{CallOptions, Filter, Program};
-use crate::error::ErrorKind;
-use crate::fast_paths::{FastPath, plain_walk, without};
 use crate::report::Report;
 use crate::spec::Spec;
 
@@ -84,9 +85,10 @@ mod tests {
     use tamis_testkit::loops::{Focus, LoopTrial, documents, specs};
     use tamis_testkit::prng::Prng;
 
+    use tamis_json::limits::Limits;
+
     use super::compare;
     use crate::filter::CallOptions;
-    use crate::limits::Limits;
     use crate::spec::{JsonStrings, Spec};
 
     fn spec(text: &str) -> Spec {

@@ -4,12 +4,12 @@
 //! and the walk handle. A loop that ends too early leaves members to slower code.
 
 use serde::Serialize;
+use tamis_json::fast_paths::plain_walk;
+use tamis_json::test_work::{MachineRoute, RouteCounts, routes};
 use tamis_testkit::data::{SMALL, Shape, specs};
 
 use super::{CallOptions, Filter, Program};
-use crate::fast_paths::plain_walk;
 use crate::spec::{Spec, Validation};
-use crate::test_work::{MachineRoute, RouteCounts, routes};
 
 /// Percent of the members that a loop handles, percent of the members that the walk does not handle, percent of the
 /// scalar elements that a loop handles, and the average number of members in one run of a loop, in tenths.

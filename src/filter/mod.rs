@@ -12,6 +12,8 @@ mod run;
 
 #[cfg(test)]
 mod costs;
+#[cfg(test)]
+mod kernels;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod loop_diff;
 #[cfg(test)]
@@ -19,16 +21,16 @@ mod loop_shares;
 #[cfg(test)]
 mod tests;
 
-use crate::error::Error;
+use tamis_json::error::Error;
+use tamis_json::sink::Sink;
+
 use crate::report::{MissedPath, Report};
-use crate::sink::Sink;
 
 pub use compile::program::Program;
 pub use explain::{ExecutionMode, Explanation};
 pub use options::{Call, CallOptions};
 use run::filter_run::FilterRun;
 pub(crate) use run::first_pass::{DocumentFacts, FirstPass};
-pub(crate) use run::hold;
 use run::run_mode::RunMode;
 
 /// One run of a program: accepts bytes in chunks and writes the output to a [`Sink`].

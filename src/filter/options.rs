@@ -2,14 +2,16 @@
 
 use std::borrow::Cow;
 
+use tamis_json::error::Error;
+use tamis_json::limits::Limits;
+
 use super::compile::call::{CallPolicy, Skips};
-use crate::error::Error;
 use crate::filter::compile::program::{CompiledProgram, Program};
-use crate::limits::Limits;
 #[cfg(feature = "tokio")]
-use crate::limits::SpillGate;
+use tamis_json::limits::SpillGate;
+use tamis_json::scan::Scanner;
+
 use crate::reserved;
-use crate::scan::Scanner;
 use crate::spec::{Budget, Omitted, OnOver};
 
 /// Options of one call.
@@ -426,18 +428,19 @@ impl CallOptions {
 
 #[cfg(test)]
 mod tests {
+    use tamis_json::scan::Scanner;
+
     use super::{Budget, CallOptions, Limits, Omitted, OnOver};
-    use crate::scan::tests::scanners;
 
     #[test]
     fn a_scan_kernel_is_chosen_by_its_name() {
-        for (isa, _) in scanners() {
+        for (isa, _) in Scanner::present() {
             let options = CallOptions::new().with_scan_kernel(isa.name()).unwrap();
             assert_eq!(options.scan_kernel(), isa.name());
         }
         assert!(CallOptions::new().with_scan_kernel("avx3").is_none());
         // The last kernel that this CPU runs is the fastest.
-        let fastest = scanners().last().map(|(isa, _)| isa.name());
+        let fastest = Scanner::present().last().map(|(isa, _)| isa.name());
         assert_eq!(Some(CallOptions::new().scan_kernel()), fastest);
     }
 

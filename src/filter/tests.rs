@@ -1,11 +1,12 @@
 //! Properties of every program: long keys, deep nesting, all kernels.
 
+use tamis_json::limits::Limits;
+use tamis_json::scan::Scanner;
+
 use super::Filter;
 use crate::filter::compile::program::Program;
 use crate::filter::costs::programs;
 use crate::filter::options::CallOptions;
-use crate::limits::Limits;
-use crate::scan::tests::scanners;
 use crate::spec::{OnError, PatchOp, Spec, Whitespace};
 
 /// A long key that matches nothing is not white space, and its value is dropped wherever the input is cut.
@@ -50,7 +51,7 @@ fn every_kernel_filters_alike() {
         for (rules, spec) in programs() {
             let program = Program::compile(&spec).unwrap();
             let mut expected = None;
-            for (isa, scanner) in scanners() {
+            for (isa, scanner) in Scanner::present() {
                 for chunk in [document.len(), 1000] {
                     let options = CallOptions::new().scan_with(scanner);
                     let mut filter = Filter::new(program.with_options(&options), Vec::new());
@@ -76,7 +77,7 @@ fn a_closed_sink_is_no_error() {
         after: usize,
         bytes: usize,
     }
-    impl crate::sink::Sink for ClosingSink {
+    impl tamis_json::sink::Sink for ClosingSink {
         fn write(&mut self, bytes: &[u8]) {
             self.bytes += bytes.len();
         }

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use tamis_json::error::Error;
+
 use super::program::PruneProgram;
 use super::run::PruneScan;
 use super::sizes::ChatSizes;
-use crate::error::Error;
 
 /// Measures the messages and tool results of a chat while its bytes arrive.
 ///

@@ -4,12 +4,12 @@
 //! This module knows no JSON.
 
 use smallvec::SmallVec;
+use tamis_json::error::Raise;
+use tamis_json::hold::Hold;
+use tamis_json::limits::{Limits, Meter};
+use tamis_json::test_work::{WorkKind, count};
 
 use super::placeholder::Facts;
-use crate::error::Raise;
-use crate::filter::hold::Hold;
-use crate::limits::{Limits, Meter};
-use crate::test_work::{WorkKind, count};
 
 /// A kind of change to a part of the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -291,8 +291,9 @@ fn number(rest: &mut &[u8]) -> Option<u64> {
 mod tests {
     use smallvec::smallvec;
 
+    use tamis_json::limits::Limits;
+
     use super::{ACTS, Edit, EditKind, Entry, Finding, Findings, FindingsReader};
-    use crate::limits::Limits;
 
     #[test]
     fn findings_can_be_read_repeatedly() {

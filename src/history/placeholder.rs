@@ -3,8 +3,8 @@
 //! This module does not depend on the history. The original numbers of a placeholder are not known later, so the
 //! matcher accepts any digits.
 
-use crate::error::{Error, ErrorKind};
-use crate::excerpt::Excerpt;
+use tamis_json::error::{Error, ErrorKind};
+use tamis_json::excerpt::Excerpt;
 
 /// The maximum length of a template in bytes.
 const LONGEST: usize = 1024;

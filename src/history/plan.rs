@@ -3,12 +3,13 @@
 //! The plan depends on the findings, not on the document. It runs when the findings are complete, so the number of
 //! turns and the tokens of all prunable results are known.
 
+use tamis_json::error::Raise;
+
 use super::findings::{Entry, Finding, Findings, FindingsReader};
 use super::program::CompiledPrune;
 use super::report::{PruneReport, PrunedTool};
 use super::spec::PruneSpec;
 use super::survey::{Calls, HistoryCounts};
-use crate::error::Raise;
 
 /// The decision for one history.
 #[derive(Clone, Debug, Default)]

@@ -3,16 +3,17 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use tamis_json::error::{Error, ErrorKind};
+use tamis_json::glob;
+use tamis_json::key;
+use tamis_json::limits::Limits;
+
 use super::findings::{Edit, EditKind};
 use super::placeholder::{Facts, Placeholder};
 use super::spec::{PLACEHOLDER, PruneSpec};
-use crate::error::{Error, ErrorKind};
-use crate::glob;
-use crate::json::key;
-use crate::limits::Limits;
 #[cfg(feature = "tokio")]
-use crate::limits::SpillGate;
-use crate::test_work::{WorkKind, count};
+use tamis_json::limits::SpillGate;
+use tamis_json::test_work::{WorkKind, count};
 
 /// The maximum of `keep_head` and `keep_tail` in characters: the characters at the end of a text are held until it is complete.
 const MOST_KEPT: u64 = 65_536;

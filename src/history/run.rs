@@ -5,6 +5,14 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use tamis_json::bom::BomSkipper;
+use tamis_json::error::{Error, ErrorKind};
+use tamis_json::hold::Hold;
+use tamis_json::limits::Meter;
+use tamis_json::machine::{Machine, MachineConfig};
+use tamis_json::scan::{Scanner, Window};
+use tamis_json::sink::Sink;
+
 use super::PruneProgram;
 use super::findings::{Finding, FindingsReader};
 use super::plan::Plan;
@@ -12,14 +20,7 @@ use super::report::PruneReport;
 use super::sizes::{ChatSizes, SizeRecorder};
 use super::splice::{Changes, Splice};
 use super::survey::Survey;
-use crate::error::{Error, ErrorKind};
-use crate::filter::hold::Hold;
-use crate::json::bom::BomSkipper;
-use crate::json::machine::{Machine, MachineConfig};
-use crate::limits::Meter;
 use crate::report::FailureReport;
-use crate::scan::{Scanner, Window};
-use crate::sink::Sink;
 
 /// The first pass over a document.
 pub(crate) struct PruneScan {

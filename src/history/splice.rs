@@ -3,13 +3,14 @@
 //! The splice works on offsets and bytes; it does not parse JSON. The document arrives in chunks of any size, the
 //! changes come from the findings.
 
+use tamis_json::error::Raise;
+use tamis_json::sink::Sink;
+
 use super::findings::{Edit, Entry, Finding, Findings, FindingsReader};
 use super::placeholder::Facts;
 use super::plan::Plan;
 use super::program::CompiledPrune;
 use super::survey::Calls;
-use crate::error::Raise;
-use crate::sink::Sink;
 
 /// Maximum white space held before a closing bracket, so that an insertion precedes it.
 const WHITE: usize = 1024;

@@ -1,10 +1,11 @@
 //! Work and memory by internal counters; and equal results with every kernel.
 
+use tamis_json::limits::Limits;
+use tamis_json::scan::Scanner;
+use tamis_json::test_work::done;
+
 use super::run::PruneScan;
 use super::{PruneProgram, PruneSpec};
-use crate::limits::Limits;
-use crate::scan::tests::scanners;
-use crate::test_work::done;
 
 /// Maximum number of steps per byte for any input, plus a fixed cost for a run and a chunk.
 const STEPS_A_BYTE: u64 = 4;
@@ -157,7 +158,7 @@ fn kernels_agree() {
     let program = PruneProgram::compile(&PruneSpec::new().keep_turns(0).now(1)).unwrap();
     for (shape, history) in shapes(3000) {
         let mut all = Vec::new();
-        for (_, scanner) in scanners() {
+        for (_, scanner) in Scanner::present() {
             let mut scan = PruneScan::with(&program, scanner);
             let written = scan.write(history.as_bytes());
             let (report, decided) = scan.end();

@@ -16,9 +16,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::json::StringDecoder;
-use crate::nearest::{ComparisonBudget, LONGEST, closest_within};
-use crate::path::{Path, PathToken};
+use tamis_json::StringDecoder;
+use tamis_json::nearest::{ComparisonBudget, LONGEST, closest_within};
+use tamis_json::path::{Path, PathToken};
+
 use crate::report::MissedPath;
 use crate::spec::{Selection, Spec};
 
@@ -203,7 +204,7 @@ impl MisspelledPaths {
             let mut is_close = false;
             for token in &mut meant.0 {
                 let PathToken::Name(name) = token else { continue };
-                if crate::path::index(name).is_some() || is_seen(name) {
+                if tamis_json::path::index(name).is_some() || is_seen(name) {
                     continue;
                 }
                 let Some((own, _)) = self.wanted.get_key_value(&**name) else { continue };
@@ -228,7 +229,7 @@ impl MisspelledPaths {
 /// Returns the names of members in a path.
 fn names(path: &Path) -> impl Iterator<Item = &str> {
     path.0.iter().filter_map(|token| match token {
-        PathToken::Name(name) if crate::path::index(name).is_none() => Some(&**name),
+        PathToken::Name(name) if tamis_json::path::index(name).is_none() => Some(&**name),
         _ => None,
     })
 }

@@ -9,10 +9,10 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
 use http_body::{Body, Frame, SizeHint};
+use tamis_json::error::Error;
 
 use super::steps::{NextAction, Steps, unreadable};
 use super::transform::{Outcome, Transform};
-use crate::error::Error;
 
 /// A filtered [`Body`], for hyper, axum, tower-http, tonic and anything else that takes bodies.
 ///

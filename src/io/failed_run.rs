@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::error::Error;
+use tamis_json::error::Error;
 
 /// The result of a driver: a report of type `R`, or the error together with the report so far.
 ///

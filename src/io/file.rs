@@ -5,9 +5,10 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::time::SystemTime;
 
+use tamis_json::error::{Error, ErrorKind};
+
 use super::failed_run::{FailedRun, RunResult};
 use super::push::{each_chunk, read_all};
-use crate::error::{Error, ErrorKind};
 use crate::filter::{Call, DocumentFacts, Filter, FirstPass};
 use crate::io::sinks::WriteSink;
 use crate::report::Report;

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
 
-use crate::sink::Sink;
+use tamis_json::sink::Sink;
 
 /// The shortest run that is not copied.
 const RUN: usize = 2 << 10;
@@ -138,8 +138,9 @@ impl Sink for GatherSink {
 mod tests {
     use bytes::Bytes;
 
+    use tamis_json::sink::Sink;
+
     use super::{GatherSink, PIECE, RUN};
-    use crate::sink::Sink;
 
     #[test]
     fn copied_bytes_are_gathered_in_pieces() {

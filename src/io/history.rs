@@ -3,11 +3,12 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
+use tamis_json::error::Error;
+
 use super::WriteSink;
 use super::failed_run::{FailedRun, RunResult};
 use super::file::{FileSource, FileStamp, changed};
 use super::push::{each_chunk, read_all};
-use crate::error::Error;
 use crate::history::{PruneFilter, PruneProgram, PruneReport, PruneScan, PruneWriter};
 use crate::report::FailureReport;
 

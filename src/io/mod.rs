@@ -35,7 +35,8 @@ mod transform;
 
 use std::io::{Read, Write};
 
-use crate::error::{Error, ErrorKind};
+use tamis_json::error::Error;
+
 use crate::filter::{Call, DocumentFacts, Filter, FirstPass};
 use crate::report::Report;
 
@@ -57,35 +58,6 @@ pub use records::{filter_documents, filter_events, filter_ndjson};
 pub use sinks::{TeeReader, WriteSink};
 #[cfg(feature = "tokio")]
 pub use transform::{Outcome, Transform};
-
-impl Error {
-    /// Creates the error of a driver that cannot open or read its input.
-    ///
-    /// ```
-    /// use tamis::{Error, ErrorKind, Fault};
-    ///
-    /// let error = Error::read(std::io::Error::from(std::io::ErrorKind::NotFound));
-    /// assert_eq!((error.kind(), error.fault()), (ErrorKind::Read, Fault::Input));
-    /// assert_eq!(error.to_string(), "cannot read the input: entity not found");
-    /// ```
-    #[must_use]
-    pub fn read(source: std::io::Error) -> Self {
-        Self::io(ErrorKind::Read, "cannot read the input", source)
-    }
-
-    /// Creates the error of a driver that cannot create or write its output.
-    ///
-    /// ```
-    /// use tamis::{Error, ErrorKind, Fault};
-    ///
-    /// let error = Error::write(std::io::Error::from(std::io::ErrorKind::StorageFull));
-    /// assert_eq!((error.kind(), error.fault()), (ErrorKind::Write, Fault::Sink));
-    /// ```
-    #[must_use]
-    pub fn write(source: std::io::Error) -> Self {
-        Self::io(ErrorKind::Write, "cannot write the output", source)
-    }
-}
 
 /// Filters the document read from `reader` into `writer`, as it arrives.
 ///

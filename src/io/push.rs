@@ -4,15 +4,17 @@
 
 use std::io::{ErrorKind as IoKind, Read, Write};
 
+use tamis_json::error::Error;
+use tamis_json::sink::Sink;
+
 use super::records::{RecordForm, Records};
 use super::sinks::WriteSink;
+
 #[cfg(feature = "tokio")]
 use super::transform::Outcome;
-use crate::error::Error;
 use crate::filter::Filter;
 use crate::history::{PruneFilter, PruneReport};
 use crate::report::Report;
-use crate::sink::Sink;
 
 /// Bytes that are read at once.
 pub(super) const CHUNK: usize = 64 << 10;

@@ -2,8 +2,8 @@
 
 use std::io::{ErrorKind as IoKind, Write};
 
-use crate::error::Error;
-use crate::sink::Sink;
+use tamis_json::error::Error;
+use tamis_json::sink::Sink;
 
 /// Size of the buffer.
 const BUFFER: usize = 64 << 10;

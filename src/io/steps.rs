@@ -20,11 +20,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
+use tamis_json::error::{Error, ErrorKind};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 use super::transform::{Outcome, Pace, Transform};
-use crate::error::{Error, ErrorKind};
 
 /// Number of full steps between two yields of the task.
 const STEPS: usize = 4;

@@ -11,13 +11,13 @@ use std::task::{Context, Poll, ready};
 use bytes::{Bytes, BytesMut};
 use futures_core::Stream;
 use pin_project_lite::pin_project;
+use tamis_json::error::Error;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use super::failed_run::{FailedRun, RunResult};
 use super::push::CHUNK;
 use super::steps::{NextAction, Steps, unreadable};
 use super::transform::{Outcome, Transform};
-use crate::error::Error;
 use crate::filter::Call;
 use crate::report::{FailureReport, Report};
 

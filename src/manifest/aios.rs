@@ -7,11 +7,11 @@
 //! not permissions.
 
 use serde::Deserialize;
+use tamis_json::path::{Path, PathToken};
 
 use super::building::{Building, Format};
 use super::node::{Flaw, Key, Node, Value};
 use super::suggest;
-use crate::path::{Path, PathToken};
 use crate::spec::{Budget, Content, Root, Spec};
 
 pub(super) const FORMAT: Format = Format {

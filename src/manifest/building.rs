@@ -5,6 +5,10 @@
 
 use std::sync::Arc;
 
+use tamis_json::error::RulePlace;
+use tamis_json::path::Path;
+use tamis_json::regex_budget::RegexBudget;
+
 use super::delivery::Delivery;
 use super::entry::{Alias, MAX_FILTERS, MAX_PATTERNS, ManifestEntry, Service, too_many_patterns};
 use super::error::{Diagnostic, Problems, Text};
@@ -12,10 +16,7 @@ use super::node::{Flaw, Key, Node, Value};
 use super::scalar::byte_inside;
 use super::settings::Settings;
 use super::{name, suggest};
-use crate::error::RulePlace;
 use crate::filter::Program;
-use crate::path::Path;
-use crate::regex_budget::RegexBudget;
 use crate::spec::{InnerRules, OnTestFailure, PatchOpKind, Root, Spec, WhenFallback};
 
 /// The name of tamis' own format.

@@ -61,7 +61,6 @@ pub use settings::{Profile, Settings, UnknownProfile};
 pub use store::{StorePlace, StoreScope, StoreSettings};
 
 use crate::filter::Program;
-use crate::regex_budget::RegexBudget;
 use crate::reserved::ReservedParameters;
 use crate::spec::Spec;
 use building::{Building, Built, Format};
@@ -70,6 +69,7 @@ use entry::{MAX_PATTERNS, too_many_patterns};
 use error::{Problems, Text};
 use node::{Node, Value};
 use smallvec::SmallVec;
+use tamis_json::regex_budget::RegexBudget;
 
 pub(crate) use yaml::MAX_BYTES;
 

@@ -1,6 +1,6 @@
 //! Names of tools in a manifest: exact names, or patterns, of which the most specific wins.
 
-pub(crate) use crate::glob::{LONGEST, fits};
+pub(crate) use tamis_json::glob::{LONGEST, fits};
 
 /// Whether a name is a pattern.
 pub(crate) fn is_pattern(name: &str) -> bool {

@@ -1,6 +1,6 @@
 //! Messages about an unknown word.
 
-pub(crate) use crate::nearest::closest;
+pub(crate) use tamis_json::nearest::closest;
 
 /// Returns `unknown key ...`, with the nearest known word or the list of known words.
 pub(crate) fn unknown(what: &str, word: &str, known: &[&str]) -> String {

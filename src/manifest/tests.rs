@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
+use tamis_json::regex_budget::RegexBudget;
 
 use super::delivery::Delivery;
 use super::error::Text;
 use super::inherit;
 use super::settings::WrittenSettings;
 use super::{Manifest, yaml};
-use crate::regex_budget::RegexBudget;
 use crate::spec::Spec;
 
 fn schema() -> Json {

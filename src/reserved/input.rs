@@ -3,11 +3,12 @@
 //! The engine walks the object and reports where their values begin; nothing is copied. Values are read as kimbap
 //! reads them (seed 000): a JSON number counts in any notation, and a value that cannot be a budget is ignored.
 
+use tamis_json::bom::BOM;
+use tamis_json::error::{Error, ErrorKind, Raise};
+use tamis_json::key::{self, is_too_long_for};
+use tamis_json::{Handler, Interest, ValueKind, ValueSlot, machine};
+
 use super::{BUDGET, OUTPUT_MODE, RAW};
-use crate::error::{Error, ErrorKind, Raise};
-use crate::json::bom::BOM;
-use crate::json::key::{self, is_too_long_for};
-use crate::json::{Handler, Interest, ValueKind, ValueSlot, machine};
 
 /// The maximum length, in bytes, of a JSON string that can spell a known word.
 const LONGEST: usize = 256;

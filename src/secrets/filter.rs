@@ -16,6 +16,7 @@
 use std::collections::BTreeMap;
 
 use memchr::memchr;
+use tamis_json::sink::Sink;
 
 use super::before::{Before, REACH};
 use super::decode::{DecodedText, MOST, after_escape, hex, is_escaped};
@@ -26,7 +27,6 @@ use super::resolve::{TextForm, may_be_escape, may_have_escape, next_special, res
 use super::search::{AHEAD, Hit, Search};
 use super::shape::{Match, RestState, announced, compare, find_at, first_secret, may_follow};
 use super::strings::{Around, KEPT, Value, string_around, value_after_key};
-use crate::sink::Sink;
 
 /// The number of bytes that are examined at once.
 const BLOCK: usize = 16 << 10;

@@ -15,11 +15,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use regex::bytes::Regex;
+use tamis_json::sink::Sink;
 
 use super::decode::Utf8Text;
 use super::keys::KeyNames;
 use super::resolve::TextForm;
-use crate::sink::Sink;
 
 /// A pattern with the name of its kind.
 #[derive(Debug)]

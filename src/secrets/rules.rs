@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 #[cfg(feature = "text")]
 use std::sync::Arc;
 
+use tamis_json::sink::Sink;
+
 use super::filter::SecretFilter;
+
 #[cfg(feature = "text")]
 use super::patterns::{Pattern, PatternFilter};
 use super::resolve::TextForm;
-use crate::sink::Sink;
 
 /// The rules of a search.
 #[derive(Clone, Debug)]

@@ -15,10 +15,10 @@
 //! blank, and a password in a URL ends with the sign `@`. An escape may spell any of them.
 
 use memchr::memchr_iter;
+use tamis_json::scan::{BLOCK, Scanner, WORD_BLOCKS, WordMasks};
 
 use super::before::{MOST_SIGNS, REACH};
 use super::fingerprints::Fingerprints;
-use crate::scan::{BLOCK, Scanner, WORD_BLOCKS, WordMasks};
 
 /// The number of bytes at the end of the text in which a place is only found if more text follows.
 pub(super) const AHEAD: usize = 64;

@@ -9,10 +9,10 @@ use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{self, SerializeMap, SerializeSeq, Serializer};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, ErrorKind, Raise};
-use crate::json::key::{quote, unescape};
-use crate::json::{Handler, Interest, ValueKind, ValueSlot, machine};
-use crate::tree::children;
+use tamis_json::error::{Error, ErrorKind, Raise};
+use tamis_json::key::{quote, unescape};
+use tamis_json::tree::children;
+use tamis_json::{Handler, Interest, ValueKind, ValueSlot, machine};
 
 /// The newtype name by which a deserialiser recognises that it may pass the value as a JSON text. A text keeps more
 /// than serde's numbers do.
@@ -299,7 +299,7 @@ impl Serialize for RawJsonRef<'_> {
                     return serializer.serialize_i64(number);
                 }
                 match text.parse::<f64>() {
-                    Ok(number) if crate::tree::same_number(text, &format!("{number:?}")) => {
+                    Ok(number) if tamis_json::tree::same_number(text, &format!("{number:?}")) => {
                         serializer.serialize_f64(number)
                     }
                     _ => Err(ser::Error::custom(format!(

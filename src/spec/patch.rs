@@ -6,11 +6,11 @@
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
+use tamis_json::error::{Error, ErrorKind};
+use tamis_json::key::unescape;
+use tamis_json::tree::children;
 
 use super::RawJson;
-use crate::error::{Error, ErrorKind};
-use crate::json::key::unescape;
-use crate::tree::children;
 
 /// One operation of a JSON Patch (RFC 6902). In files it is an object with `op`, `path`, and `value` or `from`.
 ///

@@ -24,7 +24,7 @@ impl SelectPath {
     pub(crate) fn output_key(&self) -> Option<String> {
         match &self.key {
             Some(key) => Some(key.clone()),
-            None => crate::path::Path::parse_selected(&self.path)
+            None => tamis_json::path::Path::parse_selected(&self.path)
                 .ok()?
                 .path
                 .last_name()

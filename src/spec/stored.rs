@@ -18,9 +18,10 @@
 
 use std::collections::HashSet;
 
+use tamis_json::path::projection::{ProjectedField, SelectedPath};
+use tamis_json::path::{Path, PathError, PathToken};
+
 use super::{Encode, InnerRules, Redact, Retrieve, Root, SelectPath, Spec};
-use crate::path::projection::{ProjectedField, SelectedPath};
-use crate::path::{Path, PathError, PathToken};
 
 /// The largest number of paths that a stored form excludes. A program may have as many rules in total.
 const MAX_EXCLUDED: usize = 10_000;

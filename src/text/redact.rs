@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use tamis_json::error::{Error, ErrorKind, RulePlace};
+use tamis_json::limits::Limits;
+use tamis_json::regex_budget::RegexBudget;
+use tamis_json::sink::Sink;
+
 use super::lines::pipeline::TextPipeline;
 use super::lines::redact_pattern;
 use super::{TextProgram, TextReport};
-use crate::error::{Error, ErrorKind, RulePlace};
-use crate::limits::Limits;
-use crate::regex_budget::RegexBudget;
 use crate::secrets::{Pattern, SecretRules, SecretSearch, TextForm, kind_names};
-use crate::sink::Sink;
 use crate::spec::Redact;
 
 /// Replaces credentials in a text by `[redacted:KIND]`, as [`Redact::secrets`](crate::spec::Redact::secrets) does in JSON.

@@ -110,7 +110,7 @@ fn evade_tries() {
 #[test]
 fn targets_are_complete() {
     let mut names: Vec<&str> = TARGETS.iter().map(|(name, _)| *name).collect();
-    // They test internals of the library and are replayed by `src/scan/tests.rs` and `src/filter/loop_diff.rs`.
+    // They test internals of the library and are replayed by `crates/json/src/scan/tests.rs` and `src/filter/loop_diff.rs`.
     names.extend(["loop_vs_walk", "scan_diff"]);
     names.sort_unstable();
     let stems = |folder: &str| -> Vec<String> {

@@ -10,9 +10,9 @@ mod size;
 mod tests;
 
 use serde::Serialize;
+use tamis_json::limits::Limits;
 
 use super::full_output::FullOutput;
-use crate::limits::Limits;
 use crate::notice;
 
 pub(super) use run::CapRun;

@@ -16,13 +16,13 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use memchr::memchr;
+use tamis_json::limits::Limits;
+use tamis_json::sink::Sink;
 
 use super::failure_lines::is_failure;
 use super::size::CapSize;
 use super::{CapReport, OutputCap};
-use crate::limits::Limits;
 use crate::notice;
-use crate::sink::Sink;
 use crate::text::pending_text::TextSize;
 #[cfg(feature = "tokens")]
 use crate::tokens::TokenCounter;

@@ -1,7 +1,8 @@
 //! Tests of the cap: limits, chunks, failures, memory.
 
+use tamis_json::limits::Limits;
+
 use super::{CapReport, CapRun, OutputCap};
-use crate::limits::Limits;
 use crate::notice;
 
 /// Runs a cap over a text in chunks of this length.

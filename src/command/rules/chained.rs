@@ -3,11 +3,11 @@
 use std::sync::{Arc, OnceLock};
 
 use regex::bytes::RegexSet;
+use tamis_json::regex_budget::RegexBudget;
 
 use super::matcher::CommandMatcher;
 use super::rule::{CommandRule, ExitCondition};
 use crate::command::rule_chain;
-use crate::regex_budget::RegexBudget;
 use crate::spec::TextSpec;
 use crate::text::TextProgram;
 use crate::text::rule_ops::RuleOperations;

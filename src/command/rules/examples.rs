@@ -2,9 +2,10 @@
 //!
 //! The line that reports what was cut is not part of an example, because examples are about the operations.
 
+use tamis_json::limits::Limits;
+
 use super::rule::{CommandRule, ExitCondition, RuleExample, RuleFile};
 use crate::command::command_line::CommandLine;
-use crate::limits::Limits;
 use crate::manifest::Diagnostic;
 use crate::manifest::error::Text;
 use crate::text::TextProgram;

@@ -4,6 +4,7 @@
 //! report unknown keys and wrong types without the suggestions and the wording given here.
 
 use regex::Regex;
+use tamis_json::regex_budget::RegexBudget;
 use toml::de::DeTable;
 
 use super::matcher::{CommandMatcher, CommandPattern};
@@ -15,7 +16,6 @@ use crate::command::engines;
 use crate::manifest::error::{Problems, Text};
 use crate::manifest::suggest::unknown;
 use crate::manifest::{Diagnostic, ManifestError, ManifestErrorKind};
-use crate::regex_budget::RegexBudget;
 use crate::text::rule_ops::{DedupSpec, GroupSpec, ReplaceSpec, SectionEnd, SectionSpec};
 
 /// Maximum size of a file, in bytes.

@@ -4,7 +4,7 @@
 
 use regex::Regex;
 
-use crate::glob::fits as glob_matches;
+use tamis_json::glob::fits as glob_matches;
 
 /// A pattern for commands.
 #[derive(Debug)]

@@ -26,9 +26,9 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use regex::bytes::RegexSet;
+use tamis_json::regex_budget::RegexBudget;
 
 use crate::manifest::{Diagnostic, ManifestError};
-use crate::regex_budget::RegexBudget;
 
 use super::builtin;
 use super::command_line::CommandLine;

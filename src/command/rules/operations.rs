@@ -1,7 +1,8 @@
 //! The declared operations of a rule for one exit condition, and their compilation.
 
-use crate::error::Error;
-use crate::regex_budget::RegexBudget;
+use tamis_json::error::Error;
+use tamis_json::regex_budget::RegexBudget;
+
 use crate::spec::TextSpec;
 use crate::text::TextProgram;
 use crate::text::rule_ops::{

@@ -3,11 +3,11 @@
 use std::sync::{Arc, OnceLock};
 
 use regex::bytes::RegexSet;
+use tamis_json::regex_budget::RegexBudget;
 
 use super::matcher::CommandMatcher;
 use super::operations::DeclaredOperations;
 use crate::manifest::Diagnostic;
-use crate::regex_budget::RegexBudget;
 use crate::text::TextProgram;
 
 /// A condition on how the command ended.

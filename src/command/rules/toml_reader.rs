@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use tamis_json::regex_budget::RegexBudget;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -9,7 +10,6 @@ use super::rule::RuleFile;
 use crate::manifest::Diagnostic;
 use crate::manifest::error::{Problems, Text};
 use crate::manifest::suggest::unknown;
-use crate::regex_budget::RegexBudget;
 use crate::text::check_pattern;
 
 pub(super) type TomlNode<'t> = &'t Spanned<DeValue<'t>>;

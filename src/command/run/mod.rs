@@ -24,15 +24,16 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tamis_json::error::{Error, ErrorKind};
+use tamis_json::limits::Limits;
+use tamis_json::sink::Sink;
+
 use super::cap::OutputCap;
 use super::command_filter::CommandFilter;
 use super::command_line::CommandLine;
 use super::full_output::FullOutput;
 use super::registry::OutputFilterRegistry;
 use super::report::CommandReport;
-use crate::error::{Error, ErrorKind};
-use crate::limits::Limits;
-use crate::sink::Sink;
 use crate::text::quoted::DiscardSink;
 use crate::text::{InvisibleFilter, TextRedactor};
 #[cfg(feature = "tokens")]

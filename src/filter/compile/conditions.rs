@@ -6,14 +6,15 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use tamis_json::error::Error;
+use tamis_json::key::unescape_any;
+use tamis_json::path::trie::Trie;
+use tamis_json::path::{Path, PathToken};
+use tamis_json::regex_budget::RegexBudget;
+use tamis_json::tree::{canonical_number, compare_numbers};
+
 use super::rule_paths::{MAX_RULES, read, refuse_in, steps};
-use crate::error::Error;
-use crate::json::key::unescape_any;
-use crate::path::trie::Trie;
-use crate::path::{Path, PathToken};
-use crate::regex_budget::RegexBudget;
 use crate::spec::{ItemCondition, RawJson, ValueTest};
-use crate::tree::{canonical_number, compare_numbers};
 
 const RULE: &str = "where";
 

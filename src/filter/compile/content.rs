@@ -2,11 +2,13 @@
 
 #[cfg(feature = "content")]
 use super::nested::ContentRules;
+use tamis_json::error::{Error, ErrorKind};
+
 use super::nested::WholeRules;
+
 #[cfg(feature = "content")]
 use super::program::CompiledProgram;
 use super::program::Program;
-use crate::error::{Error, ErrorKind};
 #[cfg(feature = "content")]
 use crate::spec::{Budget, ContentFormat, OnError, Root};
 use crate::spec::{Content, Spec};

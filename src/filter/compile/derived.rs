@@ -5,13 +5,14 @@
 //! deal with programs. It shares the compiled rules of the original program, and is created when a call first needs
 //! it.
 
+use tamis_json::path::Path;
+use tamis_json::path::trie::Trie;
+use tamis_json::regex_budget::RegexBudget;
+
 use super::call::Skips;
 use super::items::{self, ItemRules, RootRule};
 use super::nested::{JsonStringRules, When, WholeRules};
 use super::program::{CompiledProgram, DerivedPrograms, Program};
-use crate::path::Path;
-use crate::path::trie::Trie;
-use crate::regex_budget::RegexBudget;
 use crate::spec::{DuplicateKeys, Encode, OnError, Root, Siblings, Spec};
 
 impl Program {

@@ -17,12 +17,12 @@
 //! test depends on a value. [`StreamingEdits::new`] returns the operation and the reason. For all others, the edits
 //! produce what the same operations on a tree produce (`tests/engine/patch`).
 
-use crate::error::ErrorKind;
-use crate::path::trie::{NodeId, Trie};
-use crate::path::{Path, PathToken};
-use crate::regex_budget::RegexBudget;
-use crate::tree::Tree;
-use crate::tree::patch::{EditOutcome, TreeEdit};
+use tamis_json::error::ErrorKind;
+use tamis_json::path::trie::{NodeId, Trie};
+use tamis_json::path::{Path, PathToken};
+use tamis_json::regex_budget::RegexBudget;
+use tamis_json::tree::Tree;
+use tamis_json::tree::patch::{EditOutcome, TreeEdit};
 
 /// The largest value, in bytes, that is patched at compile time. Each operation on it reads it once.
 const LITERAL: u64 = 64 << 10;
@@ -174,7 +174,7 @@ impl StreamingEdits {
         match edit {
             TreeEdit::Add { path, value } => {
                 let key = match path.0.last() {
-                    Some(PathToken::Name(name)) => crate::json::key::quote(name),
+                    Some(PathToken::Name(name)) => tamis_json::key::quote(name),
                     // The document itself, which always exists.
                     _ => {
                         effect.fate = ValueEdit::Set(value.clone());

@@ -4,15 +4,16 @@
 
 use std::collections::HashSet;
 
+use tamis_json::error::Error;
+use tamis_json::key;
+use tamis_json::path::trie::{Cursor, NodeId, Trie};
+use tamis_json::path::{Path, PathToken};
+use tamis_json::policy::Action;
+use tamis_json::regex_budget::RegexBudget;
+
 use super::conditions::ItemConditions;
 use super::projections::{Projections, ProjectionsBuilder};
 use super::rule_paths::{one_place, read, read_selected, refuse_in, selected_steps, steps};
-use crate::error::Error;
-use crate::json::key;
-use crate::json::policy::Action;
-use crate::path::trie::{Cursor, NodeId, Trie};
-use crate::path::{Path, PathToken};
-use crate::regex_budget::RegexBudget;
 use crate::spec::{DuplicateKeys, Root, SelectPath as Written, Siblings, Spec};
 
 /// The largest nesting of selected sources. Each level reads the value once more.

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use tamis_json::error::Error;
+use tamis_json::path::trie::Trie;
+use tamis_json::path::{Path, PathToken};
+use tamis_json::regex_budget::RegexBudget;
+
 use super::call::Skips;
 use super::nested::{JsonStringEntry, JsonStringRules};
 use super::program::Program;
 use super::rule_paths::{refuse_in, steps};
-use crate::error::Error;
-use crate::path::trie::Trie;
-use crate::path::{Path, PathToken};
-use crate::regex_budget::RegexBudget;
 use crate::spec::{InnerRules, JsonStringFallback, JsonStrings, Spec};
 
 /// Largest number of entries of one spec. Each has a program of its own.
@@ -127,8 +128,9 @@ fn may_meet(mut one: &[PathToken], mut other: &[PathToken]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use tamis_json::path::Path;
+
     use super::may_meet;
-    use crate::path::Path;
 
     #[test]
     fn pointers_may_meet_through_arrays() {

@@ -4,8 +4,9 @@
 
 use std::sync::Arc;
 
+use tamis_json::path::trie::Trie;
+
 use super::program::Program;
-use crate::path::trie::Trie;
 #[cfg(feature = "content")]
 use crate::spec::Budget;
 use crate::spec::{JsonStringFallback, RawJson};

@@ -2,22 +2,23 @@
 
 use std::sync::Arc;
 
+use tamis_json::error::{Error, ErrorKind};
+use tamis_json::key;
+use tamis_json::path::trie::Trie;
+use tamis_json::regex_budget::RegexBudget;
+
 use super::items::trie_of;
 use super::rule_paths::refuse_in;
-use crate::error::{Error, ErrorKind};
-use crate::json::key;
-use crate::path::trie::Trie;
-use crate::regex_budget::RegexBudget;
 use crate::secrets::SecretRules;
 #[cfg(feature = "template")]
 use crate::spec::Compact;
 use crate::spec::{Encode, Redact, Spec, Whitespace};
-#[cfg(feature = "template")]
-use crate::template::{TemplateError, TemplatePart, Templates};
 #[cfg(feature = "text")]
 use crate::text::TextProgram;
 #[cfg(feature = "text")]
 use crate::text::rule_ops::RuleOperations;
+#[cfg(feature = "template")]
+use tamis_template::{TemplateError, TemplatePart, Templates};
 
 /// The compiled rules on the filtered document.
 #[derive(Clone, Debug, Default)]

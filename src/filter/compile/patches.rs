@@ -11,13 +11,14 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use tamis_json::error::{Error, ErrorKind, Raise, RulePlace};
+use tamis_json::path::Path;
+use tamis_json::regex_budget::RegexBudget;
+use tamis_json::tree::patch::TreeEdit;
+
 use super::edits::{StreamingEdits, TreeReason};
 use super::rule_paths::steps;
-use crate::error::{Error, ErrorKind, Raise, RulePlace};
-use crate::path::Path;
-use crate::regex_budget::RegexBudget;
 use crate::spec::{OnTestFailure, PatchOp, PatchOpKind, Spec, Whitespace};
-use crate::tree::patch::TreeEdit;
 
 #[derive(Debug)]
 pub(crate) struct Patches {

@@ -4,16 +4,17 @@
 
 use std::sync::{Arc, OnceLock};
 
+use tamis_json::error::Error;
+use tamis_json::path::Path;
+use tamis_json::path::trie::Trie;
+use tamis_json::policy::Action;
+use tamis_json::regex_budget::RegexBudget;
+
 use super::items::ItemRules;
 use super::nested::{JsonStringRules, When, WholeRules};
 use super::output::OutputRules;
 use super::patches::Patches;
 use super::rule_paths::{MAX_RULES, one_place, refuse, refuse_in, steps};
-use crate::error::Error;
-use crate::json::policy::Action;
-use crate::path::Path;
-use crate::path::trie::Trie;
-use crate::regex_budget::RegexBudget;
 use crate::spec::{Encode, Spec};
 
 /// A compiled [`Spec`]. Immutable, cheap to clone, and shareable between threads and runs.

@@ -6,15 +6,16 @@
 
 use std::ops::Range;
 
+use tamis_json::error::Error;
+use tamis_json::key;
+use tamis_json::path::projection::{ProjectedField, SelectedPath};
+use tamis_json::path::trie::{Cursor, NodeId, Trie};
+use tamis_json::path::{Path, PathToken};
+use tamis_json::policy::Action;
+use tamis_json::regex_budget::RegexBudget;
+
 use super::items::SelectSource;
 use super::rule_paths::{MAX_RULES, refuse_in, steps};
-use crate::error::Error;
-use crate::json::key;
-use crate::json::policy::Action;
-use crate::path::projection::{ProjectedField, SelectedPath};
-use crate::path::trie::{Cursor, NodeId, Trie};
-use crate::path::{Path, PathToken};
-use crate::regex_budget::RegexBudget;
 
 /// The largest length of all leaves as paths, in bytes. Each is reported if no item has it.
 const MAX_TEXT: usize = 16 << 20;

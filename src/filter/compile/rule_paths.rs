@@ -1,9 +1,9 @@
 //! Parses the paths of rules, and reports errors at their place in the spec.
 
-use crate::error::{Error, ErrorKind, RulePlace};
-use crate::path::projection::SelectedPath;
-use crate::path::{Path, PathError, PathToken};
-use crate::regex_budget::RegexBudget;
+use tamis_json::error::{Error, ErrorKind, RulePlace};
+use tamis_json::path::projection::SelectedPath;
+use tamis_json::path::{Path, PathError, PathToken};
+use tamis_json::regex_budget::RegexBudget;
 
 /// The largest number of paths in one spec, over all rules.
 pub(in crate::filter) const MAX_RULES: usize = 10_000;

@@ -1,7 +1,8 @@
 //! The size of the output that a spec and a call ask for.
 
+use tamis_json::error::{Error, ErrorKind, Raise};
+
 use super::call::CallPolicy;
-use crate::error::{Error, ErrorKind, Raise};
 use crate::spec::{self, Encode, Omitted, OnOver, Spec};
 
 /// The budget and its settings.

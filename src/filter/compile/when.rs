@@ -2,14 +2,15 @@
 //!
 //! `run::choose` finds the branch for a document.
 
+use tamis_json::ValueKind;
+use tamis_json::error::{Error, ErrorKind, Raise};
+use tamis_json::path::Path;
+use tamis_json::path::trie::Trie;
+use tamis_json::regex_budget::RegexBudget;
+
 use super::nested::{TestRule, When};
 use super::program::Program;
 use super::rule_paths::{MAX_RULES, one_place, refuse, refuse_in, steps};
-use crate::error::{Error, ErrorKind, Raise};
-use crate::json::ValueKind;
-use crate::path::Path;
-use crate::path::trie::Trie;
-use crate::regex_budget::RegexBudget;
 use crate::spec::{OnError, Spec, WhenFallback};
 
 /// The branch that applies to a document.
@@ -83,7 +84,7 @@ impl When {
                 if let Some(tests) = below.get_mut(node as usize) {
                     tests.push(number as u32);
                 }
-                let Some(crate::path::PathToken::Name(name)) = path.0.get(step) else { break };
+                let Some(tamis_json::path::PathToken::Name(name)) = path.0.get(step) else { break };
                 node = trie.member(node, name.as_bytes()).unwrap_or_default();
             }
         }

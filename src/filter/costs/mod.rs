@@ -4,18 +4,18 @@
 
 mod rules;
 
+use tamis_json::limits::Limits;
+use tamis_json::test_work::{WorkDone, done};
 use tamis_testkit::effort::{TestEffort, effort};
 
 use super::Filter;
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
-use crate::limits::Limits;
 #[cfg(feature = "template")]
 use crate::spec::Compact;
 #[cfg(feature = "text")]
 use crate::spec::TextSpec;
 use crate::spec::{Budget, Condition, OnError, PatchOp, Spec, Validation, WhenFallback};
-use crate::test_work::{WorkDone, done};
 
 /// The largest number of steps per byte on any input, including the fixed cost of a run and of chunks.
 const STEPS_A_BYTE: u64 = 4;

@@ -8,11 +8,12 @@
 //! | patches on a tree | for each operation, the members passed, the elements moved and the value tested on its path |
 //! | names and wildcards that lead to the same value | one lookup per rule position at each value, at most one per rule |
 
+use tamis_json::limits::Limits;
+use tamis_json::test_work::done;
+
 use super::run;
 use crate::filter::compile::program::Program;
-use crate::limits::Limits;
 use crate::spec::{Condition, PatchOp, RawJson, Spec, WhenFallback};
-use crate::test_work::done;
 
 /// Units per byte, including steps, if rules cost nothing.
 const A_BYTE: u64 = 12;

@@ -1,9 +1,9 @@
 //! The data of an explanation as a whole.
 
 use serde::Serialize;
+use tamis_json::limits::Limits;
 
 use super::stage::{ExecutionMode, StageExplanation};
-use crate::limits::Limits;
 use crate::spec::{DuplicateKeys, OnError, Validation, Whitespace};
 
 /// A description of how a program runs: its stages, whether each one streams or may have to hold input, and why.

@@ -2,11 +2,12 @@
 
 use std::fmt::{self, Write as _};
 
+use tamis_json::limits::Limits;
+
 use super::explanation::{Explanation, LimitValues};
 use super::stage::{
     ExecutionMode, HoldExplanation, JsonStringExplanation, StageAction, StageExplanation,
 };
-use crate::limits::Limits;
 use crate::spec::{
     DuplicateKeys, JsonStringFallback, Omitted, OnError, OnOver, OnTestFailure, Root, Siblings,
     Validation, Whitespace,

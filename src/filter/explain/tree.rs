@@ -6,10 +6,10 @@
 use std::fmt::Write as _;
 
 use serde::{Serialize, Serializer};
+use tamis_json::path::trie::{NodeId, Trie};
+use tamis_json::path::{Path, PathToken};
 
 use crate::filter::compile::items::SelectRules;
-use crate::path::trie::{NodeId, Trie};
-use crate::path::{Path, PathToken};
 use crate::spec::Spec;
 
 /// The largest column in which marks are aligned.

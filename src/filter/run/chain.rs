@@ -21,6 +21,10 @@
 //! `[{"id":1,"x":2}]` piece by piece. Each piece is fed to the payload stage at once, which writes `[{"id":1}]`.
 //! Errors of the payload stage have offsets in the text between the two stages, and they note that.
 
+use tamis_json::error::Error;
+use tamis_json::limits::Meter;
+use tamis_json::sink::Sink;
+
 use super::content::WholeDocument;
 use super::document::DocumentStage;
 use super::inner_run::{InnerRun, NewRun};
@@ -28,12 +32,9 @@ use super::json_strings::JsonStringChain;
 use super::output::OutputStages;
 use super::payload::PayloadStage;
 use super::root::Payload;
-use crate::error::Error;
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
-use crate::limits::Meter;
 use crate::report::Report;
-use crate::sink::Sink;
 
 /// The stages of one run. The output stages are part of `items`.
 #[derive(Debug)]

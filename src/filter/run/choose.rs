@@ -24,23 +24,23 @@
 use std::sync::Arc;
 
 use smallvec::SmallVec;
+use tamis_json::error::{ErrorKind, LimitName, Raise};
+use tamis_json::key::{is_too_long_for, unescape};
+use tamis_json::limits::Limits;
+use tamis_json::path::trie::NodeId;
+use tamis_json::policy::{Action, Policy};
+use tamis_json::sink::Sink;
+use tamis_json::test_work::{WorkKind, count, words};
+use tamis_json::tree::{children, equal};
+use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 
 use super::document::scope::DocumentScope;
 use super::lookahead::{Input, Lookahead, Probe};
 use super::stage::{StageHandler, StageState, machine_config};
-use crate::error::{ErrorKind, LimitName, Raise};
 use crate::filter::compile::nested::When;
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::compile::when::Branch;
 use crate::filter::options::CallOptions;
-use crate::json::key::{is_too_long_for, unescape};
-use crate::json::policy::{Action, Policy};
-use crate::json::{Handler, Interest, ValueKind, ValueSlot};
-use crate::limits::Limits;
-use crate::path::trie::NodeId;
-use crate::sink::Sink;
-use crate::test_work::{WorkKind, count, words};
-use crate::tree::{children, equal};
 
 /// The choice of a branch, reused for all documents of a run.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! A sink that counts what it passes on.
 
-use crate::sink::Sink;
+use tamis_json::sink::Sink;
 
 /// Counts the bytes written.
 pub(super) struct CountingSink<'a> {

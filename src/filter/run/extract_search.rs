@@ -12,14 +12,15 @@
 //! If the value exists, the program runs with its `extract`. Otherwise the same program runs without it, so its rules
 //! apply to the whole response.
 
+use tamis_json::error::Raise;
+use tamis_json::sink::Sink;
+use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
+
 use super::document::scope::DocumentScope;
 use super::lookahead::{Input, Lookahead, Probe};
 use super::stage::{StageHandler, StageState, machine_config};
-use crate::error::Raise;
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
-use crate::json::{Handler, Interest, ValueKind, ValueSlot};
-use crate::sink::Sink;
 
 /// The search, reused for all documents of a run.
 #[derive(Debug)]

@@ -18,6 +18,12 @@
 
 use std::collections::HashSet;
 
+use tamis_json::bom::BomSkipper;
+use tamis_json::error::{Error, ErrorKind, Raise};
+use tamis_json::limits::Meter;
+use tamis_json::nearest::ComparisonBudget;
+use tamis_json::sink::Sink;
+
 use super::chain::StageChain;
 use super::choose::BranchChoice;
 use super::counting_sink::CountingSink;
@@ -29,18 +35,13 @@ use super::nested_run::new_inner;
 use super::payload::PayloadStage;
 use super::redact_error::{redact_report, redacted_error};
 use super::run_mode::RunMode;
-use crate::error::{Error, ErrorKind, Raise};
 use crate::filter::compile::call::Skips;
 use crate::filter::compile::nested::When;
 use crate::filter::compile::program::Program;
 use crate::filter::compile::when::Branch;
 use crate::filter::explain::EXTRACT_SEARCH;
 use crate::filter::options::CallOptions;
-use crate::json::bom::BomSkipper;
-use crate::limits::Meter;
-use crate::nearest::ComparisonBudget;
 use crate::report::{FailureReport, MissedPath, Report};
-use crate::sink::Sink;
 use crate::spec::Validation;
 
 /// A run over one document, or over one document after another ([`restart`](FilterRun::restart)).

@@ -12,10 +12,11 @@
 //! run      facts {branch, payload}     reads the whole document, holds nothing for either of them
 //! ```
 
+use tamis_json::error::Error;
+
 use super::filter_run::FilterRun;
 use super::root::Payload;
 use super::run_mode::RunMode;
-use crate::error::Error;
 use crate::filter::compile::when::Branch;
 use crate::filter::options::Call;
 

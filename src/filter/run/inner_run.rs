@@ -4,13 +4,14 @@
 
 use std::fmt;
 
+use tamis_json::error::Error;
+use tamis_json::limits::Meter;
+use tamis_json::sink::Sink;
+
 use super::payload::PayloadStage;
-use crate::error::Error;
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
-use crate::limits::Meter;
 use crate::report::Report;
-use crate::sink::Sink;
 
 /// Creates a run over a stream.
 pub(super) type NewRun = fn(&Program, &CallOptions) -> Box<dyn InnerRun>;

@@ -18,13 +18,14 @@
 //! ([`choose`](super::choose)), the check of patches ([`document`](super::document)), the root of the payload
 //! ([`root`](super::root)) and the first hit of a select ([`items`](super::items)).
 
-use super::hold::Hold;
+use tamis_json::Handler;
+use tamis_json::error::Error;
+use tamis_json::hold::Hold;
+use tamis_json::limits::{Limits, Meter};
+use tamis_json::machine::{Machine, MachineConfig};
+use tamis_json::scan::Scanner;
+
 use super::stage::{DiscardSink, StageHandler, StageMachine, StageState};
-use crate::error::Error;
-use crate::json::Handler;
-use crate::json::machine::{Machine, MachineConfig};
-use crate::limits::{Limits, Meter};
-use crate::scan::Scanner;
 
 /// The size of the first piece that a probe reads. Most decisions depend on the first bytes. Each further piece is
 /// twice as long.
@@ -240,10 +241,11 @@ impl HeldInput {
 
 #[cfg(test)]
 mod tests {
+    use tamis_json::error::{ErrorKind, Raise};
+    use tamis_json::sink::Sink;
+    use tamis_json::{Interest, ValueKind, ValueSlot};
+
     use super::*;
-    use crate::error::{ErrorKind, Raise};
-    use crate::json::{Interest, ValueKind, ValueSlot};
-    use crate::sink::Sink;
 
     const CONFIG: MachineConfig = MachineConfig {
         depth: 9,

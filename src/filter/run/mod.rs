@@ -26,7 +26,6 @@ mod document;
 mod extract_search;
 pub(super) mod filter_run;
 pub(super) mod first_pass;
-pub(crate) mod hold;
 mod inner_run;
 mod items;
 mod json_strings;

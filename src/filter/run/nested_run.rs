@@ -1,16 +1,17 @@
 //! A [`FilterRun`] as the run inside another one.
 
+use tamis_json::error::Error;
+use tamis_json::limits::Meter;
+use tamis_json::sink::Sink;
+
 use super::filter_run::FilterRun;
 use super::first_pass::DocumentFacts;
 use super::inner_run::InnerRun;
 use super::payload::PayloadStage;
 use super::run_mode::RunMode;
-use crate::error::Error;
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
-use crate::limits::Meter;
 use crate::report::Report;
-use crate::sink::Sink;
 
 /// Creates a run over a stream, inside another run.
 pub(super) fn new_inner(program: &Program, options: &CallOptions) -> Box<dyn InnerRun> {

@@ -25,6 +25,13 @@
 //!                                       output: {"items":[{},{"id":2}]}
 //! ```
 
+use tamis_json::error::Error;
+use tamis_json::limits::{Limits, Meter};
+use tamis_json::machine::{FeedResult, MachineConfig};
+use tamis_json::nearest::ComparisonBudget;
+use tamis_json::scan::Scanner;
+use tamis_json::sink::Sink;
+
 use super::items::ItemsStage;
 use super::items::first_hit::HitOutcome;
 use super::lookahead::{Decided, HeldInput, Input, Lookahead, Probe};
@@ -32,15 +39,9 @@ use super::output::{OutputStages, in_front};
 use super::root::{Payload, RootProbe};
 use super::stage::{StageMachine, machine_config};
 use super::wrap_in_array::ArrayWrap;
-use crate::error::Error;
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
-use crate::json::machine::{FeedResult, MachineConfig};
-use crate::limits::{Limits, Meter};
-use crate::nearest::ComparisonBudget;
 use crate::report::Report;
-use crate::scan::Scanner;
-use crate::sink::Sink;
 
 /// The stage on the payload, reused for all documents of a run.
 #[derive(Debug)]

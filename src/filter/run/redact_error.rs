@@ -1,6 +1,7 @@
 //! Keeps what `redact` looks for out of errors and reports, which name keys of the document.
 
-use crate::error::Error;
+use tamis_json::error::Error;
+
 use crate::filter::compile::program::Program;
 use crate::report::Report;
 use crate::secrets::{SecretRules, TextForm};

@@ -24,16 +24,16 @@
 use std::sync::Arc;
 
 use smallvec::SmallVec;
+use tamis_json::error::Raise;
+use tamis_json::key::is_too_long_for;
+use tamis_json::path::trie::NodeId;
+use tamis_json::sink::Sink;
+use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 
 use super::lookahead::Probe;
 use super::stage::{StageHandler, StageState};
-use crate::error::Raise;
 use crate::filter::compile::items::{RootRule, SelectRules};
 use crate::filter::compile::program::CompiledProgram;
-use crate::json::key::is_too_long_for;
-use crate::json::{Handler, Interest, ValueKind, ValueSlot};
-use crate::path::trie::NodeId;
-use crate::sink::Sink;
 
 /// The location of the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,10 +16,11 @@
 //! only after `OnPath` or `Items`. So the open levels are the containers on the path, and the payload while it is
 //! read.
 
+use tamis_json::path::{Path, PathToken};
+use tamis_json::{ValueKind, ValueSlot};
+
 use super::root::Payload;
 use crate::filter::compile::items::RootRule;
-use crate::json::{ValueKind, ValueSlot};
-use crate::path::{Path, PathToken};
 
 /// Follows the path to the payload, one value after the other.
 #[derive(Clone, Debug)]

@@ -12,12 +12,13 @@
 
 use std::borrow::Cow;
 
-use crate::error::Error;
-use crate::json::Handler;
-use crate::json::machine::{FeedResult, Machine, MachineConfig};
-use crate::limits::Limits;
-use crate::scan::{Scanner, Window};
-use crate::sink::Sink;
+use tamis_json::Handler;
+use tamis_json::error::Error;
+use tamis_json::limits::Limits;
+use tamis_json::machine::{FeedResult, Machine, MachineConfig};
+use tamis_json::scan::{Scanner, Window};
+use tamis_json::sink::Sink;
+
 use crate::spec::{Spec, Validation, Whitespace};
 
 /// The state of a handler between chunks.

@@ -10,8 +10,9 @@
 //!
 //! So `{"a":1}` becomes `[{"a":1}]`, `[1]` is unchanged, and so is a document that passes after a miss.
 
+use tamis_json::sink::Sink;
+
 use crate::filter::compile::program::Program;
-use crate::sink::Sink;
 
 /// Whether the output of a document is wrapped. Created again for each document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

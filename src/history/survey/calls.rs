@@ -6,9 +6,10 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher, RandomState};
 
+use tamis_json::error::{LimitName, Raise};
+use tamis_json::limits::{Limits, Meter};
+
 use super::super::program::CompiledPrune;
-use crate::error::{LimitName, Raise};
-use crate::limits::{Limits, Meter};
 
 /// The number of an unknown tool.
 pub(super) const UNKNOWN: u32 = 0;

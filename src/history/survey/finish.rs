@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use tamis_json::error::{LimitName, Raise};
+
 use super::super::findings::{Edit, EditKind, Entry, Finding};
 use super::super::text::ValueFacts;
 use super::Survey;
@@ -12,7 +14,6 @@ use super::message::{
 };
 use super::shape::{Frame, Member};
 use super::value::{PruneVerdict, Value, ValueKind};
-use crate::error::{LimitName, Raise};
 
 impl Survey {
     pub(super) fn was_read(

@@ -2,11 +2,12 @@
 //!
 //! Only data; `finish.rs` evaluates it.
 
+use tamis_json::ValueKind;
+
 use super::super::findings::{Edit, EditKind};
 use super::super::text::ValueFacts;
 use super::shape::Member;
 use super::value::{Text, Value};
-use crate::json::ValueKind;
 
 /// All places of an output: more than one if its member is repeated.
 pub(super) type Values = Vec<Value>;

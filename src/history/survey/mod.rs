@@ -16,6 +16,11 @@ mod shape;
 mod value;
 
 use smallvec::SmallVec;
+use tamis_json::error::Raise;
+use tamis_json::key::is_too_long_for;
+use tamis_json::limits::Meter;
+use tamis_json::policy::{Action, Policy};
+use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 
 use self::message::{Block, Call, List, Message, Part, Place, Stamp};
 use self::shape::{Frame, Member};
@@ -24,18 +29,13 @@ use super::findings::{Finding, Findings};
 use super::placeholder::SHOWN_BYTES;
 use super::sizes::SizeRecorder;
 use super::text::{KeptEnds, ValueReader, Wanted};
-use crate::error::Raise;
-use crate::json::key::is_too_long_for;
-use crate::json::policy::{Action, Policy};
-use crate::json::{Handler, Interest, ValueKind, ValueSlot};
-use crate::limits::Meter;
 
 pub(super) use self::calls::Calls;
 
 /// Maximum length in bytes of a role, a type or a time.
 const WORD: usize = 64;
 /// Maximum length in bytes of a tool's name. A longer one matches no pattern.
-const NAME: usize = crate::glob::LONGEST;
+const NAME: usize = tamis_json::glob::LONGEST;
 
 /// Counts over a history.
 #[derive(Clone, Copy, Debug, Default)]

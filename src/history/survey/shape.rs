@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use crate::path::trie::{NameTable, NodeId};
+use tamis_json::path::trie::{NameTable, NodeId};
 
 /// A container that is entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

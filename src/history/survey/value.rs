@@ -12,13 +12,14 @@
 
 use std::ops::Range;
 
+use tamis_json::test_work::{WorkKind, count};
+
 use super::super::findings::{Edit, EditKind};
 use super::super::placeholder::Facts;
 use super::super::program::CompiledPrune;
 use super::super::text::ValueFacts;
 use super::message::List;
 use super::shape::Member;
-use crate::test_work::{WorkKind, count};
 
 /// A string that is an output, or the only text in one.
 #[derive(Clone, Debug)]

@@ -5,10 +5,11 @@
 
 use std::fmt::Write as _;
 
+use tamis_json::StringEncoder;
+use tamis_json::sink::Sink;
+
 use super::svg::escape;
 use super::tree::{LookKind, LookTree};
-use crate::json::StringEncoder;
-use crate::sink::Sink;
 
 const HTML: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");

@@ -6,8 +6,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::json::ValueKind;
-use crate::json::key::RawKey;
+use tamis_json::ValueKind;
+use tamis_json::key::RawKey;
 
 /// The position of a path in the table.
 pub(super) type PathId = usize;

@@ -2,16 +2,18 @@
 
 use std::fmt;
 
+use tamis_json::bom::BomSkipper;
+use tamis_json::error::{Error, ErrorKind, Raise};
+use tamis_json::limits::Limits;
+use tamis_json::machine::{Machine, MachineConfig};
+use tamis_json::scan::{Scanner, Window};
+use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
+
 use super::paths::{DOCUMENT, Moved, PathId, PathTable, kind_bit};
+
 #[cfg(feature = "tokens")]
 use super::token_parts::TokenParts;
 use super::tree::{LookTree, TokenFigures};
-use crate::error::{Error, ErrorKind, Raise};
-use crate::json::bom::BomSkipper;
-use crate::json::machine::{Machine, MachineConfig};
-use crate::json::{Handler, Interest, ValueKind, ValueSlot};
-use crate::limits::Limits;
-use crate::scan::{Scanner, Window};
 
 /// The options of a [`Look`].
 ///

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
+use tamis_json::scan::Scanner;
 
 use super::{Look, LookOptions, LookTree};
-use crate::scan::Scanner;
 use crate::{Program, Spec, filter_slice};
 
 fn look_at(options: &LookOptions, document: &[u8], chunk: usize) -> LookTree {

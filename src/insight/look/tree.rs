@@ -1,9 +1,9 @@
 //! The result of a look: a tree of paths with their figures, the heaviest first.
 
 use serde::ser::{Serialize, SerializeSeq, SerializeStruct, Serializer};
+use tamis_json::path::PathToken;
 
 use super::paths::{PathTable, Step};
-use crate::path::PathToken;
 
 /// The kind of nodes in a [`LookTree`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

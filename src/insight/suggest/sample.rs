@@ -6,15 +6,16 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use tamis_json::bom::BomSkipper;
+use tamis_json::error::{Error, ErrorKind, Raise};
+use tamis_json::key::unescape_any;
+use tamis_json::limits::Limits;
+use tamis_json::machine::{Machine, MachineConfig};
+use tamis_json::scan::{Scanner, Window};
+use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
+
 use super::shape::{READ, Shape, tenths_of_tokens};
 use super::template::Siblings;
-use crate::error::{Error, ErrorKind, Raise};
-use crate::json::bom::BomSkipper;
-use crate::json::key::unescape_any;
-use crate::json::machine::{Machine, MachineConfig};
-use crate::json::{Handler, Interest, ValueKind, ValueSlot};
-use crate::limits::Limits;
-use crate::scan::{Scanner, Window};
 use crate::secrets::SecretFinder;
 
 /// The paths that are counted one by one. Values at other paths count only for the containers around them.

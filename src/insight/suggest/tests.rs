@@ -1,7 +1,8 @@
 //! Suggestions from small samples, and from hostile ones.
 
+use tamis_json::error::ErrorKind;
+
 use super::{Drift, Samples};
-use crate::error::ErrorKind;
 use crate::filter_slice;
 use crate::manifest::Manifest;
 

@@ -3,8 +3,9 @@
 use std::hash::{DefaultHasher, Hasher};
 use std::ops::Range;
 
+use tamis_json::key;
+
 use super::spool::Cursor;
-use crate::json::key;
 
 /// The number of bytes of a key that are kept. The rest of a longer key is only compared.
 const KEPT: usize = 4096;

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
+use tamis_json::path::{Path, PathToken};
+
 use super::spool::Cursor;
-use crate::path::{Path, PathToken};
 #[cfg(feature = "tokens")]
 use crate::tokens::TokenCounter;
 

@@ -36,10 +36,8 @@ mod trace;
 use std::io::{Read, Seek, SeekFrom};
 use std::rc::Rc;
 
-use crate::error::{Error, ErrorKind};
 use crate::filter::{Call, CallOptions, Filter, Program};
 use crate::io::WriteSink;
-use crate::path::Path;
 use crate::report::Report;
 use ledger::{Fate, Ledger, PathId, Paths};
 use merge::Merge;
@@ -47,6 +45,8 @@ pub use report::{PathEffect, RuleEffect, ValueFate, ValueOutcome, Why};
 use select::Unit;
 use spool::{Cursor, Spool};
 use steps::{Comparison, Step};
+use tamis_json::error::{Error, ErrorKind};
+use tamis_json::path::Path;
 use trace::{Outcome, Traced};
 
 /// The largest input whose tokens are counted. Those of longer ones are estimated.
@@ -149,8 +149,8 @@ impl Account {
         let root = report.root.as_deref().and_then(|root| Path::pointer(root).ok());
         let root = root.map(|root| {
             root.0.iter().fold(Paths::DOCUMENT, |path, step| match step {
-                crate::path::PathToken::Name(name) => paths.member(path, name),
-                crate::path::PathToken::Any => paths.element(path),
+                tamis_json::path::PathToken::Name(name) => paths.member(path, name),
+                tamis_json::path::PathToken::Any => paths.element(path),
             })
         });
         #[cfg(feature = "tokens")]

@@ -3,11 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use tamis_json::path::projection::SelectedPath;
+use tamis_json::path::{Path, PathToken};
+
 use super::json_cursor::Key;
 use super::ledger::{Ledger, PathId};
 use super::spool::Cursor;
-use crate::path::projection::SelectedPath;
-use crate::path::{Path, PathToken};
 use crate::spec::Spec;
 
 /// A value that is kept as a whole.

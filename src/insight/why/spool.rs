@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use tempfile::SpooledTempFile;
 
-use crate::error::{Error, ErrorKind};
-use crate::limits::Limits;
+use tamis_json::error::{Error, ErrorKind};
+use tamis_json::limits::Limits;
 
 /// The number of bytes that a cursor reads at once.
 const PAGE: usize = 64 << 10;

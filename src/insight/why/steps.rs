@@ -4,8 +4,9 @@
 //! Each step has all rules of the one before it, and one more. A list whose entries apply one after the other is a step
 //! for each entry.
 
+use tamis_json::path::Path;
+
 use crate::filter::{CallOptions, Program};
-use crate::path::Path;
 use crate::report::Report;
 use crate::spec::{
     Budget, Encode, InnerRules, JsonStringFallback, JsonStrings, Omitted, OnError, PatchOpKind,
@@ -194,7 +195,7 @@ impl<'a> Builder<'a> {
             let in_order = first.get(number..).unwrap_or_default().iter().all(|operation| {
                 let last = operation.path.rsplit('/').next().unwrap_or_default();
                 !matches!(operation.op, PatchOpKind::Move | PatchOpKind::Copy)
-                    && crate::path::index(last).is_none()
+                    && tamis_json::path::index(last).is_none()
             });
             let effect = if in_order { Effect::Ordered } else { Effect::Elements };
             self.add(entry_name("patches", number, end), detail, effect);

@@ -1,10 +1,11 @@
 //! Compares a value with what a select or an `extract` took out of it.
 
+use tamis_json::path::PathToken;
+
 use super::json_cursor::Key;
 use super::ledger::{Fate, Ledger, PathId};
 use super::select::Unit;
 use super::spool::Cursor;
-use crate::path::PathToken;
 
 /// A step to a value in the document before the rule.
 #[derive(Debug)]

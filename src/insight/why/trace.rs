@@ -1,8 +1,9 @@
 //! Follows one value: from its pointer in the input to its place in the output.
 
+use tamis_json::path::{Path, PathToken};
+
 use super::ledger::Fate;
 use super::spool::{Cursor, Spool};
-use crate::path::{Path, PathToken};
 
 /// The value that is followed.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 //!
 //! Names and numbers only; nothing about how they are decoded.
 
-use crate::error::{Error, ErrorKind};
+use tamis_json::error::{Error, ErrorKind};
 
 /// A content coding that can be decoded (RFC 9110, section 8.4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -19,7 +19,7 @@ use compression_codecs::zstd::params::DParameter;
 use compression_codecs::{BrotliDecoder, DecodeV2, GzipDecoder, ZstdDecoder};
 use compression_core::util::{PartialBuffer, WriteBuffer};
 
-use crate::error::{Error, ErrorKind, LimitName, Raise};
+use tamis_json::error::{Error, ErrorKind, LimitName, Raise};
 
 pub use coding::{ContentCoding, DecodeOptions};
 

@@ -9,10 +9,10 @@ use http::header::{self, HeaderMap, HeaderValue};
 use http::{Response, StatusCode, request, response};
 use http_body::Body;
 use pin_project_lite::pin_project;
+use tamis_json::error::{Error, ErrorKind};
 
 use super::choice::Choice;
 use super::{LayerRules, head, refusal, refused_by_choice, trace};
-use crate::error::{Error, ErrorKind};
 use crate::io::body::FilterBody;
 #[cfg(feature = "decode")]
 use crate::io::decode::{ContentCoding, DecodeOptions};

@@ -27,9 +27,9 @@ use super::body::FilterBody;
 #[cfg(feature = "decode")]
 use super::decode::DecodeOptions;
 use super::transform::Transform;
-use crate::error::{Error, Fault};
 pub use choice::Choice;
 pub use future::FilterFuture;
+use tamis_json::error::Error;
 use version::RulesVersion;
 
 /// A tower [`Layer`] that filters the responses of a service.
@@ -235,25 +235,6 @@ impl<F> Clone for LayerRules<F> {
     }
 }
 
-impl Fault {
-    /// Returns the status of the response that replaces one that could not be filtered (RFC 9110 §15.6).
-    ///
-    /// 502 (Bad Gateway) if the sender of the document is at fault or the document exceeds a limit, otherwise 500
-    /// (Internal Server Error).
-    ///
-    /// ```
-    /// assert_eq!(tamis::Fault::Input.status(), 502);
-    /// assert_eq!(tamis::Fault::Spec.status(), 500);
-    /// ```
-    #[must_use]
-    pub fn status(self) -> StatusCode {
-        match self {
-            Self::Input | Self::Limit => StatusCode::BAD_GATEWAY,
-            Self::Spec | Self::Sink | Self::Caller | Self::Bug => StatusCode::INTERNAL_SERVER_ERROR,
-        }
-    }
-}
-
 /// Returns the response for [`Choice::Refuse`].
 fn refused_by_choice(status: StatusCode) -> Response<Bytes> {
     let text = r#"{"error":"the response is refused","kind":"refused"}"#;
@@ -265,7 +246,8 @@ fn refused_by_choice(status: StatusCode) -> Response<Bytes> {
 fn refusal(error: &Error) -> Response<Bytes> {
     let kind = error.kind().as_str();
     let text = format!(r#"{{"error":"the response could not be filtered","kind":"{kind}"}}"#);
-    json_of(error.fault().status(), Bytes::from(text))
+    let status = StatusCode::from_u16(error.fault().status());
+    json_of(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), Bytes::from(text))
 }
 
 fn json_of(status: StatusCode, text: Bytes) -> Response<Bytes> {

@@ -5,7 +5,7 @@
 use struson::reader::{JsonReaderPosition, ReaderError, SyntaxErrorKind, TransferError};
 use struson::writer::JsonNumberError;
 
-use crate::error::{Error, ErrorKind, LimitName, Raise};
+use tamis_json::error::{Error, ErrorKind, LimitName, Raise};
 
 /// Why the text cannot be cleaned. If the front has an error, that one is the reason.
 pub(super) struct LenientFlaw(pub(super) Error);

@@ -16,13 +16,13 @@ use struson::reader::{JsonReader, JsonStreamReader, ReaderSettings, ValueType};
 use struson::writer::{JsonStreamWriter, JsonWriter};
 
 use flaw::LenientFlaw;
+use tamis_json::error::{Error, LimitName};
+use tamis_json::limits::Limits;
 
 use super::WriteSink;
 use super::failed_run::{FailedRun, RunResult};
 use super::push::CHUNK;
-use crate::error::{Error, LimitName};
 use crate::filter::{Call, Filter};
-use crate::limits::Limits;
 use crate::report::{FailureReport, Report};
 
 /// Filters JSON with comments (`// …`, `/* … */`) and trailing commas.

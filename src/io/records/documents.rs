@@ -15,12 +15,13 @@
 //!
 //! A record separator (U+001E, RFC 7464) before a document is white space.
 
+use tamis_json::bom::BOM;
+use tamis_json::error::{Error, ErrorKind};
+use tamis_json::sink::Sink;
+
 use super::framing::FramingCheck;
 use super::{Record, RecordFlaw, RecordForm, Records};
-use crate::error::{Error, ErrorKind};
 use crate::filter::{Call, Program};
-use crate::json::bom::BOM;
-use crate::sink::Sink;
 
 /// A filter over documents.
 pub(crate) type Documents<S, F> = Records<DocumentForm, S, F>;

@@ -2,9 +2,10 @@
 
 use std::io::{Read, Write};
 
+use tamis_json::error::Error;
+
 use super::documents::Documents;
 use super::{Events, Lines, RecordForm, Records};
-use crate::error::Error;
 use crate::filter::Call;
 use crate::io::failed_run::{FailedRun, RunResult};
 use crate::io::push::read_all;

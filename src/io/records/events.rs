@@ -10,11 +10,12 @@
 //! An event without a document is written unchanged, so nothing of an event is filtered until there is a document. Then the held
 //! bytes are read again. Each byte is read twice at most, and no line is collected.
 
+use tamis_json::error::{Error, Raise};
+use tamis_json::sink::Sink;
+
 use super::fields::{FieldSplitter, LineKind, StreamPiece};
 use super::{HeldOutput, Record, RecordFlaw, RecordForm, Records};
-use crate::error::{Error, Raise};
 use crate::filter::Call;
-use crate::sink::Sink;
 
 /// A filter over an event stream.
 pub(crate) type Events<S, F> = Records<EventForm, S, F>;

@@ -3,7 +3,7 @@
 //! Chunks may be cut anywhere. The result are pieces: parts of one line, or its end, which together are the stream,
 //! byte for byte. Only the position in a field's name is kept, as a number. This module does not depend on events.
 
-use crate::json::bom::BOM;
+use tamis_json::bom::BOM;
 
 /// The start of a data line that has a value and a space before it.
 const DATA: &[u8] = b"data: ";

@@ -3,12 +3,13 @@
 //! A filter that failed reads no further, and one that stops early skips the rest. This check reads on, so that the end of
 //! the document is certain.
 
-use crate::error::{Error, Raise};
+use tamis_json::bom::BomSkipper;
+use tamis_json::error::{Error, Raise};
+use tamis_json::machine::{Machine, MachineConfig};
+use tamis_json::scan::{Scanner, Window};
+use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
+
 use crate::filter::Call;
-use crate::json::bom::BomSkipper;
-use crate::json::machine::{Machine, MachineConfig};
-use crate::json::{Handler, Interest, ValueKind, ValueSlot};
-use crate::scan::{Scanner, Window};
 use crate::spec::Validation;
 
 /// Validates one document after the other.

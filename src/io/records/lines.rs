@@ -2,10 +2,11 @@
 //!
 //! Lines are split while they arrive and filtered unchanged, because white space around a document is valid JSON.
 
+use tamis_json::error::Error;
+use tamis_json::sink::Sink;
+
 use super::{Record, RecordFlaw, RecordForm, Records};
-use crate::error::Error;
 use crate::filter::{Call, Program};
-use crate::sink::Sink;
 
 /// A filter over lines.
 pub(crate) type Lines<S, F> = Records<LineForm, S, F>;

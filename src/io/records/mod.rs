@@ -18,13 +18,14 @@ mod tests;
 pub use drive::{filter_documents, filter_events, filter_ndjson};
 pub(super) use {events::Events, lines::Lines};
 
+use tamis_json::error::{Error, ErrorKind, Raise};
+use tamis_json::hold::Hold;
+use tamis_json::limits::{Limits, Meter};
+use tamis_json::sink::Sink;
+
 use self::sum::ReportSum;
-use crate::error::{Error, ErrorKind, Raise};
-use crate::filter::hold::Hold;
 use crate::filter::{Call, Filter, Program};
-use crate::limits::{Limits, Meter};
 use crate::report::{FailureReport, Report};
-use crate::sink::Sink;
 
 /// A push filter over records of one form. `on_bad` is called for each bad record, with its number, from 1.
 pub(crate) struct Records<C, S, F> {

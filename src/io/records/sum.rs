@@ -4,9 +4,10 @@
 
 use std::collections::HashMap;
 
-use crate::error::Error;
+use tamis_json::error::Error;
+use tamis_json::test_work::{WorkKind, count, words};
+
 use crate::report::{FailureReport, InnerReport, MissedPath, Report, add_counts};
-use crate::test_work::{WorkKind, count, words};
 
 /// The sum so far.
 #[derive(Debug)]
@@ -212,9 +213,10 @@ fn is_same(one: Option<&str>, other: Option<&str>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use tamis_json::test_work::done;
+
     use super::ReportSum;
     use crate::report::Report;
-    use crate::test_work::done;
 
     /// Each record may miss all paths: joining their lists is linear in their length, not quadratic.
     #[test]

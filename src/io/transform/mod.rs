@@ -12,17 +12,20 @@ use bytes::Bytes;
 
 #[cfg(feature = "decode")]
 use super::decode::{ContentCoding, DecodeOptions, Decoder};
+use tamis_json::error::Error;
+
 use super::gather::GatherSink;
 use super::push::PushFilter;
 use super::records::{Events, Lines};
+
 #[cfg(feature = "command")]
 use crate::command::{CommandLine, CommandReport, OutputFilterRegistry};
-use crate::error::Error;
 use crate::filter::{Call, CallOptions, Filter, Program};
 use crate::history::{PruneFilter, PruneProgram, PruneReport};
 #[cfg(feature = "text")]
-use crate::limits::Limits;
-use crate::limits::SpillGate;
+use tamis_json::limits::Limits;
+use tamis_json::limits::SpillGate;
+
 use crate::report::Report;
 use crate::spec::{Budget, ContentFormat, Encode, Spec};
 #[cfg(feature = "text")]

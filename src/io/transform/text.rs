@@ -1,9 +1,11 @@
 //! Filters of texts and of the output of commands as [`PushFilter`]s.
 
+use tamis_json::error::Error;
+
 use super::Outcome;
+
 #[cfg(feature = "command")]
 use crate::command::{CommandFilter, CommandReport};
-use crate::error::Error;
 use crate::io::gather::GatherSink;
 use crate::io::push::PushFilter;
 use crate::text::{TextFilter, TextRedactor, TextReport};

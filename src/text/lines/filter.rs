@@ -2,12 +2,13 @@
 
 use std::fmt;
 
+use tamis_json::error::{Error, ErrorKind};
+use tamis_json::limits::Limits;
+use tamis_json::sink::Sink;
+
 use super::pipeline::TextPipeline;
 use super::program::TextProgram;
 use super::report::TextReport;
-use crate::error::{Error, ErrorKind};
-use crate::limits::Limits;
-use crate::sink::Sink;
 
 /// One run of a [`TextProgram`] over a text: bytes are pushed in, output is written to a [`Sink`].
 ///

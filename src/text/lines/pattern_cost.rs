@@ -3,7 +3,7 @@
 //! The size limit of the `regex` crate is not enough. It applies to the compiled program, but the crate first parses
 //! and translates the whole pattern, and that is unbounded: `\pL` expands to hundreds of ranges, and with `(?i)`
 //! every character of a range is looked up. Nor does the crate report the size of a program, which is needed to
-//! charge an [`RegexBudget`](crate::regex_budget::RegexBudget). So three numbers are computed here:
+//! charge an [`RegexBudget`](tamis_json::regex_budget::RegexBudget). So three numbers are computed here:
 //! - `read` bounds the memory and work for parsing and translating the pattern.
 //! - `guess` approximates the size of the program, including counted repetitions. It is the size limit that is tried
 //!   first, and guarantees nothing.

@@ -9,11 +9,11 @@ use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use regex_syntax::ast::parse::Parser;
 use regex_syntax::hir::translate::TranslatorBuilder;
 use regex_syntax::hir::{Hir, Look};
+use tamis_json::error::{Error, ErrorKind, RulePlace};
+use tamis_json::excerpt::Excerpt;
+use tamis_json::regex_budget::RegexBudget;
 
 use super::pattern_cost::{self, PatternCost};
-use crate::error::{Error, ErrorKind, RulePlace};
-use crate::excerpt::Excerpt;
-use crate::regex_budget::RegexBudget;
 
 /// Maximum number of patterns in a list.
 const MAX_PATTERNS: usize = 10_000;

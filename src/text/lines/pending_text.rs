@@ -3,7 +3,7 @@
 //!
 //! Memory: at most [`COMPARE_LIMIT`] bytes while undecided, and then a buffer of [`GATHERED`] bytes.
 
-use crate::sink::Sink;
+use tamis_json::sink::Sink;
 
 /// Inputs up to this length are compared with their output, in bytes.
 pub(crate) const COMPARE_LIMIT: usize = 4 << 10;

@@ -14,6 +14,9 @@
 
 use std::sync::Arc;
 
+use tamis_json::limits::Limits;
+use tamis_json::sink::Sink;
+
 use super::entry_stage::{self, EntryStage, LineEntry};
 use super::head_tail::{HeadTail, OutputItem};
 use super::line_splitter::{LineEnd, LineSink, LineSplitter, TextLine};
@@ -21,9 +24,7 @@ use super::line_stage::{self, LineStage, StageCounts};
 use super::pending_text::{PendingText, TextSize};
 use super::program::{CompiledText, TextProgram};
 use super::report::TextReport;
-use crate::limits::Limits;
 use crate::notice;
-use crate::sink::Sink;
 
 /// One run over one text. The sink is an argument of each call.
 pub(crate) struct TextPipeline {

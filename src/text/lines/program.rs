@@ -3,6 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use tamis_json::error::{Error, ErrorKind, RulePlace};
+use tamis_json::limits::Limits;
+use tamis_json::regex_budget::RegexBudget;
+
 use super::entry_stage::EntryStage;
 use super::head_tail::HeadTailLimits;
 use super::line_patterns::LinePatterns;
@@ -11,9 +15,6 @@ use super::pattern_list::PatternList;
 use super::pipeline::TextPipeline;
 use super::report::TextReport;
 use super::rule_ops::{self, CompiledRuleOps, DedupSpec, RuleOperations};
-use crate::error::{Error, ErrorKind, RulePlace};
-use crate::limits::Limits;
-use crate::regex_budget::RegexBudget;
 use crate::spec::{DedupMode, TextSpec};
 
 /// A compiled [`TextSpec`]. Immutable, cheap to clone, shared by any number of threads.

@@ -10,15 +10,16 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use tamis_json::error::Error;
+use tamis_json::limits::Limits;
+use tamis_json::sink::Sink;
+use tamis_json::strings::{StringEscaper, StringUnescaper};
+
 use super::filter::ended;
 use super::pending_text::COMPARE_LIMIT;
 use super::pipeline::TextPipeline;
 use super::program::TextProgram;
 use super::report::TextReport;
-use crate::error::Error;
-use crate::json::strings::{StringEscaper, StringUnescaper};
-use crate::limits::Limits;
-use crate::sink::Sink;
 use crate::text::TextRedactor;
 
 /// Bytes that are decoded at once.

@@ -11,6 +11,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use tamis_json::error::Error;
+use tamis_json::limits::Limits;
+use tamis_json::regex_budget::RegexBudget;
+
 use super::dedup_adjacent::DedupAdjacent;
 use super::dedup_anywhere::{self, DedupAnywhere};
 use super::entry_stage::EntryStage;
@@ -22,9 +26,6 @@ use super::protected_sections::ProtectedSections;
 use super::replace::{CompiledReplacement, ReplaceStage};
 use super::sections::{CompiledSection, SectionStage};
 use super::similarity::Similarity;
-use crate::error::Error;
-use crate::limits::Limits;
-use crate::regex_budget::RegexBudget;
 
 /// Creates the stage of an engine, one for each run.
 #[derive(Clone)]

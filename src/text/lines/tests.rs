@@ -1,11 +1,12 @@
 //! Counts work instead of timing it: filtering is linear, and the cost of patterns is bounded.
 
+use tamis_json::limits::Limits;
+use tamis_json::regex_budget::RegexBudget;
+
 use super::pipeline::TextPipeline;
 use super::program::TextProgram;
 use super::quoted::{DiscardSink, QuotedPipeline};
 use super::rule_ops::RuleOperations;
-use crate::limits::Limits;
-use crate::regex_budget::RegexBudget;
 use crate::spec::TextSpec;
 
 /// How often a byte is examined at most: on arrival, in a held line, at the end of that line, and in comparison with
@@ -240,7 +241,7 @@ fn refused_patterns_are_charged_and_bounded() {
 /// After the end, every call is an error and writes nothing.
 #[test]
 fn a_filter_that_has_ended_refuses_further_text() {
-    use crate::error::{Error, ErrorKind};
+    use tamis_json::error::{Error, ErrorKind};
     let is_refused = |result: Result<(), Error>| {
         assert_eq!(result.unwrap_err().kind(), ErrorKind::Failed);
     };

@@ -19,7 +19,7 @@ pub mod loop_vs_walk;
 pub mod manifest;
 pub mod patch_vs_tree;
 mod programs;
-// Needs internals that only a fuzzer's build exports; `src/scan/tests.rs` replays this target.
+// Needs internals that only a fuzzer's build exports; `crates/json/src/scan/tests.rs` replays this target.
 #[cfg(fuzzing)]
 pub mod scan_diff;
 pub mod template;

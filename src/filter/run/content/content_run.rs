@@ -26,19 +26,20 @@
 
 use std::sync::Arc;
 
+use tamis_json::error::{Error, ErrorKind, LimitName, Raise};
+use tamis_json::hold::Hold;
+use tamis_json::limits::{Limits, Meter};
+use tamis_json::sink::Sink;
+
 use super::cleaner::ContentCleaner;
 use super::fields::ContentFields;
 use crate::content::{Cut, Decoder, From, Page, SNIFFED, Sizes, is_html};
-use crate::error::{Error, ErrorKind, LimitName, Raise};
 use crate::filter::compile::nested::ContentRules;
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::options::CallOptions;
-use crate::filter::run::hold::Hold;
-use crate::limits::{Limits, Meter};
 use crate::notice;
 use crate::report::{ContentSource, Report, add_counts};
 use crate::secrets::{SecretSearch, TextForm};
-use crate::sink::Sink;
 use crate::spec::Budget;
 
 /// The size of a piece in bytes. The first piece has [`SNIFFED`] bytes.

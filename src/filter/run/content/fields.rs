@@ -15,19 +15,20 @@
 //!
 //! The run reads the complete document, which it holds. It calls [`ContentFields::read`] once for each program.
 
-use crate::error::{Error, ErrorKind, LimitName, Raise};
+use tamis_json::bom::BomSkipper;
+use tamis_json::error::{Error, ErrorKind, LimitName, Raise};
+use tamis_json::hold::Hold;
+use tamis_json::key::text_of;
+use tamis_json::limits::{Limits, Meter};
+use tamis_json::scan::Scanner;
+use tamis_json::sink::Sink;
+use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
+
 use crate::filter::compile::content::USUAL;
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
-use crate::filter::run::hold::Hold;
 use crate::filter::run::payload::PayloadStage;
 use crate::filter::run::stage::{StageHandler, StageMachine, StageState, machine_config};
-use crate::json::bom::BomSkipper;
-use crate::json::key::text_of;
-use crate::json::{Handler, Interest, ValueKind, ValueSlot};
-use crate::limits::{Limits, Meter};
-use crate::scan::Scanner;
-use crate::sink::Sink;
 use crate::spec::Spec;
 
 /// The selected fields, in the order in which they are read.

@@ -29,13 +29,14 @@ use std::sync::Arc;
 #[cfg(feature = "content")]
 use content_run::ContentRun;
 
-use crate::error::Error;
+use tamis_json::error::Error;
+use tamis_json::sink::Sink;
+
 use crate::filter::compile::nested::WholeRules;
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
 use crate::report::{Report, add_counts};
 use crate::secrets::{SecretRules, SecretSearch, TextForm};
-use crate::sink::Sink;
 
 /// The warning of a run without a filter.
 const NO_FILTER: &str =

@@ -10,11 +10,12 @@
 //! test       /v = 2               fails: an error, or with `on_test_failure: stop` the end of the sequence
 //! ```
 
-use crate::error::{ErrorKind, Raise};
+use tamis_json::error::{ErrorKind, Raise};
+use tamis_json::tree::Tree;
+use tamis_json::tree::patch::EditOutcome;
+
 use crate::filter::compile::patches::Patches;
 use crate::spec::OnTestFailure;
-use crate::tree::Tree;
-use crate::tree::patch::EditOutcome;
 
 /// The reason for a failed test of a value that exists.
 const DIFFERS: &str = "test failed: the value is different";

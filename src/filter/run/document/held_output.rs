@@ -11,10 +11,10 @@
 //!
 //! [`StreamPatcher`]: super::patcher::StreamPatcher
 
-use crate::error::{Error, Raise};
-use crate::filter::run::hold::Hold;
-use crate::limits::{Limits, Meter};
-use crate::sink::Sink;
+use tamis_json::error::{Error, Raise};
+use tamis_json::hold::Hold;
+use tamis_json::limits::{Limits, Meter};
+use tamis_json::sink::Sink;
 
 /// A switch before the sink: output either waits or passes.
 #[derive(Debug)]

@@ -45,18 +45,18 @@ use std::sync::Arc;
 
 use super::lookahead::{Decided, HeldInput, Input, Lookahead};
 use super::stage::{StageMachine, machine_config};
-use crate::error::{Error, ErrorKind, LimitName, Raise};
 use crate::filter::compile::patches::Patches;
 use crate::filter::compile::program::CompiledProgram;
-use crate::limits::{Limits, Meter};
 use crate::report::Report;
-use crate::scan::Scanner;
-use crate::sink::Sink;
-use crate::tree::Tree;
 use apply::Applied;
 use held_output::HeldOutput;
 use patcher::StreamPatcher;
 use retain::RetainStage;
+use tamis_json::error::{Error, ErrorKind, LimitName, Raise};
+use tamis_json::limits::{Limits, Meter};
+use tamis_json::scan::Scanner;
+use tamis_json::sink::Sink;
+use tamis_json::tree::Tree;
 
 /// The run of the document rules over one document. It is reused for the next document after
 /// [`restart`](Self::restart).

@@ -32,22 +32,22 @@
 use std::sync::Arc;
 
 use smallvec::SmallVec;
+use tamis_json::error::{ErrorKind, Raise};
+use tamis_json::key::is_too_long_for;
+use tamis_json::path::trie::{Cursor, NodeId};
+use tamis_json::policy::{Action, Output, Policy};
+use tamis_json::sink::Sink;
+use tamis_json::tree::patch::{NO_INDEX, NO_PARENT, nothing_at};
+use tamis_json::writer::JsonWriter;
+use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 
 use super::held_output::HeldOutput;
 use super::scope::{DocumentScope, Retention};
-use crate::error::{ErrorKind, Raise};
 use crate::filter::compile::edits::{NodeEdit, StreamingEdits, ValueEdit};
 use crate::filter::compile::patches::Patches;
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::run::lookahead::Probe;
 use crate::filter::run::stage::{StageHandler, StageState};
-use crate::json::key::is_too_long_for;
-use crate::json::policy::{Action, Output, Policy};
-use crate::json::writer::JsonWriter;
-use crate::json::{Handler, Interest, ValueKind, ValueSlot};
-use crate::path::trie::{Cursor, NodeId};
-use crate::sink::Sink;
-use crate::tree::patch::{NO_INDEX, NO_PARENT, nothing_at};
 
 /// The handler that applies edits to a stream. Also the probe that finds out whether they can be applied.
 #[derive(Debug)]
@@ -189,8 +189,10 @@ impl StreamPatcher {
             .iter()
             .take_while(|token| {
                 let child = match token {
-                    crate::path::PathToken::Name(name) => edits.trie.member(node, name.as_bytes()),
-                    crate::path::PathToken::Any => None,
+                    tamis_json::path::PathToken::Name(name) => {
+                        edits.trie.member(node, name.as_bytes())
+                    }
+                    tamis_json::path::PathToken::Any => None,
                 };
                 node = child.unwrap_or_default();
                 child

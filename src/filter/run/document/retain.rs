@@ -20,16 +20,16 @@
 use std::sync::Arc;
 
 use smallvec::SmallVec;
+use tamis_json::error::Raise;
+use tamis_json::path::trie::Cursor;
+use tamis_json::policy::{Output, Policy};
+use tamis_json::sink::Sink;
+use tamis_json::writer::JsonWriter;
+use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 
 use super::scope::{DocumentScope, Retention};
-use crate::error::Raise;
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::run::stage::{StageHandler, StageState};
-use crate::json::policy::{Output, Policy};
-use crate::json::writer::JsonWriter;
-use crate::json::{Handler, Interest, ValueKind, ValueSlot};
-use crate::path::trie::Cursor;
-use crate::sink::Sink;
 
 /// The handler that applies `extract` and `retain`. Its output never waits for a decision.
 #[derive(Debug)]

@@ -16,12 +16,13 @@
 
 use std::sync::Arc;
 
-use crate::error::{ErrorKind, Raise};
+use tamis_json::error::{ErrorKind, Raise};
+use tamis_json::key::is_too_long_for;
+use tamis_json::path::PathToken;
+use tamis_json::path::trie::{Cursor, Trie};
+use tamis_json::{Interest, ValueKind, ValueSlot};
+
 use crate::filter::compile::program::CompiledProgram;
-use crate::json::key::is_too_long_for;
-use crate::json::{Interest, ValueKind, ValueSlot};
-use crate::path::PathToken;
-use crate::path::trie::{Cursor, Trie};
 
 /// The position relative to the extracted value, and the pointers that apply inside it.
 #[derive(Debug)]

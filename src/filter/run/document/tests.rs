@@ -1,14 +1,14 @@
 //! Compares patches on a stream with patches on a tree: random sequences over random documents, byte for byte, in all
 //! modes.
 
+use tamis_json::error::ErrorKind;
+use tamis_json::limits::Limits;
+use tamis_json::tree::Tree;
 use tamis_testkit::effort::share;
 
-use crate::error::ErrorKind;
 use crate::filter::Filter;
 use crate::filter::compile::program::Program;
-use crate::limits::Limits;
 use crate::spec::{OnError, PatchOp, RawJson, Spec};
-use crate::tree::Tree;
 use crate::{CallOptions, filter_slice};
 
 /// A deterministic generator.

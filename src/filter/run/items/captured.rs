@@ -1,8 +1,9 @@
 //! Values that are held because more than one output needs them, and the machines that read them again.
 
+use tamis_json::path::trie::NodeId;
+use tamis_json::test_work::{WorkKind, count, words};
+
 use crate::filter::run::stage::StageMachine;
-use crate::path::trie::NodeId;
-use crate::test_work::{WorkKind, count, words};
 
 /// A value that is held because more than one output needs it.
 #[derive(Clone, Debug)]

@@ -32,16 +32,17 @@
 //! inside is written. In `{"a":{"b":""}}` the member `b` is dropped, so `a` has no content, and the output is `{}`.
 //! Elements are never dropped by their kind, because that would move the elements after them.
 
+use tamis_json::error::Raise;
+use tamis_json::path::trie::Cursor;
+use tamis_json::{Interest, ValueKind, ValueSlot};
+
 use super::label::Label;
 use super::{ContainerRole, Cx, ItemsState};
-use crate::error::Raise;
 use crate::filter::compile::items::ItemRules;
-use crate::json::{Interest, ValueKind, ValueSlot};
-use crate::path::trie::Cursor;
 
 impl ItemsState {
     /// Emits a whole value with its key as spelled. Returns how the machine has to copy it. The bytes follow through
-    /// [`Handler::raw`](crate::json::Handler::raw), so only the comma is written here.
+    /// [`Handler::raw`](tamis_json::Handler::raw), so only the comma is written here.
     pub(super) fn pass(&mut self, cx: &mut Cx<'_>, slot: ValueSlot<'_>) -> Interest {
         let (writer, sink) = (&mut self.writer, &mut *cx.sink);
         writer.begin(sink);

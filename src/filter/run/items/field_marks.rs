@@ -1,6 +1,6 @@
 //! [`FieldMarks`]: what a run has found of the fields of projections.
 
-use crate::json::policy::Action;
+use tamis_json::policy::Action;
 
 /// The state of the fields of projections, by node of their trie.
 #[derive(Clone, Debug)]

@@ -19,11 +19,12 @@
 //! The stage stops before the payload ([`WaitFrom::Payload`]), or before the document ([`WaitFrom::Document`]) if a
 //! miss changes even the bytes before the payload. [`ItemRules::waits`] decides which of them applies.
 
+use tamis_json::error::{ErrorKind, Raise};
+use tamis_json::nearest::ComparisonBudget;
+
 use super::{Cx, ItemsStage, ItemsState, PayloadTarget, SHOWN};
-use crate::error::{ErrorKind, Raise};
 use crate::filter::compile::items::{ItemRules, RootRule, SelectSource, WaitFrom};
 use crate::filter::run::lookahead::Probe;
-use crate::nearest::ComparisonBudget;
 
 /// The outcome of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,15 +13,16 @@
 //!
 //! A value is held while the machine copies it, so only `raw` comes between its first byte and `copied`.
 
+use tamis_json::error::Raise;
+use tamis_json::key::is_too_long_for;
+use tamis_json::path::PathToken;
+use tamis_json::policy::Policy;
+use tamis_json::sink::Sink;
+use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
+
 use super::{ContainerRole, Cx, ItemsStage, PayloadTarget};
-use crate::error::Raise;
 use crate::filter::compile::items::ItemRules;
 use crate::filter::run::stage::{ReadAhead, StageHandler, StageState};
-use crate::json::key::is_too_long_for;
-use crate::json::policy::Policy;
-use crate::json::{Handler, Interest, ValueKind, ValueSlot};
-use crate::path::PathToken;
-use crate::sink::Sink;
 
 impl StageState for ItemsStage {
     const OWN_MACHINE: bool = true;

@@ -1,7 +1,7 @@
 //! [`Label`]: the key under which a value is written.
 
-use crate::json::ValueSlot;
-use crate::json::key::RawKey;
+use tamis_json::ValueSlot;
+use tamis_json::key::RawKey;
 
 /// The label of an emitted value.
 #[derive(Clone, Copy)]

@@ -5,11 +5,12 @@
 //!
 //! Example: `root: users`, `max_items: 1` and `{"users":{"ada":1,"sol":2},"n":2}` become `{"users":{"ada":1},"n":2}`.
 
+use tamis_json::error::Raise;
+use tamis_json::path::trie::Cursor;
+use tamis_json::{Interest, ValueKind, ValueSlot};
+
 use super::{ContainerRole, Cx, ItemsState, PayloadTarget};
-use crate::error::Raise;
 use crate::filter::compile::items::ItemRules;
-use crate::json::{Interest, ValueKind, ValueSlot};
-use crate::path::trie::Cursor;
 
 impl ItemsState {
     /// Returns whether `max_items` applies to the members of a payload that is an object.

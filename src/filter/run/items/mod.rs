@@ -57,24 +57,24 @@ use counts::ItemCounts;
 use field_marks::FieldMarks;
 use first_hit::HitSearch;
 use seen_names::SeenNames;
+use tamis_json::error::{ErrorKind, Raise};
+use tamis_json::limits::Limits;
+use tamis_json::nearest::ComparisonBudget;
+use tamis_json::path::Path;
+use tamis_json::path::trie::{Cursor, NodeId};
+use tamis_json::policy::Action;
+use tamis_json::scan::Scanner;
+use tamis_json::sink::Sink;
+use tamis_json::test_work::{WorkKind, count};
+use tamis_json::writer::JsonWriter;
+use tamis_json::{Interest, ValueKind, ValueSlot};
 use tester::ItemTester;
 
 use super::payload_length::{PayloadItems, PayloadLength};
 use super::root::Payload;
-use crate::error::{ErrorKind, Raise};
 use crate::filter::compile::items::{ItemRules, SelectRules, SelectSource};
 use crate::filter::compile::program::CompiledProgram;
-use crate::json::policy::Action;
-use crate::json::writer::JsonWriter;
-use crate::json::{Interest, ValueKind, ValueSlot};
-use crate::limits::Limits;
-use crate::nearest::ComparisonBudget;
-use crate::path::Path;
-use crate::path::trie::{Cursor, NodeId};
-use crate::scan::Scanner;
-use crate::sink::Sink;
 use crate::spec::DuplicateKeys;
-use crate::test_work::{WorkKind, count};
 
 /// The number of missed paths that are named in a message and corrected.
 pub(super) const SHOWN: usize = 5;

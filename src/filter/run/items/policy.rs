@@ -16,10 +16,11 @@
 //! the action of its node is still `Ask`. The value is a hit, so its action becomes `Keep`. In all later items the
 //! machine may skip `a`, write `"id":2` and skip the rest of the item without a call of `value`.
 
+use tamis_json::policy::{Action, KindSet, Once, Output, Policy};
+use tamis_json::sink::Sink;
+
 use super::{ContainerRole, ItemsState};
 use crate::filter::compile::items::ItemRules;
-use crate::json::policy::{Action, KindSet, Once, Output, Policy};
-use crate::sink::Sink;
 use crate::spec::DuplicateKeys;
 
 impl ItemsState {

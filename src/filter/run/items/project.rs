@@ -28,13 +28,14 @@
 //! output  {"labels":[{"name":"bug","by":{"id":7}},{"by":null}]}
 //! ```
 
+use tamis_json::error::Raise;
+use tamis_json::path::trie::{Cursor, NodeId};
+use tamis_json::{Interest, ValueKind, ValueSlot};
+
 use super::label::Label;
 use super::seen_names::SeenNames;
 use super::{ContainerRole, Cx, ItemsState};
-use crate::error::Raise;
 use crate::filter::compile::items::SelectRules;
-use crate::json::{Interest, ValueKind, ValueSlot};
-use crate::path::trie::{Cursor, NodeId};
 use crate::spec::DuplicateKeys;
 
 impl ItemsState {

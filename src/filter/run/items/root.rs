@@ -22,13 +22,14 @@
 //! value(data)    a duplicate      dropped                an error under `duplicate_keys: reject`
 //! ```
 
+use tamis_json::error::Raise;
+use tamis_json::path::{Path, PathToken};
+use tamis_json::{Interest, ValueKind, ValueSlot};
+
 use super::first_hit::HitOutcome;
 use super::{ContainerRole, Cx, ItemsState, PayloadTarget};
-use crate::error::Raise;
 use crate::filter::compile::items::{ItemRules, RootRule, WaitFrom};
 use crate::filter::run::root::Payload;
-use crate::json::{Interest, ValueKind, ValueSlot};
-use crate::path::{Path, PathToken};
 
 impl PayloadTarget {
     /// Returns the location of the payload, as far as it is known before the document.

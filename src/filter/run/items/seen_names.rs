@@ -9,11 +9,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use tamis_json::nearest::{ComparisonBudget, LONGEST, closest_within};
+use tamis_json::path::PathToken;
+use tamis_json::path::trie::NodeId;
+use tamis_json::test_work::{WorkKind, count, words};
+
 use crate::filter::compile::items::{SelectRules, SelectSource};
-use crate::nearest::{ComparisonBudget, LONGEST, closest_within};
-use crate::path::PathToken;
-use crate::path::trie::NodeId;
-use crate::test_work::{WorkKind, count, words};
 
 /// The largest number of names kept of one object, and of all objects.
 const OF_ONE: usize = 64;

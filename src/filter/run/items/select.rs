@@ -32,17 +32,18 @@
 //! Members are written in the order of the document. A held value is read for each source that begins with it, in the
 //! order of the spec, then for the sources inside it.
 
+use tamis_json::error::{LimitName, Raise};
+use tamis_json::path::PathToken;
+use tamis_json::path::trie::NodeId;
+use tamis_json::{Interest, ValueKind, ValueSlot};
+
 use super::captured::CapturedValue;
 use super::first_hit::HitOutcome;
 use super::label::Label;
 use super::seen_names::SeenNames;
 use super::{ContainerRole, Cx, ItemsStage, ItemsState, ReplayTask};
-use crate::error::{LimitName, Raise};
 use crate::filter::compile::items::{SelectRules, SelectSource};
 use crate::filter::run::stage::{StageHandler, StageMachine, machine_config};
-use crate::json::{Interest, ValueKind, ValueSlot};
-use crate::path::PathToken;
-use crate::path::trie::NodeId;
 use crate::spec::DuplicateKeys;
 
 impl ItemsState {
@@ -326,7 +327,7 @@ impl ItemsState {
     }
 
     /// Starts to hold the value that begins now, because more than one output needs it. From now on
-    /// [`Handler::raw`](crate::json::Handler::raw) appends its bytes to the held value instead of the output. `item`:
+    /// [`Handler::raw`](tamis_json::Handler::raw) appends its bytes to the held value instead of the output. `item`:
     /// the value is the item itself, whose opening bracket was already written. The end of the value calls `replay`.
     pub(super) fn capture(&mut self, node: NodeId, item: bool) {
         self.capture = Some(CapturedValue { node, item, bytes: Vec::new(), over: false });

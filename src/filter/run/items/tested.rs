@@ -1,11 +1,12 @@
 //! Takes the verdicts of `where` for the elements of the payload.
 
+use tamis_json::error::{LimitName, Raise};
+use tamis_json::{Interest, ValueKind, ValueSlot};
+
 use super::first_hit::HitOutcome;
 use super::tester::ItemVerdict;
 use super::{Cx, ItemsStage, ItemsState, PayloadTarget};
-use crate::error::{LimitName, Raise};
 use crate::filter::run::stage::ReadAhead as _;
-use crate::json::{Interest, ValueKind, ValueSlot};
 
 impl ItemsStage {
     /// Sets whether the document is one of many, which `where` may drop.

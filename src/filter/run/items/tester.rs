@@ -18,19 +18,19 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
+use tamis_json::error::{Error, ErrorKind, Raise};
+use tamis_json::key::is_too_long_for;
+use tamis_json::limits::Limits;
+use tamis_json::machine::MachineConfig;
+use tamis_json::path::trie::NodeId;
+use tamis_json::policy::{Action, Policy};
+use tamis_json::scan::Scanner;
+use tamis_json::sink::Sink;
+use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 
-use crate::error::{Error, ErrorKind, Raise};
 use crate::filter::compile::conditions::ItemConditions;
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::run::stage::{DiscardSink, ReadAhead, StageHandler, StageMachine, StageState};
-use crate::json::key::is_too_long_for;
-use crate::json::machine::MachineConfig;
-use crate::json::policy::{Action, Policy};
-use crate::json::{Handler, Interest, ValueKind, ValueSlot};
-use crate::limits::Limits;
-use crate::path::trie::NodeId;
-use crate::scan::Scanner;
-use crate::sink::Sink;
 use crate::spec::Validation;
 
 /// Whether an item is kept.

@@ -3,23 +3,23 @@
 use std::sync::Arc;
 
 use smallvec::SmallVec;
+use tamis_json::error::{ErrorKind, Raise};
+use tamis_json::key::RawKey;
+use tamis_json::limits::Meter;
+use tamis_json::path::trie::{Cursor, Trie};
+use tamis_json::policy::{Action, Output, Policy};
+use tamis_json::sink::Sink;
+use tamis_json::writer::JsonWriter;
+use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 
 use super::string_run::{StringEnd, StringOutput, StringRun};
-use crate::error::{ErrorKind, Raise};
 use crate::filter::compile::nested::{JsonStringEntry, JsonStringRules};
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::options::CallOptions;
 use crate::filter::run::document::scope::DocumentScope;
 use crate::filter::run::inner_run::NewRun;
 use crate::filter::run::stage::{StageHandler, StageState};
-use crate::json::key::RawKey;
-use crate::json::policy::{Action, Output, Policy};
-use crate::json::writer::JsonWriter;
-use crate::json::{Handler, Interest, ValueKind, ValueSlot};
-use crate::limits::Meter;
-use crate::path::trie::{Cursor, Trie};
 use crate::report::InnerReport;
-use crate::sink::Sink;
 use crate::spec::JsonStringFallback;
 
 /// The state between chunks.

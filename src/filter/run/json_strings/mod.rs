@@ -15,13 +15,13 @@ use std::sync::Arc;
 use super::inner_run::{InnerRun, NewRun};
 use super::output::OutputStages;
 use super::stage::{StageMachine, machine_config};
-use crate::error::Error;
 use crate::filter::compile::program::{CompiledProgram, Program};
 use crate::filter::options::CallOptions;
-use crate::limits::Meter;
 use crate::report::Report;
-use crate::sink::Sink;
 use handler::JsonStringStage;
+use tamis_json::error::Error;
+use tamis_json::limits::Meter;
+use tamis_json::sink::Sink;
 
 /// The stage, and the run of the rules after it.
 #[derive(Debug)]

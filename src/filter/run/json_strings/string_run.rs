@@ -12,19 +12,20 @@
 //! The result does not depend on chunks: all errors are raised at the end of the string, and bytes are held or refused
 //! one by one where the limit is reached.
 
-use crate::error::{Error, ErrorKind, Raise};
+use tamis_json::error::{Error, ErrorKind, Raise};
+use tamis_json::hold::Hold;
+use tamis_json::limits::{Limits, Meter};
+use tamis_json::machine::{Machine, MachineConfig};
+use tamis_json::scan::{Scanner, Window};
+use tamis_json::sink::Sink;
+use tamis_json::strings::StringEscaper;
+use tamis_json::writer::JsonWriter;
+use tamis_json::{Handler, Interest, StringDecoder, StringErrorKind, ValueKind, ValueSlot};
+
 use crate::filter::compile::nested::JsonStringEntry;
 use crate::filter::options::CallOptions;
-use crate::filter::run::hold::Hold;
 use crate::filter::run::inner_run::{InnerRun, NewRun};
-use crate::json::machine::{Machine, MachineConfig};
-use crate::json::strings::StringEscaper;
-use crate::json::writer::JsonWriter;
-use crate::json::{Handler, Interest, StringDecoder, StringErrorKind, ValueKind, ValueSlot};
-use crate::limits::{Limits, Meter};
 use crate::report::InnerReport;
-use crate::scan::{Scanner, Window};
-use crate::sink::Sink;
 use crate::spec::JsonStringFallback;
 
 /// Bytes that are decoded at once.

@@ -12,17 +12,18 @@
 //! | any other item | written | held in `items`, unless `closed` | held in `tail`, unless `tail_cut` |
 //! | a mark | written | added at the end | passed on as a note |
 
+use tamis_json::error::{Error, Raise};
+use tamis_json::hold::Hold;
+use tamis_json::limits::{Limits, Meter};
+use tamis_json::sink::Sink;
+use tamis_json::test_work::{self, WorkKind, words};
+
 use super::notes;
 use super::omission::{MarkNames, Omission, element};
 use super::shorten::{OverflowMode, ShorterForms};
-use crate::error::{Error, Raise};
 use crate::filter::compile::size_policy::SizePolicy;
-use crate::filter::run::hold::Hold;
 use crate::filter::run::payload_length::{PayloadItems, PayloadLength};
-use crate::limits::{Limits, Meter};
-use crate::sink::Sink;
 use crate::spec::{self, Omitted, OnOver};
-use crate::test_work::{self, WorkKind, words};
 
 /// The number of bytes that may arrive at once, in addition to the limit: one piece, and what the writer had
 /// buffered.

@@ -7,11 +7,12 @@
 //!
 //! A payload that is not an array is a line of its own. A document without the payload has no lines. Nothing is held.
 
-use crate::error::Raise;
+use tamis_json::error::Raise;
+use tamis_json::sink::Sink;
+use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
+
 use crate::filter::run::root_path::{RootPath, RootStep, RootTracker};
 use crate::filter::run::stage::{StageHandler, StageState};
-use crate::json::{Handler, Interest, ValueKind, ValueSlot};
-use crate::sink::Sink;
 
 /// The handler of the stage. One per document.
 #[derive(Debug)]

@@ -3,15 +3,16 @@
 //! The document is held until it ends. It is then read as a tree, which the limit `item` bounds, and encoded. A document
 //! that cannot be written in the form remains JSON.
 
+use tamis_json::error::{Error, LimitName, Raise};
+use tamis_json::hold::Hold;
+use tamis_json::limits::{Limits, Meter};
+use tamis_json::sink::Sink;
+use tamis_json::test_work::{WorkKind, count, words};
+
 use super::size::OutputSize;
 use crate::encode::{SkipReason, encode};
-use crate::error::{Error, LimitName, Raise};
-use crate::filter::run::hold::Hold;
 use crate::filter::run::root_path::RootPath;
-use crate::limits::{Limits, Meter};
-use crate::sink::Sink;
 use crate::spec::{Budget, Encode};
-use crate::test_work::{WorkKind, count, words};
 
 /// The stage. One per document.
 #[derive(Debug)]

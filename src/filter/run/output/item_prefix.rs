@@ -19,12 +19,13 @@
 
 use std::collections::VecDeque;
 
+use tamis_json::error::Raise;
+use tamis_json::test_work::{self, WorkKind, words};
+
 #[cfg(feature = "tokens")]
 use super::budget::FramePoint;
 use super::budget::{ItemBudget, each_part};
-use crate::error::Raise;
 use crate::spec;
-use crate::test_work::{self, WorkKind, words};
 #[cfg(feature = "tokens")]
 use crate::tokens::TokenCounter;
 

@@ -77,23 +77,22 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
+use tamis_json::error::Error;
+use tamis_json::limits::{Limits, Meter};
+use tamis_json::machine::MachineConfig;
+use tamis_json::scan::Scanner;
+use tamis_json::sink::Sink;
+
 use super::payload_length::PayloadLength;
 use super::root::Payload;
 use super::root_path::RootPath;
 use super::stage::{StageMachine, machine_config};
 use crate::encode::SkipReason;
-use crate::error::Error;
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::compile::size_policy::SizePolicy;
 use crate::filter::options::CallOptions;
-use crate::json::machine::MachineConfig;
-use crate::limits::{Limits, Meter};
 use crate::report::Report;
-use crate::scan::Scanner;
-use crate::sink::Sink;
 use crate::spec::{Budget, Encode, OnOver};
-#[cfg(feature = "template")]
-use crate::template::Totals;
 use elements::ElementStage;
 use encoding::EncodeStage;
 use omit_base64::OmitBase64Stage;
@@ -107,6 +106,8 @@ use split_items::ItemSplitter;
 use stage_sink::{ByteStage, StageSink};
 #[cfg(feature = "template")]
 use summary::{RenderedItems, SummaryCounts, SummaryStage};
+#[cfg(feature = "template")]
+use tamis_template::Totals;
 
 /// The output stages of a run, for one document after the other.
 #[derive(Debug)]

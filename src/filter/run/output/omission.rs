@@ -6,7 +6,7 @@
 //! {"a":1,"_omitted":{"members":12,"of":13}}              in an object that was cut
 //! ```
 
-use crate::json::key::unescape;
+use tamis_json::key::unescape;
 
 /// The name of the member. A number is appended if the object already has a member of this name.
 const NAME: &[u8] = b"_omitted";

@@ -16,16 +16,17 @@
 //! buffer that is reused for each string. Longer binary data fills memory up to the limit `held`, then a temporary file
 //! up to `spill`; beyond that the run fails.
 
+use tamis_json::error::Raise;
+use tamis_json::hold::Hold;
+use tamis_json::key::RawKey;
+use tamis_json::limits::{Limits, Meter};
+use tamis_json::sink::Sink;
+use tamis_json::writer::JsonWriter;
+use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
+
 use super::binary_text::BinaryText;
-use crate::error::Raise;
-use crate::filter::run::hold::Hold;
 use crate::filter::run::stage::{StageHandler, StageState};
-use crate::json::key::RawKey;
-use crate::json::writer::JsonWriter;
-use crate::json::{Handler, Interest, ValueKind, ValueSlot};
-use crate::limits::{Limits, Meter};
 use crate::report::Report;
-use crate::sink::Sink;
 
 /// The size of the buffer for the beginning of a string.
 const BEGINNING: usize = 4 << 10;

@@ -16,14 +16,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::Raise;
+use tamis_json::error::Raise;
+use tamis_json::limits::Limits;
+use tamis_json::sink::Sink;
+use tamis_json::writer::JsonWriter;
+use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
+
 use crate::filter::run::stage::{StageHandler, StageState};
-use crate::json::writer::JsonWriter;
-use crate::json::{Handler, Interest, ValueKind, ValueSlot};
-use crate::limits::Limits;
 use crate::report::add_counts;
 use crate::secrets::SecretRules;
-use crate::sink::Sink;
 use crate::text::quoted::QuotedPipeline;
 use crate::text::{TextProgram, TextRedactor};
 

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
+use tamis_json::error::Error;
+use tamis_json::sink::Sink;
+
 use super::redact_paths::RedactPathsStage;
 use super::stage_sink::{ByteStage, StageSink};
-use crate::error::Error;
 use crate::filter::compile::output::RedactRules;
 use crate::filter::run::payload_length::PayloadLength;
 use crate::filter::run::root_path::RootPath;
 use crate::filter::run::stage::StageMachine;
 use crate::report::{Report, add_counts};
 use crate::secrets::{SecretSearch, TextForm};
-use crate::sink::Sink;
 
 /// The stages of the rule. The stage after them is an argument of each call.
 #[derive(Debug)]

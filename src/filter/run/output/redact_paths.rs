@@ -5,15 +5,16 @@
 
 use std::sync::Arc;
 
-use crate::error::Raise;
+use tamis_json::error::Raise;
+use tamis_json::path::trie::{Cursor, Trie};
+use tamis_json::sink::Sink;
+use tamis_json::writer::JsonWriter;
+use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
+
 use crate::filter::compile::output::RedactRules;
 use crate::filter::run::payload_length::PayloadLength;
 use crate::filter::run::root_path::{RootPath, RootStep, RootTracker};
 use crate::filter::run::stage::{StageHandler, StageState};
-use crate::json::writer::JsonWriter;
-use crate::json::{Handler, Interest, ValueKind, ValueSlot};
-use crate::path::trie::{Cursor, Trie};
-use crate::sink::Sink;
 
 /// The handler of the stage. One per document.
 #[derive(Debug)]

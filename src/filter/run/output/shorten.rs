@@ -18,16 +18,17 @@
 //! {"id":1,"_omitted":{"members":2,"of":3}}
 //! ```
 
+use tamis_json::error::Raise;
+use tamis_json::hold::Hold;
+use tamis_json::limits::{Limits, Meter};
+use tamis_json::sink::Sink;
+use tamis_json::test_work::{WorkKind, count};
+
 use super::chars::CharRead;
 use super::notes;
 use super::notes::Note;
 use super::omission::{self, Omission};
 use super::shorten_lexer::{ChildRun, FormLevel, FormLexer, LexState, NextChild, ShortRun};
-use crate::error::Raise;
-use crate::filter::run::hold::Hold;
-use crate::limits::{Limits, Meter};
-use crate::sink::Sink;
-use crate::test_work::{WorkKind, count};
 
 /// Strings are never shortened below this many characters.
 const LOWEST: u64 = 10;

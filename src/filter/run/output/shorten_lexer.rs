@@ -11,10 +11,10 @@
 //! ```
 
 use smallvec::SmallVec;
+use tamis_json::levels::Levels;
 
 use super::chars::{LONGEST, PartialChar};
 use super::omission::MarkNames;
-use crate::json::levels::Levels;
 
 /// The position of the next byte. Only [`ShorterForms`](super::shorten::ShorterForms) changes it.
 #[derive(Debug)]

@@ -3,7 +3,8 @@
 //! [`OutputSize`] is a sink that only counts. The bytes that pass the budget are also written to it, for the report. A
 //! summary is written to it before it is written to the sink, to find out whether it fits.
 
-use crate::sink::Sink;
+use tamis_json::sink::Sink;
+
 use crate::spec::Budget;
 #[cfg(feature = "tokens")]
 use crate::tokens::TokenCounter;

@@ -18,16 +18,17 @@
 //! The writer gathers bytes of the frame. It is flushed before each point, so that a point is exactly between the bytes
 //! that come before it and those that come after it.
 
+use tamis_json::error::{Error, Raise};
+use tamis_json::limits::Limits;
+use tamis_json::sink::Sink;
+use tamis_json::writer::JsonWriter;
+use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
+
 use super::budget::{FramePoint, ItemBudget};
-use crate::error::{Error, Raise};
 use crate::filter::compile::size_policy::SizePolicy;
 use crate::filter::run::payload_length::PayloadLength;
 use crate::filter::run::root_path::{RootPath, RootStep, RootTracker};
 use crate::filter::run::stage::{StageHandler, StageState};
-use crate::json::writer::JsonWriter;
-use crate::json::{Handler, Interest, ValueKind, ValueSlot};
-use crate::limits::Limits;
-use crate::sink::Sink;
 
 /// The handler of the stage. One per document.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Connects the stages: each is the sink of the one before it.
 
-use crate::error::Error;
-use crate::sink::Sink;
+use tamis_json::error::Error;
+use tamis_json::sink::Sink;
 
 /// A stage that reads bytes written by the previous one, and writes to the sink of the run.
 pub(super) trait ByteStage {

@@ -21,18 +21,19 @@
 
 use std::sync::Arc;
 
-use crate::error::{Error, LimitName, Raise};
-use crate::filter::run::hold::Hold;
+use tamis_json::error::{Error, LimitName, Raise};
+use tamis_json::hold::Hold;
+use tamis_json::limits::{Limits, Meter};
+use tamis_json::machine::MachineConfig;
+use tamis_json::sink::Sink;
+use tamis_json::test_work::{WorkKind, count, words};
+use tamis_json::writer::JsonWriter;
+use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
+use tamis_template::{Templates, Totals};
+
 use crate::filter::run::root_path::{RootPath, RootStep, RootTracker};
 use crate::filter::run::stage::{DiscardSink, StageHandler, StageMachine, StageState};
-use crate::json::machine::MachineConfig;
-use crate::json::writer::JsonWriter;
-use crate::json::{Handler, Interest, ValueKind, ValueSlot};
-use crate::limits::{Limits, Meter};
 use crate::notice;
-use crate::sink::Sink;
-use crate::template::{Templates, Totals};
-use crate::test_work::{WorkKind, count, words};
 
 /// The largest number of rendered bytes. More is a failure of the template.
 const RENDERED: usize = 64 << 20;

@@ -1,9 +1,10 @@
 //! Unit tests of the names that are kept for suggestions.
 
+use tamis_json::test_work::done;
+
 use super::{OF_ALL, OF_ONE};
 use crate::filter::Filter;
 use crate::filter::options::CallOptions;
-use crate::test_work::done;
 use crate::{Program, Report, Spec};
 
 fn run(select: &[&str], pieces: &[&[u8]]) -> Report {
