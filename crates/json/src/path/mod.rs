@@ -57,7 +57,7 @@ pub struct Path(pub Vec<PathToken>);
 pub struct PathError {
     /// The byte of the text.
     pub at: usize,
-    /// What is wrong there.
+    /// The reason.
     pub message: Cow<'static, str>,
 }
 

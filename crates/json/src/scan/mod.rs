@@ -237,7 +237,7 @@ pub struct Window {
 pub struct Fatal {
     /// Its position in the window.
     pub at: usize,
-    /// What is wrong with it.
+    /// The reason why it is invalid.
     pub flaw: ByteError,
     /// Whether it is inside a string.
     pub in_string: bool,
