@@ -95,7 +95,7 @@ fn run(case: &cases::Case<TemplateCase>) -> Result<(), String> {
 
 /// The table in the documentation has every difference of a case, and no other.
 fn differences_are_those_of_the_documentation() {
-    let text = paths::text("src/template/mod.rs");
+    let text = paths::text("crates/template/src/lib.rs");
     let table =
         text.split("# Differences from Go").nth(1).unwrap().split("# Limits").next().unwrap();
     let rows: Vec<&str> =
