@@ -40,6 +40,8 @@ mod rules;
 mod samples;
 mod shell;
 #[cfg(unix)]
+mod shells;
+#[cfg(unix)]
 mod silence;
 mod stats;
 mod suggest;

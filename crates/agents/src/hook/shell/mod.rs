@@ -4,12 +4,12 @@
 //! the model come as a script of a certain form ([`WrappedScript`]); hooks and MCP servers come as command lines. Only
 //! the former are filtered. Everything else replaces this process untouched.
 
+mod agent_shell;
 mod prefix_script;
 mod wrapped;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tamis::command::{CommandLine, OutputCap, OutputFilterRegistry};
@@ -19,6 +19,7 @@ pub use prefix_script::prefix_script;
 pub use wrapped::WrappedScript;
 
 use super::settings::HookSettings;
+use agent_shell::ShellPlaces;
 
 /// The most bytes of an output that Claude Code shows as a whole (2.1.330), unless `BASH_MAX_OUTPUT_LENGTH` is set.
 const MOST_BYTES: u64 = 30_000;
@@ -100,30 +101,14 @@ fn most_tokens() -> u64 {
 /// Returns the shell that Claude Code would have used, with an argument to run.
 fn shell(argument: &OsStr) -> Command {
     let text = argument.to_string_lossy();
-    let mut command = match text.contains(END_OF_SCRIPT) {
+    let mut command = if text.contains(END_OF_SCRIPT) {
+        Command::new(ShellPlaces::of_process().shell(&text))
+    } else {
         // Hooks and servers are started by the shell of the system.
-        false => Command::new("/bin/sh"),
-        true => {
-            let name = wrapped::shell_name(&text);
-            let variables = ["CLAUDE_CODE_SHELL", "SHELL"].map(std::env::var_os);
-            let known = variables.into_iter().flatten().map(PathBuf::from);
-            let own = known.filter(|path| path.is_absolute()).find(|path| is_named(path, name));
-            Command::new(
-                own.map_or_else(|| OsString::from(name.unwrap_or("bash")), PathBuf::into_os_string),
-            )
-        }
+        Command::new("/bin/sh")
     };
     command.arg("-c").arg(argument);
     command
-}
-
-/// Whether a shell has a name; without one, whether it is one that Claude Code uses.
-fn is_named(path: &Path, name: Option<&str>) -> bool {
-    let file = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    match name {
-        Some(name) => file == name,
-        None => ["bash", "zsh"].contains(&file),
-    }
 }
 
 /// Returns whether standard output and standard error are the same file.

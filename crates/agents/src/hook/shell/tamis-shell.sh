@@ -16,15 +16,35 @@ case $1 in
   *" && pwd -P >| "*) ;;
   *) exec /bin/sh -c "$1" ;;
 esac
-case $1 in
-  *"/snapshot-zsh-"*) name=zsh ;;
-  *"/snapshot-bash-"*) name=bash ;;
-  *) name= ;;
+script=$1
+case $script in
+  *"/snapshot-zsh-"*) meant=zsh ;;
+  *"/snapshot-bash-"*) meant=bash ;;
+  *) meant='zsh bash' ;;
 esac
-for shell in "${CLAUDE_CODE_SHELL-}" "${SHELL-}"; do
-  case $shell in
-    /*/bash) [ "${name:-bash}" = bash ] && [ -x "$shell" ] && exec "$shell" -c "$1" ;;
-    /*/zsh) [ "${name:-zsh}" = zsh ] && [ -x "$shell" ] && exec "$shell" -c "$1" ;;
+kind() {
+  case ${1##*/} in *zsh*) kind=zsh ;; *bash*) kind=bash ;; *)
+    case $1 in *zsh*) kind=zsh ;; *bash*) kind=bash ;; *) kind=none ;; esac ;;
   esac
+}
+try() { # a file and its kind
+  case $meant in *"$2"*) [ -f "$1" ] && [ -x "$1" ] && exec "$1" -c "$script" ;; esac
+}
+search() { # a name in the PATH
+  rest=${PATH-}:
+  while [ -n "$rest" ]; do
+    folder=${rest%%:*} rest=${rest#*:}
+    case $folder/ in "$PWD"/* | "${temporary%/}"/*) ;; /*) try "$folder/$1" "$1" ;; esac
+  done
+}
+for shell in "${CLAUDE_CODE_SHELL-}" "${SHELL-}"; do
+  kind "$shell"
+  case $shell in /*) try "$shell" "$kind" ;; esac
 done
-exec "${name:-bash}" -c "$1"
+if [ "$kind" = bash ]; then first=bash second=zsh; else first=zsh second=bash; fi
+search "$first"
+for name in $first $second; do
+  for folder in /bin /usr/bin /usr/local/bin /opt/homebrew/bin; do try "$folder/$name" "$name"; done
+done
+search "$second"
+exec "${meant##* }" -c "$script"

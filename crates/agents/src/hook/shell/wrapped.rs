@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! source SNAPSHOT 2>/dev/null || true && … && eval 'COMMAND' < /dev/null && pwd -P >| FILE
+//! source SNAPSHOT 2>/dev/null || true && … && { eval COMMAND < /dev/null; } && pwd -P >| FILE
 //! ```
 //!
-//! The script is split into words and operators, as a shell does. Only its end is compared word by word: what is before
-//! `eval` prepares the shell, and differs between versions.
+//! Only the part from `eval` to the end is read. The text before it prepares the shell, and may be anything: the user's
+//! environment file is in it (`CLAUDE_ENV_FILE`), and variables, tests and subshells, which differ between versions and
+//! settings. A command of one word without special characters has no quotes. Seen in 2.1.330 and 2.1.332.
 
 /// A command of the model in the script around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,26 +15,6 @@ pub struct WrappedScript {
     /// The command, as the model wrote it.
     pub command: String,
 }
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum ScriptToken {
-    Word {
-        text: String,
-        /// Whether the whole word is in quotes.
-        quoted: bool,
-    },
-    Operator(&'static str),
-}
-
-impl ScriptToken {
-    fn is_word(&self, expected: &str) -> bool {
-        matches!(self, Self::Word { text, quoted: false } if text == expected)
-    }
-}
-
-/// Operators, the longer ones first.
-const OPERATORS: [&str; 13] =
-    ["&&", "||", ";;", ">|", ">>", ">&", "<&", ";", "|", "&", "<", ">", "\n"];
 
 impl WrappedScript {
     /// Reads a script. `None`: it has another form.
@@ -47,150 +29,68 @@ impl WrappedScript {
     /// ```
     #[must_use]
     pub fn parse(script: &str) -> Option<Self> {
-        // Most other arguments are decided here.
-        if !script.contains("eval ") {
-            return None;
-        }
-        let tokens = tokens(script)?;
-        let (operator, word) = (ScriptToken::Operator, ScriptToken::is_word);
-        let [before @ .., and, pwd, physical, to, ScriptToken::Word { .. }] = tokens.as_slice()
-        else {
-            return None;
-        };
-        let ends = *and == operator("&&")
-            && word(pwd, "pwd")
-            && word(physical, "-P")
-            && *to == operator(">|");
-        if !ends {
-            return None;
-        }
-        let before = match before {
-            [before @ .., from, null] if *from == operator("<") && word(null, "/dev/null") => {
-                before
+        for (at, eval) in script.match_indices("eval ") {
+            let before = script.get(..at)?;
+            let (before, is_group) = match before.strip_suffix("{ ") {
+                Some(before) => (before, true),
+                None => (before, false),
+            };
+            if !before.is_empty() && !before.ends_with("&& ") {
+                continue;
             }
-            before => before,
-        };
-        let [before @ .., eval, ScriptToken::Word { text, quoted: true }] = before else {
-            return None;
-        };
-        // A command that is evaluated twice would have the end of this form, too.
-        let is_joined = before.last().is_none_or(|token| *token == operator("&&"));
-        if !word(eval, "eval") || !is_joined || before.iter().any(|token| word(token, "eval")) {
-            return None;
+            let Some((command, rest)) = literal(script.get(at + eval.len()..)?) else { continue };
+            // The first command that is evaluated is the only one, or the output of two would be mixed.
+            return is_end(rest, is_group).then_some(Self { command });
         }
-        Some(Self { command: text.clone() })
+        None
     }
 }
 
-/// Returns the name of the shell that the snapshot of a script is for.
-pub(super) fn shell_name(script: &str) -> Option<&'static str> {
-    ["zsh", "bash"].into_iter().find(|shell| script.contains(&format!("/snapshot-{shell}-")))
+/// Returns whether a text is the end of a script after the command.
+fn is_end(rest: &str, is_group: bool) -> bool {
+    let rest = rest.strip_prefix(" < /dev/null").unwrap_or(rest);
+    let rest = if is_group { rest.strip_prefix("; }") } else { Some(rest) };
+    let file = rest.and_then(|rest| rest.strip_prefix(super::END_OF_SCRIPT));
+    file.and_then(literal).is_some_and(|(_, rest)| rest.is_empty())
 }
 
-/// Splits a script. `None`: it has something that is not understood.
-fn tokens(script: &str) -> Option<Vec<ScriptToken>> {
-    let mut tokens = Vec::new();
-    let mut rest = script;
-    loop {
-        rest = rest.trim_start_matches([' ', '\t']);
-        if rest.is_empty() {
-            return Some(tokens);
-        }
-        if let Some(operator) = OPERATORS.into_iter().find(|operator| rest.starts_with(operator)) {
-            tokens.push(ScriptToken::Operator(operator));
-            rest = rest.get(operator.len()..)?;
-            continue;
-        }
-        let (token, after) = word(rest)?;
-        tokens.push(token);
-        rest = after;
-    }
-}
-
-/// Reads a word.
-fn word(script: &str) -> Option<(ScriptToken, &str)> {
+/// Reads a word that a shell reads as it is written, without its quotes. `None`: the shell replaces a part of it.
+fn literal(script: &str) -> Option<(String, &str)> {
     let mut text = String::new();
-    let mut has_quotes = false;
-    let mut is_bare = false;
     let mut chars = script.char_indices();
-    while let Some((at, char)) = chars.next() {
+    let rest = loop {
+        let Some((at, char)) = chars.next() else { break "" };
         match char {
-            '\'' => {
-                has_quotes = true;
-                loop {
-                    match chars.next()?.1 {
-                        '\'' => break,
-                        char => text.push(char),
-                    }
+            '\'' => loop {
+                match chars.next()?.1 {
+                    '\'' => break,
+                    char => text.push(char),
                 }
-            }
-            '"' => {
-                has_quotes = true;
-                loop {
-                    match chars.next()?.1 {
-                        '"' => break,
-                        '`' => return None,
-                        '$' => {
-                            // The shell reads another word, so this one must not match.
-                            is_bare = true;
-                            text.push('$');
-                            expansion(&mut chars)?;
-                        }
-                        '\\' => match chars.next()?.1 {
-                            char @ ('"' | '\\' | '$' | '`') => text.push(char),
-                            char => text.extend(['\\', char]),
-                        },
-                        char => text.push(char),
-                    }
+            },
+            '"' => loop {
+                match chars.next()?.1 {
+                    '"' => break,
+                    '$' | '`' => return None,
+                    '\\' => match chars.next()?.1 {
+                        char @ ('"' | '\\' | '$' | '`') => text.push(char),
+                        char => text.extend(['\\', char]),
+                    },
+                    char => text.push(char),
                 }
-            }
-            '\\' => {
-                let char = chars.next()?.1;
-                // Between two quoted parts, it stands for the quote.
-                is_bare |= char != '\'';
-                text.push(char);
-            }
-            '$' | '`' | '(' | ')' | '#' => return None,
-            ' ' | '\t' | '\n' | ';' | '|' | '&' | '<' | '>' => {
-                return Some((
-                    ScriptToken::Word { text, quoted: has_quotes && !is_bare },
-                    script.get(at..)?,
-                ));
-            }
-            char => {
-                is_bare = true;
-                text.push(char);
-            }
+            },
+            '\\' => text.push(chars.next()?.1),
+            '$' | '`' | '(' | ')' | '#' | '*' | '?' | '[' | '~' | '{' | '}' | '!' => return None,
+            ' ' | '\t' | '\n' | ';' | '|' | '&' | '<' | '>' => break script.get(at..)?,
+            char => text.push(char),
         }
-    }
-    Some((ScriptToken::Word { text, quoted: has_quotes && !is_bare }, ""))
-}
-
-/// Reads an expansion in double quotes after its `$`: `$NAME` or `${…}` without quotes and commands in it. In its sandbox,
-/// Claude Code exports variables in this way (seen in 2.1.330).
-fn expansion(chars: &mut std::str::CharIndices<'_>) -> Option<()> {
-    let rest = chars.as_str();
-    if rest.starts_with('(') {
-        return None;
-    }
-    if !rest.starts_with('{') {
-        return Some(());
-    }
-    let mut depth = 0_usize;
-    loop {
-        match chars.next()?.1 {
-            '{' => depth += 1,
-            '}' if depth == 1 => return Some(()),
-            '}' => depth -= 1,
-            '"' | '\'' | '`' | '\\' | '(' => return None,
-            _ => {}
-        }
-    }
+    };
+    // An empty word has quotes.
+    (rest.len() < script.len()).then_some((text, rest))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{WrappedScript, shell_name};
+    use super::WrappedScript;
 
     const BEFORE: &str = r"source /home/a b/snapshot-bash-17-x.sh";
 
@@ -215,12 +115,28 @@ mod tests {
             ("eval \"echo it's\" < /dev/null", "echo it's"),
             ("eval '' < /dev/null", ""),
             ("eval 'x' < /dev/null && eval 'y' < /dev/null", ""),
-            ("eval ls < /dev/null", ""),
+            ("eval pytest < /dev/null", "pytest"),
+            ("eval './a-b_c.sh' < /dev/null", "./a-b_c.sh"),
             ("eval 'ls' < /dev/zero", ""),
             ("eval \"$X\" < /dev/null", ""),
             ("export A=\"${A:+$A }'b'\" C=\"$HOME/x\" && eval 'ls' < /dev/null", "ls"),
-            ("export A=\"${A:+\"x\"}\" && eval 'ls' < /dev/null", ""),
-            ("export A=\"$(x)\" && eval 'ls' < /dev/null", ""),
+            ("export A=\"${A:+\"x y\"}\" && eval 'ls' < /dev/null", "ls"),
+            ("export A=\"$(x '\"' \"$(y)\")\" && eval 'ls' < /dev/null", "ls"),
+            ("export PATH=\"${PATH:+$PATH:}\"'/a b' && eval 'ls' < /dev/null", "ls"),
+            ("{ case $T in *[![:alnum:]/]*) false;; esac; } && eval 'ls' < /dev/null", "ls"),
+            ("( LC_ALL=C \\builtin eval ': \"${a^^}\"' ) && eval 'ls' < /dev/null", "ls"),
+            ("# it's\neval \"$(x)\"\ncat <<E\nit's\nE\n: && eval 'ls' < /dev/null", "ls"),
+            ("a && eval \"$(b)\" && eval 'ls' < /dev/null", "ls"),
+            ("{ eval 'ls -l' < /dev/null; }", "ls -l"),
+            ("{ eval 'cat <<E\nx\nE'; }", "cat <<E\nx\nE"),
+            ("eval 'a && eval '\"'\"'b'\"'\"'' < /dev/null", "a && eval 'b'"),
+            ("{ eval 'ls' < /dev/null; eval 'ls' < /dev/null; }", ""),
+            ("{ eval 'ls' < /dev/null }", ""),
+            ("eval 'ls' < /dev/null; }", ""),
+            ("eval 'ls' x < /dev/null", ""),
+            ("eval ~/x < /dev/null", ""),
+            ("eval  < /dev/null", ""),
+            ("'eval' \"'eval' $CMD\"", ""),
             ("evil 'ls' < /dev/null", ""),
         ] {
             let parsed = WrappedScript::parse(&script(eval));
@@ -228,9 +144,8 @@ mod tests {
             match command {
                 "" if !is_empty => assert_eq!(parsed, None, "{eval}"),
                 command => {
-                    let parsed = parsed.unwrap();
+                    let Some(parsed) = parsed else { panic!("{eval} is not understood") };
                     assert_eq!(parsed.command, command, "{eval}");
-                    assert_eq!(shell_name(&script(eval)), Some("bash"));
                 }
             }
         }
@@ -240,7 +155,6 @@ mod tests {
     fn scripts_without_a_snapshot() {
         let script = WrappedScript::parse("eval 'ls' < /dev/null && pwd -P >| '/tmp/a b'").unwrap();
         assert_eq!(script.command, "ls");
-        assert_eq!(shell_name("eval 'ls' < /dev/null && pwd -P >| '/tmp/a b'"), None);
     }
 
     #[test]
