@@ -112,6 +112,13 @@ impl Console {
         self.line(Style::new(), &message.to_string());
     }
 
+    /// Prints lines that people copy into a file.
+    pub(crate) fn lines(&self, text: &str) {
+        for line in text.lines() {
+            self.put(&format!("{}\n", Plain(line)));
+        }
+    }
+
     /// Prints an error of the command line.
     pub(crate) fn usage(&self, usage: &Usage) {
         let people = colour::is_read_by_people();

@@ -149,6 +149,10 @@ fn change(
     for note in plan.notes() {
         console.note(format_args!("{agent}: {note}"));
     }
+    for offer in plan.offers() {
+        console.note(format_args!("{agent}: {}", offer.reason()));
+        console.lines(offer.lines());
+    }
     Exit::Done
 }
 

@@ -1,12 +1,13 @@
 //! Examines what is installed for each agent.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Finding;
 use crate::agent::Agent;
 use crate::install::{
     CODEX_HOOK, CURSOR_HOOK, GEMINI_HOOK, HookPlace, PREFIX, Places, Scope, TomlText,
-    extension_folder, opencode_plugin, own_block, own_positions, plugin_path, prefix_of,
+    deny_write_offer, extension_folder, opencode_plugin, own_block, own_positions, plugin_path,
+    prefix_of,
     started::{self, Started},
     trust, wrapped,
 };
@@ -32,8 +33,10 @@ pub(super) fn examine(places: &Places) -> Vec<Installed> {
                 continue;
             }
             hooks(places, agent, scope, &mut found);
-            programs(places, agent, started::hooks(places, agent, scope), &mut found);
-            servers(places, agent, scope, &mut found);
+            let mut started = started::hooks(places, agent, scope);
+            programs(places, agent, started.clone(), &mut found);
+            started.extend(servers(places, agent, scope, &mut found));
+            found.findings.extend(replaceable(places, agent, scope, &started));
         }
         if found.findings.is_empty() {
             found.findings.push(Finding::note(
@@ -99,7 +102,28 @@ fn programs(places: &Places, agent: Agent, mut started: Vec<Started>, found: &mu
     }
 }
 
-fn servers(places: &Places, agent: Agent, scope: Scope, found: &mut Installed) {
+/// Reports that a command in a sandbox can replace what an agent starts, if a session begins in this folder.
+fn replaceable(
+    places: &Places,
+    agent: Agent,
+    scope: Scope,
+    started: &[Started],
+) -> Option<Finding> {
+    let programs: Vec<PathBuf> = started.iter().flatten().cloned().collect();
+    if started.is_empty() || !places.home.starts_with(&places.working) {
+        return None;
+    }
+    deny_write_offer(places, agent, scope, &programs)?;
+    let text = format!(
+        "in a session that begins here, its sandbox lets commands replace what it starts; tamis install {agent} prints \
+         the rule that denies it"
+    );
+    Some(Finding::note(agent.as_str(), text))
+}
+
+/// Returns the programs that wrapped servers start.
+fn servers(places: &Places, agent: Agent, scope: Scope, found: &mut Installed) -> Vec<Started> {
+    let mut all = Vec::new();
     for (path, started) in wrapped(places, agent, scope) {
         let shown = places.shown(&path);
         match started {
@@ -107,6 +131,7 @@ fn servers(places: &Places, agent: Agent, scope: Scope, found: &mut Installed) {
             Ok(started) => {
                 let count = started.len();
                 found.servers += count;
+                all.extend(started.iter().cloned());
                 programs(places, agent, started, found);
                 let plural = if count == 1 { "MCP server" } else { "MCP servers" };
                 found.findings.push(Finding::good(
@@ -120,6 +145,7 @@ fn servers(places: &Places, agent: Agent, scope: Scope, found: &mut Installed) {
             }
         }
     }
+    all
 }
 
 fn claude(places: &Places, scope: Scope, found: &mut Installed) {

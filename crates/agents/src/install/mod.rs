@@ -14,6 +14,7 @@
 
 mod agents;
 mod apply;
+mod deny_write;
 mod diff;
 mod edit;
 mod git;
@@ -30,6 +31,7 @@ mod texts;
 mod toml_text;
 pub(crate) mod trust;
 
+pub use deny_write::Offer;
 pub use places::{Places, Scope};
 pub use plan::{InstallError, Plan};
 pub use program::as_started;
@@ -38,6 +40,7 @@ pub(crate) use agents::{
     CODEX_HOOK, CURSOR_HOOK, GEMINI_HOOK, PREFIX, extension_folder, own_block, own_positions,
     plugin_path, prefix_of, programs,
 };
+pub(crate) use deny_write::offer as deny_write_offer;
 pub(crate) use hooks::HookPlace;
 pub(crate) use mcp::wrapped;
 pub(crate) use texts::opencode_plugin;
@@ -80,8 +83,11 @@ pub fn install(
         check_path(&mut planner, options, agent, &folder, trust::examine_folder)?;
     }
     agents::install(&mut planner, agent, options.scope)?;
+    let gateway = places.gateway();
+    let mut started = vec![places.program.clone()];
+    started.extend(options.mcp.then(|| gateway.clone()));
+    planner.offers.extend(deny_write::offer(places, agent, options.scope, &started));
     if options.mcp {
-        let gateway = places.gateway();
         if gateway.exists() {
             check_path(&mut planner, options, agent, &gateway, trust::examine)?;
         }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::deny_write::Offer;
 use super::diff::unified;
 use super::edit::EditFault;
 use super::json::JsonFault;
@@ -20,6 +21,7 @@ pub struct Plan {
     pub(super) changes: Vec<Change>,
     /// Remarks for the user.
     pub(super) notes: Vec<String>,
+    pub(super) offers: Vec<Offer>,
     /// The record before and after.
     pub(super) record: Change,
     /// Whether the record is written first: a change without a record cannot be removed to the byte.
@@ -68,6 +70,12 @@ impl Plan {
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
+
+    /// Returns lines that the user can add to settings. Nothing adds them unasked.
+    #[must_use]
+    pub fn offers(&self) -> &[Offer] {
+        &self.offers
+    }
 }
 
 /// Why nothing was changed.
@@ -112,6 +120,7 @@ impl std::error::Error for InstallError {}
 pub(crate) struct Planner<'p> {
     pub(crate) places: &'p Places,
     pub(crate) notes: Vec<String>,
+    pub(crate) offers: Vec<Offer>,
     record_before: Option<String>,
     record: Record,
     /// In the order in which they were opened first.
@@ -181,8 +190,9 @@ impl<'p> Planner<'p> {
             snippet: None,
         })?;
         let record_before = std::fs::read_to_string(&path).ok();
-        let (notes, files, index) = (Vec::new(), Vec::new(), BTreeMap::new());
-        Ok(Self { places, notes, record_before, record, files, index })
+        let (notes, offers) = (Vec::new(), Vec::new());
+        let (files, index) = (Vec::new(), BTreeMap::new());
+        Ok(Self { places, notes, offers, record_before, record, files, index })
     }
 
     pub(crate) fn note(&mut self, note: impl Into<String>) {
@@ -326,7 +336,8 @@ impl<'p> Planner<'p> {
             mode: file.mode,
             folders: file.folders,
         });
-        Ok(Plan { changes: changes.collect(), notes: self.notes, record, is_install })
+        let (notes, offers) = (self.notes, self.offers);
+        Ok(Plan { changes: changes.collect(), notes, offers, record, is_install })
     }
 }
 

@@ -157,7 +157,7 @@ fn writable_roots(places: &Places, agent: Agent) -> Vec<PathBuf> {
             Agent::ClaudeCode => {
                 for name in ["settings.json", "settings.local.json"] {
                     let text = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
-                    roots.extend(claude_roots(&text).unwrap_or_default());
+                    roots.extend(claude_roots(&text));
                 }
             }
             Agent::Codex => {
@@ -173,27 +173,27 @@ fn writable_roots(places: &Places, agent: Agent) -> Vec<PathBuf> {
     roots.iter().map(|root| resolved(root, places)).collect()
 }
 
-fn claude_roots(text: &str) -> Result<Vec<String>, json::JsonFault> {
-    let root = json::parse(text)?;
-    let mut found = Vec::new();
+fn claude_roots(text: &str) -> Vec<String> {
     let lists: [&[&str]; 2] =
         [&["sandbox", "filesystem", "allowWrite"], &["permissions", "additionalDirectories"]];
-    for names in lists {
-        let mut value = Some(root);
-        for name in names {
-            value = match value {
-                Some(value) => value.get(name)?,
-                None => None,
-            };
-        }
-        let list = value.map(|list| list.elements()).transpose()?.unwrap_or_default();
-        found.extend(list.iter().filter_map(json::JsonNode::string));
-    }
-    Ok(found)
+    lists.iter().flat_map(|names| claude_list(text, names).unwrap_or_default()).collect()
 }
 
-/// Claude Code also writes an absolute path with two slashes.
-fn resolved(root: &str, places: &Places) -> PathBuf {
+/// Returns a list of texts in settings of Claude Code.
+pub(crate) fn claude_list(text: &str, names: &[&str]) -> Result<Vec<String>, json::JsonFault> {
+    let mut value = Some(json::parse(text)?);
+    for name in names {
+        value = match value {
+            Some(value) => value.get(name)?,
+            None => None,
+        };
+    }
+    let list = value.map(|list| list.elements()).transpose()?.unwrap_or_default();
+    Ok(list.iter().filter_map(json::JsonNode::string).collect())
+}
+
+/// Returns the path that a rule names. Claude Code also writes an absolute path with two slashes.
+pub(crate) fn resolved(root: &str, places: &Places) -> PathBuf {
     match root.strip_prefix("~/") {
         Some(rest) => places.home.join(rest),
         None if root == "~" => places.home.clone(),

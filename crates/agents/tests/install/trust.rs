@@ -205,3 +205,63 @@ fn older_entries_are_renewed() {
     let plain = serde_json::json!({"mcpServers": {"a": {"command": "npx", "args": ["x"]}}});
     assert_eq!(home.read(".claude.json"), plain.to_string());
 }
+
+/// Returns the lines that an installation offers.
+fn offered(home: &Home, agent: Agent, options: InstallOptions) -> Vec<String> {
+    let plan = install(agent, options, &home.places()).unwrap();
+    plan.offers().iter().map(|offer| offer.lines().to_owned()).collect()
+}
+
+#[test]
+fn a_rule_that_denies_replacing_is_offered() {
+    let home = Home::new();
+    let root = home.path("");
+    let path = |name: &str| root.join(name).to_str().unwrap().to_owned();
+    let list = |lines: &[String]| -> Vec<String> {
+        let value: serde_json::Value = serde_json::from_str(&lines[0]).unwrap();
+        let list = value["sandbox"]["filesystem"]["denyWrite"].as_array().unwrap().clone();
+        list.iter().map(|path| path.as_str().unwrap().to_owned()).collect()
+    };
+    let (script, program) = (path(".claude/tamis-shell"), path("bin/tamis"));
+    let lines = offered(&home, Agent::ClaudeCode, USER);
+    assert_eq!(list(&lines), [program.clone(), script.clone()]);
+    let lines = offered(&home, Agent::ClaudeCode, MCP);
+    assert_eq!(list(&lines), [program, path("bin/tamis-gateway"), script]);
+    let lines = offered(&home, Agent::ClaudeCode, PROJECT);
+    assert!(list(&lines).contains(&path(".claude/tamis-shell-project")));
+    // A rule that is there is not offered again.
+    home.write(
+        ".claude/settings.json",
+        r#"{"sandbox": {"filesystem": {"denyWrite": ["~/bin", "./x", "~/.claude/tamis-shell"]}}}"#,
+    );
+    assert!(offered(&home, Agent::ClaudeCode, USER).is_empty());
+    // Both ends of a link.
+    home.write(".claude/settings.json", "{}");
+    home.write("real/tamis", "");
+    std::fs::remove_file(home.path("bin/tamis")).unwrap();
+    std::os::unix::fs::symlink(home.path("real/tamis"), home.path("bin/tamis")).unwrap();
+    assert!(list(&offered(&home, Agent::ClaudeCode, USER)).contains(&path("real/tamis")));
+
+    let codex = |config: &str| {
+        home.write(".codex/config.toml", config);
+        offered(&home, Agent::Codex, USER).concat()
+    };
+    let rules = format!("{:?} = \"read\"\n{:?} = \"read\"\n", path("bin"), path("real"));
+    assert_eq!(
+        codex(""),
+        format!(
+            "default_permissions = \"tamis\"\n\n[permissions.tamis]\nextends = \":workspace\"\n\n\
+             [permissions.tamis.filesystem]\n{rules}"
+        )
+    );
+    assert!(codex("default_permissions = \":read-only\"\n").contains("extends = \":read-only\"\n"));
+    let own = "default_permissions = \"a b\"\n[permissions.\"a b\".filesystem]\n";
+    assert_eq!(codex(own), format!("[permissions.\"a b\".filesystem]\n{rules}"));
+    assert_eq!(codex(&format!("{own}{rules}")), "");
+    // With it, profiles have no effect.
+    assert_eq!(
+        codex(&format!("sandbox_mode = \"workspace-write\"\n{own}{rules}")),
+        format!("[permissions.\"a b\".filesystem]\n{rules}")
+    );
+    assert!(offered(&home, Agent::Gemini, USER).is_empty());
+}

@@ -49,6 +49,8 @@ fn an_installation_is_printed_made_and_removed() {
         assert!(names_in(&folder).is_empty());
         let ran = at_home(&folder, &["install", agent, "--trust-path"]);
         assert_eq!((ran.code, &ran.out, &ran.err), (0, &dry.out, &dry.err));
+        let offers = if agent == "claude-code" { "\"denyWrite\": [\n" } else { "" };
+        assert!(ran.err.contains(offers), "{}", ran.err);
         let installed = names_in(&folder);
         assert!(installed.len() > 4, "{installed:?}");
         let again = at_home(&folder, &["install", agent, "--trust-path", "--user"]);
