@@ -6,6 +6,7 @@ use std::fs::{File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Result, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 
+use tamis_gateway::process::check_writable;
 use tempfile::NamedTempFile;
 
 use crate::place::Place;
@@ -44,31 +45,6 @@ pub(crate) fn standard_output() -> Result<File> {
     use std::os::fd::AsFd;
     #[cfg(not(windows))]
     std::io::stdout().as_fd().try_clone_to_owned().map(File::from)
-}
-
-/// Fails if a standard stream is closed or not open for writing, which the standard library takes for success.
-#[cfg(unix)]
-pub(crate) fn check_writable(stream: impl std::os::fd::AsFd) -> Result<()> {
-    use rustix::fs::{OFlags, fcntl_getfl};
-    let stream = stream.as_fd();
-    if crate::closed::was_closed(stream) {
-        return Err(rustix::io::Errno::BADF.into());
-    }
-    let flags = fcntl_getfl(stream)?;
-    #[cfg(target_os = "linux")]
-    let reference = flags.contains(OFlags::PATH);
-    #[cfg(not(target_os = "linux"))]
-    let reference = false;
-    if reference || (flags & OFlags::RWMODE) == OFlags::RDONLY {
-        return Err(rustix::io::Errno::BADF.into());
-    }
-    Ok(())
-}
-
-/// Always succeeds: this system cannot query the mode of a stream.
-#[cfg(not(unix))]
-pub(crate) fn check_writable<S>(_: S) -> Result<()> {
-    Ok(())
 }
 
 /// A writer for a stream that another program may have made non-blocking: waits until it can be written to.

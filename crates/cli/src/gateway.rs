@@ -11,12 +11,17 @@ use std::process::Command;
 use tamis_agents::install::as_started;
 
 use crate::diagnostics::{Console, Exit, Usage};
+use crate::print;
 
 /// Replaces this process with `tamis-gateway`, with the same arguments.
 ///
 /// Clients send their signals to the process that they started, so on Unix it becomes the proxy instead of starting it.
 pub(crate) fn run<'a>(args: impl Iterator<Item = &'a OsString>) -> Exit {
     let console = Console::default();
+    // The other program cannot see that it was closed: the standard library has opened `/dev/null` in its place.
+    if !print::can_print() {
+        return Exit::Failed;
+    }
     let path = match find() {
         Ok(path) => path,
         Err(path) => {

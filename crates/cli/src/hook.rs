@@ -11,6 +11,7 @@ use tamis_agents::hook::{HookPlaces, HookSettings};
 use tamis_gateway::config::ConfigFiles;
 
 use crate::diagnostics::{Console, Exit, Usage};
+use crate::print;
 
 pub(crate) const HELP: &str = "\
 Hooks:
@@ -88,6 +89,9 @@ fn files(word: &str) -> Option<ConfigFiles> {
 }
 
 fn answer(hook: EventHook, files: ConfigFiles) -> Exit {
+    if !print::can_print() {
+        return Exit::Failed;
+    }
     hook.run(files, &mut io::stdin().lock(), &mut io::stdout().lock());
     Exit::Done
 }
@@ -104,6 +108,10 @@ fn shell(script: &OsString, files: ConfigFiles) -> Exit {
 
     use tamis_agents::hook::shell::{ShellPlan, plan};
 
+    // Before the command runs, which may change something.
+    if !print::can_print() {
+        return Exit::Failed;
+    }
     let settings = HookSettings::load(&HookPlaces::of_process(files));
     let mut command = match plan(script, &settings) {
         ShellPlan::Filter(run) => return filtered(*run, &settings),

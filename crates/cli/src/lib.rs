@@ -18,7 +18,6 @@
 //! report, places, files, print, lists, name_watch, cap_args, unquote, ...   files, values of flags, standard streams
 //! unavailable                                  what this system lacks
 //! diagnostics, colour, progress, remedies      messages on standard error
-//! closed                                       standard streams that were closed from the start
 //! ```
 
 mod args;
@@ -26,8 +25,6 @@ mod audit;
 mod cap_args;
 mod check;
 mod choice;
-#[cfg(unix)]
-mod closed;
 mod colour;
 mod conditions;
 mod content;

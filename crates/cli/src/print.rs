@@ -7,14 +7,14 @@ use std::io::{ErrorKind, Write};
 use anstream::AutoStream;
 use serde::Serialize;
 use struson::writer::{JsonStreamWriter, JsonWriter};
+use tamis_gateway::process::check_writable;
 
 use crate::diagnostics::{Console, Exit};
-use crate::files;
 
 /// Prints to standard output. A closed pipe is not an error: the reader has enough.
 pub(crate) fn print(text: &[u8]) -> Exit {
     let stdout = std::io::stdout().lock();
-    let written = files::check_writable(&stdout).and_then(|()| {
+    let written = check_writable(&stdout).and_then(|()| {
         let mut out = AutoStream::auto(stdout);
         out.write_all(text).and_then(|()| out.flush())
     });
@@ -22,11 +22,23 @@ pub(crate) fn print(text: &[u8]) -> Exit {
         Ok(()) => Exit::Done,
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Done,
         Err(error) => {
-            Console::default()
-                .say("standard output", format_args!("cannot write the output: {error}"));
+            cannot_print(&error);
             Exit::Failed
         }
     }
+}
+
+/// Returns whether standard output can be written to, and reports it if it cannot.
+pub(crate) fn can_print() -> bool {
+    let checked = check_writable(std::io::stdout());
+    if let Err(error) = &checked {
+        cannot_print(error);
+    }
+    checked.is_ok()
+}
+
+fn cannot_print(error: &std::io::Error) {
+    Console::default().say("standard output", format_args!("cannot write the output: {error}"));
 }
 
 /// Returns a value as JSON, on one line.

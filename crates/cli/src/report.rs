@@ -7,6 +7,7 @@ use std::io::{ErrorKind as IoKind, Write};
 use serde::Serialize;
 use struson::writer::{JsonStreamWriter, JsonWriter};
 use tamis::{Error, ErrorKind};
+use tamis_gateway::process::check_writable;
 
 use crate::files;
 use crate::place::Place;
@@ -22,7 +23,7 @@ pub(crate) fn open_report(place: &Place) -> std::io::Result<Box<dyn Write>> {
     Ok(match place {
         Place::Standard => {
             let stream = std::io::stderr();
-            files::check_writable(&stream)?;
+            check_writable(&stream)?;
             Box::new(stream)
         }
         Place::Path(path) => Box::new(files::create(path)?),

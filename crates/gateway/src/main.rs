@@ -20,6 +20,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 use tamis_gateway::observe::log::CallLog;
 use tamis_gateway::observe::{Observer, endpoint};
+use tamis_gateway::process::check_writable;
 use tamis_gateway::transport::bridge::HttpBridge;
 use tamis_gateway::transport::child::{self, ServerCommand};
 use tamis_gateway::transport::http::headers::{CallerCheck, InjectedHeader};
@@ -93,8 +94,10 @@ fn main() -> ExitCode {
         return code;
     }
     let done = match Args::try_parse() {
-        Ok(Args { command: Command::Mcp(args), .. }) => mcp(&args),
-        Ok(Args { command: Command::Serve(args), .. }) => serve(&args),
+        Ok(Args { command, .. }) => can_print().and_then(|()| match command {
+            Command::Mcp(args) => mcp(&args),
+            Command::Serve(args) => serve(&args),
+        }),
         Err(error) => {
             _ = error.print();
             if let Some(remedy) = remedy(&error) {
@@ -144,6 +147,12 @@ fn launched(typed: &mut impl Iterator<Item = OsString>) -> Option<ExitCode> {
 #[cfg(not(target_os = "linux"))]
 fn launched(_: &mut impl Iterator<Item = OsString>) -> Option<ExitCode> {
     None
+}
+
+/// Fails if standard output is closed: a client would wait for responses.
+fn can_print() -> Result<(), Failure> {
+    check_writable(io::stdout())
+        .map_err(|error| Failure::run(format!("standard output: cannot write the output: {error}")))
 }
 
 /// Runs `tamis mcp`.

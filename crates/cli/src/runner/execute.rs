@@ -12,7 +12,7 @@ use tamis::command::{
     RecordPlace, RunReport,
 };
 use tamis_gateway::calls::{CallLine, UserLog};
-use tamis_gateway::process::is_off;
+use tamis_gateway::process::{check_writable, is_off};
 use tamis_gateway::store::{Store, StoreConfig, StoreRecorder};
 
 use super::RunArgs;
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
             return Exit::Usage;
         }
     };
-    if let Err(error) = files::check_writable(io::stdout()) {
+    if let Err(error) = check_writable(io::stdout()) {
         console.say("standard output", format_args!("cannot write the output: {error}"));
         return Exit::Failed;
     }

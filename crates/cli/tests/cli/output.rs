@@ -197,6 +197,24 @@ fn a_standard_stream_that_is_closed_or_only_read_is_an_error() {
         let ran = shell(&folder, &format!("$TAMIS {args} 1<>/dev/null"));
         assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{args}");
     }
+    for args in
+        ["hook gemini", "hook codex --config user", "hook shell --config user 'echo ran >&2'"]
+    {
+        for output in ["1</dev/null", ">&-", ">&- <&-"] {
+            let ran = shell(&folder, &format!("$TAMIS {args} {output}"));
+            assert_eq!(ran.code, 1, "{args} {output}: {}", ran.err);
+            ran.one_line();
+            assert!(ran.err.contains("cannot write the output: "), "{args} {output}: {}", ran.err);
+        }
+        let ran = shell(&folder, &format!("$TAMIS {args} >/dev/null </dev/null"));
+        assert_eq!(ran.code, 0, "{args}: {}", ran.err);
+    }
+    // They are programs of another package, which need not be there.
+    for args in ["mcp -- cat", "serve --config gateway.yaml"] {
+        let ran = shell(&folder, &format!("$TAMIS {args} >&-"));
+        assert_eq!(ran.code, 1, "{args}: {}", ran.err);
+        assert!(ran.err.contains("cannot write the output: "), "{args}: {}", ran.err);
+    }
     // It also prints sizes on standard error.
     assert_eq!(shell(&folder, "$TAMIS suggest a.json >&-").code, 1);
     for error in ["2</dev/null", "2>&-"] {

@@ -179,3 +179,22 @@ fn a_client_message_that_is_not_json_gets_an_error() {
     assert_eq!(proxy.receive()["error"]["code"], -32700);
     assert_eq!(proxy.call(1, "echo", json!(1)), 1);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_closed_standard_output_is_an_error() {
+    for (command, output) in [
+        ("mcp -- cat", ">&-"),
+        ("mcp -- cat", "1</dev/null"),
+        ("mcp --upstream http://127.0.0.1:9/mcp --listen 127.0.0.1:0", ">&-"),
+        ("serve --config nowhere.yaml", ">&-"),
+    ] {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &format!("\"$GATEWAY\" {command} {output}")]);
+        shell.env("GATEWAY", env!("CARGO_BIN_EXE_tamis-gateway")).env("XDG_CONFIG_HOME", "/none");
+        let ran = shell.stdin(std::process::Stdio::null()).output().unwrap();
+        let said = String::from_utf8(ran.stderr).unwrap();
+        assert_eq!(ran.status.code(), Some(1), "{command} {output}: {said}");
+        assert!(said.starts_with("tamis: standard output: cannot write"), "{command}: {said}");
+    }
+}

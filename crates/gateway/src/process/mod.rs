@@ -1,6 +1,21 @@
 //! The environment of this process, and the way in which it was started.
 
+#[cfg(all(unix, feature = "streams"))]
+mod streams;
+
 use std::path::Path;
+
+#[cfg(all(unix, feature = "streams"))]
+pub use streams::check_writable;
+
+/// Always succeeds: this system cannot query the mode of a stream.
+///
+/// # Errors
+/// None.
+#[cfg(all(not(unix), feature = "streams"))]
+pub fn check_writable<S>(_: S) -> std::io::Result<()> {
+    Ok(())
+}
 
 /// Returns whether the environment ends all that saves tokens: `TAMIS=off`.
 #[must_use]
