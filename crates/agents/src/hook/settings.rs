@@ -131,9 +131,14 @@ impl HookSettings {
         self.config.as_ref().map_or(otherwise, Config::profile)
     }
 
-    /// Returns whether filters may leave out lines of the outputs of commands.
+    /// Returns whether filters may leave out lines of the outputs of commands. Without a store, they could not be read again.
     pub(super) fn shortens_commands(&self) -> bool {
-        !matches!(self.profile(), Profile::Off | Profile::Lossless)
+        !matches!(self.profile(), Profile::Off | Profile::Lossless) && !self.store_is_off()
+    }
+
+    /// Returns whether the configuration turns the store off.
+    fn store_is_off(&self) -> bool {
+        self.config.as_ref().is_some_and(|config| config.store().is_none())
     }
 
     /// Returns the filters for the outputs of commands. `None`: no output is changed.
@@ -168,8 +173,7 @@ impl HookSettings {
     /// Returns the store of the user, unless the configuration turns it off.
     #[must_use]
     pub fn store(&self) -> Option<Store> {
-        let is_off = self.config.as_ref().is_some_and(|config| config.store().is_none());
-        self.places.store.clone().filter(|_| !is_off).map(Store::open)
+        self.places.store.clone().filter(|_| !self.store_is_off()).map(Store::open)
     }
 
     /// Appends a call to the log of savings. No hook fails for its log.
@@ -185,7 +189,7 @@ impl HookSettings {
     #[must_use]
     pub(super) fn recorder(&self, name: String) -> StoreRecorder {
         let recorder = StoreRecorder::new(self.store(), name);
-        if self.config.as_ref().is_some_and(|config| config.store().is_none()) {
+        if self.store_is_off() {
             return recorder;
         }
         recorder.with_fallback(match &self.places.temporary {
