@@ -57,7 +57,7 @@ bench:
 peers:
     cargo bench --bench peers
 
-# Fuzzes every target, for SECONDS in all.
+# Fuzzes every target, one after another, for SECONDS each.
 fuzz SECONDS="300":
     cargo run -p tamis-fuzz --example campaign -- --seconds {{SECONDS}}
 
