@@ -92,6 +92,14 @@ fn answer(hook: EventHook, files: ConfigFiles) -> Exit {
     if !print::can_print() {
         return Exit::Failed;
     }
+    // Agents show it to the user, if at all, and take the response from standard output. That of Cursor handles no commands.
+    #[cfg(not(unix))]
+    if hook != EventHook::Cursor {
+        Console::default().note(format_args!(
+            "`tamis hook {hook}` does not shorten the output of commands on {} yet",
+            crate::unavailable::system()
+        ));
+    }
     hook.run(files, &mut io::stdin().lock(), &mut io::stdout().lock());
     Exit::Done
 }

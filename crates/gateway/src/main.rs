@@ -22,7 +22,7 @@ use tamis_gateway::observe::log::CallLog;
 use tamis_gateway::observe::{Observer, endpoint};
 use tamis_gateway::process::check_writable;
 use tamis_gateway::transport::bridge::HttpBridge;
-use tamis_gateway::transport::child::{self, ServerCommand};
+use tamis_gateway::transport::child::ServerCommand;
 use tamis_gateway::transport::http::headers::{CallerCheck, InjectedHeader};
 use tamis_gateway::transport::http::upstream::Upstream;
 use tamis_gateway::transport::http::{HttpProxy, PATH};
@@ -135,6 +135,8 @@ fn remedy(error: &clap::Error) -> Option<String> {
 /// Becomes an MCP server if this process was started for that. Returns only if that failed, or was not asked for.
 #[cfg(target_os = "linux")]
 fn launched(typed: &mut impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    use tamis_gateway::transport::child;
+
     if typed.nth(1)? != child::LAUNCH {
         return None;
     }

@@ -3,13 +3,15 @@
 //! The full output is recorded before it is filtered. If it cannot be recorded, it is not filtered.
 
 #[cfg(unix)]
-use std::{io::Write as _, time::Instant};
+use std::io::Write as _;
+use std::time::Instant;
 
+use tamis::command::CommandLine;
+use tamis::text::InvisibleFilter;
 #[cfg(unix)]
 use tamis::{
     Limits,
-    command::{CommandLine, FullOutput, OutputCap, OutputRecorder as _},
-    text::InvisibleFilter,
+    command::{FullOutput, OutputCap, OutputRecorder as _},
 };
 use tamis_gateway::calls::CallLine;
 #[cfg(unix)]
@@ -42,7 +44,6 @@ pub struct FilteredText {
 
 impl CommandText<'_> {
     /// Filters the output. `None`: the output is unchanged.
-    #[cfg(unix)]
     #[must_use]
     pub fn filter(&self, settings: &HookSettings) -> Option<FilteredText> {
         let begun = Instant::now();
@@ -115,10 +116,9 @@ impl CommandText<'_> {
         Some(FilteredText { text, call: call.into_owned() })
     }
 
-    /// Commands are filtered only on Unix.
+    /// Returns nothing: a full output can only be recorded on Unix.
     #[cfg(not(unix))]
-    #[must_use]
-    pub fn filter(&self, _settings: &HookSettings) -> Option<FilteredText> {
+    fn filter_visible(&self, _: &str, _: &HookSettings, _: Instant) -> Option<FilteredText> {
         None
     }
 }

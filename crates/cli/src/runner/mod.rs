@@ -137,6 +137,9 @@ fn seconds(text: &str) -> Result<std::time::Duration, String> {
 
 /// Commands are run only on Unix.
 #[cfg(not(unix))]
-pub(crate) fn run(_: &RunArgs) -> crate::diagnostics::Exit {
+pub(crate) fn run(args: &RunArgs) -> crate::diagnostics::Exit {
+    if args.last {
+        return crate::unavailable::report("run --last", crate::unavailable::STORED);
+    }
     crate::unavailable::report("run", "pipe the output of the command to `tamis text` instead")
 }

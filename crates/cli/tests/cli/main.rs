@@ -17,6 +17,7 @@ mod content;
 mod documented;
 mod explain;
 mod figures;
+#[cfg(unix)]
 mod full_outputs;
 #[cfg(unix)]
 mod gateway;
@@ -98,6 +99,7 @@ impl Folder {
     fn any(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
         // As a user types it. Notices name the program in this way.
+        #[cfg(unix)]
         std::os::unix::process::CommandExt::arg0(&mut command, "tamis");
         let path = std::env::var_os("PATH").unwrap_or_default();
         let path = [self.path("bin")].into_iter().chain(std::env::split_paths(&path));

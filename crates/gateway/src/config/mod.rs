@@ -242,6 +242,13 @@ pub(crate) fn open_store(
     places: &ConfigPlaces,
     file: Option<&Path>,
 ) -> Result<Option<Store>, ConfigError> {
+    // A server must not lose every result, and find that out at the first one.
+    #[cfg(not(unix))]
+    if let StorePlace::Folder(path) = settings.place() {
+        return Err(ConfigError(format!(
+            "{path}: results cannot be kept in a folder on Windows yet; use `memory`, or an object store"
+        )));
+    }
     let config = store(settings.place(), settings, places, file)?;
     Ok(config.map(Store::open))
 }

@@ -128,12 +128,33 @@ fn prepare(command: &ServerCommand, program: &Path) -> Command {
     process
 }
 
-/// Finds the file that a name refers to, as `execvp` does.
+/// Finds the file that a name refers to. The standard library would only add `.exe`, but npm installs programs such as `npx`
+/// as `npx.cmd`. Those are run by `cmd.exe`, for which the standard library quotes the arguments, or refuses them.
+///
+/// A name without a file is returned as it is: the standard library looks into more folders.
+#[cfg(windows)]
 fn find(program: &OsStr) -> io::Result<PathBuf> {
-    if cfg!(not(unix)) || program.as_encoded_bytes().contains(&b'/') {
-        // Windows has rules of its own, which the standard library knows.
+    let path = Path::new(program);
+    if path.extension().is_some() {
+        return Ok(path.to_owned());
+    }
+    let is_name = path.components().count() == 1 && path.file_name() == Some(program);
+    let folders = std::env::var_os("PATH").filter(|_| is_name).unwrap_or_default();
+    let folders = std::env::split_paths(&folders).filter(|folder| folder.is_absolute());
+    // A path is looked for as it is.
+    let folders = folders.chain((!is_name).then(PathBuf::new));
+    let mut files = folders.flat_map(|folder| {
+        ["exe", "cmd", "bat"].map(|extension| folder.join(path).with_extension(extension))
+    });
+    Ok(files.find(|file| file.is_file()).unwrap_or_else(|| path.to_owned()))
+}
+
+/// Finds the file that a name refers to, as `execvp` does.
+#[cfg(not(windows))]
+fn find(program: &OsStr) -> io::Result<PathBuf> {
+    if program.as_encoded_bytes().contains(&b'/') {
         let path = PathBuf::from(program);
-        return if cfg!(unix) { executable(&path).map(|()| path) } else { Ok(path) };
+        return executable(&path).map(|()| path);
     }
     let folders = std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/usr/bin:/bin"));
     let mut denied = None;
@@ -149,6 +170,7 @@ fn find(program: &OsStr) -> io::Result<PathBuf> {
 }
 
 /// Checks that a path is a file that may be executed by somebody.
+#[cfg(not(windows))]
 fn executable(path: &Path) -> io::Result<()> {
     let metadata = std::fs::metadata(path)?;
     #[cfg(unix)]

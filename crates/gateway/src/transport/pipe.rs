@@ -107,6 +107,10 @@ impl<T: Write> Write for Patient<T> {
         self.0.write(bytes)
     }
 
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.0.write_vectored(slices)
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
     }
