@@ -17,9 +17,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tamis_json::error::Error;
-use tamis_json::limits::Limits;
-use tamis_json::sink::Sink;
+use tamis_json::{Error, Limits, Sink};
 
 use super::cap::{CapRun, OutputCap};
 use super::compound::{self, CompoundPart, CompoundRun};

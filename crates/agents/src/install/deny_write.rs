@@ -12,6 +12,7 @@
 use std::path::{Path, PathBuf};
 
 use super::agents::{prefix_of, title};
+use super::offer::Offer;
 use super::places::{Places, Scope};
 use super::shape::{Shape, quoted};
 use super::toml_text::TomlText;
@@ -19,27 +20,6 @@ use super::trust::{claude_list, resolved};
 use crate::agent::Agent;
 
 const CLAUDE_RULE: [&str; 3] = ["sandbox", "filesystem", "denyWrite"];
-
-/// Lines that a user can add to settings.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offer {
-    pub(super) reason: String,
-    pub(super) lines: String,
-}
-
-impl Offer {
-    /// Returns what the lines are for, and where to add them.
-    #[must_use]
-    pub fn reason(&self) -> &str {
-        &self.reason
-    }
-
-    /// Returns the lines.
-    #[must_use]
-    pub fn lines(&self) -> &str {
-        &self.lines
-    }
-}
 
 /// Returns the rule that is missing for an agent. `programs` are those that its entries start.
 pub(crate) fn offer(

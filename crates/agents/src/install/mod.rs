@@ -21,6 +21,7 @@ mod git;
 mod hooks;
 mod json;
 mod mcp;
+mod offer;
 mod places;
 mod plan;
 mod program;
@@ -31,7 +32,7 @@ mod texts;
 mod toml_text;
 pub(crate) mod trust;
 
-pub use deny_write::Offer;
+pub use offer::Offer;
 pub use places::{Places, Scope};
 pub use plan::{InstallError, Plan};
 pub use program::as_started;

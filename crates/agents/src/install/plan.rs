@@ -5,10 +5,10 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::deny_write::Offer;
 use super::diff::unified;
 use super::edit::EditFault;
 use super::json::JsonFault;
+use super::offer::Offer;
 use super::places::Places;
 use super::record::{FileRecord, Record};
 

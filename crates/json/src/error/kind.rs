@@ -1,6 +1,6 @@
 //! The classes of errors, and whose fault they are.
 
-/// The class of an [`Error`].
+/// The class of an [`Error`](crate::Error).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -10,7 +10,7 @@ pub enum ErrorKind {
     UnexpectedEnd,
     /// The document is not valid UTF-8, or the body that contains it cannot be decoded.
     Encoding,
-    /// A limit was reached; [`Error::limit`] returns its name.
+    /// A limit was reached; [`Error::limit`](crate::Error::limit) returns its name.
     Limit,
     /// No selected path was found and the spec says `on_error: closed`; the document has no value where the spec
     /// extracts one; or no branch of `when` applies and the spec makes that an error.
@@ -28,7 +28,7 @@ pub enum ErrorKind {
     Read,
     /// The writer failed.
     Write,
-    /// The temporary file for held bytes cannot be created, written or read. [`Error::io_error`] returns the cause.
+    /// The temporary file for held bytes cannot be created, written or read. [`Error::io_error`](crate::Error::io_error) returns the cause.
     Spill,
     /// The filter was used after it had failed or ended.
     Failed,
@@ -63,7 +63,7 @@ impl ErrorKind {
     }
 }
 
-/// The party that has to act on an [`Error`]. A gateway picks its status from this.
+/// The party that has to act on an [`Error`](crate::Error). A gateway picks its status from this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Fault {
