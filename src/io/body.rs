@@ -6,13 +6,17 @@
 use std::error::Error as StdError;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use http_body::{Body, Frame, SizeHint};
 use tamis_json::error::Error;
 
-use super::steps::{NextAction, Steps, unreadable};
+use super::steps::{NextAction, Pause, Steps, unreadable};
 use super::transform::{Outcome, Transform};
+
+/// How long a server gets to send what precedes an error.
+const FLUSH: Duration = Duration::from_millis(20);
 
 /// A filtered [`Body`], for hyper, axum, tower-http, tonic and anything else that takes bodies.
 ///
@@ -22,8 +26,8 @@ use super::transform::{Outcome, Transform};
 /// unfiltered body (RFC 9530, RFC 3230).
 ///
 /// An error is the last frame, after the output before it. A server aborts such a response and closes the connection.
-/// hyper drops what it has not flushed by then, and it flushes when the body is not ready. So an error that would follow
-/// output at once is returned by the next poll, after one that is `Pending`.
+/// hyper drops what it has not flushed by then. It flushes when the body is not ready, over HTTP/2 in another task. So an
+/// error that would follow output at once waits: for 20 ms on a runtime of tokio, otherwise for one poll.
 /// An error of the inner body has the kind [`Read`](crate::ErrorKind::Read) and is its source.
 ///
 /// Disk access, long steps and dropping are as for [`filter_async`](crate::filter_async). The body is `Send` but not
@@ -56,6 +60,8 @@ pub struct FilterBody<B> {
     is_unsent: bool,
     /// An error that waits until the output before it was sent.
     error: Option<Error>,
+    /// The time for which the error waits.
+    pause: Option<Pause>,
     /// The body replaces another one, whose length is unknown.
     in_place: bool,
 }
@@ -75,8 +81,9 @@ impl<B> FilterBody<B> {
     /// Creates a body of these bytes.
     pub fn full(bytes: impl Into<Bytes>) -> Self {
         let first = Some(bytes.into()).filter(|bytes| !bytes.is_empty());
-        let (trailers, error) = (None, None);
-        Self { inner: None, steps: None, first, trailers, is_unsent: false, error, in_place: false }
+        let (inner, steps, trailers, error, pause) = (None, None, None, None, None);
+        let (is_unsent, in_place) = (false, false);
+        Self { inner, steps, first, trailers, is_unsent, error, pause, in_place }
     }
 
     /// Creates an empty body for headers that belong to another response, whose length is unknown.
@@ -152,6 +159,10 @@ where
                 Err(error) => Err(unreadable(error)),
             }));
         };
+        if let Some(pause) = &mut this.pause {
+            ready!(pause.poll(cx));
+            this.pause = None;
+        }
         if let Some(error) = this.error.take() {
             return Poll::Ready(Some(Err(error)));
         }
@@ -194,6 +205,7 @@ where
                     this.trailers = None;
                     if std::mem::take(&mut this.is_unsent) {
                         this.error = Some(error);
+                        this.pause = Pause::start(FLUSH);
                         cx.waker().wake_by_ref();
                         return Poll::Pending;
                     }

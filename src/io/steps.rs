@@ -18,6 +18,8 @@
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+#[cfg(feature = "http-body")]
+use std::{thread, time::Duration};
 
 use bytes::Bytes;
 use tamis_json::error::{Error, ErrorKind};
@@ -352,6 +354,26 @@ impl TransformRun {
         self.input = Bytes::new();
         self.transform.filter.fail(error);
         self.transform.report_end(Err(error));
+    }
+}
+
+/// A time that passes on a thread for blocking work, so that the runtime needs no timer.
+#[cfg(feature = "http-body")]
+#[derive(Debug)]
+pub(super) struct Pause(JoinHandle<()>);
+
+#[cfg(feature = "http-body")]
+impl Pause {
+    /// Starts a pause. `None`: there is no runtime.
+    pub(super) fn start(time: Duration) -> Option<Self> {
+        let runtime = Handle::try_current().ok()?;
+        Some(Self(runtime.spawn_blocking(move || thread::sleep(time))))
+    }
+
+    /// Waits for its end.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        // A runtime that is shut down ends it early.
+        Pin::new(&mut self.0).poll(cx).map(|_| ())
     }
 }
 

@@ -90,6 +90,53 @@ fn behind_the_first_byte_the_body_breaks_off() {
     });
 }
 
+/// hyper drops what it has not flushed when a body fails, so the failure has to wait for what precedes it.
+#[test]
+fn a_bad_line_loses_neither_the_status_nor_the_other_lines() {
+    let good = |id: u32| format!("{{\"id\":{id},\"token\":\"{SECRET}\"}}\n");
+    let many: String = (0..2_000).map(good).collect();
+    let (some, one) = (good(1) + &good(2), good(1));
+    // The lines before the bad one, the media type, the bad line, and whether each line is a piece of its own.
+    let bodies = [
+        (some.clone(), "application/x-ndjson", "no JSON\n", false),
+        (some.clone(), "application/x-ndjson", "no JSON\n", true),
+        (some, "application/jsonl", "{\"id\":3", false),
+        (one, "application/x-ndjson", "{\"id\":\"\\x\"}\n", false),
+        (String::new(), "application/x-ndjson", "no JSON\n", false),
+        (many, "application/x-ndjson", "]\n", false),
+    ];
+    both(async |threads| {
+        let answers = bodies.clone();
+        let gateway = Place::layered(threads, ids(), move |asked| {
+            let number: usize = asked.uri().path()[1..].parse().unwrap();
+            let (good, media_type, bad, is_split) = &answers[number];
+            let text = format!("{good}{bad}{}", if bad.ends_with('\n') { good } else { "" });
+            let cut = |text: &str| Ok(Bytes::copy_from_slice(text.as_bytes()));
+            let body = match is_split {
+                true => pieces(text.split_inclusive('\n').map(cut).collect()),
+                false => pieces(vec![cut(&text)]),
+            };
+            let answer = of_type(media_type, body);
+            async { answer }
+        });
+        let gateway = gateway.await;
+        for http in Http::ALL {
+            for (number, (good, _, bad, _)) in bodies.iter().enumerate() {
+                // A bad line does not end the run: the lines after it are filtered, and the error is the last.
+                let kept = good.replace(&format!(",\"token\":\"{SECRET}\""), "");
+                let kept = if bad.ends_with('\n') { kept.repeat(2) } else { kept };
+                let asking = request(Method::GET, gateway.address, &format!("/{number}"));
+                let seen = ask_in_vain(&http.client(), asking).await;
+                let seen =
+                    seen.unwrap_or_else(|| panic!("no status: {http:?} {threads:?} {number}"));
+                assert_eq!(seen.status, StatusCode::OK, "{http:?} {number}");
+                assert_eq!(seen.text(), kept, "{http:?} {number}");
+                assert!(seen.error.is_some(), "the client sees that it is not the end: {number}");
+            }
+        }
+    });
+}
+
 #[test]
 fn a_connection_whose_answer_broke_off_is_closed() {
     both(async |threads| {
