@@ -178,8 +178,8 @@ impl Config {
         // Without savings nothing is cut, so that nothing has to be stored.
         let store = self.store.take().filter(|_| self.profile != Profile::Off).map(Store::open);
         let reads = self.client_reads;
-        let keeps_invisible = self.keeps_invisible;
-        let options = ProxyOptions::new(self.rules()?).with_invisible(keeps_invisible);
+        let removes_invisible = self.removes_invisible();
+        let options = ProxyOptions::new(self.rules()?).with_invisible(!removes_invisible);
         Ok(options.with_store(store).with_client_reads(reads))
     }
 

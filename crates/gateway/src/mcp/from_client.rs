@@ -229,7 +229,7 @@ impl Session {
                 let uri = parts.text(message, MessagePart::Uri).unwrap_or_default();
                 match memory.recall(Named::Resource, &exchange.scope, &uri) {
                     Recalled::Call(call) => Expected::Resource(*call).into(),
-                    Recalled::Unknown => Expected::Other.into(),
+                    Recalled::Unknown => Expected::Shown.into(),
                     Recalled::Forgotten => {
                         let why = "tamis: too many resources were named by results that are filtered for safety; \
                                    this one may be one of them";
@@ -237,6 +237,7 @@ impl Session {
                     }
                 }
             }
+            "prompts/get" => Expected::Shown.into(),
             _ => Expected::Other.into(),
         })
     }

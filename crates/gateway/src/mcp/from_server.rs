@@ -122,13 +122,26 @@ impl Session {
         let OpenCall { raw_id, expected, is_modern, arrived } = call;
         let safe = expected.only_saves();
         let has_both = parts.has(MessagePart::Result) && parts.has(MessagePart::Error);
+        let is_unfiltered = match expected {
+            Expected::Shown => true,
+            Expected::ToolResult(_) | Expected::Task(_) | Expected::Resource(_) => {
+                safe && (has_both || !parts.has(MessagePart::Result))
+            }
+            _ => false,
+        };
+        if is_unfiltered && self.proxy.removes_invisible() {
+            let output = [MessagePart::Result, MessagePart::Error];
+            let output = output.into_iter().flat_map(|part| parts.all(part)).cloned().collect();
+            let task = Task::Clean { output };
+            return self.work(span, task, exchange, raw_id, is_modern, Some(arrived));
+        }
         let task = match expected {
             Expected::Greeting => {
                 self.has_no_tools = parts.has(MessagePart::Capabilities)
                     && !parts.has(MessagePart::ToolsCapability);
                 return Step::Forward;
             }
-            Expected::Other => return Step::Forward,
+            Expected::Shown | Expected::Other => return Step::Forward,
             Expected::Retrieved { arguments } => Task::Retrieve { arguments, is_answer: false },
             Expected::Listing { is_first } => {
                 let Some(result) = parts.last(MessagePart::Result) else { return Step::Forward };

@@ -93,6 +93,7 @@ fn outputs(task: &Task) -> Vec<Range<u64>> {
             vec![error.span.start..code.span.start, code.span.end..error.span.end]
         }
         Task::Error { error, .. } => found(error).into_iter().collect(),
+        Task::Clean { output } => output.iter().map(|found| found.span.clone()).collect(),
         _ => Vec::new(),
     };
     outputs.sort_unstable_by_key(|output| output.start);

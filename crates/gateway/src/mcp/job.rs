@@ -285,6 +285,7 @@ impl Task {
                 splice.write(message, span, &nothing, out)?;
                 Ok(Done::Written)
             }
+            Self::Clean { .. } => Ok(Done::Original),
             Self::Result { call, result } => {
                 let rewritten = result::rewrite(message, &result, &call, context, record)?;
                 finish_result(rewritten, message, span, context, out)

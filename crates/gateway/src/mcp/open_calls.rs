@@ -52,7 +52,9 @@ pub(super) enum Expected {
         /// The JSON text of its arguments.
         arguments: Vec<u8>,
     },
-    /// Something that is not filtered.
+    /// A prompt, or a resource that no filtered result named: a model may read it, and no filter applies.
+    Shown,
+    /// Something that is not read.
     Other,
 }
 
@@ -63,7 +65,7 @@ impl Expected {
             Self::ToolResult(call) | Self::Task(call) | Self::Resource(call) => {
                 !call.filter.removes_for_safety
             }
-            Self::Greeting | Self::Listing { .. } | Self::Other => true,
+            Self::Greeting | Self::Listing { .. } | Self::Shown | Self::Other => true,
             Self::TaskList | Self::Retrieved { .. } => false,
         }
     }
@@ -77,6 +79,7 @@ impl Expected {
             (Self::Listing { is_first }, Self::Listing { is_first: other }) => is_first == other,
             (Self::Greeting, Self::Greeting)
             | (Self::TaskList, Self::TaskList)
+            | (Self::Shown, Self::Shown)
             | (Self::Other, Self::Other) => true,
             _ => false,
         }

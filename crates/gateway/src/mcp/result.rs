@@ -62,6 +62,9 @@ pub(super) fn rewrite(
     }
     let blocks = blocks::read(message, &parts, call.filter.removes_for_safety)?;
     remember_resources(message, &blocks, call, context)?;
+    if call.options.raw() && call.filter.redacts.is_none() && !context.is_too_long(result) {
+        return Ok(Rewritten::nothing());
+    }
     let mut filter = Arc::clone(&call.filter);
     let is_error = match parts.last(ResultPart::IsError) {
         Some(found) => message.to_vec(found.span.clone(), 8).is_ok_and(|it| it == b"true"),

@@ -93,6 +93,8 @@ pub(super) enum Task {
         /// Whether the result is the last one, rather than a question to the client.
         is_complete: bool,
     },
+    /// Remove invisible characters from what a model reads, and nothing else.
+    Clean { output: Vec<Found> },
     /// Send only the known members of a message that has no output of a tool.
     Strip(Envelope),
     /// Withhold the message of an error of the protocol.
