@@ -16,6 +16,7 @@ pub mod headers;
 mod proxied;
 mod redirect;
 pub(crate) mod sessions;
+mod socks;
 pub mod upstream;
 
 use std::sync::Arc;

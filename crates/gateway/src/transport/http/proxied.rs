@@ -1,8 +1,9 @@
-//! Connections to the server through an HTTP proxy, as the environment asks for: `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and
-//! `NO_PROXY`, in capital or small letters, with the meaning that curl gives them.
+//! The proxy that the environment asks for: `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, in capital or small letters,
+//! with the meaning that curl gives them. HTTP proxies that read the requests are here, SOCKS proxies in `socks`.
 //!
 //! A server on this machine is never reached through a proxy.
 
+use std::env;
 use std::io::{self, IoSlice};
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -16,12 +17,40 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tower_service::Service;
 
+/// The environment names a proxy whose address cannot be used. The server must not be reached without it unnoticed.
+#[derive(Debug)]
+pub(super) struct UnusableProxy;
+
 /// Returns the proxy of the environment for a server.
-pub(super) fn proxy_for(server: &Uri) -> Option<Intercept> {
+pub(super) fn proxy_for(server: &Uri) -> Result<Option<Intercept>, UnusableProxy> {
     if is_loopback(server.host().unwrap_or_default()) {
-        return None;
+        return Ok(None);
     }
-    Matcher::from_env().intercept(server)
+    let found = Matcher::from_env().intercept(server);
+    if found.is_some() || !wants_proxy(server) {
+        return Ok(found);
+    }
+    // The matcher ignores addresses that it does not understand.
+    let no_proxy = value(["NO_PROXY", "no_proxy"]).unwrap_or_default();
+    let any = Matcher::builder().all("http://proxy.invalid").no(no_proxy).build();
+    if any.intercept(server).is_some() { Err(UnusableProxy) } else { Ok(None) }
+}
+
+/// Returns whether the environment names a proxy for a server, whatever `NO_PROXY` says.
+fn wants_proxy(server: &Uri) -> bool {
+    let own = match server.scheme_str() {
+        Some("https") => ["HTTPS_PROXY", "https_proxy"],
+        _ => ["HTTP_PROXY", "http_proxy"],
+    };
+    // A CGI script gets `HTTP_PROXY` from a header of its request.
+    let is_script = env::var_os("REQUEST_METHOD").is_some();
+    let is_set = |names| value(names).is_some_and(|value| !value.is_empty());
+    !is_script && [own, ["ALL_PROXY", "all_proxy"]].into_iter().any(is_set)
+}
+
+/// Returns the value of the first variable that is set, as the matcher reads it.
+fn value(names: [&str; 2]) -> Option<String> {
+    names.into_iter().find_map(|name| env::var(name).ok())
 }
 
 /// Returns whether a host is this machine.

@@ -17,8 +17,9 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use super::body::{ProxyBody, RequestBody};
 use super::headers::{InjectedHeader, for_server};
-use super::proxied::{ForwardConnector, proxy_for};
+use super::proxied::{ForwardConnector, UnusableProxy, proxy_for};
 use super::redirect;
+use super::socks::SocksConnector;
 use crate::transport::report;
 
 /// How long a connection may take to be made. There is no limit for a response: tools may take hours.
@@ -29,6 +30,8 @@ const IDLE: Duration = Duration::from_secs(60);
 
 /// The most redirects of one request.
 const REDIRECTS: usize = 5;
+
+const REFUSED_BY_PROXY: &str = "the proxy does not accept the credentials in its address";
 
 /// A server over streamable HTTP.
 #[derive(Clone)]
@@ -47,8 +50,12 @@ enum UpstreamClient {
     Tls(Client<HttpsConnector<HttpConnector>, ProxyBody>),
     /// Through a proxy, which reads the requests. The value is its credential.
     Forwarded(Client<ForwardConnector, ProxyBody>, Option<HeaderValue>),
-    /// Through a proxy, which passes the bytes of TLS on.
+    /// Through an HTTP proxy, which passes the bytes of TLS on.
     Tunnelled(Client<HttpsConnector<Tunnel<HttpsConnector<HttpConnector>>>, ProxyBody>),
+    /// Through a SOCKS proxy.
+    Socks(Client<SocksConnector, ProxyBody>),
+    /// Through a SOCKS proxy, which passes the bytes of TLS on.
+    SocksTls(Client<HttpsConnector<SocksConnector>, ProxyBody>),
 }
 
 /// The reason why a URL cannot be used.
@@ -59,7 +66,7 @@ pub enum UpstreamError {
     Url,
     /// The certificates of the system cannot be read.
     Certificates(io::Error),
-    /// The environment names a proxy of a kind that is not supported.
+    /// The environment names a proxy whose address is not valid, or of a kind that is not supported.
     Proxy,
 }
 
@@ -71,13 +78,19 @@ impl fmt::Display for UpstreamError {
                 write!(f, "cannot read the certificates of the system (SSL_CERT_FILE?): {error}")
             }
             Self::Proxy => f.write_str(
-                "the proxy in the environment (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY) is not supported: expected http://HOST:PORT; NO_PROXY names servers without one",
+                "the proxy in the environment (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY) cannot be used: expected http://HOST:PORT or socks5://HOST:PORT (an @ in a password is %40); NO_PROXY names servers without one",
             ),
         }
     }
 }
 
 impl std::error::Error for UpstreamError {}
+
+impl From<UnusableProxy> for UpstreamError {
+    fn from(_: UnusableProxy) -> Self {
+        Self::Proxy
+    }
+}
 
 /// Shows the URL without what may be a secret in it.
 impl fmt::Debug for Upstream {
@@ -103,19 +116,27 @@ impl Upstream {
         builder.pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE);
         let tls = || HttpsConnectorBuilder::new().with_native_roots();
         let tls = || tls().map_err(UpstreamError::Certificates);
-        let proxy = proxy_for(&uri);
-        let client = match (uri.scheme_str(), proxy) {
-            (Some("http"), None) => UpstreamClient::Plain(builder.build(connector)),
-            (Some("http"), Some(proxy)) if proxy.uri().scheme_str() == Some("http") => {
+        let proxy = proxy_for(&uri)?;
+        let socks = proxy.as_ref().and_then(|it| SocksConnector::new(it, connector.clone()));
+        let client = match (uri.scheme_str(), socks, proxy) {
+            (Some("http"), Some(socks), _) => UpstreamClient::Socks(builder.build(socks)),
+            (Some("https"), Some(socks), _) => {
+                let tls = tls()?.https_only().enable_all_versions().wrap_connector(socks);
+                UpstreamClient::SocksTls(builder.build(tls))
+            }
+            (Some("http"), None, None) => UpstreamClient::Plain(builder.build(connector)),
+            (Some("http"), None, Some(proxy)) if proxy.uri().scheme_str() == Some("http") => {
                 let connector = ForwardConnector { connector, proxy: proxy.uri().clone() };
+                // Some proxies look for `Proxy-Authorization` with capital letters.
+                builder.http1_title_case_headers(true);
                 UpstreamClient::Forwarded(builder.build(connector), proxy.basic_auth().cloned())
             }
-            (Some("https"), None) => {
+            (Some("https"), None, None) => {
                 connector.enforce_http(false);
                 let tls = tls()?.https_only().enable_all_versions().wrap_connector(connector);
                 UpstreamClient::Tls(builder.build(tls))
             }
-            (Some("https"), Some(proxy))
+            (Some("https"), None, Some(proxy))
                 if matches!(proxy.uri().scheme_str(), Some("http" | "https")) =>
             {
                 connector.enforce_http(false);
@@ -127,7 +148,7 @@ impl Upstream {
                 let tls = tls()?.https_only().enable_all_versions().wrap_connector(tunnel);
                 UpstreamClient::Tunnelled(builder.build(tls))
             }
-            (Some("http" | "https"), Some(_)) => return Err(UpstreamError::Proxy),
+            (Some("http" | "https"), _, Some(_)) => return Err(UpstreamError::Proxy),
             _ => return Err(UpstreamError::Url),
         };
         Ok(Self { client, uri, injected, reported: Arc::default() })
@@ -144,12 +165,16 @@ impl Upstream {
             SendError::Connection(error) => {
                 let through = match &self.client {
                     UpstreamClient::Plain(_) | UpstreamClient::Tls(_) => "",
-                    UpstreamClient::Forwarded(..) | UpstreamClient::Tunnelled(_) => {
-                        " through the proxy in the environment"
-                    }
+                    _ => " through the proxy in the environment",
                 };
                 let (server, why) = (self.shown(), cause(error));
                 format!("the upstream server {server} cannot be reached{through}: {why}")
+            }
+            SendError::Proxy => {
+                format!(
+                    "the upstream server {} cannot be reached: {REFUSED_BY_PROXY}",
+                    self.shown()
+                )
             }
             SendError::Redirect(why) => format!("the upstream server sends a redirect {why}"),
         };
@@ -197,9 +222,14 @@ impl Upstream {
                     client.request(request).await
                 }
                 UpstreamClient::Tunnelled(client) => client.request(request).await,
+                UpstreamClient::Socks(client) => client.request(request).await,
+                UpstreamClient::SocksTls(client) => client.request(request).await,
             };
             let response = sent.map_err(SendError::Connection)?;
             let status = response.status();
+            if status == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
+                return Err(SendError::Proxy);
+            }
             if !status.is_redirection() || status == StatusCode::NOT_MODIFIED {
                 return Ok(response);
             }
@@ -231,6 +261,8 @@ pub(super) fn without_slash(path: &str) -> &str {
 #[derive(Debug)]
 pub(crate) enum SendError {
     Connection(Error),
+    /// A proxy wants credentials, or other ones.
+    Proxy,
     /// The server redirects it, and the redirect is not followed. The text completes "a redirect".
     Redirect(&'static str),
 }
@@ -240,7 +272,7 @@ impl SendError {
     pub(crate) fn is_connect(&self) -> bool {
         match self {
             Self::Connection(error) => error.is_connect(),
-            Self::Redirect(_) => true,
+            Self::Proxy | Self::Redirect(_) => true,
         }
     }
 }
@@ -264,6 +296,10 @@ fn cause(error: &Error) -> String {
     let any = |part: &str| texts.iter().chain([&last]).any(|text| text.contains(part));
     if any("dns error") {
         format!("its name cannot be resolved ({last})")
+    } else if any("proxy authorization required") {
+        REFUSED_BY_PROXY.to_owned()
+    } else if any("tunnel error: unsuccessful") {
+        String::from("the proxy does not connect to it")
     } else if any("certificate") {
         format!("its certificate is not accepted ({last}); SSL_CERT_FILE names other authorities")
     } else if any("corrupt message") {

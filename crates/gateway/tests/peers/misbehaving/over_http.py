@@ -9,6 +9,7 @@ import json
 import queue
 import select
 import socket
+import ssl
 import threading
 import time
 import uuid
@@ -324,9 +325,13 @@ class Listener(http.server.ThreadingHTTPServer):
     request_queue_size = 1024
 
 
-def serve(server, via, port):
+def serve(server, via, port, tls=None):
     Handler.upstream = server
     Handler.via = via
     listener = Listener(("127.0.0.1", port), Handler)
-    print(f"listening on http://127.0.0.1:{listener.server_address[1]}/mcp", flush=True)
+    if tls:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(tls)
+        listener.socket = context.wrap_socket(listener.socket, server_side=True, do_handshake_on_connect=False)
+    print(f"listening on http{'s' if tls else ''}://127.0.0.1:{listener.server_address[1]}/mcp", flush=True)
     listener.serve_forever()

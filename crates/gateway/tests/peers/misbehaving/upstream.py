@@ -34,6 +34,7 @@ from core import Server
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--http", type=int, metavar="PORT")
+    parser.add_argument("--tls", metavar="FILE", help="a certificate and its key: HTTPS")
     parser.add_argument("--via", type=json.loads, default={}, metavar="JSON")
     parser.add_argument("--order", default="jsonrpc,id,result", help="order of the members of responses")
     parser.add_argument("--name", default="misbehaving", help="serverInfo.name")
@@ -67,7 +68,7 @@ def main():
         if options.http is None:
             over_stdio.serve(server, options.via)
         else:
-            over_http.serve(server, options.via, options.http)
+            over_http.serve(server, options.via, options.http, options.tls)
     except (BrokenPipeError, KeyboardInterrupt):
         os._exit(0)
 
