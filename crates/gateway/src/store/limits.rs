@@ -1,7 +1,7 @@
 //! Limits of a store, and what is removed when it is full.
 //!
 //! If a store is full, expired entries go first, and then the oldest ones of the session that holds most. In memory, a session
-//! holds at most a quarter of the store where a process serves several. So no session keeps another from storing.
+//! holds at most a quarter of the store while others have entries. So no session keeps another from storing.
 
 use std::time::{Duration, SystemTime};
 
@@ -90,7 +90,7 @@ impl StoreLimits {
         distance(created, now) >= self.age
     }
 
-    /// Returns the most bytes of one session, where a process serves several: a quarter, and at least one entry.
+    /// Returns the most bytes of one session while others have entries: a quarter, and at least one entry.
     pub(crate) fn session(&self) -> u64 {
         (self.total / 4).max(self.entry.saturating_add(HEADER)).min(self.total)
     }

@@ -88,7 +88,7 @@ impl Table {
         if (self.charged - stored).saturating_add(bytes) > limits.total() {
             return Err(full());
         }
-        if session.is_one_of_several() {
+        if session.is_one_of_several() && self.sessions.keys().any(|other| other != session) {
             let share = limits.session();
             let reserved = self.sessions.get(session).map_or(0, |session| session.reserved);
             if reserved.saturating_add(bytes) > share {

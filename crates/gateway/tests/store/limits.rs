@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use tamis_gateway::store::{EntryMeta, Scope, StoreError, StoreLimits, Window};
+use tamis_gateway::store::{EntryMeta, Scope, Store, StoreConfig, StoreError, StoreLimits, Window};
 
 use super::{TestClock, is_unknown, put, read, stores};
 
@@ -62,8 +62,8 @@ fn unknown_handles_have_one_error() {
         assert_eq!(error.unwrap_err().to_string(), "unknown or expired; call the tool again");
     }
     // A store that was never written to has no folder.
-    let unused = tamis_gateway::store::StoreConfig::folder(folder.path().join("unused"));
-    let unused = tamis_gateway::store::Store::open(unused);
+    let unused = StoreConfig::folder(folder.path().join("unused"));
+    let unused = Store::open(unused);
     let unknown =
         unused.read(&Scope::user(), &format!("tm_{:a<26}", ""), &Window::new(), &mut Vec::new());
     assert!(unknown.is_err() && unused.sweep().is_ok() && !folder.path().join("unused").exists());
@@ -239,6 +239,22 @@ fn a_full_store_takes_from_the_session_that_holds_most() {
         }
         assert!(store.reserve_in(&small).is_ok() && store.reserve_in(&large).is_ok(), "{place}");
     }
+}
+
+/// While no other session has entries, a session may fill the store.
+#[test]
+fn a_session_alone_has_the_whole_memory() {
+    let limits = StoreLimits::memory().with_total(8 * MIB).with_entry(MIB);
+    let store = Store::open(StoreConfig::memory().with_limits(limits));
+    let [alone, second] = [Scope::session(b"alone"), Scope::session(b"second")];
+    let write = |scope: &Scope| put(&store, scope, EntryMeta::text("x"), &vec![b'x'; 500 << 10]);
+    let seen = |all: &[_]| all.iter().filter(|it| !is_unknown(&store, &alone, **it)).count();
+    let mut all: Vec<_> = (0..40).map(|_| write(&alone)).collect();
+    assert!((12..=16).contains(&seen(&all)), "{}", seen(&all));
+    let other = write(&second);
+    all.push(write(&alone));
+    assert!((2..=4).contains(&seen(&all)) && !is_unknown(&store, &alone, all[40]));
+    assert!(!is_unknown(&store, &second, other));
 }
 
 #[test]
