@@ -236,13 +236,13 @@ test('a run that is over holds no memory', async () => {
     },
   }
   for (const [name, finish] of Object.entries(keep)) {
-    const before = process.memoryUsage().rss
+    const before = await resident()
     for (let number = 0; number < 4000; number += 1) {
       const run = program.push()
       await finish(run)
       over.push(run)
     }
-    const grown = process.memoryUsage().rss - before
+    const grown = (await resident()) - before
     // A run that is not over holds about 60 KB.
     assert.ok(grown < 100 << 20, `${name}: ${grown} bytes`)
     assert.throws(() => over.at(-1).write('1'), { kind: 'failed', fault: 'caller' }, name)

@@ -40,17 +40,3 @@ fn run_ignored(prefix: &str, count: usize) {
     let passed = printed.contains(&format!("{count} passed"));
     assert!(output.status.success() && passed, "{printed}\n{errors}");
 }
-
-/// The time that this thread has run for. Unlike the time of a clock it does not depend on other threads and programs.
-#[cfg(unix)]
-fn cpu_time() -> std::time::Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    std::time::Duration::try_from(time).expect("a time since the thread began")
-}
-
-#[cfg(not(unix))]
-fn cpu_time() -> std::time::Duration {
-    static BEGIN: std::sync::LazyLock<std::time::Instant> =
-        std::sync::LazyLock::new(std::time::Instant::now);
-    BEGIN.elapsed()
-}

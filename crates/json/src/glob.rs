@@ -69,10 +69,10 @@ mod tests {
 
     #[test]
     fn a_hostile_pattern_takes_no_time() {
-        let begin = std::time::Instant::now();
+        let begin = tamis_testkit::clock::cpu_time();
         assert!(!fits(&"*a".repeat(256), &"a".repeat(255)));
         assert!(!fits(&"a*".repeat(256), &"ab".repeat(200)));
         assert!(!fits("*", &"a".repeat(1_000_000)));
-        assert!(begin.elapsed().as_secs() < 5);
+        assert!((tamis_testkit::clock::cpu_time() - begin).as_secs() < 5);
     }
 }

@@ -4,6 +4,7 @@
 //! - [`model`], [`tail`], `text`, `commands` and `history` hold slow and simple models of the rules, with generators of
 //!   inputs for them; `content` and `patch` hold generators and comparisons for pages and JSON Patch.
 //! - [`cases`] reads cases from TOML files and turns each into a test that can be run by its name.
+//! - [`clock`] measures the processor time of a thread.
 //! - [`effort`] says how many inputs the tests try.
 //! - `fuzz` holds what the fuzz targets do.
 //! - [`loops`] generates inputs for the comparison of the JSON machine's loops with its walk.
@@ -26,6 +27,7 @@
 #[cfg(feature = "http-body")]
 pub mod adapters;
 pub mod cases;
+pub mod clock;
 #[cfg(feature = "command")]
 pub mod commands;
 #[cfg(feature = "content")]

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use tamis::command::{CommandLine, CommandRules, OutputFilterRegistry};
 use tamis::{Limits, Sink};
+use tamis_testkit::clock::cpu_time;
 use tamis_testkit::effort::{TestEffort, effort};
 
 /// The limit `held` of a run: for waiting lines, the tail and groups.
@@ -147,9 +148,9 @@ fn time_is_proportional_to_the_output() {
     let registry = registry();
     let limits = Limits::new();
     let time = |command: &CommandLine, chunk: &str, chunks: usize| {
-        let begin = crate::cpu_time();
+        let begin = cpu_time();
         run(&registry, command, &limits, chunk, chunks);
-        crate::cpu_time() - begin
+        cpu_time() - begin
     };
     for (what, line) in LINES {
         let chunk: String = (0..2000).map(line).collect();
