@@ -178,6 +178,11 @@ pub(crate) fn create_private(path: &Path) -> Result<File> {
     Ok(file)
 }
 
+/// Whether an open file is a regular one. Windows has no metadata of a pipe.
+pub(crate) fn is_regular(file: &File) -> bool {
+    file.metadata().is_ok_and(|metadata| metadata.is_file())
+}
+
 /// Returns the path at the end of a chain of links, whether or not a file exists there.
 pub(crate) fn behind_links(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();

@@ -13,10 +13,10 @@ use tamis_agents::install::as_started;
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::print;
 
-/// Replaces this process with `tamis-gateway`, with the same arguments.
+/// Replaces this process with `tamis-gateway`, with the same arguments. If it is missing, `install` is the command that installs it.
 ///
 /// Clients send their signals to the process that they started, so on Unix it becomes the proxy instead of starting it.
-pub(crate) fn run<'a>(args: impl Iterator<Item = &'a OsString>) -> Exit {
+pub(crate) fn run<'a>(args: impl Iterator<Item = &'a OsString>, install: &str) -> Exit {
     let console = Console::default();
     // The other program cannot see that it was closed: the standard library has opened `/dev/null` in its place.
     if !print::can_print() {
@@ -26,7 +26,7 @@ pub(crate) fn run<'a>(args: impl Iterator<Item = &'a OsString>) -> Exit {
         Ok(path) => path,
         Err(path) => {
             console.usage(&Usage::new(format!(
-                "tamis-gateway, which has this command, is not at {}; install it with: cargo install tamis-gateway",
+                "tamis-gateway, which has this command, is not at {}; install it with: {install}",
                 path.display()
             )));
             return Exit::Usage;

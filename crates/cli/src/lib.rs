@@ -117,7 +117,10 @@ fn execute(command: Command, typed: &[OsString]) -> Exit {
         Command::Run(args) => runner::run(&args),
         Command::Recall(args) => recall::run(&args),
         Command::Content(args) => run::run(&content::resolve(args)),
-        Command::Mcp(_) | Command::Serve(_) => gateway::run(typed.iter().skip(1)),
+        Command::Mcp(_) => gateway::run(typed.iter().skip(1), "cargo install tamis-gateway"),
+        Command::Serve(_) => {
+            gateway::run(typed.iter().skip(1), "cargo install tamis-gateway --features serve")
+        }
         Command::Savings(args) => savings::run(&args),
         Command::Install(args) => install::install(&args),
         Command::Uninstall(args) => install::uninstall(&args),

@@ -263,7 +263,7 @@ impl SampleFile {
         let name = called(path);
         let open = || {
             let mut file = files::open(&Place::from(path.to_path_buf()))?;
-            if file.metadata()?.is_file() {
+            if files::is_regular(&file) {
                 file.rewind()?;
                 return Ok(file);
             }

@@ -225,6 +225,8 @@ fn filter(
         drop(writer);
         return Ok((report, Some(reader)));
     }
+    // Windows does not replace an open file, and the output may replace the input.
+    drop(reader);
     writer.finish().map_err(|error| (to, Error::write(error)))?;
     Ok((report, None))
 }

@@ -60,7 +60,7 @@ pub(crate) fn print(text: &[u8]) {
 /// Returns a file that can be read several times, and where the document begins in it. A pipe is copied to a temporary file
 /// without a name.
 pub(crate) fn rereadable(mut input: File, limits: &Limits) -> std::io::Result<(File, u64)> {
-    if input.metadata()?.is_file() {
+    if crate::files::is_regular(&input) {
         let begin = input.stream_position()?;
         return Ok((input, begin));
     }

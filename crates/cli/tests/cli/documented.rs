@@ -97,8 +97,9 @@ pub(crate) fn source(path: &str) -> String {
 }
 
 macro_rules! topics {
-    ($($test:ident $name:literal)*) => {
+    ($($(#[$on:meta])* $test:ident $name:literal)*) => {
         $(
+            $(#[$on])*
             #[test]
             fn $test() {
                 check($name, &source(concat!("crates/cli/src/topics/", $name, ".md")));
@@ -134,7 +135,9 @@ topics! {
     rules "rules"
     jq_topic "jq"
     manifests "manifests"
+    #[cfg(unix)] // `tamis run`
     running "running"
+    #[cfg(unix)] // `tamis recall`
     recalling "recalling"
     proxy "proxy"
     serving "serving"
@@ -212,6 +215,7 @@ pub(crate) fn commands(text: &str) -> Vec<String> {
 }
 
 /// The commands in the blocks of a page that are fenced as `sh`.
+#[cfg(unix)]
 pub(crate) fn shell_commands(page: &str) -> Vec<String> {
     let blocks = page.split("```sh\n").skip(1).map(|rest| rest.split_once("```").unwrap().0);
     blocks.flat_map(commands).collect()
@@ -245,6 +249,7 @@ pub(crate) fn store_documented_result(folder: &Folder) {
 fn examples_of_the_help_run() {
     for (command, count) in [
         ("filter", 11),
+        #[cfg(unix)]
         ("run", 5),
         #[cfg(unix)]
         ("recall", 5),
@@ -281,6 +286,7 @@ fn examples_of_the_help_run() {
     }
 }
 
+#[cfg(unix)] // `tamis run` and `tamis install`
 #[test]
 fn commands_of_the_readme_run() {
     let folder = with_files();
@@ -301,6 +307,7 @@ fn commands_of_the_readme_run() {
 }
 
 /// Compares the table of the catalog's savings with the output of the commands below it.
+#[cfg(unix)] // The commands write to /dev/null.
 #[test]
 fn documented_savings_of_the_catalog() {
     let folder = with_files();

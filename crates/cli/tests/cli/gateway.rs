@@ -30,9 +30,15 @@ fn run(folder: &Folder, args: &[&str]) -> Ran {
 #[test]
 fn a_missing_binary_is_reported_with_a_remedy() {
     let folder = apart();
-    for args in [&["mcp", "--", "cat"][..], &["mcp", "--upstream", "http://x/"]] {
+    let (mcp, serve) =
+        ("cargo install tamis-gateway\n", "cargo install tamis-gateway --features serve\n");
+    for (args, install) in [
+        (&["mcp", "--", "cat"][..], mcp),
+        (&["mcp", "--upstream", "http://x/"], mcp),
+        (&["serve", "--config", "gateway.yaml"], serve),
+    ] {
         let ran = run(&folder, args);
-        ran.refused(2, &["tamis-gateway", "is not at", "cargo install tamis-gateway"]);
+        ran.refused(2, &["tamis-gateway", "is not at", install]);
         ran.one_line();
     }
 }

@@ -25,7 +25,6 @@ fn pages(folder: &str) -> Vec<String> {
     found
 }
 
-#[cfg(unix)] // The README and the guide run commands by `tamis run`.
 #[test]
 fn examples_of_the_guide_run() {
     let (mut count, mut failed) = (0, String::new());

@@ -21,6 +21,7 @@ mod figures;
 mod full_outputs;
 #[cfg(unix)]
 mod gateway;
+#[cfg(unix)]
 mod guide;
 #[cfg(unix)]
 mod hook;

@@ -125,6 +125,13 @@ fn one_file_is_not_two_things() {
     }
     assert_eq!(folder.names(), ["a.json", "b", "sub"]);
     assert_eq!(folder.read("a.json"), "[ 1 ]");
+}
+
+#[cfg(unix)] // Only there does an open file have an identity.
+#[test]
+fn standard_output_is_not_the_input() {
+    let folder = Folder::new();
+    folder.write("a.json", "[ 1 ]");
     let file = File::options().append(true).open(folder.path("a.json")).unwrap();
     let output = folder.command().arg("a.json").stdout(file).output().unwrap();
     Ran::new(&output).refused(2, &["standard output would overwrite the input", "use -o"]);

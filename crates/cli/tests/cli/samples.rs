@@ -65,7 +65,10 @@ fn output_that_is_wrong_is_an_error() {
         "get-a.json: no item has any of the selected paths",
         "get-b.json: byte 10",
         "get-c.expected.json: warning: there is no sample get-c.json",
-        "list.json: the output differs from samples/list.expected.json at byte 7",
+        &format!(
+            "list.json: the output differs from samples{}list.expected.json at byte 7",
+            std::path::MAIN_SEPARATOR
+        ),
         "other.json: warning: no filter for the tool `other`",
         "small.json: the output exceeds its budget",
     ] {
