@@ -20,6 +20,10 @@ package NAME *ARGS:
 exhaustive:
     TAMIS_EFFORT=large cargo test exhaustive -- --nocapture
 
+# Checks the licences, the sources and the advisories of dependencies.
+deny:
+    .ci/deny
+
 # Runs everything that a change must pass.
 gate:
     .ci/run
@@ -28,10 +32,12 @@ gate:
 nightly *STEPS:
     .ci/nightly {{STEPS}}
 
-# Checks the code as the gate does, without running it.
+# Checks the code without running it: the format, clippy with all features, the English and the address.
 lint:
     cargo fmt --all --check
-    cargo clippy --workspace --all-targets -- -D warnings
+    cargo fmt --manifest-path python/Cargo.toml --check
+    cargo fmt --manifest-path node/Cargo.toml --check
+    cargo clippy --workspace --all-targets --features tamis-gateway/store-cloud,tamis-gateway/tracing -- -D warnings
     .ci/english
     .ci/address --check
 
