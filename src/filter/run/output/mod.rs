@@ -77,11 +77,10 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-use tamis_json::error::Error;
 use tamis_json::limits::{Limits, Meter};
 use tamis_json::machine::MachineConfig;
 use tamis_json::scan::Scanner;
-use tamis_json::sink::Sink;
+use tamis_json::{Error, Sink};
 
 use super::payload_length::PayloadLength;
 use super::root::Payload;
