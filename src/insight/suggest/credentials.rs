@@ -61,6 +61,14 @@ const PAIRS: &[(&str, &str)] = &[
     ("card", "number"),
     ("card", "pan"),
     ("bank", "account"),
+    ("account", "number"),
+    ("routing", "number"),
+    ("sort", "code"),
+    ("insurance", "number"),
+    ("medicare", "number"),
+    ("driver", "license"),
+    ("drivers", "license"),
+    ("license", "number"),
     ("account", "iban"),
     ("recovery", "code"),
     ("recovery", "codes"),
@@ -91,7 +99,8 @@ const ENDS: &[&str] = &[
 ];
 
 /// Names that mean it only if they are the whole name.
-const WHOLE: &[&str] = &["pin", "pan", "card", "auth", "sessionid"];
+const WHOLE: &[&str] =
+    &["pin", "pan", "card", "auth", "sessionid", "taxid", "nationalid", "accountno", "bankaccount"];
 
 /// Last words of members that only describe a credential.
 const ABOUT: &[&str] = &[
@@ -221,6 +230,13 @@ mod tests {
             "connectionString",
             "otp_secret",
             "db.password",
+            "taxId",
+            "tax_id",
+            "nationalId",
+            "accountNumber",
+            "bank_account_number",
+            "routing_number",
+            "driversLicense",
         ] {
             assert!(is_credential(name), "{name}");
         }
@@ -250,6 +266,11 @@ mod tests {
             "syncToken",
             "expires_in",
             "passed",
+            "accountId",
+            "account",
+            "orderNumber",
+            "license",
+            "tax",
         ] {
             assert!(!is_credential(name), "{name}");
         }
