@@ -36,6 +36,11 @@ impl Before {
         self.back(0)
     }
 
+    /// Returns the characters, the last one at the end.
+    pub(super) fn bytes(self) -> [u8; REACH] {
+        self.0.to_be_bytes()
+    }
+
     /// Returns the character at a number of places before the last one.
     #[inline(always)]
     fn back(self, places: usize) -> u8 {

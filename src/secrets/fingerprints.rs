@@ -2,10 +2,12 @@
 
 use std::sync::LazyLock;
 
-use super::kinds::{Class, KINDS, PASSWORD, RUN, WORD, class, has};
+use super::kinds::{ALNUM, Class, PASSWORD, RUN, WORD, class, has};
+use super::percent::percent_encoded;
+use super::table::KINDS;
 
-/// The texts with which a word begins that may be a secret. Each anchor except [`URL`] contains one of them at the beginning
-/// of a word.
+/// The texts with which a word begins that may be a secret. Each anchor except [`URL`], [`TILDE`] and those of
+/// [`LONG_ANCHORS`] contains one of them at the beginning of a word.
 static FINGERPRINTS: &[&str] = &[
     "AKIA",
     "AKID",
@@ -14,7 +16,7 @@ static FINGERPRINTS: &[&str] = &[
     "ACCA",
     "aws_sec",
     "AWS_SEC",
-    "secret_a",
+    "secret_",
     "SECRET_A",
     "SecretAcc",
     "secretAc",
@@ -62,8 +64,8 @@ static FINGERPRINTS: &[&str] = &[
     "whsec_",
     "sq0atp-",
     "sq0csp-",
-    "EAAA",
-    "access_token$",
+    "EAA",
+    "access_t",
     "sk-",
     "AIza",
     "ya29.",
@@ -132,7 +134,6 @@ static FINGERPRINTS: &[&str] = &[
     "tfp_",
     "eyJ",
     "ops_eyJ",
-    "EAACE",
     "AA",
     "Bearer",
     "bearer",
@@ -155,6 +156,7 @@ static FINGERPRINTS: &[&str] = &[
     "napi_",
     "v1.0-",
     "sha256~",
+    "sha256%7",
     "EZAK",
     "EZTK",
     "duffel_",
@@ -164,12 +166,39 @@ static FINGERPRINTS: &[&str] = &[
     "shippo_",
     "tk-us-",
     "pat",
+    "sat.",
+    "gitlab_s",
+    "API-",
+    "ico-",
+    "sm_pat_",
+    "sm_aat_",
+    "sm_sat_",
+    "sl.",
+    "AQ.Ab",
+    "re_",
+    "oy2",
+    "A3-",
+    "cmVmdGtu",
+    "webhook.",
+    "outlook.",
+    "PuTTY-Us",
+    "LS0tLSBC",
+    "Ci0tLS0t",
+    "CgotLS0t",
+    "DQotLS0t",
     "sig=",
+    "sig%",
     "BEGIN",
 ];
 
 /// The anchor of passwords in URLs, which are found by the sign `@`.
 const URL: &str = "://";
+
+/// The anchor that is found by the sign `~`.
+const TILDE: &str = "Q~";
+
+/// The anchors that are found at the beginnings of very long runs ([`may_be_long_text`]).
+const LONG_ANCHORS: &[&str] = &["", "M", "N", "O", "1//0"];
 
 /// The most bytes before a place that the search finds to which the secret may begin, with room for escaped slashes.
 pub(super) const BEFORE: usize = 640;
@@ -199,6 +228,8 @@ pub(super) struct Fingerprints {
     places: Vec<Vec<AnchorPlace>>,
     /// The anchor of passwords in URLs.
     url: Vec<AnchorPlace>,
+    tilde: Vec<AnchorPlace>,
+    long: Vec<AnchorPlace>,
     /// For each byte, the anchors that begin with it.
     by_first: Vec<Vec<AnchorPlace>>,
     /// The characters of all anchors.
@@ -224,7 +255,7 @@ impl TextPrefix {
 }
 
 /// The number of bits of a hash.
-const BITS: u32 = 13;
+const BITS: u32 = 14;
 
 /// Returns the hash of the first four bytes of eight.
 #[inline(always)]
@@ -255,6 +286,8 @@ impl Fingerprints {
             pair: None,
             places: vec![Vec::new(); FINGERPRINTS.len()],
             url: Vec::new(),
+            tilde: Vec::new(),
+            long: Vec::new(),
             by_first: vec![Vec::new(); 256],
             anchors: 0,
         };
@@ -279,17 +312,30 @@ impl Fingerprints {
             self.anchors |= 1 << byte;
         }
         let place = |offset| AnchorPlace { kind, anchor: anchor.as_bytes(), offset };
-        let first = anchor.bytes().next().map_or(0, usize::from);
-        if let Some(list) = self.by_first.get_mut(first) {
-            list.push(place(0));
+        let first = anchor.bytes().next();
+        match first {
+            Some(first) => self.by_first.get_mut(usize::from(first)).into_iter().for_each(|list| {
+                list.push(place(0));
+            }),
+            None => (0..=u8::MAX).zip(&mut self.by_first).for_each(|(byte, list)| {
+                list.extend(has(ALNUM, byte).then(|| place(0)));
+            }),
         }
-        if anchor == URL {
-            self.url.push(place(0));
+        match anchor {
+            URL => self.url.push(place(0)),
+            TILDE => self.tilde.push(place(0)),
+            _ if LONG_ANCHORS.contains(&anchor) => self.long.push(place(0)),
+            _ => {}
         }
-        if let Some((index, offset)) = text_of(anchor)
-            && let Some(list) = self.places.get_mut(index)
-        {
-            list.push(place(offset));
+        let encoded = percent_encoded(anchor);
+        for (spelled, is_encoded) in [(anchor, false), (encoded.as_str(), true)] {
+            if !(is_encoded && encoded == anchor)
+                && let Some((index, offset)) = text_of(spelled)
+                && let Some(list) = self.places.get_mut(index)
+                && !(is_encoded && (offset > 0 || list.iter().any(|place| place.kind == kind)))
+            {
+                list.push(place(offset));
+            }
         }
     }
 
@@ -315,7 +361,8 @@ impl Fingerprints {
                 other.len() == texts.len()
                     && other.iter().zip(&texts).all(|(one, other)| one.text == other.text)
             };
-            let known = self.groups.iter().position(same);
+            // It is most often one of the last.
+            let known = self.groups.iter().rposition(same);
             let index = known.unwrap_or(self.groups.len());
             if known.is_none() {
                 self.groups.push(texts);
@@ -365,6 +412,16 @@ impl Fingerprints {
         &self.url
     }
 
+    /// Returns the anchor that is found by the sign `~`.
+    pub(super) fn tilde(&self) -> &[AnchorPlace] {
+        &self.tilde
+    }
+
+    /// Returns the anchors that are found at the beginnings of very long runs.
+    pub(super) fn long(&self) -> &[AnchorPlace] {
+        &self.long
+    }
+
     pub(super) fn beginning_with(&self, byte: u8) -> &[AnchorPlace] {
         self.by_first.get(usize::from(byte)).map_or(&[], Vec::as_slice)
     }
@@ -380,28 +437,46 @@ impl Fingerprints {
     }
 }
 
+/// Returns whether a secret without a text at its beginning may begin a very long run, which is false for most: a refresh
+/// token of Google, the base64 of a number, or a token of Azure.
+#[inline]
+pub(super) fn may_be_long_text(run: &[u8]) -> bool {
+    match run {
+        [b'1', b'/' | b'\\' | b'%', ..] | [b'M'..=b'O', b'D' | b'T' | b'j' | b'z', ..] => true,
+        _ => [(52, &b"JQQJ"[..]), (76, b"AZDO")]
+            .iter()
+            .any(|(at, text)| run.get(*at..).is_some_and(|rest| rest.starts_with(text))),
+    }
+}
+
 /// Returns the text that an anchor has at the beginning of a word, and its position.
 fn text_of(anchor: &str) -> Option<(usize, usize)> {
-    let begins_word = |at: usize| {
-        let before = at.checked_sub(1).and_then(|before| anchor.as_bytes().get(before));
+    let anchor = anchor.as_bytes();
+    let begins_word = |at: &usize| {
+        let before = at.checked_sub(1).and_then(|before| anchor.get(before));
         before.is_none_or(|before| !has(WORD, *before))
     };
-    FINGERPRINTS.iter().enumerate().find_map(|(index, text)| {
-        let mut found = anchor.match_indices(text).map(|(at, _)| at);
-        Some((index, found.find(|at| begins_word(*at))?))
+    (0..anchor.len()).filter(begins_word).find_map(|at| {
+        let rest = anchor.get(at..)?;
+        let text = FINGERPRINTS.iter().position(|text| rest.starts_with(text.as_bytes()))?;
+        Some((text, at))
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{BEFORE, FINGERPRINTS, Fingerprints, URL, text_of};
-    use crate::secrets::kinds::{KINDS, RUN, WORD, has};
+    use super::{BEFORE, FINGERPRINTS, Fingerprints, LONG_ANCHORS, TILDE, URL, text_of};
+    use crate::secrets::kinds::{RUN, WORD, has};
     use crate::secrets::search::AHEAD;
+    use crate::secrets::table::KINDS;
 
     #[test]
     fn each_anchor_has_a_text_at_the_beginning_of_a_word() {
         for kind in KINDS {
-            for anchor in kind.anchors.iter().filter(|anchor| **anchor != URL) {
+            let has_text = |anchor: &&&str| {
+                **anchor != URL && **anchor != TILDE && !LONG_ANCHORS.contains(*anchor)
+            };
+            for anchor in kind.anchors.iter().filter(has_text) {
                 let Some((_, offset)) = text_of(anchor) else { panic!("{anchor}") };
                 assert!(offset > 0 || kind.not_after & WORD == WORD, "{anchor}");
                 assert!(anchor.len() - offset < AHEAD);

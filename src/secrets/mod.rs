@@ -10,10 +10,14 @@
 //!                                └─▶ decode ─▶ compare ─┘ the text, or `[redacted:KIND]`
 //! ```
 //!
-//! [`filter`] reads plain text and JSON texts. In JSON, a secret is looked for inside each string, after its escapes are
-//! resolved ([`decode`]); the rest of a string with a secret keeps its spelling. A key that has a secret is replaced as a
-//! whole, and numbered if its object has several ([`keys`]). Escapes that the text itself spells, as JSON in a string or in a
-//! log does, are resolved, too ([`resolve`]). A word also begins after one that is not, such as `\n` ([`before`]).
+//! [`filter`] reads plain text and JSON texts; [`places`] looks at what the search finds. In JSON, a secret is looked for
+//! inside each string, after its escapes are resolved ([`decode`]); the rest of a string with a secret keeps its spelling. A
+//! key that has a secret is replaced as a whole, and numbered if its object has several ([`keys`]). Escapes that the text
+//! itself spells, as JSON in a string or in a log does, are resolved, too ([`resolve`]). A word also begins after one that
+//! is not, such as `\n` ([`before`]). The signs of a URL in a query are percent-encoded ([`percent`]).
+//!
+//! [`table`] has the kinds. Some secrets have no shape of their own, but a name before them ([`names`]); of others, the end
+//! is not in sight ([`rest`]).
 //!
 //! The patterns of a user apply after that (`patterns`). [`rules`] joins both searches.
 
@@ -25,15 +29,22 @@ mod filter;
 mod fingerprints;
 mod keys;
 mod kinds;
+mod names;
 #[cfg(feature = "text")]
 mod patterns;
+mod percent;
+mod places;
 mod resolve;
+mod rest;
 mod rules;
+#[cfg(test)]
+mod sample_text;
 #[cfg(test)]
 mod samples;
 mod search;
 mod shape;
 mod strings;
+mod table;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -66,7 +77,7 @@ impl SecretFinder {
 
 /// Returns the names of the built-in kinds, in the order in which they are tried.
 pub(crate) fn kind_names() -> Vec<&'static str> {
-    let mut names: Vec<_> = kinds::KINDS.iter().map(|kind| kind.name).collect();
+    let mut names: Vec<_> = table::KINDS.iter().map(|kind| kind.name).collect();
     names.dedup();
     names
 }

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 #[cfg(feature = "text")]
 use std::sync::Arc;
 
-use tamis_json::sink::Sink;
-
 use super::filter::SecretFilter;
-
 #[cfg(feature = "text")]
 use super::patterns::{Pattern, PatternFilter};
+use tamis_json::sink::Sink;
+
 use super::resolve::TextForm;
 
 /// The rules of a search.

@@ -1,7 +1,4 @@
-//! Samples of each kind: secrets, and texts that almost have their shape.
-//!
-//! They are made when the tests run: `{A36}` stands for 36 letters and digits. So no file contains a text that looks like a
-//! credential.
+//! Samples of each kind: secrets, and texts that almost have their shape. They are made when the tests run (`sample_text`).
 
 /// For each kind: secrets, then texts that are not.
 pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
@@ -62,6 +59,7 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
         &[
             "gloas-{A64}",
             "GR1348941{A20}",
+            "Cookie: _gitlab_session=[{h32}]; x",
             "glpat-{A20}",
             "glrt-{A20}",
             "gldt-{A24}",
@@ -86,6 +84,7 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
             r"https:\/\/hooks.slack.com\/services\/[T{U10}\/B{U10}\/{A24}]",
             "https://hooks.slack.com/workflows/[T{U10}/A{U10}/{D18}/{A24}]",
             "https://hooks.slack.com/triggers/[T{U10}/{D18}/{A24}]",
+            "?u=https%3A%2F%2Fhooks.slack.com%2Fservices%2F[T{U10}%2FB{U10}%2F{A24}]&x=1",
         ],
         &[
             "https://hooks.slack.com/services/T1",
@@ -137,7 +136,11 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
         &["sk-proj-{T60}x", "sk-{A48}"],
         &["sk-proj-{A39}", "sk-{A31}", "task-{A48}", "sk-{L32}"],
     ),
-    ("google-api-key", &["AIza{A35}", "_[AIza{T34}x]_"], &["AIza{A34}", "AIza{A36}", "xAIza{A35}"]),
+    (
+        "google-api-key",
+        &["AIza{A35}", "AQ.Ab{A48}", "_[AIza{T34}x]_"],
+        &["AIza{A34}", "AIza{A36}", "xAIza{A35}"],
+    ),
     ("google-oauth-token", &["ya29.{A60}"], &["ya29.{A19}", "ya29{A60}", "rya29.{A60}"]),
     ("google-oauth-secret", &["GOCSPX-{A28}"], &["GOCSPX-{A27}", "GOCSPX-{A29}", "GOCSPX{A28}"]),
     ("npm-token", &["npm_{A36}"], &["npm_{A35}", "npm_{A37}", "npm_config_registry"]),
@@ -178,7 +181,7 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
     ("atlassian-token", &["ATATT3{T100}="], &["ATATT3{A59}", "ATATT4{A100}", "XATATT3{A100}"]),
     ("bitbucket-token", &["ATBB{A32}"], &["ATBB{A31}", "ATBB{A33}", "FATBB{A32}"]),
     ("linear-key", &["lin_api_{A40}"], &["lin_api_{A39}", "lin_app_{A40}", "violin_api_{A40}"]),
-    ("notion-token", &["ntn_{A46}"], &["ntn_{A39}", "ntn-{A46}", "antn_{A46}"]),
+    ("notion-token", &["ntn_{A46}", "secret_2aB{A40}"], &["ntn_{A39}", "ntn-{A46}", "antn_{A46}"]),
     ("figma-token", &["figd_{A40}"], &["figd_{A39}", "figs_{A40}", "configd_{A40}"]),
     ("databricks-token", &["dapi{h32}"], &["dapi{h31}", "dapi{h33}", "adapi{h32}"]),
     ("vault-token", &["hvs.{A24}", "hvb.{A100}"], &["hvs.{A23}", "hvs_{A24}", "xhvs.{A24}"]),
@@ -242,7 +245,7 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
         &["CCIPAT_{A22}_{h40}"],
         &["CCIPAT_{A22}", "CCIPAT_{A21}_{h40}", "CCIPAT_{A22}_{h41}"],
     ),
-    ("artifactory-key", &["AKCp{A69}"], &["AKCp{A68}", "AKCp{A70}", "xAKCp{A69}"]),
+    ("artifactory-key", &["AKCp{A69}", "cmVmdGtu{A56}"], &["AKCp{A68}", "AKCp{A70}", "xAKCp{A69}"]),
     ("clojars-token", &["CLOJARS_{A60}"], &["CLOJARS_{A59}", "CLOJARS_{A61}", "clojars_{A60}"]),
     (
         "dynatrace-token",
@@ -262,7 +265,7 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
     ("onepassword-token", &["ops_eyJ{A220}"], &["ops_eyJ{A199}", "ops_{A220}", "drops_eyJ{A220}"]),
     (
         "facebook-token",
-        &["EAACEdEose0cBA{A40}"],
+        &["EAACEdEose0cBA{A40}", "EAAG2aB{A120}"],
         &["EAACEdEose0cBA{A19}", "EAACEdEose0cBB{A40}", "xEAACEdEose0cBA{A40}"],
     ),
     ("vercel-token", &["vcp_{A56}"], &["vcp_{A23}", "vcp-{A56}", "avcp_{A56}"]),
@@ -320,7 +323,7 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "basic-credentials",
-        &["Authorization: Basic [bWlyYTp0aWRl{A8}eA==]"],
+        &["Authorization: Basic [bWlyYTp0aWRl{D8}eA==]"],
         &["Basic aB1", "basic internationalization", "Basic {D20}", "PASS Basic Es2022ClassFields"],
     ),
     (
@@ -349,6 +352,8 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
             "https://aws:[{A2000}]@example.org",
             "mongodb://mira:[{A6}]@one:27017,two:27017/?x=@",
             r"postgres:\/\/mira:[tide\u0026{A6}]@db\/app",
+            "?next=https%3A%2F%2Fmira%3A[tide-{A6}]%40example.org%2Fx&y=a%40b",
+            "?next=https%3a//mira%3a[p%2540ss{A6}]%40example.org/x",
         ],
         &[
             "http://localhost:8080，写信给mira@example.org",
@@ -360,11 +365,178 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
             "docker://nginx:1.25.3@sha256:{h64}",
             "http://localhost:3000;me@example.com",
             "http://localhost:3000?mail=me@example.com",
+            "?u=https%3A%2F%2Fexample.org%3A8080%2Fx&mail=me%40example.org",
+            "?u=https%3A%2F%2Fexample.org%3A8080&mail=me%40example.org",
+            "?u=https%3A%2F%2Fmira%40example.org",
         ],
+    ),
+    (
+        "harness-token",
+        &["pat.{A22}.{h24}.{A20}", "sat.{A22}.{h24}.{A20}"],
+        &["pat.{A22}.{h24}.{A19}", "pat.{A21}.{h24}.{A20}", "xpat.{A22}.{h24}.{A20}"],
+    ),
+    (
+        "onepassword-secret-key",
+        &["A3-{U6}-{U11}-{U5}-{U5}-{U5}", "A3-{U6}-{U6}-{U5}-{U5}-{U5}-{U5}"],
+        &[
+            "A3-{U6}-{U11}-{U5}-{U5}",
+            "A3-{U6}-{U10}-{U5}-{U5}-{U5}",
+            "xA3-{U6}-{U11}-{U5}-{U5}-{U5}",
+        ],
+    ),
+    ("octopus-key", &["API-2{U25}"], &["API-{U25}", "API-{U27}", "API-ABCDEFGHIJKLMNOPQRSTUVWXYZ"]),
+    ("infracost-key", &["ico-{A32}"], &["ico-{A31}", "ico-{A33}", "xico-{A32}"]),
+    (
+        "settlemint-token",
+        &["sm_pat_a2B{A13}", "sm_sat_a2B{A13}"],
+        &["sm_pat_{A15}", "sm_pat_{A17}", "sm_pat_abcdefghijklmnop"],
+    ),
+    (
+        "dropbox-token",
+        &["sl.aB1{T127}x", "sl.u.aB1{T127}x"],
+        &["sl.{A110}", "xsl.aB1{T127}", "sl-aB1{T127}"],
+    ),
+    (
+        "google-refresh-token",
+        &["1//0aB1{A96}", "refresh_token=[1//0aB1{A96}]", "token [1//0aB1{T95}x]"],
+        &["1//0{A50}", "1/0aB1{A96}", "1//1aB1{A96}"],
+    ),
+    (
+        "resend-key",
+        &["re_a2B{A5}_{A24}"],
+        &["re_a2B{A5}_{A23}", "re_a2B{A4}_{A24}", "pre_a2B{A5}_{A24}"],
+    ),
+    ("nuget-key", &["oy2[{h43}]"], &["oy2{h42}", "oy2{h44}", "oy2{L43}"]),
+    (
+        "azure-client-secret",
+        &["abc8[Q~aB1{A31}]", "x_z7[Q~aB1{T30}x]"],
+        &["abc8Q~aB1{A27}", "abcdQ~aB1{A31}", "abc8Q-aB1{A31}"],
+    ),
+    (
+        "azure-devops-token",
+        &["{A76}AZDO{A4}", "=[{A76}AZDO{A4}]"],
+        &["{A75}AZDO{A4}", "{A76}AZDO{A5}", "{A77}AZDO{A4}"],
+    ),
+    ("azure-openai-key", &["{A52}JQQJ99{A26}"], &["{A51}JQQJ99{A26}", "{A52}JQQJ98{A26}", "{A84}"]),
+    (
+        "discord-bot-token",
+        &["MTk4NjIyNDgzNDcxOTI1MjQ4.{A6}.{A27}", "Bot [NzkyNzE1NDU0MTk2MDg4ODQy.{A6}.{A38}]"],
+        &[
+            "MTk4NjIyNDgzNDcxOTI1MjQ4.{A5}.{A27}",
+            "{L24}.{A6}.{A27}",
+            "xMTk4NjIyNDgzNDcxOTI1MjQ4.{A6}.{A27}",
+        ],
+    ),
+    (
+        "teams-webhook",
+        &[
+            "https://acme.webhook.office.com/webhookb2/[{h8}-{h4}-{h4}-{h4}-{h12}@{h8}-{h4}-{h4}-{h4}-{h12}/IncomingWebhook/{h32}/{h8}-{h4}-{h4}-{h4}-{h12}]",
+            "https://outlook.office.com/webhook/[{h8}-{h4}-{h4}-{h4}-{h12}@{h8}-{h4}-{h4}-{h4}-{h12}/IncomingWebhook/{h32}/{h8}-{h4}-{h4}-{h4}-{h12}]",
+        ],
+        &[
+            "https://acme.webhook.office.com/webhookb2/{h36}",
+            "https://outlook.office.com/mail/{h36}@{h36}/IncomingWebhook/{h69}",
+            "https://acme.webhook.office.com/webhookb2/{h36}@{h36}/Other/{h69}",
+        ],
+    ),
+    (
+        "jwe",
+        &["eyJ{A40}.{A100}.{A16}.{A60}.{A22}", "eyJ{A40}..{A22}.{A60}.{A43}"],
+        &[
+            "eyJ{A40}.{A100}.{A16}.{A60}",
+            "eyJ{A40}.{A100}.{A15}.{A60}.{A22}",
+            "xeyJ{A40}..{A16}.{A60}.{A22}",
+        ],
+    ),
+    (
+        "password",
+        &[
+            "password=[tide-2{A9}]",
+            "POSTGRES_PASSWORD=[2a!{A9}]",
+            r#"{"db_password": "[2a#{A9}]"}"#,
+            "db.passwd: [2a/{A9}]",
+            "'passphrase' => '[2a@{A9}]',",
+            "<password>[2a~{A9}]</password>",
+            r"https://example.org/?user=mira&password=[2a%21{A9}]",
+        ],
+        &[
+            "password: ${{ secrets.X1y2z3w4 }}",
+            "PASSWORD=$VAR1234abcd",
+            "password: <password12345ab>",
+            "password: null",
+            "password: ***",
+            "password: string",
+            "password: changeme123",
+            "password = hash2sum3x9(value)",
+            "password: required, at least 12 characters",
+            "password = os.environ[\"P4SS\"]",
+            "password: {{ vault_db2pass }}",
+            "MAX_PASSWORD_LENGTH=128",
+            "password_min8chars1x=2a{A9}",
+            "</password>2a{A9}",
+            "password=%(db1_pass)s",
+            "password=/run/secrets/x7f8d9c6",
+            "password: 12345678",
+            "INVALID_PASSWORD = 0x81000300 + 0x3,",
+        ],
+    ),
+    (
+        "authorization",
+        &[
+            "Authorization: token [1aB{A37}]",
+            "authorization: [1aB{A37}]",
+            r#""Authorization": "GenieKey [{h8}-{h4}-{h4}-{h4}-{h12}]""#,
+            "Proxy-Authorization: ApiKey [1aB{A20}==]",
+        ],
+        &[
+            "Authorization: Bearer ${TOKEN1234567890abcDEF}",
+            "authorization: src/auth2/token-endpoint.ts",
+            "Authorization: See section",
+            "Authorization: Bearer <token>",
+            "apiVersion: rbac.authorization.k8s.io/v1",
+            "Authorization: AWS4-HMAC-SHA256 Credential=x",
+            "translation: 1aB{A37}",
+        ],
+    ),
+    (
+        "client-secret",
+        &[
+            "client_secret=[1aB{A29}]",
+            r#""clientSecret": "[1aB{A29}]""#,
+            "SECRET_KEY='[1aB{A29}]'",
+            "secret: [{h8}-{h4}-{h4}-{h4}-{h12}]",
+        ],
+        &[
+            "client_secret: ${SECRET1aB2cD3eF4gH5}",
+            "secret: my-app-oauth-7f8d9c6b5x",
+            "secret: arn:aws:secretsmanager:us-east-1:123456789012:secret:x-1aB2cD",
+            "secret: projects/123456789012/secrets/x",
+            "secretName: 1aB{A29}",
+            "secret=1aB{A9}",
+        ],
+    ),
+    (
+        "api-key",
+        &["X-Api-Key: [1aB{A29}]", "api_key=[1aB{A13}]", r#""apiKey":"[{h32}]""#],
+        &["api_key: YOUR_API_KEY_1234", "apikey=1aB{A9}", "key: 1aB{A29}", "apiKey: string"],
+    ),
+    (
+        "access-token",
+        &[
+            "access_token=[1aB{A29}]",
+            r#""refreshToken": "[1aB{A29}]""#,
+            "PRIVATE-TOKEN: [1aB{A17}]",
+        ],
+        &["next_page_token=1aB{A29}", "MAX_TOKENS=100", "token: 1aB{A29}", "access_token=1aB{A9}"],
     ),
     (
         "private-key",
         &[
+            "[PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nComment: a@b\nPrivate-Lines: 1\n{A64}\nPrivate-MAC: {h64}]\n",
+            "| [-----BEGIN PRIVATE KEY-----<br>{A64}<br/>{A20}==<br />-----END PRIVATE KEY-----] |",
+            "?key=[-----BEGIN%20RSA%20PRIVATE%20KEY-----%0A{A64}%0A{A20}%3D%0A-----END%20RSA%20PRIVATE%20KEY-----]&x",
+            "k=[-----BEGIN+PRIVATE+KEY-----%0D%0A{A64}%0D%0A-----END+PRIVATE+KEY-----]&x",
+            "tls.key: |\n  [LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0t{A24}\n  {A64}\n  {A18}==]\nother: x",
             "[-----BEGIN RSA PRIVATE KEY-----\n{A64}\n{A20}==\n-----END RSA PRIVATE KEY-----]\n",
             "[-----BEGIN PRIVATE KEY-----\n{A64}\n]",
             "> [-----BEGIN PRIVATE KEY-----\n> {A64}\n> -----END PRIVATE KEY-----]\n> x",
@@ -379,53 +551,3 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
         ],
     ),
 ];
-
-/// Makes the text of a sample, and the range of its secret: between brackets, or all of it.
-pub(super) fn made(sample: &str, random: &mut Random) -> (String, std::ops::Range<usize>) {
-    let (mut text, mut from, mut to) = (String::new(), None, None);
-    let mut rest = sample;
-    while let Some(next) = rest.chars().next() {
-        rest = &rest[next.len_utf8()..];
-        match next {
-            '[' => from = Some(text.len()),
-            ']' => to = Some(text.len()),
-            '{' => {
-                let (inside, after) = rest.split_once('}').unwrap();
-                let (class, count) = inside.split_at(1);
-                let class: &[u8] = match class {
-                    "A" => b"abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789",
-                    "T" => b"abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789-_",
-                    "U" => b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567",
-                    "L" => b"abcdefghijklmnopqrstuvwxyz",
-                    "h" | "H" => b"0123456789abcdef",
-                    "D" => b"123456789",
-                    _ => unreachable!("{sample}"),
-                };
-                for _ in 0..count.parse::<usize>().unwrap() {
-                    text.push(char::from(class[random.below(class.len())]));
-                }
-                rest = after;
-            }
-            other => text.push(other),
-        }
-    }
-    let (begin, end) = (from.unwrap_or(0), to.unwrap_or(text.len()));
-    (text, begin..end)
-}
-
-/// SplitMix64.
-pub(super) struct Random(u64);
-
-impl Random {
-    pub(super) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    pub(super) fn below(&mut self, count: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((mixed ^ (mixed >> 31)) % count as u64) as usize
-    }
-}

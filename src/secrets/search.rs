@@ -18,13 +18,17 @@ use memchr::memchr_iter;
 use tamis_json::scan::{BLOCK, Scanner, WORD_BLOCKS, WordMasks};
 
 use super::before::{MOST_SIGNS, REACH};
-use super::fingerprints::Fingerprints;
+use super::fingerprints::{Fingerprints, may_be_long_text};
+use super::names::{BETWEEN, may_end_with_name};
 
 /// The number of bytes at the end of the text in which a place is only found if more text follows.
-pub(super) const AHEAD: usize = 64;
+pub(super) const AHEAD: usize = 96;
 
 /// The number of bytes of the shortest run that a word begins.
 const SHORTEST: u32 = 14;
+
+/// The number of bytes of a long run. Some secrets have no text at their beginning, but are that long.
+const LONG: u32 = 4 * SHORTEST;
 
 /// The kind of a place.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +37,16 @@ pub(super) enum Hit {
     Text(usize),
     /// The sign `@`.
     At,
+    /// The beginning of the encoded signs `://`.
+    EncodedUrl,
+    /// A text that ends before the sign `~`.
+    Tilde,
+    /// A sign after a name that announces a secret.
+    Name,
+    /// Such a sign, or a quote before it, that is spelled as an escape.
+    EscapedName,
+    /// A word that begins a long run.
+    Long,
     /// The beginning of an escape for an ASCII character.
     Escape,
 }
@@ -76,6 +90,10 @@ struct Places {
     words: [u64; BLOCKS],
     /// A run begins after a blank.
     tokens: [u64; BLOCKS],
+    /// A word begins a very long run.
+    longs: [u64; BLOCKS],
+    /// A sign comes after what may be a name.
+    names: [u64; BLOCKS],
 }
 
 /// The number of positions that are written at once, so that fewer branches depend on the text.
@@ -86,7 +104,12 @@ impl Search {
         Self {
             scanner: Scanner::new(),
             masks: Box::new(WordMasks::new()),
-            places: Box::new(Places { words: [0; BLOCKS], tokens: [0; BLOCKS] }),
+            places: Box::new(Places {
+                words: [0; BLOCKS],
+                tokens: [0; BLOCKS],
+                longs: [0; BLOCKS],
+                names: [0; BLOCKS],
+            }),
             words: Box::new([0; WINDOW + STEP]),
             found: Vec::new(),
             returned: 0,
@@ -142,9 +165,10 @@ impl Search {
             words = self.list_words(of(&self.places.words), block, words);
             let of_masks = |masks: &[u64; WORD_BLOCKS]| of(masks.get(1..).unwrap_or_default());
             let (tokens, ats) = (of(&self.places.tokens), of_masks(&self.masks.at));
+            let others = of(&self.places.longs) | of(&self.places.names);
             let escapes = if any_escape { of_masks(&self.masks.backslash) } else { 0 };
-            if tokens | ats | escapes != 0 {
-                self.find_others([tokens, ats, escapes], bytes, window + block * BLOCK);
+            if tokens | ats | escapes | others != 0 {
+                self.find_others([tokens, ats, escapes, others], bytes, window + block * BLOCK);
             }
         }
         self.find_after_percent(bytes, window);
@@ -166,30 +190,45 @@ impl Search {
         total
     }
 
-    /// Finds what is not a word in the block that begins at a position.
-    fn find_others(&mut self, [tokens, ats, escapes]: [u64; 3], bytes: &[u8], begin: usize) {
-        let mut others = tokens | ats | escapes;
-        while others != 0 {
-            let bit = others & others.wrapping_neg();
-            others ^= bit;
+    /// Finds what is not a word with a text in the block that begins at a position.
+    fn find_others(
+        &mut self,
+        [tokens, ats, escapes, others]: [u64; 4],
+        bytes: &[u8],
+        begin: usize,
+    ) {
+        let mut all = tokens | ats | escapes | others;
+        while all != 0 {
+            let bit = all & all.wrapping_neg();
+            all ^= bit;
             let at = begin + bit.trailing_zeros() as usize;
             let (before, rest) = bytes.split_at(at.min(bytes.len()));
-            let (hit, found) = if ats & bit != 0 {
-                (Hit::At, at)
-            } else if escapes & bit != 0 {
-                if let Some(len) = terminal_sequence(rest) {
-                    self.find_word(bytes, at + len);
+            let mut push = |hit, begin| self.found.push(Found { hit, at: begin, noticed: at });
+            if tokens & bit != 0
+                && let Some((text, begin)) = Fingerprints::shared().text_before_blanks(before)
+            {
+                push(Hit::Text(text), begin);
+            }
+            if (ats | escapes | others) & bit == 0 {
+                continue;
+            }
+            match rest.first() {
+                Some(b'@') => push(Hit::At, at),
+                // The text is `Q~`.
+                Some(b'~') if before.last() == Some(&b'Q') => push(Hit::Tilde, at - 1),
+                Some(b'\\') if is_name_sign_escaped(rest) && may_end_with_name(before) => {
+                    push(Hit::EscapedName, at);
                 }
-                if !rest.starts_with(br"\u00") {
-                    continue;
-                }
-                (Hit::Escape, at)
-            } else {
-                let found = Fingerprints::shared().text_before_blanks(before);
-                let Some((text, begin)) = found else { continue };
-                (Hit::Text(text), begin)
-            };
-            self.found.push(Found { hit, at: found, noticed: at });
+                Some(b'\\') if rest.starts_with(br"\u00") => push(Hit::Escape, at),
+                Some(b':' | b'=' | b'>') if may_end_with_name(before) => push(Hit::Name, at),
+                _ if others & bit != 0 && may_be_long_text(rest) => push(Hit::Long, at),
+                _ => {}
+            }
+            if escapes & bit != 0
+                && let Some(len) = terminal_sequence(rest)
+            {
+                self.find_word(bytes, at + len);
+            }
         }
     }
 
@@ -197,7 +236,11 @@ impl Search {
     fn find_after_percent(&mut self, bytes: &[u8], window: usize) {
         let end = bytes.len().min(window + WINDOW);
         for at in memchr_iter(b'%', bytes.get(window..end).unwrap_or_default()) {
-            self.find_word(bytes, window + at + 3);
+            let at = window + at;
+            self.find_word(bytes, at + 3);
+            if let Some([b'%', b'3', b'A' | b'a', b'%' | b'/' | b'\\']) = bytes.get(at..at + 4) {
+                self.found.push(Found { hit: Hit::EncodedUrl, at, noticed: at });
+            }
         }
     }
 
@@ -210,6 +253,9 @@ impl Search {
             && let Some(text) = texts.text_at(word)
         {
             self.found.push(Found { hit: Hit::Text(text), at, noticed: at });
+        }
+        if may_be_long_text(word) {
+            self.found.push(Found { hit: Hit::Long, at, noticed: at });
         }
     }
 
@@ -229,6 +275,12 @@ impl Search {
             self.found.sort_by_key(|found| found.noticed);
         }
     }
+}
+
+/// Returns whether an escape for a quote or for a sign after a name is at the beginning.
+fn is_name_sign_escaped(rest: &[u8]) -> bool {
+    let code = rest.strip_prefix(br"\u00").and_then(<[u8]>::first_chunk::<2>);
+    matches!(code, Some(b"22" | b"27" | b"3a" | b"3A" | b"3e" | b"3E"))
 }
 
 /// Returns the length of the sequence of a terminal at the beginning, such as `\u001b[1;31m`, if its first character is
@@ -262,6 +314,7 @@ impl Places {
         let long = both(&eight, &eight, SHORTEST - 8);
         // The credentials after `Basic` may have twelve bytes.
         let twelve = both(&eight, &eight, 4);
+        let mut firsts = [0; WORD_BLOCKS];
         for block in 0..BLOCKS {
             // The bytes that come the given number of places after one of a class.
             let after = |masks: &[u64; WORD_BLOCKS], places: u32| {
@@ -290,6 +343,17 @@ impl Places {
             self.words[block] = masks.letter[block + 1] & first & (long[block + 1] | dashes);
             let begins = masks.run[block + 1] & !after(&masks.run, 1);
             self.tokens[block] = begins & after(&masks.blank, 1) & twelve[block + 1];
+            firsts[block + 1] = first;
+        }
+        let double = both(&long, &long, SHORTEST);
+        let longest = both(&double, &double, LONG / 2);
+        for block in 0..BLOCKS {
+            let word = masks.word[block + 1] & firsts[block + 1];
+            self.longs[block] = word & longest[block + 1];
+        }
+        let ends = after_names(masks);
+        for block in 0..BLOCKS {
+            self.names[block] = masks.colon[block + 1] & ends[block + 1];
         }
     }
 }
@@ -306,4 +370,29 @@ fn both(one: &[u64; WORD_BLOCKS], other: &[u64; WORD_BLOCKS], places: u32) -> [u
     }
     both[WORD_BLOCKS - 1] = one[WORD_BLOCKS - 1] & other[WORD_BLOCKS - 1] >> places;
     both
+}
+
+/// Returns the bytes that come after what may be a name, directly or after a few blanks, quotes and backslashes.
+#[inline(always)]
+fn after_names(masks: &WordMasks) -> [u64; WORD_BLOCKS] {
+    let mut reached = after_one(&masks.name_end);
+    let mut all = reached;
+    for _ in 0..BETWEEN {
+        reached.iter_mut().zip(&masks.word).for_each(|(reached, word)| *reached &= !word);
+        reached = after_one(&reached);
+        all.iter_mut().zip(&reached).for_each(|(all, reached)| *all |= reached);
+    }
+    all
+}
+
+/// Returns the bytes after those of a class.
+#[allow(clippy::indexing_slicing, reason = "arrays indexed by loops to their lengths")]
+#[inline(always)]
+fn after_one(masks: &[u64; WORD_BLOCKS]) -> [u64; WORD_BLOCKS] {
+    let mut after = [0; WORD_BLOCKS];
+    after[0] = masks[0] << 1;
+    for block in 1..WORD_BLOCKS {
+        after[block] = masks[block] << 1 | masks[block - 1] >> (u64::BITS - 1);
+    }
+    after
 }

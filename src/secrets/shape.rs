@@ -6,10 +6,14 @@
 use super::before::Before;
 use super::fingerprints::Fingerprints;
 use super::kinds::{
-    AFTER_AT, AFTER_PORT, CANDIDATE, Class, KINDS, Kind, Needs, PASSWORD, PEM, Part, SIGNS,
-    URL_PASSWORD, has,
+    AFTER_AT, AFTER_PORT, CANDIDATE, Class, Kind, Needs, PASSWORD, Part, SIGNS, URL_PASSWORD,
+    class, has,
 };
-use super::words::{is_credentials, is_words};
+use super::names::{announced_by, kind_of_name};
+use super::percent::{Beginning, Spelled, Spelling, beginning, encoded};
+use super::rest::{Rest, WIDEST};
+use super::table::KINDS;
+use super::words::{from_base64, holds_private_key, is_credentials, is_random, is_words};
 
 /// The result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,121 +29,202 @@ pub(super) enum Match {
     Long { from: usize, to: usize, rest: Rest },
 }
 
-/// The characters that belong to a secret whose end is not in sight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rest {
-    Class(Class),
-    /// The block of a private key.
-    PrivateKey,
+/// Compares the text at `at`, where the anchor of the kind ends, with the kind's parts. The secret begins at `start` unless a
+/// part says otherwise.
+pub(super) fn compare(kind: &Kind, text: Spelled<'_>, start: usize, at: usize) -> Match {
+    compare_parts(kind, kind.parts, text, start, at).unwrap_or(Match::No)
 }
 
-/// Compares the text at `at`, where the anchor of the kind ends, with the kind's parts. `ended`: nothing follows the text.
-pub(super) fn compare(kind: &Kind, text: &[u8], start: usize, at: usize, ended: bool) -> Match {
-    compare_parts(kind, kind.parts, text, start, at, ended)
+/// Compares the text after an anchor as [`compare`] does, in the spelling of the anchor. After one without encoded
+/// characters, both spellings may follow.
+pub(super) fn compare_after_anchor(
+    kind: &Kind,
+    text: &[u8],
+    [start, at]: [usize; 2],
+    spelling: Spelling,
+    ended: bool,
+) -> Match {
+    match compare_parts(kind, kind.parts, Spelled { text, spelling, ended }, start, at) {
+        Ok(found) => found,
+        // The password of a URL that is not encoded may have encoded signs.
+        Err(other) if spelling == Spelling::Plain && text.get(other) == Some(&b'%') => {
+            let is_url = kind.parts.iter().any(|part| matches!(part, Part::Password));
+            let encoded = Spelled { text, spelling: Spelling::Percent, ended };
+            if is_url { Match::No } else { compare(kind, encoded, start, at) }
+        }
+        Err(_) => Match::No,
+    }
 }
 
+/// Compares parts. `Err`: the text at this position does not have the shape.
 fn compare_parts(
     kind: &Kind,
     parts: &[Part],
-    text: &[u8],
+    text: Spelled<'_>,
     start: usize,
     at: usize,
-    ended: bool,
-) -> Match {
+) -> Result<Match, usize> {
     let (mut at, mut from, mut to) = (at, start, None);
-    let byte = |at: usize| text.get(at).copied();
     for part in parts {
         match *part {
             Part::From => from = at,
-            Part::Password => match password_end(text, at, ended) {
-                Ok(end) => (from, to, at) = (at, Some(end), end + 1),
-                Err(result) => return result,
+            Part::Password => match password_end(text, at) {
+                Ok((end, after)) => (from, to, at) = (at, Some(end), after),
+                Err(result) => return Ok(result),
             },
             Part::Text(wanted) => {
                 for wanted in wanted.bytes() {
-                    match byte(at) {
-                        Some(found) if found == wanted => at += 1,
-                        None if !ended => return Match::More,
-                        _ => return Match::No,
+                    match text.at(at) {
+                        Some((found, len)) if found == wanted => at += len,
+                        None if !text.ended => return Ok(Match::More),
+                        _ => return Err(at),
                     }
+                }
+            }
+            Part::Not(class) => match text.at(at) {
+                Some((byte, _)) if has(class, byte) => return Err(at),
+                None if !text.ended => return Ok(Match::More),
+                _ => {}
+            },
+            Part::Scheme => {
+                let (end, letters) = text.run(at, LETTERS, SCHEME);
+                let (after, blanks) = text.run(end, class(b" \t"), SCHEME);
+                if text.at(after).is_none() && !text.ended {
+                    return Ok(Match::More);
+                }
+                if letters > 0 && blanks > 0 {
+                    (from, at) = (after, after);
                 }
             }
             Part::Run(class, min, max) => {
-                let begin = at;
-                while at - begin <= max && byte(at).is_some_and(|byte| has(class, byte)) {
-                    at += 1;
-                }
-                let len = at - begin;
-                if len > max {
+                let (end, mut count) = text.run(at, class, max);
+                at = end;
+                let next = text.at(at);
+                if count == max
+                    && let Some((byte, len)) = next
+                    && has(class, byte)
+                {
                     // A hyphen or an underscore that is one too many may be the text after the secret.
-                    let last = text.get(at - 1).copied().unwrap_or(0);
-                    if min != max || !has(class & SIGNS, last) {
-                        return Match::No;
+                    let after = text.at(at + len);
+                    if min != max || !has(SIGNS, byte) {
+                        return Err(at);
                     }
-                    at -= 1;
+                    if after.is_none() && !text.ended {
+                        return Ok(Match::More);
+                    }
+                    count = min;
+                } else if next.is_none() && !text.ended {
+                    return Ok(Match::More);
                 }
-                if byte(at).is_none() && !ended {
-                    return Match::More;
-                }
-                if at - begin < min {
-                    return Match::No;
+                if count < min {
+                    return Err(at);
                 }
             }
             Part::Open(class, min) => {
-                let begin = at;
-                while byte(at).is_some_and(|byte| has(class, byte)) {
-                    at += 1;
-                    if at - begin >= CANDIDATE {
-                        return Match::Long { from, to: at, rest: Rest::Class(class) };
+                let (end, count) = text.run(at, class, CANDIDATE);
+                at = end;
+                if count >= CANDIDATE {
+                    let found = text.text.get(from..at).unwrap_or_default();
+                    if kind.needs == Needs::EncodedKey && !holds_private_key(found) {
+                        return Err(at);
                     }
+                    return Ok(Match::Long {
+                        from,
+                        to: at,
+                        rest: Rest::of_class(class, text.spelling),
+                    });
                 }
-                if byte(at).is_none() && !ended {
-                    return Match::More;
+                if text.at(at).is_none() && !text.ended {
+                    return Ok(Match::More);
                 }
-                if at - begin < min {
-                    return Match::No;
+                if count < min {
+                    return Err(at);
                 }
             }
         }
     }
-    let to = to.unwrap_or(at);
-    let secret = text.get(from..to).unwrap_or_default();
+    Ok(needed(kind, text, from, to.unwrap_or(at)))
+}
+
+/// Checks what a kind needs in addition to its shape.
+fn needed(kind: &Kind, text: Spelled<'_>, from: usize, to: usize) -> Match {
+    let decoded;
+    let secret = match text.spelling {
+        Spelling::Plain => text.text.get(from..to).unwrap_or_default(),
+        Spelling::Percent => {
+            decoded = text.characters(from, to);
+            decoded.as_slice()
+        }
+    };
+    let any = |test: fn(&u8) -> bool| secret.iter().any(test);
     let fits = match kind.needs {
         Needs::Nothing => true,
-        Needs::Digit => secret.iter().any(u8::is_ascii_digit),
+        Needs::Digit => any(u8::is_ascii_digit),
         Needs::Mixed => {
-            let any = |test: fn(&u8) -> bool| secret.iter().any(test);
             any(u8::is_ascii_digit) && any(u8::is_ascii_uppercase) && any(u8::is_ascii_lowercase)
         }
         Needs::NoWords => !is_words(secret),
-        Needs::Token => secret.iter().any(u8::is_ascii_digit) && !is_words(secret),
+        Needs::Token => any(u8::is_ascii_digit) && !is_words(secret),
+        Needs::Random => is_random(secret),
+        Needs::Password => {
+            let is_number = secret.starts_with(b"0x");
+            any(u8::is_ascii_digit)
+                && any(u8::is_ascii_alphabetic)
+                && !is_number
+                && !is_words(secret)
+        }
         Needs::Credentials => is_credentials(secret),
+        Needs::Snowflake => is_snowflake_token(secret),
+        Needs::Text(at, text) => secret.get(at..).is_some_and(|rest| rest.starts_with(text)),
+        Needs::PuttyKey => return Match::Long { from, to, rest: Rest::PuttyKey },
         Needs::PrivateKey => {
-            let is_key = memchr::memmem::find(secret, b"PRIVATE KEY").is_some();
+            let is_key = [&b"PRIVATE KEY"[..], b"PRIVATE+KEY"]
+                .iter()
+                .any(|name| memchr::memmem::find(secret, name).is_some());
             if is_key {
                 return Match::Long { from, to, rest: Rest::PrivateKey };
             }
             false
         }
+        Needs::EncodedKey => {
+            let is_key = holds_private_key(secret);
+            if is_key && to - from <= WIDEST {
+                return Match::Long { from, to, rest: Rest::Lines(to - from) };
+            }
+            is_key
+        }
     };
     if fits { Match::Found { from, to } } else { Match::No }
+}
+
+/// Returns whether the first part of a token of a Discord bot is the base64 of a number.
+fn is_snowflake_token(secret: &[u8]) -> bool {
+    let first = secret.split(|byte| *byte == b'.').next().unwrap_or_default();
+    let digits = from_base64(first);
+    digits.len() >= 17 && digits.iter().all(u8::is_ascii_digit)
 }
 
 /// Compares the value of a member with the parts of a kind that come after its name.
 pub(super) fn compare_value(kind: &Kind, value: &[u8]) -> Match {
     let after = kind.parts.iter().position(|part| matches!(part, Part::From));
     let parts = kind.parts.get(after.unwrap_or(0)..).unwrap_or_default();
-    compare_parts(kind, parts, value, 0, 0, true)
+    if !kind.names.is_empty() && first_secret(value).is_some() {
+        // It has the shape of another kind.
+        return Match::No;
+    }
+    let value = Spelled { text: value, spelling: Spelling::Plain, ended: true };
+    compare_parts(kind, parts, value, 0, 0).unwrap_or(Match::No)
 }
 
-/// Returns the kind of secret that the name of a member announces: it ends with an anchor of the kind.
+/// Returns the kind of secret that the name of a member announces: it ends with an anchor or a name of the kind.
 pub(super) fn announced(name: &[u8]) -> Option<&'static Kind> {
-    KINDS.iter().filter(|kind| kind.by_name).find(|kind| {
+    let by_anchor = KINDS.iter().filter(|kind| kind.by_name).find(|kind| {
         kind.anchors.iter().any(|anchor| {
             let before = name.strip_suffix(anchor.as_bytes());
             before.is_some_and(|before| may_follow(kind, Before::EDGE.and(before)))
         })
-    })
+    });
+    by_anchor.or_else(|| kind_of_name(name))
 }
 
 /// Returns the kind of the first secret of a text.
@@ -152,37 +237,52 @@ pub(super) fn first_secret(text: &[u8]) -> Option<&'static str> {
     })
 }
 
-/// Returns the end of the password of a URL that begins at `from`: the last `@` before the host. `Err`: the text has no
-/// password there, or more text decides.
-fn password_end(text: &[u8], from: usize, ended: bool) -> Result<usize, Match> {
-    let password = |byte: &u8| has(URL_PASSWORD, *byte) || !byte.is_ascii();
-    let run = |at: usize, is_in: &dyn Fn(&u8) -> bool| {
-        let rest = text.get(at..).unwrap_or_default();
-        let len = rest.iter().take(PASSWORD + 1).take_while(|byte| is_in(byte)).count();
-        (len, rest.get(len).copied())
+/// Returns the end of the password of a URL that begins at `from`, which is the last `@` before the host, and the position
+/// after that sign. `Err`: the text has no password there, or more text decides.
+fn password_end(text: Spelled<'_>, from: usize) -> Result<(usize, usize), Match> {
+    let run = |from: usize, is_in: &dyn Fn(u8) -> bool| {
+        let (mut at, mut count) = (from, 0);
+        loop {
+            let next = text.at(at);
+            match next {
+                Some((byte, len)) if count <= PASSWORD && is_in(byte) => {
+                    at += len;
+                    count += 1;
+                }
+                _ => return (at, count, next),
+            }
+        }
     };
-    let (len, next) = run(from, &password);
-    let is_cut = len <= PASSWORD && next.is_none() && !ended;
-    let secret = text.get(from..from + len).unwrap_or_default();
+    let (mut to, mut count, next) = run(from, &|byte| has(URL_PASSWORD, byte) || !byte.is_ascii());
+    let is_cut = count <= PASSWORD && next.is_none() && !text.ended;
+    let secret = text.text.get(from..to).unwrap_or_default();
     // `$PASSWORD` is a variable. Digits before a character that is not ASCII are a port in a sentence.
     // So are those before the signs that end a host.
     let port = secret.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let after_port = secret.get(port).copied();
     let is_port = (1..=5).contains(&port)
         && after_port.is_some_and(|byte| !byte.is_ascii() || has(AFTER_PORT, byte));
-    if len == 0 || len > PASSWORD || next != Some(b'@') || secret.starts_with(b"$") || is_port {
+    let Some((b'@', mut sign)) = next else {
         return Err(if is_cut { Match::More } else { Match::No });
+    };
+    if count == 0 || count > PASSWORD || secret.starts_with(b"$") || is_port {
+        return Err(Match::No);
     }
-    let mut to = from + len;
     loop {
-        let (len, next) = run(to + 1, &|byte| has(AFTER_AT, *byte));
+        let (end, more, next) = run(to + sign, &|byte| has(AFTER_AT, byte));
+        count += 1 + more;
         match next {
-            Some(b'@') if to + 1 + len - from <= PASSWORD => to += 1 + len,
-            None if !ended && to + 1 + len - from <= PASSWORD => return Err(Match::More),
-            _ => return if is_digest(text, to + 1) { Err(Match::No) } else { Ok(to) },
+            Some((b'@', len)) if count <= PASSWORD => (to, sign) = (end, len),
+            None if !text.ended && count <= PASSWORD => return Err(Match::More),
+            _ if is_digest(text.text, to + sign) => return Err(Match::No),
+            _ => return Ok((to, to + sign)),
         }
     }
 }
+
+/// Letters, of which the scheme of an `Authorization` header consists, and the most of them.
+const LETTERS: Class = class(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+const SCHEME: usize = 20;
 
 /// Returns whether a digest is at a position, as in the name of an image: `nginx:1.25.3@sha256:…`.
 fn is_digest(text: &[u8], at: usize) -> bool {
@@ -204,64 +304,55 @@ pub(super) fn find_at(
     before: Before,
     ended: bool,
 ) -> (Match, &'static str) {
-    let rest = text.get(index..).unwrap_or_default();
-    let first = rest.first().copied().unwrap_or(0);
+    let found = find_anchored(text, index, before, ended);
+    if found.0 != Match::No {
+        return found;
+    }
+    match announced_by(text, index, before)
+        .map(|kind| (compare_named(kind, text, index, ended), kind))
+    {
+        Some((found, kind)) => (found, kind.name),
+        None => (Match::No, ""),
+    }
+}
+
+/// Compares the text from the sign after a name on with the kind that the name announces. A value with the shape of another
+/// kind is left to that.
+pub(super) fn compare_named(kind: &Kind, text: &[u8], sign: usize, ended: bool) -> Match {
+    let spelled = Spelled { text, spelling: Spelling::Plain, ended };
+    let found = compare(kind, spelled, sign, sign);
+    let (Match::Found { from, .. } | Match::Long { from, .. }) = found else { return found };
+    let mut before = Before::EDGE;
+    for index in sign..=from {
+        match find_anchored(text, index, before, ended).0 {
+            Match::No => {}
+            Match::More => return Match::More,
+            _ => return Match::No,
+        }
+        before.push(text.get(index).copied().unwrap_or(0));
+    }
+    found
+}
+
+fn find_anchored(text: &[u8], index: usize, before: Before, ended: bool) -> (Match, &'static str) {
+    let first = match encoded(text, index, ended) {
+        Some((first, _)) => first,
+        None if index < text.len() => return (Match::More, ""),
+        None => return (Match::No, ""),
+    };
     for place in Fingerprints::shared().beginning_with(first) {
         let Some(kind) = KINDS.get(place.kind) else { continue };
-        let is_whole = rest.starts_with(place.anchor);
-        let is_begun = !ended && place.anchor.starts_with(rest);
-        if !(is_whole || is_begun) || !may_follow(kind, before) {
-            continue;
-        }
-        let found = match is_whole {
-            true => compare(kind, text, index, index + place.anchor.len(), ended),
-            false => Match::More,
+        let found = match beginning(text, index, place.anchor, ended) {
+            Beginning::Other => continue,
+            _ if !may_follow(kind, before) => continue,
+            Beginning::Cut => Match::More,
+            Beginning::Anchor(at, spelling) => {
+                compare_after_anchor(kind, text, [index, at], spelling, ended)
+            }
         };
         if found != Match::No {
             return (found, kind.name);
         }
     }
     (Match::No, "")
-}
-
-/// The progress through the rest of a secret.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct RestState {
-    rest: Rest,
-    /// How much of the last line of a private key was read: the characters of [`LAST`], then dashes.
-    last: u8,
-}
-
-/// The beginning of the last line of a private key.
-const LAST: &[u8] = b"-----END";
-
-impl RestState {
-    pub(super) fn new(rest: Rest) -> Self {
-        Self { rest, last: 0 }
-    }
-
-    /// Returns whether the next character belongs to the secret. After `false` the secret has ended before it.
-    pub(super) fn takes(&mut self, byte: u8) -> bool {
-        match self.rest {
-            Rest::Class(class) => has(class, byte),
-            Rest::PrivateKey => self.takes_of_key(byte),
-        }
-    }
-
-    fn takes_of_key(&mut self, byte: u8) -> bool {
-        let begun = usize::from(self.last);
-        if begun >= LAST.len() {
-            // In the last line, whose end has five dashes.
-            let dashes = begun - LAST.len();
-            if dashes == 5 {
-                return false;
-            }
-            self.last = (LAST.len() + if byte == b'-' { dashes + 1 } else { 0 }) as u8;
-        } else if LAST.get(begun) == Some(&byte) {
-            self.last += 1;
-        } else if byte != b'-' || begun != 5 {
-            self.last = u8::from(byte == b'-');
-        }
-        has(PEM, byte)
-    }
 }

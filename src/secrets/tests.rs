@@ -6,8 +6,10 @@ use super::before::Before;
 use super::filter::SecretFilter;
 use super::kind_names;
 use super::resolve::{TextForm, resolved};
-use super::samples::{Random, SAMPLES, made};
-use super::shape::{Match, RestState, find_at};
+use super::rest::RestState;
+use super::sample_text::{Random, made};
+use super::samples::SAMPLES;
+use super::shape::{Match, find_at};
 use super::strings::KEPT;
 
 fn run(form: TextForm, pieces: &[&[u8]]) -> (String, Vec<(&'static str, u64)>) {
@@ -32,11 +34,8 @@ fn secrets_of(text: &[u8]) -> Vec<(std::ops::Range<usize>, &'static str)> {
                 found.push((from..to, kind));
                 to
             }
-            Match::Long { from, mut to, rest } => {
-                let mut rest = RestState::new(rest);
-                while to < text.len() && rest.takes(text[to]) {
-                    to += 1;
-                }
+            Match::Long { from, to, rest } => {
+                let to = to + RestState::new(rest).take(&text[to..], true).0;
                 found.push((from..to, kind));
                 to
             }

@@ -1,4 +1,11 @@
-//! Compares a secret with names and with the base64 of credentials.
+//! Compares a secret with names, and with the base64 of credentials and keys.
+
+use memchr::memmem;
+
+use super::kinds::{ALNUM, Class, class};
+
+/// The characters of base64.
+pub(super) const BASE64_SIGNS: Class = ALNUM | class(b"+/=");
 
 /// The most digits of a number in a name, and the most such numbers.
 const NUMBER: usize = 4;
@@ -37,8 +44,39 @@ pub(super) fn is_credentials(text: &[u8]) -> bool {
     rest.first() == Some(&b':') && rest.iter().all(|byte| *byte >= b' ' && *byte != 0x7f)
 }
 
+/// The fewest characters of a number in hexadecimal digits that is random.
+const HEX: usize = 32;
+
+/// Returns whether a text looks random: it has capitals, small letters and digits and does not read as a name, or it is a long
+/// number in hexadecimal digits, such as a UUID.
+pub(super) fn is_random(text: &[u8]) -> bool {
+    // Signs at the end are those of the text around it.
+    let end = text.iter().rposition(u8::is_ascii_alphanumeric).map_or(0, |last| last + 1);
+    let text = text.get(..end).unwrap_or_default();
+    let any = |test: fn(&u8) -> bool| text.iter().any(test);
+    let is_hex =
+        text.len() >= HEX && text.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
+    let is_mixed = any(u8::is_ascii_uppercase) && any(u8::is_ascii_lowercase);
+    any(u8::is_ascii_digit) && (is_hex || (is_mixed && !is_words(text)))
+}
+
+/// Returns whether base64 holds the first line of a private key in PEM, or at least its first two words.
+pub(super) fn holds_private_key(text: &[u8]) -> bool {
+    let decoded = from_base64(text);
+    memmem::find_iter(&decoded, b"-- BEGIN").chain(memmem::find_iter(&decoded, b"--BEGIN")).any(
+        |at| {
+            let line = decoded.get(at..).unwrap_or_default();
+            let name = line.iter().take(HEADER).take_while(|byte| **byte != b'\n').count();
+            memmem::find(line.get(..name).unwrap_or_default(), b" PRI").is_some()
+        },
+    )
+}
+
+/// The most characters of the first line of a key.
+const HEADER: usize = 64;
+
 /// Decodes base64 of either alphabet, up to the first other character.
-fn from_base64(text: &[u8]) -> Vec<u8> {
+pub(super) fn from_base64(text: &[u8]) -> Vec<u8> {
     let (mut decoded, mut bits, mut count) = (Vec::new(), 0_u32, 0);
     for byte in text {
         let value = match byte {

@@ -251,16 +251,25 @@ pub(super) fn classify_escapes(block: &[u8; BLOCK]) -> EscapeClasses {
 #[inline]
 fn classify_words(block: &[u8; BLOCK]) -> WordClasses {
     let (lower, upper) = (table(&words::halves::LOWER), table(&words::halves::UPPER));
+    let names = (table(&words::halves::NAMES_LOWER), table(&words::halves::NAMES_UPPER));
     // As in `classify_escapes`. No class has bit 7, so a byte with a class is greater than zero.
-    let classes = |bytes: __m256i| {
-        let half = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), _mm256_set1_epi8(0x0f));
+    let halves = |bytes: __m256i| {
+        (bytes, _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), _mm256_set1_epi8(0x0f)))
+    };
+    let classes = |(lower, upper): (__m256i, __m256i), (bytes, half): (__m256i, __m256i)| {
         _mm256_and_si256(_mm256_shuffle_epi8(lower, bytes), _mm256_shuffle_epi8(upper, half))
     };
     let [low, high] = load(block);
-    let (first, second) = (classes(low), classes(high));
+    let (low_halves, high_halves) = (halves(low), halves(high));
+    let first = classes((lower, upper), low_halves);
+    let second = classes((lower, upper), high_halves);
+    let (first_name, second_name) = (classes(names, low_halves), classes(names, high_halves));
     macro_rules! class {
         ($set:expr) => {
-            mask_of!([first, second], v => _mm256_cmpgt_epi8(
+            class!($set, first, second)
+        };
+        ($set:expr, $low:ident, $high:ident) => {
+            mask_of!([$low, $high], v => _mm256_cmpgt_epi8(
                 _mm256_and_si256(v, _mm256_set1_epi8($set as i8)),
                 _mm256_setzero_si256(),
             ))
@@ -270,14 +279,23 @@ fn classify_words(block: &[u8; BLOCK]) -> WordClasses {
         ($byte:expr) => {
             mask_of!([low, high], v => _mm256_cmpeq_epi8(v, _mm256_set1_epi8($byte as i8)))
         };
+        ($one:expr, $other:expr) => {
+            mask_of!([low, high], v => _mm256_or_si256(
+                _mm256_cmpeq_epi8(v, _mm256_set1_epi8($one as i8)),
+                _mm256_cmpeq_epi8(v, _mm256_set1_epi8($other as i8)),
+            ))
+        };
     }
     WordClasses {
         word: class!(words::halves::WORD),
         letter: class!(words::halves::LETTER),
         run: class!(words::halves::RUN),
-        blank: byte!(b' ') | byte!(b'\t'),
+        blank: byte!(b' ', b'\t'),
         dash: byte!(b'-'),
-        at: byte!(b'@'),
+        at: byte!(b'@', b'~'),
+        colon: class!(words::halves::COLON, first_name, second_name),
+        name_end: class!(words::halves::LAST, first_name, second_name)
+            & (class!(words::halves::SECOND_LAST, first_name, second_name) << 1 | 1),
         backslash: byte!(b'\\'),
     }
 }

@@ -203,17 +203,22 @@ fn classify_escapes(block: &[u8; BLOCK]) -> EscapeClasses {
 fn classify_words(block: &[u8; BLOCK]) -> WordClasses {
     let (lower, upper) = (table(&words::halves::LOWER), table(&words::halves::UPPER));
     let low_half = vdupq_n_u8(0x0f);
-    let classes = |v: uint8x16_t| {
+    let names = (table(&words::halves::NAMES_LOWER), table(&words::halves::NAMES_UPPER));
+    let classes = |(lower, upper): (uint8x16_t, uint8x16_t), v: uint8x16_t| {
         let lower = vqtbl1q_u8(lower, vandq_u8(v, low_half));
         vandq_u8(lower, vqtbl1q_u8(upper, vshrq_n_u8::<4>(v)))
     };
     let uint8x16x4_t(a, b, c, d) = load(block);
-    let found = [classes(a), classes(b), classes(c), classes(d)];
-    let class = |set: u8| {
+    let classes_of =
+        |table| [classes(table, a), classes(table, b), classes(table, c), classes(table, d)];
+    let (found, found_names) = (classes_of((lower, upper)), classes_of(names));
+    let class_of = |set: u8, found: [uint8x16_t; 4]| {
         let [a, b, c, d] = found;
         let has = |v: uint8x16_t| vtstq_u8(v, vdupq_n_u8(set));
         movemask([has(a), has(b), has(c), has(d)])
     };
+    let class = |set: u8| class_of(set, found);
+    let name = |set: u8| class_of(set, found_names);
     let byte = |byte: u8| {
         let is = |v: uint8x16_t| vceqq_u8(v, vdupq_n_u8(byte));
         movemask([is(a), is(b), is(c), is(d)])
@@ -224,7 +229,9 @@ fn classify_words(block: &[u8; BLOCK]) -> WordClasses {
         run: class(words::halves::RUN),
         blank: byte(b' ') | byte(b'\t'),
         dash: byte(b'-'),
-        at: byte(b'@'),
+        at: byte(b'@') | byte(b'~'),
+        colon: name(words::halves::COLON),
+        name_end: name(words::halves::LAST) & (name(words::halves::SECOND_LAST) << 1 | 1),
         backslash: byte(b'\\'),
     }
 }

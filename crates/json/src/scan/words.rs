@@ -23,8 +23,13 @@ pub(super) struct WordClasses {
     /// Spaces and tabs.
     pub blank: u64,
     pub dash: u64,
-    /// The sign `@`.
+    /// The signs `@` and `~`.
     pub at: u64,
+    /// The signs `:`, `=` and `>`, which a value may follow.
+    pub colon: u64,
+    /// The letters `d`, `e`, `n`, `t` and `y` after one of `e`, `o`, `r`, `s` and `w`, in either case: the last ones of names
+    /// that a value may follow. Before the first byte of the block, any letter may be.
+    pub name_end: u64,
     pub backslash: u64,
 }
 
@@ -34,19 +39,23 @@ pub const WORD_BLOCKS: usize = 66;
 /// The classes of neighbouring blocks, one array per class, so that the compiler makes vectors of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WordMasks {
-    /// Bytes of words.
+    /// ASCII letters, digits and the underscore.
     pub word: [u64; WORD_BLOCKS],
-    /// Letters.
+    /// ASCII letters.
     pub letter: [u64; WORD_BLOCKS],
-    /// Bytes of runs without blanks.
+    /// The bytes of words, and `$ % + , - . / = ~`.
     pub run: [u64; WORD_BLOCKS],
-    /// White space.
+    /// Spaces and tabs.
     pub blank: [u64; WORD_BLOCKS],
-    /// `-`
+    /// The sign `-`.
     pub dash: [u64; WORD_BLOCKS],
-    /// `@`
+    /// The signs `@` and `~`.
     pub at: [u64; WORD_BLOCKS],
-    /// `\`
+    /// The signs that a value may follow.
+    pub colon: [u64; WORD_BLOCKS],
+    /// The last letters of names that a value may follow.
+    pub name_end: [u64; WORD_BLOCKS],
+    /// The sign `\`.
     pub backslash: [u64; WORD_BLOCKS],
 }
 
@@ -61,12 +70,15 @@ impl WordMasks {
             blank: NONE,
             dash: NONE,
             at: NONE,
+            colon: NONE,
+            name_end: NONE,
             backslash: NONE,
         }
     }
 
     fn set(&mut self, block: usize, classes: WordClasses) {
-        let WordClasses { word, letter, run, blank, dash, at, backslash } = classes;
+        let WordClasses { word, letter, run, blank, dash, at, colon, name_end, backslash } =
+            classes;
         for (masks, mask) in [
             (&mut self.word, word),
             (&mut self.letter, letter),
@@ -74,6 +86,8 @@ impl WordMasks {
             (&mut self.blank, blank),
             (&mut self.dash, dash),
             (&mut self.at, at),
+            (&mut self.colon, colon),
+            (&mut self.name_end, name_end),
             (&mut self.backslash, backslash),
         ] {
             if let Some(place) = masks.get_mut(block) {
@@ -108,6 +122,26 @@ pub(super) mod halves {
 
     pub(crate) const UPPER: [u8; 16] = table(&CLASSES, true);
     pub(crate) const LOWER: [u8; 16] = table(&CLASSES, false);
+
+    /// The classes of the last letters of names, in a table of their own.
+    pub(crate) const LAST: u8 = 0b0_0011;
+    /// The classes of the letters before them.
+    pub(crate) const SECOND_LAST: u8 = 0b0_1100;
+    /// The class of signs.
+    pub(crate) const COLON: u8 = 0b1_0000;
+
+    const NAMES: [(u16, u16); 7] = [
+        (1 << 4 | 1 << 6, 1 << 0x4 | 1 << 0x5 | 1 << 0xe), // d, e, n
+        (1 << 5 | 1 << 7, 1 << 0x4 | 1 << 0x9),            // t, y
+        (1 << 4 | 1 << 6, 1 << 0x5 | 1 << 0xf),            // e, o
+        (1 << 5 | 1 << 7, 1 << 0x2 | 1 << 0x3 | 1 << 0x7), // r, s, w
+        (1 << 3, 1 << 0xa | 1 << 0xd | 1 << 0xe),          // : = >
+        (0, 0),
+        (0, 0),
+    ];
+
+    pub(crate) const NAMES_UPPER: [u8; 16] = table(&NAMES, true);
+    pub(crate) const NAMES_LOWER: [u8; 16] = table(&NAMES, false);
 }
 
 /// Writes the classes of each block, from the block `first` on. All others have none.
@@ -147,7 +181,12 @@ pub(super) fn classify_scalar(block: &[u8; BLOCK]) -> WordClasses {
         classes.run |= bit(word || is_sign);
         classes.blank |= bit(matches!(byte, b' ' | b'\t'));
         classes.dash |= bit(*byte == b'-');
-        classes.at |= bit(*byte == b'@');
+        classes.at |= bit(matches!(byte, b'@' | b'~'));
+        classes.colon |= bit(matches!(byte, b':' | b'=' | b'>'));
+        let before = at.checked_sub(1).and_then(|before| block.get(before));
+        let is_before = |byte: &u8| matches!(byte | 0x20, b'e' | b'o' | b'r' | b's' | b'w');
+        let is_last = matches!(byte | 0x20, b'd' | b'e' | b'n' | b't' | b'y');
+        classes.name_end |= bit(letter && is_last && before.is_none_or(is_before));
         classes.backslash |= bit(*byte == b'\\');
     }
     classes

@@ -1,0 +1,203 @@
+//! Reads the rest of a secret whose end is not in sight: a long token, or a private key in several lines.
+
+use super::kinds::{Class, PEM, class, has};
+use super::percent::Spelling;
+use super::words::BASE64_SIGNS;
+
+/// The characters that belong to such a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rest {
+    Class(Class),
+    /// The block of a private key in PEM.
+    PrivateKey,
+    /// The file of a private key of PuTTY.
+    PuttyKey,
+    /// Lines of base64 of this width, of which only the last one may be shorter.
+    Lines(usize),
+}
+
+impl Rest {
+    pub(super) fn of_class(characters: Class, spelling: Spelling) -> Self {
+        match spelling {
+            Spelling::Plain => Self::Class(characters),
+            Spelling::Percent => Self::Class(characters | class(b"%")),
+        }
+    }
+}
+
+/// The longest line of base64 that others may follow.
+pub(super) const WIDEST: usize = 128;
+/// The most characters between two such lines: indentation, or the sign of a quotation.
+const INDENT: usize = 64;
+/// The beginning of the last line of a private key in PEM, and the dashes at its end.
+const LAST: &[u8] = b"-----END";
+const DASHES: usize = 5;
+/// The beginning of the last line of a private key of PuTTY.
+const PUTTY_LAST: &[u8] = b"Private-MAC:";
+/// The characters of that file, whose comment is any text.
+const PUTTY: Class = PEM | class(b"'!&?{}~^%");
+/// The spellings of a line end: also those of a text that was escaped, in a cell of a Markdown table, and in a URL.
+const LINE_ENDS: &[&[u8]] = &[
+    b"\n", b"\r", br"\n", br"\r", br"\\n", br"\\r", b"<br>", b"<br/>", b"<br />", b"%0A", b"%0D",
+    b"%0a", b"%0d",
+];
+/// Those of them that another one may follow.
+const RETURNS: &[&[u8]] = &[b"\r", br"\r", br"\\r", b"%0D", b"%0d"];
+
+/// The progress through the rest of a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RestState {
+    rest: Rest,
+    /// How much of the last line was read: its beginning, then dashes.
+    last: usize,
+    /// The last line was read.
+    is_over: bool,
+}
+
+impl RestState {
+    pub(super) fn new(rest: Rest) -> Self {
+        Self { rest, last: 0, is_over: false }
+    }
+
+    /// Reads the next characters of the text. Returns how many of them belong to the secret, and whether it has ended after
+    /// them. If it has not, more text decides about the others. `ended`: nothing follows the text.
+    pub(super) fn take(&mut self, text: &[u8], ended: bool) -> (usize, bool) {
+        let mut at = 0;
+        while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+            match self.next(rest, ended) {
+                Some(0) => return (at, true),
+                Some(len) => at += len,
+                None => return (at, false),
+            }
+        }
+        (at, ended)
+    }
+
+    /// Returns how many of the next characters belong to the secret, at least one if it has not ended. `None`: more text
+    /// decides.
+    fn next(&mut self, text: &[u8], ended: bool) -> Option<usize> {
+        let byte = *text.first()?;
+        match self.rest {
+            Rest::Class(class) => Some(usize::from(has(class, byte))),
+            Rest::PrivateKey if self.last == LAST.len() + DASHES => Some(0),
+            Rest::PrivateKey if byte == b'<' => line_end(text, ended),
+            Rest::PrivateKey => Some(usize::from(self.takes_of_key(byte))),
+            Rest::PuttyKey => Some(usize::from(self.takes_of_putty(byte))),
+            Rest::Lines(_) if self.is_over => Some(0),
+            Rest::Lines(width) => self.line(text, width, ended),
+        }
+    }
+
+    fn takes_of_key(&mut self, byte: u8) -> bool {
+        let begun = self.last;
+        if begun >= LAST.len() {
+            // In the last line, whose end has five dashes.
+            let dashes = begun - LAST.len();
+            self.last = LAST.len() + if byte == b'-' { dashes + 1 } else { 0 };
+        } else if LAST.get(begun) == Some(&byte) {
+            self.last += 1;
+        } else if byte != b'-' || begun != DASHES {
+            self.last = usize::from(byte == b'-');
+        }
+        has(PEM, byte)
+    }
+
+    fn takes_of_putty(&mut self, byte: u8) -> bool {
+        if self.last >= PUTTY_LAST.len() {
+            return byte == b' ' || byte.is_ascii_hexdigit();
+        }
+        let is_next = PUTTY_LAST.get(self.last) == Some(&byte);
+        let is_first = PUTTY_LAST.first() == Some(&byte);
+        self.last = if is_next { self.last + 1 } else { usize::from(is_first) };
+        has(PUTTY, byte)
+    }
+
+    /// Returns the length of a line end and the line of base64 after it, or 0 if no such line follows.
+    fn line(&mut self, text: &[u8], width: usize, ended: bool) -> Option<usize> {
+        let mut begin = line_end(text, ended)?;
+        if begin == 0 {
+            return Some(0);
+        }
+        let end = text.get(..begin).unwrap_or_default();
+        if RETURNS.contains(&end) {
+            begin += line_end(text.get(begin..).unwrap_or_default(), ended)?;
+        }
+        let is_indent = |byte: &&u8| matches!(**byte, b' ' | b'\t' | b'>' | b'#' | b'|' | b'*');
+        let rest = text.get(begin..).unwrap_or_default();
+        begin += rest.iter().take(INDENT).take_while(is_indent).count();
+        let rest = text.get(begin..).unwrap_or_default();
+        let len = rest.iter().take(width + 1).take_while(|byte| has(BASE64_SIGNS, **byte)).count();
+        match rest.get(len) {
+            None if !ended && len <= width => return None,
+            // It is a word of another line.
+            Some(b':' | b'.' | b'_' | b'(' | b'[' | b'{') => return Some(0),
+            _ => {}
+        }
+        if len == 0 || len > width || (len < width && len % 4 != 0) {
+            return Some(0);
+        }
+        self.is_over = len < width;
+        Some(begin + len)
+    }
+}
+
+/// Returns the length of the line end at the beginning of a text, or 0. `None`: more text decides.
+fn line_end(text: &[u8], ended: bool) -> Option<usize> {
+    if let Some(end) = LINE_ENDS.iter().find(|end| text.starts_with(end)) {
+        return Some(end.len());
+    }
+    let is_cut = !ended && LINE_ENDS.iter().any(|end| end.starts_with(text));
+    if is_cut { None } else { Some(0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Rest, RestState};
+
+    fn taken(rest: Rest, text: &str) -> usize {
+        let whole = RestState::new(rest).take(text.as_bytes(), true).0;
+        // The same in pieces, each with what was left of the last one.
+        let (mut state, mut at, mut shown) = (RestState::new(rest), 0, 0);
+        while shown < text.len() {
+            shown += 1;
+            let ended = shown == text.len();
+            let (len, is_over) = state.take(&text.as_bytes()[at..shown], ended);
+            at += len;
+            if is_over {
+                break;
+            }
+        }
+        assert_eq!(at, whole, "{text:?}");
+        whole
+    }
+
+    #[test]
+    fn lines_of_base64_end_with_the_first_that_is_not_one() {
+        for (text, after) in [
+            ("\nabcd1234\nabcd", "\nother: x"),
+            ("\r\n  abcd1234\r\n  abcd", "\r\nx"),
+            ("\nabcd1234", "\nab c"),
+            ("\nabcd1234", "\nabcd12345"),
+            ("\nabc=", "\nabcd1234"),
+            (r"\nabcd1234", r"\nkey_1"),
+            ("<br/>abcd1234", "<b>abcd"),
+            ("", "\n\nabcd1234"),
+            ("", " abcd1234"),
+        ] {
+            assert_eq!(
+                taken(Rest::Lines(8), &format!("{text}{after}")),
+                text.len(),
+                "{text}{after}"
+            );
+        }
+    }
+
+    #[test]
+    fn keys_end_after_their_last_lines() {
+        let key = "ab<br>cd<br />ef%0A-----END PRIVATE KEY-----";
+        assert_eq!(taken(Rest::PrivateKey, &format!("{key}<br>x")), key.len());
+        assert_eq!(taken(Rest::PrivateKey, "ab</code>"), 2);
+        let key = "Comment: a@b\nPrivate-Lines: 1\nabcd\nPrivate-MAC: 0123ab";
+        assert_eq!(taken(Rest::PuttyKey, &format!("{key}\nx")), key.len());
+    }
+}
