@@ -126,7 +126,7 @@ fn manifests_of_a_feature() {
     }
 }
 
-/// Names are compared with misspelt paths only by builds that read manifests.
+/// Names are compared with misspelt paths whatever the features.
 #[test]
 fn suggestions() {
     let options = CallOptions::new().with_suggestions(true);
@@ -135,8 +135,7 @@ fn suggestions() {
     let document = br#"{"id":1,"name":"harbour"}"#;
     let (_, report) = filter_slice(program.with_options(&options), document).unwrap();
     let meant = report.missed.iter().map(|missed| missed.meant.as_deref());
-    let expected = if cfg!(feature = "manifest") { Some("name") } else { None };
-    assert_eq!(meant.collect::<Vec<_>>(), [expected]);
+    assert_eq!(meant.collect::<Vec<_>>(), [Some("name")]);
 }
 
 /// Bytes that wait go to a temporary file when memory is full, also without asynchronous drivers.
