@@ -20,6 +20,10 @@
 //! an [`Interest`], which says how little work the value needs. With a [`Policy`] the handler states in advance what it would
 //! return for the members of a container, so that the machine need not ask about each.
 
+#![allow(
+    rustdoc::private_intra_doc_links,
+    reason = "internal: its documentation is for those who change it"
+)]
 #![expect(
     clippy::new_without_default,
     clippy::len_without_is_empty,

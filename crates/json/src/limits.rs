@@ -126,7 +126,7 @@ impl Limits {
     ///
     /// The limit also applies to values tested by `when`, to documents buffered for patches that cannot stream (with
     /// the pieces that they are split into), and to the fields of a JSON response that are its
-    /// [`Content`](crate::content::Content).
+    /// `Content`.
     ///
     /// ### Default
     /// 16 MiB.

@@ -202,7 +202,7 @@ impl<F> FilterLayer<F> {
     /// Sets the function that creates the response if one could not be filtered, from the request's headers and the
     /// error.
     ///
-    /// [`Fault::status`] returns the default status for an error's [`fault`](Error::fault). `None` stands for the
+    /// [`Fault::status`](crate::Fault::status) returns the default status for an error's [`fault`](Error::fault). `None` stands for the
     /// default response, for a function that only logs the error.
     ///
     /// ### Caveat
