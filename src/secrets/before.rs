@@ -10,6 +10,9 @@ pub(super) const REACH: usize = size_of::<u128>();
 /// The most signs of an emphasis.
 pub(super) const MOST_SIGNS: usize = 3;
 
+/// The characters of base64 before a sign that show that it is one of base64, too.
+const BLOB: usize = 12;
+
 /// The letters of one-character escapes.
 const ESCAPES: &[u8] = b"0abefnrtv";
 
@@ -45,6 +48,17 @@ impl Before {
     #[inline(always)]
     fn back(self, places: usize) -> u8 {
         (self.0 >> (8 * places.min(REACH - 1))) as u8
+    }
+
+    /// Returns whether the last characters are base64 in which `+` or `/` comes last: a dozen of its characters, among them a
+    /// capital and a small letter or a digit. The names of a path have no capitals, or are shorter.
+    pub(super) fn ends_base64(self) -> bool {
+        let any = |test: fn(&u8) -> bool| (1..=BLOB).any(|at| test(&self.back(at)));
+        let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+        matches!(self.last(), b'+' | b'/')
+            && (1..=BLOB).all(|at| is_sign(self.back(at)))
+            && any(u8::is_ascii_uppercase)
+            && any(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
     }
 
     /// Returns whether the last characters are up to three hyphens and underscores with no word before them: the emphasis of
@@ -107,6 +121,21 @@ mod tests {
             assert_eq!(Before::EDGE.and(text.as_bytes()).ends_escape(), ends, "{text:?}");
         }
         assert_eq!(Before::EDGE.and(&[b'x'; 40]).last(), b'x');
+    }
+
+    #[test]
+    fn base64_goes_on_after_its_signs() {
+        for (text, ends) in [
+            ("aB3dE5gH7jK9+", true),
+            ("AAAAAAAAAAAAAAQ4/", true),
+            ("aB3dE5gH7jK9", false),
+            ("dE5gH7jK9+", false),
+            ("services/hooks/", false),
+            ("lorem a/", false),
+            ("https://example.org/", false),
+        ] {
+            assert_eq!(Before::EDGE.and(text.as_bytes()).ends_base64(), ends, "{text:?}");
+        }
     }
 
     #[test]

@@ -122,6 +122,8 @@ pub(super) struct Kind {
     pub(super) not_after: Class,
     /// The characters of which one must come directly before; empty for any.
     pub(super) only_after: Class,
+    /// The anchor is so short that base64 has it, too. It may not come after base64.
+    pub(super) in_base64: bool,
     pub(super) parts: &'static [Part],
     pub(super) needs: Needs,
     /// The anchors are names, so the secret may also be the value of a member of that name.

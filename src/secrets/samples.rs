@@ -110,7 +110,13 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
     (
         "square-token",
         &["sq0atp-{A22}", "EAAA{A58}-1"],
-        &["sq0atp-{A21}", "sq0idp-{A22}", "sq0atp_{A22}"],
+        &[
+            "aB3dE5gH7jK9+EAAA{A58}-1",
+            "EAAA{A60}/x",
+            "sq0atp-{A21}",
+            "sq0idp-{A22}",
+            "sq0atp_{A22}",
+        ],
     ),
     (
         "braintree-token",
@@ -266,7 +272,13 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
     (
         "facebook-token",
         &["EAACEdEose0cBA{A40}", "EAAG2aB{A120}"],
-        &["EAACEdEose0cBA{A19}", "EAACEdEose0cBB{A40}", "xEAACEdEose0cBA{A40}"],
+        &[
+            "i9+EAAG2aB{A120}+w",
+            "ie/EAAG2aB{A120}//",
+            "EAACEdEose0cBA{A19}",
+            "EAACEdEose0cBB{A40}",
+            "xEAACEdEose0cBA{A40}",
+        ],
     ),
     ("vercel-token", &["vcp_{A56}"], &["vcp_{A23}", "vcp-{A56}", "avcp_{A56}"]),
     ("nvidia-key", &["nvapi-{A64}"], &["nvapi-{A59}", "nvapi_{A64}", "xnvapi-{A64}"]),
@@ -452,6 +464,8 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
         "password",
         &[
             "password=[tide-2{A9}]",
+            "password=[tide-4xkq81]",
+            "password: [gr33nh0use-t1de5]",
             "POSTGRES_PASSWORD=[2a!{A9}]",
             r#"{"db_password": "[2a#{A9}]"}"#,
             "db.passwd: [2a/{A9}]",

@@ -13,7 +13,9 @@ use super::names::{announced_by, kind_of_name};
 use super::percent::{Beginning, Spelled, Spelling, beginning, encoded};
 use super::rest::{Rest, WIDEST};
 use super::table::KINDS;
-use super::words::{from_base64, holds_private_key, is_credentials, is_random, is_words};
+use super::words::{
+    from_base64, holds_private_key, is_credentials, is_placeholder, is_random, is_words,
+};
 
 /// The result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,7 +173,7 @@ fn needed(kind: &Kind, text: Spelled<'_>, from: usize, to: usize) -> Match {
             any(u8::is_ascii_digit)
                 && any(u8::is_ascii_alphabetic)
                 && !is_number
-                && !is_words(secret)
+                && !is_placeholder(secret)
         }
         Needs::Credentials => is_credentials(secret),
         Needs::Snowflake => is_snowflake_token(secret),
@@ -295,6 +297,7 @@ pub(super) fn may_follow(kind: &Kind, before: Before) -> bool {
     let last = before.last();
     (!has(kind.not_after, last) || before.ends_escape() || before.ends_opening_signs())
         && (kind.only_after == 0 || has(kind.only_after, last))
+        && !(kind.in_base64 && before.ends_base64())
 }
 
 /// Compares the text at `index` with all kinds. Returns the result and the name of the kind.

@@ -22,6 +22,7 @@ const fn kind(
         anchors,
         not_after: WORD,
         only_after: 0,
+        in_base64: false,
         parts,
         needs: Needs::Nothing,
         by_name: false,
@@ -162,7 +163,11 @@ pub(super) static KINDS: &[Kind] = &[
     ),
     kind("stripe-webhook-secret", &["whsec_"], &[Open(BASE64, 32)]),
     kind("square-token", &["sq0atp-", "sq0csp-"], &[Open(TOKEN, 22)]),
-    Kind { needs: Needs::Mixed, ..kind("square-token", &["EAAA"], &[Run(TOKEN, 60, 60)]) },
+    Kind {
+        needs: Needs::Mixed,
+        in_base64: true,
+        ..kind("square-token", &["EAAA"], &[Run(TOKEN, 60, 60), Not(class(b"+/="))])
+    },
     kind(
         "braintree-token",
         &["access_token$production$", "access_token$sandbox$"],
@@ -365,8 +370,13 @@ pub(super) static KINDS: &[Kind] = &[
     ),
     kind("airtable-token", &["pat"], &[Run(ALNUM, 14, 14), Text("."), Run(HEX, 64, 64)]),
     kind("facebook-token", &["EAACEdEose0cBA"], &[Open(ALNUM, 20)]),
-    // Tokens of pages and users, seen in the rules of gitleaks and in the documentation of the Graph API.
-    Kind { needs: Needs::Mixed, ..kind("facebook-token", &["EAA"], &[Open(ALNUM, 100)]) },
+    // Tokens of pages and users, seen in the rules of gitleaks and in the documentation of the Graph API. `EAA` is also
+    // common in base64, where a sign of base64 follows a long run of letters and digits.
+    Kind {
+        needs: Needs::Mixed,
+        in_base64: true,
+        ..kind("facebook-token", &["EAA"], &[Open(ALNUM, 100), Not(class(b"+/="))])
+    },
     Kind {
         not_after: 0,
         only_after: DIGIT,

@@ -9,7 +9,7 @@ use super::resolve::{TextForm, resolved};
 use super::rest::RestState;
 use super::sample_text::{Random, made};
 use super::samples::SAMPLES;
-use super::shape::{Match, find_at};
+use super::shape::{Match, announced, compare_value, find_at};
 use super::strings::KEPT;
 
 fn run(form: TextForm, pieces: &[&[u8]]) -> (String, Vec<(&'static str, u64)>) {
@@ -25,7 +25,13 @@ fn run(form: TextForm, pieces: &[&[u8]]) -> (String, Vec<(&'static str, u64)>) {
 
 /// Returns the ranges of the secrets of a text, by comparing at every position.
 fn secrets_of(text: &[u8]) -> Vec<(std::ops::Range<usize>, &'static str)> {
-    let (mut found, mut index, mut before) = (Vec::new(), 0, Before::EDGE);
+    secrets_after(text, 0)
+}
+
+/// The same from a position on.
+fn secrets_after(text: &[u8], begin: usize) -> Vec<(std::ops::Range<usize>, &'static str)> {
+    let (mut found, mut index) = (Vec::new(), begin);
+    let mut before = Before::EDGE.and(&text[..begin]);
     while index < text.len() {
         let (result, kind) = find_at(text, index, before, true);
         let next = match result {
@@ -71,6 +77,8 @@ fn plain_model(text: &str) -> String {
 fn json_model(document: &str) -> String {
     let bytes = document.as_bytes();
     let (mut output, mut at, mut open) = (String::new(), 0, Vec::new());
+    // The kind that the last key announces, if only its colon came after it.
+    let mut announces = None;
     while at < bytes.len() {
         match bytes[at] {
             b'{' | b'[' => open.push(Vec::new()),
@@ -80,6 +88,7 @@ fn json_model(document: &str) -> String {
         output.push(char::from(bytes[at]));
         at += 1;
         if bytes[at - 1] != b'"' {
+            announces = announces.filter(|_| b": \t\r\n".contains(&bytes[at - 1]));
             continue;
         }
         let begin = at;
@@ -87,7 +96,17 @@ fn json_model(document: &str) -> String {
         ends.iter_mut().for_each(|end| *end += begin);
         at = ends[text.len()];
         let is_key = document[at + 1..].trim_start().starts_with(':') && at - begin <= KEPT;
-        let secrets = secrets_of(&text);
+        let announced_before = announces.take();
+        let mut secrets = secrets_of(&text);
+        if is_key && secrets.is_empty() {
+            announces = announced(&text);
+        } else if let Some(kind) = announced_before
+            && at - begin <= KEPT
+            && let Match::Found { from, to } = compare_value(kind, &text)
+        {
+            secrets = secrets_after(&text, to);
+            secrets.insert(0, (from..to, kind.name));
+        }
         if let (true, Some((_, kind))) = (is_key, secrets.first()) {
             let names: &mut Vec<&str> = open.last_mut().unwrap();
             names.push(*kind);

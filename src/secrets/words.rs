@@ -44,6 +44,15 @@ pub(super) fn is_credentials(text: &[u8]) -> bool {
     rest.first() == Some(&b':') && rest.iter().all(|byte| *byte >= b' ' && *byte != 0x7f)
 }
 
+/// Returns whether the value of a name such as `password` reads as a name itself, such as `changeme123`. A part with two numbers,
+/// such as `4xkq81` or `p4ssw0rd`, is not a word there.
+pub(super) fn is_placeholder(text: &[u8]) -> bool {
+    let numbers = |part: &[u8]| {
+        part.split(|byte| !byte.is_ascii_digit()).filter(|number| !number.is_empty()).count()
+    };
+    is_words(text) && text.split(|byte| !byte.is_ascii_alphanumeric()).all(|part| numbers(part) < 2)
+}
+
 /// The fewest characters of a number in hexadecimal digits that is random.
 const HEX: usize = 32;
 
@@ -99,7 +108,7 @@ pub(super) fn from_base64(text: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{from_base64, is_credentials, is_words};
+    use super::{from_base64, is_credentials, is_placeholder, is_words};
 
     #[test]
     fn names_are_words_and_random_characters_are_not() {
@@ -120,6 +129,16 @@ mod tests {
             "a1b2c3",
         ] {
             assert!(!is_words(text.as_bytes()), "{text}");
+        }
+    }
+
+    #[test]
+    fn placeholders_have_one_number_in_each_word() {
+        for text in ["changeme123", "min-8chars", "db1_pass2", "yourPassword1"] {
+            assert!(is_placeholder(text.as_bytes()), "{text}");
+        }
+        for text in ["tide-4xkq81", "p4ssw0rd", "tide12345678"] {
+            assert!(!is_placeholder(text.as_bytes()), "{text}");
         }
     }
 
