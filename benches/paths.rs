@@ -1,6 +1,6 @@
 //! Measures what each shortcut is worth: runs a job with it and without it, after checking that both write the same.
 //!
-//! The switches exist only with `cfg(fuzzing)`, so that other builds do not pay for them:
+//! Optimised builds have the switches only with `cfg(fuzzing)`, so that others do not pay for them:
 //!
 //! ```sh
 //! RUSTFLAGS="--cfg fuzzing" cargo bench --bench paths                    # one line for each path, and every job

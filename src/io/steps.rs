@@ -364,7 +364,7 @@ pub(super) struct Pause(JoinHandle<()>);
 
 #[cfg(feature = "http-body")]
 impl Pause {
-    /// Starts a pause. `None`: there is no runtime.
+    /// Starts a pause. Returns `None` outside of a runtime.
     pub(super) fn start(time: Duration) -> Option<Self> {
         let runtime = Handle::try_current().ok()?;
         Some(Self(runtime.spawn_blocking(move || thread::sleep(time))))

@@ -7,7 +7,11 @@ use super::*;
 
 /// Runs a documented command.
 pub(crate) fn happened(folder: &Folder, command: &str) -> Ran {
-    let typed = Typed::parse(command);
+    let mut typed = Typed::parse(command);
+    // Users install a program that others cannot replace. This one may lie in a folder for temporary files.
+    if typed.args.first().is_some_and(|command| command == "install") {
+        typed.args.push("--trust-path".into());
+    }
     let mut ran = folder.tamis(&typed.args, typed.input.as_deref().unwrap_or_default().as_bytes());
     if let Some(file) = &typed.into {
         folder.write(file, &ran.out);

@@ -50,18 +50,18 @@ impl ShellPlaces {
 
     /// Returns the shells in their order. `named`: only those with this name.
     fn candidates(&self, named: Option<&str>) -> Vec<PathBuf> {
-        let is_meant = |name: &str| named.is_none_or(|named| named == name);
+        let is_wanted = |name: &str| named.is_none_or(|named| named == name);
         let set = self
             .variables
             .iter()
             .flatten()
-            .filter(|path| path.is_absolute() && kind(path).is_some_and(&is_meant));
+            .filter(|path| path.is_absolute() && kind(path).is_some_and(&is_wanted));
         let prefers_bash = self.variables[1].as_deref().and_then(kind) == Some("bash");
         let [first, second] = if prefers_bash { ["bash", "zsh"] } else { ["zsh", "bash"] };
         let in_folders =
             [first, second].into_iter().flat_map(|name| FOLDERS.map(|folder| (folder, name)));
-        let in_folders = in_folders.filter(|(_, name)| is_meant(name));
-        let in_path = |name| self.in_path(name).filter(|_| is_meant(name));
+        let in_folders = in_folders.filter(|(_, name)| is_wanted(name));
+        let in_path = |name| self.in_path(name).filter(|_| is_wanted(name));
         set.cloned()
             .chain(in_path(first))
             .chain(in_folders.map(|(folder, name)| Path::new(folder).join(name)))

@@ -66,11 +66,13 @@ impl SocksConnector {
         let target = self.target(&server).await?;
         let stream = Connected(Some(self.connector.call(self.proxy.clone()).await?));
         match self.version {
-            SocksVersion::Four => told(SocksV4::new(self.proxy, stream).call(target).await),
-            SocksVersion::Five(None) => told(SocksV5::new(self.proxy, stream).call(target).await),
+            SocksVersion::Four => described(SocksV4::new(self.proxy, stream).call(target).await),
+            SocksVersion::Five(None) => {
+                described(SocksV5::new(self.proxy, stream).call(target).await)
+            }
             SocksVersion::Five(Some((user, word))) => {
                 let mut five = SocksV5::new(self.proxy, stream).with_auth(user, word);
-                told(five.call(target).await)
+                described(five.call(target).await)
             }
         }
     }
@@ -130,8 +132,8 @@ impl Service<Uri> for Connected {
     }
 }
 
-/// Returns the result of a handshake. Its error has no source.
-fn told<T, E: Error>(result: Result<T, E>) -> Result<T, ConnectError> {
+/// Returns the result of a handshake, with its error as a description: it has no source.
+fn described<T, E: Error>(result: Result<T, E>) -> Result<T, ConnectError> {
     result.map_err(|error| error.to_string().into())
 }
 
