@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn strip() {
     let is = |name, value| std::env::var(name).is_ok_and(|found| found == value);
     if is("PROFILE", "release") && is("CARGO_CFG_TARGET_OS", "linux") {
-        println!("cargo::rustc-link-arg-bins=-s");
+        println!("cargo::rustc-link-arg-bins=-Wl,--strip-all");
     }
 }
 

@@ -175,7 +175,7 @@ VOLATILE = [
     (re.compile(r"(thread '[^']*') \(\d+\)"), r"\1"),
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "-uuid-"),
     (re.compile(r"\bID: \w+"), "ID: -"),
-    (re.compile(r"/\S*/work/target/"), "target/"),
+    (re.compile(r"/\S*/target/"), "target/"),
     (re.compile(r"\w+\.output"), "-.output"),
     (re.compile(r"tool_[0-9a-zA-Z]{20,}"), "tool_-"),
     (re.compile(r"fixture-[0-9a-f]{16}"), "fixture--"),

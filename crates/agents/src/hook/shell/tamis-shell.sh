@@ -18,9 +18,9 @@ case $1 in
 esac
 script=$1
 case $script in
-  *"/snapshot-zsh-"*) meant=zsh ;;
-  *"/snapshot-bash-"*) meant=bash ;;
-  *) meant='zsh bash' ;;
+  *"/snapshot-zsh-"*) shells=zsh ;;
+  *"/snapshot-bash-"*) shells=bash ;;
+  *) shells='zsh bash' ;;
 esac
 kind() {
   case ${1##*/} in *zsh*) kind=zsh ;; *bash*) kind=bash ;; *)
@@ -28,7 +28,7 @@ kind() {
   esac
 }
 try() { # a file and its kind
-  case $meant in *"$2"*) [ -f "$1" ] && [ -x "$1" ] && exec "$1" -c "$script" ;; esac
+  case $shells in *"$2"*) [ -f "$1" ] && [ -x "$1" ] && exec "$1" -c "$script" ;; esac
 }
 search() { # a name in the PATH
   rest=${PATH-}:
@@ -47,4 +47,4 @@ for name in $first $second; do
   for folder in /bin /usr/bin /usr/local/bin /opt/homebrew/bin; do try "$folder/$name" "$name"; done
 done
 search "$second"
-exec "${meant##* }" -c "$script"
+exec "${shells##* }" -c "$script"
