@@ -29,12 +29,10 @@
 //! | [`text`] | lines of text that is not JSON | `text` |
 //! | [`content`] | the main text of pages | `content` |
 //! | `command` | the output of commands; running commands | `command` |
-//! | `audit` | attacks on filters, to find what they let through | `audit` |
 //! | [`history`] | old tool results in a chat | |
 //! | [`json`] | places of values, and strings, in documents that are routed or edited | |
 //! | `manifest` | files that map names of tools to specs | `manifest` |
 //! | [`reserved`] | parameters with which a model chooses the size of a response | |
-//! | `insight` | where the tokens of a payload are, filters that samples suggest, and what each rule of a filter removed | `insight` |
 //! | `http` | bodies, streams and services that do not block | `tokio` |
 //! | `template` | templates of summaries | `template` |
 //! | `tokens` | numbers of tokens | `tokens` |
@@ -77,31 +75,30 @@
 //!
 //! # Map of the modules
 //!
-//! Below this crate are two others, which are internal and have no stable API:
+//! Below this crate are others, which are internal and have no stable API:
 //!
 //! - `tamis-json` (`crates/json`): the engine. Masks of blocks of 64 bytes, paths, the machine that walks tokens, strings,
 //!   trees of raw pieces, held bytes, limits and errors; no rules. [`json`], [`Error`], [`Limits`] and [`Sink`] are from there.
+//! - `tamis-text` (`crates/text`): finds credentials and replaces them; what a terminal shows; notices in text. With the
+//!   feature `text`, filters of lines, see [`text`].
 //! - `tamis-template` (`crates/template`): renders items by Go's `text/template` (feature `template`), without filters.
 //!
 //! A module of this crate uses those above it in this list and never those below. A test checks that.
 //!
-//! - Leaves: [`report`](Report), `ansi` (terminal controls), `notice` (lines that tamis adds to text), `tokens` (counts
-//!   tokens).
-//! - `secrets`: finds credentials in text and in JSON, and replaces them.
+//! - Leaves: [`report`](Report), `tokens` (counts tokens).
 //! - `encode`: documents in other encodings than JSON.
 //! - `reserved`: the parameters that a tool with a filter takes in addition to its own.
 //! - `spec`: the rules, as data.
-//! - `text`: filters lines of text that is not JSON (feature `text`).
 //! - `content`: extracts the main text of HTML pages (feature `content`), without JSON.
 //! - `filter`: compiles a spec and runs it; explains what a program does before it runs ([`Program::explain`]).
 //! - `history`: replaces old tool results in a chat.
 //! - `manifest`, `catalog`: files that map names of tools to specs, and the built-in ones (feature `manifest`).
 //! - `command`: filters the output of commands by rules, and runs commands (feature `command`).
 //! - `io`: drivers for readers, files, slices, streams of documents, and async code.
-//! - `audit`: attacks filters with hostile documents (feature `audit`).
-//! - `insight`: counts the tokens of a payload per path, suggests filters, and says which rule removed which bytes (feature
-//!   `insight`).
 //! - `http`: the public names of the asynchronous drivers and of what they need (feature `tokio`).
+//!
+//! Above this crate is `tamis-insight` (`crates/insight`): counts the tokens of a payload per path, suggests filters, says which
+//! rule removed which bytes, and attacks filters with hostile documents.
 //!
 //! The command line is the package `tamis-cli` in `crates/cli`. The store and the proxy in front of MCP servers are the
 //! package `tamis-gateway` in `crates/gateway`. The hooks and installers for coding agents are the package `tamis-agents`
@@ -142,14 +139,12 @@
 //!
 //! No feature is enabled by default; the library then has a handful of small dependencies.
 //!
-//! - `audit`: the module `audit`, which attacks filters with hostile documents. Enables `manifest`.
 //! - `command`: the module `command`, filters for the output of commands; on Unix also
 //!   `CommandRunner`. Enables `manifest`. Uses toml, rustix and shared_child.
 //! - `content`: [`content`] of pages, responses and texts. Uses lol_html and dom_smoothie. Without it, a spec with
 //!   content does not compile.
 //! - `decode`: content codings (gzip, br, zstd) before a filter. Uses compression-codecs, and libzstd in C.
 //! - `http-body`: `http::FilterBody`, for hyper, axum and tonic. Enables `tokio`.
-//! - `insight`: the module `insight`: tokens per path, suggested filters, and what each rule removed. Enables `manifest`.
 //! - `lenient`: comments and trailing commas before the filter. Uses struson.
 //! - `manifest`: the module `manifest`, with the built-in catalog. Enables `template` and `text`, so that errors in
 //!   templates and patterns point into the file. Uses serde-saphyr.
@@ -162,26 +157,19 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod ansi;
 #[cfg(feature = "manifest")]
 mod catalog;
 mod encode;
 mod filter;
 mod io;
-mod notice;
 mod report;
-mod secrets;
 
-#[cfg(feature = "audit")]
-pub mod audit;
 #[cfg(feature = "command")]
 pub mod command;
 pub mod content;
 pub mod history;
 #[cfg(feature = "tokio")]
 pub mod http;
-#[cfg(feature = "insight")]
-pub mod insight;
 pub mod json;
 #[cfg(feature = "manifest")]
 pub mod manifest;

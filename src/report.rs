@@ -385,6 +385,14 @@ pub struct MissedPath {
     pub meant: Option<String>,
 }
 
+impl MissedPath {
+    /// Creates the report of a path, and of the one that was probably meant.
+    #[must_use]
+    pub fn new(path: impl Into<String>, meant: Option<String>) -> Self {
+        Self { path: path.into(), meant }
+    }
+}
+
 /// The error of a failed run in a report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]

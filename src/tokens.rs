@@ -29,9 +29,11 @@ fn o200k_base() -> &'static CoreBpe {
 }
 
 /// The maximum number of bytes that are counted together.
-pub(crate) const PIECE: usize = 64 << 10;
+#[doc(hidden)]
+pub const PIECE: usize = 64 << 10;
 /// The length of the longest token in bytes.
-pub(crate) const LONGEST: u64 = 128;
+#[doc(hidden)]
+pub const LONGEST: u64 = 128;
 
 /// Counts the tokens of a text that arrives in parts, with the vocabulary `o200k_base`. The result does not depend on
 /// how the text is cut into parts.
@@ -96,7 +98,8 @@ impl TokenCounter {
     }
 
     /// Returns the number of tokens in the whole text, and resets the counter.
-    pub(crate) fn finish(&mut self) -> u64 {
+    #[doc(hidden)]
+    pub fn finish(&mut self) -> u64 {
         self.count(self.pending.len());
         std::mem::take(&mut self.tokens)
     }
@@ -121,7 +124,8 @@ impl TokenCounter {
 
 /// Returns the last certain end of a token in a piece. Without one, returns the end of the last complete character, and
 /// that a token may be cut there.
-pub(crate) fn piece_end(piece: &[u8]) -> (usize, bool) {
+#[doc(hidden)]
+pub fn piece_end(piece: &[u8]) -> (usize, bool) {
     let pairs = piece.windows(2).enumerate().rev();
     let mut pairs = pairs.filter_map(|(at, pair)| Some((at, pair.try_into().ok()?)));
     match pairs.find(|(_, pair)| ends_token(*pair)) {
@@ -134,8 +138,8 @@ pub(crate) fn piece_end(piece: &[u8]) -> (usize, bool) {
 }
 
 /// Returns the length in bytes of each token of a text.
-#[cfg(feature = "insight")]
-pub(crate) fn token_lengths(text: &str) -> impl Iterator<Item = usize> {
+#[doc(hidden)]
+pub fn token_lengths(text: &str) -> impl Iterator<Item = usize> {
     static LENGTHS: OnceLock<Vec<u8>> = OnceLock::new();
     let vocabulary = o200k_base();
     let lengths = LENGTHS.get_or_init(|| {

@@ -18,6 +18,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use tamis_json::{Error, Limits, Sink};
+use tamis_text::lines::ended;
+use tamis_text::lines::pending_text::COMPARE_LIMIT;
+use tamis_text::lines::pipeline::TextPipeline;
+use tamis_text::notice;
 
 use super::cap::{CapRun, OutputCap};
 use super::compound::{self, CompoundPart, CompoundRun};
@@ -26,10 +30,7 @@ use super::machine_output::{self, DETECTION_LENGTH, OutputFormat};
 use super::output_filter::{OutputFilter, mark_imitations};
 use super::report::{CommandReport, PassThroughReason, said};
 use super::rules::{CommandRule, ExitCondition};
-use crate::notice;
-use crate::text::pending_text::COMPARE_LIMIT;
-use crate::text::pipeline::TextPipeline;
-use crate::text::{TextProgram, TextReport, ended};
+use crate::text::{TextProgram, TextReport};
 
 /// The filter chosen for a command.
 pub(super) enum FilterChoice {
@@ -507,16 +508,14 @@ impl<S: Sink> CommandFilter<S> {
         let result = filter.filter(command, text, self.exit_code.unwrap_or(-1)).output;
         let (mut out, lines_marked) = mark_imitations(text, result);
         let (lines_in, lines) = (text.lines().count() as u64, out.lines().count() as u64);
-        let mut report = TextReport {
-            changed: true,
-            bytes_in: raw.len() as u64,
-            chars_in: text.chars().count() as u64,
-            lines_in,
-            lines_removed: lines_in.saturating_sub(lines),
-            lines_shortened: u64::from(lines >= lines_in),
-            lines_marked,
-            ..TextReport::default()
-        };
+        let mut report = TextReport::default();
+        report.changed = true;
+        report.bytes_in = raw.len() as u64;
+        report.chars_in = text.chars().count() as u64;
+        report.lines_in = lines_in;
+        report.lines_removed = lines_in.saturating_sub(lines);
+        report.lines_shortened = u64::from(lines >= lines_in);
+        report.lines_marked = lines_marked;
         let without_notice = out.len();
         if self.writes_notice
             && let Some(said) = said(&report)

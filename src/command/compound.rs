@@ -11,12 +11,12 @@ use std::sync::Arc;
 use memchr::memchr;
 use tamis_json::limits::Limits;
 use tamis_json::sink::Sink;
+use tamis_text::lines::pending_text::COMPARE_LIMIT;
 
 use super::command_filter::{CommandFilter, FilterChoice};
 use super::printing::{EchoLine, RunCondition};
 use super::report::CommandReport;
 use super::rules::CommandRule;
-use crate::text::pending_text::COMPARE_LIMIT;
 
 /// Bytes of a line that decide whether it begins a part.
 const DECIDES: usize = 512;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::notice;
+use tamis_text::notice;
 
 /// Filters the output of some commands in code, if rules cannot describe the filter. Register it with
 /// [`OutputFilterRegistry::register`](crate::command::OutputFilterRegistry::register).

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use tamis_text::lines::is_zero;
 
-use crate::text::{TextReport, is_zero};
+use crate::text::TextReport;
 
 /// The result of filtering the output of one command.
 ///
@@ -86,7 +87,6 @@ pub enum PassThroughReason {
 impl CommandReport {
     /// Creates the report of an output that was filtered, or only counted, as a text.
     pub(super) fn of(text: &TextReport) -> Self {
-        // No `..`: a new count of a text has to be added here.
         let TextReport {
             changed,
             bytes_in,
@@ -101,8 +101,7 @@ impl CommandReport {
             lines_left_out,
             lines_overwritten,
             lines_marked,
-            lines_too_long: _,
-            was_empty: _,
+            ..
         } = *text;
         Self {
             changed,
@@ -160,22 +159,21 @@ impl CommandReport {
 
     /// Returns the counts of the text.
     pub(super) fn text(&self) -> TextReport {
-        TextReport {
-            changed: self.changed,
-            bytes_in: self.bytes_in,
-            bytes_out: self.bytes_out,
-            chars_in: self.chars_in,
-            chars_out: self.chars_out,
-            lines_in: self.lines_in,
-            lines_out: self.lines_out,
-            lines_removed: self.lines_removed,
-            lines_folded: self.lines_folded,
-            lines_shortened: self.lines_shortened,
-            lines_left_out: self.lines_left_out,
-            lines_overwritten: self.lines_overwritten,
-            lines_marked: self.lines_marked,
-            ..TextReport::default()
-        }
+        let mut text = TextReport::default();
+        text.changed = self.changed;
+        text.bytes_in = self.bytes_in;
+        text.bytes_out = self.bytes_out;
+        text.chars_in = self.chars_in;
+        text.chars_out = self.chars_out;
+        text.lines_in = self.lines_in;
+        text.lines_out = self.lines_out;
+        text.lines_removed = self.lines_removed;
+        text.lines_folded = self.lines_folded;
+        text.lines_shortened = self.lines_shortened;
+        text.lines_left_out = self.lines_left_out;
+        text.lines_overwritten = self.lines_overwritten;
+        text.lines_marked = self.lines_marked;
+        text
     }
 }
 

@@ -9,13 +9,13 @@ use std::sync::{Arc, LazyLock};
 
 use regex::bytes::RegexSet;
 use tamis_json::limits::Limits;
+use tamis_text::lines::line_splitter::{LineEnd, TextLine};
+use tamis_text::lines::line_stage::{EmitLine, LineStage, StageCounts};
+use tamis_text::lines::pipeline::TextPipeline;
+use tamis_text::lines::rule_ops::StageFactory;
+use tamis_text::notice;
 
-use crate::notice;
 use crate::text::TextProgram;
-use crate::text::line_splitter::{LineEnd, TextLine};
-use crate::text::line_stage::{EmitLine, LineStage, StageCounts};
-use crate::text::pipeline::TextPipeline;
-use crate::text::rule_ops::StageFactory;
 
 /// Patterns of security lines: those that zeph keeps by default.
 const SECURITY: [&str; 9] = [

@@ -13,9 +13,10 @@
 
 use std::collections::HashMap;
 
+use tamis_text::notice;
+
 use super::SkipReason;
 use super::document::{Content, Document, ValueId};
-use crate::notice;
 
 /// Encodes rows as CSV. Lines end with a line feed, except for the last one.
 pub(super) fn csv(text: &[u8], depth: usize) -> Result<String, SkipReason> {

@@ -14,10 +14,11 @@
 
 use std::fmt::Write as _;
 
+use tamis_text::notice;
+
 use super::document::{Content, Document, DocumentValue, ValueId};
 use super::table::{self, HeaderPart, Table};
 use super::{SkipReason, number};
-use crate::notice;
 
 /// The text may be this many times as long as the document, in addition to [`SMALL`].
 const GROWTH: usize = 8;

@@ -24,11 +24,14 @@ use super::fields::is_default;
 #[serde(deny_unknown_fields, default)]
 pub struct Content {
     #[serde(skip_serializing_if = "is_default")]
-    pub(crate) max_tokens: u64,
+    #[doc(hidden)]
+    pub max_tokens: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) extract: Vec<String>,
+    #[doc(hidden)]
+    pub extract: Vec<String>,
     #[serde(skip_serializing_if = "is_default")]
-    pub(crate) format: ContentFormat,
+    #[doc(hidden)]
+    pub format: ContentFormat,
 }
 
 /// The format in which the text of a page is written.

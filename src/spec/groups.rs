@@ -79,29 +79,34 @@ impl Spec {
     }
 
     /// Returns whether a rule changes the filtered document as a whole.
-    pub(crate) fn shapes_output(&self) -> bool {
+    #[doc(hidden)]
+    pub fn shapes_output(&self) -> bool {
         self.groups().output
     }
 
     /// Returns whether a rule applies to items. A miss of these rules is what [`is_closed`](Self::is_closed) turns into
     /// an error.
-    pub(crate) fn has_item_rules(&self) -> bool {
+    #[doc(hidden)]
+    pub fn has_item_rules(&self) -> bool {
         self.groups().items
     }
 
     /// Returns whether a rule applies to the whole document rather than only to items.
-    pub(crate) fn has_document_rules(&self) -> bool {
+    #[doc(hidden)]
+    pub fn has_document_rules(&self) -> bool {
         self.groups().document
     }
 
     /// Returns whether a document is changed, or only validated.
-    pub(crate) fn has_rules(&self) -> bool {
+    #[doc(hidden)]
+    pub fn has_rules(&self) -> bool {
         let RuleGroups { document, items, output, other } = self.groups();
         self.extract.is_some() || document || items || output || other
     }
 
     /// Whether a total miss is an error.
-    pub(crate) fn is_closed(&self) -> bool {
+    #[doc(hidden)]
+    pub fn is_closed(&self) -> bool {
         match self.on_error {
             Some(on_error) => on_error == OnError::Closed,
             None => self.has_document_rules(),
@@ -132,7 +137,8 @@ impl Spec {
         shapes.then(|| ReservedParameters::new(self.allows_raw()))
     }
 
-    pub(crate) fn allows_raw(&self) -> bool {
+    #[doc(hidden)]
+    pub fn allows_raw(&self) -> bool {
         self.allow_raw.unwrap_or(self.redact.is_none())
     }
 }

@@ -27,11 +27,14 @@ use super::fields::some;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "ConditionFields", into = "ConditionFields")]
 pub struct ItemCondition {
-    pub(crate) path: String,
+    #[doc(hidden)]
+    pub path: String,
     /// Holds for one of the values.
-    pub(crate) test: ValueTest,
+    #[doc(hidden)]
+    pub test: ValueTest,
     /// Holds for none of the values.
-    pub(crate) not: ValueTest,
+    #[doc(hidden)]
+    pub not: ValueTest,
 }
 
 impl ItemCondition {
@@ -89,17 +92,23 @@ impl Display for ValueTest {
 #[serde(default, deny_unknown_fields)]
 pub struct ValueTest {
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some")]
-    pub(crate) equals: Option<RawJson>,
+    #[doc(hidden)]
+    pub equals: Option<RawJson>,
     #[serde(rename = "in", skip_serializing_if = "Option::is_none", deserialize_with = "some")]
-    pub(crate) one_of: Option<Vec<RawJson>>,
+    #[doc(hidden)]
+    pub one_of: Option<Vec<RawJson>>,
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some")]
-    pub(crate) matches: Option<String>,
+    #[doc(hidden)]
+    pub matches: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some")]
-    pub(crate) less: Option<RawJson>,
+    #[doc(hidden)]
+    pub less: Option<RawJson>,
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some")]
-    pub(crate) greater: Option<RawJson>,
+    #[doc(hidden)]
+    pub greater: Option<RawJson>,
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some")]
-    pub(crate) exists: Option<bool>,
+    #[doc(hidden)]
+    pub exists: Option<bool>,
 }
 
 impl ValueTest {
@@ -152,7 +161,8 @@ impl ValueTest {
     }
 
     /// Whether there are no parts.
-    pub(crate) fn is_empty(&self) -> bool {
+    #[doc(hidden)]
+    pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }

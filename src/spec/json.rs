@@ -16,7 +16,8 @@ use tamis_json::{Handler, Interest, ValueKind, ValueSlot, machine};
 
 /// The newtype name by which a deserialiser recognises that it may pass the value as a JSON text. A text keeps more
 /// than serde's numbers do.
-pub(crate) const TEXT: &str = "tamis::spec::RawJson";
+#[doc(hidden)]
+pub const TEXT: &str = "tamis::spec::RawJson";
 
 /// A JSON value as text: a value that a patch adds, or that a condition compares with.
 ///
@@ -42,7 +43,8 @@ impl RawJson {
         &self.0
     }
 
-    pub(crate) fn as_bytes(&self) -> &[u8] {
+    #[doc(hidden)]
+    pub fn as_bytes(&self) -> &[u8] {
         self.0.as_bytes()
     }
 }

@@ -26,10 +26,13 @@ use super::fields::some;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JsonStrings {
-    pub(crate) at: String,
-    pub(crate) apply: InnerRules,
+    #[doc(hidden)]
+    pub at: String,
+    #[doc(hidden)]
+    pub apply: InnerRules,
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some")]
-    pub(crate) otherwise: Option<JsonStringFallback>,
+    #[doc(hidden)]
+    pub otherwise: Option<JsonStringFallback>,
 }
 
 impl JsonStrings {

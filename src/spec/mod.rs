@@ -20,6 +20,7 @@
 // The single representation that every format is read into and every program is compiled from. It knows no document. It
 // provides a builder for code, and serde for files and other formats.
 
+mod choices;
 pub(crate) mod content;
 mod fields;
 mod groups;
@@ -34,24 +35,23 @@ mod safety;
 mod select;
 mod stored;
 mod summary;
-pub(crate) mod text;
 
+pub use choices::{DuplicateKeys, OnError, Root, Siblings, Validation, Whitespace};
 pub(crate) use content::Content;
 #[cfg(any(feature = "content", feature = "tokio"))]
 pub(crate) use content::ContentFormat;
 pub use item_conditions::{ItemCondition, ValueTest};
 pub use json::RawJson;
-#[cfg(feature = "manifest")]
-pub(crate) use json::TEXT as JSON_TEXT;
+#[doc(hidden)]
+pub use json::TEXT as JSON_TEXT;
 pub use json_strings::{InnerRules, JsonStringFallback, JsonStrings};
 pub use output::{Budget, Compact, Encode, Omitted, OnOver};
 pub use patch::{Condition, OnTestFailure, PatchOp, WhenFallback};
-pub(crate) use patch::{PatchOpKind, named};
-pub use redact::Redact;
+#[doc(hidden)]
+pub use patch::{PatchOpKind, named};
 pub(crate) use rules::Spec;
-pub use rules::{DuplicateKeys, OnError, Root, Siblings, Validation, Whitespace};
+
 pub use safety::Retrieve;
 pub use select::{SelectPath, Selection};
-#[cfg(feature = "text")]
-pub(crate) use text::DedupMode;
-pub(crate) use text::TextSpec;
+pub use tamis_text::Redact;
+pub(crate) use tamis_text::TextSpec;

@@ -29,7 +29,8 @@ pub enum Budget {
 
 impl Budget {
     /// Returns the budget unless it is 0, which means no budget (seed 000).
-    pub(crate) fn unless_zero(self) -> Option<Self> {
+    #[doc(hidden)]
+    pub fn unless_zero(self) -> Option<Self> {
         let (Self::Bytes(count) | Self::Tokens(count)) = self;
         (count > 0).then_some(self)
     }
@@ -239,11 +240,14 @@ impl<'de> Deserialize<'de> for AtLeastOne {
 #[serde(deny_unknown_fields)]
 pub struct Compact {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) header: Option<String>,
+    #[doc(hidden)]
+    pub header: Option<String>,
     #[serde(deserialize_with = "template")]
-    pub(crate) item: String,
+    #[doc(hidden)]
+    pub item: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) footer: Option<String>,
+    #[doc(hidden)]
+    pub footer: Option<String>,
 }
 
 impl Compact {

@@ -34,19 +34,24 @@ use super::RawJson;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PatchOp {
-    pub(crate) op: PatchOpKind,
-    pub(crate) path: String,
+    #[doc(hidden)]
+    pub op: PatchOpKind,
+    #[doc(hidden)]
+    pub path: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) from: Option<String>,
+    #[doc(hidden)]
+    pub from: Option<String>,
     /// `Some` even if the value is `null`.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "there")]
-    pub(crate) value: Option<RawJson>,
+    #[doc(hidden)]
+    pub value: Option<RawJson>,
 }
 
 /// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum PatchOpKind {
+#[doc(hidden)]
+pub enum PatchOpKind {
     Add,
     Remove,
     Replace,
@@ -59,7 +64,8 @@ impl PatchOpKind {
     const ALL: [Self; 6] =
         [Self::Add, Self::Remove, Self::Replace, Self::Move, Self::Copy, Self::Test];
 
-    pub(crate) fn as_str(self) -> &'static str {
+    #[doc(hidden)]
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Add => "add",
             Self::Remove => "remove",
@@ -74,7 +80,8 @@ impl PatchOpKind {
 impl PatchOp {
     /// Whether the operation takes a value out of the document without putting it elsewhere.
     #[cfg(feature = "manifest")]
-    pub(crate) fn removes(&self) -> bool {
+    #[doc(hidden)]
+    pub fn removes(&self) -> bool {
         matches!(self.op, PatchOpKind::Remove | PatchOpKind::Replace)
     }
 
@@ -206,7 +213,8 @@ impl fmt::Display for PatchOp {
 }
 
 /// Returns the pointer, or words for the empty one.
-pub(crate) fn named(pointer: &str) -> &str {
+#[doc(hidden)]
+pub fn named(pointer: &str) -> &str {
     if pointer.is_empty() { "the document" } else { pointer }
 }
 
@@ -226,8 +234,10 @@ fn there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Condition {
-    pub(crate) path: String,
-    pub(crate) value: RawJson,
+    #[doc(hidden)]
+    pub path: String,
+    #[doc(hidden)]
+    pub value: RawJson,
 }
 
 impl Condition {

@@ -1,11 +1,12 @@
-//! The type [`Spec`] with its builder, and the enums that its rules take.
+//! The type [`Spec`] with its builder.
 
 use serde::{Deserialize, Serialize};
 
 use super::fields::{is_default, some};
 use super::{
-    Budget, Compact, Condition, Content, Encode, ItemCondition, JsonStrings, Omitted, OnOver,
-    OnTestFailure, PatchOp, Redact, SelectPath, Selection, TextSpec, WhenFallback,
+    Budget, Compact, Condition, Content, DuplicateKeys, Encode, ItemCondition, JsonStrings,
+    Omitted, OnError, OnOver, OnTestFailure, PatchOp, Redact, Root, SelectPath, Selection,
+    Siblings, TextSpec, Validation, WhenFallback, Whitespace,
 };
 
 /// The rules for the output of one tool.
@@ -35,195 +36,120 @@ use super::{
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) extract: Option<String>,
+    #[doc(hidden)]
+    pub extract: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) json_strings: Vec<JsonStrings>,
+    #[doc(hidden)]
+    pub json_strings: Vec<JsonStrings>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) select: Option<Selection>,
+    #[doc(hidden)]
+    pub select: Option<Selection>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) exclude: Vec<String>,
+    #[doc(hidden)]
+    pub exclude: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) retain: Option<Vec<String>>,
+    #[doc(hidden)]
+    pub retain: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) patches: Option<Vec<PatchOp>>,
+    #[doc(hidden)]
+    pub patches: Option<Vec<PatchOp>>,
     #[serde(skip_serializing_if = "is_default")]
-    pub(crate) lenient_remove: bool,
+    #[doc(hidden)]
+    pub lenient_remove: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) on_test_failure: Option<OnTestFailure>,
+    #[doc(hidden)]
+    pub on_test_failure: Option<OnTestFailure>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) test: Option<Condition>,
+    #[doc(hidden)]
+    pub test: Option<Condition>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) when: Option<Vec<Spec>>,
+    #[doc(hidden)]
+    pub when: Option<Vec<Spec>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) otherwise: Option<WhenFallback>,
+    #[doc(hidden)]
+    pub otherwise: Option<WhenFallback>,
     #[serde(skip_serializing_if = "is_default")]
-    pub(crate) root: Root,
+    #[doc(hidden)]
+    pub root: Root,
     #[serde(skip_serializing_if = "is_default")]
-    pub(crate) siblings: Siblings,
+    #[doc(hidden)]
+    pub siblings: Siblings,
     #[serde(rename = "where", skip_serializing_if = "Vec::is_empty")]
-    pub(crate) conditions: Vec<ItemCondition>,
+    #[doc(hidden)]
+    pub conditions: Vec<ItemCondition>,
     #[serde(skip_serializing_if = "is_default")]
-    pub(crate) max_items: u64,
+    #[doc(hidden)]
+    pub max_items: u64,
     #[serde(skip_serializing_if = "is_default")]
-    pub(crate) stop_early: bool,
+    #[doc(hidden)]
+    pub stop_early: bool,
     #[serde(skip_serializing_if = "is_default")]
-    pub(crate) drop_nulls: bool,
+    #[doc(hidden)]
+    pub drop_nulls: bool,
     #[serde(skip_serializing_if = "is_default")]
-    pub(crate) drop_empty: bool,
+    #[doc(hidden)]
+    pub drop_empty: bool,
     #[serde(skip_serializing_if = "is_default")]
-    pub(crate) omit_base64_over: u64,
+    #[doc(hidden)]
+    pub omit_base64_over: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) text_filter: Option<TextSpec>,
+    #[doc(hidden)]
+    pub text_filter: Option<TextSpec>,
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some")]
-    pub(crate) redact: Option<Redact>,
+    #[doc(hidden)]
+    pub redact: Option<Redact>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) budget: Option<Budget>,
+    #[doc(hidden)]
+    pub budget: Option<Budget>,
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some")]
-    pub(crate) min_items: Option<u64>,
+    #[doc(hidden)]
+    pub min_items: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some")]
-    pub(crate) omitted: Option<Omitted>,
+    #[doc(hidden)]
+    pub omitted: Option<Omitted>,
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some")]
-    pub(crate) on_over: Option<OnOver>,
+    #[doc(hidden)]
+    pub on_over: Option<OnOver>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) compact: Option<Compact>,
+    #[doc(hidden)]
+    pub compact: Option<Compact>,
     #[serde(skip_serializing_if = "is_default")]
-    pub(crate) encode: Encode,
+    #[doc(hidden)]
+    pub encode: Encode,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) content: Option<Content>,
+    #[doc(hidden)]
+    pub content: Option<Content>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) on_error: Option<OnError>,
+    #[doc(hidden)]
+    pub on_error: Option<OnError>,
     #[serde(skip_serializing_if = "is_default")]
-    pub(crate) validation: Validation,
+    #[doc(hidden)]
+    pub validation: Validation,
     #[serde(skip_serializing_if = "is_default")]
-    pub(crate) whitespace: Whitespace,
+    #[doc(hidden)]
+    pub whitespace: Whitespace,
     #[serde(skip_serializing_if = "is_default")]
-    pub(crate) duplicate_keys: DuplicateKeys,
+    #[doc(hidden)]
+    pub duplicate_keys: DuplicateKeys,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) allow_raw: Option<bool>,
+    #[doc(hidden)]
+    pub allow_raw: Option<bool>,
     /// If the document itself is the payload, members that kimbap adds around results pass `select`.
     #[serde(skip)]
-    pub(crate) envelope: bool,
+    #[doc(hidden)]
+    pub envelope: bool,
     /// The spec is read from another program's manifest, where omissions are not marked.
     #[serde(skip)]
-    pub(crate) foreign: bool,
+    #[doc(hidden)]
+    pub foreign: bool,
     /// A document that is not an array becomes the only element of one, except after a total miss.
     #[serde(skip)]
-    pub(crate) wrap: bool,
+    #[doc(hidden)]
+    pub wrap: bool,
     /// Every document is passed through.
     #[serde(skip)]
-    pub(crate) pass: bool,
-}
-
-/// The place of the payload: the part of a document that the rules on items apply to.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "String", into = "String")]
-pub enum Root {
-    /// The document if it is an array. If it is an object, the first array among `items`, `result` and `data`,
-    /// otherwise the first member that is an array, otherwise the object itself (kimbap). May have to hold the
-    /// document; see [`Limits`](crate::Limits).
-    #[default]
-    Auto,
-    /// The first member that is an array, decided when it begins. For an object without an array this is a total miss.
-    First,
-    /// The document itself, even if it contains arrays.
-    Object,
-    /// The value at a path without wildcards.
-    At(String),
-}
-
-impl From<String> for Root {
-    /// `auto`, `array` (an alias of `auto`), `first` and `object` name the variants. Any other text is a path. Write a
-    /// member with one of these names as a pointer: `/first`.
-    fn from(text: String) -> Self {
-        match text.as_str() {
-            "auto" | "array" => Self::Auto,
-            "first" => Self::First,
-            "object" => Self::Object,
-            _ => Self::At(text),
-        }
-    }
-}
-
-impl From<&str> for Root {
-    fn from(text: &str) -> Self {
-        text.to_owned().into()
-    }
-}
-
-impl From<Root> for String {
-    fn from(root: Root) -> Self {
-        match root {
-            Root::Auto => "auto".into(),
-            Root::First => "first".into(),
-            Root::Object => "object".into(),
-            // Without the slash, the name would be read as a variant.
-            Root::At(path) if !matches!(Root::from(path.as_str()), Root::At(_)) => {
-                format!("/{path}")
-            }
-            Root::At(path) => path,
-        }
-    }
-}
-
-/// Whether the members next to the payload, and next to the path that leads to it, are kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Siblings {
-    /// They are kept unchanged.
-    #[default]
-    Keep,
-    /// They are removed.
-    Drop,
-}
-
-/// The output after a total miss: no item has a selected path, or the root has no payload. Also applies if an
-/// operation of `patches` cannot be applied, or one of its tests fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OnError {
-    /// The payload passes unselected; `exclude` still applies, and the report records the miss. After failed patches,
-    /// the output of `retain` passes unpatched. The default for specs without rules on the document.
-    Raw,
-    /// An error without output. The default for specs with `retain`, `patches` or `when`.
-    Closed,
-}
-
-/// How strictly dropped values are checked. Kept values are always checked in full.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Validation {
-    /// RFC 8259, the whole document.
-    #[default]
-    Full,
-    /// Skipped values are checked only for terminated strings, brackets, UTF-8 and control characters. For trusted
-    /// input.
-    Structure,
-}
-
-/// The treatment of white space between tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Whitespace {
-    /// It is removed.
-    #[default]
-    Minify,
-    /// Emitted tokens keep the white space before them, and values that are kept as a whole keep all of it. White space
-    /// around the document is removed.
-    Keep,
-}
-
-/// The treatment of a selected member, or of the payload, whose name occurred before in the same object. Other members
-/// are not compared, so this is not a general check for duplicates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DuplicateKeys {
-    /// The first one counts. Once an item is complete, later ones are not looked for.
-    #[default]
-    First,
-    /// The first one counts. All later ones are looked for and counted in the report.
-    Count,
-    /// A second one is an error.
-    Reject,
+    #[doc(hidden)]
+    pub pass: bool,
 }
 
 impl Spec {

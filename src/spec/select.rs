@@ -8,20 +8,23 @@ use serde::{Deserialize, Serialize};
 
 /// The selected members in the order of declaration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selection(pub(crate) Vec<SelectPath>);
+pub struct Selection(#[doc(hidden)] pub Vec<SelectPath>);
 
 /// One selected member.
 #[derive(Clone, Debug)]
 pub struct SelectPath {
     /// The key in the output; `None` means the last name of the path.
-    pub(crate) key: Option<String>,
+    #[doc(hidden)]
+    pub key: Option<String>,
     /// The path, with its projection if it has one.
-    pub(crate) path: String,
+    #[doc(hidden)]
+    pub path: String,
 }
 
 impl SelectPath {
     /// Returns the key in the output, if the path can be parsed and has a name.
-    pub(crate) fn output_key(&self) -> Option<String> {
+    #[doc(hidden)]
+    pub fn output_key(&self) -> Option<String> {
         match &self.key {
             Some(key) => Some(key.clone()),
             None => tamis_json::path::Path::parse_selected(&self.path)

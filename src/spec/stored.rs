@@ -177,12 +177,14 @@ impl Spec {
 
     /// Returns the paths of `exclude` as they are written, and translated to the names of the source. `None` if these
     /// are too many. `in_elements`: they are also read from the elements of each array in the document.
-    pub(crate) fn excluded_from_source(&self, in_elements: bool) -> Option<Vec<String>> {
+    #[doc(hidden)]
+    pub fn excluded_from_source(&self, in_elements: bool) -> Option<Vec<String>> {
         self.in_source(&self.exclude, in_elements)
     }
 
     /// Returns the paths of `redact` like those of `exclude`.
-    pub(crate) fn redacted_from_source(&self, in_elements: bool) -> Option<Vec<String>> {
+    #[doc(hidden)]
+    pub fn redacted_from_source(&self, in_elements: bool) -> Option<Vec<String>> {
         self.in_source(self.redact.as_ref().map_or(&[], |redact| &redact.paths), in_elements)
     }
 
@@ -211,18 +213,17 @@ impl Spec {
 
     /// Returns each path of `exclude` with the places in the source that it removes from the output. Paths that cannot be
     /// translated exactly are left out.
-    #[cfg(feature = "audit")]
-    pub(crate) fn excluded_places(&self) -> Vec<(&str, Path)> {
+    #[doc(hidden)]
+    pub fn excluded_places(&self) -> Vec<(&str, Path)> {
         self.source_places(&self.exclude)
     }
 
     /// Returns the same for the paths of `redact`.
-    #[cfg(feature = "audit")]
-    pub(crate) fn redacted_places(&self) -> Vec<(&str, Path)> {
+    #[doc(hidden)]
+    pub fn redacted_places(&self) -> Vec<(&str, Path)> {
         self.redact.as_ref().map_or_else(Vec::new, |redact| self.source_places(&redact.paths))
     }
 
-    #[cfg(feature = "audit")]
     fn source_places<'a>(&self, paths: &'a [String]) -> Vec<(&'a str, Path)> {
         let sources = self.sources();
         let mut places = Vec::new();
@@ -241,8 +242,8 @@ impl Spec {
     }
 
     /// Returns the sources of `select`, with the fields of their projections.
-    #[cfg(feature = "audit")]
-    pub(crate) fn selected_sources(&self) -> Vec<(Path, Vec<ProjectedField>)> {
+    #[doc(hidden)]
+    pub fn selected_sources(&self) -> Vec<(Path, Vec<ProjectedField>)> {
         self.sources().into_iter().map(|source| (source.path, source.fields)).collect()
     }
 

@@ -6,8 +6,8 @@ use std::cell::RefCell;
 use std::io::{Read, Result};
 use std::rc::Rc;
 
-use tamis::insight::misspelled::MisspelledPaths;
 use tamis::{MissedPath, Spec};
+use tamis_insight::misspelled::MisspelledPaths;
 
 /// The names of the input, if the rules have paths to compare them with. Clones share them.
 #[derive(Clone, Debug, Default)]

@@ -6,8 +6,8 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 
 use struson::writer::{JsonStreamWriter, JsonWriter};
-use tamis::insight::why::why;
 use tamis::{Call, Error, Limits};
+use tamis_insight::why::why;
 
 use crate::diagnostics::Usage;
 

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use memchr::memchr;
 use regex::bytes::Regex;
 
-use crate::ansi::{Terminal, TerminalEvent};
+use tamis_text::ansi::{Terminal, TerminalEvent};
 
 /// Words of failures: not within a name or a path (`error_handling`, `src/error.rs`).
 const FAILURE: &str = r"(?i-u:(?:^|[^\w/.-])(?:errors?|fail(?:s|ed|ing|ures?)?|panic(?:ked)?|exceptions?|fatal|traceback|abort(?:ed)?|critical|segmentation fault|core dumped|assertion|not ok|undefined (?:reference|symbol)|permission denied|no such file or directory|timed out|out of memory|killed)(?:$|[^\w/.-]|[.](?:$|\s)))|(?-u:\w(?:Error|Exception)(?:$|[:\s]))|✗|✖|✘";

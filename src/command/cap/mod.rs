@@ -11,9 +11,9 @@ mod tests;
 
 use serde::Serialize;
 use tamis_json::limits::Limits;
+use tamis_text::notice;
 
 use super::full_output::FullOutput;
-use crate::notice;
 
 pub(super) use run::CapRun;
 use size::CapSize;

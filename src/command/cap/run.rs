@@ -18,12 +18,12 @@ use std::collections::VecDeque;
 use memchr::memchr;
 use tamis_json::limits::Limits;
 use tamis_json::sink::Sink;
+use tamis_text::lines::pending_text::TextSize;
+use tamis_text::notice;
 
 use super::failure_lines::is_failure;
 use super::size::CapSize;
 use super::{CapReport, OutputCap};
-use crate::notice;
-use crate::text::pending_text::TextSize;
 #[cfg(feature = "tokens")]
 use crate::tokens::TokenCounter;
 

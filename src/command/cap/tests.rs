@@ -1,9 +1,9 @@
 //! Tests of the cap: limits, chunks, failures, memory.
 
 use tamis_json::limits::Limits;
+use tamis_text::notice;
 
 use super::{CapReport, CapRun, OutputCap};
-use crate::notice;
 
 /// Runs a cap over a text in chunks of this length.
 fn capped(cap: &OutputCap, text: &[u8], chunk: usize, limits: &Limits) -> (String, CapReport) {

@@ -8,7 +8,7 @@ mod go_test;
 mod make;
 mod snippets;
 
-use crate::text::rule_ops::StageFactory;
+use tamis_text::lines::rule_ops::StageFactory;
 
 /// The names of the engines.
 pub(super) const NAMES: [&str; 4] = ["cargo-test", "go-test", "make", "snippets"];

@@ -4,13 +4,13 @@ use std::sync::{Arc, OnceLock};
 
 use regex::bytes::RegexSet;
 use tamis_json::regex_budget::RegexBudget;
+use tamis_text::lines::rule_ops::RuleOperations;
 
 use super::matcher::CommandMatcher;
 use super::rule::{CommandRule, ExitCondition};
 use crate::command::rule_chain;
 use crate::spec::TextSpec;
 use crate::text::TextProgram;
-use crate::text::rule_ops::RuleOperations;
 
 /// Combines rules into one, which keeps security lines unless `security` is `None`. Returns `None` if one of the
 /// rules cannot be compiled, which reading its file reports.

@@ -48,7 +48,7 @@ fn comes_out(rule: &CommandRule, example: &RuleExample) -> Option<String> {
 }
 
 fn output(program: &TextProgram, input: &str) -> Vec<u8> {
-    let mut engine = crate::text::pipeline::TextPipeline::new(program, &Limits::new());
+    let mut engine = tamis_text::lines::pipeline::TextPipeline::new(program, &Limits::new());
     let mut out = Vec::new();
     engine.write(input.as_bytes(), &mut out);
     engine.end(&mut out);

@@ -5,6 +5,7 @@
 
 use regex::Regex;
 use tamis_json::regex_budget::RegexBudget;
+use tamis_text::lines::rule_ops::{DedupSpec, GroupSpec, ReplaceSpec, SectionEnd, SectionSpec};
 use toml::de::DeTable;
 
 use super::matcher::{CommandMatcher, CommandPattern};
@@ -16,7 +17,6 @@ use crate::command::engines;
 use crate::manifest::error::{Problems, Text};
 use crate::manifest::suggest::unknown;
 use crate::manifest::{Diagnostic, ManifestError, ManifestErrorKind};
-use crate::text::rule_ops::{DedupSpec, GroupSpec, ReplaceSpec, SectionEnd, SectionSpec};
 
 /// Maximum size of a file, in bytes.
 const MAX_BYTES: usize = 16 << 20;

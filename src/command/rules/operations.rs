@@ -2,12 +2,12 @@
 
 use tamis_json::error::Error;
 use tamis_json::regex_budget::RegexBudget;
+use tamis_text::lines::rule_ops::{
+    DedupSpec, GroupSpec, ReplaceSpec, RuleOperations, SectionSpec, StageFactory,
+};
 
 use crate::spec::TextSpec;
 use crate::text::TextProgram;
-use crate::text::rule_ops::{
-    DedupSpec, GroupSpec, ReplaceSpec, RuleOperations, SectionSpec, StageFactory,
-};
 
 /// Declared operations. Operations that are not declared are `None`, so that an exit condition inherits them from the
 /// rule.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use tamis_json::regex_budget::RegexBudget;
+use tamis_text::lines::check_pattern;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -10,7 +11,6 @@ use super::rule::RuleFile;
 use crate::manifest::Diagnostic;
 use crate::manifest::error::{Problems, Text};
 use crate::manifest::suggest::unknown;
-use crate::text::check_pattern;
 
 pub(super) type TomlNode<'t> = &'t Spanned<DeValue<'t>>;
 

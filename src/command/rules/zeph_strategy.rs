@@ -3,6 +3,7 @@
 //! Each type maps to operations, an engine, or a built-in rule. Limits that would cut failures apply only if the file
 //! states them: zeph's defaults for limits are not used, except for `truncate`, which has no other effect.
 
+use tamis_text::lines::rule_ops::DedupSpec;
 use toml::de::DeTable;
 
 use super::operations::DeclaredOperations;
@@ -10,7 +11,6 @@ use super::rule::ExitCondition;
 use super::toml_reader::{RuleReader, TomlNode};
 use crate::command::engines;
 use crate::manifest::suggest::unknown;
-use crate::text::rule_ops::DedupSpec;
 
 const TYPES: [&str; 9] = [
     "strip_noise",

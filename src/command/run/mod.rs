@@ -27,6 +27,7 @@ use std::time::{Duration, Instant};
 use tamis_json::error::{Error, ErrorKind};
 use tamis_json::limits::Limits;
 use tamis_json::sink::Sink;
+use tamis_text::quoted::DiscardSink;
 
 use super::cap::OutputCap;
 use super::command_filter::CommandFilter;
@@ -34,7 +35,6 @@ use super::command_line::CommandLine;
 use super::full_output::FullOutput;
 use super::registry::OutputFilterRegistry;
 use super::report::CommandReport;
-use crate::text::quoted::DiscardSink;
 use crate::text::{InvisibleFilter, TextRedactor};
 #[cfg(feature = "tokens")]
 use crate::tokens::{TokenCount, TokenCounter};

@@ -6,11 +6,12 @@
 //! reader is a program. In plain text, a link is its text, and code is indented by four spaces. Invariant: buffers one
 //! line, and the output that was not taken yet.
 
+use tamis_text::notice;
+
 use super::LINE;
 use super::references;
 use super::table::Table;
 use super::tags::{Tag, Target};
-use crate::notice;
 
 /// The maximum number of levels of lists and quotes that are indented.
 const LEVELS: usize = 16;

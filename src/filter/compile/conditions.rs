@@ -158,7 +158,7 @@ impl CompiledTest {
         pattern: &str,
         allowance: &mut RegexBudget,
     ) -> Result<(), Error> {
-        self.matches = Some(crate::text::value_pattern(entry, pattern, allowance)?);
+        self.matches = Some(tamis_text::lines::value_pattern(entry, pattern, allowance)?);
         Ok(())
     }
 

@@ -6,19 +6,19 @@ use tamis_json::error::{Error, ErrorKind};
 use tamis_json::key;
 use tamis_json::path::trie::Trie;
 use tamis_json::regex_budget::RegexBudget;
+use tamis_text::secrets::SecretRules;
 
 use super::items::trie_of;
 use super::rule_paths::refuse_in;
-use crate::secrets::SecretRules;
 #[cfg(feature = "template")]
 use crate::spec::Compact;
 use crate::spec::{Encode, Redact, Spec, Whitespace};
 #[cfg(feature = "text")]
 use crate::text::TextProgram;
-#[cfg(feature = "text")]
-use crate::text::rule_ops::RuleOperations;
 #[cfg(feature = "template")]
 use tamis_template::{TemplateError, TemplatePart, Templates};
+#[cfg(feature = "text")]
+use tamis_text::lines::rule_ops::RuleOperations;
 
 /// The compiled rules on the filtered document.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +48,7 @@ fn secret_rules(
     redact: &Redact,
     allowance: &mut RegexBudget,
 ) -> Result<Option<SecretRules>, Error> {
-    let rules = crate::text::secret_rules(redact, allowance)?;
+    let rules = tamis_text::secret_rules(redact, allowance)?;
     Ok(redact.searches().then_some(rules))
 }
 

@@ -1,10 +1,10 @@
 //! Keeps what `redact` looks for out of errors and reports, which name keys of the document.
 
 use tamis_json::error::Error;
+use tamis_text::secrets::{SecretRules, TextForm};
 
 use crate::filter::compile::program::Program;
 use crate::report::Report;
-use crate::secrets::{SecretRules, TextForm};
 
 /// The longest name in a path that is searched. Longer ones are shortened, so a part of a credential may be at their end.
 const LONGEST: usize = 250;

@@ -12,7 +12,7 @@ use imports::Package;
 
 /// The order of the modules of a package. Modules in one row are leaves of the same height. Between packages, cargo keeps
 /// the order.
-const LAYERS: [(&str, &[&[&str]]); 2] = [
+const LAYERS: [(&str, &[&[&str]]); 4] = [
     (
         "crates/json/src",
         &[
@@ -44,14 +44,25 @@ const LAYERS: [(&str, &[&[&str]]); 2] = [
         ],
     ),
     (
+        "crates/text/src",
+        &[
+            &["ansi", "fields"],
+            &["notice", "secrets"],
+            &["line_rules", "redact"],
+            &["lines"],
+            &["invisible", "redactor"],
+            &["quoted"],
+        ],
+    ),
+    ("crates/insight/src", &[&["audit", "look", "misspelled", "suggest", "why"]]),
+    (
         "src",
         &[
-            &["ansi", "notice", "report", "tokens"],
-            &["secrets", "json"],
+            &["report", "text", "tokens"],
+            &["json"],
             &["reserved"],
             &["spec"],
             &["encode"],
-            &["text"],
             &["content"],
             &["filter"],
             &["history"],
@@ -59,7 +70,6 @@ const LAYERS: [(&str, &[&[&str]]); 2] = [
             &["catalog"],
             &["command"],
             &["io"],
-            &["audit", "insight"],
             &["http"],
         ],
     ),

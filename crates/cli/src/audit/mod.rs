@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use tamis::Spec;
-use tamis::audit::{Audit, AuditReport};
 use tamis::command::CommandRules;
 use tamis::manifest::{Manifest, ManifestEntry};
+use tamis_insight::audit::{Audit, AuditReport};
 
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::groups::Selection;

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use tamis::audit::PlantedDocument;
 use tamis::manifest::{Manifest, ManifestEntry};
 use tamis_gateway::mcp::{Action, Exchange, Proxy, ProxyOptions, Route, Session};
 use tamis_gateway::rules::{Profile, Rules};
 use tamis_gateway::transport::spool::Spool;
+use tamis_insight::audit::PlantedDocument;
 
 use super::table::Row;
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
-use tamis::audit::{AuditReport, Finding};
+use tamis_insight::audit::{AuditReport, Finding};
 
 use crate::tools::one_line;
 

@@ -8,8 +8,8 @@ use std::io::Read;
 use serde::Serialize;
 use tamis::command::{CommandFilter, CommandLine};
 use tamis::history::{ChatScan, ChatSizes, PruneProgram, PruneSpec};
-use tamis::insight::look::{LineLook, Look, LookOptions, LookTree, look_chat};
 use tamis::{CallOptions, Error, Filter, Limits, Program, Sink};
+use tamis_insight::look::{LineLook, Look, LookOptions, LookTree, look_chat};
 
 use super::LookArgs;
 use crate::diagnostics::{Console, Exit, Usage};

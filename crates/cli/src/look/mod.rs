@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use struson::writer::{JsonStreamWriter, JsonWriter};
-use tamis::insight::look::{LookPage, LookTree, to_page, to_svg};
+use tamis_insight::look::{LookPage, LookTree, to_page, to_svg};
 
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::files::Output;

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
 use indicatif::HumanCount;
-use tamis::insight::look::{LookKind, LookNode, LookTree};
+use tamis_insight::look::{LookKind, LookNode, LookTree};
 
 use super::measure::Measured;
 use crate::stats::saved;

@@ -4,9 +4,9 @@
 //! result never exceeds the limit, apart from the mark that states how much was left out. Buffers at most [`WINDOW`]
 //! bytes: the beginning of a longer text is written as soon as it is certain to be kept.
 
+use tamis_text::notice;
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::notice;
 use crate::spec::Budget;
 #[cfg(feature = "tokens")]
 use crate::tokens::TokenCounter;

@@ -15,7 +15,7 @@
 //! Example: `[ta` and `mis x]\n` arrive in two pieces. The first may begin a notice and is held. With the second the
 //! line is complete and is written as `| [tamis x]\n`. If `b]\n` arrives instead, `[tab]\n` is written.
 
-use crate::notice;
+use tamis_text::notice;
 
 /// The number of bytes at the start of a line that are held to find out whether it is a notice. A line that is still
 /// undecided then is marked.

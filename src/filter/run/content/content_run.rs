@@ -30,6 +30,8 @@ use tamis_json::error::{Error, ErrorKind, LimitName, Raise};
 use tamis_json::hold::Hold;
 use tamis_json::limits::{Limits, Meter};
 use tamis_json::sink::Sink;
+use tamis_text::notice;
+use tamis_text::secrets::{SecretSearch, TextForm};
 
 use super::cleaner::ContentCleaner;
 use super::fields::ContentFields;
@@ -37,9 +39,7 @@ use crate::content::{Cut, Decoder, From, Page, SNIFFED, Sizes, is_html};
 use crate::filter::compile::nested::ContentRules;
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::options::CallOptions;
-use crate::notice;
 use crate::report::{ContentSource, Report, add_counts};
-use crate::secrets::{SecretSearch, TextForm};
 use crate::spec::Budget;
 
 /// The size of a piece in bytes. The first piece has [`SNIFFED`] bytes.

@@ -31,12 +31,12 @@ use content_run::ContentRun;
 
 use tamis_json::error::Error;
 use tamis_json::sink::Sink;
+use tamis_text::secrets::{SecretRules, SecretSearch, TextForm};
 
 use crate::filter::compile::nested::WholeRules;
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
 use crate::report::{Report, add_counts};
-use crate::secrets::{SecretRules, SecretSearch, TextForm};
 
 /// The warning of a run without a filter.
 const NO_FILTER: &str =

@@ -21,11 +21,11 @@ use tamis_json::limits::Limits;
 use tamis_json::sink::Sink;
 use tamis_json::writer::JsonWriter;
 use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
+use tamis_text::quoted::QuotedPipeline;
+use tamis_text::secrets::SecretRules;
 
 use crate::filter::run::stage::{StageHandler, StageState};
 use crate::report::add_counts;
-use crate::secrets::SecretRules;
-use crate::text::quoted::QuotedPipeline;
 use crate::text::{TextProgram, TextRedactor};
 
 /// The member with the text.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tamis_json::error::Error;
 use tamis_json::sink::Sink;
+use tamis_text::secrets::{SecretSearch, TextForm};
 
 use super::redact_paths::RedactPathsStage;
 use super::stage_sink::{ByteStage, StageSink};
@@ -12,7 +13,6 @@ use crate::filter::run::payload_length::PayloadLength;
 use crate::filter::run::root_path::RootPath;
 use crate::filter::run::stage::StageMachine;
 use crate::report::{Report, add_counts};
-use crate::secrets::{SecretSearch, TextForm};
 
 /// The stages of the rule. The stage after them is an argument of each call.
 #[derive(Debug)]

@@ -30,10 +30,10 @@ use tamis_json::test_work::{WorkKind, count, words};
 use tamis_json::writer::JsonWriter;
 use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 use tamis_template::{Templates, Totals};
+use tamis_text::notice;
 
 use crate::filter::run::root_path::{RootPath, RootStep, RootTracker};
 use crate::filter::run::stage::{DiscardSink, StageHandler, StageMachine, StageState};
-use crate::notice;
 
 /// The largest number of rendered bytes. More is a failure of the template.
 const RENDERED: usize = 64 << 20;

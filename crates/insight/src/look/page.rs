@@ -1,0 +1,107 @@
+//! Writes trees as one self-contained page: a treemap to zoom into, and a table.
+//!
+//! The page has its style, its script and its data inline, and loads nothing. The data is JSON in which no `<` occurs, so
+//! that no text of a document can end the element that contains it.
+
+use std::fmt::Write as _;
+
+use tamis_json::StringEncoder;
+use tamis_json::sink::Sink;
+
+use super::svg::escape;
+use super::tree::{LookKind, LookTree};
+
+const HTML: &str = include_str!("page/page.html");
+const STYLE: &str = include_str!("page/page.css");
+const SCRIPT: &str = include_str!("page/page.js");
+
+/// The contents of a page.
+///
+/// ```
+/// use crate::look::{Look, LookOptions, LookPage, to_page};
+///
+/// let mut look = Look::new(&LookOptions::new());
+/// look.write(br#"{"</script>": 1}"#)?;
+/// look.end()?;
+/// let page = to_page(&LookPage::new("item.json", &look.into_tree()));
+/// assert!(page.starts_with("<!doctype html>"));
+/// assert_eq!(page.matches("</script>").count(), 2);
+/// # Ok::<(), tamis::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct LookPage<'a> {
+    title: &'a str,
+    before: &'a LookTree,
+    after: Option<&'a LookTree>,
+}
+
+impl<'a> LookPage<'a> {
+    /// Creates a page about a tree. The title is usually the name of the file.
+    #[must_use]
+    pub fn new(title: &'a str, before: &'a LookTree) -> Self {
+        Self { title, before, after: None }
+    }
+
+    /// Sets the tree of what remains after a filter. The page then switches between both.
+    #[must_use]
+    pub fn with_after(self, after: &'a LookTree) -> Self {
+        Self { after: Some(after), ..self }
+    }
+}
+
+/// Writes a page as HTML.
+#[must_use]
+pub fn to_page(page: &LookPage<'_>) -> String {
+    let mut data = String::from("{\"title\":");
+    string(&mut data, page.title);
+    data.push_str(",\"before\":");
+    tree(&mut data, page.before);
+    data.push_str(",\"after\":");
+    match page.after {
+        Some(after) => tree(&mut data, after),
+        None => data.push_str("null"),
+    }
+    data.push('}');
+    let mut html = String::with_capacity(HTML.len() + STYLE.len() + SCRIPT.len() + data.len());
+    let mut rest = HTML;
+    while let Some((before, after)) = rest.split_once("{{") {
+        html.push_str(before);
+        let Some((name, after)) = after.split_once("}}") else { break };
+        match name {
+            "title" => html.push_str(&escape(page.title)),
+            "style" => html.push_str(STYLE),
+            "script" => html.push_str(SCRIPT),
+            "data" => html.push_str(&data),
+            _ => {}
+        }
+        rest = after;
+    }
+    html.push_str(rest);
+    html
+}
+
+/// Writes a tree: each node as its parent, step, count, bytes, own bytes, tokens and types.
+fn tree(json: &mut String, tree: &LookTree) {
+    let separator = if tree.kind() == LookKind::Json { "." } else { " / " };
+    _ = write!(json, "{{\"exact\":{},\"separator\":\"{separator}\",\"nodes\":[", tree.is_exact());
+    for (at, node) in tree.nodes().enumerate() {
+        let parent = node.parent().map_or(0, |parent| parent.position());
+        _ = write!(json, "{}[{parent},", if at > 0 { ",\n" } else { "\n" });
+        string(json, node.step());
+        let (count, bytes, own) = (node.count(), node.bytes(), node.own_bytes());
+        let types = node.types().join(", ");
+        _ = write!(json, ",{count},{bytes},{own},{},\"{types}\"]", node.tokens());
+    }
+    json.push_str("]}");
+}
+
+/// Writes a JSON string that is safe inside a `script` element.
+fn string(json: &mut String, text: &str) {
+    let mut encoded = Vec::with_capacity(text.len() + 2);
+    encoded.push(b'"');
+    StringEncoder::new(&mut encoded).write(text.as_bytes());
+    encoded.push(b'"');
+    let encoded = String::from_utf8_lossy(&encoded);
+    // Neither `</script>` nor `<!--` can occur without it.
+    json.push_str(&encoded.replace('<', "\\u003c"));
+}

@@ -1,0 +1,254 @@
+//! Paths of a filter whose names are probably misspelled: no document has them, but some have a name that is close.
+//!
+//! A misspelled path of `select` leaves a gap in the output. One of `exclude` or `redact` leaves nothing to see: the value
+//! that it should have removed is in the output. [`MisspelledPaths`] reads the documents next to the filter and compares names.
+//!
+//! ```
+//! use tamis::Spec;
+//! use crate::misspelled::MisspelledPaths;
+//!
+//! let mut paths = MisspelledPaths::new(&Spec::new().exclude("ownr.login").retain("/owner"));
+//! paths.write(br#"{"owner": {"login": "mira"}}"#);
+//! let missed = paths.missed();
+//! assert_eq!((missed.len(), missed[0].path.as_str()), (1, "ownr.login"));
+//! assert_eq!(missed[0].meant.as_deref(), Some("owner.login"));
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use tamis_json::StringDecoder;
+use tamis_json::nearest::{ComparisonBudget, LONGEST, closest_within};
+use tamis_json::path::{Path, PathToken};
+
+use tamis::MissedPath;
+use tamis::Spec;
+use tamis::spec::Selection;
+
+/// Input beyond this many bytes is not looked at, and nothing is reported.
+const MOST_BYTES: u64 = 16 << 20;
+/// The number of names that are kept for comparison.
+const MOST_NAMES: usize = 10_000;
+/// The length in bytes of a name as it may be spelled with escapes. Longer ones are not compared.
+const SPELLED: usize = 6 * LONGEST;
+
+/// Finds the paths of `where`, `exclude`, `redact` and `retain` with a name that no document has, although one has a name
+/// that differs in one or two letters.
+///
+/// It takes the same input as the filter: one document, or several after each other. Only the names of members are read,
+/// wherever they are; branches of `when` and JSON inside strings are not looked at. Work is linear, and stops as soon as every
+/// name was seen. Memory: 10,000 names.
+#[derive(Debug, Default)]
+pub struct MisspelledPaths {
+    /// The paths as they are written.
+    paths: Vec<(String, Path)>,
+    /// A path of `redact` that is one letter from the word `secrets`.
+    secrets: Option<String>,
+    /// The names in the paths, and whether each was seen.
+    wanted: HashMap<String, bool>,
+    /// How many of them were not seen.
+    left: usize,
+    /// Other names that were seen, or that the filter itself writes.
+    seen: BTreeSet<String>,
+    bytes: u64,
+    place: NamePlace,
+    /// The current string, as it is spelled.
+    text: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum NamePlace {
+    #[default]
+    Outside,
+    InString,
+    Escaped,
+    /// After a string, which is a name if a colon follows.
+    After,
+}
+
+impl MisspelledPaths {
+    /// Creates a reader for the documents of a filter with these rules.
+    #[must_use]
+    pub fn new(spec: &Spec) -> Self {
+        let mut paths = Self::default();
+        // Rules for JSON in strings name members that are not read here.
+        if !spec.json_strings.is_empty() {
+            return paths;
+        }
+        let redacted = || spec.redact.iter().flat_map(|redact| &redact.paths);
+        let own = spec.conditions.iter().map(|condition| &condition.path).chain(&spec.exclude);
+        for text in own.chain(redacted()).chain(spec.retain.iter().flatten()) {
+            let Ok(path) = Path::parse(text) else { continue };
+            paths.wanted.extend(names(&path).map(|name| (name.to_owned(), false)));
+            paths.paths.push((text.clone(), path));
+        }
+        let is_close = |text: &&String| strsim::damerau_levenshtein(text, "secrets") == 1;
+        paths.secrets = redacted().find(is_close).cloned();
+        paths.left = paths.wanted.len();
+        for name in written_names(spec) {
+            paths.name(&name);
+        }
+        paths
+    }
+
+    /// Whether further input does not change the result.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.left == 0 || self.bytes > MOST_BYTES
+    }
+
+    /// Reads the next bytes of the documents.
+    pub fn write(&mut self, chunk: &[u8]) {
+        self.bytes = self.bytes.saturating_add(chunk.len() as u64);
+        let mut rest = chunk;
+        while !rest.is_empty() && !self.is_done() {
+            rest = self.step(rest);
+        }
+    }
+
+    fn step<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        let after = |at: usize| bytes.get(at..).unwrap_or_default();
+        match self.place {
+            NamePlace::Outside => {
+                let Some(at) = memchr::memchr(b'"', bytes) else { return &[] };
+                self.text.clear();
+                self.place = NamePlace::InString;
+                after(at + 1)
+            }
+            NamePlace::InString => {
+                let end = memchr::memchr2(b'"', b'\\', bytes);
+                let (part, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
+                self.push(part);
+                match rest.first() {
+                    None => return &[],
+                    Some(b'"') => self.place = NamePlace::After,
+                    Some(_) => {
+                        self.push(b"\\");
+                        self.place = NamePlace::Escaped;
+                    }
+                }
+                after(part.len() + 1)
+            }
+            NamePlace::Escaped => {
+                self.push(bytes.get(..1).unwrap_or_default());
+                self.place = NamePlace::InString;
+                after(1)
+            }
+            NamePlace::After => {
+                let Some(at) = bytes.iter().position(|byte| !byte.is_ascii_whitespace()) else {
+                    return &[];
+                };
+                self.place = NamePlace::Outside;
+                if bytes.get(at) == Some(&b':') {
+                    self.end_name();
+                }
+                after(at)
+            }
+        }
+    }
+
+    fn push(&mut self, part: &[u8]) {
+        let room = (SPELLED + 1).saturating_sub(self.text.len());
+        self.text.extend_from_slice(part.get(..room).unwrap_or(part));
+    }
+
+    fn end_name(&mut self) {
+        if self.text.len() > SPELLED {
+            return;
+        }
+        let spelled = std::mem::take(&mut self.text);
+        if spelled.contains(&b'\\') {
+            let (mut decoder, mut name) = (StringDecoder::new(), Vec::new());
+            let decoded = decoder.write(&spelled, &mut name).and_then(|()| decoder.end());
+            if decoded.is_ok() {
+                self.name(&String::from_utf8_lossy(&name));
+            }
+        } else if let Ok(name) = std::str::from_utf8(&spelled) {
+            self.name(name);
+        }
+        self.text = spelled;
+    }
+
+    fn name(&mut self, name: &str) {
+        if let Some(is_seen) = self.wanted.get_mut(name) {
+            self.left -= usize::from(!std::mem::replace(is_seen, true));
+        } else if self.seen.len() < MOST_NAMES && name.len() <= LONGEST && !self.seen.contains(name)
+        {
+            self.seen.insert(name.to_owned());
+        }
+    }
+
+    /// Returns a path of `redact` that no document has and that is one letter from the word `secrets`, which finds credentials.
+    #[must_use]
+    pub fn meant_secrets(&self) -> Option<&str> {
+        let word = self.secrets.as_deref()?;
+        let is_seen = self.wanted.get(word).copied().unwrap_or(false);
+        (!is_seen).then_some(word)
+    }
+
+    /// Returns the paths that are probably misspelled, in the order of the rules `where`, `exclude`, `redact` and `retain`, each
+    /// with the path that was probably meant.
+    #[must_use]
+    pub fn missed(&self) -> Vec<MissedPath> {
+        if self.is_done() {
+            return Vec::new();
+        }
+        let mut pairs = ComparisonBudget::default();
+        let mut known: BTreeMap<&str, Option<&str>> = BTreeMap::new();
+        let is_seen = |name: &str| self.wanted.get(name).copied().unwrap_or(false);
+        let names_seen = || {
+            let wanted = self.wanted.iter().filter(|(_, is_seen)| **is_seen);
+            self.seen.iter().chain(wanted.map(|(name, _)| name)).map(String::as_str)
+        };
+        let mut missed = Vec::new();
+        for (text, path) in &self.paths {
+            let mut meant = path.clone();
+            let mut is_close = false;
+            for token in &mut meant.0 {
+                let PathToken::Name(name) = token else { continue };
+                if tamis_json::path::index(name).is_some() || is_seen(name) {
+                    continue;
+                }
+                let Some((own, _)) = self.wanted.get_key_value(&**name) else { continue };
+                let close = *known
+                    .entry(own.as_str())
+                    .or_insert_with(|| closest_within(own, names_seen(), &mut pairs));
+                if let Some(close) = close {
+                    *name = close.into();
+                    is_close = true;
+                }
+            }
+            if is_close && !missed.iter().any(|one: &MissedPath| one.path == *text) {
+                let is_pointer = text.trim_start().starts_with('/');
+                let meant = if is_pointer { meant.to_pointer() } else { meant.to_string() };
+                missed.push(MissedPath::new(text, Some(meant)));
+            }
+        }
+        missed
+    }
+}
+
+/// Returns the names of members in a path.
+fn names(path: &Path) -> impl Iterator<Item = &str> {
+    path.0.iter().filter_map(|token| match token {
+        PathToken::Name(name) if tamis_json::path::index(name).is_none() => Some(&**name),
+        _ => None,
+    })
+}
+
+/// Returns the names that a filter may write although no document has them: output keys of `select`, and members that patches
+/// add.
+fn written_names(spec: &Spec) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut add = |text: &str| {
+        let words = text.split(['{', '}', ',', '=', '[', ']', '.', '/', '"']);
+        names.extend(words.map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned));
+    };
+    for selected in spec.select.iter().flat_map(|Selection(list)| list) {
+        add(&selected.output_key().unwrap_or_default());
+        add(selected.path.split_once('{').map_or("", |(_, fields)| fields));
+    }
+    for operation in spec.patches.iter().flatten() {
+        add(&operation.path);
+    }
+    names
+}

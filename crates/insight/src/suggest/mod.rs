@@ -1,0 +1,40 @@
+//! Suggests a filter from sample responses, and compares new responses with a filter.
+//!
+//! A filter has to be written for each tool. [`Samples`] counts what is at each path of some responses, and
+//! [`Samples::suggest`] proposes a manifest: identifiers, titles, states, people, dates and amounts are kept, and
+//! addresses, hashes, copies and long texts are left out. Every line has the reason and the measured effect. [`Drift`]
+//! finds out whether the responses still are what a filter was written for.
+//!
+//! ```
+//! use crate::suggest::Samples;
+//!
+//! let mut samples = Samples::new();
+//! samples.read(br#"[{"id": 1, "title": "a", "avatar_url": "https://a.example/1"}]"#)?;
+//! let suggestion = samples.suggest("crm.list");
+//! assert_eq!(suggestion.root(), "first");
+//! assert!(suggestion.manifest().contains("title: title"));
+//! # Ok::<(), tamis::Error>(())
+//! ```
+
+// The steps, one file each: `sample` counts (with `shape` and `template`), `root` finds the items, `rank` scores the
+// members (with `names` and `words`), `choose` chooses among them, `sources` writes paths, `suggestion` writes the manifest.
+
+mod choose;
+mod credentials;
+mod drift;
+mod names;
+mod rank;
+mod root;
+mod sample;
+mod shape;
+mod sources;
+mod suggestion;
+mod template;
+#[cfg(test)]
+mod tests;
+mod words;
+
+pub use drift::{Drift, DriftReport, HeavyMember};
+pub use names::MemberKind;
+pub use sample::{SampleReader, Samples};
+pub use suggestion::{Member, Suggestion};

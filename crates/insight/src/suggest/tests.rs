@@ -1,0 +1,178 @@
+//! Suggestions from small samples, and from hostile ones.
+
+use tamis_json::error::ErrorKind;
+
+use super::{Drift, Samples};
+use tamis::filter_slice;
+use tamis::manifest::Manifest;
+
+/// Suggests a filter for a document and applies it.
+fn suggested(document: &str) -> (String, String) {
+    let mut samples = Samples::new();
+    samples.read(document.as_bytes()).unwrap();
+    let suggestion = samples.suggest("a.b");
+    let manifest = Manifest::parse("suggested.yaml", suggestion.manifest()).unwrap();
+    let entry = manifest.entries().next().unwrap();
+    assert!(entry.warnings().is_empty(), "{:?}", entry.warnings());
+    let (output, _) = filter_slice(entry.program(), document.as_bytes()).unwrap();
+    (suggestion.root().to_owned(), String::from_utf8(output).unwrap())
+}
+
+#[test]
+fn roots() {
+    let cases = [
+        (r#"[{"id":1},{"id":2}]"#, "first"),
+        (r#"{"total":2,"items":[{"id":1},{"id":2}]}"#, "items"),
+        (
+            r#"{"data":{"search":{"nodes":[{"id":1,"title":"one"},{"id":2,"title":"two"}]}}}"#,
+            "data.search.nodes",
+        ),
+        (r#"{"id":1,"title":"one","labels":[{"name":"a"},{"name":"b"}]}"#, "object"),
+        (r#"{"first":[{"name":"alpha"},{"name":"beta"}]}"#, "/first"),
+        (r#"{"a.b":[{"name":"alpha"},{"name":"beta"}]}"#, "[\"a.b\"]"),
+        ("[]", "object"),
+        ("{}", "object"),
+        ("1", "object"),
+    ];
+    for (document, root) in cases {
+        assert_eq!(suggested(document).0, root, "{document}");
+    }
+}
+
+#[test]
+fn names_with_signs_are_quoted() {
+    for name in [
+        "a.b", "x\\\"y", "", "true", "null", "-", "a: b", "#", "\\u0007", "\\u2028", "*", "{", "é",
+        "a|b", "[]",
+    ] {
+        let document =
+            format!(r#"[{{"{name}":"one","z":{{"{name}":2,"state":"x"}}}},{{"{name}":"two"}}]"#);
+        let (_, output) = suggested(&document);
+        assert!(output.contains("one") && output.contains("two"), "{name}: {output}");
+    }
+}
+
+#[test]
+fn chunks_make_no_difference() {
+    let document =
+        br#"{"items":[{"id":1,"name":"a\u0062","url":"https://a.example/1"},{"id":2,"name":""}]}"#;
+    let mut whole = Samples::new();
+    whole.read(document).unwrap();
+    for size in [1, 2, 7] {
+        let mut samples = Samples::new();
+        let mut reader = samples.document();
+        for chunk in document.chunks(size) {
+            reader.write(chunk).unwrap();
+        }
+        reader.end().unwrap();
+        assert_eq!(samples.suggest("a"), whole.suggest("a"));
+    }
+}
+
+#[test]
+fn many_paths_are_bounded() {
+    let members: Vec<String> =
+        (0..100_000).map(|at| format!(r#""key{at}":{{"name":"x{at}"}}"#)).collect();
+    let mut samples = Samples::new();
+    samples.read(format!("{{{}}}", members.join(",")).as_bytes()).unwrap();
+    assert!(samples.nodes.len() <= 20_000);
+    assert!(samples.uncounted >= 80_000);
+    let suggestion = samples.suggest("a");
+    Manifest::parse("suggested.yaml", suggestion.manifest()).unwrap();
+}
+
+#[test]
+fn deep_samples() {
+    let depth = 1000;
+    let document = format!("{}1{}", r#"{"a":["#.repeat(depth / 2), "]}".repeat(depth / 2));
+    suggested(&document);
+    let mut samples = Samples::new();
+    let error = samples.read("[".repeat(2000).as_bytes()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit);
+}
+
+#[test]
+fn invalid_samples() {
+    for (document, kind) in [
+        ("", ErrorKind::UnexpectedEnd),
+        ("{", ErrorKind::UnexpectedEnd),
+        ("{}x", ErrorKind::Syntax),
+    ] {
+        let mut samples = Samples::new();
+        assert_eq!(samples.read(document.as_bytes()).unwrap_err().kind(), kind, "{document}");
+        assert_eq!(samples.documents(), 0);
+    }
+}
+
+#[test]
+fn drift() {
+    let manifest = Manifest::parse(
+        "a.yaml",
+        "version: 1\nfilters: {a: {select: [id, title, about], drop_nulls: true}}",
+    )
+    .unwrap();
+    let program = manifest.program("a").unwrap();
+    let find = |documents: &[&str]| {
+        let mut drift = Drift::new();
+        for document in documents {
+            let (output, report) = filter_slice(&program, document.as_bytes()).unwrap();
+            drift.add(&report);
+            drift.outputs().read(&output).unwrap();
+        }
+        drift.report()
+    };
+    let same = find(&[r#"[{"id":1,"title":"a"}]"#, r#"[{"id":2,"title":"b","about":"c"}]"#]);
+    assert!(!same.is_drift(), "{same:?}");
+    let url = format!("https://a.example/{}", "x".repeat(100));
+    let other = find(&[&format!(r#"[{{"id":1,"about":"{url}"}},{{"id":2,"about":"{url}"}}]"#)]);
+    assert_eq!(other.missing, ["title"]);
+    assert_eq!(other.heavy.iter().map(|heavy| heavy.path.as_str()).collect::<Vec<_>>(), ["about"]);
+    assert_eq!(find(&[r#"[{"name":1}]"#]).unfiltered, 1);
+}
+
+/// Suggests a filter for a document, which must not show the values that begin with `hidden`.
+fn shows_no_hidden_value(document: &str) {
+    let (_, output) = suggested(document);
+    assert!(!output.contains("hidden"), "{document}\n{output}");
+    let mut samples = Samples::new();
+    samples.read(document.as_bytes()).unwrap();
+    let suggestion = samples.suggest("a");
+    assert!(suggestion.manifest().contains("redact: secrets"), "{}", suggestion.manifest());
+    assert!(!suggestion.manifest().contains("hidden"), "{}", suggestion.manifest());
+    let members = suggestion.members().iter().filter(|member| member.is_credential);
+    for member in members {
+        assert!(!member.kept && member.example.is_none(), "{member:?}");
+    }
+}
+
+#[test]
+fn credentials_are_never_selected() {
+    for name in ["password", "secret", "client_secret", "apiKey", "ssn", "iban", "credit_card"] {
+        for document in [
+            format!(
+                r#"[{{"id":1,"name":"a","{name}":"hidden1"}},{{"id":2,"name":"b","{name}":"hidden2"}}]"#
+            ),
+            format!(
+                r#"{{"items":[{{"id":1,"user":{{"login":"a","{name}":"hidden1"}}}},{{"id":2}}]}}"#
+            ),
+            format!(
+                r#"{{"items":[{{"id":1,"name":"a"}},{{"id":2,"name":"b"}}],"{name}":"hidden1"}}"#
+            ),
+            format!(r#"[{{"{name}":"hidden1"}},{{"{name}":"hidden2"}}]"#),
+            format!(
+                r#"[{{"id":1,"{name}":{{"value":"hidden1"}}}},{{"id":2,"{name}":{{"value":"hidden2"}}}}]"#
+            ),
+            format!(
+                r#"[{{"id":1,"keys":[{{"{name}":"hidden1"}}]}},{{"id":2,"keys":[{{"{name}":"hidden2"}}]}}]"#
+            ),
+        ] {
+            shows_no_hidden_value(&document);
+        }
+    }
+    // Values that the redactor knows, under a name that says nothing.
+    let token = |letter: &str| format!("gh{}_{}", "p", letter.repeat(18));
+    let (one, two) = (token("a1"), token("b2"));
+    let document = format!(r#"[{{"id":1,"code":"{one}"}},{{"id":2,"code":"{two}"}}]"#);
+    let (_, output) = suggested(&document);
+    assert_eq!(output, r#"[{"id":1},{"id":2}]"#);
+}

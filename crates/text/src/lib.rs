@@ -1,0 +1,41 @@
+//! Filters for the lines of text, and the search for credentials, for [tamis](https://docs.rs/tamis).
+//!
+//! **Internal: no stable API**, but for what `tamis::text` and `tamis::spec` export. This crate knows nothing of JSON but
+//! how strings are escaped, and of no tool and no command.
+//!
+//! - [`secrets`]: finds credentials in text and in JSON, and replaces them. It searches without regular expressions.
+//! - [`lines`]: removes, keeps, folds and cuts lines.
+//! - [`invisible`]: removes characters that nobody sees.
+//! - [`ansi`]: what a terminal would show. [`notice`]: the notices of tamis, and text that looks like one.
+//! - [`TextSpec`] and [`Redact`] are what a user declares.
+//!
+//! The feature `filters` has all that runs regular expressions: `lines`, `quoted` (the contents of JSON strings), `invisible` and [`TextRedactor`].
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+pub mod ansi;
+pub mod fields;
+#[cfg(feature = "filters")]
+pub mod invisible;
+pub mod line_rules;
+#[cfg(feature = "filters")]
+pub mod lines;
+pub mod notice;
+#[cfg(feature = "filters")]
+pub mod quoted;
+mod redact;
+#[cfg(feature = "filters")]
+mod redactor;
+pub mod secrets;
+
+#[cfg(feature = "filters")]
+pub use invisible::{InvisibleFilter, InvisibleReport};
+pub use line_rules::TextSpec;
+#[cfg(feature = "filters")]
+pub use lines::{TextFilter, TextProgram, TextReport};
+pub use notice::marked as mark_notices;
+#[cfg(feature = "filters")]
+pub use quoted::QuotedTextFilter;
+pub use redact::Redact;
+#[cfg(feature = "filters")]
+pub use redactor::{RedactProgram, TextRedactor, secret_rules};

@@ -1,0 +1,198 @@
+//! The rule `redact`: replaces values at paths, and credentials wherever they are.
+
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::fields::{is_default, some};
+
+/// The values that [`Spec::redact`] replaces. In files also `redact: secrets`, short for
+/// `redact: {secrets: true}`.
+///
+/// ```
+/// use tamis::spec::Redact;
+/// use tamis::{Program, Spec, filter_slice};
+///
+/// let spec = Spec::new().redact(Redact::new().path("owner.ssn").secrets(true));
+/// let token = format!("ghp_{}", "a1B2".repeat(9));
+/// let input = format!(r#"[{{"owner": {{"ssn": 7}}, "note": "use {token} for now"}}]"#);
+/// let (output, report) = filter_slice(&Program::compile(&spec)?, input.as_bytes())?;
+/// let expected = br#"[{"owner":{"ssn":"[redacted]"},"note":"use [redacted:github-token] for now"}]"#;
+/// assert_eq!(output, expected);
+/// assert_eq!(report.redacted["github-token"], 1);
+/// # Ok::<(), tamis::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Redact {
+    /// Paths of values that are replaced.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+    /// The replacement; by default, a mark.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub with: Option<String>,
+    /// Whether credentials are replaced.
+    #[serde(skip_serializing_if = "is_default")]
+    pub secrets: bool,
+    /// Names of kinds, and what they look like.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
+    pub patterns: Vec<(String, String)>,
+}
+
+fn as_map<S: Serializer>(patterns: &[(String, String)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(patterns.iter().map(|(name, pattern)| (name, pattern)))
+}
+
+/// The text of `redact: secrets`.
+const SECRETS: &str = "secrets";
+
+impl Redact {
+    /// Replaces nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Replaces values at a path. The path is read as those of [`Spec::exclude`]: from each item as it
+    /// is written, through arrays, with every duplicate. The key is kept.
+    #[must_use]
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.paths.push(path.into());
+        self
+    }
+
+    /// Sets the text that replaces values at paths. Default: `[redacted]`.
+    #[must_use]
+    pub fn with(mut self, text: impl Into<String>) -> Self {
+        self.with = Some(text.into());
+        self
+    }
+
+    /// Sets whether credentials are replaced by `[redacted:KIND]`, in every string and key of the output. The kinds are in
+    /// [`Redact::kinds`].
+    #[must_use]
+    pub fn secrets(mut self, yes: bool) -> Self {
+        self.secrets = yes;
+        self
+    }
+
+    /// Replaces what a regular expression matches by `[redacted:NAME]`, in every string, key and number of the output. The
+    /// syntax is that of the crate [regex](https://docs.rs/regex/latest/regex/#syntax). A name has at most 32 small letters,
+    /// digits and hyphens, and is not that of a [built-in kind](Self::kinds).
+    ///
+    /// A number of which a part matches is replaced as a whole, by a string; one of more than 32 bytes is not looked at. In
+    /// text, a match does not go beyond a line. A match may have any length. Needs the feature
+    /// `text`.
+    ///
+    /// ```
+    /// use tamis::spec::Redact;
+    /// use tamis::{Program, Spec, filter_slice};
+    ///
+    /// let spec = Spec::new().redact(Redact::new().pattern("employee", "E-[0-9]{6}"));
+    /// let input = br#"{"badge": "E-104729", "text": "ask E-104723 or E-7"}"#;
+    /// let (output, _) = filter_slice(&Program::compile(&spec)?, input)?;
+    /// let expected = br#"{"badge":"[redacted:employee]","text":"ask [redacted:employee] or E-7"}"#;
+    /// assert_eq!(output, expected);
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn pattern(mut self, name: impl Into<String>, regex: impl Into<String>) -> Self {
+        self.patterns.push((name.into(), regex.into()));
+        self
+    }
+
+    /// Returns the names of the kinds of credentials that are found.
+    ///
+    /// ```
+    /// assert!(tamis::spec::Redact::kinds().contains(&"aws-access-key"));
+    /// ```
+    #[must_use]
+    pub fn kinds() -> Vec<&'static str> {
+        crate::secrets::kind_names()
+    }
+
+    /// Returns the rule that replaces what either of two rules replaces. The text of this one is used for both.
+    pub fn and(&self, other: &Self) -> Self {
+        Self {
+            paths: self.paths.iter().chain(&other.paths).cloned().collect(),
+            with: self.with.clone().or_else(|| other.with.clone()),
+            secrets: self.secrets || other.secrets,
+            patterns: self.patterns.iter().chain(&other.patterns).cloned().collect(),
+        }
+    }
+
+    /// Returns whether nothing is replaced.
+    pub fn is_nothing(&self) -> bool {
+        self.paths.is_empty() && !self.searches()
+    }
+
+    /// Returns whether everything that leaves is searched.
+    pub fn searches(&self) -> bool {
+        self.secrets || !self.patterns.is_empty()
+    }
+}
+
+impl<'de> Deserialize<'de> for Redact {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(RedactVisitor)
+    }
+}
+
+/// The members of a map of rules.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RedactMap {
+    paths: Vec<String>,
+    #[serde(deserialize_with = "some")]
+    with: Option<String>,
+    secrets: bool,
+    #[serde(deserialize_with = "patterns")]
+    patterns: Vec<(String, String)>,
+}
+
+/// Reads a map of names and regular expressions, in its order.
+fn patterns<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(String, String)>, D::Error> {
+    from.deserialize_map(PatternsVisitor)
+}
+
+struct PatternsVisitor;
+
+impl<'de> Visitor<'de> for PatternsVisitor {
+    type Value = Vec<(String, String)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map of names and regular expressions")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut patterns = Vec::new();
+        while let Some(entry) = map.next_entry()? {
+            patterns.push(entry);
+        }
+        Ok(patterns)
+    }
+}
+
+struct RedactVisitor;
+
+impl<'de> Visitor<'de> for RedactVisitor {
+    type Value = Redact;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("`secrets` or a map with `paths`, `with`, `secrets` and `patterns`")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Redact, E> {
+        if text == SECRETS {
+            return Ok(Redact::new().secrets(true));
+        }
+        Err(E::invalid_value(serde::de::Unexpected::Str(text), &self))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Redact, A::Error> {
+        let RedactMap { paths, with, secrets, patterns } =
+            RedactMap::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(Redact { paths, with, secrets, patterns })
+    }
+}
