@@ -22,8 +22,8 @@ use std::io::Write as _;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use tamis::history::{PruneFilter, PruneProgram, PruneSpec, prune_file, prune_slice};
 use tamis::{FailedRun, WriteSink};
+use tamis_chat::{PruneFilter, PruneProgram, PruneSpec, prune_file, prune_slice};
 
 const NOW: u64 = 1_700_000_000_000;
 const PLACEHOLDER: &str = "<tool-output-compacted />";

@@ -35,5 +35,5 @@ pub use crate::io::FilterBody;
 pub use crate::io::{Choice, FilterFuture, FilterLayer, FilterService};
 #[cfg(feature = "decode")]
 pub use crate::io::{ContentCoding, DecodeOptions};
-pub use crate::io::{FilterStream, Outcome, Transform, transform_async};
+pub use crate::io::{FilterStream, OtherReport, Outcome, Transform, transform_async};
 pub use tamis_json::limits::HeldPool;

@@ -29,7 +29,6 @@
 //! | [`text`] | lines of text that is not JSON | `text` |
 //! | [`content`] | the main text of pages | `content` |
 //! | `command` | the output of commands; running commands | `command` |
-//! | [`history`] | old tool results in a chat | |
 //! | [`json`] | places of values, and strings, in documents that are routed or edited | |
 //! | `manifest` | files that map names of tools to specs | `manifest` |
 //! | [`reserved`] | parameters with which a model chooses the size of a response | |
@@ -91,14 +90,16 @@
 //! - `spec`: the rules, as data.
 //! - `content`: extracts the main text of HTML pages (feature `content`), without JSON.
 //! - `filter`: compiles a spec and runs it; explains what a program does before it runs ([`Program::explain`]).
-//! - `history`: replaces old tool results in a chat.
 //! - `manifest`, `catalog`: files that map names of tools to specs, and the built-in ones (feature `manifest`).
 //! - `command`: filters the output of commands by rules, and runs commands (feature `command`).
 //! - `io`: drivers for readers, files, slices, streams of documents, and async code.
 //! - `http`: the public names of the asynchronous drivers and of what they need (feature `tokio`).
 //!
-//! Above this crate is `tamis-insight` (`crates/insight`): counts the tokens of a payload per path, suggests filters, says which
-//! rule removed which bytes, and attacks filters with hostile documents.
+//! Above this crate are:
+//!
+//! - `tamis-chat` (`crates/chat`): replaces old tool results in a chat.
+//! - `tamis-insight` (`crates/insight`): counts the tokens of a payload per path, suggests filters, says which rule removed which
+//!   bytes, and attacks filters with hostile documents.
 //!
 //! The command line is the package `tamis-cli` in `crates/cli`. The store and the proxy in front of MCP servers are the
 //! package `tamis-gateway` in `crates/gateway`. The hooks and installers for coding agents are the package `tamis-agents`
@@ -167,7 +168,6 @@ mod report;
 #[cfg(feature = "command")]
 pub mod command;
 pub mod content;
-pub mod history;
 #[cfg(feature = "tokio")]
 pub mod http;
 pub mod json;
@@ -184,6 +184,8 @@ pub use filter::{Call, CallOptions, ExecutionMode, Explanation, Filter, Program}
 pub use io::filter_async;
 #[cfg(feature = "lenient")]
 pub use io::filter_lenient;
+#[doc(hidden)]
+pub use io::parts;
 pub use io::{
     FailedRun, FileSource, PrettyWriter, RunResult, TeeReader, WriteSink, filter_documents,
     filter_events, filter_file, filter_ndjson, filter_reader, filter_slice,
@@ -235,8 +237,6 @@ const _: () = {
     const fn moved<T: Send>() {}
     shared::<Program>();
     moved::<Filter<Vec<u8>>>();
-    shared::<history::PruneProgram>();
-    moved::<history::PruneFilter<Vec<u8>>>();
     shared::<json::ValuePaths>();
     moved::<json::ValueFinder>();
     #[cfg(feature = "tokio")]
@@ -270,9 +270,6 @@ pub mod guide {
     #[cfg(all(feature = "manifest", feature = "text"))]
     #[doc = include_str!("../docs/src/library.md")]
     pub mod library {}
-
-    #[doc = include_str!("../docs/src/chats.md")]
-    pub mod chats {}
 
     #[doc = include_str!("../docs/src/errors.md")]
     pub mod errors {}

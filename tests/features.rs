@@ -6,7 +6,6 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
 use tamis::content::Content;
-use tamis::history::{PruneProgram, PruneSpec, prune_slice};
 use tamis::spec::{Budget, Compact, Omitted};
 use tamis::text::TextSpec;
 use tamis::{CallOptions, Error, ErrorKind, Program, Report, Spec, filter_slice};
@@ -72,27 +71,6 @@ fn a_summary_within_a_number_of_tokens() {
     assert_eq!((output.as_str(), report.budget_exceeded), (summary, false));
     let (_, report) = within(&spec, 2, document);
     assert!(report.budget_exceeded, "{report:?}");
-}
-
-/// Pruned tokens are estimated unless they are to be counted, which takes the feature `tokens`.
-#[test]
-fn pruned_tokens() {
-    let user = r#"{"role":"user","content":"go on"}"#;
-    let text = "a long text ".repeat(50);
-    let result = format!(r#"{{"role":"tool","tool_call_id":"c1","content":"{text}"}}"#);
-    let history = format!("[{result},{user},{user}]");
-    let program = PruneProgram::compile(&PruneSpec::new()).unwrap();
-    let (_, report) = prune_slice(&program, history.as_bytes()).unwrap();
-    assert_eq!((report.results_pruned, report.tokens_estimated), (1, true));
-    assert_eq!(report.tokens_saved, text.len() as u64 / 4);
-
-    let counted = PruneProgram::compile(&PruneSpec::new().count_tokens(true));
-    if cfg!(feature = "tokens") {
-        let (_, report) = prune_slice(&counted.unwrap(), history.as_bytes()).unwrap();
-        assert_eq!((report.results_pruned, report.tokens_estimated), (1, false));
-    } else {
-        assert!(counted.unwrap_err().to_string().contains("`tokens`"));
-    }
 }
 
 /// A rule whose feature is off is refused when the spec is compiled.

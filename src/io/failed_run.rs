@@ -30,7 +30,8 @@ pub struct FailedRun<R> {
 }
 
 impl<R> FailedRun<R> {
-    pub(super) fn new(error: Error, report: R) -> Self {
+    #[doc(hidden)]
+    pub fn new(error: Error, report: R) -> Self {
         Self { error, report: Box::new(report) }
     }
 
@@ -56,7 +57,9 @@ impl<R> FailedRun<R> {
         }
     }
 
-    pub(super) fn join(result: Result<(), Error>, report: R) -> RunResult<R> {
+    #[doc(hidden)]
+
+    pub fn join(result: Result<(), Error>, report: R) -> RunResult<R> {
         match result {
             Ok(()) => Ok(report),
             Err(error) => Err(Self::new(error, report)),

@@ -58,7 +58,9 @@ impl<'a> FileSource<'a> {
         Self { map: Some(Box::new(map)), ..self }
     }
 
-    pub(super) fn into_parts(self) -> (File, impl FnOnce(Box<dyn Read>) -> Box<dyn Read> + 'a) {
+    #[doc(hidden)]
+
+    pub fn into_parts(self) -> (File, impl FnOnce(Box<dyn Read>) -> Box<dyn Read> + 'a) {
         let map = self.map;
         (self.file, move |reader| match map {
             Some(map) => map(reader),
@@ -154,20 +156,23 @@ fn read_first(file: &mut File, mut first_pass: FirstPass) -> Result<DocumentFact
 }
 
 /// Returns the error for a file whose [stamp](FileStamp) is another after the second pass.
-pub(super) fn changed() -> Error {
+#[doc(hidden)]
+pub fn changed() -> Error {
     Error::new(ErrorKind::Read, "the file changed while it was read twice")
 }
 
 /// The length and the modification time of a file, which change when its content does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FileStamp {
+#[doc(hidden)]
+pub struct FileStamp {
     length: u64,
     modified: SystemTime,
 }
 
 impl FileStamp {
     /// Returns `None` if the system does not provide them.
-    pub(super) fn of(file: &File) -> Option<Self> {
+    #[doc(hidden)]
+    pub fn of(file: &File) -> Option<Self> {
         let metadata = file.metadata().ok()?;
         Some(Self { length: metadata.len(), modified: metadata.modified().ok()? })
     }

@@ -19,8 +19,9 @@ const SHARE: usize = 2;
 /// Maximum size of a piece of copied output, so that pending output takes little more memory than it has bytes.
 const PIECE: usize = 8 << 10;
 
+/// The output of a filter, in pieces.
 #[derive(Debug, Default)]
-pub(super) struct GatherSink {
+pub struct GatherSink {
     /// The chunk that is being filtered.
     chunk: Bytes,
     ready: VecDeque<Bytes>,

@@ -11,7 +11,6 @@ mod failed_run;
 mod file;
 #[cfg(feature = "tokio")]
 mod gather;
-mod history;
 #[cfg(feature = "tower")]
 mod layer;
 #[cfg(feature = "lenient")]
@@ -33,6 +32,17 @@ mod tokio;
 #[cfg(feature = "tokio")]
 mod transform;
 
+/// Parts of the drivers, for filters of other packages of the workspace.
+#[doc(hidden)]
+pub mod parts {
+    pub use super::file::{FileStamp, changed};
+    #[cfg(feature = "tokio")]
+    pub use super::gather::GatherSink;
+    pub use super::push::{PushFilter, each_chunk, read_all};
+    #[cfg(feature = "tokio")]
+    pub use super::transform::{BodyFilter, Pace};
+}
+
 use std::io::{Read, Write};
 
 use tamis_json::error::Error;
@@ -48,7 +58,6 @@ pub use body::FilterBody;
 pub use decode::{ContentCoding, DecodeOptions};
 pub use failed_run::{FailedRun, RunResult};
 pub use file::{FileSource, filter_file};
-pub use history::{prune_file, prune_reader, prune_slice};
 #[cfg(feature = "tower")]
 pub use layer::{Choice, FilterFuture, FilterLayer, FilterService};
 #[cfg(feature = "lenient")]
@@ -57,7 +66,7 @@ pub use pretty::PrettyWriter;
 pub use records::{filter_documents, filter_events, filter_ndjson};
 pub use sinks::{TeeReader, WriteSink};
 #[cfg(feature = "tokio")]
-pub use transform::{Outcome, Transform};
+pub use transform::{OtherReport, Outcome, Transform};
 
 /// Filters the document read from `reader` into `writer`, as it arrives.
 ///

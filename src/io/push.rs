@@ -10,17 +10,15 @@ use tamis_json::sink::Sink;
 use super::records::{RecordForm, Records};
 use super::sinks::WriteSink;
 
-#[cfg(feature = "tokio")]
-use super::transform::Outcome;
 use crate::filter::Filter;
-use crate::history::{PruneFilter, PruneReport};
 use crate::report::Report;
 
 /// Bytes that are read at once.
 pub(super) const CHUNK: usize = 64 << 10;
 
 /// A filter of any kind, as a driver sees it.
-pub(super) trait PushFilter {
+pub trait PushFilter {
+    /// The receiver of the output.
     type Sink;
 
     /// Takes the next bytes.
@@ -37,23 +35,13 @@ pub(super) trait PushFilter {
         false
     }
 
-    /// Returns the largest number of bytes that were held at once so far.
-    #[cfg(feature = "tokio")]
-    fn held_peak(&self) -> u64;
-
-    /// Returns the report so far.
-    #[cfg(feature = "tokio")]
-    fn outcome(&self) -> Outcome;
-
-    #[cfg(feature = "tokio")]
-    fn sink(&self) -> &Self::Sink;
-
+    /// Returns the sink.
     fn sink_mut(&mut self) -> &mut Self::Sink;
 }
 
 /// Implements [`PushFilter`] for a type that has its methods, and more of them where `extra` says so.
 macro_rules! push_filter {
-    (impl[$($generics:tt)*] $name:ty, $sink:ty, $outcome:expr $(, $extra:item)*) => {
+    (impl[$($generics:tt)*] $name:ty, $sink:ty $(, $extra:item)*) => {
         impl<$($generics)*> PushFilter for $name {
             type Sink = $sink;
 
@@ -69,21 +57,6 @@ macro_rules! push_filter {
                 Self::fail(self, error);
             }
 
-            #[cfg(feature = "tokio")]
-            fn held_peak(&self) -> u64 {
-                Self::held_peak(self)
-            }
-
-            #[cfg(feature = "tokio")]
-            fn outcome(&self) -> Outcome {
-                $outcome(Box::new(self.report()))
-            }
-
-            #[cfg(feature = "tokio")]
-            fn sink(&self) -> &$sink {
-                Self::sink(self)
-            }
-
             fn sink_mut(&mut self) -> &mut $sink {
                 Self::sink_mut(self)
             }
@@ -94,14 +67,13 @@ macro_rules! push_filter {
 }
 
 push_filter! {
-    impl[S: Sink] Filter<S>, S, Outcome::Filter,
+    impl[S: Sink] Filter<S>, S,
     fn is_done(&self) -> bool {
         Self::is_done(self)
     }
 }
-push_filter!(impl[S: Sink] PruneFilter<S>, S, Outcome::Prune);
 push_filter! {
-    impl[C: RecordForm, S: Sink, F: FnMut(u64, &Error)] Records<C, S, F>, S, Outcome::Filter,
+    impl[C: RecordForm, S: Sink, F: FnMut(u64, &Error)] Records<C, S, F>, S,
     fn is_done(&self) -> bool {
         Self::is_done(self)
     }
@@ -130,22 +102,11 @@ impl<W: Write> Filter<WriteSink<W>> {
     }
 }
 
-impl<W: Write> PruneFilter<WriteSink<W>> {
-    /// Reads the history from `reader` until it ends, then writes the pruned history.
-    ///
-    /// # Errors
-    /// As for [`prune_reader`](crate::history::prune_reader). [`report`](Self::report) then returns the report with the error.
-    pub fn read_from(&mut self, reader: impl Read) -> Result<PruneReport, Error> {
-        read_all(self, reader)?;
-        Ok(self.report())
-    }
-}
-
 /// Feeds `filter` from `reader` until either ends, and ends it. Output is flushed after each read.
 ///
 /// Errors of the reader and the writer are recorded by [`PushFilter::fail`]. An error of the writer takes precedence
 /// over one of the filter in the same chunk.
-pub(super) fn read_all<P, W>(filter: &mut P, mut reader: impl Read) -> Result<(), Error>
+pub fn read_all<P, W>(filter: &mut P, mut reader: impl Read) -> Result<(), Error>
 where
     P: PushFilter<Sink = WriteSink<W>>,
     W: Write,
@@ -184,7 +145,7 @@ where
 }
 
 /// Calls `take` with each chunk of `reader` until it ends or `take` returns false. Interrupted reads are retried.
-pub(super) fn each_chunk(
+pub fn each_chunk(
     mut reader: impl Read,
     mut take: impl FnMut(&[u8]) -> Result<bool, Error>,
 ) -> Result<(), Error> {

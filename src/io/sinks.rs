@@ -53,7 +53,8 @@ impl<W: Write> WriteSink<W> {
     }
 
     /// Returns the first error of the writer, once, without writing what is buffered.
-    pub(super) fn check(&mut self) -> Result<(), Error> {
+    #[doc(hidden)]
+    pub fn check(&mut self) -> Result<(), Error> {
         self.error.take().map_or(Ok(()), |error| Err(Error::write(error)))
     }
 

@@ -1,4 +1,4 @@
-//! What rules choose from.
+//! The enums that rules take.
 
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use tamis::history::PruneSpec;
+use tamis_chat::PruneSpec;
 
 use tamis_testkit::cases::{self, CaseTest, expect};
 use tamis_testkit::history::drivers::check;

@@ -1,6 +1,6 @@
 //! Old tool results in chats.
 
-use tamis::history::{PruneProgram, PruneReport, PruneSpec, prune_slice};
+use tamis_chat::{PruneProgram, PruneReport, PruneSpec, prune_slice};
 
 use crate::error::BindingError;
 use crate::options::read;

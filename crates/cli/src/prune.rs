@@ -6,8 +6,8 @@ use std::fs::File;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use tamis::history::{PruneProgram, PruneReport, PruneSpec, prune_file};
 use tamis::{Error, ErrorKind, FailedRun, FailureReport, FileSource};
+use tamis_chat::{PruneProgram, PruneReport, PruneSpec, prune_file};
 
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::files::{self, Output};

@@ -3,6 +3,7 @@
 //! This module defines the kinds of filters and how long a step of each may take. It does not depend on streams, bodies
 //! or tasks.
 
+mod outcome;
 #[cfg(feature = "text")]
 mod text;
 
@@ -16,56 +17,21 @@ use tamis_json::error::Error;
 
 use super::gather::GatherSink;
 use super::push::PushFilter;
-use super::records::{Events, Lines};
+use super::records::{Events, Lines, RecordForm, Records};
+pub use outcome::{OtherReport, Outcome};
 
 #[cfg(feature = "command")]
 use crate::command::{CommandLine, CommandReport, OutputFilterRegistry};
 use crate::filter::{Call, CallOptions, Filter, Program};
-use crate::history::{PruneFilter, PruneProgram, PruneReport};
 #[cfg(feature = "text")]
 use tamis_json::limits::Limits;
 use tamis_json::limits::SpillGate;
 
-use crate::report::Report;
 use crate::spec::{Budget, ContentFormat, Encode, Spec};
 #[cfg(feature = "text")]
 use crate::text::{TextFilter, TextProgram, TextRedactor, TextReport};
 #[cfg(feature = "text")]
 use text::{RedactedText, TextPush};
-
-/// The report of a [`Transform`]: that of the filter which ran.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Outcome {
-    /// The report of [`Transform::json`], [`Transform::ndjson`] or [`Transform::events`].
-    Filter(Box<Report>),
-    /// The report of [`Transform::prune`].
-    Prune(Box<PruneReport>),
-    /// The report of [`Transform::text`] or [`Transform::redacted_text`].
-    #[cfg(feature = "text")]
-    Text(TextReport),
-    /// The report of [`Transform::command`].
-    #[cfg(feature = "command")]
-    Command(CommandReport),
-}
-
-impl Outcome {
-    /// Returns the report of a filter over JSON, lines or events.
-    #[must_use]
-    pub fn report(&self) -> Option<&Report> {
-        match self {
-            Self::Filter(report) => Some(report),
-            _ => None,
-        }
-    }
-
-    pub(super) fn into_report(self) -> Option<Report> {
-        match self {
-            Self::Filter(report) => Some(*report),
-            _ => None,
-        }
-    }
-}
 
 /// A filter for one input, of any kind, for the asynchronous adapters [`transform_async`](crate::http::transform_async),
 /// [`FilterStream`](crate::http::FilterStream) and `FilterBody`.
@@ -88,7 +54,7 @@ impl Outcome {
 /// # }
 /// ```
 pub struct Transform {
-    pub(super) filter: Box<dyn PushFilter<Sink = GatherSink> + Send>,
+    pub(super) filter: Box<dyn BodyFilter>,
     pub(super) pace: Pace,
     /// The gate of all bytes that the filter holds. [`Steps`](super::steps::Steps) opens and closes it.
     pub(super) spill_gate: SpillGate,
@@ -110,7 +76,8 @@ type OnEnd = Box<dyn FnOnce(&Outcome, Result<(), &Error>) + Send>;
 
 /// The speed of a filter, which decides the size of its steps and the thread that they run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pace {
+#[doc(hidden)]
+pub enum Pace {
     /// About a gigabyte a second.
     Scan,
     /// About a tenth of that: patterns.
@@ -231,14 +198,6 @@ impl Transform {
             other if other.ends_with("+json") => Some(Self::json(call)),
             _ => None,
         }
-    }
-
-    /// Creates a filter that prunes a chat history: the body of a request to a model.
-    #[must_use]
-    pub fn prune(program: &PruneProgram) -> Self {
-        let gate = SpillGate::default();
-        let program = program.with_spill_gate(&gate);
-        Self::of(PruneFilter::new(&program, GatherSink::default()), Pace::Scan, gate)
     }
 
     /// Creates a filter over a text.
@@ -371,11 +330,9 @@ impl Transform {
         })
     }
 
-    fn of(
-        filter: impl PushFilter<Sink = GatherSink> + Send + 'static,
-        pace: Pace,
-        spill_gate: SpillGate,
-    ) -> Self {
+    /// Creates the transform of a filter. `spill_gate` is that of its limits.
+    #[doc(hidden)]
+    pub fn of(filter: impl BodyFilter + 'static, pace: Pace, spill_gate: SpillGate) -> Self {
         Self {
             filter: Box::new(filter),
             pace,
@@ -455,6 +412,51 @@ impl Transform {
 fn gated(call: &Call<'_>) -> (CallOptions, SpillGate) {
     let gate = SpillGate::default();
     (call.options().with_spill_gate(&gate), gate)
+}
+
+/// A filter whose output is gathered for a body.
+#[doc(hidden)]
+pub trait BodyFilter: PushFilter<Sink = GatherSink> + Send {
+    /// Returns the largest number of bytes that were held at once so far.
+    fn held_peak(&self) -> u64;
+
+    /// Returns the report so far.
+    fn outcome(&self) -> Outcome;
+
+    /// Returns the sink.
+    fn sink(&self) -> &GatherSink;
+}
+
+impl BodyFilter for Filter<GatherSink> {
+    fn held_peak(&self) -> u64 {
+        Self::held_peak(self)
+    }
+
+    fn outcome(&self) -> Outcome {
+        Outcome::Filter(Box::new(self.report()))
+    }
+
+    fn sink(&self) -> &GatherSink {
+        Self::sink(self)
+    }
+}
+
+impl<C, F> BodyFilter for Records<C, GatherSink, F>
+where
+    C: RecordForm + Send,
+    F: FnMut(u64, &Error) + Send,
+{
+    fn held_peak(&self) -> u64 {
+        Self::held_peak(self)
+    }
+
+    fn outcome(&self) -> Outcome {
+        Outcome::Filter(Box::new(self.report()))
+    }
+
+    fn sink(&self) -> &GatherSink {
+        Self::sink(self)
+    }
 }
 
 impl From<&Program> for Transform {

@@ -2,12 +2,13 @@
 
 use tamis_json::error::Error;
 
-use super::Outcome;
+use super::{BodyFilter, Outcome};
 
 #[cfg(feature = "command")]
 use crate::command::{CommandFilter, CommandReport};
 use crate::io::gather::GatherSink;
 use crate::io::push::PushFilter;
+
 use crate::text::{TextFilter, TextRedactor, TextReport};
 
 /// A filter of text with the report of its end, once it has ended. It never fails before that.
@@ -79,6 +80,17 @@ impl PushFilter for TextPush {
 
     fn fail(&mut self, _: &Error) {}
 
+    fn sink_mut(&mut self) -> &mut GatherSink {
+        match self {
+            Self::Text(filter, _) => filter.sink_mut(),
+            Self::Redacted(text, _) => text.filter.sink_mut(),
+            #[cfg(feature = "command")]
+            Self::Command(filter, _) => filter.sink_mut(),
+        }
+    }
+}
+
+impl BodyFilter for TextPush {
     fn held_peak(&self) -> u64 {
         0
     }
@@ -87,7 +99,7 @@ impl PushFilter for TextPush {
         match self {
             Self::Text(_, report) | Self::Redacted(_, report) => Outcome::Text(*report),
             #[cfg(feature = "command")]
-            Self::Command(_, report) => Outcome::Command(report.clone()),
+            Self::Command(_, report) => Outcome::other(report.clone()),
         }
     }
 
@@ -97,15 +109,6 @@ impl PushFilter for TextPush {
             Self::Redacted(text, _) => text.filter.sink(),
             #[cfg(feature = "command")]
             Self::Command(filter, _) => filter.sink(),
-        }
-    }
-
-    fn sink_mut(&mut self) -> &mut GatherSink {
-        match self {
-            Self::Text(filter, _) => filter.sink_mut(),
-            Self::Redacted(text, _) => text.filter.sink_mut(),
-            #[cfg(feature = "command")]
-            Self::Command(filter, _) => filter.sink_mut(),
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Filters of every kind, compared with their synchronous drivers.
 
 use tamis::command::{CommandLine, OutputFilterRegistry};
-use tamis::history::{PruneProgram, PruneSpec, prune_slice};
 use tamis::http::{ContentCoding, DecodeOptions, FilterStream, Outcome, Transform};
 use tamis::text::{TextProgram, TextSpec};
 use tamis::{
     Call, CallOptions, Error, ErrorKind, FailedRun, Limits, Program, Report, Spec, filter_events,
     filter_ndjson, filter_slice,
 };
+use tamis_chat::{PruneProgram, PruneReport, PruneSpec, prune_slice};
 use tokio_stream::StreamExt;
 
 use super::{chunks, collect, ready, runtime};
@@ -57,7 +57,7 @@ fn outputs_of_commands() {
     let report = run.end().unwrap();
     let wanted = run.into_sink();
     assert_eq!(String::from_utf8(output), String::from_utf8(wanted));
-    assert_eq!(outcome, Outcome::Command(report));
+    assert_eq!(outcome, Outcome::other(report));
 }
 
 #[test]
@@ -70,10 +70,10 @@ fn histories() {
             {{"role": "user", "content": [{{"type": "tool_result", "tool_use_id": "t", "content": "{result}"}}]}},
             {{"role": "user", "content": "and the first?"}}], "model": "m"}}"#
     );
-    let (output, outcome) = through(|| Transform::prune(&program), history.as_bytes());
+    let (output, outcome) = through(|| Transform::from(&program), history.as_bytes());
     let (wanted, report) = prune_slice(&program, history.as_bytes()).unwrap();
     assert_eq!(String::from_utf8(output), String::from_utf8(wanted));
-    let Outcome::Prune(told) = outcome else { panic!("{outcome:?}") };
+    let Some(told) = outcome.downcast_ref::<PruneReport>() else { panic!("{outcome:?}") };
     assert_eq!((told.results_pruned, report.results_pruned), (1, 1));
     assert_eq!(told.bytes_saved, report.bytes_saved);
 }

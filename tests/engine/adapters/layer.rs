@@ -10,11 +10,11 @@ use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Full, StreamBody};
-use tamis::history::{PruneProgram, PruneSpec};
 use tamis::http::{ContentCoding, DecodeOptions, FilterBody, FilterLayer, Transform};
 use tamis::spec::Budget;
 use tamis::text::{TextProgram, TextSpec};
 use tamis::{ErrorKind, Limits, Spec};
+use tamis_chat::{PruneProgram, PruneSpec};
 use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 
 use super::{program, ready};
@@ -217,7 +217,7 @@ fn a_body_without_a_byte_is_no_document() {
     assert_eq!(answered(plain, &[b"", b""], false), none);
     assert_eq!(
         answered(
-            || Transform::prune(&PruneProgram::compile(&PruneSpec::new()).unwrap()),
+            || Transform::from(&PruneProgram::compile(&PruneSpec::new()).unwrap()),
             &[],
             false
         ),

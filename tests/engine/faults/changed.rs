@@ -4,9 +4,9 @@
 use std::fs::File;
 use std::io::{Read, Write};
 
-use tamis::history::{PruneProgram, PruneSpec, prune_file};
 use tamis::spec::Condition;
 use tamis::{Error, ErrorKind, FailedRun, Fault, FileSource, Spec, filter_file};
+use tamis_chat::{PruneProgram, PruneSpec, prune_file};
 
 use super::drivers::{Source, compiled, document, history};
 

@@ -7,9 +7,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use tamis::history::{PruneProgram, PruneSpec};
 use tamis::http::Transform;
 use tamis::{CallOptions, ErrorKind, Limits, Spec};
+use tamis_chat::{PruneProgram, PruneSpec};
 
 use super::drivers::{Driver, compiled, histories, json, plain, records};
 use super::polls::{ADAPTERS, runtime, through};
@@ -46,7 +46,7 @@ fn cases() -> Vec<Case> {
     cases.push((lines, Box::new(make)));
     let make = move |limits: &Limits| Transform::events(whole.with_options(&options(limits)));
     cases.push((events, Box::new(make)));
-    let make = move |limits: &Limits| Transform::prune(&prune.clone().with_limits(limits.clone()));
+    let make = move |limits: &Limits| Transform::from(&prune.clone().with_limits(limits.clone()));
     cases.push((histories(chat.as_bytes()).swap_remove(0), Box::new(make)));
     cases
 }

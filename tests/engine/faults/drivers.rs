@@ -4,7 +4,6 @@ use std::io::{Cursor, ErrorKind as IoKind, Read, Seek, Write};
 
 use serde_json::Value as Json;
 use tamis::command::{CommandLine, OutputFilterRegistry};
-use tamis::history::{PruneProgram, PruneSpec, prune_file, prune_reader};
 use tamis::spec::{Budget, OnError, PatchOp};
 use tamis::text::{TextFilter, TextProgram, TextSpec};
 use tamis::{
@@ -12,6 +11,7 @@ use tamis::{
     TeeReader, WriteSink, filter_documents, filter_events, filter_file, filter_lenient,
     filter_ndjson, filter_reader,
 };
+use tamis_chat::{PruneProgram, PruneSpec, prune_file, prune_reader};
 
 /// The input of a driver.
 pub(crate) type Source = Box<dyn Read>;

@@ -10,12 +10,12 @@ use bytes::Bytes;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
 use tamis::command::{CommandLine, OutputFilterRegistry};
-use tamis::history::{PruneProgram, PruneSpec};
 use tamis::http::{
     ContentCoding, DecodeOptions, FilterBody, FilterStream, Transform, transform_async,
 };
 use tamis::text::TextProgram;
 use tamis::{CallOptions, Error, ErrorKind, FailedRun, Limits, Spec};
+use tamis_chat::{PruneProgram, PruneSpec};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_stream::{Stream, StreamExt};
 
@@ -229,7 +229,7 @@ fn pairs() -> Vec<Pair> {
     let make = move |limits: &Limits| Transform::events(select.with_options(&options(limits)));
     pairs.push((events, Box::new(make)));
     let prune = PruneProgram::compile(&PruneSpec::new().keep_turns(1)).expect("it compiles");
-    let make = move |limits: &Limits| Transform::prune(&prune.clone().with_limits(limits.clone()));
+    let make = move |limits: &Limits| Transform::from(&prune.clone().with_limits(limits.clone()));
     pairs.push((histories(&history()).swap_remove(0), Box::new(make)));
     let lines = TextProgram::compile(&terminal()).expect("it compiles");
     let make = move |limits: &Limits| Transform::text(&lines, limits);

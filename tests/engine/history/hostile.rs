@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use tamis::history::{PruneFilter, PruneProgram, PruneSpec, prune_slice};
 use tamis::{Error, ErrorKind, Limits};
+use tamis_chat::{PruneFilter, PruneProgram, PruneSpec, prune_slice};
 
 use tamis_testkit::clock::cpu_time;
 use tamis_testkit::history::drivers::{NOW, check, chunks, slice};

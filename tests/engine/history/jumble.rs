@@ -16,7 +16,7 @@ fn the_output_is_valid() {
         let history = shapeless::history(&mut prng);
         let prune = shapeless::prune(&mut prng);
         let name = format!("seed {seed}: {history}");
-        let program = tamis::history::PruneProgram::compile(&prune).unwrap();
+        let program = tamis_chat::PruneProgram::compile(&prune).unwrap();
         let run = slice(&program, history.as_bytes());
         let output = String::from_utf8(run.output.unwrap()).unwrap();
         let valid = serde_json::from_str::<serde::de::IgnoredAny>(&output);

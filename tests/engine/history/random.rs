@@ -15,7 +15,7 @@ fn histories_are_pruned_as_the_model_says() {
         let rules = generate::rules(&mut prng);
         let history = generate::history(&mut prng);
         let expected = model::prune(&history, &rules);
-        let program = tamis::history::PruneProgram::compile(&prune_of(&rules)).unwrap();
+        let program = tamis_chat::PruneProgram::compile(&prune_of(&rules)).unwrap();
         let output = slice(&program, history.as_bytes()).output.unwrap();
         let output = String::from_utf8(output).unwrap();
         assert_eq!(output, expected, "seed {seed}, {rules:?}, {history}");

@@ -65,7 +65,6 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
             &["encode"],
             &["content"],
             &["filter"],
-            &["history"],
             &["manifest"],
             &["catalog"],
             &["command"],

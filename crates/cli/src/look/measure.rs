@@ -7,8 +7,8 @@ use std::io::Read;
 
 use serde::Serialize;
 use tamis::command::{CommandFilter, CommandLine};
-use tamis::history::{ChatScan, ChatSizes, PruneProgram, PruneSpec};
 use tamis::{CallOptions, Error, Filter, Limits, Program, Sink};
+use tamis_chat::{ChatScan, ChatSizes, PruneProgram, PruneSpec};
 use tamis_insight::look::{LineLook, Look, LookOptions, LookTree, look_chat};
 
 use super::LookArgs;

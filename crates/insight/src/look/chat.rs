@@ -1,13 +1,13 @@
 //! The sizes of a chat as trees: per tool and per role, before and after pruning.
 
 use super::tree::{LookKind, LookTree, Part, TokenFigures};
-use tamis::history::{ChatSize, ChatSizes};
+use tamis_chat::{ChatSize, ChatSizes};
 
 /// Returns the tree of a chat as it is, and as pruning would leave it. Both have the same nodes: tool results by tool, and
 /// messages by role.
 ///
 /// ```
-/// use tamis::history::{ChatScan, PruneProgram, PruneSpec};
+/// use tamis_chat::{ChatScan, PruneProgram, PruneSpec};
 /// use crate::look::look_chat;
 ///
 /// let mut scan = ChatScan::new(&PruneProgram::compile(&PruneSpec::new().keep_turns(1))?);

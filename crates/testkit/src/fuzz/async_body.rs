@@ -16,7 +16,6 @@ use bytes::Bytes;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
 use tamis::command::CommandLine;
-use tamis::history::{PruneFilter, PruneProgram};
 use tamis::http::{
     ContentCoding, DecodeOptions, FilterBody, FilterStream, Outcome, Transform, transform_async,
 };
@@ -25,6 +24,7 @@ use tamis::{
     CallOptions, Error, ErrorKind, FailedRun, Filter, Limits, Program, Report, filter_events,
     filter_ndjson,
 };
+use tamis_chat::{PruneFilter, PruneProgram, PruneReport};
 use tokio_stream::StreamExt;
 
 use self::ends::{KEPT, Script, Slow};
@@ -210,9 +210,9 @@ fn pruned(choices: &mut Choose<'_>, raw: &[u8]) {
     };
     let mut run = PruneFilter::new(&program, Vec::new());
     let result = run.write(&history).and_then(|()| run.end());
-    let told = Outcome::Prune(Box::new(run.report()));
+    let told = Outcome::other(run.report());
     let whole = (run.into_sink(), result.map(|_| ()), told);
-    is_alike(choices, &whole, Transform::prune(&program), &history);
+    is_alike(choices, &whole, Transform::from(&program), &history);
 }
 
 fn text_filtered(choices: &mut Choose<'_>, raw: &[u8]) {
@@ -236,7 +236,7 @@ fn command_filtered(choices: &mut Choose<'_>, raw: &[u8]) {
     let told = run.write(raw).and_then(|()| run.end()).expect("no output is an error");
     let output = run.into_sink();
     let transform = Transform::command(&text::BUILTIN, &command, code, &limits);
-    is_alike(choices, &(output, Ok(()), Outcome::Command(told)), transform, raw);
+    is_alike(choices, &(output, Ok(()), Outcome::other(told)), transform, raw);
 }
 
 /// Checks that a transform has the output, the end and the report of a run that got the whole input at once.
@@ -257,12 +257,13 @@ fn is_alike(
     assert_eq!(words(ended), words(result), "{}", about());
     assert!(end.output == *output, "{}\n  {}", end.output.escape_ascii(), about());
     // The number of held bytes depends on the pieces.
-    let comparable = |told: &Outcome| match told.clone() {
-        Outcome::Prune(mut report) => {
+    let comparable = |told: &Outcome| match told.downcast_ref::<PruneReport>() {
+        Some(report) => {
+            let mut report = report.clone();
             report.held_peak_bytes = 0;
-            Outcome::Prune(report)
+            Outcome::other(report)
         }
-        other => other,
+        None => told.clone(),
     };
     assert_eq!(end.outcome.as_ref().map(comparable), Some(comparable(told)), "{}", about());
 }

@@ -5,7 +5,7 @@
 //! that of the model.
 
 use serde_json::Value;
-use tamis::history::{PruneProgram, PruneSpec};
+use tamis_chat::{PruneProgram, PruneSpec};
 
 use super::input::{Choose, Input};
 use crate::history::{drivers, generate, model, shapeless};

@@ -3,10 +3,10 @@
 use std::io::{Read, Seek, Write};
 
 use serde_json::Value;
-use tamis::history::{
+use tamis::{Error, ErrorKind, FailedRun};
+use tamis_chat::{
     PruneFilter, PruneProgram, PruneReport, PruneSpec, prune_file, prune_reader, prune_slice,
 };
-use tamis::{Error, ErrorKind, FailedRun};
 
 use crate::prng::Prng;
 

@@ -1,7 +1,7 @@
 //! Random histories of every shape, in random spellings, as a request or bare.
 
 use serde_json::{Value, json};
-use tamis::history::PruneSpec;
+use tamis_chat::PruneSpec;
 
 use super::drivers::NOW;
 use super::model::Rules;

@@ -1,6 +1,6 @@
 //! Histories of mixed shapes: messages with the members of several shapes, in any order and number, and rules for them.
 
-use tamis::history::PruneSpec;
+use tamis_chat::PruneSpec;
 
 use super::drivers::NOW;
 use crate::prng::Choices;

@@ -15,7 +15,7 @@ const SKILL: &str = "skill";
 /// except those of the tool `skill`.
 ///
 /// ```
-/// use tamis::history::{PruneProgram, PruneSpec, prune_slice};
+/// use tamis_chat::{PruneProgram, PruneSpec, prune_slice};
 ///
 /// let program = PruneProgram::compile(&PruneSpec::new().protect("memory_*").now(1_700_000_000_000))?;
 /// let history = br#"[{"role": "user", "content": "read it"},
@@ -104,7 +104,7 @@ impl PruneSpec {
     /// Replaces the list of protected tools, including `skill`.
     ///
     /// ```
-    /// use tamis::history::PruneSpec;
+    /// use tamis_chat::PruneSpec;
     ///
     /// let none = PruneSpec::new().protected([""; 0]);
     /// assert_ne!(none, PruneSpec::new());
@@ -161,7 +161,7 @@ impl PruneSpec {
     }
 
     /// Counts tokens as `o200k_base` does instead of estimating them at four bytes each. Takes many times as long as
-    /// everything else, and needs the feature `tokens`. The report contains which of both was done.
+    /// everything else. The report contains which of both was done.
     ///
     /// ### Default
     /// Off.

@@ -6,7 +6,7 @@
 //! OpenAI, Anthropic, Gemini, the AI SDK and opencode are detected.
 //!
 //! ```
-//! use tamis::history::{PruneProgram, PruneSpec, prune_slice};
+//! use tamis_chat::{PruneProgram, PruneSpec, prune_slice};
 //!
 //! let program = PruneProgram::compile(&PruneSpec::new().keep_turns(1).placeholder("[{tool}: {bytes} bytes]"))?;
 //! let request = br#"{"model": "m", "messages": [
@@ -36,6 +36,7 @@
 // A run that fails writes nothing, unless its file changed between the passes. Memory does not grow with the history.
 
 mod chat_scan;
+mod drivers;
 mod findings;
 mod placeholder;
 mod plan;
@@ -47,15 +48,17 @@ mod spec;
 mod splice;
 mod survey;
 mod text;
+#[cfg(feature = "tokio")]
+mod transform;
 
 #[cfg(test)]
 mod tests;
 
-pub use crate::io::{prune_file, prune_reader, prune_slice};
 pub use chat_scan::ChatScan;
+pub use drivers::{prune_file, prune_reader, prune_slice};
 pub use program::PruneProgram;
 pub use report::{PruneReport, PrunedTool};
 pub use run::PruneFilter;
-pub(crate) use run::{PruneScan, PruneWriter};
+use run::{PruneScan, PruneWriter};
 pub use sizes::{ChatMessage, ChatSize, ChatSizes};
 pub use spec::PruneSpec;

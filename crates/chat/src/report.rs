@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::report::FailureReport;
+use tamis::FailureReport;
 
 /// The report of one pruning run. Serializes to keys of the same names; keys whose condition does not hold are omitted.
 ///
 /// ```
-/// use tamis::history::{PruneProgram, PruneSpec, prune_slice};
+/// use tamis_chat::{PruneProgram, PruneSpec, prune_slice};
 ///
 /// let program = PruneProgram::compile(&PruneSpec::new().keep_turns(1).placeholder("gone"))?;
 /// let history = br#"[{"role":"assistant","tool_calls":[{"id":"c1","function":{"name":"read"}}]},

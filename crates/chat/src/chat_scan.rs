@@ -14,7 +14,7 @@ use super::sizes::ChatSizes;
 /// by 10,000 messages; the others are counted by role only.
 ///
 /// ```
-/// use tamis::history::{ChatScan, PruneProgram, PruneSpec};
+/// use tamis_chat::{ChatScan, PruneProgram, PruneSpec};
 ///
 /// let program = PruneProgram::compile(&PruneSpec::new().keep_turns(1))?;
 /// let mut scan = ChatScan::new(&program);

@@ -20,7 +20,7 @@ use super::report::PruneReport;
 use super::sizes::{ChatSizes, SizeRecorder};
 use super::splice::{Changes, Splice};
 use super::survey::Survey;
-use crate::report::FailureReport;
+use tamis::FailureReport;
 
 /// The first pass over a document.
 pub(crate) struct PruneScan {
@@ -172,11 +172,11 @@ impl PruneWriter {
 ///
 /// Chunks may be cut anywhere: output, errors and the report (except `held_peak_bytes`) do not depend on it. The history is held
 /// in memory, then in an anonymous temporary file, until it is complete. The run fails if the limits `held` and `spill` of the
-/// [`PruneProgram`] are exceeded. [`prune_slice`](crate::history::prune_slice) and [`prune_file`](crate::history::prune_file) do not hold the
+/// [`PruneProgram`] are exceeded. [`prune_slice`](crate::prune_slice) and [`prune_file`](crate::prune_file) do not hold the
 /// history. A run that fails writes nothing.
 ///
 /// ```
-/// use tamis::history::{PruneFilter, PruneProgram, PruneSpec};
+/// use tamis_chat::{PruneFilter, PruneProgram, PruneSpec};
 ///
 /// let program = PruneProgram::compile(&PruneSpec::new().keep_turns(1))?;
 /// let mut filter = PruneFilter::new(&program, Vec::new());

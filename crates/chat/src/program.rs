@@ -24,7 +24,7 @@ const MOST_PATTERNS: usize = 10_000;
 ///
 /// ```
 /// use tamis::ErrorKind;
-/// use tamis::history::{PruneProgram, PruneSpec};
+/// use tamis_chat::{PruneProgram, PruneSpec};
 ///
 /// assert!(PruneProgram::compile(&PruneSpec::new().placeholder("[{tool}: {bytes} bytes]")).is_ok());
 /// let error = PruneProgram::compile(&PruneSpec::new().placeholder("[{name}]")).unwrap_err();
@@ -51,8 +51,7 @@ impl PruneProgram {
     ///
     /// # Errors
     /// [`ErrorKind::Spec`] for a placeholder that has an unknown field or a single brace, consists only of fields, or is longer than
-    /// 1,024 bytes; for more than 65,536 characters to keep; for more than 10,000 protected tools; and for counted tokens in a
-    /// build without the feature `tokens`.
+    /// 1,024 bytes; for more than 65,536 characters to keep; and for more than 10,000 protected tools.
     pub fn compile(spec: &PruneSpec) -> Result<Self, Error> {
         let wrong = |message: String| Err(Error::new(ErrorKind::Spec, message));
         // A new rule must not compile until it is checked here and applied by `Plan` or by the placeholder.
@@ -61,7 +60,7 @@ impl PruneProgram {
             keep_tail,
             protected,
             placeholder,
-            count_tokens,
+            count_tokens: _,
             keep_turns: _,
             now: _,
             protect_tokens: _,
@@ -76,12 +75,6 @@ impl PruneProgram {
         }
         if protected.len() > MOST_PATTERNS {
             return wrong(format!("protected: more than {MOST_PATTERNS} names"));
-        }
-        if *count_tokens && !cfg!(feature = "tokens") {
-            return wrong(
-                "count_tokens: this build lacks the feature `tokens`; remove it to estimate tokens"
-                    .into(),
-            );
         }
         let placeholder = Placeholder::parse(placeholder)?;
         let plain = Placeholder::parse(PLACEHOLDER)?;

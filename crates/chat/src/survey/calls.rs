@@ -18,7 +18,7 @@ pub(super) const UNKNOWN: u32 = 0;
 const ENTRY: u64 = 40;
 
 #[derive(Debug)]
-pub(in crate::history) struct Calls {
+pub(crate) struct Calls {
     tools: Vec<Tool>,
     by_name: HashMap<String, u32>,
     /// By two hashes of the id, whose keys are random for each run.
@@ -117,11 +117,11 @@ impl Calls {
         self.tools.get(tool as usize).is_some_and(|tool| tool.protected)
     }
 
-    pub(in crate::history) fn name(&self, tool: u32) -> &str {
+    pub(crate) fn name(&self, tool: u32) -> &str {
         self.tools.get(tool as usize).map_or("", |tool| &tool.name)
     }
 
-    pub(in crate::history) fn peak(&self) -> u64 {
+    pub(crate) fn peak(&self) -> u64 {
         self.meter.peak()
     }
 

@@ -3,14 +3,12 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
+use tamis::parts::{FileStamp, PushFilter, changed, each_chunk, read_all};
+use tamis::{FailedRun, FailureReport, FileSource, RunResult, WriteSink};
 use tamis_json::error::Error;
+use tamis_json::sink::Sink;
 
-use super::WriteSink;
-use super::failed_run::{FailedRun, RunResult};
-use super::file::{FileSource, FileStamp, changed};
-use super::push::{each_chunk, read_all};
-use crate::history::{PruneFilter, PruneProgram, PruneReport, PruneScan, PruneWriter};
-use crate::report::FailureReport;
+use crate::{PruneFilter, PruneProgram, PruneReport, PruneScan, PruneWriter};
 
 /// Prunes a history that is in memory and returns the output with the report.
 ///
@@ -18,7 +16,7 @@ use crate::report::FailureReport;
 /// Malformed input, a reached limit.
 ///
 /// ```
-/// use tamis::history::{PruneProgram, PruneSpec, prune_slice};
+/// use tamis_chat::{PruneProgram, PruneSpec, prune_slice};
 ///
 /// let program = PruneProgram::compile(&PruneSpec::new().keep_turns(1).placeholder("[{tool}: {bytes} bytes]"))?;
 /// let request = br#"{"model": "m", "messages": [
@@ -59,7 +57,7 @@ pub fn prune_slice(
 /// Malformed input, a reached limit, and errors of the reader or the writer.
 ///
 /// ```
-/// use tamis::history::{PruneProgram, PruneSpec, prune_reader};
+/// use tamis_chat::{PruneProgram, PruneSpec, prune_reader};
 ///
 /// let program = PruneProgram::compile(&PruneSpec::new())?;
 /// let mut output = Vec::new();
@@ -87,7 +85,7 @@ pub fn prune_reader<R: Read, W: Write>(
 ///
 /// ```
 /// use std::io::{Seek, Write};
-/// use tamis::history::{PruneProgram, PruneSpec, prune_file};
+/// use tamis_chat::{PruneProgram, PruneSpec, prune_file};
 ///
 /// let mut file = tempfile::tempfile()?;
 /// file.write_all(br#"[{"role": "user", "content": "hello"}]"#)?;
@@ -154,4 +152,35 @@ fn second_pass<W: Write>(
     sink.flush()?;
     copied?;
     if read < bytes { Err(changed()) } else { Ok(()) }
+}
+
+impl<S: Sink> PushFilter for PruneFilter<S> {
+    type Sink = S;
+
+    fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
+        Self::write(self, chunk)
+    }
+
+    fn end(&mut self) -> Result<(), Error> {
+        Self::end(self).map(drop)
+    }
+
+    fn fail(&mut self, error: &Error) {
+        Self::fail(self, error);
+    }
+
+    fn sink_mut(&mut self) -> &mut S {
+        Self::sink_mut(self)
+    }
+}
+
+impl<W: Write> PruneFilter<WriteSink<W>> {
+    /// Reads the history from `reader` until it ends, then writes the pruned history.
+    ///
+    /// # Errors
+    /// As for [`prune_reader`](prune_reader). [`report`](Self::report) then returns the report with the error.
+    pub fn read_from(&mut self, reader: impl Read) -> Result<PruneReport, Error> {
+        read_all(self, reader)?;
+        Ok(self.report())
+    }
 }

@@ -5,7 +5,7 @@ use tamis_json::scan::Scanner;
 use tamis_json::test_work::done;
 
 use super::run::PruneScan;
-use super::{PruneProgram, PruneSpec};
+use super::{PruneProgram, PruneSpec, prune_slice};
 
 /// Maximum number of steps per byte for any input, plus a fixed cost for a run and a chunk.
 const STEPS_A_BYTE: u64 = 4;
@@ -170,4 +170,21 @@ fn kernels_agree() {
         }
         assert!(all.windows(2).all(|two| two[0] == two[1]), "{shape}");
     }
+}
+
+/// Pruned tokens are estimated unless they are to be counted.
+#[test]
+fn pruned_tokens() {
+    let user = r#"{"role":"user","content":"go on"}"#;
+    let text = "a long text ".repeat(50);
+    let result = format!(r#"{{"role":"tool","tool_call_id":"c1","content":"{text}"}}"#);
+    let history = format!("[{result},{user},{user}]");
+    let program = PruneProgram::compile(&PruneSpec::new()).unwrap();
+    let (_, report) = prune_slice(&program, history.as_bytes()).unwrap();
+    assert_eq!((report.results_pruned, report.tokens_estimated), (1, true));
+    assert_eq!(report.tokens_saved, text.len() as u64 / 4);
+
+    let counted = PruneProgram::compile(&PruneSpec::new().count_tokens(true)).unwrap();
+    let (_, report) = prune_slice(&counted, history.as_bytes()).unwrap();
+    assert_eq!((report.results_pruned, report.tokens_estimated), (1, false));
 }

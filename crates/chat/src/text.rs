@@ -57,8 +57,7 @@ pub(super) struct ValueReader {
     hashers: Option<[<RandomState as BuildHasher>::Hasher; 2]>,
     /// Present only if characters are kept at the ends.
     ends: Option<Box<Ends>>,
-    #[cfg(feature = "tokens")]
-    counter: Option<Box<crate::tokens::TokenCounter>>,
+    counter: Option<Box<tamis::tokens::TokenCounter>>,
 }
 
 /// The first bytes of a text, up to a maximum.
@@ -128,7 +127,6 @@ impl ValueReader {
             let middle = Kept { most: wanted.kept, ..Kept::default() };
             Box::new(Ends { cut: wanted.cut, middle, ..Ends::default() })
         });
-        #[cfg(feature = "tokens")]
         {
             self.counter = wanted.counted.then(Box::default);
         }
@@ -158,14 +156,8 @@ impl ValueReader {
         }
     }
 
-    #[cfg(feature = "tokens")]
     fn is_counted(&self) -> bool {
         self.counter.is_some()
-    }
-
-    #[cfg(not(feature = "tokens"))]
-    fn is_counted(&self) -> bool {
-        self.wanted.counted
     }
 
     /// Decodes a part of a string: all of it, or, unless `all`, as much as may be kept.
@@ -202,7 +194,6 @@ impl ValueReader {
             hashers.iter_mut().for_each(|hasher| hasher.write(spelled));
         }
         let gone = ends.push(char);
-        #[cfg(feature = "tokens")]
         if let (Some(counter), Some(gone)) = (&mut self.counter, gone) {
             counter.push(encode(gone.code, &mut utf8));
         }
@@ -215,7 +206,6 @@ impl ValueReader {
         if let Some(hashers) = &mut self.hashers {
             hashers.iter_mut().for_each(|hasher| hasher.write(text));
         }
-        #[cfg(feature = "tokens")]
         if let Some(counter) = &mut self.counter {
             counter.push(text);
         }
@@ -233,10 +223,7 @@ impl ValueReader {
             from = ends.from.unwrap_or(to).min(to);
             middle = ends.middle.whole();
         }
-        #[cfg(feature = "tokens")]
         let tokens = self.counter.take().map(|mut counter| counter.finish());
-        #[cfg(not(feature = "tokens"))]
-        let tokens = None;
         let hash =
             self.hashers.take().map_or((0, 0), |[one, other]| (one.finish(), other.finish()));
         ValueFacts { raw: self.raw, hash, from, to, middle, tokens }
