@@ -30,6 +30,7 @@ mod json_strings;
 mod output;
 mod patch;
 mod redact;
+pub(crate) mod rule_kind;
 pub(crate) mod rules;
 mod safety;
 mod select;

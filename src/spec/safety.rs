@@ -59,55 +59,9 @@ impl Spec {
     /// ```
     #[must_use]
     pub fn removes_for_safety(&self) -> bool {
-        // Every field is named: a new rule does not compile until this says whether it removes for safety.
-        let Self {
-            extract: _,
-            json_strings,
-            select: _,
-            exclude,
-            retain,
-            patches,
-            lenient_remove: _,
-            on_test_failure: _,
-            test: _,
-            when,
-            otherwise: _,
-            root: _,
-            siblings: _,
-            conditions: _,
-            max_items: _,
-            stop_early: _,
-            drop_nulls: _,
-            drop_empty: _,
-            omit_base64_over: _,
-            text_filter: _,
-            redact,
-            budget: _,
-            min_items: _,
-            omitted: _,
-            on_over: _,
-            compact: _,
-            encode: _,
-            content: _,
-            on_error: _,
-            validation: _,
-            whitespace: _,
-            duplicate_keys: _,
-            allow_raw: _,
-            envelope: _,
-            foreign: _,
-            wrap: _,
-            pass: _,
-        } = self;
-        let branches = when.iter().flatten();
-        !exclude.is_empty()
-            || retain.is_some()
-            || patches.is_some()
-            || when.is_some()
-            || redact.is_some()
-            || self.is_closed()
-            || branches.into_iter().any(Self::removes_for_safety)
-            || json_strings.iter().any(JsonStrings::removes_for_safety)
+        self.is_closed()
+            || self.rules().any(|rule| rule.traits().removes)
+            || self.json_strings.iter().any(JsonStrings::removes_for_safety)
     }
 
     /// Returns whether the output is searched for credentials or patterns ([`redact`](Self::redact)), also in a branch.

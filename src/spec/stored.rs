@@ -21,7 +21,8 @@ use std::collections::HashSet;
 use tamis_json::path::projection::{ProjectedField, SelectedPath};
 use tamis_json::path::{Path, PathError, PathToken};
 
-use super::{Encode, InnerRules, Redact, Retrieve, Root, SelectPath, Spec};
+use super::rule_kind::Stored;
+use super::{InnerRules, Redact, Retrieve, Root, SelectPath, Spec};
 
 /// The largest number of paths that a stored form excludes. A program may have as many rules in total.
 const MAX_EXCLUDED: usize = 10_000;
@@ -83,89 +84,23 @@ impl Spec {
 
     /// Returns the rules that remove for safety, and those that say where the items are.
     fn without_saving_rules(&self) -> Option<Self> {
-        // Every field is named: a new rule does not compile until this says whether it applies to what is stored.
-        let Self {
-            extract,
-            json_strings,
-            select: _,
-            exclude: _,
-            retain,
-            patches,
-            lenient_remove,
-            on_test_failure,
-            test,
-            when,
-            otherwise,
-            root,
-            siblings,
-            conditions: _,
-            max_items: _,
-            stop_early: _,
-            drop_nulls: _,
-            drop_empty: _,
-            omit_base64_over: _,
-            text_filter: _,
-            redact,
-            budget: _,
-            min_items: _,
-            omitted: _,
-            on_over: _,
-            compact: _,
-            encode: _,
-            content,
-            on_error,
-            validation,
-            whitespace,
-            duplicate_keys,
-            allow_raw: _,
-            envelope,
-            foreign,
-            wrap: _,
-            pass,
-        } = self.clone();
+        let rules = self.only(|rule| rule.stored == Stored::All);
+        // The values at the paths of `redact` are removed, so that only secrets are left.
+        let redact = rules.redact.clone().map(|redact| Redact { paths: Vec::new(), ..redact });
         Some(Self {
-            extract,
-            json_strings,
             exclude: self.removed_from_source(self.may_select_elements())?,
-            // The values at its paths are removed, so that only secrets are left.
-            redact: redact.map(|redact| Redact { paths: Vec::new(), ..redact }),
-            retain,
-            patches,
-            lenient_remove,
-            on_test_failure,
-            test,
-            when,
-            otherwise,
-            root,
-            siblings,
-            on_error,
-            validation,
-            whitespace,
-            duplicate_keys,
+            redact,
             allow_raw: Some(false),
-            envelope,
-            foreign,
             // A page is stored unchanged.
-            pass: pass || content.is_some(),
-            ..Self::new()
+            pass: self.pass || self.content.is_some(),
+            ..rules
         })
     }
 
     /// Returns all rules except those that limit the length of the output.
     fn without_limits(&self) -> Self {
-        let mut stored = Self {
-            max_items: 0,
-            stop_early: false,
-            omit_base64_over: 0,
-            budget: None,
-            min_items: None,
-            omitted: None,
-            on_over: None,
-            compact: None,
-            encode: Encode::Json,
-            allow_raw: Some(false),
-            ..self.clone()
-        };
+        let rules = self.only(|rule| rule.stored != Stored::None);
+        let mut stored = Self { allow_raw: Some(false), ..rules };
         if let Some(text) = &mut stored.text_filter {
             text.max_lines = 0;
         }

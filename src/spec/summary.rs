@@ -1,6 +1,6 @@
-//! A one-line summary of a spec, for lists of tools.
+//! A one-line summary of a spec, for lists of tools: one function for each rule that the table (`rule_kind.rs`) describes.
 
-use super::{Budget, Encode, Root, Spec};
+use super::{Budget, Root, Spec};
 
 impl Spec {
     /// Returns on one line what the spec keeps: the output keys, what is retained or excluded, the number of items, the
@@ -18,109 +18,92 @@ impl Spec {
     /// ```
     #[must_use]
     pub fn summary(&self) -> String {
-        // Every field is named: a new rule does not compile until it is described here, or left out on purpose.
-        let Self {
-            extract,
-            json_strings,
-            select,
-            exclude,
-            retain,
-            patches: _,
-            lenient_remove: _,
-            on_test_failure: _,
-            test: _,
-            when: _,
-            otherwise: _,
-            root,
-            siblings: _,
-            conditions,
-            max_items,
-            stop_early: _,
-            drop_nulls: _,
-            drop_empty: _,
-            omit_base64_over: _,
-            text_filter,
-            redact,
-            budget,
-            min_items: _,
-            omitted: _,
-            on_over: _,
-            compact,
-            encode,
-            content,
-            on_error: _,
-            validation: _,
-            whitespace: _,
-            duplicate_keys: _,
-            allow_raw: _,
-            envelope: _,
-            foreign: _,
-            wrap: _,
-            pass,
-        } = self;
-        let mut parts = Vec::new();
-        if *pass {
+        if self.pass {
             return "the full response".to_owned();
         }
-        if let Some(content) = content {
-            parts.push(match content.extract.as_slice() {
+        if let Some(content) = &self.content {
+            let what = match content.extract.as_slice() {
                 [] => "the content".to_owned(),
                 fields => format!("the content, of JSON {}", fields.join(", ")),
-            });
-            if content.max_tokens > 0 {
-                parts.push(format!("at most {}", Budget::Tokens(content.max_tokens)));
-            }
-            return parts.join("; ");
+            };
+            return match content.max_tokens {
+                0 => what,
+                count => format!("{what}; at most {}", Budget::Tokens(count)),
+            };
         }
-        if let Some(pointers) = retain {
-            parts.push(format!("retains {}", pointers.join(", ")));
-        }
-        if let Some(select) = select {
-            let keys = select.0.iter().map(|source| source.output_key().unwrap_or_default());
-            parts.push(keys.collect::<Vec<_>>().join(", "));
-        }
-        match (parts.is_empty(), exclude.is_empty()) {
-            (true, true) => parts.push("all".to_owned()),
-            (true, false) => parts.push(format!("all but {}", exclude.join(", "))),
-            (false, true) => {}
-            (false, false) => parts.push(format!("without {}", exclude.join(", "))),
-        }
-        if let Some(path) = extract {
-            parts.push(format!("of {path}"));
-        }
-        if !json_strings.is_empty() {
-            let places = json_strings.iter().map(|entry| entry.at.as_str());
-            parts.push(format!("JSON in strings at {}", places.collect::<Vec<_>>().join(", ")));
-        }
-        if let Root::At(path) = root {
-            parts.push(format!("items at {path}"));
-        }
-        if !conditions.is_empty() {
-            let paths = conditions.iter().map(|condition| condition.path.as_str());
-            parts.push(format!("items by {}", paths.collect::<Vec<_>>().join(", ")));
-        }
-        if *max_items > 0 {
-            parts.push(format!("at most {} items", max_items));
-        }
-        if text_filter.is_some() {
-            parts.push("text by lines".to_owned());
-        }
-        if let Some(redact) = redact {
-            let secrets = redact.secrets.then_some("secrets");
-            let patterns = redact.patterns.iter().map(|(name, _)| name);
-            let paths = redact.paths.iter().chain(patterns).map(String::as_str);
-            let redacted = paths.chain(secrets);
-            parts.push(format!("{} redacted", redacted.collect::<Vec<_>>().join(", ")));
-        }
-        if let Some(budget) = budget {
-            parts.push(format!("at most {budget}"));
-        }
-        if compact.is_some() {
-            parts.push("as lines of text".to_owned());
-        }
-        if *encode != Encode::Json {
-            parts.push(format!("as {}", encode.as_str()));
-        }
-        parts.join("; ")
+        let parts = self.rules().filter_map(|rule| rule.traits().describe?(self));
+        let everything = !self.chooses() && self.exclude.is_empty();
+        let all = everything.then(|| "all".to_owned());
+        all.into_iter().chain(parts).collect::<Vec<_>>().join("; ")
     }
+
+    /// Returns whether the output has only values that a rule names.
+    fn chooses(&self) -> bool {
+        self.retain.is_some() || self.select.is_some()
+    }
+}
+
+pub(super) fn retain(spec: &Spec) -> Option<String> {
+    spec.retain.as_ref().map(|pointers| format!("retains {}", pointers.join(", ")))
+}
+
+pub(super) fn select(spec: &Spec) -> Option<String> {
+    let sources = &spec.select.as_ref()?.0;
+    let keys = sources.iter().map(|source| source.output_key().unwrap_or_default());
+    Some(keys.collect::<Vec<_>>().join(", "))
+}
+
+pub(super) fn exclude(spec: &Spec) -> Option<String> {
+    let which = if spec.chooses() { "without" } else { "all but" };
+    Some(format!("{which} {}", spec.exclude.join(", ")))
+}
+
+pub(super) fn extract(spec: &Spec) -> Option<String> {
+    spec.extract.as_ref().map(|path| format!("of {path}"))
+}
+
+pub(super) fn json_strings(spec: &Spec) -> Option<String> {
+    let places = spec.json_strings.iter().map(|entry| entry.at.as_str());
+    Some(format!("JSON in strings at {}", places.collect::<Vec<_>>().join(", ")))
+}
+
+pub(super) fn root(spec: &Spec) -> Option<String> {
+    match &spec.root {
+        Root::At(path) => Some(format!("items at {path}")),
+        Root::Auto | Root::First | Root::Object => None,
+    }
+}
+
+pub(super) fn items_by(spec: &Spec) -> Option<String> {
+    let paths = spec.conditions.iter().map(|condition| condition.path.as_str());
+    Some(format!("items by {}", paths.collect::<Vec<_>>().join(", ")))
+}
+
+pub(super) fn max_items(spec: &Spec) -> Option<String> {
+    Some(format!("at most {} items", spec.max_items))
+}
+
+pub(super) fn text_filter(_: &Spec) -> Option<String> {
+    Some("text by lines".to_owned())
+}
+
+pub(super) fn redact(spec: &Spec) -> Option<String> {
+    let redact = spec.redact.as_ref()?;
+    let secrets = redact.secrets.then_some("secrets");
+    let patterns = redact.patterns.iter().map(|(name, _)| name);
+    let paths = redact.paths.iter().chain(patterns).map(String::as_str);
+    let redacted = paths.chain(secrets);
+    Some(format!("{} redacted", redacted.collect::<Vec<_>>().join(", ")))
+}
+
+pub(super) fn budget(spec: &Spec) -> Option<String> {
+    spec.budget.map(|budget| format!("at most {budget}"))
+}
+
+pub(super) fn compact(_: &Spec) -> Option<String> {
+    Some("as lines of text".to_owned())
+}
+
+pub(super) fn encode(spec: &Spec) -> Option<String> {
+    Some(format!("as {}", spec.encode.as_str()))
 }

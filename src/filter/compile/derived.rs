@@ -6,14 +6,13 @@
 //! it.
 
 use tamis_json::path::Path;
-use tamis_json::path::trie::Trie;
-use tamis_json::regex_budget::RegexBudget;
 
 use super::call::Skips;
-use super::items::{self, ItemRules, RootRule};
+use super::items::{ItemRules, RootRule};
 use super::nested::{JsonStringRules, When, WholeRules};
 use super::program::{CompiledProgram, DerivedPrograms, Program};
-use crate::spec::{DuplicateKeys, Encode, OnError, Root, Siblings, Spec};
+use crate::spec::rule_kind::Calls;
+use crate::spec::{OnError, Root, Spec};
 
 impl Program {
     /// Returns the program for a call that skips rules.
@@ -54,10 +53,6 @@ impl Program {
 impl CompiledProgram {
     /// Returns a program with no rules but `extract` and `redact`. `failed`: the call failed as well.
     fn raw(&self, failed: bool) -> Self {
-        // The other rules do not apply to raw output, and neither does a new one that does not say so here.
-        let Spec { extract, validation, whitespace, allow_raw, redact, .. } = self.spec.clone();
-        let on_error = Some(self.on_error());
-        let pass = self.whole.is_some();
         let output = self.output.raw();
         let has_paths =
             output.redact.as_ref().is_some_and(|redact| !redact.source_paths.is_empty());
@@ -67,14 +62,9 @@ impl CompiledProgram {
             _ => RootRule::Document,
         };
         let spec = Spec {
-            extract,
-            validation,
-            whitespace,
-            allow_raw,
-            redact,
-            on_error,
-            pass,
-            ..Spec::new()
+            on_error: Some(self.on_error()),
+            pass: self.whole.is_some(),
+            ..self.spec.only(|rule| rule.calls == Calls::Raw)
         };
         Self {
             spec,
@@ -98,85 +88,13 @@ impl CompiledProgram {
         let exclude = self.spec.excluded_from_source(false);
         let items = self.items.failed(exclude.as_deref(), self.spec.envelope);
         let exclude = exclude.unwrap_or_default();
-        let text = self.whole.is_some();
-        // Every field is named: a new rule does not compile until this says whether it applies to a failed call.
-        let Spec {
-            extract,
-            json_strings,
-            select: _,
-            exclude: _,
-            retain,
-            patches,
-            lenient_remove,
-            on_test_failure,
-            test,
-            when,
-            otherwise,
-            root,
-            siblings: _,
-            conditions: _,
-            max_items: _,
-            stop_early: _,
-            drop_nulls: _,
-            drop_empty: _,
-            omit_base64_over,
-            text_filter,
-            redact,
-            budget,
-            min_items,
-            omitted,
-            on_over,
-            compact: _,
-            encode: _,
-            content: _,
-            on_error: _,
-            validation,
-            whitespace,
-            duplicate_keys,
-            allow_raw,
-            envelope,
-            foreign,
-            wrap: _,
-            pass: _,
-        } = self.spec.clone();
+        let rules = self.spec.only(|rule| rule.calls >= Calls::Failed);
         let spec = Spec {
-            extract,
-            json_strings,
             exclude,
-            retain,
-            patches,
-            lenient_remove,
-            on_test_failure,
-            test,
-            when,
-            otherwise,
-            omit_base64_over,
-            text_filter,
-            redact,
-            budget,
-            min_items,
-            omitted,
-            on_over,
-            validation,
-            whitespace,
-            duplicate_keys,
-            allow_raw,
-            envelope,
-            foreign,
-            select: None,
-            conditions: Vec::new(),
-            max_items: 0,
-            stop_early: false,
-            drop_nulls: false,
-            drop_empty: false,
-            siblings: Siblings::Keep,
-            compact: None,
-            encode: Encode::Json,
-            content: None,
-            wrap: false,
             on_error: Some(self.on_error()),
-            root: if items.refuses { Root::Object } else { root },
-            pass: text,
+            root: if items.refuses { Root::Object } else { rules.root.clone() },
+            pass: self.whole.is_some(),
+            ..rules
         };
         Self {
             spec,
@@ -227,70 +145,6 @@ impl CompiledProgram {
             whole: self.whole.as_ref().map(|_| WholeRules::Pass { warns: false }),
             output: self.output.clone(),
             derived: DerivedPrograms::default(),
-        }
-    }
-}
-
-impl ItemRules {
-    /// Returns rules that change nothing.
-    fn none() -> Self {
-        Self {
-            idle: true,
-            root: RootRule::Document,
-            keep_siblings: true,
-            conditions: None,
-            max_items: u64::MAX,
-            stop_early: false,
-            select: None,
-            exclude: Trie::new([]),
-            drop_nulls: false,
-            drop_empty: false,
-            closed: false,
-            judges: false,
-            refuses: false,
-            duplicates: DuplicateKeys::First,
-        }
-    }
-
-    /// Returns the rules that apply to the response of a failed call. `excluded`: the paths of `exclude`, also
-    /// translated to the names of the source; `None` if these are too many, so that every document is an error.
-    fn failed(&self, excluded: Option<&[String]>, envelope: bool) -> Self {
-        // Every rule is named: a new one does not compile until this says whether it applies to a failed call.
-        let Self {
-            idle: _,
-            root,
-            keep_siblings: _,
-            conditions: _,
-            max_items: _,
-            stop_early: _,
-            select,
-            exclude,
-            drop_nulls: _,
-            drop_empty: _,
-            closed,
-            judges: _,
-            refuses: _,
-            duplicates,
-        } = self;
-        let exclude = match select {
-            None => Some(exclude.clone()),
-            Some(_) => excluded
-                .and_then(|list| items::excluded(list, envelope, &mut RegexBudget::new()).ok()),
-        };
-        let refuses = exclude.is_none() || (*closed && select.is_some());
-        let exclude = exclude.unwrap_or_else(|| Trie::new([]));
-        Self {
-            idle: exclude.is_empty() && !refuses,
-            root: match root {
-                _ if refuses => RootRule::Document,
-                RootRule::DocumentOrArray => RootRule::Document,
-                root => root.clone(),
-            },
-            exclude,
-            closed: *closed,
-            refuses,
-            duplicates: *duplicates,
-            ..Self::none()
         }
     }
 }

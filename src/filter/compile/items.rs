@@ -115,19 +115,9 @@ impl ItemRules {
         spec: &Spec,
         allowance: &mut RegexBudget,
     ) -> Result<Self, Error> {
-        // Every field is named: a new rule does not compile until it is part of `idle`, or does not apply to items.
         let Spec {
-            extract: _,
-            json_strings: _,
             select,
             exclude,
-            retain: _,
-            patches: _,
-            lenient_remove: _,
-            on_test_failure: _,
-            test: _,
-            when: _,
-            otherwise: _,
             root,
             siblings,
             conditions,
@@ -135,25 +125,10 @@ impl ItemRules {
             stop_early,
             drop_nulls,
             drop_empty,
-            omit_base64_over: _,
-            text_filter: _,
-            redact: _,
-            budget: _,
-            min_items: _,
-            omitted: _,
-            on_over: _,
-            compact: _,
-            encode: _,
-            content: _,
-            on_error: _,
-            validation: _,
-            whitespace: _,
             duplicate_keys,
-            allow_raw: _,
             envelope,
-            foreign: _,
             wrap,
-            pass: _,
+            ..
         } = spec;
         let root = match root {
             Root::Auto => RootRule::Auto,
@@ -168,21 +143,13 @@ impl ItemRules {
             let message = "`stop_early` requires `max_items`".into();
             return refuse_in("stop_early", 0, false, message);
         }
-        let exclude = excluded(exclude, *envelope, allowance)?;
+        let exclude = excluded_trie(exclude, *envelope, allowance)?;
         let conditions = ItemConditions::compile(conditions, *envelope, allowance)?;
         let select = match select {
             None => None,
             Some(select) => Some(SelectRules::compile(&select.0, *envelope, &exclude, allowance)?),
         };
-        let idle = select.is_none()
-            && exclude.is_empty()
-            && conditions.is_none()
-            && *max_items == 0
-            && !*drop_nulls
-            && !*drop_empty
-            && *siblings == Siblings::Keep
-            && !*wrap
-            && !matches!(root, RootRule::At(_));
+        let idle = !spec.has_item_rules() && !*wrap && !matches!(root, RootRule::At(_));
         Ok(Self {
             idle,
             root,
@@ -222,8 +189,72 @@ impl ItemRules {
     }
 }
 
+impl ItemRules {
+    /// Returns rules that change nothing.
+    pub(super) fn none() -> Self {
+        Self {
+            idle: true,
+            root: RootRule::Document,
+            keep_siblings: true,
+            conditions: None,
+            max_items: u64::MAX,
+            stop_early: false,
+            select: None,
+            exclude: Trie::new([]),
+            drop_nulls: false,
+            drop_empty: false,
+            closed: false,
+            judges: false,
+            refuses: false,
+            duplicates: DuplicateKeys::First,
+        }
+    }
+
+    /// Returns the rules that apply to the response of a failed call. `excluded`: the paths of `exclude`, also
+    /// translated to the names of the source; `None` if these are too many, so that every document is an error.
+    pub(super) fn failed(&self, excluded: Option<&[String]>, envelope: bool) -> Self {
+        // Every rule is named: a new one does not compile until this says whether it applies to a failed call.
+        let Self {
+            idle: _,
+            root,
+            keep_siblings: _,
+            conditions: _,
+            max_items: _,
+            stop_early: _,
+            select,
+            exclude,
+            drop_nulls: _,
+            drop_empty: _,
+            closed,
+            judges: _,
+            refuses: _,
+            duplicates,
+        } = self;
+        let exclude = match select {
+            None => Some(exclude.clone()),
+            Some(_) => excluded
+                .and_then(|list| excluded_trie(list, envelope, &mut RegexBudget::new()).ok()),
+        };
+        let refuses = exclude.is_none() || (*closed && select.is_some());
+        let exclude = exclude.unwrap_or_else(|| Trie::new([]));
+        Self {
+            idle: exclude.is_empty() && !refuses,
+            root: match root {
+                _ if refuses => RootRule::Document,
+                RootRule::DocumentOrArray => RootRule::Document,
+                root => root.clone(),
+            },
+            exclude,
+            closed: *closed,
+            refuses,
+            duplicates: *duplicates,
+            ..Self::none()
+        }
+    }
+}
+
 /// Compiles the paths of `exclude`.
-pub(super) fn excluded(
+fn excluded_trie(
     list: &[String],
     envelope: bool,
     allowance: &mut RegexBudget,

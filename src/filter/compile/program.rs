@@ -124,46 +124,7 @@ impl Program {
         extract: Option<Path>,
         allowance: &mut RegexBudget,
     ) -> Result<Self, Error> {
-        // Every field is named: a new rule does not compile until one of these compiles it.
-        let Spec {
-            extract: _,
-            json_strings: _,
-            select,
-            exclude,
-            retain,
-            patches,
-            lenient_remove: _,
-            on_test_failure: _,
-            test: _,
-            when: _,
-            otherwise: _,
-            root: _,
-            siblings: _,
-            conditions,
-            max_items: _,
-            stop_early: _,
-            drop_nulls: _,
-            drop_empty: _,
-            omit_base64_over: _,
-            text_filter: _,
-            redact: _,
-            budget: _,
-            min_items: _,
-            omitted: _,
-            on_over: _,
-            compact: _,
-            encode: _,
-            content: _,
-            on_error: _,
-            validation: _,
-            whitespace: _,
-            duplicate_keys: _,
-            allow_raw: _,
-            envelope: _,
-            foreign: _,
-            wrap: _,
-            pass: _,
-        } = spec;
+        let Spec { select, exclude, retain, patches, conditions, .. } = spec;
         let json_strings = JsonStringRules::compile(spec, allowance)?;
         let when = When::compile(spec, extract.as_ref(), allowance)?;
         let selects = select.as_ref().map_or(0, |select| select.0.len());

@@ -7,46 +7,7 @@ use crate::spec::{Encode, Omitted, Spec};
 /// Returns the stages on the filtered document: the text filter, what leaves out base64, the budget and the
 /// summary.
 pub(super) fn output_stages(spec: &Spec, policy: &SizePolicy) -> Vec<StageExplanation> {
-    // Every field is named: a new rule does not compile until it is explained, here or by the stages before.
-    let Spec {
-        extract: _,
-        json_strings: _,
-        select: _,
-        exclude: _,
-        retain: _,
-        patches: _,
-        lenient_remove: _,
-        on_test_failure: _,
-        test: _,
-        when: _,
-        otherwise: _,
-        root: _,
-        siblings: _,
-        conditions: _,
-        max_items: _,
-        stop_early: _,
-        drop_nulls: _,
-        drop_empty: _,
-        omit_base64_over,
-        text_filter,
-        redact,
-        budget: _,
-        min_items: _,
-        omitted: _,
-        on_over: _,
-        compact,
-        encode,
-        content: _,
-        on_error: _,
-        validation: _,
-        whitespace: _,
-        duplicate_keys: _,
-        allow_raw: _,
-        envelope: _,
-        foreign: _,
-        wrap: _,
-        pass: _,
-    } = spec;
+    let Spec { omit_base64_over, text_filter, redact, compact, encode, .. } = spec;
     let omit = (*omit_base64_over > 0).then(|| {
         let string = HoldExplanation {
             what: "a string that may be base64",

@@ -12,50 +12,8 @@ impl Program {
     /// Returns the plan for a call.
     pub(in crate::filter) fn plan_with(&self, options: &CallOptions) -> Vec<String> {
         let compiled = self.compiled();
-        // Names every field, so that a new rule does not compile until it is decided whether the plan has a line for it.
-        let Spec {
-            // `compiled` has these in the form in which they run.
-            extract: _,
-            json_strings: _,
-            select: _,
-            exclude: _,
-            retain: _,
-            patches: _,
-            lenient_remove: _,
-            on_test_failure: _,
-            test: _,
-            when: _,
-            otherwise: _,
-            root: _,
-            siblings: _,
-            conditions: _,
-            stop_early: _,
-            drop_nulls: _,
-            drop_empty: _,
-            // `policy` combines these with the options of the call.
-            max_items: _,
-            budget: _,
-            min_items: _,
-            omitted: _,
-            on_over: _,
-            foreign: _,
-            omit_base64_over,
-            text_filter,
-            redact,
-            compact,
-            encode,
-            content,
-            // These do not add a stage.
-            on_error: _,
-            validation: _,
-            whitespace: _,
-            duplicate_keys: _,
-            allow_raw: _,
-            envelope: _,
-            wrap: _,
-            // `is_text` is true of a program with this.
-            pass: _,
-        } = &compiled.spec;
+        let Spec { omit_base64_over, text_filter, redact, compact, encode, content, .. } =
+            &compiled.spec;
         if compiled.json_strings.is_some() {
             return self.plan_of_strings(&self.after_strings().plan_with(options));
         }

@@ -261,26 +261,8 @@ impl<'a> Builder<'a> {
 
     /// Adds the rules on the filtered document.
     fn output(&mut self, own: &'a Spec, options: &CallOptions) {
-        // Every field is named: a new rule does not compile until it is part of a step.
         let Spec {
-            extract: _,
-            json_strings: _,
-            select: _,
-            exclude: _,
-            retain: _,
-            patches: _,
-            lenient_remove: _,
-            on_test_failure: _,
-            test: _,
-            when: _,
-            otherwise: _,
-            root: _,
-            siblings: _,
-            conditions: _,
             max_items,
-            stop_early: _,
-            drop_nulls: _,
-            drop_empty: _,
             omit_base64_over,
             text_filter,
             redact,
@@ -290,16 +272,7 @@ impl<'a> Builder<'a> {
             on_over,
             compact,
             encode,
-            content: _,
-            on_error: _,
-            validation: _,
-            whitespace: _,
-            duplicate_keys: _,
-            allow_raw: _,
-            envelope: _,
-            foreign: _,
-            wrap: _,
-            pass: _,
+            ..
         } = own;
         if text_filter.is_some() {
             self.rules.text_filter.clone_from(text_filter);

@@ -15,13 +15,11 @@
 
 use tamis_json::error::Raise;
 use tamis_json::key::is_too_long_for;
-use tamis_json::path::PathToken;
 use tamis_json::policy::Policy;
 use tamis_json::sink::Sink;
 use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 
-use super::{ContainerRole, Cx, ItemsStage, PayloadTarget};
-use crate::filter::compile::items::ItemRules;
+use super::{Cx, ItemsStage};
 use crate::filter::run::stage::{ReadAhead, StageHandler, StageState};
 
 impl StageState for ItemsStage {
@@ -103,38 +101,7 @@ impl Handler for StageHandler<'_, ItemsStage> {
     /// names it could match. A key that is written is needed in full.
     fn takes_long_keys(&self, limit: usize) -> bool {
         let ItemsStage { program, state } = &*self.stage;
-        // Every rule is named: a key that is too long to compare must not pass a rule that would have matched it.
-        let ItemRules {
-            idle: _,
-            root: _,
-            keep_siblings,
-            conditions: _,
-            max_items: _,
-            stop_early: _,
-            select,
-            exclude: _,
-            drop_nulls: _,
-            drop_empty: _,
-            closed: _,
-            judges: _,
-            refuses: _,
-            duplicates: _,
-        } = &program.items;
-        let longest = match state.roles.last() {
-            // A kept value is kept with its key.
-            Some(ContainerRole::Emit { .. } | ContainerRole::Members { .. }) => return false,
-            Some(ContainerRole::OnPath { .. }) => match &state.target {
-                PayloadTarget::At(path) if !*keep_siblings => {
-                    path.0.iter().map(PathToken::len).max().unwrap_or(0)
-                }
-                // Siblings are kept with their keys. The payload is found by its position or kind.
-                _ => return false,
-            },
-            // A key that is longer than every selected name cannot be selected.
-            _ => select.as_ref().map_or(0, |select| {
-                select.trie.longest_name().max(select.projections.trie.longest_name())
-            }),
-        };
-        is_too_long_for(limit, longest)
+        let longest = state.longest_name(&program.items);
+        longest.is_some_and(|longest| is_too_long_for(limit, longest))
     }
 }

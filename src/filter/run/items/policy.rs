@@ -16,10 +16,11 @@
 //! the action of its node is still `Ask`. The value is a hit, so its action becomes `Keep`. In all later items the
 //! machine may skip `a`, write `"id":2` and skip the rest of the item without a call of `value`.
 
+use tamis_json::path::PathToken;
 use tamis_json::policy::{Action, KindSet, Once, Output, Policy};
 use tamis_json::sink::Sink;
 
-use super::{ContainerRole, ItemsState};
+use super::{ContainerRole, ItemsState, PayloadTarget};
 use crate::filter::compile::items::ItemRules;
 use crate::spec::DuplicateKeys;
 
@@ -104,5 +105,42 @@ impl ItemsState {
             }
             _ => Policy::ASK,
         }
+    }
+
+    /// Returns the length of the longest name that the rules look for in the innermost container, or `None` if its members
+    /// may be kept, and so are needed with their keys.
+    pub(super) fn longest_name(&self, rules: &ItemRules) -> Option<usize> {
+        // Every rule is named: a key that is too long to compare must not pass a rule that would have matched it.
+        let ItemRules {
+            idle: _,
+            root: _,
+            keep_siblings,
+            conditions: _,
+            max_items: _,
+            stop_early: _,
+            select,
+            exclude: _,
+            drop_nulls: _,
+            drop_empty: _,
+            closed: _,
+            judges: _,
+            refuses: _,
+            duplicates: _,
+        } = rules;
+        Some(match self.roles.last() {
+            // A kept value is kept with its key.
+            Some(ContainerRole::Emit { .. } | ContainerRole::Members { .. }) => return None,
+            Some(ContainerRole::OnPath { .. }) => match &self.target {
+                PayloadTarget::At(path) if !*keep_siblings => {
+                    path.0.iter().map(PathToken::len).max().unwrap_or(0)
+                }
+                // Siblings are kept with their keys. The payload is found by its position or kind.
+                _ => return None,
+            },
+            // A key that is longer than every selected name cannot be selected.
+            _ => select.as_ref().map_or(0, |select| {
+                select.trie.longest_name().max(select.projections.trie.longest_name())
+            }),
+        })
     }
 }

@@ -1,0 +1,225 @@
+//! The table of rules: one row for each field of a [`Spec`], with everything that other modules ask about a rule.
+//!
+//! A new field does not compile until [`rules!`] lists it, and a new kind does not compile until [`RuleKind::traits`] has
+//! a row for it. Nothing else in the library lists all rules.
+
+use super::fields::is_default;
+use super::{Spec, summary};
+
+/// The part of a document that a rule applies to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[doc(hidden)]
+pub enum RuleGroup {
+    /// The place of the document: `extract`.
+    Source,
+    /// The whole document: `retain`, `patches`, `when`.
+    Document,
+    /// The items.
+    Items,
+    /// The filtered document.
+    Output,
+    /// `json_strings`, `content` and `wrap`, which belong to no other group.
+    Other,
+    /// A setting that changes no document unless another rule does.
+    Setting,
+}
+
+/// The calls that a rule applies to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[doc(hidden)]
+pub enum Calls {
+    /// Only those whose response is filtered in full.
+    Filtered,
+    /// Failed calls as well.
+    Failed,
+    /// Failed calls, and those for raw output.
+    Raw,
+}
+
+/// The stored forms of a result that a rule is part of (`stored.rs`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[doc(hidden)]
+pub enum Stored {
+    /// All forms.
+    All,
+    /// Only that without the limits on the length.
+    Cut,
+    /// None: it is such a limit, or is set for every stored form.
+    None,
+}
+
+/// Describes a rule for a list of tools, if there is something to say.
+pub(super) type Describe = fn(&Spec) -> Option<String>;
+
+/// The properties of a rule.
+#[derive(Clone, Copy)]
+#[doc(hidden)]
+pub struct RuleTraits {
+    #[doc(hidden)]
+    pub group: RuleGroup,
+    /// An author may rely on the rule to keep values from the caller.
+    #[doc(hidden)]
+    pub removes: bool,
+    #[doc(hidden)]
+    pub calls: Calls,
+    #[doc(hidden)]
+    pub stored: Stored,
+    /// The part of a summary that describes the rule.
+    pub(super) describe: Option<Describe>,
+}
+
+/// Declares the kinds of rules, each with the field of [`Spec`] that has its value.
+macro_rules! rules {
+    ($($field:ident: $kind:ident),* $(,)?) => {
+        /// A rule, or a setting of rules: a field of a [`Spec`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[doc(hidden)]
+        pub enum RuleKind {
+            $($kind),*
+        }
+
+        impl Spec {
+            /// Returns the rules that do not have their default values.
+            #[doc(hidden)]
+            pub fn rules(&self) -> impl Iterator<Item = RuleKind> {
+                let all = [$((RuleKind::$kind, is_default(&self.$field))),*];
+                all.into_iter().filter(|(_, is_default)| !is_default).map(|(rule, _)| rule)
+            }
+
+            /// Returns a spec with those rules that `keep` returns `true` for.
+            #[doc(hidden)]
+            pub fn only(&self, keep: impl Fn(RuleTraits) -> bool) -> Self {
+                let keep = |rule: RuleKind| keep(rule.traits());
+                // Has no `..`, so that every field is a kind.
+                Self {
+                    $($field: if keep(RuleKind::$kind) {
+                        self.$field.clone()
+                    } else {
+                        Default::default()
+                    }),*
+                }
+            }
+        }
+    };
+}
+
+// In the order in which a summary describes them.
+rules! {
+    retain: Retain,
+    select: Select,
+    exclude: Exclude,
+    extract: Extract,
+    json_strings: JsonStrings,
+    root: Root,
+    conditions: Where,
+    max_items: MaxItems,
+    text_filter: TextFilter,
+    redact: Redact,
+    budget: Budget,
+    compact: Compact,
+    encode: Encode,
+    patches: Patches,
+    lenient_remove: LenientRemove,
+    on_test_failure: OnTestFailure,
+    test: Test,
+    when: When,
+    otherwise: Otherwise,
+    siblings: Siblings,
+    stop_early: StopEarly,
+    drop_nulls: DropNulls,
+    drop_empty: DropEmpty,
+    omit_base64_over: OmitBase64Over,
+    min_items: MinItems,
+    omitted: Omitted,
+    on_over: OnOver,
+    content: Content,
+    on_error: OnError,
+    validation: Validation,
+    whitespace: Whitespace,
+    duplicate_keys: DuplicateKeys,
+    allow_raw: AllowRaw,
+    envelope: Envelope,
+    foreign: Foreign,
+    wrap: Wrap,
+    pass: Pass,
+}
+
+impl RuleKind {
+    /// Returns the row of a rule.
+    #[doc(hidden)]
+    pub const fn traits(self) -> RuleTraits {
+        use RuleGroup::{Document, Items, Other, Output, Setting, Source};
+        match self {
+            Self::Extract => row(Source, false, Calls::Raw, Stored::All, Some(summary::extract)),
+            Self::JsonStrings => {
+                row(Other, false, Calls::Failed, Stored::All, Some(summary::json_strings))
+            }
+            Self::Retain => row(Document, true, Calls::Failed, Stored::All, Some(summary::retain)),
+            Self::Patches | Self::When => row(Document, true, Calls::Failed, Stored::All, None),
+            Self::LenientRemove | Self::OnTestFailure | Self::Test | Self::Otherwise => {
+                row(Setting, false, Calls::Failed, Stored::All, None)
+            }
+            Self::Root => row(Setting, false, Calls::Failed, Stored::All, Some(summary::root)),
+            Self::Siblings => row(Items, false, Calls::Filtered, Stored::All, None),
+            Self::Where => row(Items, false, Calls::Filtered, Stored::Cut, Some(summary::items_by)),
+            Self::MaxItems => {
+                row(Items, false, Calls::Filtered, Stored::None, Some(summary::max_items))
+            }
+            Self::StopEarly => row(Setting, false, Calls::Filtered, Stored::None, None),
+            Self::Select => row(Items, false, Calls::Filtered, Stored::Cut, Some(summary::select)),
+            // Failed calls and stored forms have its paths in the names of the source.
+            Self::Exclude => row(Items, true, Calls::Filtered, Stored::Cut, Some(summary::exclude)),
+            Self::DropNulls | Self::DropEmpty => {
+                row(Items, false, Calls::Filtered, Stored::Cut, None)
+            }
+            Self::Wrap => row(Other, false, Calls::Filtered, Stored::Cut, None),
+            Self::TextFilter => {
+                row(Output, false, Calls::Failed, Stored::Cut, Some(summary::text_filter))
+            }
+            Self::OmitBase64Over => row(Output, false, Calls::Failed, Stored::None, None),
+            Self::Redact => row(Output, true, Calls::Raw, Stored::All, Some(summary::redact)),
+            Self::Budget => row(Output, false, Calls::Failed, Stored::None, Some(summary::budget)),
+            Self::MinItems | Self::Omitted | Self::OnOver => {
+                row(Setting, false, Calls::Failed, Stored::None, None)
+            }
+            Self::Compact => {
+                row(Output, false, Calls::Filtered, Stored::None, Some(summary::compact))
+            }
+            Self::Encode => {
+                row(Output, false, Calls::Filtered, Stored::None, Some(summary::encode))
+            }
+            Self::Content => row(Other, false, Calls::Filtered, Stored::Cut, None),
+            // Calls that skip rules keep its value even if it is the default of the rules that they skip.
+            Self::OnError => row(Setting, false, Calls::Filtered, Stored::All, None),
+            Self::Validation | Self::Whitespace => {
+                row(Setting, false, Calls::Raw, Stored::All, None)
+            }
+            Self::AllowRaw => row(Setting, false, Calls::Raw, Stored::None, None),
+            Self::DuplicateKeys | Self::Envelope | Self::Foreign => {
+                row(Setting, false, Calls::Failed, Stored::All, None)
+            }
+            Self::Pass => row(Setting, false, Calls::Filtered, Stored::All, None),
+        }
+    }
+}
+
+const fn row(
+    group: RuleGroup,
+    removes: bool,
+    calls: Calls,
+    stored: Stored,
+    describe: Option<Describe>,
+) -> RuleTraits {
+    RuleTraits { group, removes, calls, stored, describe }
+}
+
+impl Spec {
+    /// Returns whether the spec has a rule of a group. `redact` without a rule of its own is none.
+    pub(super) fn has_rule_of(&self, group: RuleGroup) -> bool {
+        self.rules().any(|rule| {
+            rule.traits().group == group
+                && (rule != RuleKind::Redact
+                    || self.redact.as_ref().is_some_and(|redact| !redact.is_nothing()))
+        })
+    }
+}
