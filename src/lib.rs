@@ -54,8 +54,8 @@
 //! | step | file | what happens |
 //! |--:|---|---|
 //! | 1 | `io/mod.rs` | `filter_reader` reads 64 KiB and calls `Filter::write` |
-//! | 2 | `filter/run/filter_run.rs` | checks the state of the run, skips a byte order mark, waits (`lookahead.rs`) while a branch of `when` is undecided |
-//! | 3 | `filter/run/chain.rs` | passes the chunk to the first stage: strings (`json_strings`), the document stage (`extract`, `retain`, `patches`) or the items |
+//! | 2 | `filter/run/filter_run/` | checks the phase of the run, skips a byte order mark, waits (`lookahead.rs`) while a branch of `when` is undecided |
+//! | 3 | `filter/run/pipe.rs` | passes the chunk to the first stage: strings (`json_strings`), the document stage (`extract`, `retain`, `patches`) or the items |
 //! | 4 | `filter/run/payload.rs` | finds the payload (`root`), waits (`lookahead.rs`) while the root or the first hit is unknown |
 //! | 5 | `filter/run/stage.rs` | pairs the stage with the machine and the sink |
 //! | 6 | `crates/json/src/scan/` | turns a window of 4 KiB into bit masks and token positions |

@@ -29,8 +29,9 @@ use crate::report::{MissedPath, Report};
 pub use compile::program::Program;
 pub use explain::{ExecutionMode, Explanation};
 pub use options::{Call, CallOptions};
+pub(crate) use run::document_facts::DocumentFacts;
 use run::filter_run::FilterRun;
-pub(crate) use run::first_pass::{DocumentFacts, FirstPass};
+pub(crate) use run::first_pass::FirstPass;
 use run::run_mode::RunMode;
 
 /// One run of a program: accepts bytes in chunks and writes the output to a [`Sink`].

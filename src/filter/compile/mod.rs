@@ -16,4 +16,5 @@ pub(super) mod program;
 pub(super) mod projections;
 pub(super) mod rule_paths;
 pub(super) mod size_policy;
+pub(super) mod stages;
 pub(super) mod when;

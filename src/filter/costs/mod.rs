@@ -58,7 +58,7 @@ fn run(program: &Program, limits: &Limits, document: &[u8], chunk: usize) -> Cos
     let mut filter = Filter::new(program.with_options(&options), Vec::new());
     let fed = document.chunks(chunk).try_for_each(|chunk| filter.write(chunk));
     let ended = fed.and_then(|()| filter.end()).is_ok();
-    let steps = filter.run.steps() + filter.run.output_steps().0;
+    let steps = filter.run.steps();
     Cost { steps, done: done(), held: filter.report().held_peak_bytes, ended }
 }
 

@@ -47,8 +47,6 @@ use crate::filter::options::CallOptions;
 pub(super) struct BranchChoice {
     /// The machine of the chooser, with the input that is held for it.
     pub(super) ahead: Lookahead<BranchChooser>,
-    /// The document is still read: first for the choice, then for duplicate members.
-    pub(super) watching: bool,
 }
 
 /// The probe for the branch.
@@ -95,7 +93,7 @@ impl BranchChoice {
         let config = machine_config(&program.spec, options.limits(), false);
         let chooser = BranchChooser::new(program, options.limits());
         let ahead = Lookahead::new(config, options.scanner(), chooser, input);
-        Self { ahead, watching: true }
+        Self { ahead }
     }
 
     /// Begins a new document.
@@ -103,7 +101,6 @@ impl BranchChoice {
         let config = machine_config(&program.spec, options.limits(), false);
         self.ahead.restart(config, Input::once());
         self.ahead.probe_mut().restart();
-        self.watching = true;
     }
 }
 

@@ -28,8 +28,6 @@ pub(super) struct ExtractSearch {
     /// The program to run if the value exists.
     pub(super) program: Program,
     pub(super) ahead: Lookahead<ExtractProbe>,
-    /// The result is known.
-    pub(super) done: bool,
 }
 
 /// Decides whether the value exists.
@@ -51,7 +49,7 @@ impl ExtractSearch {
         let config = machine_config(&compiled.spec, options.limits(), false);
         let probe = ExtractProbe { scope: DocumentScope::new(compiled, false), found: None };
         let ahead = Lookahead::new(config, options.scanner(), probe, Input::once());
-        Some(Self { program: program.clone(), ahead, done: false })
+        Some(Self { program: program.clone(), ahead })
     }
 
     /// Begins a new document.
@@ -60,7 +58,7 @@ impl ExtractSearch {
         self.ahead.restart(config, Input::once());
         let probe = self.ahead.probe_mut();
         probe.scope.restart();
-        (probe.found, self.done) = (None, false);
+        probe.found = None;
     }
 }
 

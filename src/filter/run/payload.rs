@@ -26,17 +26,19 @@
 //! ```
 
 use tamis_json::error::Error;
-use tamis_json::limits::{Limits, Meter};
+use tamis_json::limits::Limits;
 use tamis_json::machine::{FeedResult, MachineConfig};
 use tamis_json::nearest::ComparisonBudget;
 use tamis_json::scan::Scanner;
-use tamis_json::sink::Sink;
 
 use super::items::ItemsStage;
 use super::items::first_hit::HitOutcome;
 use super::lookahead::{Decided, HeldInput, Input, Lookahead, Probe};
-use super::output::{OutputStages, in_front};
+use super::output::facts::OutputFacts;
+use super::payload_length::PayloadLength;
+use super::pipe::{Next, Stage, StageText};
 use super::root::{Payload, RootProbe};
+use super::root_path::RootPath;
 use super::stage::{StageMachine, machine_config};
 use super::wrap_in_array::ArrayWrap;
 use crate::filter::compile::program::Program;
@@ -62,8 +64,10 @@ pub(super) struct PayloadStage {
     /// The input comes in one chunk and can be read again, so nothing is held.
     again: bool,
     scanner: Scanner,
-    /// Processes what the items stage writes.
-    output: Option<OutputStages>,
+    /// The length of the payload, for the stages that read what the rules write. `None` if there are none.
+    length: Option<PayloadLength>,
+    /// The payload, if those stages do not know its place yet.
+    unannounced: Option<Option<Payload>>,
     /// Wraps a document that is not an array.
     wrap: ArrayWrap,
     /// Bytes before the document.
@@ -94,18 +98,6 @@ struct ItemsRun {
     hit: Option<Lookahead<ItemsStage>>,
 }
 
-/// Returns the machine's configuration. The output stages read and write minified text, so white space is dropped
-/// before them.
-fn payload_config(
-    program: &Program,
-    limits: &Limits,
-    output: Option<&OutputStages>,
-    drops_empty: bool,
-) -> MachineConfig {
-    let config = machine_config(&program.compiled().spec, limits, drops_empty);
-    MachineConfig { keep_white: config.keep_white && output.is_none(), ..config }
-}
-
 /// Returns the input of a search, which is held unless it can be read again.
 fn input(again: bool) -> Input {
     if again { Input::Again } else { Input::once() }
@@ -132,13 +124,13 @@ impl ItemsRun {
 }
 
 impl PayloadStage {
-    /// `payload` is its place if a first pass has found it. `output` receives what the rules write.
+    /// `payload` is its place if a first pass has found it. `length`: counters for the stages that read what the rules
+    /// write.
     pub(super) fn new(
         program: &Program,
         options: &CallOptions,
-        scanner: Scanner,
         payload: Option<Payload>,
-        output: Option<OutputStages>,
+        length: Option<PayloadLength>,
     ) -> Self {
         let mut stage = Self {
             program: program.clone(),
@@ -149,8 +141,9 @@ impl PayloadStage {
             root: None,
             running: None,
             again: false,
-            scanner,
-            output,
+            scanner: options.scanner(),
+            length,
+            unannounced: None,
             wrap: ArrayWrap::new(program),
             prefix: 0,
         };
@@ -178,82 +171,22 @@ impl PayloadStage {
     }
 
     /// Returns the configuration of a machine. Only the rules need `drops_empty`: a search for the root does not depend on
-    /// empty strings.
+    /// empty strings. The stages on the filtered document read minified text, so white space is dropped before them.
     fn config(&self, drops_empty: bool) -> MachineConfig {
-        payload_config(&self.program, &self.limits, self.output.as_ref(), drops_empty)
-    }
-
-    /// Begins a new document. A first pass has not read this document, so its payload is searched for if it needs a
-    /// search.
-    pub(super) fn restart(&mut self) {
-        self.prefix = 0;
-        self.wrap = ArrayWrap::new(&self.program);
-        self.begin(None);
-    }
-
-    /// Disables holding: the input comes in one chunk and can be read again.
-    pub(super) fn never_hold(&mut self) {
-        self.again = true;
-        if let Some(root) = &mut self.root {
-            root.read_again();
-        }
-    }
-
-    /// Accounts for bytes before the document, which only count for offsets. They are known before the first write.
-    pub(super) fn skip_prefix(&mut self, bytes: u64) {
-        self.prefix = bytes;
-        match (self.phase, &mut self.root, &mut self.running) {
-            (PayloadPhase::Looking, Some(root), _) => root.skip_prefix(bytes),
-            (_, _, Some(running)) => running.engine.machine.skip_prefix(bytes),
-            _ => {}
-        }
+        let config = machine_config(&self.program.compiled().spec, &self.limits, drops_empty);
+        MachineConfig { keep_white: config.keep_white && self.length.is_none(), ..config }
     }
 
     /// Returns the offset of the first byte that the rules have not read.
-    pub(super) fn offset(&self) -> u64 {
+    fn offset(&self) -> u64 {
         self.running.as_ref().map_or(self.prefix, |running| running.engine.machine.offset())
     }
 
-    /// Returns whether the root is still unknown.
-    pub(super) fn is_looking(&self) -> bool {
-        self.phase == PayloadPhase::Looking
-    }
-
-    /// Returns whether `stop_early` has ended the run.
-    pub(super) fn is_stopped(&self) -> bool {
-        self.phase == PayloadPhase::Stopped
-    }
-
-    /// Returns the steps of the machines.
-    #[cfg(test)]
-    pub(super) fn steps(&self) -> u64 {
-        let root = self.root.as_ref().map_or(0, Lookahead::steps);
-        let Some(ItemsRun { engine, items, hit }) = self.running.as_deref() else { return root };
-        let hit = hit.as_ref().map_or(0, |hit| hit.steps() + hit.probe().steps());
-        root + engine.steps() + items.steps() + hit
-    }
-
-    /// Returns the steps of the output stages.
-    #[cfg(test)]
-    pub(super) fn output_steps(&self) -> (u64, u64) {
-        self.output.as_ref().map_or((0, 0), OutputStages::steps)
-    }
-
-    /// Returns the payload if no later byte can change it. Only a first pass needs it: a run begins with the rules as
-    /// soon as the payload is known.
-    pub(super) fn decided(&self) -> Option<Payload> {
-        let root = self.root.as_ref().filter(|_| self.is_looking())?;
-        root.probe().decided().map(|(payload, _)| payload)
-    }
-
-    /// Starts the rules, because the payload is known. The output stages receive the payload first, because they find
-    /// it again in what the rules write.
+    /// Starts the rules, because the payload is known.
     fn run(&mut self, payload: Option<Payload>) {
         let compiled = self.program.compiled();
         let config = self.config(compiled.items.drop_empty);
-        if let Some(output) = &mut self.output {
-            output.begin(compiled, payload);
-        }
+        self.unannounced = Some(payload);
         let running = match &mut self.running {
             Some(running) => {
                 running.engine.restart(config);
@@ -261,7 +194,7 @@ impl PayloadStage {
                 running
             }
             None => {
-                let length = self.output.as_ref().map(|output| output.length().clone());
+                let length = self.length.clone();
                 let items = ItemsStage::new(compiled, payload, &self.limits, self.scanner, length);
                 let items = items.suggest(self.suggests).for_record(self.is_record);
                 let engine = StageMachine::new(config, self.scanner);
@@ -272,50 +205,42 @@ impl PayloadStage {
         self.phase = PayloadPhase::Running;
     }
 
-    /// Reads the next bytes in the current phase.
-    ///
-    /// # Errors
-    /// The input is invalid, a search needs more bytes than may be held, or a rule fails.
-    pub(super) fn write(
-        &mut self,
-        chunk: &[u8],
-        meter: &mut Meter,
-        sink: &mut dyn Sink,
-    ) -> Result<(), Error> {
-        match self.phase {
-            PayloadPhase::Looking => self.look(chunk, meter, sink),
-            PayloadPhase::Running => self.run_chunk(chunk, meter, sink),
-            PayloadPhase::Waiting => self.wait(chunk, meter, sink),
-            PayloadPhase::Stopped => Ok(()),
-        }
+    /// Gives the stages on the filtered document the place of the payload, because they find it again in what the rules
+    /// write.
+    fn announce(&mut self, payload: Option<Payload>, next: &mut Next<'_>) {
+        let Some(length) = &self.length else { return };
+        length.reset();
+        length.set_missed(false);
+        let items = &self.program.compiled().items;
+        next.begin(&RootPath::new(&items.root, payload, items.keep_siblings));
     }
 
     /// Reads on to find the root. Without a decision the chunk is held.
-    fn look(&mut self, chunk: &[u8], meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
+    fn look(&mut self, chunk: &[u8], next: &mut Next<'_>) -> Result<(), Error> {
         let Some(root) = &mut self.root else { return Ok(()) };
-        let Some(decided) = root.write(chunk, &self.limits, meter)? else { return Ok(()) };
+        let Some(decided) = root.write(chunk, &self.limits, next.meter)? else { return Ok(()) };
         if self.again {
             // A first pass is finished.
             return Ok(());
         }
         self.run(Some(decided.decision));
-        self.replay(decided.held, chunk, meter, sink)
+        self.replay(decided.held, chunk, next)
     }
 
     /// Runs the rules over the held input, then over `chunk`. Ends early if the rules need no more input.
-    fn replay(
-        &mut self,
-        held: HeldInput,
-        chunk: &[u8],
-        meter: &mut Meter,
-        sink: &mut dyn Sink,
-    ) -> Result<(), Error> {
+    fn replay(&mut self, held: HeldInput, chunk: &[u8], next: &mut Next<'_>) -> Result<(), Error> {
         // The phase may change within the held input: after the root is found, the rules may wait for a hit.
-        held.replay(meter, |meter, piece| {
-            self.write(piece, meter, sink)?;
-            Ok(!self.is_stopped())
-        })?;
-        self.write(chunk, meter, sink)
+        // The held input and the rules charge the same meter.
+        let mut meter = std::mem::take(next.meter);
+        let replayed = held.replay(&mut meter, |meter, piece| {
+            std::mem::swap(meter, next.meter);
+            let written = self.write(piece, next);
+            std::mem::swap(meter, next.meter);
+            written.map(|()| self.phase != PayloadPhase::Stopped)
+        });
+        *next.meter = meter;
+        replayed?;
+        self.write(chunk, next)
     }
 
     /// Runs the rules over a chunk. If the stage stops, either it has what it needs, or the search for the first hit
@@ -324,38 +249,38 @@ impl PayloadStage {
     /// # Errors
     /// The input is invalid or a rule fails. An error of an output stage comes first, because it has only read what
     /// was written before.
-    fn run_chunk(
-        &mut self,
-        chunk: &[u8],
-        meter: &mut Meter,
-        sink: &mut dyn Sink,
-    ) -> Result<(), Error> {
+    fn run_chunk(&mut self, chunk: &[u8], next: &mut Next<'_>) -> Result<(), Error> {
         if self.stops_at_once(chunk) {
-            return self.begin_wait(chunk, meter, sink);
+            return self.begin_wait(chunk, next);
         }
-        let Self { output, wrap, running: Some(running), .. } = self else { return Ok(()) };
+        if let Some(payload) = self.unannounced.take() {
+            self.announce(payload, next);
+        }
+        let Self { wrap, running: Some(running), .. } = self else { return Ok(()) };
         let ItemsRun { engine, items, .. } = &mut **running;
         let begin = engine.machine.offset();
         // A document that passes after a miss is not wrapped.
         wrap.unless(items.miss().is_some());
-        let fed =
-            in_front(output, sink, |sink| Ok(engine.feed(items, chunk, &mut wrap.around(sink))))?;
+        let fed = match wrap {
+            ArrayWrap::No => engine.feed(items, chunk, next),
+            _ => engine.feed(items, chunk, &mut wrap.around(next)),
+        };
+        // What comes after the rules has only read what they wrote before they failed.
+        next.check()?;
         if fed? == FeedResult::All {
             return Ok(());
         }
         // `stop_early`: the open containers are closed, so that the output is complete.
         if !items.must_probe() {
             self.phase = PayloadPhase::Stopped;
-            in_front(output, sink, |sink| {
-                items.close_all(sink);
-                Ok(())
-            })?;
-            return self.end_output(sink);
+            items.close_all(next);
+            self.count(next);
+            return next.end();
         }
         // The machine's offset is that of the value at which it stopped.
         let read = engine.machine.offset().saturating_sub(begin);
         let rest = chunk.get(usize::try_from(read).unwrap_or(usize::MAX)..);
-        self.begin_wait(rest.unwrap_or_default(), meter, sink)
+        self.begin_wait(rest.unwrap_or_default(), next)
     }
 
     /// Returns whether the rules would stop at the first byte of this chunk, because the document begins there. Then
@@ -369,45 +294,30 @@ impl PayloadStage {
 
     /// Begins to wait for the first hit. The rules have read everything before `rest`. The phase becomes `Waiting`,
     /// and the probe reads `rest` at once.
-    fn begin_wait(
-        &mut self,
-        rest: &[u8],
-        meter: &mut Meter,
-        sink: &mut dyn Sink,
-    ) -> Result<(), Error> {
+    fn begin_wait(&mut self, rest: &[u8], next: &mut Next<'_>) -> Result<(), Error> {
         let config = self.config(self.program.compiled().items.drop_empty);
         if let Some(running) = &mut self.running {
             running.begin_search(config, self.scanner, self.again);
         }
         self.phase = PayloadPhase::Waiting;
-        self.wait(rest, meter, sink)
+        self.wait(rest, next)
     }
 
     /// Reads on to find the first hit. Until the outcome is known, the chunk is held, and nothing is written.
     ///
     /// # Errors
     /// The probe fails, as the rules would with the same input, or too much has to be held.
-    fn wait(&mut self, chunk: &[u8], meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
+    fn wait(&mut self, chunk: &[u8], next: &mut Next<'_>) -> Result<(), Error> {
         let Self { limits, running: Some(running), .. } = self else { return Ok(()) };
         let ItemsRun { items, hit: Some(hit), .. } = &mut **running else { return Ok(()) };
-        let found = hit.write(chunk, limits, meter);
+        let found = hit.write(chunk, limits, next.meter);
         // The report of a failed run has the counts up to the error, which only the probe knows.
         if found.is_err() && hit.has_failed() {
             items.fail_as(hit.probe());
         }
         match found? {
             None => Ok(()),
-            Some(decided) => self.end_wait(decided, chunk, meter, sink),
-        }
-    }
-
-    /// Takes over the counts of the probe, because the stage before this one has failed. Without this the report of
-    /// the failed run would lack the items that only the probe has counted.
-    pub(super) fn fail_before(&mut self) {
-        if let (PayloadPhase::Waiting, Some(running)) = (self.phase, &mut self.running)
-            && let ItemsRun { items, hit: Some(hit), .. } = &mut **running
-        {
-            items.fail_as(hit.probe());
+            Some(decided) => self.end_wait(decided, chunk, next),
         }
     }
 
@@ -420,8 +330,7 @@ impl PayloadStage {
         &mut self,
         decided: Decided<HitOutcome>,
         chunk: &[u8],
-        meter: &mut Meter,
-        sink: &mut dyn Sink,
+        next: &mut Next<'_>,
     ) -> Result<(), Error> {
         let Self { running: Some(running), .. } = self else { return Ok(()) };
         let ItemsRun { items, hit: Some(hit), .. } = &mut **running else { return Ok(()) };
@@ -432,22 +341,72 @@ impl PayloadStage {
             later?;
         }
         items.end_search(decision, hit.probe());
-        if let Some(output) = &mut self.output
-            && items.gave_up_array()
-        {
-            // The output stages have read nothing.
-            output.begin(self.program.compiled(), Some(Payload::Document));
-            output.length().set_missed(true);
+        if items.gave_up_array() {
+            // The stages on the filtered document have read nothing.
+            self.unannounced = None;
+            self.announce(Some(Payload::Document), next);
+            if let Some(length) = &self.length {
+                length.set_missed(true);
+            }
         }
         self.phase = PayloadPhase::Running;
-        self.replay(held, chunk, meter, sink)
+        self.replay(held, chunk, next)
     }
 
-    /// Ends the document: first the search that is still undecided, then the rules, then the output stages.
-    ///
-    /// # Errors
-    /// The document is incomplete, or a rule fails at its end.
-    pub(super) fn end(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
+    /// Returns the stage on items, unless the document has no root yet.
+    fn items(&self) -> Option<&ItemsStage> {
+        let running = self.running.as_ref().filter(|_| !self.is_looking())?;
+        Some(&running.items)
+    }
+
+    /// Leaves the counts of items for the stages on the filtered document, whose marks and summaries name them.
+    fn count(&self, next: &mut Next<'_>) {
+        let Some(running) = &self.running else { return };
+        let counts = running.items.counts();
+        next.facts.missed = running.items.miss().is_some();
+        (next.facts.kept, next.facts.original) = (counts.kept, counts.seen.unwrap_or(0));
+    }
+
+    /// Returns whether no selected value was found, so that the payload passed unselected.
+    #[cfg(feature = "content")]
+    pub(super) fn is_total_miss(&self) -> bool {
+        self.items().is_some_and(|items| items.miss().is_some())
+    }
+}
+
+impl Stage for PayloadStage {
+    fn writes(&self) -> StageText {
+        StageText::Filtered
+    }
+
+    /// A first pass has not read the new document, so its payload is searched for if it needs a search.
+    fn restart(&mut self) {
+        self.prefix = 0;
+        self.wrap = ArrayWrap::new(&self.program);
+        self.begin(None);
+    }
+
+    fn skip_prefix(&mut self, bytes: u64) {
+        self.prefix = bytes;
+        match (self.phase, &mut self.root, &mut self.running) {
+            (PayloadPhase::Looking, Some(root), _) => root.skip_prefix(bytes),
+            (_, _, Some(running)) => running.engine.machine.skip_prefix(bytes),
+            _ => {}
+        }
+    }
+
+    /// Reads the next bytes in the current phase.
+    fn write(&mut self, chunk: &[u8], next: &mut Next<'_>) -> Result<(), Error> {
+        match self.phase {
+            PayloadPhase::Looking => self.look(chunk, next),
+            PayloadPhase::Running => self.run_chunk(chunk, next),
+            PayloadPhase::Waiting => self.wait(chunk, next),
+            PayloadPhase::Stopped => Ok(()),
+        }
+    }
+
+    /// Ends the search that is still undecided, then the rules.
+    fn end(&mut self, next: &mut Next<'_>) -> Result<(), Error> {
         match (self.phase, &mut self.root, &mut self.running) {
             (PayloadPhase::Stopped, ..) => return Ok(()),
             (PayloadPhase::Looking, Some(root), _) => {
@@ -461,60 +420,43 @@ impl PayloadStage {
                     items.fail_as(hit.probe());
                 }
                 if let Some(decided) = ended? {
-                    self.end_wait(decided, b"", meter, sink)?;
+                    self.end_wait(decided, b"", next)?;
                 }
             }
             _ => {}
         }
-        let Self { output, wrap, running: Some(running), .. } = self else { return Ok(()) };
-        let ItemsRun { engine, items, .. } = &mut **running;
-        in_front(output, sink, |sink| {
-            let mut wrapped = wrap.around(sink);
-            engine.end(items, &mut wrapped)?;
-            wrapped.end();
-            Ok(())
-        })?;
-        self.end_output(sink)
-    }
-
-    /// Returns the stage on items, unless the document has no root yet.
-    fn items(&self) -> Option<&ItemsStage> {
-        let running = self.running.as_ref().filter(|_| !self.is_looking())?;
-        Some(&running.items)
-    }
-
-    /// Finishes the output stages. They receive the counts of items, which their marks and summaries name.
-    fn end_output(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
-        let Self { output: Some(output), running: Some(running), .. } = self else {
-            return Ok(());
-        };
-        let counts = running.items.counts();
-        if running.items.miss().is_some() {
-            output.keep_json();
+        if let Some(payload) = self.unannounced.take() {
+            self.announce(payload, next);
         }
-        output.end(counts.kept, counts.seen.unwrap_or(0), sink)
+        let Self { wrap, running: Some(running), .. } = self else { return Ok(()) };
+        let ItemsRun { engine, items, .. } = &mut **running;
+        let mut wrapped = wrap.around(next);
+        engine.end(items, &mut wrapped)?;
+        wrapped.end();
+        self.count(next);
+        Ok(())
     }
 
-    /// Returns the probable correction of a selected path that was not found.
-    pub(super) fn meant(&self, path: &str, pairs: &mut ComparisonBudget) -> Option<String> {
-        // Also between two documents.
-        self.running.as_ref()?.items.meant(path, pairs)
+    fn stopped(&self) -> Option<u64> {
+        (self.phase == PayloadPhase::Stopped).then(|| self.offset())
     }
 
-    /// Returns whether no selected value was found, so that the payload passed unselected.
-    #[cfg(feature = "content")]
-    pub(super) fn is_total_miss(&self) -> bool {
-        self.items().is_some_and(|items| items.miss().is_some())
+    /// Takes over the counts of the probe. Without this the report of the failed run would lack the items that only the
+    /// probe has counted.
+    fn fail_before(&mut self) {
+        if let (PayloadPhase::Waiting, Some(running)) = (self.phase, &mut self.running)
+            && let ItemsRun { items, hit: Some(hit), .. } = &mut **running
+        {
+            items.fail_as(hit.probe());
+        }
     }
 
     /// Adds the counts and messages of the rules on items and of the output stages. Adds nothing if the root was not
     /// found.
-    pub(super) fn report(&self, report: &mut Report) {
+    fn report(&self, report: &mut Report, facts: &OutputFacts) {
         let Some(items) = self.items() else { return };
-        if let Some(output) = &self.output
-            && output.has_failed()
-        {
-            return output.report(report);
+        if facts.output_failed {
+            return;
         }
         let counts = items.counts();
         report.held_peak_bytes += counts.captured_peak;
@@ -541,12 +483,42 @@ impl PayloadStage {
             report.filter_skipped = Some(crate::report::SkipReason::RawOutput);
         }
         // After a miss the document was written without the select, so the rules did not apply.
-        if let Some(error) = items.miss() {
+        if let Some(missed) = items.miss() {
             report.filter_applied = false;
-            report.filter_error = Some(error);
+            // A failure of the patches is reported even if the rules on items miss as well.
+            report.filter_error = Some(match report.filter_error.take() {
+                Some(passed) => format!("{passed}; {missed}"),
+                None => missed,
+            });
         }
-        if let Some(output) = &self.output {
-            output.report(report);
+    }
+
+    fn is_looking(&self) -> bool {
+        self.phase == PayloadPhase::Looking
+    }
+
+    fn never_hold(&mut self) {
+        self.again = true;
+        if let Some(root) = &mut self.root {
+            root.read_again();
         }
+    }
+
+    fn decided(&self) -> Option<Payload> {
+        let root = self.root.as_ref().filter(|_| self.is_looking())?;
+        root.probe().decided().map(|(payload, _)| payload)
+    }
+
+    fn correction(&self, path: &str, pairs: &mut ComparisonBudget) -> Option<String> {
+        // Also between two documents.
+        self.running.as_ref()?.items.meant(path, pairs)
+    }
+
+    #[cfg(test)]
+    fn steps(&self) -> u64 {
+        let root = self.root.as_ref().map_or(0, Lookahead::steps);
+        let Some(ItemsRun { engine, items, hit }) = self.running.as_deref() else { return root };
+        let hit = hit.as_ref().map_or(0, |hit| hit.steps() + hit.probe().steps());
+        root + engine.steps() + items.steps() + hit
     }
 }

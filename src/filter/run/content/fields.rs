@@ -27,7 +27,9 @@ use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 use crate::filter::compile::content::USUAL;
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
+use crate::filter::run::output::facts::OutputFacts;
 use crate::filter::run::payload::PayloadStage;
+use crate::filter::run::pipe::{Next, Stage};
 use crate::filter::run::stage::{StageHandler, StageMachine, StageState, machine_config};
 use crate::spec::Spec;
 
@@ -91,21 +93,22 @@ impl ContentFields {
         let options = CallOptions::new().with_limits(limits.clone());
         // First reading: the items stage selects the fields of the held document.
         let mut selected = CappedSink { json: Vec::new(), limit: limits.item(), over: false };
-        let mut meter = Meter::default();
+        let (mut meter, mut facts) = (Meter::default(), OutputFacts::default());
         let mut bom = BomSkipper::new();
-        let mut stage = PayloadStage::new(program, &options, options.scanner(), None, None);
+        let mut stage = PayloadStage::new(program, &options, None, None);
         document.visit(
             |piece| {
                 let (text, settled) = bom.skip(piece)?;
                 if let Some(prefix) = settled {
                     stage.skip_prefix(prefix);
                 }
-                stage.write(text, &mut meter, &mut selected).map(|()| true)
+                let mut next = Next::sink(&mut facts, &mut meter, &mut selected);
+                stage.write(text, &mut next).map(|()| true)
             },
             |raise| Hold::place(limits, raise),
         )?;
         bom.end()?;
-        stage.end(&mut meter, &mut selected)?;
+        stage.end(&mut Next::sink(&mut facts, &mut meter, &mut selected))?;
         // After a total miss the output is the unselected document.
         if stage.is_total_miss() {
             return Err(Error::new(ErrorKind::Miss, "the response has none of the fields"));

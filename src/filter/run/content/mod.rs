@@ -33,6 +33,8 @@ use tamis_json::error::Error;
 use tamis_json::sink::Sink;
 use tamis_text::secrets::{SecretRules, SecretSearch, TextForm};
 
+use super::output::facts::OutputFacts;
+use super::pipe::{Next, Stage, StageText};
 use crate::filter::compile::nested::WholeRules;
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
@@ -89,9 +91,14 @@ impl WholeDocument {
         };
         Some(Self { run, newline: false })
     }
+}
 
-    /// Begins a new document.
-    pub(super) fn restart(&mut self) {
+impl Stage for WholeDocument {
+    fn writes(&self) -> StageText {
+        StageText::Filtered
+    }
+
+    fn restart(&mut self) {
         self.newline = false;
         match &mut self.run {
             WholeRun::Pass { secrets, .. } => {
@@ -104,13 +111,9 @@ impl WholeDocument {
         }
     }
 
-    /// Reads the next bytes of the document.
-    ///
-    /// # Errors
-    /// Only the extraction of content fails, for example if more bytes have to be held than the limits allow.
-    pub(super) fn write(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
+    fn write(&mut self, chunk: &[u8], next: &mut Next<'_>) -> Result<(), Error> {
         let Self { run, newline } = self;
-        let mut sink = FinalNewlineSink { sink, newline };
+        let mut sink = FinalNewlineSink { sink: next, newline };
         match run {
             WholeRun::Pass { secrets: None, .. } => sink.write(chunk),
             WholeRun::Pass { secrets: Some(secrets), .. } => secrets.write(chunk, &mut sink),
@@ -120,13 +123,10 @@ impl WholeDocument {
         Ok(())
     }
 
-    /// Ends the document. Text that was held until its end is written now.
-    ///
-    /// # Errors
-    /// With `content`: the document is empty, or it is JSON and cannot be read.
-    pub(super) fn end(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
+    /// Writes text that was held until the end.
+    fn end(&mut self, next: &mut Next<'_>) -> Result<(), Error> {
         let Self { run, newline } = self;
-        let mut sink = FinalNewlineSink { sink, newline };
+        let mut sink = FinalNewlineSink { sink: next, newline };
         match run {
             WholeRun::Pass { secrets, .. } => {
                 if let Some(secrets) = secrets {
@@ -140,7 +140,7 @@ impl WholeDocument {
     }
 
     /// Adds to the report. A document that passes unfiltered counts as not filtered, with a warning if `warns` is set.
-    pub(super) fn report(&self, report: &mut Report) {
+    fn report(&self, report: &mut Report, facts: &OutputFacts) {
         match &self.run {
             WholeRun::Pass { warns, secrets } => {
                 if let Some(search) = secrets.as_ref().and_then(|passed| passed.search.as_ref()) {
@@ -154,6 +154,7 @@ impl WholeDocument {
             #[cfg(feature = "content")]
             WholeRun::Content(run) => run.report(report),
         }
+        report.budget_result_bytes = report.budget_applied.then_some(facts.written);
     }
 }
 

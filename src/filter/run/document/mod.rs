@@ -44,9 +44,12 @@ mod tests;
 use std::sync::Arc;
 
 use super::lookahead::{Decided, HeldInput, Input, Lookahead};
+use super::output::facts::OutputFacts;
+use super::pipe::{Next, Stage, StageText};
 use super::stage::{StageMachine, machine_config};
 use crate::filter::compile::patches::Patches;
 use crate::filter::compile::program::CompiledProgram;
+use crate::filter::options::CallOptions;
 use crate::report::Report;
 use apply::Applied;
 use held_output::HeldOutput;
@@ -54,7 +57,6 @@ use patcher::StreamPatcher;
 use retain::RetainStage;
 use tamis_json::error::{Error, ErrorKind, LimitName, Raise};
 use tamis_json::limits::{Limits, Meter};
-use tamis_json::scan::Scanner;
 use tamis_json::sink::Sink;
 use tamis_json::tree::Tree;
 
@@ -101,7 +103,8 @@ enum DocumentHandler {
 
 impl DocumentStage {
     /// Creates the stage for a compiled program and begins the first document.
-    pub(super) fn new(program: &Arc<CompiledProgram>, limits: &Limits, scanner: Scanner) -> Self {
+    pub(super) fn new(program: &Arc<CompiledProgram>, options: &CallOptions) -> Self {
+        let (limits, scanner) = (options.limits(), options.scanner());
         let patches = program.patches.clone();
         let retain = RetainStage::new(program);
         let mut stage = Self {
@@ -120,18 +123,6 @@ impl DocumentStage {
         };
         stage.begin();
         stage
-    }
-
-    /// Begins a new document.
-    pub(super) fn restart(&mut self) {
-        self.engine.restart(machine_config(&self.program.spec, &self.limits, false));
-        // `begin` restarts a patcher, because it also decides what is held.
-        if let DocumentHandler::Retain(retain) = &mut self.handler {
-            retain.restart();
-        }
-        self.meter = Meter::default();
-        (self.applied, self.passed, self.tree_peak) = (None, None, 0);
-        self.begin();
     }
 
     /// Selects the row of the table in the [module](self) for the next document, and prepares its handler.
@@ -181,42 +172,6 @@ impl DocumentStage {
         self.handler = DocumentHandler::Edited(Box::new(edited));
     }
 
-    /// Accounts for bytes before the document, such as a byte order mark, which only count for offsets.
-    pub(super) fn skip_prefix(&mut self, bytes: u64) {
-        self.engine.machine.skip_prefix(bytes);
-        if let Some(check) = &mut self.check {
-            check.skip_prefix(bytes);
-        }
-    }
-
-    /// Returns the steps of the machines.
-    #[cfg(test)]
-    pub(super) fn steps(&self) -> u64 {
-        self.engine.steps() + self.check.as_ref().map_or(0, |check| check.steps())
-    }
-
-    /// Reads the next bytes of the document.
-    ///
-    /// # Errors
-    /// The input is invalid, the value at `extract` does not exist, or too many bytes have to be held.
-    pub(super) fn write(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
-        // An undecided check holds the chunk. The decision can only be that no operation fails, so the patcher is still
-        // the handler: it reads the held input now and the current chunk below.
-        if let Some(check) = self.check.as_mut().filter(|_| self.checking) {
-            let decided = check.write(chunk, &self.limits, &mut self.meter)?;
-            let Some(Decided { decision: (), held, .. }) = decided else { return Ok(()) };
-            self.checking = false;
-            self.replay(held, sink)?;
-        }
-        // Moved out of `self`, because it is the sink of `feed`.
-        let Some(mut gather) = self.gather.take() else { return self.feed(chunk, sink) };
-        let fed = self.feed(chunk, &mut gather);
-        // The error of a full tree comes first: the bytes that did not fit were written before the machine failed.
-        let full = gather.error();
-        self.gather = Some(gather);
-        full.map_or(fed, Err)
-    }
-
     /// Runs the handler over a chunk. Returns the error of the held output before that of the machine.
     fn feed(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
         let Self { engine, handler, .. } = self;
@@ -241,46 +196,6 @@ impl DocumentStage {
         });
         self.meter = meter;
         replayed
-    }
-
-    /// Ends the document: applies a tree, or decides a check that is still open.
-    ///
-    /// # Errors
-    /// The document is incomplete, an operation fails and `on_error` is `closed`, or a limit is exceeded.
-    pub(super) fn end(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
-        if let Some(mut gather) = self.gather.take() {
-            let ended = self.end_handler(&mut gather);
-            gather.error().map_or(ended, Err)?;
-            return self.end_tree(gather, sink);
-        }
-        if let Some(check) = self.check.as_mut().filter(|_| self.checking) {
-            // The document must be complete. A cut document is an error, whatever the operations.
-            check.end()?;
-            // At the end of the document only a failed operation is left.
-            if let (Some((operation, raise)), Some(patches)) =
-                (check.probe().failure(), &self.patches)
-            {
-                self.passed = Some(patches.named(operation, &raise).message.into_owned());
-            }
-            // The whole input is held. It passes with the other document rules applied, but unpatched.
-            let held = check.take_held();
-            self.handler = DocumentHandler::Retain(Box::new(RetainStage::new(&self.program)));
-            self.replay(held, sink)?;
-            return self.end_handler(sink);
-        }
-        // The document is complete, and so is its output unless an operation failed.
-        self.end_handler(sink)?;
-        let (DocumentHandler::Edited(edited), Some(patches)) = (&self.handler, &self.patches)
-        else {
-            return Ok(());
-        };
-        if let Some((operation, raise)) = edited.failure() {
-            // Its output is still held and is never released.
-            return Err(self.engine.machine.place(patches.named(operation, &raise)));
-        }
-        let (operations, without_effect) = edited.applied();
-        self.applied = Some(Applied { operations, without_effect, stopped_at: None });
-        Ok(())
     }
 
     /// Ends the machine and its handler. Returns the error of the held output before that of the machine.
@@ -324,9 +239,86 @@ impl DocumentStage {
             Err(raise) => Err(engine.machine.place(raise)),
         }
     }
+}
 
-    /// Adds the held bytes to the report, and, unless the run failed, the result of the patches.
-    pub(super) fn report(&self, report: &mut Report) {
+impl Stage for DocumentStage {
+    fn writes(&self) -> StageText {
+        StageText::Left
+    }
+
+    fn restart(&mut self) {
+        self.engine.restart(machine_config(&self.program.spec, &self.limits, false));
+        // `begin` restarts a patcher, because it also decides what is held.
+        if let DocumentHandler::Retain(retain) = &mut self.handler {
+            retain.restart();
+        }
+        self.meter = Meter::default();
+        (self.applied, self.passed, self.tree_peak) = (None, None, 0);
+        self.begin();
+    }
+
+    fn skip_prefix(&mut self, bytes: u64) {
+        self.engine.machine.skip_prefix(bytes);
+        if let Some(check) = &mut self.check {
+            check.skip_prefix(bytes);
+        }
+    }
+
+    fn write(&mut self, chunk: &[u8], next: &mut Next<'_>) -> Result<(), Error> {
+        // An undecided check holds the chunk. The decision can only be that no operation fails, so the patcher is still
+        // the handler: it reads the held input now and the current chunk below.
+        if let Some(check) = self.check.as_mut().filter(|_| self.checking) {
+            let decided = check.write(chunk, &self.limits, &mut self.meter)?;
+            let Some(Decided { decision: (), held, .. }) = decided else { return Ok(()) };
+            self.checking = false;
+            self.replay(held, next)?;
+        }
+        // Moved out of `self`, because it is the next of `feed`.
+        let Some(mut gather) = self.gather.take() else { return self.feed(chunk, next) };
+        let fed = self.feed(chunk, &mut gather);
+        // The error of a full tree comes first: the bytes that did not fit were written before the machine failed.
+        let full = gather.error();
+        self.gather = Some(gather);
+        full.map_or(fed, Err)
+    }
+
+    fn end(&mut self, next: &mut Next<'_>) -> Result<(), Error> {
+        if let Some(mut gather) = self.gather.take() {
+            let ended = self.end_handler(&mut gather);
+            gather.error().map_or(ended, Err)?;
+            return self.end_tree(gather, next);
+        }
+        if let Some(check) = self.check.as_mut().filter(|_| self.checking) {
+            // The document must be complete. A cut document is an error, whatever the operations.
+            check.end()?;
+            // At the end of the document only a failed operation is left.
+            if let (Some((operation, raise)), Some(patches)) =
+                (check.probe().failure(), &self.patches)
+            {
+                self.passed = Some(patches.named(operation, &raise).message.into_owned());
+            }
+            // The whole input is held. It passes with the other document rules applied, but unpatched.
+            let held = check.take_held();
+            self.handler = DocumentHandler::Retain(Box::new(RetainStage::new(&self.program)));
+            self.replay(held, next)?;
+            return self.end_handler(next);
+        }
+        // The document is complete, and so is its output unless an operation failed.
+        self.end_handler(next)?;
+        let (DocumentHandler::Edited(edited), Some(patches)) = (&self.handler, &self.patches)
+        else {
+            return Ok(());
+        };
+        if let Some((operation, raise)) = edited.failure() {
+            // Its output is still held and is never released.
+            return Err(self.engine.machine.place(patches.named(operation, &raise)));
+        }
+        let (operations, without_effect) = edited.applied();
+        self.applied = Some(Applied { operations, without_effect, stopped_at: None });
+        Ok(())
+    }
+
+    fn report(&self, report: &mut Report, _: &OutputFacts) {
         if let DocumentHandler::Edited(edited) = &self.handler {
             report.held_peak_bytes += edited.output.peak();
         }
@@ -343,6 +335,11 @@ impl DocumentStage {
             report.patches_without_effect = applied.without_effect;
             report.patch_stopped_at.clone_from(&applied.stopped_at);
         }
+    }
+
+    #[cfg(test)]
+    fn steps(&self) -> u64 {
+        self.engine.steps() + self.check.as_ref().map_or(0, |check| check.steps())
     }
 }
 

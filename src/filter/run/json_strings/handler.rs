@@ -17,14 +17,14 @@ use crate::filter::compile::nested::{JsonStringEntry, JsonStringRules};
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::options::CallOptions;
 use crate::filter::run::document::scope::DocumentScope;
-use crate::filter::run::inner_run::NewRun;
+use crate::filter::run::pipe::NewRun;
 use crate::filter::run::stage::{StageHandler, StageState};
 use crate::report::InnerReport;
 use crate::spec::JsonStringFallback;
 
 /// The state between chunks.
 #[derive(Debug)]
-pub(super) struct JsonStringStage {
+pub(super) struct JsonStringHandler {
     program: Arc<CompiledProgram>,
     scope: DocumentScope,
     open: SmallVec<[OpenContainer; 8]>,
@@ -48,7 +48,7 @@ struct OpenContainer {
     object: bool,
 }
 
-impl JsonStringStage {
+impl JsonStringHandler {
     pub(super) fn new(
         program: &Arc<CompiledProgram>,
         options: &CallOptions,
@@ -197,7 +197,7 @@ impl JsonStringStage {
     }
 }
 
-impl StageState for JsonStringStage {
+impl StageState for JsonStringHandler {
     const OWN_MACHINE: bool = true;
 
     fn flush(&mut self, sink: &mut dyn Sink) {
@@ -205,7 +205,7 @@ impl StageState for JsonStringStage {
     }
 }
 
-impl Handler for StageHandler<'_, JsonStringStage> {
+impl Handler for StageHandler<'_, JsonStringHandler> {
     fn value(
         &mut self,
         mut slot: ValueSlot<'_>,
@@ -244,7 +244,7 @@ impl Handler for StageHandler<'_, JsonStringStage> {
 
     fn policy(&mut self) -> Policy<'_> {
         let Self { stage, sink } = self;
-        let JsonStringStage { program, scope, open, writer, .. } = &mut **stage;
+        let JsonStringHandler { program, scope, open, writer, .. } = &mut **stage;
         let (true, Some(rules), Some(top)) =
             (scope.is_inside(), program.json_strings.as_ref(), open.last())
         else {
@@ -276,7 +276,7 @@ impl Handler for StageHandler<'_, JsonStringStage> {
     #[inline]
     fn raw(&mut self, bytes: &[u8]) {
         let Self { stage, sink } = self;
-        let JsonStringStage { writer, string, runs, meter, .. } = &mut **stage;
+        let JsonStringHandler { writer, string, runs, meter, .. } = &mut **stage;
         match string.and_then(|number| runs.get_mut(number)?.as_mut()) {
             None => writer.raw(*sink, bytes),
             Some(run) => run.write(bytes, meter, &mut StringOutput { writer, sink: *sink }),
@@ -287,7 +287,7 @@ impl Handler for StageHandler<'_, JsonStringStage> {
         let Self { stage, sink } = self;
         let mut end = None;
         if let Some(number) = stage.string.take() {
-            let JsonStringStage { writer, runs, meter, .. } = &mut **stage;
+            let JsonStringHandler { writer, runs, meter, .. } = &mut **stage;
             if let Some(run) = runs.get_mut(number).and_then(Option::as_mut) {
                 end = Some(run.end(meter, &mut StringOutput { writer, sink: *sink })?);
             }

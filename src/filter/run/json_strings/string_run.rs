@@ -24,7 +24,7 @@ use tamis_json::{Handler, Interest, StringDecoder, StringErrorKind, ValueKind, V
 
 use crate::filter::compile::nested::JsonStringEntry;
 use crate::filter::options::CallOptions;
-use crate::filter::run::inner_run::{InnerRun, NewRun};
+use crate::filter::run::pipe::{InnerRun, NewRun};
 use crate::report::InnerReport;
 use crate::spec::JsonStringFallback;
 
@@ -281,9 +281,8 @@ impl StringRun {
         self.used = true;
         let Self { run, escape, text, .. } = self;
         let StringOutput { writer, sink } = output;
-        run.swap_meter(meter);
-        let written = run.write(text, &mut EscapingSink { escape, writer, sink: *sink });
-        run.swap_meter(meter);
+        let mut sink = EscapingSink { escape, writer, sink: *sink };
+        let written = run.write_inner(text, meter, &mut sink);
         if let Err(error) = written {
             self.fail(error.to_raise_of_string());
         }
@@ -293,9 +292,7 @@ impl StringRun {
         self.used = true;
         let Self { run, escape, .. } = self;
         let StringOutput { writer, sink } = output;
-        run.swap_meter(meter);
-        let ended = run.end(&mut EscapingSink { escape, writer, sink: *sink });
-        run.swap_meter(meter);
+        let ended = run.end_inner(meter, &mut EscapingSink { escape, writer, sink: *sink });
         if let Err(error) = ended {
             self.fail(error.to_raise_of_string());
         }

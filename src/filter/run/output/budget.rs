@@ -27,7 +27,7 @@ use crate::spec::{self, Omitted, OnOver};
 
 /// The number of bytes that may arrive at once, in addition to the limit: one piece, and what the writer had
 /// buffered.
-const AT_ONCE: u64 = 2 * super::PIECE as u64;
+const AT_ONCE: u64 = 2 * super::size::PIECE as u64;
 
 /// The state of the budget for one document. Without a budget it only adds the mark of `max_items`.
 #[derive(Debug)]
@@ -175,6 +175,11 @@ impl ItemBudget {
     pub(super) fn kept(&self) -> Option<u64> {
         (self.array != ArrayState::None)
             .then(|| if self.forms.is_none() { self.complete } else { self.in_forms() })
+    }
+
+    /// Returns whether the output is limited, and not only marked.
+    pub(super) fn has_limit(&self) -> bool {
+        self.policy.budget.is_some()
     }
 
     /// Returns whether the budget left something out.
@@ -579,6 +584,6 @@ fn bytes_of(budget: spec::Budget) -> u64 {
         #[cfg(feature = "tokens")]
         spec::Budget::Tokens(tokens) => tokens.saturating_mul(crate::tokens::LONGEST),
         #[cfg(not(feature = "tokens"))]
-        spec::Budget::Tokens(tokens) => tokens.saturating_mul(super::BYTES_PER_TOKEN),
+        spec::Budget::Tokens(tokens) => tokens.saturating_mul(super::size::BYTES_PER_TOKEN),
     }
 }

@@ -11,6 +11,7 @@ use tamis_json::error::Raise;
 use tamis_json::sink::Sink;
 use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 
+use super::json_stage::OutputState;
 use crate::filter::run::root_path::{RootPath, RootStep, RootTracker};
 use crate::filter::run::stage::{StageHandler, StageState};
 
@@ -40,6 +41,8 @@ impl ElementStage {
         Interest::Copy
     }
 }
+
+impl OutputState for ElementStage {}
 
 impl StageState for ElementStage {
     // Nothing is buffered.

@@ -9,60 +9,48 @@ use tamis_json::limits::{Limits, Meter};
 use tamis_json::sink::Sink;
 use tamis_json::test_work::{WorkKind, count, words};
 
+use super::facts::OutputFacts;
 use super::size::OutputSize;
 use crate::encode::{SkipReason, encode};
+use crate::filter::compile::size_policy::SizePolicy;
+use crate::filter::run::pipe::{Next, Stage, StageText};
 use crate::filter::run::root_path::RootPath;
-use crate::spec::{Budget, Encode};
+use crate::report::Report;
+use crate::spec::Encode;
 
-/// The stage. One per document.
+/// The stage.
 #[derive(Debug)]
 pub(super) struct EncodeStage {
     form: Encode,
-    /// The payload was not selected from, so the document remains JSON.
-    pub(super) is_off: bool,
-    place: RootPath,
     limits: Limits,
+    policy: SizePolicy,
+    /// The place of the payload, once it is known.
+    place: Option<RootPath>,
     document: Hold,
-    /// The document in the other form.
-    encoded: Option<String>,
+    /// Charged for the document.
+    meter: Meter,
     /// Why the document remained JSON.
-    pub(super) skipped: Option<SkipReason>,
+    skipped: Option<SkipReason>,
 }
 
 impl EncodeStage {
-    /// Creates the stage for one document.
-    pub(super) fn new(form: Encode, place: RootPath, limits: Limits) -> Self {
+    pub(super) fn new(form: Encode, limits: Limits, policy: SizePolicy) -> Self {
         Self {
             form,
-            is_off: false,
-            place,
             limits,
+            policy,
+            place: None,
             document: Hold::default(),
-            encoded: None,
+            meter: Meter::default(),
             skipped: None,
         }
     }
 
-    /// Adds more of the filtered document.
-    ///
-    /// # Errors
-    /// The document is too large to be held.
-    pub(super) fn write(&mut self, bytes: &[u8], meter: &mut Meter) -> Result<(), Error> {
-        let Self { document, limits, .. } = self;
-        document.push(bytes, limits, meter).map_err(|raise| Hold::place(limits, raise))
-    }
-
-    /// Encodes the complete document, and measures the result. `None` if the document remains JSON.
+    /// Encodes the complete document. Returns `None` if it remains JSON.
     ///
     /// # Errors
     /// The document exceeds the limit `item`, or its temporary file cannot be read.
-    pub(super) fn measure(
-        &mut self,
-        budget: Option<Budget>,
-    ) -> Result<Option<(OutputSize, bool)>, Error> {
-        if self.is_off {
-            return Ok(None);
-        }
+    fn encode(&mut self, place: &RootPath) -> Result<Option<String>, Error> {
         let length = self.document.len();
         let limit = self.limits.item();
         if length > limit {
@@ -79,40 +67,73 @@ impl EncodeStage {
             |raise: Raise| Error::at(raise, length, String::new()),
         )?;
         count(WorkKind::Tail, words(text.len()));
-        match encode(self.form, &text, self.place.depth(&text)) {
-            Ok(encoded) => {
-                let mut size = OutputSize::new(budget);
-                size.write(encoded.as_bytes());
-                size.end();
-                let exceeds = budget.is_some_and(|budget| size.exceeds(budget));
-                self.encoded = Some(encoded);
-                Ok(Some((size, exceeds)))
-            }
+        match encode(self.form, &text, place.depth(&text)) {
+            Ok(encoded) => Ok(Some(encoded)),
             Err(reason) => {
                 self.skipped = Some(reason);
                 Ok(None)
             }
         }
     }
+}
+
+impl Stage for EncodeStage {
+    fn writes(&self) -> StageText {
+        StageText::Filtered
+    }
+
+    fn restart(&mut self) {
+        self.place = None;
+    }
+
+    fn begin(&mut self, place: &RootPath, _: &mut OutputFacts) {
+        self.place = Some(place.clone());
+        (self.document, self.meter) = (Hold::default(), Meter::default());
+        self.skipped = None;
+    }
+
+    /// Holds more of the filtered document.
+    fn write(&mut self, bytes: &[u8], _: &mut Next<'_>) -> Result<(), Error> {
+        let Self { document, limits, meter, .. } = self;
+        document.push(bytes, limits, meter).map_err(|raise| Hold::place(limits, raise))
+    }
 
     /// Writes the encoded text, or the document if there is none, and releases both.
-    ///
-    /// # Errors
-    /// The temporary file of a large document cannot be read.
-    pub(super) fn finish(&mut self, meter: &mut Meter, sink: &mut dyn Sink) -> Result<(), Error> {
-        if let Some(text) = self.encoded.take() {
-            sink.write(text.as_bytes());
-            self.document.clear(meter);
+    fn end(&mut self, next: &mut Next<'_>) -> Result<(), Error> {
+        let Some(place) = self.place.clone() else { return Ok(()) };
+        // After a miss the payload was not selected from, so the document remains JSON.
+        let encoded = if next.facts.missed { None } else { self.encode(&place)? };
+        if let Some(encoded) = &encoded {
+            let mut size = OutputSize::new(self.policy.budget);
+            size.write(encoded.as_bytes());
+            size.end();
+            next.facts.exceeded = self.policy.budget.is_some_and(|budget| size.exceeds(budget));
+            next.facts.size = size;
+        }
+        self.policy.check(next.facts.exceeded, next.facts.filtered)?;
+        if let Some(encoded) = encoded {
+            next.write(encoded.as_bytes());
+            self.document.clear(&mut self.meter);
             return Ok(());
         }
         let length = self.document.len();
         self.document.drain(
-            meter,
+            &mut self.meter,
             |_, piece| {
-                sink.write(piece);
-                Ok(!sink.is_closed())
+                next.write(piece);
+                Ok(!next.is_closed())
             },
             |raise: Raise| Error::at(raise, length, String::new()),
         )
+    }
+
+    fn report(&self, report: &mut Report, _: &OutputFacts) {
+        if self.place.is_none() {
+            return;
+        }
+        report.held_peak_bytes += self.meter.peak();
+        if report.error.is_none() {
+            report.encode_skipped = self.skipped.map(SkipReason::as_str);
+        }
     }
 }

@@ -25,6 +25,7 @@ use tamis_json::writer::JsonWriter;
 use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 
 use super::binary_text::BinaryText;
+use super::json_stage::OutputState;
 use crate::filter::run::stage::{StageHandler, StageState};
 use crate::report::Report;
 
@@ -101,17 +102,6 @@ impl OmitBase64Stage {
         }
     }
 
-    /// Adds the peak of the held bytes to the report.
-    pub(super) fn report_held(&self, report: &mut Report) {
-        report.held_peak_bytes += self.meter.peak();
-    }
-
-    /// Adds the replaced strings to the report.
-    pub(super) fn report_omitted(&self, report: &mut Report) {
-        report.base64_omitted = self.omitted;
-        report.base64_omitted_bytes = self.omitted_bytes;
-    }
-
     /// Returns the mark for a string, with quotes, and the number of characters that it replaces. `None` if the string is
     /// kept. `held`: its bytes with the quotes.
     fn mark(&self, text: &BinaryText, held: u64) -> Option<(Vec<u8>, u64)> {
@@ -168,6 +158,16 @@ impl HeldString {
             Ok(true)
         };
         self.rest.drain(meter, write, |raise| raise)
+    }
+}
+
+impl OutputState for OmitBase64Stage {
+    fn report(&self, report: &mut Report) {
+        report.held_peak_bytes += self.meter.peak();
+        if report.error.is_none() {
+            report.base64_omitted = self.omitted;
+            report.base64_omitted_bytes = self.omitted_bytes;
+        }
     }
 }
 

@@ -21,11 +21,12 @@ use tamis_json::limits::Limits;
 use tamis_json::sink::Sink;
 use tamis_json::writer::JsonWriter;
 use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
-use tamis_text::quoted::QuotedPipeline;
-use tamis_text::secrets::SecretRules;
 
+use super::json_stage::OutputState;
 use crate::filter::run::stage::{StageHandler, StageState};
-use crate::report::add_counts;
+use crate::report::{Report, add_counts};
+use tamis_text::secrets::SecretRules;
+use tamis_text::quoted::QuotedPipeline;
 use crate::text::{TextProgram, TextRedactor};
 
 /// The member with the text.
@@ -47,7 +48,7 @@ pub(super) struct RawTextStage {
     /// Credentials are replaced before the lines are filtered.
     secrets: Option<SecretRules>,
     /// How many were replaced in texts that have ended.
-    pub(super) redacted: BTreeMap<String, u64>,
+    redacted: BTreeMap<String, u64>,
     /// The document has such a text, which may have ended.
     filtered: bool,
     /// The document already has the member `_text_filtered`, which is then not added.
@@ -91,6 +92,14 @@ impl RawTextStage {
             text: None,
             filtered: false,
             said: false,
+        }
+    }
+}
+
+impl OutputState for RawTextStage {
+    fn report(&self, report: &mut Report) {
+        if report.error.is_none() {
+            add_counts(&mut report.redacted, &self.redacted);
         }
     }
 }

@@ -11,10 +11,12 @@ use tamis_json::sink::Sink;
 use tamis_json::writer::JsonWriter;
 use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 
+use super::json_stage::OutputState;
 use crate::filter::compile::output::RedactRules;
 use crate::filter::run::payload_length::PayloadLength;
 use crate::filter::run::root_path::{RootPath, RootStep, RootTracker};
 use crate::filter::run::stage::{StageHandler, StageState};
+use crate::report::Report;
 
 /// The handler of the stage. One per document.
 #[derive(Debug)]
@@ -27,7 +29,7 @@ pub(super) struct RedactPathsStage {
     writer: JsonWriter,
     open: Vec<OpenContainer>,
     /// The number of replaced values.
-    pub(super) replaced: u64,
+    replaced: u64,
 }
 
 /// A container that was entered.
@@ -114,6 +116,14 @@ impl RedactPathsStage {
 
 /// The value is replaced.
 struct Replaced;
+
+impl OutputState for RedactPathsStage {
+    fn report(&self, report: &mut Report) {
+        if self.replaced > 0 && report.error.is_none() {
+            *report.redacted.entry("path".to_owned()).or_default() += self.replaced;
+        }
+    }
+}
 
 impl StageState for RedactPathsStage {
     const OWN_MACHINE: bool = true;

@@ -10,28 +10,28 @@ use crate::spec::Budget;
 use crate::tokens::TokenCounter;
 
 /// The number of bytes processed at once. Bounds the bytes that are held above a budget.
-pub(super) const PIECE: usize = 64 << 10;
+pub(in crate::filter::run) const PIECE: usize = 64 << 10;
 /// The estimated number of bytes of a token, if tokens are not counted.
 #[cfg(not(feature = "tokens"))]
-pub(super) const BYTES_PER_TOKEN: u64 = 4;
+pub(in crate::filter::run) const BYTES_PER_TOKEN: u64 = 4;
 
 /// The size of a text, in the unit of its budget. Tokens are only counted for a budget in tokens, because counting them
 /// takes time.
-#[derive(Debug)]
-pub(super) struct OutputSize {
+#[derive(Debug, Default)]
+pub(in crate::filter::run) struct OutputSize {
     /// The bytes so far.
-    pub(super) bytes: u64,
+    pub(in crate::filter::run) bytes: u64,
     /// Counts the tokens of a text that arrives in parts.
     #[cfg(feature = "tokens")]
     counter: Option<TokenCounter>,
     /// The number of tokens, set by [`end`](Self::end).
     #[cfg(feature = "tokens")]
-    pub(super) counted: Option<u64>,
+    pub(in crate::filter::run) counted: Option<u64>,
 }
 
 impl OutputSize {
     /// Creates the size of an empty text.
-    pub(super) fn new(budget: Option<Budget>) -> Self {
+    pub(in crate::filter::run) fn new(budget: Option<Budget>) -> Self {
         #[cfg(not(feature = "tokens"))]
         let _ = budget;
         Self {
@@ -45,7 +45,7 @@ impl OutputSize {
 
     /// Finishes the text, so that its tokens are known.
     #[cfg_attr(not(feature = "tokens"), expect(clippy::unused_self, reason = "bytes are counted"))]
-    pub(super) fn end(&mut self) {
+    pub(in crate::filter::run) fn end(&mut self) {
         #[cfg(feature = "tokens")]
         {
             self.counted = self.counter.as_mut().map(TokenCounter::finish);
@@ -53,7 +53,7 @@ impl OutputSize {
     }
 
     /// Returns whether the text exceeds its budget. Call [`end`](Self::end) first.
-    pub(super) fn exceeds(&self, budget: Budget) -> bool {
+    pub(in crate::filter::run) fn exceeds(&self, budget: Budget) -> bool {
         match budget {
             Budget::Bytes(limit) => self.bytes > limit,
             #[cfg(feature = "tokens")]

@@ -25,10 +25,13 @@ use tamis_json::writer::JsonWriter;
 use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 
 use super::budget::{FramePoint, ItemBudget};
+use super::json_stage::OutputState;
 use crate::filter::compile::size_policy::SizePolicy;
 use crate::filter::run::payload_length::PayloadLength;
+use crate::filter::run::pipe::Next;
 use crate::filter::run::root_path::{RootPath, RootStep, RootTracker};
 use crate::filter::run::stage::{StageHandler, StageState};
+use crate::report::Report;
 
 /// The handler of the stage. One per document.
 #[derive(Debug)]
@@ -83,59 +86,6 @@ impl ItemSplitter {
         }
     }
 
-    /// Takes the error of text that could not be held, if there is one.
-    pub(super) fn failed(&mut self) -> Result<(), Error> {
-        self.failed.take().map_or(Ok(()), |raise| Err(self.budget.place(raise)))
-    }
-
-    /// Ends the document: the budget writes what fits.
-    ///
-    /// # Errors
-    /// An earlier or a final error of the budget. An output that is too long is not one, see
-    /// [`is_exceeded`](Self::is_exceeded).
-    pub(super) fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
-        self.failed()?;
-        self.budget.end(sink).map_err(|raise| self.budget.place(raise))
-    }
-
-    /// Returns the number of items kept, or `None` if there is no array of items.
-    pub(super) fn kept(&self) -> Option<u64> {
-        self.budget.kept()
-    }
-
-    /// Returns whether the budget left something out.
-    pub(super) fn has_cut(&self) -> bool {
-        self.budget.has_cut()
-    }
-
-    /// Returns whether the output is longer than the budget.
-    pub(super) fn is_exceeded(&self) -> bool {
-        self.budget.is_exceeded()
-    }
-
-    /// Returns the position of the payload in a shorter form, where it may differ.
-    #[cfg(feature = "template")]
-    pub(super) fn place(&self) -> Option<RootPath> {
-        self.budget.steps().map(|steps| RootPath::Steps(steps.to_vec()))
-    }
-
-    /// Returns the text of the payload's mark, if there is one.
-    #[cfg(feature = "template")]
-    pub(super) fn mark(&self) -> Option<&str> {
-        self.budget.mark()
-    }
-
-    /// Returns the largest number of bytes held.
-    pub(super) fn held_peak(&self) -> u64 {
-        self.budget.peak()
-    }
-
-    /// Returns the number of bytes read to make shorter forms.
-    #[cfg(test)]
-    pub(super) fn work(&self) -> u64 {
-        self.budget.work()
-    }
-
     /// Returns the writer of the frame with its sink, and the position, which is needed at the same time.
     fn frame<'a>(
         &'a mut self,
@@ -150,6 +100,48 @@ impl ItemSplitter {
         if self.failed.is_none() {
             self.failed = step(&mut self.budget).err();
         }
+    }
+}
+
+impl OutputState for ItemSplitter {
+    const MEASURES: bool = true;
+
+    /// Takes the error of text that could not be held.
+    fn error(&mut self) -> Option<Error> {
+        self.failed.take().map(|raise| self.budget.place(raise))
+    }
+
+    /// Writes what fits. An output that is too long is not an error here.
+    fn finish(&mut self, next: &mut Next<'_>) -> Result<(), Error> {
+        if let Some(error) = self.error() {
+            return Err(error);
+        }
+        self.budget.end(next).map_err(|raise| self.budget.place(raise))?;
+        let facts = &mut next.facts;
+        facts.exceeded = self.budget.is_exceeded();
+        facts.kept = self.budget.kept().unwrap_or(facts.kept);
+        #[cfg(feature = "template")]
+        {
+            facts.place = self.budget.steps().map(|steps| RootPath::Steps(steps.to_vec()));
+            facts.mark = self.budget.mark().map(str::to_owned);
+        }
+        Ok(())
+    }
+
+    fn report(&self, report: &mut Report) {
+        report.held_peak_bytes += self.budget.peak();
+        if report.error.is_some() || !self.budget.has_limit() {
+            return;
+        }
+        if let Some(kept) = self.budget.kept() {
+            report.items_kept = Some(kept);
+        }
+        report.budget_applied = self.budget.has_cut();
+    }
+
+    #[cfg(test)]
+    fn work(&self) -> u64 {
+        self.budget.work()
     }
 }
 

@@ -1,4 +1,4 @@
-//! The stage that replaces the payload with a summary (seed: kimbap's `compact`; SPEC §7).
+//! Replaces the payload of a held document with a summary (seed: kimbap's `compact`; SPEC §7).
 //!
 //! The filtered document is held, because a template that fails leaves it unchanged. It is then read once to render
 //! its items, one at a time, and once to write everything around them. With a budget it is read once more in between,
@@ -18,8 +18,6 @@
 //! ```
 //!
 //! A payload that is not a member, such as the document itself, becomes an object with these members.
-
-use std::sync::Arc;
 
 use tamis_json::error::{Error, LimitName, Raise};
 use tamis_json::hold::Hold;
@@ -51,47 +49,15 @@ pub(super) struct SummaryCounts<'a> {
     pub(super) mark: Option<&'a str>,
 }
 
-/// Holds the filtered document until its end. One per document.
-#[derive(Debug)]
-pub(super) struct SummaryStage {
-    /// The header, the item and the footer.
-    templates: Arc<Templates>,
-    /// The limits of the call. `held` and `spill` apply to the document and again to the text, `item` to one item.
-    limits: Limits,
-    /// The settings of the machine, which is restarted for each reading.
-    config: MachineConfig,
-    /// The location of the payload in the held document.
-    place: RootPath,
-    /// The filtered document so far.
-    document: Hold,
+/// The complete document with the machine that reads it.
+pub(super) struct SummarySource<'a> {
+    pub(super) engine: &'a mut StageMachine,
+    pub(super) config: &'a MachineConfig,
+    pub(super) place: RootPath,
+    pub(super) document: &'a mut Hold,
 }
 
-impl SummaryStage {
-    /// Creates the stage for one document.
-    pub(super) fn new(
-        templates: Arc<Templates>,
-        place: RootPath,
-        config: MachineConfig,
-        limits: Limits,
-    ) -> Self {
-        Self { templates, limits, config, place, document: Hold::default() }
-    }
-
-    /// Adds more of the filtered document.
-    ///
-    /// # Errors
-    /// The document is too large to be held.
-    pub(super) fn write(&mut self, bytes: &[u8], meter: &mut Meter) -> Result<(), Error> {
-        let Self { document, limits, .. } = self;
-        document.push(bytes, limits, meter).map_err(|raise| Hold::place(limits, raise))
-    }
-
-    /// Sets a different location of the payload. Called before [`render`](Self::render) if the document has a shorter
-    /// form, in which children before the payload may be missing.
-    pub(super) fn move_to(&mut self, place: RootPath) {
-        self.place = place;
-    }
-
+impl SummarySource<'_> {
     /// Writes the document with the rendered text, and releases both. Returns the reason if it was left unchanged. `only`:
     /// the text is written without the document.
     ///
@@ -99,7 +65,6 @@ impl SummaryStage {
     /// The temporary file of a large document cannot be read.
     pub(super) fn finish(
         &mut self,
-        engine: &mut StageMachine,
         rendered: RenderedItems,
         only: bool,
         counts: SummaryCounts<'_>,
@@ -114,7 +79,7 @@ impl SummaryStage {
                         sink.write(piece);
                         Ok(!sink.is_closed())
                     },
-                    at_the_end(&self.document),
+                    at_the_end(self.document),
                 );
                 sink.write(b"\"");
                 self.document.clear(meter);
@@ -122,7 +87,7 @@ impl SummaryStage {
                 written.map(|()| None)
             }
             RenderedItems::Text(mut text) => {
-                self.swap(engine, &mut text, counts, sink)?;
+                self.swap(&mut text, counts, sink)?;
                 self.document.clear(meter);
                 text.clear(meter);
                 Ok(None)
@@ -138,7 +103,7 @@ impl SummaryStage {
             sink.write(piece);
             Ok(!sink.is_closed())
         };
-        let place = at_the_end(&self.document);
+        let place = at_the_end(self.document);
         self.document.drain(meter, take, place)
     }
 
@@ -149,12 +114,13 @@ impl SummaryStage {
     /// but [`RenderedItems::Failed`].
     pub(super) fn render(
         &mut self,
-        engine: &mut StageMachine,
+        templates: &Templates,
+        limits: &Limits,
         counts: SummaryCounts<'_>,
         meter: &mut Meter,
     ) -> Result<RenderedItems, Error> {
         let SummaryCounts { totals, items, .. } = counts;
-        let Self { templates, limits, config, place, document } = self;
+        let Self { engine, config, place, document } = self;
         let mut render = ItemRenderer {
             way: RootTracker::new(place.clone()),
             templates,
@@ -172,7 +138,7 @@ impl SummaryStage {
             failed: None,
         };
         let at_the_end = at_the_end(document);
-        engine.restart(config.clone());
+        engine.restart((*config).clone());
         document.visit(
             |piece| {
                 engine.feed(&mut render, piece, &mut DiscardSink)?;
@@ -197,7 +163,6 @@ impl SummaryStage {
     /// kept.
     pub(super) fn swap(
         &mut self,
-        engine: &mut StageMachine,
         text: &mut Hold,
         counts: SummaryCounts<'_>,
         sink: &mut dyn Sink,
@@ -209,9 +174,10 @@ impl SummaryStage {
             counts,
             failed: None,
         };
-        let at_the_end = at_the_end(&self.document);
-        engine.restart(self.config.clone());
-        self.document.visit(
+        let at_the_end = at_the_end(self.document);
+        let Self { engine, config, document, .. } = self;
+        engine.restart((*config).clone());
+        document.visit(
             |piece| {
                 engine.feed(&mut swap, piece, sink)?;
                 Ok(!sink.is_closed())

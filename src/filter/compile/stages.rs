@@ -1,0 +1,78 @@
+//! The stages of a program in the order in which they run. A run builds its pipe from this list, and `explain` prints it.
+
+use super::program::CompiledProgram;
+use super::size_policy::SizePolicy;
+use crate::spec::Encode;
+
+/// A stage of a program. Those from `Extract` to `Validate` that a program has are one stage of its pipe: they read the
+/// document in one pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::filter) enum StageKind {
+    /// Takes the document as a whole. There is no other stage then.
+    Whole,
+    /// The value at `extract` becomes the document.
+    Extract,
+    /// JSON in strings. A run of its own has all stages after it.
+    JsonStrings,
+    Retain,
+    Patches,
+    /// The choice of a branch, whose stages follow.
+    When,
+    /// No rule applies: the document is only validated.
+    Validate,
+    /// The rules on the payload and its items.
+    Items,
+    TextFilter,
+    OmitBase64,
+    RedactPaths,
+    RedactSecrets,
+    /// The budget, or the marks for `max_items`.
+    Fit,
+    /// Measures the output before it takes another form.
+    Size,
+    Compact,
+    Encode,
+    /// Writes the elements of the payload as lines.
+    Lines,
+}
+
+impl CompiledProgram {
+    /// Returns the stages of this program for a call with this policy.
+    pub(in crate::filter) fn stages(&self, policy: &SizePolicy) -> Vec<StageKind> {
+        if self.whole.is_some() {
+            return vec![StageKind::Whole];
+        }
+        let spec = &self.spec;
+        let output = self.shapes_output(policy);
+        let has_form = spec.compact.is_some() || spec.encode != Encode::Json;
+        let redact = self.output.redact.as_deref();
+        let stages = [
+            (StageKind::Extract, self.extract.is_some()),
+            (StageKind::JsonStrings, self.json_strings.is_some()),
+            (StageKind::Retain, self.retain.is_some()),
+            (StageKind::Patches, self.patches.is_some()),
+            (StageKind::When, self.when.is_some()),
+            (StageKind::Items, !self.items.idle || output),
+            (StageKind::TextFilter, spec.text_filter.is_some()),
+            (StageKind::OmitBase64, spec.omit_base64_over > 0),
+            (StageKind::RedactPaths, redact.is_some_and(|rules| !rules.source_paths.is_empty())),
+            (StageKind::RedactSecrets, redact.is_some_and(|rules| rules.secrets.is_some())),
+            (StageKind::Fit, policy.applies(spec)),
+            (StageKind::Size, output),
+            (StageKind::Compact, spec.compact.is_some()),
+            (StageKind::Encode, spec.encode != Encode::Json),
+            (StageKind::Lines, policy.lines && !has_form),
+        ];
+        let stages = stages.into_iter().filter(|(_, is_used)| *is_used).map(|(stage, _)| stage);
+        let mut stages: Vec<StageKind> = stages.collect();
+        if stages.is_empty() {
+            stages.push(StageKind::Validate);
+        }
+        stages
+    }
+
+    /// Returns whether stages follow that on the items.
+    fn shapes_output(&self, policy: &SizePolicy) -> bool {
+        policy.applies(&self.spec) || policy.lines || self.spec.shapes_output()
+    }
+}

@@ -1,0 +1,71 @@
+//! Builds the pipe of a program from its list of stages.
+
+use super::content::WholeDocument;
+use super::document::DocumentStage;
+use super::json_strings::JsonStringStage;
+use super::output::output_stage;
+use super::payload::PayloadStage;
+use super::payload_length::PayloadLength;
+use super::pipe::{NewRun, Pipe, Stage};
+use super::root::Payload;
+use crate::filter::compile::program::Program;
+use crate::filter::compile::size_policy::SizePolicy;
+use crate::filter::compile::stages::StageKind;
+use crate::filter::options::CallOptions;
+
+/// Returns the pipe of a program for one call. `payload`: its place, if a first pass has found it. `new_run` creates the
+/// runs inside this one.
+pub(super) fn build_pipe(
+    program: &Program,
+    options: &CallOptions,
+    payload: Option<Payload>,
+    new_run: NewRun,
+) -> Pipe {
+    let compiled = program.compiled();
+    let kinds = |program: &Program| {
+        let compiled = program.compiled();
+        compiled.stages(&SizePolicy::new(&compiled.spec, options.policy()))
+    };
+    let mut stages: Vec<Box<dyn Stage>> = Vec::new();
+    if compiled.json_strings.is_some() {
+        stages.push(Box::new(JsonStringStage::new(compiled, options, new_run)));
+        let rest = program.after_strings();
+        if kinds(rest) != [StageKind::Validate] {
+            stages.push(new_run(rest, options));
+        }
+        return Pipe::new(stages);
+    }
+    let kinds = kinds(program);
+    let length = kinds.contains(&StageKind::Size).then(PayloadLength::default);
+    for kind in kinds {
+        match kind {
+            StageKind::Whole => stages.extend(
+                WholeDocument::new(program, options).map(|stage| Box::new(stage) as Box<dyn Stage>),
+            ),
+            // One stage has all rules on the document.
+            StageKind::Extract | StageKind::Retain | StageKind::Patches | StageKind::Validate => {
+                if stages.is_empty() {
+                    stages.push(Box::new(DocumentStage::new(compiled, options)));
+                }
+            }
+            // The run has chosen, and this is the program of the branch.
+            StageKind::JsonStrings | StageKind::When => {}
+            StageKind::Items => {
+                stages.push(Box::new(PayloadStage::new(program, options, payload, length.clone())));
+            }
+            StageKind::TextFilter
+            | StageKind::OmitBase64
+            | StageKind::RedactPaths
+            | StageKind::RedactSecrets
+            | StageKind::Fit
+            | StageKind::Size
+            | StageKind::Compact
+            | StageKind::Encode
+            | StageKind::Lines => {
+                let length = length.clone().unwrap_or_default();
+                stages.extend(output_stage(kind, compiled, options, &length));
+            }
+        }
+    }
+    Pipe::new(stages)
+}

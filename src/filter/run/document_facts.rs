@@ -1,0 +1,20 @@
+//! Facts about a document that a first pass finds, and a run begins with.
+
+use super::root::Payload;
+use crate::filter::compile::when::Branch;
+
+/// Facts about a document that are known before a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct DocumentFacts {
+    /// The branch of `when`. `None` if it is unknown, or if the program has no branches.
+    pub(in crate::filter) branch: Option<Branch>,
+    /// The place of the payload. `None` if it is unknown, or if it needs no search.
+    pub(in crate::filter) payload: Option<Payload>,
+}
+
+impl DocumentFacts {
+    /// Returns whether a first pass has found anything.
+    pub(crate) fn is_known(self) -> bool {
+        self != Self::default()
+    }
+}

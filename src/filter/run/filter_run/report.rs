@@ -1,0 +1,117 @@
+//! The report of a run, and the facts that a first pass has found.
+
+use std::collections::HashSet;
+
+use tamis_json::nearest::ComparisonBudget;
+
+use super::{FilterRun, RunPhase};
+use crate::filter::compile::call::Skips;
+use crate::filter::explain::EXTRACT_SEARCH;
+use crate::filter::run::document_facts::DocumentFacts;
+use crate::filter::run::items::SHOWN;
+use crate::filter::run::lookahead::Probe;
+use crate::filter::run::pipe::{Pipe, Stage};
+use crate::filter::run::redact_error::redact_report;
+use crate::report::{MissedPath, Report};
+
+impl FilterRun {
+    /// Returns whether a first pass can find out more than what is known.
+    pub(in crate::filter) fn looks_beyond(&self, facts: DocumentFacts) -> bool {
+        match &self.pipe {
+            Some(pipe) => pipe.first().is_some_and(Stage::is_looking),
+            // If no branch holds, there is nothing more to find out.
+            None => self.phase == RunPhase::Branch && facts.branch.is_none(),
+        }
+    }
+
+    /// Returns what the first pass has found out. A fact is absent as long as later bytes may
+    /// change it.
+    pub(in crate::filter) fn found(&self) -> DocumentFacts {
+        let choice = self.choosing.as_ref().and_then(|choosing| choosing.ahead.probe().decided());
+        DocumentFacts {
+            // If the branch was known, only its payload is new.
+            branch: choice.filter(|_| self.facts.branch.is_none()).map(|(branch, _)| branch),
+            payload: self.pipe.as_ref().and_then(Pipe::first).and_then(Stage::decided),
+        }
+    }
+
+    /// Returns the steps of all machines.
+    #[cfg(test)]
+    pub(in crate::filter) fn steps(&self) -> u64 {
+        let seeking = self.seeking.as_ref().map_or(0, |seeking| seeking.ahead.steps());
+        let choosing = self.choosing.as_ref().map_or(0, |choosing| choosing.ahead.steps());
+        seeking + choosing + self.pipe.as_ref().map_or(0, Pipe::steps)
+    }
+
+    /// Returns the steps of the stages after the first one, and the bytes read to shorten strings.
+    #[cfg(test)]
+    pub(in crate::filter) fn output_steps(&self) -> (u64, u64) {
+        self.pipe.as_ref().map_or((0, 0), Pipe::output_steps)
+    }
+
+    /// Adds probable corrections to the first selected paths that were not found. Messages name no more than these.
+    pub(in crate::filter) fn suggest(&self, missed: &mut [MissedPath]) {
+        let Some(pipe) = &self.pipe else { return };
+        let mut pairs = ComparisonBudget::default();
+        for one in missed.iter_mut().take(SHOWN) {
+            one.meant = pipe.correction(&one.path, &mut pairs);
+        }
+    }
+
+    /// Returns the report with the plan and with suggestions for missed paths.
+    pub(in crate::filter) fn report(&self) -> Report {
+        let mut report = self.tally();
+        // A path may be selected twice, under two keys.
+        let mut known = HashSet::new();
+        let missed = report.filter_partial_miss.iter().filter(|path| known.insert(path.as_str()));
+        report.missed = missed.map(|path| MissedPath { path: path.clone(), meant: None }).collect();
+        self.suggest(&mut report.missed);
+        report.plan = self.whole_plan();
+        report
+    }
+
+    /// Returns the plan of the branch that was chosen, or that of the program.
+    pub(super) fn whole_plan(&self) -> Vec<String> {
+        let after = self.pipe.as_ref().and_then(Pipe::plan);
+        let mut plan = match (&self.branch, after) {
+            (None, Some(rest)) => self.program.plan_of_strings(&rest),
+            (None, None) => self.program.plan_with(&self.options),
+            (Some((_, program)), _) => self.program.plan_of_branch(program, &self.options),
+        };
+        if self.seeking.is_some() && self.phase != RunPhase::Extract {
+            // Whether or not the value was found.
+            plan.retain(|line| !line.starts_with("extract"));
+            plan.insert(0, EXTRACT_SEARCH.to_owned());
+        }
+        plan
+    }
+
+    /// Returns the report without the plan.
+    pub(in crate::filter) fn tally(&self) -> Report {
+        // A final newline is not part of the document, so its byte does not count.
+        let newline = u64::from(self.last == b'\n');
+        let consumed = match self.failure.as_ref().and_then(|failure| failure.offset) {
+            Some(offset) => offset,
+            None => self.consumed.saturating_sub(newline),
+        };
+        let written = self.pipe.as_ref().map_or(0, Pipe::written);
+        let mut report = Report {
+            filter_applied: self.applies && self.failure.is_none(),
+            filter_original_bytes: consumed,
+            filter_result_bytes: written,
+            filter_skipped: self.skips.map(Skips::reason),
+            held_peak_bytes: self.meter.peak(),
+            branch: self.branch.as_ref().map(|(branch, _)| branch.name()),
+            error: self.failure.clone(),
+            ..Report::default()
+        };
+        if let Some(pipe) = &self.pipe {
+            pipe.report(&mut report);
+            // An output stage has replaced the size, so the size of the actual output is reported, too.
+            let same = report.filter_result_bytes == written;
+            report.output_bytes = (!same).then_some(written);
+        }
+        redact_report(&self.program, &mut report);
+        report
+    }
+}
