@@ -191,7 +191,7 @@ where
 
     /// Reads bytes without holding them. For probes that watch the input after their decision.
     pub(super) fn watch(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.engine.feed(&mut self.probe, bytes, &mut DiscardSink).map(|_| ())
+        self.probe.feed(&mut self.engine, bytes, &mut DiscardSink).map(|_| ())
     }
 
     /// Finishes the input. Returns the decision if the end of the document makes it certain.
@@ -199,7 +199,7 @@ where
     /// # Errors
     /// Fails if the document is incomplete.
     pub(super) fn end(&mut self) -> Result<Option<Decided<P::Decision>>, Error> {
-        self.engine.end(&mut self.probe, &mut DiscardSink)?;
+        self.probe.end(&mut self.engine, &mut DiscardSink)?;
         let decided = self.probe.decided();
         Ok(decided.map(|(decision, at)| Decided {
             decision,

@@ -39,7 +39,7 @@ use super::payload_length::PayloadLength;
 use super::pipe::{Next, Stage, StageText};
 use super::root::{Payload, RootProbe};
 use super::root_path::RootPath;
-use super::stage::{StageMachine, machine_config};
+use super::stage::{StageMachine, StageState, machine_config};
 use super::wrap_in_array::ArrayWrap;
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
@@ -262,10 +262,10 @@ impl PayloadStage {
         // A document that passes after a miss is not wrapped.
         wrap.unless(items.miss().is_some());
         let fed = match wrap {
-            ArrayWrap::No => engine.feed(items, chunk, next),
-            _ => engine.feed(items, chunk, &mut wrap.around(next)),
+            ArrayWrap::No => items.feed(engine, chunk, next),
+            _ => items.feed(engine, chunk, &mut wrap.around(next)),
         };
-        // What comes after the rules has only read what they wrote before they failed.
+        // The stages after the rules have only read what was written before an error of the rules.
         next.check()?;
         if fed? == FeedResult::All {
             return Ok(());
@@ -431,7 +431,7 @@ impl Stage for PayloadStage {
         let Self { wrap, running: Some(running), .. } = self else { return Ok(()) };
         let ItemsRun { engine, items, .. } = &mut **running;
         let mut wrapped = wrap.around(next);
-        engine.end(items, &mut wrapped)?;
+        items.end(engine, &mut wrapped)?;
         wrapped.end();
         self.count(next);
         Ok(())

@@ -10,8 +10,6 @@
 //!                                             interests
 //! ```
 
-use std::borrow::Cow;
-
 use tamis_json::Handler;
 use tamis_json::error::Error;
 use tamis_json::limits::Limits;
@@ -31,10 +29,34 @@ pub(super) trait StageState {
     /// Writes the buffered output.
     fn flush(&mut self, sink: &mut dyn Sink);
 
-    /// Returns what reads the input ahead of the machine, if anything does.
+    /// Feeds the machine of this stage. A stage that reads its input ahead of the machine does so here.
+    ///
+    /// # Errors
+    /// As for [`StageMachine::feed`].
     #[inline]
-    fn ahead(&mut self) -> Option<&mut dyn ReadAhead> {
-        None
+    fn feed(
+        &mut self,
+        engine: &mut StageMachine,
+        chunk: &[u8],
+        sink: &mut dyn Sink,
+    ) -> Result<FeedResult, Error>
+    where
+        Self: Sized,
+        for<'a> StageHandler<'a, Self>: Handler,
+    {
+        engine.feed(self, chunk, sink)
+    }
+
+    /// Ends the document in the machine of this stage.
+    ///
+    /// # Errors
+    /// As for [`StageMachine::end`].
+    fn end(&mut self, engine: &mut StageMachine, sink: &mut dyn Sink) -> Result<(), Error>
+    where
+        Self: Sized,
+        for<'a> StageHandler<'a, Self>: Handler,
+    {
+        engine.end(self, sink)
     }
 
     /// Returns the number of bytes that the stage was given and the machine has not read.
@@ -43,36 +65,6 @@ pub(super) trait StageState {
         0
     }
 }
-
-/// Reads the input of a stage before its machine does, and decides where the stage may go on.
-pub(super) trait ReadAhead {
-    /// Returns whether [`begin`](Self::begin) was called in this document.
-    fn has_begun(&self) -> bool;
-
-    /// Begins at the value before which the stage has stopped.
-    fn begin(&mut self, offset: u64);
-
-    /// Reads the next bytes of the document.
-    fn read(&mut self, bytes: &[u8]);
-
-    /// Returns whether the stage cannot go on yet.
-    fn is_undecided(&self) -> bool;
-
-    /// Returns the error for which the stage can never go on, if there is one.
-    fn check(&mut self) -> Result<(), Error>;
-
-    /// Ends the waiting: the document has ended, so it is invalid.
-    fn give_up(&mut self);
-
-    /// Returns the input that the stage has not read.
-    fn held(&mut self) -> &mut Vec<u8>;
-
-    /// Returns whether the stage has stopped to wait, and forgets it.
-    fn take_awaited(&mut self) -> bool;
-}
-
-/// Bytes that are read ahead at once. They are still in the cache when the machine reads them.
-const AHEAD: usize = 64 << 10;
 
 /// A stage's state with its sink. Together they handle the machine's events.
 pub(super) struct StageHandler<'a, S> {
@@ -150,84 +142,6 @@ impl StageMachine {
     where
         for<'a> StageHandler<'a, S>: Handler,
     {
-        if stage.ahead().is_some() {
-            return self.feed_behind(stage, chunk, sink);
-        }
-        self.feed_now(stage, chunk, sink)
-    }
-
-    /// Feeds the machine pieces that the tester of the stage has read before. Where the stage stops for a verdict, the rest
-    /// of the piece is held.
-    fn feed_behind<S: StageState>(
-        &mut self,
-        stage: &mut S,
-        chunk: &[u8],
-        sink: &mut dyn Sink,
-    ) -> Result<FeedResult, Error>
-    where
-        for<'a> StageHandler<'a, S>: Handler,
-    {
-        for piece in chunk.chunks(AHEAD) {
-            let Some(tester) = stage.ahead() else { break };
-            tester.read(piece);
-            let held = tester.held();
-            let input = if held.is_empty() {
-                Cow::Borrowed(piece)
-            } else {
-                held.extend_from_slice(piece);
-                if tester.is_undecided() {
-                    tester.check()?;
-                    continue;
-                }
-                Cow::Owned(std::mem::take(tester.held()))
-            };
-            if self.feed_until_undecided(stage, &input, sink)? == FeedResult::Stopped {
-                return Ok(FeedResult::Stopped);
-            }
-        }
-        Ok(FeedResult::All)
-    }
-
-    fn feed_until_undecided<S: StageState>(
-        &mut self,
-        stage: &mut S,
-        mut input: &[u8],
-        sink: &mut dyn Sink,
-    ) -> Result<FeedResult, Error>
-    where
-        for<'a> StageHandler<'a, S>: Handler,
-    {
-        loop {
-            let begin = self.machine.offset();
-            if self.feed_now(stage, input, sink)? == FeedResult::All {
-                return Ok(FeedResult::All);
-            }
-            let offset = self.machine.offset();
-            let read = usize::try_from(offset.saturating_sub(begin)).unwrap_or(usize::MAX);
-            input = input.get(read..).unwrap_or_default();
-            let Some(tester) = stage.ahead() else { return Ok(FeedResult::Stopped) };
-            if !tester.take_awaited() {
-                return Ok(FeedResult::Stopped);
-            }
-            if tester.has_begun() {
-                tester.check()?;
-                tester.held().extend_from_slice(input);
-                return Ok(FeedResult::All);
-            }
-            tester.begin(offset);
-            tester.read(input);
-        }
-    }
-
-    fn feed_now<S: StageState>(
-        &mut self,
-        stage: &mut S,
-        chunk: &[u8],
-        sink: &mut dyn Sink,
-    ) -> Result<FeedResult, Error>
-    where
-        for<'a> StageHandler<'a, S>: Handler,
-    {
         let mut handler = StageHandler { stage, sink };
         let (machine, scanner, window) = (&mut self.machine, self.scanner, &mut self.window);
         let fed = if S::OWN_MACHINE {
@@ -252,12 +166,6 @@ impl StageMachine {
     where
         for<'a> StageHandler<'a, S>: Handler,
     {
-        if let Some(tester) = stage.ahead() {
-            // The document ends within an undecided item, so it is invalid. The stage finds out where.
-            tester.give_up();
-            let held = std::mem::take(tester.held());
-            self.feed_now(stage, &held, sink)?;
-        }
         let mut handler = StageHandler { stage, sink };
         let ended = self.machine.end::<dyn Handler>(&mut handler);
         let StageHandler { stage, sink } = handler;

@@ -13,14 +13,16 @@
 //!
 //! A value is held while the machine copies it, so only `raw` comes between its first byte and `copied`.
 
-use tamis_json::error::Raise;
+use tamis_json::error::{Error, Raise};
 use tamis_json::key::is_too_long_for;
+use tamis_json::machine::FeedResult;
 use tamis_json::policy::Policy;
 use tamis_json::sink::Sink;
 use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 
+use super::tested::feed_tested;
 use super::{Cx, ItemsStage};
-use crate::filter::run::stage::{ReadAhead, StageHandler, StageState};
+use crate::filter::run::stage::{StageHandler, StageMachine, StageState};
 
 impl StageState for ItemsStage {
     const OWN_MACHINE: bool = true;
@@ -30,10 +32,25 @@ impl StageState for ItemsStage {
     }
 
     #[inline]
-    fn ahead(&mut self) -> Option<&mut dyn ReadAhead> {
-        let is_replay = self.state.replaying.is_some();
-        let tester = self.state.tester.as_mut().filter(|_| !is_replay)?;
-        Some(&mut **tester)
+    fn feed(
+        &mut self,
+        engine: &mut StageMachine,
+        chunk: &[u8],
+        sink: &mut dyn Sink,
+    ) -> Result<FeedResult, Error> {
+        if self.state.tester.is_some() {
+            return feed_tested(self, engine, chunk, sink);
+        }
+        engine.feed(self, chunk, sink)
+    }
+
+    fn end(&mut self, engine: &mut StageMachine, sink: &mut dyn Sink) -> Result<(), Error> {
+        if let Some(tester) = &mut self.state.tester {
+            // The document ends within an undecided item, so it is invalid. The stage finds out where.
+            let held = tester.give_up();
+            engine.feed(self, &held, sink)?;
+        }
+        engine.end(self, sink)
     }
 
     fn waiting(&self) -> u64 {

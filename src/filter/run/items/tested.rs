@@ -1,12 +1,14 @@
 //! Takes the verdicts of `where` for the elements of the payload.
 
-use tamis_json::error::{LimitName, Raise};
+use tamis_json::error::{Error, LimitName, Raise};
+use tamis_json::machine::FeedResult;
+use tamis_json::sink::Sink;
 use tamis_json::{Interest, ValueKind, ValueSlot};
 
 use super::first_hit::HitOutcome;
 use super::tester::ItemVerdict;
 use super::{Cx, ItemsStage, ItemsState, PayloadTarget};
-use crate::filter::run::stage::ReadAhead as _;
+use crate::filter::run::stage::StageMachine;
 
 impl ItemsStage {
     /// Sets whether the document is one of many, which `where` may drop.
@@ -71,6 +73,56 @@ impl ItemsState {
         self.decide(cx, HitOutcome::Hit);
         let stops = self.has_decided();
         Ok(Some(if stops { Interest::Stop } else { self.pass(cx, slot) }))
+    }
+}
+
+/// Bytes that are read ahead at once. They are still in the cache when the machine reads them.
+const AHEAD: usize = 64 << 10;
+
+/// Feeds the machine of a stage pieces that its tester has read before. Where the stage stops for a verdict, the rest of
+/// the piece is held.
+pub(super) fn feed_tested(
+    stage: &mut ItemsStage,
+    engine: &mut StageMachine,
+    chunk: &[u8],
+    sink: &mut dyn Sink,
+) -> Result<FeedResult, Error> {
+    for piece in chunk.chunks(AHEAD) {
+        let Some(tester) = &mut stage.state.tester else { break };
+        tester.read(piece);
+        if let Some(input) = tester.next_input(piece)?
+            && feed_until_undecided(stage, engine, &input, sink)? == FeedResult::Stopped
+        {
+            return Ok(FeedResult::Stopped);
+        }
+    }
+    Ok(FeedResult::All)
+}
+
+fn feed_until_undecided(
+    stage: &mut ItemsStage,
+    engine: &mut StageMachine,
+    mut input: &[u8],
+    sink: &mut dyn Sink,
+) -> Result<FeedResult, Error> {
+    loop {
+        let begin = engine.machine.offset();
+        if engine.feed(stage, input, sink)? == FeedResult::All {
+            return Ok(FeedResult::All);
+        }
+        let offset = engine.machine.offset();
+        let read = usize::try_from(offset.saturating_sub(begin)).unwrap_or(usize::MAX);
+        input = input.get(read..).unwrap_or_default();
+        let Some(tester) = &mut stage.state.tester else { return Ok(FeedResult::Stopped) };
+        if !std::mem::take(&mut tester.is_awaited) {
+            return Ok(FeedResult::Stopped);
+        }
+        if tester.has_begun() {
+            tester.hold(input)?;
+            return Ok(FeedResult::All);
+        }
+        tester.begin(offset);
+        tester.read(input);
     }
 }
 

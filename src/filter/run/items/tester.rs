@@ -14,6 +14,7 @@
 //! The tester validates only the structure of what it skips. The stage finds the errors of the document, because it reads
 //! every byte, too.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -30,7 +31,7 @@ use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 
 use crate::filter::compile::conditions::ItemConditions;
 use crate::filter::compile::program::CompiledProgram;
-use crate::filter::run::stage::{DiscardSink, ReadAhead, StageHandler, StageMachine, StageState};
+use crate::filter::run::stage::{DiscardSink, StageHandler, StageMachine, StageState};
 use crate::spec::Validation;
 
 /// Whether an item is kept.
@@ -151,20 +152,21 @@ impl ItemTester {
     pub(super) fn waiting(&self) -> u64 {
         self.held.len() as u64
     }
-}
 
-impl ReadAhead for ItemTester {
-    fn has_begun(&self) -> bool {
+    /// Returns whether [`begin`](Self::begin) was called in this document.
+    pub(super) fn has_begun(&self) -> bool {
         self.has_begun
     }
 
-    fn begin(&mut self, offset: u64) {
+    /// Begins at the value before which the stage has stopped.
+    pub(super) fn begin(&mut self, offset: u64) {
         self.engine.restart(self.config.clone());
         self.engine.machine.skip_prefix(offset);
         self.has_begun = true;
     }
 
-    fn read(&mut self, bytes: &[u8]) {
+    /// Reads the next bytes of the document.
+    pub(super) fn read(&mut self, bytes: &[u8]) {
         if !self.has_begun || self.state.has_ended || self.failed.is_some() {
             return;
         }
@@ -187,8 +189,34 @@ impl ReadAhead for ItemTester {
         }
     }
 
-    fn is_undecided(&self) -> bool {
-        self.state.verdicts.is_empty() && !self.gives_up
+    /// Returns the input that the stage has to read next: `piece`, after the input that has waited. `None` if it waits as
+    /// well.
+    ///
+    /// # Errors
+    /// There will never be a verdict.
+    pub(super) fn next_input<'a>(
+        &mut self,
+        piece: &'a [u8],
+    ) -> Result<Option<Cow<'a, [u8]>>, Error> {
+        if self.held.is_empty() {
+            return Ok(Some(Cow::Borrowed(piece)));
+        }
+        self.held.extend_from_slice(piece);
+        if self.state.verdicts.is_empty() && !self.gives_up {
+            self.check()?;
+            return Ok(None);
+        }
+        Ok(Some(Cow::Owned(std::mem::take(&mut self.held))))
+    }
+
+    /// Holds input until there is a verdict.
+    ///
+    /// # Errors
+    /// There will never be a verdict.
+    pub(super) fn hold(&mut self, input: &[u8]) -> Result<(), Error> {
+        self.check()?;
+        self.held.extend_from_slice(input);
+        Ok(())
     }
 
     fn check(&mut self) -> Result<(), Error> {
@@ -201,16 +229,10 @@ impl ReadAhead for ItemTester {
         }
     }
 
-    fn give_up(&mut self) {
+    /// Ends the waiting, because the document has ended. Returns the input that the stage has not read.
+    pub(super) fn give_up(&mut self) -> Vec<u8> {
         self.gives_up = true;
-    }
-
-    fn held(&mut self) -> &mut Vec<u8> {
-        &mut self.held
-    }
-
-    fn take_awaited(&mut self) -> bool {
-        std::mem::take(&mut self.is_awaited)
+        std::mem::take(&mut self.held)
     }
 }
 
