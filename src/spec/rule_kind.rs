@@ -66,6 +66,8 @@ pub struct RuleTraits {
     pub stored: Stored,
     /// The part of a summary that describes the rule.
     pub(super) describe: Option<Describe>,
+    /// The words of `tamis explain` for a rule on items that holds nothing and has no settings.
+    pub(crate) explained: Option<&'static str>,
 }
 
 /// Declares the kinds of rules, each with the field of [`Spec`] that has its value.
@@ -76,6 +78,15 @@ macro_rules! rules {
         #[doc(hidden)]
         pub enum RuleKind {
             $($kind),*
+        }
+
+        impl RuleKind {
+            /// Returns the name of the field.
+            pub(crate) const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => stringify!($field)),*
+                }
+            }
         }
 
         impl Spec {
@@ -169,10 +180,22 @@ impl RuleKind {
             Self::Select => row(Items, false, Calls::Filtered, Stored::Cut, Some(summary::select)),
             // Failed calls and stored forms have its paths in the names of the source.
             Self::Exclude => row(Items, true, Calls::Filtered, Stored::Cut, Some(summary::exclude)),
-            Self::DropNulls | Self::DropEmpty => {
-                row(Items, false, Calls::Filtered, Stored::Cut, None)
-            }
-            Self::Wrap => row(Other, false, Calls::Filtered, Stored::Cut, None),
+            Self::DropNulls => RuleTraits {
+                explained: Some(
+                    "null members are removed at every depth of an item; elements are kept",
+                ),
+                ..row(Items, false, Calls::Filtered, Stored::Cut, None)
+            },
+            Self::DropEmpty => RuleTraits {
+                explained: Some(
+                    "members that are \"\", [] or {} are removed after all other drops; elements are kept",
+                ),
+                ..row(Items, false, Calls::Filtered, Stored::Cut, None)
+            },
+            Self::Wrap => RuleTraits {
+                explained: Some("a document that is not an array is wrapped in one"),
+                ..row(Other, false, Calls::Filtered, Stored::Cut, None)
+            },
             Self::TextFilter => {
                 row(Output, false, Calls::Failed, Stored::Cut, Some(summary::text_filter))
             }
@@ -210,11 +233,11 @@ const fn row(
     stored: Stored,
     describe: Option<Describe>,
 ) -> RuleTraits {
-    RuleTraits { group, removes, calls, stored, describe }
+    RuleTraits { group, removes, calls, stored, describe, explained: None }
 }
 
 impl Spec {
-    /// Returns whether the spec has a rule of a group. `redact` without a rule of its own is none.
+    /// Returns whether the spec has a rule of a group. An empty `redact` does not count.
     pub(super) fn has_rule_of(&self, group: RuleGroup) -> bool {
         self.rules().any(|rule| {
             rule.traits().group == group

@@ -16,12 +16,14 @@ use std::fmt;
 use crate::filter::compile::items::{ItemRules, RootRule};
 use crate::filter::compile::program::{CompiledProgram, Program};
 use crate::filter::compile::size_policy::SizePolicy;
+use crate::filter::compile::stages::StageKind;
 use crate::filter::options::CallOptions;
 use crate::spec::{DuplicateKeys, OnError, Spec};
-use document::{branches, choice, extract_stage, strings_stage, whole_stage};
+use document::{
+    branches, choice, extract_stage, patches_stage, retain_stage, strings_stage, whole_stage,
+};
 pub use explanation::Explanation;
 use explanation::{LimitValues, TotalMiss};
-use output::output_stages;
 pub(super) use plan::EXTRACT_SEARCH;
 pub use stage::ExecutionMode;
 use stage::{EarlySkip, HoldReason, StageAction, StageExplanation};
@@ -40,41 +42,38 @@ impl Program {
     /// Explains the program of a call that skips no rule.
     fn explained(&self, options: &CallOptions) -> Explanation {
         let compiled = self.compiled();
-        let CompiledProgram {
-            spec,
-            extract: _,
-            may_lack_extract: _,
-            json_strings: _,
-            when,
-            retain,
-            patches,
-            items,
-            whole: _,
-            output: _,
-            derived: _,
-        } = &**compiled;
+        let CompiledProgram { spec, when, items, .. } = &**compiled;
         let policy = SizePolicy::new(spec, options.policy());
-        let budget = policy.budget;
-        let tail = spec.shapes_output() || policy.applies(spec) || policy.lines;
-        let items = Some(items).filter(|items| !self.is_text() && (!items.idle || tail));
+        let kinds = compiled.stages(&policy);
+        let items = Some(items).filter(|_| kinds.contains(&StageKind::Items));
         let mut stages = Vec::new();
-        if self.is_text() {
-            stages.push(whole_stage(spec, budget));
-        }
-        stages.extend(extract_stage(compiled));
-        stages.extend(strings_stage(compiled, options));
-        if !self.is_text() {
-            stages.extend(retain.as_ref().map(|trie| {
-                let paths = PathList::plain(trie, spec.retain.as_deref().unwrap_or_default(), true);
-                StageExplanation::new(StageAction::Retain { paths }, Vec::new())
-            }));
-            stages.extend(patches.as_ref().map(|patches| patches.stage(spec)));
-            stages.extend(when.as_ref().map(|_| choice(spec)));
-            stages.extend(items.into_iter().flat_map(|items| items.stages(compiled)));
-            stages.extend(output_stages(spec, &policy));
-        }
-        if stages.is_empty() {
-            stages.push(StageExplanation::new(StageAction::Validate, Vec::new()));
+        for kind in &kinds {
+            let stage = match kind {
+                StageKind::Whole => whole_stage(spec, policy.budget),
+                StageKind::Extract => extract_stage(compiled),
+                StageKind::JsonStrings => strings_stage(compiled, options),
+                StageKind::Retain => retain_stage(compiled),
+                StageKind::Patches => patches_stage(compiled),
+                StageKind::When => choice(spec),
+                StageKind::Validate => StageExplanation::plain("validate", "the document passes"),
+                StageKind::Items => {
+                    stages.extend(compiled.items.stages(compiled));
+                    continue;
+                }
+                StageKind::TextFilter => {
+                    let text = "the lines of a text in the document's member `raw` are filtered";
+                    StageExplanation::plain("text_filter", text)
+                }
+                StageKind::OmitBase64 => output::omit_base64(spec),
+                StageKind::RedactSecrets if kinds.contains(&StageKind::RedactPaths) => continue,
+                StageKind::RedactPaths | StageKind::RedactSecrets => output::redact(spec),
+                StageKind::Fit => output::fit(&policy),
+                StageKind::Compact => output::compact(),
+                StageKind::Encode => output::encode(spec),
+                // These change no rule's part of the document.
+                StageKind::Size | StageKind::Lines => continue,
+            };
+            stages.push(stage);
         }
         let branches = when.as_ref().map_or_else(Vec::new, |when| branches(when, spec, options));
         let modes = stages.iter().map(|stage| stage.mode);
@@ -123,23 +122,7 @@ impl ItemRules {
 
     fn stages(&self, compiled: &CompiledProgram) -> Vec<StageExplanation> {
         let spec = &compiled.spec;
-        // Every rule is named: a new one does not compile until it is explained.
-        let Self {
-            idle: _,
-            root,
-            keep_siblings: _,
-            conditions,
-            max_items: _,
-            stop_early: _,
-            select,
-            exclude,
-            drop_nulls,
-            drop_empty,
-            closed: _,
-            judges: _,
-            refuses,
-            duplicates: _,
-        } = self;
+        let Self { root, conditions, select, exclude, refuses, .. } = self;
         let (at_root, at_select): (Vec<_>, Vec<_>) =
             self.reasons().into_iter().filter(|reason| *reason != HoldReason::Test).partition(
                 |reason| {
@@ -150,7 +133,8 @@ impl ItemRules {
             reasons.into_iter().map(|reason| reason.holds(compiled, self)).collect::<Vec<_>>()
         };
         if *refuses {
-            return vec![StageExplanation::new(StageAction::Refuse, Vec::new())];
+            let text = "an error without output: only selected values may be emitted (`on_error: closed`), but the call failed";
+            return vec![StageExplanation::plain("refuse", text)];
         }
         let or_array = *root == RootRule::DocumentOrArray;
         let action =
@@ -160,7 +144,7 @@ impl ItemRules {
             let does = StageAction::Where { conditions: spec.conditions.clone() };
             stages.push(StageExplanation::new(does, hold(vec![HoldReason::Test])));
         }
-        let mut streams = |does| stages.push(StageExplanation::new(does, Vec::new()));
+        let mut streams = |does| stages.push(StageExplanation::stream(does));
         if spec.max_items > 0 {
             streams(StageAction::MaxItems { count: spec.max_items, stop_early: spec.stop_early });
         }
@@ -170,19 +154,13 @@ impl ItemRules {
             let does = StageAction::Select { paths, early_skip: self.early_skip(from_the_item) };
             stages.push(StageExplanation::new(does, hold(at_select)));
         }
-        let mut streams = |does| stages.push(StageExplanation::new(does, Vec::new()));
+        let mut streams = |does| stages.push(StageExplanation::stream(does));
         if !exclude.is_empty() {
             streams(StageAction::Exclude { paths: PathList::plain(exclude, &spec.exclude, false) });
         }
-        if *drop_nulls {
-            streams(StageAction::DropNulls);
-        }
-        if *drop_empty {
-            streams(StageAction::DropEmpty);
-        }
-        if spec.wrap {
-            streams(StageAction::Wrap);
-        }
+        stages.extend(spec.rules().filter_map(|rule| {
+            rule.traits().explained.map(|text| StageExplanation::plain(rule.name(), text))
+        }));
         stages
     }
 

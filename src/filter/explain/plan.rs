@@ -5,77 +5,60 @@ use crate::filter::compile::items::WaitFrom;
 use crate::filter::compile::nested::When;
 use crate::filter::compile::program::Program;
 use crate::filter::compile::size_policy::SizePolicy;
+use crate::filter::compile::stages::StageKind;
 use crate::filter::options::CallOptions;
-use crate::spec::{Encode, JsonStringFallback, Spec};
+use crate::spec::JsonStringFallback;
 
 impl Program {
     /// Returns the plan for a call.
     pub(in crate::filter) fn plan_with(&self, options: &CallOptions) -> Vec<String> {
         let compiled = self.compiled();
-        let Spec { omit_base64_over, text_filter, redact, compact, encode, content, .. } =
-            &compiled.spec;
         if compiled.json_strings.is_some() {
             return self.plan_of_strings(&self.after_strings().plan_with(options));
         }
         let spec = &compiled.spec;
         let policy = SizePolicy::new(spec, options.policy());
-        let mut plan = Vec::new();
-        if self.is_text() {
-            return vec![
-                match content {
-                    None => "pass: stream",
-                    Some(_) => "content: hold the document until it has text, JSON until it ends (limits held, spill, item)",
-                }
-                .to_owned(),
-            ];
-        }
-        plan.extend(self.extract_line());
-        if compiled.when.is_some() {
-            plan.push(CHOICE);
-        }
-        if compiled.retain.is_some() {
-            plan.push("retain: stream");
-        }
+        let kinds = compiled.stages(&policy);
         let patches = compiled.patches.as_ref().map(|patches| patches.line(spec));
-        plan.extend(patches.as_deref());
-        let items = &compiled.items;
-        // The branches have their own plans.
-        let rules = compiled.when.is_none();
-        if rules && !items.idle || spec.shapes_output() || policy.applies(spec) || policy.lines {
-            let reasons = items.reasons();
-            plan.extend(reasons.iter().map(|reason| reason.line()));
-            if !reasons.contains(&HoldReason::Shared) {
-                plan.push("items: stream");
-            }
-        }
-        if text_filter.is_some() {
-            plan.push("text_filter: stream, by line");
-        }
-        if *omit_base64_over > 0 {
-            plan.push(
-                "omit_base64_over: hold a string while it may be base64 (limits held, spill)",
-            );
-        }
-        if redact.as_ref().is_some_and(|redact| !redact.is_nothing()) {
-            plan.push("redact: stream");
-        }
-        if policy.budget.is_some() {
-            plan.push(BUDGET);
-        } else if policy.marks_max_items(spec) {
-            plan.push("mark: stream");
-        }
-        if compact.is_some() {
-            plan.push(
-                "compact: hold the filtered document and its summary (limits held, spill, item)",
-            );
-        }
-        if *encode != Encode::Json {
-            plan.push("encode: hold the filtered document (limits held, spill, item)");
-        }
-        if plan.is_empty() {
-            plan.push(VALIDATE);
+        let mut plan = Vec::new();
+        for kind in &kinds {
+            let line = match kind {
+                StageKind::Whole if spec.content.is_some() => CONTENT,
+                StageKind::Whole => "pass: stream",
+                StageKind::Extract if compiled.may_lack_extract => EXTRACT_SEARCH,
+                StageKind::Extract => "extract: stream",
+                StageKind::When => CHOICE,
+                StageKind::Retain => "retain: stream",
+                StageKind::Patches => patches.as_deref().unwrap_or_default(),
+                StageKind::Validate => VALIDATE,
+                StageKind::Items => {
+                    let reasons = compiled.items.reasons();
+                    plan.extend(reasons.iter().map(|reason| reason.line()));
+                    if reasons.contains(&HoldReason::Shared) {
+                        continue;
+                    }
+                    "items: stream"
+                }
+                StageKind::TextFilter => "text_filter: stream, by line",
+                StageKind::OmitBase64 => {
+                    "omit_base64_over: hold a string while it may be base64 (limits held, spill)"
+                }
+                StageKind::RedactSecrets if kinds.contains(&StageKind::RedactPaths) => continue,
+                StageKind::RedactPaths | StageKind::RedactSecrets => "redact: stream",
+                StageKind::Fit if policy.budget.is_some() => BUDGET,
+                StageKind::Fit => "mark: stream",
+                StageKind::Compact => {
+                    "compact: hold the filtered document and its summary (limits held, spill, item)"
+                }
+                StageKind::Encode => {
+                    "encode: hold the filtered document (limits held, spill, item)"
+                }
+                StageKind::JsonStrings | StageKind::Size | StageKind::Lines => continue,
+            };
+            plan.push(line);
         }
         let mut plan: Vec<String> = plan.into_iter().map(str::to_owned).collect();
+        // The branches have their own plans.
         for (name, program) in compiled.when.iter().flat_map(When::programs) {
             plan.extend(program.plan_with(options).iter().map(|line| format!("{name}: {line}")));
         }
@@ -154,6 +137,10 @@ pub(in crate::filter) const EXTRACT_SEARCH: &str = "extract: hold the document u
 
 /// The plan's line for a program without rules.
 const VALIDATE: &str = "validate and minify: stream";
+
+/// The plan's line for `content`.
+const CONTENT: &str =
+    "content: hold the document until it has text, JSON until it ends (limits held, spill, item)";
 
 /// The plan's line for a budget.
 const BUDGET: &str = "budget: hold what fits until the document ends (limits held, spill)";

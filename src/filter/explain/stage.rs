@@ -37,8 +37,6 @@ pub(super) struct StageExplanation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "stage", rename_all = "snake_case")]
 pub(super) enum StageAction {
-    /// No rule applies: the document is only validated.
-    Validate,
     Extract {
         path: String,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -68,7 +66,6 @@ pub(super) enum StageAction {
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         or_array: bool,
     },
-    Refuse,
     Where {
         conditions: Vec<ItemCondition>,
     },
@@ -83,12 +80,9 @@ pub(super) enum StageAction {
     Exclude {
         paths: PathList,
     },
-    DropNulls,
-    DropEmpty,
     OmitBase64Over {
         over: u64,
     },
-    TextFilter,
     Redact {
         redact: Redact,
     },
@@ -98,16 +92,21 @@ pub(super) enum StageAction {
         omitted: Omitted,
         on_over: OnOver,
     },
-    Mark,
-    Compact,
     Encode {
         form: Encode,
     },
-    Pass,
     Content {
         content: Content,
     },
-    Wrap,
+    /// A stage without settings.
+    #[serde(untagged)]
+    Plain {
+        #[serde(rename = "stage")]
+        name: &'static str,
+        /// Its words.
+        #[serde(skip)]
+        text: &'static str,
+    },
 }
 
 /// The explanation of one entry of `json_strings`.
@@ -146,57 +145,72 @@ pub(super) enum HoldReason {
     Shared,
 }
 
+/// The limits of what waits in memory, then in a file.
+pub(super) const HELD: &[&str] = &["held", "spill"];
+/// The limit of a value or of a tree.
+pub(super) const ITEM: &[&str] = &["item"];
+
+impl HoldExplanation {
+    pub(super) fn new(
+        what: &'static str,
+        until: &'static str,
+        limits: &'static [&'static str],
+    ) -> Self {
+        Self { what, until, limits, instead: None }
+    }
+}
+
 impl HoldReason {
     pub(super) fn holds(self, compiled: &CompiledProgram, items: &ItemRules) -> HoldExplanation {
-        let both: &[&str] = &["held", "spill"];
         // The output of an earlier stage always arrives as a stream.
         let first = compiled.extract.is_none()
             && compiled.json_strings.is_none()
             && compiled.retain.is_none()
             && compiled.patches.is_none();
-        let one_slice = first.then_some("nothing, where the document is one slice");
-        match self {
-            Self::Root => HoldExplanation {
-                what: "the document",
-                until: "an array `items` begins or the object ends",
-                limits: both,
-                instead: Some("a slice or a regular file is read twice"),
-            },
-            Self::RootByHit => HoldExplanation {
-                what: "the document",
-                until: "one of the selected paths is found in it, or it ends",
-                limits: both,
-                instead: Some("a slice or a regular file is read twice"),
-            },
-            Self::Hit { from, .. } => HoldExplanation {
-                what: match from {
-                    WaitFrom::Document => "the document",
-                    WaitFrom::Payload => "the payload",
-                },
-                until: match items.select {
+        let (until, instead) = match self {
+            Self::Root => ("an array `items` begins or the object ends", Some(READ_TWICE)),
+            Self::RootByHit => {
+                ("one of the selected paths is found in it, or it ends", Some(READ_TWICE))
+            }
+            Self::Hit { .. } => {
+                let until = match items.select {
                     Some(_) => "one of these paths is found, or every item that counts was seen",
                     None => "the payload begins",
-                },
-                limits: both,
-                instead: one_slice,
-            },
-            Self::Test => HoldExplanation {
-                what: "an item",
-                until: "its conditions are decided",
-                limits: &["item"],
-                instead: None,
-            },
-            Self::Shared => HoldExplanation {
-                what: "a value that more than one output needs",
-                until: "it is complete; then it is read once for each",
-                limits: &["item"],
-                instead: None,
-            },
-        }
+                };
+                (until, first.then_some("nothing, where the document is one slice"))
+            }
+            Self::Test => ("its conditions are decided", None),
+            Self::Shared => ("it is complete; then it is read once for each", None),
+        };
+        let (what, limits) = match self {
+            Self::Root | Self::RootByHit | Self::Hit { from: WaitFrom::Document, .. } => {
+                ("the document", HELD)
+            }
+            Self::Hit { from: WaitFrom::Payload, .. } => ("the payload", HELD),
+            Self::Test => ("an item", ITEM),
+            Self::Shared => ("a value that more than one output needs", ITEM),
+        };
+        HoldExplanation { instead, ..HoldExplanation::new(what, until, limits) }
     }
 }
 
+/// The name of the stage that forwards every document.
+pub(super) const PASS: &str = "pass";
+
+/// The case in which the document need not be held.
+pub(super) const READ_TWICE: &str = "a slice or a regular file is read twice";
+
 impl StageExplanation {
+    /// Explains a stage without settings that holds nothing.
+    pub(super) fn plain(name: &'static str, text: &'static str) -> Self {
+        Self::stream(StageAction::Plain { name, text })
+    }
+
+    /// Explains a stage that holds nothing.
+    pub(super) fn stream(does: StageAction) -> Self {
+        Self::new(does, Vec::new())
+    }
+
     pub(super) fn new(does: StageAction, holds: Vec<HoldExplanation>) -> Self {
         let mode = if holds.is_empty() { ExecutionMode::Stream } else { ExecutionMode::Hold };
         Self { does, mode, holds }

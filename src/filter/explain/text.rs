@@ -6,7 +6,7 @@ use tamis_json::limits::Limits;
 
 use super::explanation::{Explanation, LimitValues};
 use super::stage::{
-    ExecutionMode, HoldExplanation, JsonStringExplanation, StageAction, StageExplanation,
+    ExecutionMode, HoldExplanation, JsonStringExplanation, PASS, StageAction, StageExplanation,
 };
 use crate::spec::{
     DuplicateKeys, JsonStringFallback, Omitted, OnError, OnOver, OnTestFailure, Root, Siblings,
@@ -49,7 +49,10 @@ impl fmt::Display for Explanation {
         };
         // Documents that may be any text are not validated.
         let text = |stage: &StageExplanation| {
-            matches!(stage.does, StageAction::Pass | StageAction::Content { .. })
+            matches!(
+                stage.does,
+                StageAction::Plain { name: PASS, .. } | StageAction::Content { .. }
+            )
         };
         if !self.stages.iter().any(text) {
             writeln!(f, "validation: {validation}")?;
@@ -106,30 +109,22 @@ impl Explanation {
 impl StageAction {
     fn name(&self) -> &'static str {
         match self {
-            Self::Validate => "validate",
             Self::Extract { .. } => "extract",
             Self::JsonStrings { .. } => "json_strings",
             Self::When { .. } => "when",
             Self::Retain { .. } => "retain",
             Self::Patches { .. } => "patches",
             Self::Root { .. } => "root",
-            Self::Refuse => "refuse",
             Self::Where { .. } => "where",
             Self::MaxItems { .. } => "max_items",
             Self::Select { .. } => "select",
             Self::Exclude { .. } => "exclude",
-            Self::DropNulls => "drop_nulls",
-            Self::DropEmpty => "drop_empty",
             Self::OmitBase64Over { .. } => "omit_base64_over",
-            Self::TextFilter => "text_filter",
             Self::Redact { .. } => "redact",
             Self::Budget { .. } => "budget",
-            Self::Mark => "mark",
-            Self::Compact => "compact",
             Self::Encode { .. } => "encode",
-            Self::Pass => "pass",
             Self::Content { .. } => "content",
-            Self::Wrap => "wrap",
+            Self::Plain { name, .. } => name,
         }
     }
 }
@@ -137,7 +132,6 @@ impl StageAction {
 impl StageExplanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>, limits: &LimitValues) -> fmt::Result {
         match &self.does {
-            StageAction::Validate => writeln!(f, "   the document passes")?,
             StageAction::Extract { path, optional } => {
                 let without = if *optional { "the document as it is" } else { "an error" };
                 let path = OneLine(path);
@@ -200,10 +194,6 @@ impl StageExplanation {
                     Siblings::Drop => writeln!(f, "   siblings are removed")?,
                 }
             }
-            StageAction::Refuse => writeln!(
-                f,
-                "   an error without output: only selected values may be emitted (`on_error: closed`), but the call failed"
-            )?,
             StageAction::Where { conditions } => {
                 conditions.iter().try_for_each(|condition| writeln!(f, "   {condition}"))?;
                 writeln!(
@@ -242,10 +232,6 @@ impl StageExplanation {
                 paths.drawn().try_for_each(|line| writeln!(f, "   {line}"))?;
                 writeln!(f, "   including duplicates; names match inside arrays")?;
             }
-            StageAction::Pass => writeln!(f, "   every document is forwarded unchanged")?,
-            StageAction::Wrap => {
-                writeln!(f, "   a document that is not an array is wrapped in one")?
-            }
             StageAction::Content { content } => {
                 let fields = match content.extract.as_slice() {
                     [] => "content, else text, else body".to_owned(),
@@ -271,9 +257,6 @@ impl StageExplanation {
                     f,
                     "   strings of base64 and data: URLs of more than {over} bytes are replaced by a mark"
                 )?;
-            }
-            StageAction::TextFilter => {
-                writeln!(f, "   the lines of a text in the document's member `raw` are filtered")?;
             }
             StageAction::Redact { redact } => {
                 if !redact.paths.is_empty() {
@@ -313,31 +296,11 @@ impl StageExplanation {
                     )?;
                 }
             }
-            StageAction::Mark => {
-                writeln!(f, "   a member `_omitted` says how many items are missing")?;
-            }
-            StageAction::Compact => {
-                writeln!(
-                    f,
-                    "   an array of items becomes text rendered by templates; an object is kept"
-                )?;
-            }
             StageAction::Encode { form } => {
                 let form = form.as_str();
                 writeln!(f, "   the document is written as {form}; as JSON if that is impossible")?;
             }
-            StageAction::DropNulls => {
-                writeln!(
-                    f,
-                    "   null members are removed at every depth of an item; elements are kept"
-                )?;
-            }
-            StageAction::DropEmpty => {
-                writeln!(
-                    f,
-                    "   members that are \"\", [] or {{}} are removed after all other drops; elements are kept"
-                )?;
-            }
+            StageAction::Plain { text, .. } => writeln!(f, "   {text}")?,
         }
         self.holds.iter().try_for_each(|holds| holds.fmt(f, limits))
     }

@@ -16,7 +16,7 @@ use crate::spec::Spec;
 const WIDEST: usize = 40;
 
 /// The paths of a rule with what happens to each.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PathList {
     leaves: Vec<PathEntry>,
     drawn: String,
