@@ -8,8 +8,7 @@ use super::{Spec, summary};
 
 /// The part of a document that a rule applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[doc(hidden)]
-pub enum RuleGroup {
+pub(crate) enum RuleGroup {
     /// The place of the document: `extract`.
     Source,
     /// The whole document: `retain`, `patches`, `when`.
@@ -26,8 +25,7 @@ pub enum RuleGroup {
 
 /// The calls that a rule applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[doc(hidden)]
-pub enum Calls {
+pub(crate) enum Calls {
     /// Only those whose response is filtered in full.
     Filtered,
     /// Failed calls as well.
@@ -38,8 +36,7 @@ pub enum Calls {
 
 /// The stored forms of a result that a rule is part of (`stored.rs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[doc(hidden)]
-pub enum Stored {
+pub(crate) enum Stored {
     /// All forms.
     All,
     /// Only that without the limits on the length.
@@ -53,17 +50,12 @@ pub(super) type Describe = fn(&Spec) -> Option<String>;
 
 /// The properties of a rule.
 #[derive(Clone, Copy)]
-#[doc(hidden)]
-pub struct RuleTraits {
-    #[doc(hidden)]
-    pub group: RuleGroup,
+pub(crate) struct RuleTraits {
+    pub(crate) group: RuleGroup,
     /// An author may rely on the rule to keep values from the caller.
-    #[doc(hidden)]
-    pub removes: bool,
-    #[doc(hidden)]
-    pub calls: Calls,
-    #[doc(hidden)]
-    pub stored: Stored,
+    pub(crate) removes: bool,
+    pub(crate) calls: Calls,
+    pub(crate) stored: Stored,
     /// The part of a summary that describes the rule.
     pub(super) describe: Option<Describe>,
     /// The words of `tamis explain` for a rule on items that holds nothing and has no settings.
@@ -75,8 +67,7 @@ macro_rules! rules {
     ($($field:ident: $kind:ident),* $(,)?) => {
         /// A rule, or a setting of rules: a field of a [`Spec`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[doc(hidden)]
-        pub enum RuleKind {
+        pub(crate) enum RuleKind {
             $($kind),*
         }
 
@@ -91,15 +82,13 @@ macro_rules! rules {
 
         impl Spec {
             /// Returns the rules that do not have their default values.
-            #[doc(hidden)]
-            pub fn rules(&self) -> impl Iterator<Item = RuleKind> {
+            pub(crate) fn rules(&self) -> impl Iterator<Item = RuleKind> {
                 let all = [$((RuleKind::$kind, is_default(&self.$field))),*];
                 all.into_iter().filter(|(_, is_default)| !is_default).map(|(rule, _)| rule)
             }
 
             /// Returns a spec with those rules that `keep` returns `true` for.
-            #[doc(hidden)]
-            pub fn only(&self, keep: impl Fn(RuleTraits) -> bool) -> Self {
+            pub(crate) fn only(&self, keep: impl Fn(RuleTraits) -> bool) -> Self {
                 let keep = |rule: RuleKind| keep(rule.traits());
                 // Has no `..`, so that every field is a kind.
                 Self {
@@ -157,8 +146,7 @@ rules! {
 
 impl RuleKind {
     /// Returns the row of a rule.
-    #[doc(hidden)]
-    pub const fn traits(self) -> RuleTraits {
+    pub(crate) const fn traits(self) -> RuleTraits {
         use RuleGroup::{Document, Items, Other, Output, Setting, Source};
         match self {
             Self::Extract => row(Source, false, Calls::Raw, Stored::All, Some(summary::extract)),

@@ -25,9 +25,9 @@ use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 use super::json_stage::OutputState;
 use crate::filter::run::stage::{StageHandler, StageState};
 use crate::report::{Report, add_counts};
-use tamis_text::secrets::SecretRules;
-use tamis_text::quoted::QuotedPipeline;
 use crate::text::{TextProgram, TextRedactor};
+use tamis_text::quoted::QuotedPipeline;
+use tamis_text::secrets::SecretRules;
 
 /// The member with the text.
 const RAW: &[u8] = b"raw";

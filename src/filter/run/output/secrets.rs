@@ -6,7 +6,7 @@ use super::facts::OutputFacts;
 use crate::filter::run::pipe::{Next, Stage, StageText};
 use crate::filter::run::root_path::RootPath;
 use crate::report::{Report, add_counts};
-use crate::secrets::{SecretRules, SecretSearch, TextForm};
+use tamis_text::secrets::{SecretRules, SecretSearch, TextForm};
 
 /// The stage. The search is created for each document.
 #[derive(Debug)]
