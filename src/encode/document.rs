@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use tamis_json::StringDecoder;
 
-use super::SkipReason;
+use super::skip::SkipReason;
 
 /// The number of values of the largest document.
 const MOST_VALUES: usize = 1 << 20;

@@ -5,6 +5,7 @@
 mod document;
 mod number;
 mod rows;
+mod skip;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -12,45 +13,7 @@ mod toon;
 
 use crate::spec::Encode;
 
-/// Why an encoding cannot carry a document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SkipReason {
-    /// An object has two members of one name.
-    DuplicateKey,
-    /// A string contains half a pair of surrogates.
-    LoneSurrogate,
-    /// A reader would not get the exact value of a number back.
-    Number,
-    /// The document is too large.
-    Size,
-    /// The payload is not an array.
-    NotAList,
-    /// An element is not an object with scalar members.
-    NotRows,
-    /// No element has a member.
-    Empty,
-    /// Most cells would be empty.
-    Sparse,
-    /// The payload has siblings.
-    Siblings,
-}
-
-impl SkipReason {
-    /// Returns the word for the report.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::DuplicateKey => "duplicate_key",
-            Self::LoneSurrogate => "lone_surrogate",
-            Self::Number => "number",
-            Self::Size => "size",
-            Self::NotAList => "not_a_list",
-            Self::NotRows => "not_rows",
-            Self::Empty => "empty",
-            Self::Sparse => "sparse",
-            Self::Siblings => "siblings",
-        }
-    }
-}
+pub(crate) use skip::SkipReason;
 
 /// Encodes a valid JSON text. `depth`: the number of containers around the payload.
 pub(crate) fn encode(form: Encode, text: &[u8], depth: usize) -> Result<String, SkipReason> {

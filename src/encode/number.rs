@@ -2,7 +2,7 @@
 
 use tamis_json::tree::same_number;
 
-use super::SkipReason;
+use super::skip::SkipReason;
 
 /// Returns the spelling of a valid JSON number.
 ///

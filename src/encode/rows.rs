@@ -15,8 +15,8 @@ use std::collections::HashMap;
 
 use tamis_text::notice;
 
-use super::SkipReason;
 use super::document::{Content, Document, ValueId};
+use super::skip::SkipReason;
 
 /// Encodes rows as CSV. Lines end with a line feed, except for the last one.
 pub(super) fn csv(text: &[u8], depth: usize) -> Result<String, SkipReason> {

@@ -1,6 +1,6 @@
 //! Documents and what the encodings make of them.
 
-use super::SkipReason;
+use super::skip::SkipReason;
 use super::toon::encode;
 
 #[track_caller]

@@ -17,8 +17,10 @@ use std::fmt::Write as _;
 use tamis_text::notice;
 
 use super::document::{Content, Document, DocumentValue, ValueId};
+use super::number;
+use super::skip::SkipReason;
 use super::table::{self, HeaderPart, Table};
-use super::{SkipReason, number};
+
 
 /// The text may be this many times as long as the document, in addition to [`SMALL`].
 const GROWTH: usize = 8;

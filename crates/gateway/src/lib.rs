@@ -13,7 +13,9 @@
 //! | [`jsonrpc`] | the parts of a message, as ranges of its bytes | `filter` |
 //! | [`mcp`] | the protocol of the proxy, without input and output | `filter` |
 //! | [`tool_result`] | one result of a tool, outside of a proxy | `filter` |
-//! | [`transport`] | messages between the client and the server | `filter`, most of it `mcp` |
+//! | [`spool`] | a message, in memory or in a temporary file | `filter` |
+//! | [`record`] | the record of one call | `filter` |
+//! | [`transport`] | messages between the client and the server | `mcp` |
 //! | [`routes`] | the format of `gateway.yaml` | `routes` |
 //! | `serve` | servers for Envoy and agentgateway; their spans and events with `tracing` | `serve` |
 //! | [`process`] | the environment of this process, and the way in which it was started | |
@@ -30,16 +32,22 @@ pub mod mcp;
 #[cfg(feature = "mcp")]
 pub mod observe;
 pub mod process;
+#[cfg(feature = "filter")]
+pub mod record;
+#[cfg(feature = "mcp")]
+mod report;
 #[cfg(feature = "routes")]
 pub mod routes;
 #[cfg(feature = "filter")]
 pub mod rules;
 #[cfg(feature = "serve")]
 pub mod serve;
+#[cfg(feature = "filter")]
+pub mod spool;
 pub mod state;
 #[cfg(feature = "store")]
 pub mod store;
 #[cfg(feature = "filter")]
 pub mod tool_result;
-#[cfg(feature = "filter")]
+#[cfg(feature = "mcp")]
 pub mod transport;

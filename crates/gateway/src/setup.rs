@@ -6,8 +6,8 @@ use tamis::manifest::{StorePlace, StoreScope};
 use tamis_gateway::config::{Config, ConfigFiles, ConfigFlags, ConfigPlaces};
 use tamis_gateway::mcp::{MessageLimits, Proxy, Session};
 use tamis_gateway::rules::{Profile, Structured};
+use tamis_gateway::spool::SpoolLimits;
 use tamis_gateway::store::{Scope, Store, StoreConfig, StoreError};
-use tamis_gateway::transport::spool::SpoolLimits;
 use tamis_gateway::transport::{HandlerFactory, PassThrough};
 
 use crate::args::McpArgs;

@@ -7,9 +7,10 @@
 use std::sync::Arc;
 
 use crate::config::{Config, ConfigError};
-use crate::mcp::{Action, CallOutcome, CallRecord, Exchange, MessageLimits, Proxy, Route, Session};
+use crate::mcp::{Action, Exchange, MessageLimits, Proxy, Route, Session};
+use crate::record::{CallOutcome, CallRecord};
+use crate::spool::Spool;
 use crate::store::{Scope, Store};
-use crate::transport::spool::Spool;
 
 /// The name of a tool, as an agent knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]

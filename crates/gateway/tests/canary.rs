@@ -16,8 +16,8 @@ use std::path::Path;
 use tamis::manifest::Manifest;
 use tamis_gateway::mcp::{Action, Exchange, MessageLimits, Proxy, ProxyOptions, Route, Session};
 use tamis_gateway::rules::{Profile, Rules};
+use tamis_gateway::spool::{Spool, SpoolLimits};
 use tamis_gateway::store::{Scope, Store, StoreConfig};
-use tamis_gateway::transport::spool::{Spool, SpoolLimits};
 
 const FILTERS: [(&str, &str); 7] = [
     ("exclude", "{exclude: [ssn], root: object}"),

@@ -17,8 +17,8 @@ use tamis::spec::Redact;
 use tamis::text::TextRedactor;
 use tamis_gateway::mcp::{Action, Exchange, Proxy, ProxyOptions, Route, Session};
 use tamis_gateway::rules::{Profile, Rules};
+use tamis_gateway::spool::Spool;
 use tamis_gateway::store::{Store, StoreConfig};
-use tamis_gateway::transport::spool::Spool;
 use tamis_testkit::effort::share;
 use tamis_testkit::prng::Prng;
 

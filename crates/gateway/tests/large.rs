@@ -12,12 +12,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tamis_gateway::mcp::{
-    Action, CallOutcome, ClientReads, Exchange, MessageLimits, Outcome, OverflowScan, Proxy,
-    ProxyOptions, Route, Session,
+    Action, ClientReads, Exchange, MessageLimits, Outcome, OverflowScan, Proxy, ProxyOptions,
+    Route, Session,
 };
+use tamis_gateway::record::CallOutcome;
 use tamis_gateway::rules::{Profile, Rules};
+use tamis_gateway::spool::Spool;
 use tamis_gateway::store::{Store, StoreConfig, StoreLimits};
-use tamis_gateway::transport::spool::Spool;
 
 fn proxy(profile: Profile) -> Arc<Proxy> {
     let store = Store::open(StoreConfig::memory());

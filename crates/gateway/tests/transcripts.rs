@@ -38,8 +38,8 @@ use tamis_gateway::mcp::{
     Action, ClientReads, DropReason, Exchange, MessageLimits, Proxy, ProxyOptions, Route, Session,
 };
 use tamis_gateway::rules::{Profile, Rules};
+use tamis_gateway::spool::{Spool, SpoolLimits};
 use tamis_gateway::store::{Scope, Store, StoreConfig, StoreLimits};
-use tamis_gateway::transport::spool::{Spool, SpoolLimits};
 
 #[test]
 fn transcripts() {

@@ -123,12 +123,16 @@ impl Package {
         None
     }
 
-    /// Groups of files that import one another, directly or through others of the group, each with two files or more.
+    /// Groups of files that import one another, directly or through others of the group, each with two files or more. The
+    /// root is left out, because it exports all others.
     pub(super) fn circles(&self) -> Vec<Vec<PathBuf>> {
         let imported: BTreeMap<&Module, BTreeSet<Module>> = self
             .files
             .keys()
             .map(|module| {
+                if module.is_empty() {
+                    return (module, BTreeSet::new());
+                }
                 let imports = self.imports(module).into_iter();
                 (module, imports.map(|import| import.module).collect())
             })
@@ -174,22 +178,27 @@ fn code(text: &str) -> String {
 fn uses(code: &str) -> Vec<(bool, String)> {
     let mut found = Vec::new();
     for item in code.split_inclusive(';') {
-        let Some(begin) = item.rfind("use ") else { continue };
+        let Some(begin) = use_item(item) else { continue };
         let line = item[..begin].rsplit('\n').next().unwrap_or_default();
         let before = item[..begin - line.len()].trim_end();
-        let is_public = line.trim().starts_with("pub");
-        if !(line.trim().is_empty() || is_public) || before.ends_with("#[cfg(test)]") {
+        if before.ends_with("#[cfg(test)]") {
             continue;
         }
-        let tree: String = item[begin + 4..].chars().filter(|char| *char != ';').collect();
-        // The word may be in a text.
-        let is_path = |char: char| char.is_alphanumeric() || "_:{},* \n\t".contains(char);
-        if !tree.chars().all(is_path) {
-            continue;
-        }
-        found.push((is_public, tree.split_whitespace().collect::<Vec<_>>().join(" ")));
+        let tree = item[begin + 4..].trim_end_matches(';');
+        let tree = tree.split_whitespace().collect::<Vec<_>>().join(" ");
+        found.push((line.trim().starts_with("pub"), tree));
     }
     found
+}
+
+/// The place of the word `use` in a text that ends with a `use` item.
+fn use_item(item: &str) -> Option<usize> {
+    let begin = item.rfind("use ")?;
+    let line = item[..begin].rsplit('\n').next().unwrap_or_default().trim();
+    // The word may be in a text.
+    let is_path = |char: char| char.is_alphanumeric() || "_:{},* \n\t;".contains(char);
+    let is_item = line.is_empty() || line.starts_with("pub");
+    (is_item && item[begin + 4..].chars().all(is_path)).then_some(begin)
 }
 
 /// All paths of a use tree, each with the name that it gets here.
@@ -228,21 +237,22 @@ fn expand(tree: &str) -> Vec<(Vec<String>, String)> {
     parts.flat_map(|part| expand(&format!("{prefix}::{}", part.trim()))).collect()
 }
 
-/// Paths in code that begin at the crate or at the parent module.
+/// Paths in code outside of `use` items: from the crate, from the parent module, and from a name of the file, which may be a
+/// child module. Names of types and of other crates lead nowhere.
 fn paths_in(code: &str) -> Vec<Vec<String>> {
+    let is_path = |char: char| char.is_alphanumeric() || "_:$".contains(char);
     let mut found = Vec::new();
-    for begin in ["crate::", "super::"] {
-        for (at, _) in code.match_indices(begin) {
-            let is_inside = code[..at].ends_with(|char: char| {
-                char.is_alphanumeric() || char == '_' || char == ':' || char == '$'
-            });
-            let end =
-                code[at..].find(|char: char| !(char.is_alphanumeric() || "_:".contains(char)));
-            let path = &code[at..end.map_or(code.len(), |end| at + end)];
-            // A path before a brace is one of a use item.
-            if !is_inside && !path.ends_with("::") {
-                found.push(path.split("::").map(str::to_owned).collect());
+    for item in code.split_inclusive(';') {
+        let mut rest = &item[..use_item(item).unwrap_or(item.len())];
+        while let Some(begin) = rest.find(is_path) {
+            let end = rest[begin..].find(|char| !is_path(char)).map_or(rest.len(), |at| begin + at);
+            // `name::<Type>`
+            let word = rest[begin..end].trim_end_matches("::");
+            let path: Vec<String> = word.split("::").map(str::to_owned).collect();
+            if path.len() > 1 && path.iter().all(|part| !part.is_empty() && !part.contains(':')) {
+                found.push(path);
             }
+            rest = &rest[end..];
         }
     }
     found

@@ -2,7 +2,7 @@
 
 use tamis::text::InvisibleFilter;
 use tamis_gateway::calls::CallLine;
-use tamis_gateway::mcp::CallRecord;
+use tamis_gateway::record::CallRecord;
 use tamis_gateway::store::OmissionNotice;
 use tamis_gateway::tool_result::{ResultFilter, ToolName};
 

@@ -8,8 +8,8 @@ use tamis::manifest::Manifest;
 use tamis::{Filter, Program};
 use tamis_gateway::mcp::{Action, Exchange, Proxy, ProxyOptions, Route, Session};
 use tamis_gateway::rules::{Profile, Rules};
+use tamis_gateway::spool::{Spool, SpoolLimits};
 use tamis_gateway::store::{Store, StoreConfig, StoreLimits};
-use tamis_gateway::transport::spool::{Spool, SpoolLimits};
 use tamis_testkit::data::specs::SELECT_REPOSITORIES;
 
 use crate::client::request;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{Config, ConfigFiles, ConfigFlags, ConfigPlaces};
 use crate::mcp::{Action, Exchange, Proxy, Route, Session};
 use crate::rules::Profile;
-use crate::transport::spool::Spool;
+use crate::spool::Spool;
 
 /// A home folder with a repository in it.
 struct Home(tempfile::TempDir);

@@ -7,7 +7,7 @@ pub(crate) use tamis::json::JsonKind as ValueKind;
 use tamis::json::{FoundValue, ValueFinder, ValuePaths};
 use tamis::{ErrorKind, Limits};
 
-use crate::transport::spool::{Spool, SpoolError};
+use crate::spool::{Spool, SpoolError};
 
 /// The largest number of values that are looked at in one message. A listing of 10,000 tools has about 70,000.
 const MOST_VALUES: usize = 250_000;
@@ -117,7 +117,7 @@ pub(crate) fn find(
 #[cfg(test)]
 mod tests {
     use super::{FindError, Found, Paths, find};
-    use crate::transport::spool::Spool;
+    use crate::spool::Spool;
 
     fn found(paths: &[&str], text: &str) -> Result<Vec<String>, FindError> {
         let message = Spool::from_vec(format!("  {text}").into_bytes());

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use super::find::{FindError, Found, Paths, ValueKind, find};
 use super::id::{Id, LONGEST_ID};
 use super::text;
-use crate::transport::spool::Spool;
+use crate::spool::Spool;
 
 /// The longest name, cursor or method that is read; longer ones are treated as unknown.
 const LONGEST_NAME: u64 = 16 << 10;

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::find::{Found, ValueKind};
 use super::text;
-use crate::transport::spool::{Spool, SpoolError};
+use crate::spool::{Spool, SpoolError};
 
 /// The longest name that is read, with its quotes and escapes. A longer one is unknown to everyone here.
 const LONGEST_NAME: usize = 256;
@@ -146,7 +146,7 @@ impl MemberLister {
 #[cfg(test)]
 mod tests {
     use super::members;
-    use crate::transport::spool::Spool;
+    use crate::spool::Spool;
 
     fn listed(text: &str, most: usize) -> Vec<String> {
         let message = Spool::from_vec(format!("  {text} ").into_bytes());

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::members::members;
-use crate::transport::spool::{Spool, SpoolError};
+use crate::spool::{Spool, SpoolError};
 
 /// The most members of an object that are compared.
 const MOST: usize = 256;
@@ -39,7 +39,7 @@ fn fold(name: &str) -> impl Iterator<Item = char> + '_ {
 #[cfg(test)]
 mod tests {
     use super::has_similar_name;
-    use crate::transport::spool::Spool;
+    use crate::spool::Spool;
 
     #[test]
     fn names_are_compared_without_case() {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use tamis::Sink as _;
 
 use super::find::Found;
-use crate::transport::spool::{Spool, SpoolError};
+use crate::spool::{Spool, SpoolError};
 use tamis::json::StringEncoder;
 
 /// New bytes for a range.
@@ -189,7 +189,7 @@ pub(crate) fn end_of(message: &Spool, container: &Range<u64>) -> Result<(u64, bo
 mod tests {
     use super::{Piece, Splice, cut_members, end_of};
     use crate::jsonrpc::find::{Paths, find};
-    use crate::transport::spool::{Spool, SpoolLimits};
+    use crate::spool::{Spool, SpoolLimits};
 
     /// Cuts the members `x`, `y` and `z`.
     fn cut(text: &str) -> String {

@@ -14,7 +14,7 @@ use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::head::short_text;
 use crate::jsonrpc::members::members;
 use crate::jsonrpc::splice::{Piece, Splice, cut_members};
-use crate::transport::spool::Spool;
+use crate::spool::Spool;
 
 /// A message whose members are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -273,7 +273,7 @@ mod tests {
     use tamis::spec::Redact;
 
     use super::Envelope;
-    use crate::transport::spool::{Spool, SpoolLimits};
+    use crate::spool::{Spool, SpoolLimits};
 
     fn left(envelope: Envelope, redact: Option<&Redact>, text: &str) -> String {
         let message = Spool::from_vec(text.as_bytes().to_vec());

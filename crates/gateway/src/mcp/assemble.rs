@@ -12,7 +12,7 @@ use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::head::ResultPart;
 use crate::jsonrpc::splice::{Piece, Splice, cut_members, end_of};
 use crate::jsonrpc::text;
-use crate::transport::spool::Spool;
+use crate::spool::Spool;
 
 impl ResultRewrite<'_> {
     /// Returns the replacements.

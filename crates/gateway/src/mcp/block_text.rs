@@ -20,7 +20,7 @@ use super::text_cut::{TextCut, TextCutReport};
 use crate::jsonrpc::find::Found;
 use crate::jsonrpc::splice::Piece;
 use crate::rules::ToolFilter;
-use crate::transport::spool::Spool;
+use crate::spool::Spool;
 
 /// The least room in which a text is cut. With less room, the block is left out.
 const LEAST_ROOM: u64 = 256;

@@ -3,7 +3,7 @@
 use super::failure::Failure;
 use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::head::{Parts, ResultPart, short_text};
-use crate::transport::spool::Spool;
+use crate::spool::Spool;
 
 /// The kinds of blocks that the protocol defines.
 const KNOWN: [&str; 5] = ["text", "image", "audio", "resource_link", "resource"];

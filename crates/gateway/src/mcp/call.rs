@@ -11,7 +11,7 @@ use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::head::{MessagePart, Parts};
 use crate::jsonrpc::reply;
 use crate::rules::ToolFilter;
-use crate::transport::spool::Spool;
+use crate::spool::Spool;
 
 /// The longest arguments that are read, if one of our parameters is in them.
 const LONGEST_ARGUMENTS: usize = 64 << 20;

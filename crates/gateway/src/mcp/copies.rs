@@ -10,7 +10,7 @@ use super::clients::ClientReads;
 use super::failure::Failure;
 use super::result::{ResultRewrite, StructuredRun};
 use super::run::JsonRun;
-use crate::transport::spool::Spool;
+use crate::spool::Spool;
 
 impl ResultRewrite<'_> {
     /// Drops texts that only repeat the structured result, if the client does not show them.

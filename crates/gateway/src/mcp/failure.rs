@@ -39,11 +39,11 @@ impl Failure {
     }
 }
 
-impl From<crate::transport::spool::SpoolError> for Failure {
-    fn from(error: crate::transport::spool::SpoolError) -> Self {
+impl From<crate::spool::SpoolError> for Failure {
+    fn from(error: crate::spool::SpoolError) -> Self {
         match error {
-            crate::transport::spool::SpoolError::Full { .. } => Self::TOO_COMPLEX,
-            crate::transport::spool::SpoolError::Io(_) => Self::IO,
+            crate::spool::SpoolError::Full { .. } => Self::TOO_COMPLEX,
+            crate::spool::SpoolError::Io(_) => Self::IO,
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::jsonrpc::head::{BatchPart, MessageForm, MessagePart, Parts};
 use crate::jsonrpc::similar::has_similar_name;
 use crate::jsonrpc::{Id, reply};
 use crate::rules::{LONGEST_TOOL_NAME, ToolFilter};
-use crate::transport::spool::Spool;
+use crate::spool::Spool;
 
 /// Members of a request that readers would disagree on if they occurred twice.
 const DECISIVE_IN_REQUESTS: [MessagePart; 10] = [

@@ -14,7 +14,7 @@ use super::task::{Element, Task};
 use crate::jsonrpc::Id;
 use crate::jsonrpc::find::{FindError, ValueKind};
 use crate::jsonrpc::head::{BatchPart, MessageForm, MessagePart, Parts, short_text};
-use crate::transport::spool::Spool;
+use crate::spool::Spool;
 
 /// Members of a response that readers would disagree on if they occurred twice.
 const DECISIVE_IN_RESPONSES: [MessagePart; 11] = [

@@ -7,7 +7,7 @@ use tamis::text::InvisibleFilter;
 use super::failure::Failure;
 use super::task::Task;
 use crate::jsonrpc::find::Found;
-use crate::transport::spool::{Spool, SpoolLimits};
+use crate::spool::{Spool, SpoolLimits};
 
 /// A message without the invisible characters of its output.
 pub(super) struct Cleaned {

@@ -10,7 +10,6 @@ use super::allowed::Envelope;
 use super::failure::{self, Failure, MESSAGE_WITHHELD, STATUS_WITHHELD, TooLong};
 use super::invisible::clean;
 use super::listing;
-use super::record::{CallOutcome, CallRecord, RuleSource};
 use super::resource;
 use super::result::{self, Rewritten};
 use super::retrieve;
@@ -19,8 +18,9 @@ use super::task::{Context, Element, Record, Task, Work};
 use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::splice::{Piece, Splice, cut_members};
 use crate::jsonrpc::{reply, text};
+use crate::record::{CallOutcome, CallRecord, RuleSource};
+use crate::spool::Spool;
 use crate::store::Store;
-use crate::transport::spool::Spool;
 
 /// The work that a message needs before it can be sent.
 #[derive(Debug)]

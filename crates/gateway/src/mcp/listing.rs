@@ -15,7 +15,7 @@ use crate::jsonrpc::find::{FindError, Found, ValueKind};
 use crate::jsonrpc::head::{ListPart, Parts, short_text};
 use crate::jsonrpc::splice::{Splice, cut_members, end_of};
 use crate::rules::{Parameters, Structured};
-use crate::transport::spool::Spool;
+use crate::spool::Spool;
 
 /// Returns the replacements in a result of `tools/list`. `offers_retrieval`: the page has to list `tamis_retrieve`.
 pub(super) fn rewrite(

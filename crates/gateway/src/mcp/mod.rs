@@ -50,7 +50,6 @@ mod notice;
 mod open_calls;
 mod overflow;
 mod proxy;
-mod record;
 mod resource;
 mod result;
 mod retrieve;
@@ -68,7 +67,6 @@ pub use exchange::Exchange;
 pub use job::Job;
 pub use overflow::OverflowScan;
 pub use proxy::{MessageLimits, Proxy, ProxyOptions};
-pub use record::{CallOutcome, CallRecord, RuleSource};
 pub use route::{Action, DropReason, Outcome, Route};
 pub use session::Session;
 

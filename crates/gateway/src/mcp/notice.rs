@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::jsonrpc::text;
+use crate::spool::{Spool, SpoolError};
 use crate::store::{OmissionNotice, OmittedUnit, Remedy, replaced};
-use crate::transport::spool::{Spool, SpoolError};
 
 /// The facts about a result that its reader has to know.
 #[derive(Clone, Copy, Debug)]
@@ -129,7 +129,7 @@ pub(super) fn member_name(scratch: &Spool, object: Range<u64>) -> Result<String,
 #[cfg(test)]
 mod tests {
     use super::member_name;
-    use crate::transport::spool::{Spool, SpoolLimits};
+    use crate::spool::{Spool, SpoolLimits};
 
     #[test]
     fn the_name_of_the_member_is_free() {

@@ -8,7 +8,7 @@ use super::failure::Failure;
 use super::open_calls::OpenCall;
 use super::session::{Session, withheld};
 use crate::jsonrpc::{Id, LONGEST_ID, reply};
-use crate::transport::spool::{Spool, SpoolError};
+use crate::spool::{Spool, SpoolError};
 
 /// Finds the id of a message while it streams past, in constant memory.
 ///

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::clients::{self, ClientReads};
 use super::memory::Memory;
 use crate::rules::{LONGEST_TOOL_NAME, Parameters, Rules, ToolFilter};
+use crate::spool::SpoolLimits;
 use crate::store::Store;
-use crate::transport::spool::SpoolLimits;
 
 /// The most tools whose own parameters are remembered.
 const MOST_TOOLS: usize = 4096;

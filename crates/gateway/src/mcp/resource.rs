@@ -17,8 +17,8 @@ use super::task::Context;
 use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::splice::{Piece, Splice, cut_members};
 use crate::jsonrpc::text;
+use crate::spool::Spool;
 use crate::store::OmittedUnit;
-use crate::transport::spool::Spool;
 
 /// Returns the replacements in the result of `resources/read`. `contents` is the array, and `items` and `texts` are its
 /// elements and their texts.

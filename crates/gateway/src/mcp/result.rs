@@ -12,16 +12,16 @@ use super::failure::Failure;
 use super::memory::Named;
 use super::notice::{Omission, Told};
 use super::open_calls::ToolCall;
-use super::record::RuleSource;
 use super::run::{self, FormOutputs, JsonRun, RunError, Source, Texts};
 use super::stored::{Room, StoredPart, StoredResult, ToStore};
 use super::task::{Context, Record};
 use crate::jsonrpc::find::{FindError, Found, ValueKind};
 use crate::jsonrpc::head::{Parts, ResultPart, short_text};
 use crate::jsonrpc::splice::Splice;
+use crate::record::RuleSource;
 use crate::rules::{StoredForm, Structured, ToolFilter};
+use crate::spool::Spool;
 use crate::store::{LostReason, OmittedUnit, Remedy};
-use crate::transport::spool::Spool;
 
 /// Replacements in a message.
 #[derive(Debug)]

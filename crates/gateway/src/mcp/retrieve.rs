@@ -8,10 +8,10 @@ use super::failure::Failure;
 use super::task::Context;
 use crate::jsonrpc::find::Found;
 use crate::jsonrpc::text;
+use crate::spool::Spool;
 use crate::store::{OmissionNotice, ReadError, Window, WindowError};
 #[cfg(feature = "serve")]
 use crate::store::{Scope, Store, WindowReport};
-use crate::transport::spool::Spool;
 use tamis::json::StringEncoder;
 
 /// The name of the tool.

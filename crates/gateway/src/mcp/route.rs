@@ -1,8 +1,8 @@
 //! The routes of a message.
 
 use super::job::Job;
-use super::record::CallRecord;
-use crate::transport::spool::Spool;
+use crate::record::CallRecord;
+use crate::spool::Spool;
 
 /// Where a message goes.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use tamis::{CallOptions, ErrorKind, Filter, Program, Report, Sink};
 use super::failure::Failure;
 use crate::jsonrpc::find::Found;
 use crate::rules::{StoredForm, ToolFilter};
-use crate::transport::spool::{Spool, SpoolError, SpoolLimits};
+use crate::spool::{Spool, SpoolError, SpoolLimits};
 use tamis::json::StringDecoder;
 
 /// A part of a message that a filter reads.

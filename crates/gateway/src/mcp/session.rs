@@ -13,7 +13,7 @@ use super::proxy::Proxy;
 use super::route::{DropReason, Route};
 use super::task::{Context, Element, Task, Work};
 use crate::jsonrpc::{Id, head, reply, text};
-use crate::transport::spool::Spool;
+use crate::spool::Spool;
 
 /// The protocol state of one client.
 ///
@@ -24,7 +24,7 @@ use crate::transport::spool::Spool;
 /// ```
 /// use tamis_gateway::mcp::{Exchange, Proxy, ProxyOptions, Route, Session};
 /// use tamis_gateway::rules::{Profile, Rules};
-/// use tamis_gateway::transport::spool::Spool;
+/// use tamis_gateway::spool::Spool;
 ///
 /// let rules = Rules::new(Profile::Standard)?;
 /// let mut session = Session::new(&Proxy::new(ProxyOptions::new(rules)));

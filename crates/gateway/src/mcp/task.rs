@@ -10,12 +10,12 @@ use super::failure::Failure;
 use super::memory::Memory;
 use super::open_calls::ToolCall;
 use super::proxy::Proxy;
-use super::record::{CallOutcome, CallRecord, RuleSource};
 use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::head::{MessagePart, Parts, short_text};
 use crate::jsonrpc::text;
+use crate::record::{CallOutcome, CallRecord, RuleSource};
+use crate::spool::Spool;
 use crate::store::Scope;
-use crate::transport::spool::Spool;
 
 /// The outcome for an element of a batch.
 #[derive(Debug)]

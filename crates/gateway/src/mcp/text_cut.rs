@@ -7,7 +7,7 @@ use memchr::memchr;
 use tamis::Sink;
 use tamis::text::mark_notices;
 
-use crate::transport::spool::Spool;
+use crate::spool::Spool;
 
 /// The longest piece of a line that is looked at as a whole.
 const LONGEST_PIECE: usize = 64 << 10;
@@ -219,7 +219,7 @@ mod tests {
     use tamis::Sink;
 
     use super::{TextCut, TextCutReport};
-    use crate::transport::spool::{Spool, SpoolLimits};
+    use crate::spool::{Spool, SpoolLimits};
 
     fn cut(text: &str, most: Option<u64>, chunk: usize) -> (String, TextCutReport) {
         let mut out = Spool::new(SpoolLimits::default());

@@ -13,7 +13,7 @@ use super::run::{RunError, Source, read};
 use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::head::ResultPart;
 use crate::jsonrpc::members::{Member, members};
-use crate::transport::spool::Spool;
+use crate::spool::Spool;
 
 /// The member in which frameworks wrap values that are not objects.
 const WRAPPER: &str = "result";

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::calls::CallLine;
-use crate::mcp::CallRecord;
+use crate::record::CallRecord;
 
 /// Returns the line of a call.
 fn line(record: &CallRecord) -> CallLine<'_> {
@@ -68,7 +68,7 @@ impl CallLog {
         if let Err(error) = written
             && !self.failed.swap(true, Ordering::Relaxed)
         {
-            crate::transport::report(format_args!("cannot write the log: {error}"));
+            crate::report::report(format_args!("cannot write the log: {error}"));
         }
     }
 }

@@ -11,7 +11,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::mcp::{CallOutcome, CallRecord};
+use crate::record::{CallOutcome, CallRecord};
 
 /// How many names of tools become labels. A client may send any name, and each label takes memory for good.
 const TOOLS: usize = 500;

@@ -6,7 +6,7 @@ pub mod endpoint;
 pub mod log;
 pub mod metrics;
 
-use crate::mcp::CallRecord;
+use crate::record::CallRecord;
 use log::CallLog;
 pub use metrics::Direction;
 use metrics::Metrics;

@@ -3,7 +3,7 @@
 use tamis::text::{RedactProgram, TextProgram};
 use tamis::{Error, Program, Spec};
 
-use super::Action;
+use super::action::Action;
 
 /// A compiled filter, and what happens to bodies that it cannot read.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::places::Place;
-use super::{Route, RouteRule};
+use super::route::{Route, RouteRule};
 
 /// The routes that were read so far.
 #[derive(Debug, Default)]

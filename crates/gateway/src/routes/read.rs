@@ -9,13 +9,15 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 use tamis::manifest::{Manifest, ManifestEntry, SpecWarning};
 
+use super::action::Action;
 use super::error::{RouteError, SourceText};
 use super::filter::HttpFilter;
+use super::gateway::{GatewayConfig, RecallTarget};
 use super::order::RouteOrder;
 use super::places::{Place, Placed, PlacedNode};
+use super::route::{Route, RouteRule};
 use super::when::Conditions;
 use super::written::{WrittenGateway, WrittenMcp, WrittenRoute};
-use super::{Action, GatewayConfig, RecallTarget, Route, RouteRule};
 use crate::config::{Config, ConfigFiles, ConfigFlags, ConfigPlaces};
 
 /// The most bytes of a file.

@@ -10,7 +10,7 @@ use serde::de::{self, Deserializer, IntoDeserializer, SeqAccess, Visitor};
 use tamis::Spec;
 use tamis::manifest::{Profile, StoreSettings, Structured};
 
-use super::Action;
+use super::action::Action;
 use super::places::{Place, Placed};
 
 #[derive(Debug, Deserialize)]

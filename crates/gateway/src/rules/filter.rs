@@ -7,7 +7,7 @@ use tamis::text::{TextProgram, TextSpec};
 use tamis::{Error, Program, Spec};
 
 use super::profile;
-use crate::mcp::RuleSource;
+use crate::record::RuleSource;
 
 /// Keys of a spec that change no value of a document.
 const HARMLESS: [&str; 6] =

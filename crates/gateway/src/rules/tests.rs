@@ -3,7 +3,7 @@
 use tamis::manifest::Manifest;
 
 use super::{Profile, Rules};
-use crate::mcp::RuleSource;
+use crate::record::RuleSource;
 
 fn manifest(text: &str) -> Manifest {
     Manifest::parse("tamis.yaml", &format!("version: 1\nfilters:\n{text}")).unwrap()

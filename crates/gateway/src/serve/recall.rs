@@ -28,9 +28,9 @@ use tokio::time::{Sleep, sleep, timeout};
 
 use super::ext_proc::CurrentTable;
 use crate::jsonrpc::reply;
+use crate::spool::Spool;
 use crate::transport::http::body::{BodyError, ProxyBody, broken, empty, full};
 use crate::transport::http::front::Relay;
-use crate::transport::spool::Spool;
 
 /// Connections at once. Further ones wait in the queue of the system.
 const CONNECTIONS: usize = 1024;

@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime};
 
 use super::ext_proc::CurrentTable;
 use super::table::{Shared, Table};
+use crate::report::report;
 use crate::routes::{GatewayConfig, RecallTarget};
-use crate::transport::report;
 
 /// How often the times of the files are compared. A change is read after one to two intervals.
 const INTERVAL: Duration = Duration::from_secs(1);

@@ -12,11 +12,11 @@ use crate::config::{Config, ConfigError};
 use crate::mcp::{MessageLimits, Proxy, ProxyOptions, Session};
 use crate::observe::Observer;
 use crate::routes::{GatewayConfig, RouteRule};
+use crate::spool::SpoolLimits;
 use crate::store::Store;
 use crate::transport::HandlerFactory;
 use crate::transport::http::front::Relay;
 use crate::transport::http::sessions::Sessions;
-use crate::transport::spool::SpoolLimits;
 
 /// The most targets of agentgateway whose rules are kept.
 const SERVERS: usize = 1000;

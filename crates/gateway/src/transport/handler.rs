@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::spool::Spool;
 use crate::mcp::{Exchange, OverflowScan, Route, Session};
+use crate::spool::Spool;
 
 /// Decides what happens to each message of one client.
 ///

@@ -29,10 +29,11 @@ use super::child::{self, NotStarted, ServerCommand, ServerProcess};
 use super::lines::{Line, LineReader, write_line};
 use super::pipe::{self, Patient};
 use super::shutdown::Shutdown;
-use super::spool::{Spool, SpoolLimits};
-use super::{MessageHandler, describe, exit_code, report};
+use super::{MessageHandler, describe, exit_code};
 use crate::mcp::{Action, DropReason, Exchange, Route};
 use crate::observe::{Direction, Observer};
+use crate::report::report;
+use crate::spool::{Spool, SpoolLimits};
 use crate::store::Scope;
 
 /// How long output of a server that has ended may be awaited without any progress. Other processes can keep the pipe open.

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Random, WORDS};
+use super::random::{Random, WORDS};
 
 /// The whole response.
 pub(super) fn answer(bytes: usize) -> String {

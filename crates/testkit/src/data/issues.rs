@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Random, WORDS};
+use super::random::{Random, WORDS};
 
 /// Lines of a body, escaped for JSON.
 const LINES: [&str; 10] = [

@@ -10,9 +10,12 @@ mod graphql;
 mod issues;
 mod numbers;
 mod pretty;
+mod random;
 mod repositories;
 pub mod specs;
 mod unicode;
+
+use random::Random;
 
 /// The shape of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,42 +124,3 @@ fn list(bytes: usize, item: fn(&mut String, &mut Random)) -> String {
     text.push(']');
     text
 }
-
-/// Splitmix64 (Steele, Lea, Flood 2014).
-struct Random(u64);
-
-impl Random {
-    fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next_u64() % end
-    }
-
-    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
-        from[self.below(from.len() as u64) as usize]
-    }
-
-    /// A time of day in a year of this century.
-    fn date(&mut self) -> String {
-        format!(
-            "20{}-0{}-1{}T0{}:3{}:2{}Z",
-            10 + self.below(16),
-            1 + self.below(9),
-            self.below(9),
-            self.below(9),
-            self.below(9),
-            self.below(9)
-        )
-    }
-}
-
-const WORDS: [&str; 16] = [
-    "harbour", "lantern", "quartz", "meadow", "signal", "copper", "willow", "ember", "drift",
-    "summit", "cobalt", "orchid", "falcon", "prairie", "tundra", "velvet",
-];

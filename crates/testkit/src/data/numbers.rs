@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Random, WORDS};
+use super::random::{Random, WORDS};
 
 /// Appends one measurement.
 pub(super) fn measurement(text: &mut String, random: &mut Random) {

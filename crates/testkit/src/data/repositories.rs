@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Random, WORDS};
+use super::random::{Random, WORDS};
 
 const OWNER_URLS: [&str; 9] = [
     "followers",

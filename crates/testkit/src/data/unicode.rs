@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::Random;
+use super::random::Random;
 
 const PHRASES: [&str; 10] = [
     "港の灯台は夜明け前に消えた",

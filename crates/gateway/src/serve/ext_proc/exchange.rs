@@ -26,9 +26,9 @@ use super::{headers, hook, recalled, refusal};
 use crate::serve::choose::Plan;
 use crate::serve::table::Table;
 use crate::serve::trace;
+use crate::spool::Spool;
 use crate::transport::http::body::{ProxyBody, of_spool};
 use crate::transport::http::front::Relay;
-use crate::transport::spool::Spool;
 
 /// The response of the server, on its way to the task that filters it.
 type Arriving = oneshot::Sender<(Original, Response<PieceBody>)>;

@@ -31,10 +31,11 @@ use super::http::sessions::SharedHandler;
 use super::http::upstream::Upstream;
 use super::lines::{Line, LineReader, write_line};
 use super::shutdown::Shutdown;
-use super::spool::{Spool, SpoolLimits};
-use super::{HandlerFactory, jobs, pipe, report};
+use super::{HandlerFactory, jobs, pipe};
 use crate::mcp::{Action, Exchange, Route};
 use crate::observe::{Direction, Observer};
+use crate::report::report;
+use crate::spool::{Spool, SpoolLimits};
 use crate::store::Scope;
 use envelope::{ClientMessage, ParameterHeaders};
 

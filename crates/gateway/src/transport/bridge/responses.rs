@@ -14,12 +14,13 @@ use super::envelope::{ServerMessage, chosen_version};
 use crate::jsonrpc::reply;
 use crate::mcp::{Action, Exchange, Route};
 use crate::observe::Direction;
+use crate::report::report;
+use crate::spool::{Spool, SpoolError};
 use crate::transport::http::body::RequestBody;
 use crate::transport::http::headers::{SESSION_ID, text};
+use crate::transport::jobs;
 use crate::transport::lines::Collecting;
-use crate::transport::spool::{Spool, SpoolError};
 use crate::transport::sse::{EventData, SseEvent, SseFramer};
-use crate::transport::{jobs, report};
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
@@ -312,10 +313,7 @@ impl Bridge {
 }
 
 /// Replaces line ends by spaces. In JSON they are only between tokens; on standard output they would end the message.
-fn on_one_line(
-    message: Spool,
-    limits: crate::transport::spool::SpoolLimits,
-) -> Result<Spool, SpoolError> {
+fn on_one_line(message: Spool, limits: crate::spool::SpoolLimits) -> Result<Spool, SpoolError> {
     let mut any = false;
     message.each_chunk(0..message.len(), |chunk| {
         any |= memchr::memchr2(b'\n', b'\r', chunk).is_some();

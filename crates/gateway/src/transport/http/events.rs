@@ -11,8 +11,8 @@ use super::body::{BodyError, ProxyBody, broken};
 use super::sessions::SharedHandler;
 use crate::mcp::{Action, DropReason, Exchange, Route};
 use crate::observe::{Direction, Observer};
+use crate::spool::SpoolLimits;
 use crate::transport::jobs;
-use crate::transport::spool::SpoolLimits;
 use crate::transport::sse::{EventData, SseEncoder, SseEvent, SseFramer};
 
 /// Reads events of the server, asks the handler about each, and returns what the client gets.
@@ -162,7 +162,7 @@ impl EventRelay {
                 }
             }
             Route::Answer(body) | Route::Reject { body, .. } => {
-                self.send(event.with_data(crate::transport::spool::Spool::from_vec(body)));
+                self.send(event.with_data(crate::spool::Spool::from_vec(body)));
             }
             Route::Drop(reason) => self.drop_event(event, reason),
         }

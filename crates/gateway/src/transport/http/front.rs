@@ -27,10 +27,11 @@ use super::upstream::{SendError, Upstream, without_slash};
 use crate::jsonrpc::reply;
 use crate::mcp::{Action, DropReason, Exchange, OverflowScan, Route};
 use crate::observe::{Direction, Observer};
+use crate::report::report;
+use crate::spool::{Spool, SpoolLimits};
 use crate::store::Scope;
+use crate::transport::jobs;
 use crate::transport::lines::{Collecting, scan_of};
-use crate::transport::spool::{Spool, SpoolLimits};
-use crate::transport::{jobs, report};
 
 /// The state that all requests share.
 pub(super) struct Front {

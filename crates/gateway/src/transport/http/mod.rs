@@ -33,8 +33,8 @@ use tokio::time::{sleep, timeout};
 
 use super::HandlerFactory;
 use super::shutdown::Shutdown;
-use super::spool::SpoolLimits;
 use crate::observe::Observer;
+use crate::spool::SpoolLimits;
 use front::{Front, Relay};
 use headers::CallerCheck;
 use sessions::Sessions;

@@ -20,7 +20,7 @@ use super::headers::{InjectedHeader, for_server};
 use super::proxied::{ForwardConnector, UnusableProxy, proxy_for};
 use super::redirect;
 use super::socks::SocksConnector;
-use crate::transport::report;
+use crate::report::report;
 
 /// How long a connection may take to be made. There is no limit for a response: tools may take hours.
 const CONNECT: Duration = Duration::from_secs(30);

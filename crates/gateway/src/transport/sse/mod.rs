@@ -18,8 +18,8 @@
 //! ```
 
 use crate::mcp::OverflowScan;
+use crate::spool::{Spool, SpoolError, SpoolLimits};
 use crate::transport::lines::Collecting;
-use crate::transport::spool::{Spool, SpoolError, SpoolLimits};
 
 /// Bytes of an event that are not data. Comments, ids and names are short.
 const OTHER: usize = 1 << 20;

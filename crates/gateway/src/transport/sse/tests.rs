@@ -1,7 +1,7 @@
 //! Events at every split, and with every line end.
 
 use super::{EventData, EventLines, SseEvent, SseFramer};
-use crate::transport::spool::{Spool, SpoolLimits};
+use crate::spool::{Spool, SpoolLimits};
 
 const LIMITS: SpoolLimits = SpoolLimits { held: 1 << 20, spill: 0 };
 

@@ -4,14 +4,14 @@
 //! at its last item. So a message is collected first, and written to its receiver when everything is decided. A
 //! [`Spool`] bounds the memory that this takes.
 
+mod spare;
+
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Range;
 
 use tamis::Sink;
-
-use super::spare;
 
 /// Bytes that are written to and read from the file at once.
 const PIECE: usize = 64 << 10;
@@ -35,7 +35,7 @@ impl Default for SpoolLimits {
 /// Bytes that are written once, in order, and read any number of times, at any place.
 ///
 /// ```
-/// use tamis_gateway::transport::spool::{Spool, SpoolError, SpoolLimits};
+/// use tamis_gateway::spool::{Spool, SpoolError, SpoolLimits};
 ///
 /// let mut spool = Spool::new(SpoolLimits { held: 4, spill: 100 });
 /// spool.push(b"in memory, ")?;
