@@ -37,7 +37,7 @@ lint:
     cargo fmt --all --check
     cargo fmt --manifest-path python/Cargo.toml --check
     cargo fmt --manifest-path node/Cargo.toml --check
-    cargo clippy --workspace --all-targets --features tamis-gateway/store-cloud,tamis-gateway/tracing -- -D warnings
+    cargo clippy --workspace --all-targets --features tamis-gateway/cloud,tamis-gateway/tracing -- -D warnings
     .ci/english
     .ci/address --check
 
@@ -53,7 +53,7 @@ bless:
 
 # Writes the expected messages of the proxy again; read the diff.
 bless-transcripts:
-    UPDATE_TRANSCRIPTS=1 cargo test -p tamis-gateway --test transcripts
+    UPDATE_TRANSCRIPTS=1 cargo test -p tamis-mcp --test transcripts
 
 # Measures the effect of a change; run it before and after.
 bench:

@@ -4,6 +4,7 @@
 //! agent      the agents: their names, their files
 //! install    the changes to the files of an agent, and how they are undone
 //! doctor     whether what is installed works
+//! recorder   full outputs of commands, in the store
 //! hook       what an agent calls: reads an event, writes the filtered output in the agent's shape
 //! ```
 
@@ -11,3 +12,5 @@ pub mod agent;
 pub mod doctor;
 pub mod hook;
 pub mod install;
+#[cfg(unix)]
+pub mod recorder;

@@ -194,8 +194,8 @@ fn check(case: &Case) {
     for (at, _) in answer.match_indices("tamis recall tm_") {
         let handle = &answer[at + "tamis recall ".len()..][..29];
         let store = settings.store().unwrap();
-        let window = tamis_gateway::store::Window::new().with_limit(None);
-        let scope = tamis_gateway::store::Scope::user();
+        let window = tamis_store::Window::new().with_limit(None);
+        let scope = tamis_store::Scope::user();
         let mut out = Vec::new();
         store.read(&scope, handle, &window, &mut out).unwrap();
         assert!(!out.is_empty(), "{}", case.name);

@@ -4,6 +4,7 @@
 
 use anstream::ColorChoice;
 use clap::{Parser, Subcommand};
+use tamis_mcp::program::{MCP_HELP, MCP_HELP_SHORT, McpArgs, SERVE_HELP, ServeArgs};
 
 use crate::audit::AuditArgs;
 use crate::check::CheckArgs;
@@ -15,19 +16,17 @@ use crate::help::HelpArgs;
 use crate::hook::HookArgs;
 use crate::install::{InstallArgs, UninstallArgs};
 use crate::look::LookArgs;
-use crate::mcp_args::McpArgs;
 use crate::prune::PruneArgs;
 use crate::recall::RecallArgs;
 use crate::runner::RunArgs;
 use crate::savings::SavingsArgs;
 use crate::scripts::{CompletionsArgs, ManArgs};
-use crate::serve_args::ServeArgs;
 use crate::suggest::SuggestArgs;
 use crate::text::TextArgs;
 use crate::tools::ToolsArgs;
 use crate::{
-    audit, check, colour, content, doctor, explain, filter, help, hook, install, look, mcp_args,
-    prune, recall, runner, savings, scripts, serve_args, suggest, text, tools,
+    audit, check, colour, content, doctor, explain, filter, help, hook, install, look, prune,
+    recall, runner, savings, scripts, suggest, text, tools,
 };
 
 /// Filters tool output: keeps the fields you declare and drops the rest as the bytes arrive
@@ -100,13 +99,13 @@ pub(crate) enum Command {
     #[command(
         args_override_self = true,
         override_usage = "tamis mcp [OPTIONS] -- COMMAND [ARG]...\n       tamis mcp [OPTIONS] --upstream URL",
-        after_help = mcp_args::MCP_HELP_SHORT,
-        after_long_help = mcp_args::MCP_HELP
+        after_help = MCP_HELP_SHORT,
+        after_long_help = MCP_HELP
     )]
     Mcp(Box<McpArgs>),
 
     /// Runs servers for Envoy and agentgateway, which filter the responses that these forward
-    #[command(after_help = serve_args::SERVE_HELP)]
+    #[command(after_help = SERVE_HELP)]
     Serve(ServeArgs),
 
     /// Sums what tamis run, the hooks of agents and tamis mcp have saved, per tool

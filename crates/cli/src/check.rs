@@ -13,7 +13,7 @@ use struson::reader::{JsonReader, JsonStreamReader};
 use tamis::command::CommandRules;
 use tamis::manifest::{Manifest, ManifestErrorKind};
 use tamis::{Program, Spec, filter_reader};
-use tamis_gateway::routes::GatewayConfig;
+use tamis_mcp::gateway_yaml::GatewayConfig;
 
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::files;

@@ -6,7 +6,7 @@ use std::fs::{File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Result, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 
-use tamis_gateway::process::check_writable;
+use tamis_mcp::program::check_writable;
 use tempfile::NamedTempFile;
 
 use crate::place::Place;

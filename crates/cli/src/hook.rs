@@ -8,7 +8,7 @@ use std::io;
 use tamis_agents::hook::EventHook;
 #[cfg(unix)]
 use tamis_agents::hook::{HookPlaces, HookSettings};
-use tamis_gateway::config::ConfigFiles;
+use tamis_mcp::config::ConfigFiles;
 
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::print;
@@ -137,8 +137,8 @@ fn filtered(run: tamis_agents::hook::shell::ShellRun, settings: &HookSettings) -
     use std::time::Duration;
 
     use tamis::command::CommandRunner;
-    use tamis_gateway::calls::CallLine;
-    use tamis_gateway::store::StoreRecorder;
+    use tamis_agents::recorder::StoreRecorder;
+    use tamis_store::calls::CallLine;
 
     use crate::files::Patient;
     use crate::{files, signals};

@@ -40,7 +40,6 @@ mod hook;
 mod install;
 mod lists;
 mod look;
-mod mcp_args;
 mod name_watch;
 mod patch;
 mod place;
@@ -59,7 +58,6 @@ mod runner;
 mod samples;
 mod savings;
 mod scripts;
-mod serve_args;
 #[cfg(unix)]
 mod signals;
 mod silence;

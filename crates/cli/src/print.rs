@@ -7,7 +7,7 @@ use std::io::{ErrorKind, Write};
 use anstream::AutoStream;
 use serde::Serialize;
 use struson::writer::{JsonStreamWriter, JsonWriter};
-use tamis_gateway::process::check_writable;
+use tamis_mcp::program::check_writable;
 
 use crate::diagnostics::{Console, Exit};
 

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use tamis::{Error, Sink as _, WriteSink};
-use tamis_gateway::store::{EntryKind, Scope, Store, StoreConfig, Window, WindowError};
+use tamis_store::{EntryKind, Scope, Store, StoreConfig, Window, WindowError};
 
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::files;

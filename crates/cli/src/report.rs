@@ -7,7 +7,7 @@ use std::io::{ErrorKind as IoKind, Write};
 use serde::Serialize;
 use struson::writer::{JsonStreamWriter, JsonWriter};
 use tamis::{Error, ErrorKind};
-use tamis_gateway::process::check_writable;
+use tamis_mcp::program::check_writable;
 
 use crate::files;
 use crate::place::Place;

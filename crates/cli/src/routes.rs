@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use tamis::manifest::{Manifest, ManifestError};
 use tamis::{Error, Program};
-use tamis_gateway::routes::{GatewayConfig, RouteRule};
+use tamis_mcp::gateway_yaml::{GatewayConfig, RouteRule};
 
 use crate::diagnostics::Usage;
 use crate::files;

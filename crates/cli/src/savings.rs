@@ -5,7 +5,7 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use tamis_gateway::calls::{Savings, UserLog};
+use tamis_store::calls::{Savings, UserLog};
 
 use crate::diagnostics::{Console, Exit, Usage};
 use crate::print;

@@ -3,8 +3,6 @@
 //! It parses flags, opens what they name, and runs a transport of the library. Only [`main`] sets the exit code: 2 for a
 //! wrong command line, 1 for other failures.
 
-mod args;
-mod serve_args;
 #[cfg(feature = "serve")]
 mod serve_command;
 mod setup;
@@ -20,8 +18,6 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 use tamis_gateway::observe::log::CallLog;
 use tamis_gateway::observe::{Observer, endpoint};
-use tamis_gateway::process::check_writable;
-use tamis_gateway::spool::SpoolLimits;
 use tamis_gateway::transport::bridge::HttpBridge;
 use tamis_gateway::transport::child::ServerCommand;
 use tamis_gateway::transport::http::headers::{CallerCheck, InjectedHeader};
@@ -29,12 +25,26 @@ use tamis_gateway::transport::http::upstream::Upstream;
 use tamis_gateway::transport::http::{HttpProxy, PATH};
 use tamis_gateway::transport::shutdown::Shutdown;
 use tamis_gateway::transport::stdio::StdioProxy;
+use tamis_mcp::program::{
+    MCP_HELP, MCP_HELP_SHORT, McpArgs, SERVE_HELP, ServeArgs, check_writable,
+};
+use tamis_mcp::spool::SpoolLimits;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 
-use args::McpArgs;
-use serve_args::ServeArgs;
 use setup::Setup;
+
+/// Refuses `tamis serve`, which this build does not have.
+#[cfg(not(feature = "serve"))]
+mod serve_command {
+    use super::{Failure, ServeArgs};
+
+    pub(crate) fn run(_: &ServeArgs) -> Result<u8, Failure> {
+        Err(Failure::usage(
+            "this build has no servers for gateways; install it with: cargo install tamis-gateway --features serve",
+        ))
+    }
+}
 
 /// The address for clients over HTTP, unless another is given.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8931);
@@ -63,12 +73,12 @@ enum Command {
     /// Runs a proxy in front of an MCP server: filters the results of its tools
     #[command(
         args_override_self = true,
-        after_help = args::MCP_HELP_SHORT,
-        after_long_help = args::MCP_HELP
+        after_help = MCP_HELP_SHORT,
+        after_long_help = MCP_HELP
     )]
     Mcp(Box<McpArgs>),
     /// Runs servers for Envoy and agentgateway, which filter the responses that these forward
-    #[command(after_help = serve_args::SERVE_HELP)]
+    #[command(after_help = SERVE_HELP)]
     Serve(ServeArgs),
 }
 
@@ -96,7 +106,7 @@ fn main() -> ExitCode {
     let done = match Args::try_parse() {
         Ok(Args { command, .. }) => can_print().and_then(|()| match command {
             Command::Mcp(args) => mcp(&args),
-            Command::Serve(args) => serve(&args),
+            Command::Serve(args) => serve_command::run(&args),
         }),
         Err(error) => {
             _ = error.print();
@@ -165,20 +175,6 @@ fn mcp(args: &McpArgs) -> Result<u8, Failure> {
         Some(url) if args.stdio => bridged(args, url, &observer),
         Some(url) => over_http(args, url, observer),
     }
-}
-
-/// Runs `tamis serve`.
-#[cfg(feature = "serve")]
-fn serve(args: &ServeArgs) -> Result<u8, Failure> {
-    serve_command::run(args)
-}
-
-/// Refuses `tamis serve`, which this build does not have.
-#[cfg(not(feature = "serve"))]
-fn serve(_: &ServeArgs) -> Result<u8, Failure> {
-    Err(Failure::usage(
-        "this build has no servers for gateways; install it with: cargo install tamis-gateway --features serve",
-    ))
 }
 
 fn open_log(path: Option<&Path>) -> Result<CallLog, Failure> {

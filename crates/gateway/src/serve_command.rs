@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use tamis_gateway::observe::{Observer, endpoint};
-use tamis_gateway::routes::{GatewayConfig, RecallTarget};
 use tamis_gateway::serve::GatewayServer;
+use tamis_mcp::gateway_yaml::{GatewayConfig, RecallTarget};
+use tamis_mcp::program::ServeArgs;
 use tokio::runtime::Builder;
 
-use crate::serve_args::ServeArgs;
 use crate::{Failure, listen, note, open_log, runtime};
 
 /// Runs the server until a signal arrives. Returns the exit code.

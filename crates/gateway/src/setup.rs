@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use tamis::manifest::{StorePlace, StoreScope};
-use tamis_gateway::config::{Config, ConfigFiles, ConfigFlags, ConfigPlaces};
-use tamis_gateway::mcp::{MessageLimits, Proxy, Session};
-use tamis_gateway::rules::{Profile, Structured};
-use tamis_gateway::spool::SpoolLimits;
-use tamis_gateway::store::{Scope, Store, StoreConfig, StoreError};
 use tamis_gateway::transport::{HandlerFactory, PassThrough};
+use tamis_mcp::config::{Config, ConfigFiles, ConfigFlags, ConfigPlaces};
+use tamis_mcp::program::McpArgs;
+use tamis_mcp::rules::{Profile, Structured};
+use tamis_mcp::spool::SpoolLimits;
+use tamis_mcp::{MessageLimits, Proxy, Session};
+use tamis_store::{Scope, Store, StoreConfig, StoreError};
 
-use crate::args::McpArgs;
 use crate::{Failure, note};
 
 /// The part of the configuration that transports use.
@@ -119,6 +119,6 @@ fn flags(args: &McpArgs) -> Result<ConfigFlags, Failure> {
         store,
         redact: args.redact.is_some(),
         // A boundary does not depend on a variable, which a project's settings can set.
-        off: !args.closed && tamis_gateway::process::is_off(),
+        off: !args.closed && tamis_store::process::is_off(),
     })
 }

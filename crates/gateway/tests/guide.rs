@@ -16,7 +16,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 
 use serde_json::{Value, json};
 use tamis::manifest::Manifest;
-use tamis_gateway::calls::Savings;
+use tamis_store::calls::Savings;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

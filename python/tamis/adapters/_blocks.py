@@ -1,7 +1,7 @@
 """The members of content blocks that pass a filter which removes for safety.
 
 A filter knows the payload of a result, not the block around it. A tool may repeat data in members that hold free text, so only
-the members of these lists are kept, as in the proxy (`crates/gateway/src/mcp/allowed.rs`).
+the members of these lists are kept, as in the proxy (`crates/mcp/src/policy/allowed.rs`).
 """
 
 from collections.abc import Callable, Mapping

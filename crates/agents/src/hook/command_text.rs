@@ -13,11 +13,11 @@ use tamis::{
     Limits,
     command::{FullOutput, OutputCap, OutputRecorder as _},
 };
-use tamis_gateway::calls::CallLine;
-#[cfg(unix)]
-use tamis_gateway::store::StoreRecorder;
+use tamis_store::calls::CallLine;
 
 use super::settings::HookSettings;
+#[cfg(unix)]
+use crate::recorder::StoreRecorder;
 
 /// The output of a command, as an agent got it.
 #[derive(Clone, Copy, Debug)]

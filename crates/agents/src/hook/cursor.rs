@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tamis_gateway::tool_result::ToolName;
+use tamis_mcp::tool_result::ToolName;
 
 use super::mcp_result::{self, McpResult, NewResult};
 use super::settings::HookSettings;

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use tamis_gateway::tool_result::ToolName;
+use tamis_mcp::tool_result::ToolName;
 
 use super::command_text::CommandText;
 use super::event::written;

@@ -1,10 +1,10 @@
 //! Filters the result of an MCP tool by the rules of the user's `tamis.yaml`.
 
 use tamis::text::InvisibleFilter;
-use tamis_gateway::calls::CallLine;
-use tamis_gateway::record::CallRecord;
-use tamis_gateway::store::OmissionNotice;
-use tamis_gateway::tool_result::{ResultFilter, ToolName};
+use tamis_mcp::record::CallRecord;
+use tamis_mcp::tool_result::{ResultFilter, ToolName};
+use tamis_store::OmissionNotice;
+use tamis_store::calls::CallLine;
 
 use super::settings::HookSettings;
 

@@ -30,7 +30,7 @@ use std::io::{Read, Write};
 use std::str::FromStr;
 
 pub use settings::{HookPlaces, HookSettings};
-use tamis_gateway::config::ConfigFiles;
+use tamis_mcp::config::ConfigFiles;
 
 /// A hook that gets an event on standard input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,8 +11,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use tamis_gateway::config::ConfigFiles;
-use tamis_gateway::tool_result::ToolName;
+use tamis_mcp::config::ConfigFiles;
+use tamis_mcp::tool_result::ToolName;
 
 use super::command_text::{CommandText, FilteredText};
 use super::event::{LONGEST_EVENT, written};

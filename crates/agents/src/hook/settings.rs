@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 #[cfg(unix)]
 use tamis::command::OverflowFolder;
 use tamis::command::{CommandRules, OutputFilterRegistry};
-use tamis_gateway::calls::{CallLine, UserLog};
-use tamis_gateway::config::{Config, ConfigFiles, ConfigFlags, ConfigPlaces};
-use tamis_gateway::rules::Profile;
+use tamis_mcp::config::{Config, ConfigFiles, ConfigFlags, ConfigPlaces};
+use tamis_mcp::rules::Profile;
+use tamis_store::calls::{CallLine, UserLog};
+use tamis_store::{Store, StoreConfig};
+
 #[cfg(unix)]
-use tamis_gateway::store::StoreRecorder;
-use tamis_gateway::store::{Store, StoreConfig};
+use crate::recorder::StoreRecorder;
 
 /// The most tokens of an output under the profile `standard`.
 const STANDARD_TOKENS: u64 = 8_000;
@@ -68,7 +69,7 @@ impl HookPlaces {
             codex_home,
             codex_system: PathBuf::from("/etc/codex"),
             program: crate::install::as_started(),
-            is_off: tamis_gateway::process::is_off(),
+            is_off: tamis_store::process::is_off(),
             config,
         }
     }

@@ -46,7 +46,7 @@ impl Places {
         let given = |name| variable(name).filter(|path| !path.as_os_str().is_empty());
         let in_working = |name| given(name).map(|path| working.join(path));
         Some(Self {
-            state: tamis_gateway::state::folder_of_user()?,
+            state: tamis_store::state::folder_of_user()?,
             config: absolute("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")),
             claude: in_working("CLAUDE_CONFIG_DIR"),
             codex: in_working("CODEX_HOME"),

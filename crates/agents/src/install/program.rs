@@ -6,7 +6,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use tamis_gateway::process::shell_word;
+use tamis_store::process::shell_word;
 
 /// Compares the path in `$0` with the working directory and the temporary folder of the agent: what lies there may have been
 /// written by a sandboxed command.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tamis_gateway::config::ConfigFiles;
+use tamis_mcp::config::ConfigFiles;
 
 use super::places::Scope;
 use crate::hook::opencode;

@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use tamis::manifest::{Manifest, ManifestEntry};
-use tamis_gateway::mcp::{Action, Exchange, Proxy, ProxyOptions, Route, Session};
-use tamis_gateway::rules::{Profile, Rules};
-use tamis_gateway::transport::spool::Spool;
 use tamis_insight::audit::PlantedDocument;
+use tamis_mcp::rules::{Profile, Rules};
+use tamis_mcp::spool::Spool;
+use tamis_mcp::{Action, Exchange, Proxy, ProxyOptions, Route, Session};
 
 use super::table::Row;
 

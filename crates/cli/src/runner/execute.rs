@@ -11,9 +11,11 @@ use tamis::command::{
     CommandLine, CommandReport, CommandRunner, OutputCap, OutputFilterRegistry, OverflowFolder,
     RecordPlace, RunReport,
 };
-use tamis_gateway::calls::{CallLine, UserLog};
-use tamis_gateway::process::{check_writable, is_off};
-use tamis_gateway::store::{Store, StoreConfig, StoreRecorder};
+use tamis_agents::recorder::StoreRecorder;
+use tamis_mcp::program::check_writable;
+use tamis_store::calls::{CallLine, UserLog};
+use tamis_store::process::is_off;
+use tamis_store::{Store, StoreConfig};
 
 use super::RunArgs;
 use crate::diagnostics::{Console, Exit, Usage};

@@ -239,7 +239,7 @@ pub(crate) fn make_completion_folders(folder: &Folder) {
 /// Stores a result under the handle that the help of `tamis recall` and the guide show.
 #[cfg(unix)]
 pub(crate) fn store_documented_result(folder: &Folder) {
-    use tamis_gateway::store::{EntryMeta, Scope, Store, StoreConfig};
+    use tamis_store::{EntryMeta, Scope, Store, StoreConfig};
     let issue = |id| format!(r#"{{"id":{id},"title":"error {id}","body":"text"}}"#);
     let issues: Vec<String> = (0..60).map(issue).collect();
     let config = StoreConfig::folder(folder.path(".state/store"));

@@ -89,13 +89,6 @@ fn wrong_arguments_are_reported_before_the_binary_is_needed() {
 }
 
 #[test]
-fn the_flags_are_those_of_the_binary() {
-    let read = |path: &str| std::fs::read_to_string(root().join(path)).unwrap();
-    assert!(read("crates/cli/src/mcp_args.rs") == read("crates/gateway/src/args.rs"));
-    assert!(read("crates/cli/src/serve_args.rs") == read("crates/gateway/src/serve_args.rs"));
-}
-
-#[test]
 fn the_file_of_a_gateway_is_checked() {
     let folder = Folder::new();
     let yaml =

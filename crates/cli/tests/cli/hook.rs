@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tamis_agents::hook::opencode::plugin;
 use tamis_agents::hook::shell::prefix_script;
-use tamis_gateway::config::ConfigFiles;
+use tamis_mcp::config::ConfigFiles;
 
 use super::*;
 

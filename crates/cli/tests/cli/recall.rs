@@ -1,6 +1,6 @@
 //! `tamis recall`: results in the store of the user and in other stores, their parts, messages and exit codes.
 
-use tamis_gateway::store::{EntryMeta, Scope, Store, StoreConfig};
+use tamis_store::{EntryMeta, Scope, Store, StoreConfig};
 
 use super::*;
 

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use tamis_agents::hook::shell::prefix_script;
-use tamis_gateway::config::ConfigFiles;
+use tamis_mcp::config::ConfigFiles;
 use tamis_testkit::cases::read;
 
 use super::*;

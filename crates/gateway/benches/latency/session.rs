@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use tamis::manifest::Manifest;
 use tamis::{Filter, Program};
-use tamis_gateway::mcp::{Action, Exchange, Proxy, ProxyOptions, Route, Session};
-use tamis_gateway::rules::{Profile, Rules};
-use tamis_gateway::spool::{Spool, SpoolLimits};
-use tamis_gateway::store::{Store, StoreConfig, StoreLimits};
+use tamis_mcp::rules::{Profile, Rules};
+use tamis_mcp::spool::{Spool, SpoolLimits};
+use tamis_mcp::{Action, Exchange, Proxy, ProxyOptions, Route, Session};
+use tamis_store::{Store, StoreConfig, StoreLimits};
 use tamis_testkit::data::specs::SELECT_REPOSITORIES;
 
 use crate::client::request;

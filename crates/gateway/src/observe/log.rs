@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::calls::CallLine;
-use crate::record::CallRecord;
+use tamis_mcp::record::CallRecord;
+use tamis_store::calls::CallLine;
 
 /// Returns the line of a call.
 fn line(record: &CallRecord) -> CallLine<'_> {

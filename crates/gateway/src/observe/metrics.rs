@@ -11,7 +11,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::record::{CallOutcome, CallRecord};
+use tamis_mcp::record::{CallOutcome, CallRecord};
 
 /// How many names of tools become labels. A client may send any name, and each label takes memory for good.
 const TOOLS: usize = 500;
@@ -216,8 +216,7 @@ impl Metrics {
     }
 
     /// Adds further metrics.
-    #[cfg(feature = "serve")]
-    pub(crate) fn extend(&self, add: impl FnOnce(&mut Registry)) {
+    pub fn extend(&self, add: impl FnOnce(&mut Registry)) {
         add(&mut self.registry.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }

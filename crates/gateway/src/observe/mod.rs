@@ -6,10 +6,10 @@ pub mod endpoint;
 pub mod log;
 pub mod metrics;
 
-use crate::record::CallRecord;
 use log::CallLog;
 pub use metrics::Direction;
 use metrics::Metrics;
+use tamis_mcp::record::CallRecord;
 
 /// Receives everything that is counted. Shared by all connections of a process.
 #[derive(Debug, Default)]

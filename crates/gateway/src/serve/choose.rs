@@ -8,11 +8,11 @@ use http::{HeaderMap, StatusCode, request, response};
 use tamis::CallOptions;
 use tamis::http::{Choice, Outcome, Transform};
 use tamis::text::TextRedactor;
+use tamis_mcp::gateway_yaml::{Action, HttpFilter, RequestPath, Route, RouteRule, essence};
 
 use super::metrics::RouteMetrics;
 use super::table::Table;
 use super::trace;
-use crate::routes::{Action, HttpFilter, RequestPath, Route, RouteRule, essence};
 
 /// The decision about a response before it arrives.
 #[derive(Debug)]

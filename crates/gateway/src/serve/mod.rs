@@ -26,13 +26,13 @@ use std::time::Duration;
 
 use envoy_types::pb::envoy::service::ext_proc::v3::external_processor_server::ExternalProcessorServer;
 use tamis::http::HeldPool;
+use tamis_mcp::config::{ConfigError, ConfigPlaces, open_store};
+use tamis_mcp::gateway_yaml::GatewayConfig;
 use tokio::net::TcpListener;
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 
-use crate::config::{ConfigError, ConfigPlaces, open_store};
 use crate::observe::Observer;
-use crate::routes::GatewayConfig;
 use ext_mcp::ExtMcpServer;
 use ext_mcp::pb::ext_mcp_server::ExtMcpServer as ExtMcpService;
 use ext_proc::{CurrentTable, ExtProc};

@@ -22,13 +22,13 @@ use hyper_util::server::conn::auto::Builder;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use tamis_mcp::jsonrpc::reply;
+use tamis_mcp::spool::Spool;
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::{Sleep, sleep, timeout};
 
 use super::ext_proc::CurrentTable;
-use crate::jsonrpc::reply;
-use crate::spool::Spool;
 use crate::transport::http::body::{BodyError, ProxyBody, broken, empty, full};
 use crate::transport::http::front::Relay;
 

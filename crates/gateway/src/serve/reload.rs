@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use tamis_mcp::gateway_yaml::{GatewayConfig, RecallTarget};
+
 use super::ext_proc::CurrentTable;
 use super::table::{Shared, Table};
 use crate::report::report;
-use crate::routes::{GatewayConfig, RecallTarget};
 
 /// How often the times of the files are compared. A change is read after one to two intervals.
 const INTERVAL: Duration = Duration::from_secs(1);

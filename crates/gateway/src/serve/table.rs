@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tamis::http::{DecodeOptions, HeldPool};
 use tamis::{CallOptions, Limits};
+use tamis_mcp::config::{Config, ConfigError};
+use tamis_mcp::gateway_yaml::{GatewayConfig, RouteRule};
+use tamis_mcp::spool::SpoolLimits;
+use tamis_mcp::{MessageLimits, Proxy, ProxyOptions, Session};
+use tamis_store::Store;
 
 use super::metrics::RouteMetrics;
-use crate::config::{Config, ConfigError};
-use crate::mcp::{MessageLimits, Proxy, ProxyOptions, Session};
 use crate::observe::Observer;
-use crate::routes::{GatewayConfig, RouteRule};
-use crate::spool::SpoolLimits;
-use crate::store::Store;
 use crate::transport::HandlerFactory;
 use crate::transport::http::front::Relay;
 use crate::transport::http::sessions::Sessions;

@@ -2,42 +2,42 @@
 //!
 //! The spans of responses are those of the tower layer, within the span of their exchange.
 
-#[cfg(feature = "tracing")]
-use tracing::Instrument as _;
+pub(super) use spans::{event, exchange, route};
 
-/// The target of spans and events.
 #[cfg(feature = "tracing")]
-const TARGET: &str = "tamis::serve";
+mod spans {
+    use tracing::Instrument as _;
 
-/// Runs the task of an exchange in a span, whose route is known later.
-#[cfg(feature = "tracing")]
-pub(super) fn exchange<W: Future>(
-    method: &str,
-    work: W,
-) -> impl Future<Output = W::Output> + use<W> {
-    let route = tracing::field::Empty;
-    work.instrument(tracing::debug_span!(target: TARGET, "exchange", method, route))
-}
+    /// The target of spans and events.
+    const TARGET: &str = "tamis::serve";
 
-/// Records the route of the current exchange.
-#[cfg(feature = "tracing")]
-pub(super) fn route(name: &str) {
-    tracing::Span::current().record("route", name);
-}
+    /// Runs the task of an exchange in a span, whose route is known later.
+    pub(crate) fn exchange<W: Future>(
+        method: &str,
+        work: W,
+    ) -> impl Future<Output = W::Output> + use<W> {
+        let route = tracing::field::Empty;
+        work.instrument(tracing::debug_span!(target: TARGET, "exchange", method, route))
+    }
 
-/// Records an event of the whole server.
-#[cfg(feature = "tracing")]
-pub(super) fn event(name: &str) {
-    tracing::info!(target: TARGET, event = name, "server");
-}
+    /// Records the route of the current exchange.
+    pub(crate) fn route(name: &str) {
+        tracing::Span::current().record("route", name);
+    }
 
-#[cfg(not(feature = "tracing"))]
-pub(super) fn exchange<W: Future>(_: &str, work: W) -> W {
-    work
+    /// Records an event of the whole server.
+    pub(crate) fn event(name: &str) {
+        tracing::info!(target: TARGET, event = name, "server");
+    }
 }
 
 #[cfg(not(feature = "tracing"))]
-pub(super) const fn route(_: &str) {}
+mod spans {
+    pub(crate) fn exchange<W: Future>(_: &str, work: W) -> W {
+        work
+    }
 
-#[cfg(not(feature = "tracing"))]
-pub(super) const fn event(_: &str) {}
+    pub(crate) const fn route(_: &str) {}
+
+    pub(crate) const fn event(_: &str) {}
+}

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::mcp::{Exchange, OverflowScan, Route, Session};
-use crate::spool::Spool;
+use tamis_mcp::spool::Spool;
+use tamis_mcp::{Exchange, OverflowScan, Route, Session};
 
 /// Decides what happens to each message of one client.
 ///

@@ -1,7 +1,7 @@
 //! Filters of asynchronous transports: short ones run where they are, long ones on the pool for blocking work.
 
-use crate::mcp::{Action, DropReason, Job, Outcome};
-use crate::spool::Spool;
+use tamis_mcp::spool::Spool;
+use tamis_mcp::{Action, DropReason, Job, Outcome};
 
 /// Messages up to this size are filtered at once: that takes less time than a change of threads.
 const SHORT: u64 = 256 << 10;

@@ -5,8 +5,8 @@
 
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 
-use crate::mcp::OverflowScan;
-use crate::spool::{Spool, SpoolError, SpoolLimits};
+use tamis_mcp::OverflowScan;
+use tamis_mcp::spool::{Spool, SpoolError, SpoolLimits};
 
 /// Bytes that are read at once: as many as a pipe holds.
 const BUFFER: usize = 64 << 10;
@@ -173,7 +173,7 @@ mod tests {
     use std::io::{self, Read};
 
     use super::{BUFFER, Line, LineReader, write_line};
-    use crate::spool::{Spool, SpoolLimits};
+    use tamis_mcp::spool::{Spool, SpoolLimits};
 
     /// Returns the bytes in pieces of a fixed size.
     struct Pieces<'a>(&'a [u8], usize);

@@ -1,7 +1,7 @@
 //! Carries messages between the client and the server.
 //!
-//! A transport collects a message in a [`Spool`](crate::spool::Spool), hands it to a [`MessageHandler`], and follows the
-//! [`Route`](crate::mcp::Route) that the handler returns. It knows how messages are framed and how processes and
+//! A transport collects a message in a [`Spool`](tamis_mcp::spool::Spool), hands it to a [`MessageHandler`], and follows the
+//! [`Route`](tamis_mcp::Route) that the handler returns. It knows how messages are framed and how processes and
 //! connections end. It does not know what a message means.
 //!
 //! | module | for |

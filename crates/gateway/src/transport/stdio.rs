@@ -21,6 +21,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use tamis_mcp::spool::{Spool, SpoolLimits};
+use tamis_mcp::{Action, DropReason, Exchange, Route};
+use tamis_store::Scope;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -30,11 +33,8 @@ use super::lines::{Line, LineReader, write_line};
 use super::pipe::{self, Patient};
 use super::shutdown::Shutdown;
 use super::{MessageHandler, describe, exit_code};
-use crate::mcp::{Action, DropReason, Exchange, Route};
 use crate::observe::{Direction, Observer};
 use crate::report::report;
-use crate::spool::{Spool, SpoolLimits};
-use crate::store::Scope;
 
 /// How long output of a server that has ended may be awaited without any progress. Other processes can keep the pipe open.
 const DRAIN_PAUSE: Duration = Duration::from_millis(250);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tamis_gateway::routes::GatewayConfig;
+use tamis_mcp::gateway_yaml::GatewayConfig;
 
 #[test]
 fn errors_have_a_place() {

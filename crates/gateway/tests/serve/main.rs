@@ -8,7 +8,7 @@
     reason = "a test may panic"
 )]
 
-#[cfg(feature = "store-cloud")]
+#[cfg(feature = "cloud")]
 mod cloud;
 mod config;
 mod envoy;

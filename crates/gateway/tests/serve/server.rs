@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tamis_gateway::observe::Observer;
-use tamis_gateway::routes::GatewayConfig;
 use tamis_gateway::serve::GatewayServer;
+use tamis_mcp::gateway_yaml::GatewayConfig;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;

@@ -1,7 +1,7 @@
 //! The metrics, the log and the table of savings.
 
 use serde_json::json;
-use tamis_gateway::calls::Savings;
+use tamis_store::calls::Savings;
 
 use crate::support::{Proxy, script, send};
 

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use tamis_gateway::store::{Scope, Store, StoreConfig, Window};
+use tamis_store::{Scope, Store, StoreConfig, Window};
 
 use crate::support::{Proxy, request};
 

@@ -13,12 +13,12 @@ use std::os::fd::AsFd;
 use std::process::Command;
 
 use tamis::command::{CommandLine, OutputCap, OutputFilterRegistry};
-use tamis_gateway::store::StoreRecorder;
 
 pub use prefix_script::prefix_script;
 pub use wrapped::WrappedScript;
 
 use super::settings::HookSettings;
+use crate::recorder::StoreRecorder;
 use agent_shell::ShellPlaces;
 
 /// The most bytes of an output that Claude Code shows as a whole (2.1.330), unless `BASH_MAX_OUTPUT_LENGTH` is set.

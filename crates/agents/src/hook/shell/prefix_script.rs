@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use tamis_gateway::config::ConfigFiles;
-use tamis_gateway::process::shell_word;
+use tamis_mcp::config::ConfigFiles;
+use tamis_store::process::shell_word;
 
 /// Returns the text of the script. `files` is the configuration that the hook reads, `program` the file that it starts.
 ///
@@ -14,7 +14,7 @@ use tamis_gateway::process::shell_word;
 /// use std::path::Path;
 ///
 /// use tamis_agents::hook::shell::prefix_script;
-/// use tamis_gateway::config::ConfigFiles;
+/// use tamis_mcp::config::ConfigFiles;
 ///
 /// let script = prefix_script(ConfigFiles::User, Path::new("/usr/bin/tamis"));
 /// assert!(script.starts_with("#!/bin/sh\n"));

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use prost_types::value::Kind;
 use prost_types::{Struct, Value};
 use serde_json::value::RawValue;
+use tamis::manifest::StoreScope;
+use tamis_store::Scope;
 
 use super::pb;
-use crate::store::Scope;
-use tamis::manifest::StoreScope;
 
 /// The key of our metadata.
 const KEY: &str = "tamis";
@@ -112,7 +112,7 @@ impl CallMetadata {
 
 /// Returns the request that the proxy would have seen.
 pub(super) fn request(method: &str, params: &[u8]) -> Vec<u8> {
-    let method = crate::jsonrpc::text::quoted(method);
+    let method = tamis_mcp::jsonrpc::text::quoted(method);
     let start = format!(r#"{{"jsonrpc":"2.0","id":1,"method":{method},"params":"#);
     [start.as_bytes(), params, b"}"].concat()
 }

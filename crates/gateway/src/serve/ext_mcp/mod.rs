@@ -12,13 +12,13 @@ mod message;
 
 use std::sync::{Arc, PoisonError};
 
+use tamis_mcp::spool::Spool;
+use tamis_mcp::{Action, Exchange, Proxy, Route, Session};
+use tamis_store::Scope;
 use tonic::{Request, Response, Status};
 
 use super::ext_proc::CurrentTable;
 use super::table::Table;
-use crate::mcp::{Action, Exchange, Proxy, Route, Session};
-use crate::spool::Spool;
-use crate::store::Scope;
 use crate::transport::jobs;
 use message::{CallMetadata, response, result_of};
 use pb::authorization_error::Code;

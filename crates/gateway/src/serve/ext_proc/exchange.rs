@@ -13,6 +13,7 @@ use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{HeaderMap, Request, Response, request};
 use http_body_util::BodyExt;
 use tamis::http::FilterLayer;
+use tamis_mcp::spool::Spool;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -26,7 +27,6 @@ use super::{headers, hook, recalled, refusal};
 use crate::serve::choose::Plan;
 use crate::serve::table::Table;
 use crate::serve::trace;
-use crate::spool::Spool;
 use crate::transport::http::body::{ProxyBody, of_spool};
 use crate::transport::http::front::Relay;
 

@@ -4,10 +4,10 @@ use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use http::{Response, StatusCode, request};
 use serde_json::{Map, Value};
+use tamis_mcp::{PlainError, read_plain};
+use tamis_store::EntryKind;
 
-use crate::mcp::{PlainError, read_plain};
 use crate::serve::table::Table;
-use crate::store::EntryKind;
 use crate::transport::http::front::scope_of;
 
 /// The header with a sentence about the rest of the result.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::value::RawValue;
 
-use crate::spool::Spool;
+use tamis_mcp::spool::Spool;
 
 /// Longest value that becomes a header. Servers refuse longer headers.
 const HEADER: usize = 4_096;
@@ -243,7 +243,7 @@ impl Read for SpoolReader<'_> {
 #[cfg(test)]
 mod tests {
     use super::{ClientMessage, ServerMessage, header_text, parameter_values, tools_with_headers};
-    use crate::spool::{Spool, SpoolLimits};
+    use tamis_mcp::spool::{Spool, SpoolLimits};
 
     fn spool(text: &str) -> Spool {
         // On disk, to test that way of reading too.

@@ -20,6 +20,9 @@ use std::time::Duration;
 
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method, StatusCode};
+use tamis_mcp::spool::{Spool, SpoolLimits};
+use tamis_mcp::{Action, Exchange, Route};
+use tamis_store::Scope;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
@@ -32,11 +35,8 @@ use super::http::upstream::Upstream;
 use super::lines::{Line, LineReader, write_line};
 use super::shutdown::Shutdown;
 use super::{HandlerFactory, jobs, pipe};
-use crate::mcp::{Action, Exchange, Route};
 use crate::observe::{Direction, Observer};
 use crate::report::report;
-use crate::spool::{Spool, SpoolLimits};
-use crate::store::Scope;
 use envelope::{ClientMessage, ParameterHeaders};
 
 /// Requests at once. Further ones wait, and with them the client.

@@ -7,15 +7,15 @@ use http_body_util::BodyExt;
 use hyper::body::{Frame, Incoming};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method, Response, StatusCode};
+use tamis_mcp::jsonrpc::reply;
+use tamis_mcp::spool::{Spool, SpoolError};
+use tamis_mcp::{Action, Exchange, Route};
 use tokio::time::sleep;
 
 use super::Bridge;
 use super::envelope::{ServerMessage, chosen_version};
-use crate::jsonrpc::reply;
-use crate::mcp::{Action, Exchange, Route};
 use crate::observe::Direction;
 use crate::report::report;
-use crate::spool::{Spool, SpoolError};
 use crate::transport::http::body::RequestBody;
 use crate::transport::http::headers::{SESSION_ID, text};
 use crate::transport::jobs;
@@ -313,7 +313,7 @@ impl Bridge {
 }
 
 /// Replaces line ends by spaces. In JSON they are only between tokens; on standard output they would end the message.
-fn on_one_line(message: Spool, limits: crate::spool::SpoolLimits) -> Result<Spool, SpoolError> {
+fn on_one_line(message: Spool, limits: tamis_mcp::spool::SpoolLimits) -> Result<Spool, SpoolError> {
     let mut any = false;
     message.each_chunk(0..message.len(), |chunk| {
         any |= memchr::memchr2(b'\n', b'\r', chunk).is_some();

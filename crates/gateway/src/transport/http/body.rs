@@ -11,7 +11,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Empty, Full, StreamBody};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
-use crate::spool::Spool;
+use tamis_mcp::spool::Spool;
 
 /// Bytes of a spool that are read from its file at once.
 const PIECE: usize = 64 << 10;

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use bytes::{Buf, Bytes};
 use http_body_util::BodyExt;
 use hyper::body::Frame;
+use tamis_mcp::spool::SpoolLimits;
+use tamis_mcp::{Action, DropReason, Exchange, Route};
 
 use super::body::{BodyError, ProxyBody, broken};
 use super::sessions::SharedHandler;
-use crate::mcp::{Action, DropReason, Exchange, Route};
 use crate::observe::{Direction, Observer};
-use crate::spool::SpoolLimits;
 use crate::transport::jobs;
 use crate::transport::sse::{EventData, SseEncoder, SseEvent, SseFramer};
 
@@ -162,7 +162,7 @@ impl EventRelay {
                 }
             }
             Route::Answer(body) | Route::Reject { body, .. } => {
-                self.send(event.with_data(crate::spool::Spool::from_vec(body)));
+                self.send(event.with_data(tamis_mcp::spool::Spool::from_vec(body)));
             }
             Route::Drop(reason) => self.drop_event(event, reason),
         }

@@ -14,6 +14,10 @@ use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use std::sync::Arc;
 use tamis::manifest::StoreScope;
+use tamis_mcp::jsonrpc::reply;
+use tamis_mcp::spool::{Spool, SpoolLimits};
+use tamis_mcp::{Action, DropReason, Exchange, OverflowScan, Route};
+use tamis_store::Scope;
 
 use super::PATH;
 use super::body::{ProxyBody, RequestBody, broken, empty, full, of_frames, of_incoming, of_spool};
@@ -24,12 +28,8 @@ use super::headers::{
 };
 use super::sessions::{Sessions, SharedHandler};
 use super::upstream::{SendError, Upstream, without_slash};
-use crate::jsonrpc::reply;
-use crate::mcp::{Action, DropReason, Exchange, OverflowScan, Route};
 use crate::observe::{Direction, Observer};
 use crate::report::report;
-use crate::spool::{Spool, SpoolLimits};
-use crate::store::Scope;
 use crate::transport::jobs;
 use crate::transport::lines::{Collecting, scan_of};
 
@@ -508,7 +508,7 @@ fn status_only(status: StatusCode) -> Response<ProxyBody> {
 
 /// Returns a response without a message of the protocol.
 fn refused(status: StatusCode, why: &str) -> Refused {
-    let why = crate::jsonrpc::text::quoted(why);
+    let why = tamis_mcp::jsonrpc::text::quoted(why);
     let text =
         format!(r#"{{"jsonrpc":"2.0","error":{{"code":-32000,"message":{why}}},"id":null}}"#);
     let mut response = Response::new(full(text));

@@ -17,8 +17,9 @@
 //!       └──▶ empty line: the event is complete
 //! ```
 
-use crate::mcp::OverflowScan;
-use crate::spool::{Spool, SpoolError, SpoolLimits};
+use tamis_mcp::OverflowScan;
+use tamis_mcp::spool::{Spool, SpoolError, SpoolLimits};
+
 use crate::transport::lines::Collecting;
 
 /// Bytes of an event that are not data. Comments, ids and names are short.

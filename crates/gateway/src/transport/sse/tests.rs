@@ -1,7 +1,8 @@
 //! Events at every split, and with every line end.
 
+use tamis_mcp::spool::{Spool, SpoolLimits};
+
 use super::{EventData, EventLines, SseEvent, SseFramer};
-use crate::spool::{Spool, SpoolLimits};
 
 const LIMITS: SpoolLimits = SpoolLimits { held: 1 << 20, spill: 0 };
 

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::net::TcpListener;
 use std::time::Duration;
 
-use tamis_gateway::store::{EntryMeta, ReadError, Scope, Store, StoreError, Window};
+use tamis_store::{EntryMeta, ReadError, Scope, Store, StoreError, Window};
 
 use super::server::{S3Server, free_port, store_at};
 

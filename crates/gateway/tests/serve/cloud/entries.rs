@@ -6,9 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use tamis::spec::Redact;
-use tamis_gateway::store::{
-    EntryMeta, Handle, ReadError, Scope, Store, StoreConfig, StoreLimits, Window,
-};
+use tamis_store::{EntryMeta, Handle, ReadError, Scope, Store, StoreConfig, StoreLimits, Window};
 
 use super::server::S3Server;
 

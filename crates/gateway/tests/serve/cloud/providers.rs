@@ -3,7 +3,7 @@
 
 use std::io::Write as _;
 
-use tamis_gateway::store::{
+use tamis_store::{
     CloudPlace, EntryMeta, ReadError, Scope, Store, StoreConfig, StoreError, Window,
 };
 

@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use tamis_gateway::store::{CloudPlace, StoreConfig};
+use tamis_store::{CloudPlace, StoreConfig};
 
 /// The program, which `tests/cloud/run` installs.
 const PROGRAM: &str = "TAMIS_S3_SERVER";

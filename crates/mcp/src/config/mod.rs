@@ -1,0 +1,315 @@
+//! The configuration of a proxy: files and flags.
+//!
+//! | from | may say |
+//! |---|---|
+//! | flags | everything |
+//! | files that flags name (`--manifest`) | everything |
+//! | the user's own file | everything |
+//! | a file that was found in the project | `filters` and `profile` |
+//!
+//! Earlier rows of this table take precedence. A file that was merely found may come from somebody whom the user does not
+//! trust. So it cannot name a service or a folder, and the user's rules that remove for safety apply in addition to its
+//! own.
+
+mod files;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use tamis::manifest::{
+    Manifest, ManifestEntry, ManifestError, Settings, StorePlace, StoreScope, StoreSettings,
+};
+
+pub use files::{ConfigFiles, ConfigPlaces};
+
+use tamis_store::{CloudPlace, Store, StoreConfig, StoreLimits};
+
+use crate::rules::{Profile, Rules, Structured};
+use crate::{ClientReads, ProxyOptions};
+
+/// The settings of the command line.
+#[derive(Clone, Debug, Default)]
+pub struct ConfigFlags {
+    /// Files with filters, in any format of a manifest.
+    pub manifests: Vec<PathBuf>,
+    /// Which files are read in addition.
+    pub files: ConfigFiles,
+    /// The filter of tools without one.
+    pub profile: Option<Profile>,
+    /// The service of the catalog that the server is.
+    pub service: Option<String>,
+    /// Whether results keep `structuredContent`.
+    pub structured: Option<Structured>,
+    /// Which part of a result the client shows.
+    pub client_reads: Option<ClientReads>,
+    /// Where results are stored.
+    pub store: Option<StorePlace>,
+    /// Whether credentials are replaced in all results.
+    pub redact: bool,
+    /// Whether all that only saves ends, as with `profile: off`, whatever profile the files name.
+    pub off: bool,
+}
+
+/// The configuration of a proxy.
+#[derive(Clone, Debug)]
+pub struct Config {
+    first: Option<Manifest>,
+    /// Whether `first` was named on the command line for this server, and not found.
+    is_first_named: bool,
+    user: Option<Manifest>,
+    profile: Profile,
+    service: Option<String>,
+    uses_catalog: bool,
+    structured: Option<Structured>,
+    client_reads: Option<ClientReads>,
+    store: Option<StoreConfig>,
+    scope: StoreScope,
+    redact: bool,
+    keeps_invisible: bool,
+}
+
+impl Config {
+    /// Reads the files that flags name and that are found, and combines them.
+    ///
+    /// ```
+    /// use tamis_mcp::config::{Config, ConfigFlags, ConfigPlaces};
+    /// use tamis_mcp::rules::Profile;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// std::fs::write(folder.path().join("tamis.yaml"), "version: 1\nprofile: tight\nfilters: {}\n")?;
+    /// let places = ConfigPlaces { working: folder.path().into(), ..ConfigPlaces::default() };
+    /// let config = Config::load(&ConfigFlags::default(), &places)?;
+    /// assert_eq!(config.profile(), Profile::Tight);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A file cannot be read or is not valid, or a file that was found has a key that it may not have.
+    pub fn load(flags: &ConfigFlags, places: &ConfigPlaces) -> Result<Self, ConfigError> {
+        let user_path = places.user_file().filter(|_| flags.files != ConfigFiles::Project);
+        let user = user_path.as_ref().map(Manifest::load).transpose()?;
+        let first = if flags.manifests.is_empty() {
+            let found = places.project_file().filter(|_| flags.files != ConfigFiles::User);
+            let found =
+                found.filter(|path| !user_path.as_ref().is_some_and(|user| same(user, path)));
+            let found = found.map(Manifest::load).transpose()?;
+            found.map(|manifest| manifest.check_found().map(|()| manifest)).transpose()?
+        } else {
+            let manifests: Result<Vec<_>, _> = flags.manifests.iter().map(Manifest::load).collect();
+            Some(Manifest::merge(manifests?)?)
+        };
+        let settings =
+            || [first.as_ref(), user.as_ref()].into_iter().flatten().map(Manifest::settings);
+        let profile = settings().find_map(|settings| settings.profile());
+        let service = settings().find_map(|settings| settings.service().map(str::to_owned));
+        let catalog = settings().find_map(|settings| settings.catalog());
+        let keeps_invisible = settings().find_map(Settings::keeps_invisible);
+        let of_user = user.as_ref().and_then(|user| user.settings().store()).is_some();
+        let stored = settings().find_map(|settings| settings.store().cloned()).unwrap_or_default();
+        let place = flags.store.as_ref().unwrap_or_else(|| stored.place());
+        let of_user = of_user && flags.store.is_none();
+        let file = user_path.as_deref().filter(|_| of_user);
+        let profile = match flags.off {
+            true => Profile::Off,
+            false => flags.profile.or(profile).unwrap_or_default(),
+        };
+        let store = store(place, &stored, places, file)?;
+        let service = flags.service.clone().or(service);
+        if let Some(service) = &service {
+            known_service(service, [first.as_ref(), user.as_ref()])?;
+        }
+        Ok(Self {
+            profile,
+            service,
+            uses_catalog: catalog.unwrap_or(true),
+            structured: flags.structured,
+            client_reads: flags.client_reads,
+            store,
+            scope: stored.scope().clone(),
+            redact: flags.redact,
+            keeps_invisible: keeps_invisible.unwrap_or_default(),
+            first,
+            is_first_named: !flags.manifests.is_empty(),
+            user,
+        })
+    }
+
+    /// Returns the profile for tools without a filter.
+    #[must_use]
+    pub fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    /// Returns whether invisible characters are removed from outputs of tools and commands.
+    #[must_use]
+    pub fn removes_invisible(&self) -> bool {
+        self.profile != Profile::Off && !self.keeps_invisible
+    }
+
+    /// Returns who may read a stored result over HTTP, where a client has no session.
+    #[must_use]
+    pub fn scope(&self) -> &StoreScope {
+        &self.scope
+    }
+
+    /// Returns where results are stored. `None`: nowhere.
+    #[must_use]
+    pub fn store(&self) -> Option<&StoreConfig> {
+        self.store.as_ref()
+    }
+
+    /// Returns the manifests that flags name, or the one that was found in the project.
+    #[must_use]
+    pub fn manifest(&self) -> Option<&Manifest> {
+        self.first.as_ref()
+    }
+
+    /// Returns whether a filter of any tool removes for safety.
+    #[must_use]
+    pub fn may_remove_for_safety(&self) -> bool {
+        let manifests = [&self.first, &self.user].into_iter().flatten();
+        manifests.flat_map(Manifest::entries).any(ManifestEntry::removes_for_safety)
+    }
+
+    /// Returns the settings of the proxy, with its store open.
+    ///
+    /// # Errors
+    /// The rules cannot be compiled.
+    pub fn proxy_options(mut self) -> Result<ProxyOptions, ConfigError> {
+        // Without savings nothing is cut, so that nothing has to be stored.
+        let store = self.store.take().filter(|_| self.profile != Profile::Off).map(Store::open);
+        let reads = self.client_reads;
+        let removes_invisible = self.removes_invisible();
+        let options = ProxyOptions::new(self.rules()?).with_invisible(!removes_invisible);
+        Ok(options.with_store(store).with_client_reads(reads))
+    }
+
+    /// Returns the rules for tools.
+    ///
+    /// # Errors
+    /// A profile cannot be compiled.
+    pub fn rules(self) -> Result<Rules, ConfigError> {
+        let rules = Rules::new(self.profile).map_err(|error| ConfigError(error.to_string()))?;
+        let mut rules = rules
+            .with_service(self.service.as_deref())
+            .with_catalog(self.uses_catalog)
+            .with_structured(self.structured);
+        if self.profile == Profile::Off {
+            rules = rules.without_savings();
+        }
+        if self.redact {
+            rules = rules.with_redact();
+        }
+        if let Some(manifest) = self.first {
+            rules = rules.with_manifest(manifest);
+            if self.is_first_named {
+                rules = rules.with_checked_names();
+            }
+        }
+        if let Some(manifest) = self.user {
+            rules = rules.with_user_manifest(manifest);
+        }
+        Ok(rules)
+    }
+}
+
+fn same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_error| path.to_owned());
+    real(one) == real(other)
+}
+
+/// Checks that filters are known for a service: those of the catalog, or those of a manifest.
+fn known_service(service: &str, manifests: [Option<&Manifest>; 2]) -> Result<(), ConfigError> {
+    let prefixes = [format!("{service}."), format!("mcp__{service}__")];
+    let names_it = |name: &str| prefixes.iter().any(|prefix| name.starts_with(prefix.as_str()));
+    let mut entries = manifests.into_iter().flatten().flat_map(Manifest::entries);
+    let is_known = Manifest::services().any(|known| known == service)
+        || entries.any(|entry| entry.is_pattern() || names_it(entry.name()));
+    if is_known && !service.is_empty() {
+        return Ok(());
+    }
+    let known = Manifest::services().collect::<Vec<_>>().join(", ");
+    Err(ConfigError(format!(
+        "no filter is known for the service `{}`; the catalog has {known}; a manifest has others by names such as `{}.list`",
+        service.escape_debug(),
+        if service.is_empty() { "crm".into() } else { service.escape_debug().to_string() },
+    )))
+}
+
+/// Opens the store of settings that a file at `file` has. `None`: nothing is stored.
+///
+/// # Errors
+/// The place cannot be used.
+pub fn open_store(
+    settings: &StoreSettings,
+    places: &ConfigPlaces,
+    file: Option<&Path>,
+) -> Result<Option<Store>, ConfigError> {
+    // A server must not lose every result, and find that out at the first one.
+    #[cfg(not(unix))]
+    if let StorePlace::Folder(path) = settings.place() {
+        return Err(ConfigError(format!(
+            "{path}: results cannot be kept in a folder on Windows yet; use `memory`, or an object store"
+        )));
+    }
+    let config = store(settings.place(), settings, places, file)?;
+    Ok(config.map(Store::open))
+}
+
+/// Returns the store for a place. Limits of the configuration apply to any place.
+fn store(
+    place: &StorePlace,
+    settings: &StoreSettings,
+    places: &ConfigPlaces,
+    file: Option<&Path>,
+) -> Result<Option<StoreConfig>, ConfigError> {
+    let (config, mut limits) = match place {
+        StorePlace::Off => return Ok(None),
+        StorePlace::Memory => (StoreConfig::memory(), StoreLimits::memory()),
+        StorePlace::Folder(path) => {
+            let Some(folder) = places.expand(path, file) else {
+                return Err(ConfigError(format!("cannot find the home folder for {path}")));
+            };
+            (StoreConfig::folder(folder), StoreLimits::folder())
+        }
+        StorePlace::Cloud(url) => (cloud(url)?, StoreLimits::folder()),
+        place => return Err(ConfigError(format!("cannot store results in {place:?}"))),
+    };
+    if let Some(bytes) = settings.max_entry() {
+        limits = limits.with_entry(bytes);
+    }
+    if let Some(bytes) = settings.max_total() {
+        limits = limits.with_total(bytes);
+    }
+    if let Some(age) = settings.max_age() {
+        limits = limits.with_age(age);
+    }
+    Ok(Some(config.with_limits(limits)))
+}
+
+/// Returns the store in an object store, with the settings of the environment.
+fn cloud(url: &str) -> Result<StoreConfig, ConfigError> {
+    let place = CloudPlace::of_environment(url);
+    place.map(StoreConfig::cloud).map_err(|error| ConfigError(error.to_string()))
+}
+
+/// A configuration that cannot be used, with the place in its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError(String);
+
+impl From<ManifestError> for ConfigError {
+    fn from(error: ManifestError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,19 @@
+//! The settings, limits and earlier calls that apply to a message.
+//!
+//! | file | decides |
+//! |---|---|
+//! | `proxy` | the settings that all sessions of a process share |
+//! | `memory` | which call a task or a resource belongs to |
+//! | `clients` | which part of a result a client shows |
+//! | `allowed` | which members of a message no filter has to see |
+//! | `failure` | what replaces a result that is withheld |
+
+pub(crate) mod allowed;
+pub(crate) mod clients;
+pub(crate) mod failure;
+pub(crate) mod memory;
+pub(crate) mod proxy;
+pub(crate) mod tool_call;
+
+pub use clients::{ClientReads, UnknownClientReads};
+pub use proxy::{MessageLimits, Proxy, ProxyOptions};

@@ -1,0 +1,272 @@
+//! State that all sessions of a process share.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tamis_store::Store;
+
+use super::clients::{self, ClientReads};
+use super::memory::Memory;
+use crate::rules::{LONGEST_TOOL_NAME, Parameters, Rules, ToolFilter};
+use crate::spool::SpoolLimits;
+
+/// The most tools whose own parameters are remembered.
+const MOST_TOOLS: usize = 4096;
+
+/// The most filters that a warning names.
+const MOST_NAMED: usize = 20;
+
+/// Bounds of messages and tables.
+#[derive(Clone, Debug)]
+pub struct MessageLimits {
+    /// How much of one message is in memory and on disk.
+    pub spool: SpoolLimits,
+    /// The most bytes of one message that is sent over standard output or as an event. The TypeScript SDK closes the
+    /// connection at 10 MiB.
+    pub output: u64,
+    /// The most requests of one client that are open at a time.
+    pub open_requests: usize,
+    /// The most requests that are remembered after nobody waits for them any more.
+    pub closed_requests: usize,
+    /// The most resources and the most tasks that are remembered.
+    pub remembered: usize,
+}
+
+impl Default for MessageLimits {
+    fn default() -> Self {
+        Self {
+            spool: SpoolLimits::default(),
+            output: 8 << 20,
+            open_requests: 10_000,
+            closed_requests: 4096,
+            remembered: 4096,
+        }
+    }
+}
+
+/// The settings of a [`Proxy`].
+#[derive(Debug)]
+pub struct ProxyOptions {
+    rules: Rules,
+    store: Option<Store>,
+    client_reads: Option<ClientReads>,
+    recalls: bool,
+    keeps_invisible: bool,
+    is_retrieved_elsewhere: bool,
+    limits: MessageLimits,
+    warn: Option<fn(&str)>,
+}
+
+impl ProxyOptions {
+    /// Returns the settings of a proxy without a store.
+    #[must_use]
+    pub fn new(rules: Rules) -> Self {
+        let limits = MessageLimits::default();
+        Self {
+            rules,
+            store: None,
+            client_reads: None,
+            recalls: false,
+            keeps_invisible: false,
+            is_retrieved_elsewhere: false,
+            limits,
+            warn: None,
+        }
+    }
+
+    /// Sets the store. Without one, profiles cut nothing.
+    #[must_use]
+    pub fn with_store(mut self, store: Option<Store>) -> Self {
+        self.store = store;
+        self
+    }
+
+    /// Returns the store.
+    #[must_use]
+    pub fn store(&self) -> Option<&Store> {
+        self.store.as_ref()
+    }
+
+    /// Sets which part of a result the client shows to the model, instead of judging by the client's name.
+    #[must_use]
+    pub fn with_client_reads(mut self, reads: Option<ClientReads>) -> Self {
+        self.client_reads = reads;
+        self
+    }
+
+    /// Sets who gets warnings about the configuration, which have no data of results.
+    #[must_use]
+    pub fn with_warnings(mut self, warn: fn(&str)) -> Self {
+        self.warn = Some(warn);
+        self
+    }
+
+    /// Sets whether notices name the command `tamis recall` instead of the tool `tamis_retrieve`, for clients that have
+    /// no such tool. The store must be that of the user.
+    #[must_use]
+    pub fn with_recall(mut self, yes: bool) -> Self {
+        self.recalls = yes;
+        self
+    }
+
+    /// Sets whether invisible characters of results are kept: Unicode tags, floods of zero-width characters, and open
+    /// bidirectional overrides. Under the profile `off` they always are.
+    #[must_use]
+    pub fn with_invisible(mut self, keeps: bool) -> Self {
+        self.keeps_invisible = keeps;
+        self
+    }
+
+    /// Sets whether another server has the tool `tamis_retrieve`. Then it is not listed, and calls of a tool with that
+    /// name are forwarded.
+    #[must_use]
+    pub fn with_retrieval_elsewhere(mut self, yes: bool) -> Self {
+        self.is_retrieved_elsewhere = yes;
+        self
+    }
+
+    /// Sets the bounds of messages and tables.
+    #[must_use]
+    pub fn with_limits(mut self, limits: MessageLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+}
+
+/// The shared part of a proxy in front of one server: rules, store, and what the server said about itself.
+pub struct Proxy {
+    pub(crate) options: ProxyOptions,
+    /// The name that the server gave itself.
+    server: Mutex<Option<Arc<str>>>,
+    /// Tools with a parameter of their own that has the name of one of ours.
+    own_parameters: Mutex<HashMap<String, Parameters>>,
+    /// The tasks and resources of clients without sessions.
+    pub(crate) memory: Arc<Memory>,
+    pub(crate) may_remove_for_safety: bool,
+}
+
+impl Proxy {
+    /// Creates a proxy.
+    #[must_use]
+    pub fn new(options: ProxyOptions) -> Arc<Self> {
+        let memory = Arc::new(Memory::new(options.limits.remembered));
+        let may_remove_for_safety = options.rules.may_remove_for_safety();
+        let (server, own_parameters) = (Mutex::default(), Mutex::default());
+        Arc::new(Self { options, server, own_parameters, memory, may_remove_for_safety })
+    }
+
+    /// Returns the bounds of messages and tables.
+    #[must_use]
+    pub fn limits(&self) -> &MessageLimits {
+        &self.options.limits
+    }
+
+    /// Returns whether a filter of any tool removes for safety.
+    pub fn removes_for_safety(&self) -> bool {
+        self.may_remove_for_safety
+    }
+
+    /// Returns whether the filter of a tool removes for safety.
+    pub(crate) fn tool_removes_for_safety(&self, tool: &str) -> bool {
+        self.filter(tool).is_some_and(|filter| filter.removes_for_safety)
+    }
+
+    /// Returns whether notices name a command rather than a tool.
+    pub(crate) fn recalls(&self) -> bool {
+        self.options.recalls
+    }
+
+    /// Returns whether invisible characters are removed from results.
+    pub(crate) fn removes_invisible(&self) -> bool {
+        !self.options.keeps_invisible && self.options.rules.profile().is_some()
+    }
+
+    /// Returns whether the proxy has the tool `tamis_retrieve`.
+    pub(crate) fn has_retrieval(&self) -> bool {
+        self.options.store.is_some() && !self.options.is_retrieved_elsewhere
+    }
+
+    pub(crate) fn store(&self) -> Option<&Store> {
+        self.options.store.as_ref()
+    }
+
+    /// Remembers the name that the server gave itself.
+    pub(crate) fn learn_server(&self, name: String) {
+        let mut server = self.server.lock().unwrap_or_else(PoisonError::into_inner);
+        if server.as_deref() != Some(&name) {
+            *server = Some(name.into());
+        }
+    }
+
+    /// Returns the filter of a tool. Without a store, the catalog and profiles cut nothing.
+    pub(crate) fn filter(&self, tool: &str) -> Option<Arc<ToolFilter>> {
+        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let filter = self.options.rules.filter(tool, server.as_deref())?;
+        if filter.is_of_user() {
+            return Some(filter);
+        }
+        let lossless = self.lossless().filter(|_| self.store().is_none());
+        Some(lossless.map_or(filter, Arc::clone))
+    }
+
+    /// Notes that the server lists a tool.
+    pub(crate) fn note_listed(&self, tool: &str) {
+        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.options.rules.note_listed(tool, server.as_deref());
+    }
+
+    /// Warns about filters that match no tool, after the server has listed all of them.
+    pub(crate) fn warn_of_unlisted(&self) {
+        let unlisted = self.options.rules.take_unlisted();
+        let Some(warn) = self.options.warn.filter(|_| !unlisted.is_empty()) else { return };
+        let names =
+            unlisted.iter().take(MOST_NAMED).map(|name| format!("`{}`", name.escape_debug()));
+        let names = names.collect::<Vec<_>>().join(", ");
+        let more = match unlisted.len().saturating_sub(MOST_NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        warn(&format!("the server lists no tool for these filters of the manifest: {names}{more}"));
+    }
+
+    /// Returns the filter of tools without one of their own. Without a store, a profile cuts nothing.
+    pub(crate) fn profile(&self) -> Option<Arc<ToolFilter>> {
+        let profile = self.options.rules.profile()?;
+        let lossless = self.lossless().filter(|_| self.store().is_none());
+        Some(Arc::clone(lossless.unwrap_or(profile)))
+    }
+
+    /// Returns the filter that keeps every value.
+    pub(crate) fn lossless(&self) -> Option<&Arc<ToolFilter>> {
+        self.options.rules.lossless()
+    }
+
+    /// Returns which part of a result a client shows to the model.
+    pub(crate) fn client_reads(&self, client: Option<&str>) -> ClientReads {
+        let by_name = || client.map_or(ClientReads::Both, clients::reads);
+        self.options.client_reads.unwrap_or_else(by_name)
+    }
+
+    /// Remembers that a tool has a parameter of its own with the name of one of ours.
+    pub(crate) fn learn_parameters(&self, tool: String, own: Parameters) {
+        let mut known = self.own_parameters.lock().unwrap_or_else(PoisonError::into_inner);
+        if own == Parameters::default() || tool.len() > LONGEST_TOOL_NAME {
+            known.remove(&tool);
+        } else if known.len() < MOST_TOOLS || known.contains_key(&tool) {
+            known.insert(tool, own);
+        }
+    }
+
+    /// Returns the parameters of a tool's own that have the name of one of ours.
+    pub(crate) fn own_parameters(&self, tool: &str) -> Parameters {
+        let known = self.own_parameters.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(tool).copied().unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Proxy").field("options", &self.options).finish_non_exhaustive()
+    }
+}

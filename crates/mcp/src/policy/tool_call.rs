@@ -1,0 +1,15 @@
+//! A call of a tool.
+
+use std::sync::Arc;
+
+use tamis::CallOptions;
+
+use crate::rules::ToolFilter;
+
+/// A call of a tool, as far as its result needs it.
+#[derive(Clone, Debug)]
+pub(crate) struct ToolCall {
+    pub(crate) tool: Arc<str>,
+    pub(crate) filter: Arc<ToolFilter>,
+    pub(crate) options: CallOptions,
+}

@@ -1,0 +1,94 @@
+//! The record of one result after it was filtered: sizes and names, never data.
+
+use std::time::Duration;
+
+/// One call of a tool, for the log, the metrics and `tamis savings`.
+#[derive(Clone, Debug)]
+pub struct CallRecord {
+    /// The name of the tool, shortened to 128 bytes and without control characters.
+    pub tool: String,
+    /// The origin of the filter.
+    pub source: RuleSource,
+    /// Bytes of the unfiltered result.
+    pub bytes_in: u64,
+    /// Bytes of the result as it is sent.
+    pub bytes_out: u64,
+    /// The handle under which the result is stored.
+    pub handle: Option<String>,
+    /// The outcome.
+    pub outcome: CallOutcome,
+    /// Why, if a filter failed, or if the result was not shortened. Never contains data of the result.
+    pub reason: Option<&'static str>,
+    /// The number of invisible characters that were removed or made visible.
+    pub invisible: u64,
+    /// The time that filtering took.
+    pub duration: Duration,
+    /// The time between the request and its response.
+    pub latency: Option<Duration>,
+}
+
+impl CallRecord {
+    /// Returns the number of tokens of the unfiltered result, estimated at four bytes each.
+    #[must_use]
+    pub fn tokens_in(&self) -> u64 {
+        self.bytes_in.div_ceil(4)
+    }
+
+    /// Returns the number of tokens of the result as it is sent, estimated at four bytes each.
+    #[must_use]
+    pub fn tokens_out(&self) -> u64 {
+        self.bytes_out.div_ceil(4)
+    }
+}
+
+/// The origin of the filter of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RuleSource {
+    /// A manifest of the user.
+    Manifest,
+    /// The built-in catalog.
+    Catalog,
+    /// The profile.
+    Profile,
+}
+
+impl RuleSource {
+    /// Returns the word for this origin in logs.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Manifest => "manifest",
+            Self::Catalog => "catalog",
+            Self::Profile => "profile",
+        }
+    }
+}
+
+/// The outcome for a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CallOutcome {
+    /// It was filtered.
+    Filtered,
+    /// It was forwarded unchanged: there was nothing to filter.
+    Unchanged,
+    /// A filter that only saves failed, and the result was forwarded unchanged.
+    FailedOpen,
+    /// A filter that removes for safety failed, and the result was withheld.
+    FailedClosed,
+    /// It was read from the store.
+    Retrieved,
+}
+
+impl CallOutcome {
+    /// Returns the word for this outcome in logs and metrics.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Filtered => "filtered",
+            Self::Unchanged => "unchanged",
+            Self::FailedOpen => "failed_open",
+            Self::FailedClosed => "failed_closed",
+            Self::Retrieved => "retrieved",
+        }
+    }
+}

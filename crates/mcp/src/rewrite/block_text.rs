@@ -1,0 +1,262 @@
+//! Filters the text of one block.
+//!
+//! ```text
+//! text ─ begins like JSON? ─ yes ─▶ the programs ─ valid ──▶ Json
+//!           │ no                        │ not one JSON value
+//!           └──────────────▶ policy ◀───┘
+//!                              ├─ the filter removes for safety: dropped, withheld or failed closed
+//!                              └─ else: text filter ─▶ imitations marked ─▶ cut to its room
+//! ```
+
+use std::ops::Range;
+
+use memchr::memchr;
+use tamis::text::{QuotedTextFilter, TextFilter, TextRedactor};
+use tamis::{CallOptions, Limits, Sink};
+
+use super::run::{self, JsonRun, RunError, Source, Texts};
+use super::text_cut::{TextCut, TextCutReport};
+use crate::jsonrpc::find::Found;
+use crate::jsonrpc::splice::Piece;
+use crate::policy::failure::Failure;
+use crate::rules::ToolFilter;
+use crate::spool::Spool;
+
+/// The least room in which a text is cut. With less room, the block is left out.
+const LEAST_ROOM: u64 = 256;
+
+/// The outcome for the text of a block.
+#[derive(Debug)]
+pub(crate) enum BlockText {
+    /// It is unchanged.
+    Same,
+    /// It was one JSON value, and this is the output.
+    Json(Box<JsonRun>),
+    /// It was another text; the range in the scratch spool has its new characters.
+    Text(Range<u64>, TextCutReport),
+    /// The range in the scratch spool has the new content of the string, with escapes.
+    Escaped(Range<u64>),
+    /// A sentence takes its place, because the message of the failed call is withheld.
+    Withheld,
+    /// The block is dropped.
+    Dropped {
+        /// Whether there was no room for it, so that it can be fetched.
+        is_cut: bool,
+    },
+}
+
+impl BlockText {
+    /// Returns the number of credentials that were replaced in the text.
+    pub(crate) fn redacted(&self) -> u64 {
+        match self {
+            Self::Json(run) => run.redacted,
+            Self::Text(_, report) => report.redacted,
+            Self::Same | Self::Escaped(_) | Self::Withheld | Self::Dropped { .. } => 0,
+        }
+    }
+
+    /// Returns the new content of the string. `None`: it is unchanged, or has no place.
+    pub(crate) fn piece(&self) -> Option<Piece> {
+        match self {
+            Self::Json(run) => Some(Piece::Quoted(run.output.clone())),
+            Self::Text(range, _) => Some(Piece::Quoted(range.clone())),
+            Self::Escaped(range) => Some(Piece::Scratch(range.clone())),
+            Self::Same | Self::Withheld | Self::Dropped { .. } => None,
+        }
+    }
+}
+
+/// The circumstances of a block.
+#[derive(Debug)]
+pub(crate) struct BlockContext<'a> {
+    pub(crate) filter: &'a ToolFilter,
+    pub(crate) options: &'a CallOptions,
+    pub(crate) is_error: bool,
+    /// Whether the result has `structuredContent`.
+    pub(crate) has_structured: bool,
+    /// Whether `structuredContent` repeats the text and has nothing else. The text is then the content of a file, for
+    /// example, and not the JSON of a result.
+    pub(crate) is_wrapped: bool,
+    /// Bytes that all further texts of the result may have.
+    pub(crate) room: Option<u64>,
+}
+
+impl BlockContext<'_> {
+    /// Filters the text of a block, and writes what it becomes to the end of `scratch`.
+    pub(crate) fn filter(
+        &self,
+        texts: &Texts<'_>,
+        text: &Found,
+        scratch: &mut Spool,
+    ) -> Result<BlockText, Failure> {
+        let source = Source::characters(text);
+        if self.room.is_some_and(|room| room < LEAST_ROOM && room < source.len()) {
+            return Ok(BlockText::Dropped { is_cut: true });
+        }
+        if run::looks_like_json(texts, &source)
+            && (!self.is_wrapped || self.is_long_line(texts, &source)?)
+        {
+            let limited;
+            let options = match self.room {
+                None => self.options,
+                Some(room) => {
+                    limited = self.options.clone().with_budget(tamis::spec::Budget::Bytes(room));
+                    &limited
+                }
+            };
+            match run::json(texts, &source, self.filter, options, scratch) {
+                Ok(run) => return Ok(BlockText::Json(Box::new(run))),
+                Err(RunError::NotJson) => {}
+                Err(RunError::Failed(_)) if self.withholds_messages() => {
+                    return Ok(BlockText::Withheld);
+                }
+                Err(RunError::Failed(failure)) => return Err(failure),
+            }
+        }
+        self.plain(texts, &source, scratch)
+    }
+
+    /// Whether a text has to be cut and is a single line, which cannot be cut between lines.
+    fn is_long_line(&self, texts: &Texts<'_>, source: &Source) -> Result<bool, Failure> {
+        let Some(room) = self.room.filter(|room| *room < source.len()) else { return Ok(false) };
+        let (mut length, mut first_break) = (0, None);
+        let read = run::read(texts, source, |text| {
+            if first_break.is_none() {
+                first_break = memchr(b'\n', text).map(|at| length + at as u64 + 1);
+            }
+            length += text.len() as u64;
+            Ok(())
+        });
+        match read {
+            Ok(()) => Ok(length > room && first_break.is_none_or(|end| end == length)),
+            Err(RunError::NotJson) => Ok(false),
+            Err(RunError::Failed(failure)) => Err(failure),
+        }
+    }
+
+    /// Whether the call failed, and its messages do not pass.
+    fn withholds_messages(&self) -> bool {
+        self.is_error && self.filter.removes_for_safety && !self.filter.keeps_error_text
+    }
+
+    fn plain(
+        &self,
+        texts: &Texts<'_>,
+        source: &Source,
+        scratch: &mut Spool,
+    ) -> Result<BlockText, Failure> {
+        let is_empty = source.len() <= 2;
+        if self.filter.removes_for_safety && !is_empty {
+            let keeps =
+                if self.is_error { self.filter.keeps_error_text } else { self.filter.keeps_text };
+            if self.withholds_messages() {
+                return Ok(BlockText::Withheld);
+            }
+            if !keeps && self.has_structured {
+                return Ok(BlockText::Dropped { is_cut: false });
+            }
+            if !keeps {
+                return Err(Failure::TEXT);
+            }
+        }
+        if self.options.raw() && self.filter.redacts.is_none() {
+            return Ok(BlockText::Same);
+        }
+        let start = scratch.len();
+        match self.shorten(texts, source, scratch) {
+            Ok(report)
+                if report.changed
+                    || report.redacted > 0
+                    || report.marked
+                    || report.left_out > 0 =>
+            {
+                Ok(BlockText::Text(start..scratch.len(), report))
+            }
+            Ok(_) => {
+                scratch.truncate(start);
+                Ok(BlockText::Same)
+            }
+            // A lone surrogate stands for no text.
+            Err(RunError::NotJson) => {
+                scratch.truncate(start);
+                if self.filter.redacts.is_some() {
+                    return Err(Failure::TEXT);
+                }
+                self.quoted(texts, source, scratch)
+            }
+            Err(RunError::Failed(failure)) => Err(failure),
+        }
+    }
+
+    /// Applies the text filter and the limit.
+    fn shorten(
+        &self,
+        texts: &Texts<'_>,
+        source: &Source,
+        scratch: &mut Spool,
+    ) -> Result<TextCutReport, RunError> {
+        let mut cut = TextCut::new(scratch, self.room);
+        let (mut changed, mut filtered_out, mut bytes_in, mut redacted) = (false, 0, 0, 0);
+        let redacts = self.filter.redacts.as_ref();
+        let mut redactor =
+            redacts.map(|redact| TextRedactor::of(redact, &Limits::new())).transpose()?;
+        match &self.filter.text {
+            None => {
+                run::read(texts, source, |text| {
+                    match &mut redactor {
+                        None => cut.write(text),
+                        Some(redactor) => redactor.write(text, &mut cut),
+                    }
+                    Ok(())
+                })?;
+                if let Some(redactor) = &mut redactor {
+                    redacted = run::credentials(&redactor.end(&mut cut));
+                }
+            }
+            Some(program) => {
+                let mut filter = TextFilter::new(program, &mut cut);
+                // The text without credentials.
+                let mut safe = Vec::new();
+                run::read(texts, source, |text| {
+                    let Some(redactor) = &mut redactor else { return Ok(filter.write(text)?) };
+                    safe.clear();
+                    redactor.write(text, &mut safe);
+                    Ok(filter.write(&safe)?)
+                })?;
+                if let Some(redactor) = &mut redactor {
+                    safe.clear();
+                    redacted = run::credentials(&redactor.end(&mut safe));
+                    filter.write(&safe)?;
+                }
+                let report = filter.end()?;
+                changed = report.changed;
+                filtered_out = report.lines_in.saturating_sub(report.lines_out);
+                bytes_in = report.bytes_in;
+            }
+        }
+        let report = cut.end();
+        let bytes = report.bytes.max(bytes_in);
+        Ok(TextCutReport { filtered_out, bytes, changed, redacted, ..report })
+    }
+
+    /// Applies the text filter to a string with lone surrogates, which keep their escapes.
+    fn quoted(
+        &self,
+        texts: &Texts<'_>,
+        source: &Source,
+        scratch: &mut Spool,
+    ) -> Result<BlockText, Failure> {
+        let Some(program) = &self.filter.text else { return Ok(BlockText::Same) };
+        let (Source::Value(range) | Source::Characters(range)) = source;
+        let content = range.start + 1..range.end.saturating_sub(1);
+        let start = scratch.len();
+        let mut filter = QuotedTextFilter::new(program, &mut *scratch);
+        let written = texts.message.each_chunk(content, |chunk| Ok(filter.write(chunk)?));
+        let ended = written.and_then(|()| Ok(filter.end()?));
+        match ended {
+            Ok(_) => Ok(BlockText::Escaped(start..scratch.len())),
+            Err(RunError::NotJson) => Err(Failure::TEXT),
+            Err(RunError::Failed(failure)) => Err(failure),
+        }
+    }
+}

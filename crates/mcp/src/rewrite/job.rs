@@ -1,0 +1,420 @@
+//! Rewrites one message, without the session.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tamis::spec::Redact;
+use tamis_store::Store;
+
+use super::invisible::clean;
+use super::listing;
+use super::outcome::{Action, DropReason, Outcome};
+use super::resource;
+use super::result;
+use super::result_parts::Rewritten;
+use super::retrieve;
+use super::task::{Context, Element, Record, Task, Work};
+use crate::jsonrpc::find::{Found, ValueKind};
+use crate::jsonrpc::splice::{Piece, Splice, cut_members};
+use crate::jsonrpc::{reply, text};
+use crate::policy::allowed::Envelope;
+use crate::policy::failure::{self, Failure, MESSAGE_WITHHELD, STATUS_WITHHELD, TooLong};
+use crate::record::{CallOutcome, CallRecord, RuleSource};
+use crate::spool::Spool;
+
+/// The work that a message needs before it can be sent.
+#[derive(Debug)]
+pub struct Job(JobKind);
+
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "a job is always in a box")]
+enum JobKind {
+    One(Work),
+    Batch(Vec<(Range<u64>, Element)>),
+}
+
+/// The outcome for one message.
+#[derive(Debug)]
+enum Done {
+    /// It is sent unchanged.
+    Original,
+    /// New bytes were written.
+    Written,
+    /// New bytes were written, for the sender of the message.
+    Answered,
+    Dropped(DropReason),
+}
+
+impl Job {
+    pub(crate) fn one(work: Work) -> Self {
+        Self(JobKind::One(work))
+    }
+
+    pub(crate) fn batch(elements: Vec<(Range<u64>, Element)>) -> Self {
+        Self(JobKind::Batch(elements))
+    }
+
+    /// Returns whether the job may wait for the disk or the network even if the message is short.
+    #[must_use]
+    pub fn is_slow(&self) -> bool {
+        let slow = |work: &Work| {
+            let is_remote = work.context.proxy.store().is_some_and(Store::is_remote);
+            is_remote || matches!(work.task, Task::Retrieve { .. })
+        };
+        match &self.0 {
+            JobKind::One(work) => slow(work),
+            JobKind::Batch(elements) => elements
+                .iter()
+                .any(|(_, element)| matches!(element, Element::Work(work) if slow(work))),
+        }
+    }
+
+    /// Rewrites `message`, for which the job was made.
+    #[must_use]
+    pub fn run(self: Box<Self>, message: &Spool) -> Outcome {
+        let mut records = Vec::new();
+        let action = match self.0 {
+            JobKind::One(work) => {
+                let mut out = Spool::new(work.context.proxy.limits().spool);
+                match work.run(message, &mut out, &mut records) {
+                    Done::Original => Action::Original,
+                    Done::Written => Action::Send(out),
+                    Done::Answered => Action::Answer(out),
+                    Done::Dropped(reason) => Action::Drop(reason),
+                }
+            }
+            JobKind::Batch(elements) => batch(elements, message, &mut records),
+        };
+        Outcome { action, records }
+    }
+}
+
+fn batch(
+    elements: Vec<(Range<u64>, Element)>,
+    message: &Spool,
+    records: &mut Vec<CallRecord>,
+) -> Action {
+    let limits = elements.iter().find_map(|(_, element)| match element {
+        Element::Work(work) => Some(work.context.proxy.limits().spool),
+        _ => None,
+    });
+    let mut out = Spool::new(limits.unwrap_or_default());
+    let write = |out: &mut Spool| {
+        out.push(b"[")?;
+        for (span, element) in elements {
+            let before = out.len();
+            if before > 1 {
+                out.push(b",")?;
+            }
+            match element {
+                Element::Copy => message.each_chunk(span, |chunk| out.push(chunk))?,
+                Element::Bytes(bytes) => out.push(&bytes)?,
+                Element::Cut => out.truncate(before),
+                Element::Work(work) => match work.run(message, out, records) {
+                    Done::Original => message.each_chunk(span, |chunk| out.push(chunk))?,
+                    Done::Written | Done::Answered => {}
+                    Done::Dropped(_) => out.truncate(before),
+                },
+            }
+        }
+        out.push(b"]")
+    };
+    match write(&mut out) {
+        Ok(()) if out.len() > 2 => Action::Send(out),
+        Ok(()) => Action::Drop(DropReason::UnknownResponse),
+        Err(_) => Action::Drop(DropReason::TooComplex),
+    }
+}
+
+impl Work {
+    /// Writes what is sent instead of the message to the end of `out`.
+    fn run(self, message: &Spool, out: &mut Spool, records: &mut Vec<CallRecord>) -> Done {
+        let Self { span, mut task, context } = self;
+        let started = Instant::now();
+        let start = out.len();
+        let range = span.clone();
+        let tool = match &task {
+            Task::Result { call, .. }
+            | Task::Nested { call, .. }
+            | Task::Resource { call, .. }
+            | Task::Error { call, .. } => Some((Arc::clone(&call.tool), Arc::clone(&call.filter))),
+            _ => None,
+        };
+        let withheld_tool = match &task {
+            Task::Withhold { tool, .. } => Arc::clone(tool),
+            _ => tool.as_ref().map_or_else(|| "".into(), |(tool, _)| Arc::clone(tool)),
+        };
+        let is_result = matches!(task, Task::Result { .. } | Task::Withhold { .. });
+        let is_notification = context.raw_id.is_empty();
+        let is_filtered = tool.is_some();
+        let mut record = Record::new(&withheld_tool, started);
+        record.bytes_in = span.end - span.start;
+        let limits = context.proxy.limits().spool;
+        // A message that cannot be copied is read as it is.
+        let cleaned =
+            context.proxy.removes_invisible().then(|| clean(message, &span, &mut task, limits));
+        let cleaned = cleaned.and_then(Result::ok).flatten();
+        record.invisible = cleaned.as_ref().map_or(0, |cleaned| cleaned.count);
+        let (message, span) = match &cleaned {
+            Some(cleaned) => (&cleaned.message, 0..cleaned.message.len()),
+            None => (message, span),
+        };
+        let envelope = task.envelope();
+        let done = task.run(message, span.clone(), &context, out, &mut record);
+        let done = done.and_then(|done| match envelope {
+            Some(envelope) => {
+                let redact = tool.as_ref().and_then(|(_, filter)| filter.redacts.as_ref());
+                strip(envelope, redact, message, span, done, out, start)
+            }
+            None => Ok(done),
+        });
+        let done = done.and_then(|done| match out.error() {
+            Some(_) => Err(Failure::TOO_COMPLEX),
+            None => Ok(done),
+        });
+        let done = match done {
+            Ok(done) => done,
+            Err(failure) => {
+                out.truncate(start);
+                let is_too_long = context.is_too_long(&range);
+                let saves = tool.as_ref().is_some_and(|(_, filter)| !filter.removes_for_safety);
+                record.reason = Some(failure.0);
+                record.handle = None;
+                if saves && !is_too_long {
+                    record.outcome = CallOutcome::FailedOpen;
+                    Done::Original
+                } else {
+                    record.outcome = CallOutcome::FailedClosed;
+                    if is_notification {
+                        Done::Dropped(DropReason::FailedClosed)
+                    } else {
+                        let bytes = if is_too_long && (saves || failure == Failure::TOO_LONG) {
+                            let is_own = tool.as_ref().is_some_and(|(_, filter)| filter.is_own());
+                            TooLong {
+                                tool: &withheld_tool,
+                                is_result,
+                                is_by_profile: !is_own,
+                                size: range.end - range.start,
+                                limit: context.proxy.limits().output,
+                            }
+                            .response(&context.raw_id, context.is_modern)
+                        } else if is_result {
+                            let modern = context.is_modern;
+                            failure::withheld(&context.raw_id, &withheld_tool, failure, modern)
+                        } else {
+                            failure::refused(&context.raw_id, "the response", failure)
+                        };
+                        match out.push(&bytes) {
+                            Ok(()) => Done::Written,
+                            Err(_) => Done::Dropped(DropReason::FailedClosed),
+                        }
+                    }
+                }
+            }
+        };
+        let done = match (done, &cleaned) {
+            (Done::Original, Some(cleaned)) => {
+                let text = &cleaned.message;
+                match text.each_chunk(0..text.len(), |chunk| out.push(chunk)) {
+                    Ok(()) => Done::Written,
+                    Err(_) => Done::Dropped(DropReason::TooComplex),
+                }
+            }
+            (done, _) => done,
+        };
+        if is_filtered || record.is_wanted {
+            record.bytes_out = match done {
+                Done::Original => record.bytes_in,
+                _ => out.len().saturating_sub(start),
+            };
+            if record.outcome == CallOutcome::Filtered && matches!(done, Done::Original) {
+                record.outcome = CallOutcome::Unchanged;
+            }
+            let source = tool.map(|(_, filter)| filter.source);
+            records.push(record.finish(source, context.arrived));
+        }
+        done
+    }
+}
+
+/// Returns a result that says that the output of a tool is withheld, and the record of the call.
+pub(crate) fn withheld_call(tool: &str, reason: &'static str) -> (Vec<u8>, CallRecord) {
+    let mut record = Record::new(tool, Instant::now());
+    record.outcome = CallOutcome::FailedClosed;
+    record.reason = Some(reason);
+    let result = failure::withheld_result(tool, Failure(reason), false);
+    (result.into_bytes(), record.finish(Some(RuleSource::Manifest), None))
+}
+
+impl Task {
+    fn run(
+        self,
+        message: &Spool,
+        span: Range<u64>,
+        context: &Context,
+        out: &mut Spool,
+        record: &mut Record,
+    ) -> Result<Done, Failure> {
+        let nothing = Spool::from_vec(Vec::new());
+        match self {
+            Self::CutArguments(cuts) => {
+                let mut splice = Splice::default();
+                for (arguments, members) in &cuts {
+                    cut_members(message, arguments, members, &mut splice)?;
+                }
+                splice.write(message, span, &nothing, out)?;
+                Ok(Done::Written)
+            }
+            Self::Ping => {
+                let head = br#"{"jsonrpc":"2.0","id":"#;
+                out.push(&[head.as_slice(), &context.raw_id, br#","method":"ping"}"#].concat())?;
+                Ok(Done::Written)
+            }
+            Self::Retrieve { arguments, is_answer } => {
+                record.is_wanted = true;
+                record.outcome = CallOutcome::Retrieved;
+                retrieve::TOOL.clone_into(&mut record.tool);
+                retrieve::answer(context, &arguments, out)?;
+                Ok(if is_answer { Done::Answered } else { Done::Written })
+            }
+            Self::Listing { result, offers_retrieval } => {
+                let splice = listing::rewrite(message, result, &context.proxy, offers_retrieval)?;
+                if splice.is_empty() {
+                    return Ok(Done::Original);
+                }
+                splice.write(message, span, &nothing, out)?;
+                Ok(Done::Written)
+            }
+            Self::Clean { .. } => Ok(Done::Original),
+            Self::Result { call, result } => {
+                let rewritten = result::rewrite(message, &result, &call, context, record)?;
+                finish_result(rewritten, message, span, context, out)
+            }
+            Self::Nested { call, result, error, status, failure, .. } => {
+                let closed = call.filter.removes_for_safety;
+                if let Some(failure) = failure.filter(|_| closed) {
+                    return Err(failure);
+                }
+                let is_object = |found: &Found| found.kind == ValueKind::Object;
+                if closed && !result.as_ref().is_none_or(is_object) {
+                    return Err(Failure::UNKNOWN_FORM);
+                }
+                let mut rewritten = match result {
+                    Some(found) => result::rewrite(message, &found.span, &call, context, record)?,
+                    None => Rewritten::nothing(),
+                };
+                if closed && !call.filter.keeps_error_text {
+                    if let Some(error) = error {
+                        withhold_error(message, &mut rewritten.splice, &error, None)?;
+                    }
+                    if let Some(status) = status {
+                        let sentence = text::quoted(STATUS_WITHHELD).into_bytes();
+                        rewritten.splice.replace(status.span, Piece::Bytes(sentence));
+                    }
+                }
+                finish_result(rewritten, message, span, context, out)
+            }
+            Self::Strip(_) => Ok(Done::Original),
+            Self::Resource { call, contents, items, texts, is_complete } => {
+                if !is_complete && call.filter.removes_for_safety {
+                    return Err(Failure::UNKNOWN_FORM);
+                }
+                let contents = contents.as_ref();
+                let rewritten =
+                    resource::rewrite(message, &call, contents, &items, &texts, context)?;
+                finish_result(rewritten, message, span, context, out)
+            }
+            Self::Error { call, error, code } => {
+                let Some(error) = error.filter(|_| !call.filter.keeps_error_text) else {
+                    return Ok(Done::Original);
+                };
+                let mut splice = Splice::default();
+                withhold_error(message, &mut splice, &error, code.as_ref())?;
+                splice.write(message, span, &nothing, out)?;
+                Ok(Done::Written)
+            }
+            Self::Withhold { failure, .. } => {
+                record.is_wanted = true;
+                Err(failure)
+            }
+        }
+    }
+}
+
+/// Leaves only known members of what is sent, without what `redact` looks for in names and messages.
+fn strip(
+    envelope: Envelope,
+    redact: Option<&Redact>,
+    message: &Spool,
+    span: Range<u64>,
+    done: Done,
+    out: &mut Spool,
+    start: u64,
+) -> Result<Done, Failure> {
+    let mut scratch = Spool::new(out.limits());
+    match done {
+        Done::Original => {
+            let changes = envelope.changes(message, &span, redact, &mut scratch)?;
+            if changes.is_empty() {
+                return Ok(Done::Original);
+            }
+            changes.write(message, span, &scratch, out)?;
+            Ok(Done::Written)
+        }
+        Done::Written => {
+            let written = start..out.len();
+            let changes = envelope.changes(out, &written, redact, &mut scratch)?;
+            if !changes.is_empty() {
+                let mut stripped = Spool::new(out.limits());
+                changes.write(out, written, &scratch, &mut stripped)?;
+                out.truncate(start);
+                stripped.each_chunk(0..stripped.len(), |chunk| out.push(chunk))?;
+            }
+            Ok(Done::Written)
+        }
+        done @ (Done::Answered | Done::Dropped(_)) => Ok(done),
+    }
+}
+
+/// Replaces an error of the protocol by one with the same code, and without anything else of it: no rule covers its
+/// text.
+fn withhold_error(
+    message: &Spool,
+    splice: &mut Splice,
+    error: &Found,
+    code: Option<&Found>,
+) -> Result<(), Failure> {
+    let code = code.filter(|code| code.kind == ValueKind::Number);
+    let code = match code {
+        Some(code) => message.to_vec(code.span.clone(), 32)?,
+        None => reply::INTERNAL_ERROR.to_string().into_bytes(),
+    };
+    let sentence = text::quoted(MESSAGE_WITHHELD);
+    let tail = format!(",\"message\":{sentence}}}");
+    let bytes = [br#"{"code":"#.as_slice(), &code, tail.as_bytes()].concat();
+    splice.replace(error.span.clone(), Piece::Bytes(bytes));
+    Ok(())
+}
+
+fn finish_result(
+    rewritten: Rewritten,
+    message: &Spool,
+    span: Range<u64>,
+    context: &Context,
+    out: &mut Spool,
+) -> Result<Done, Failure> {
+    let Rewritten { splice, scratch } = rewritten;
+    if splice.is_empty() {
+        if context.is_too_long(&span) {
+            return Err(Failure::TOO_LONG);
+        }
+        return Ok(Done::Original);
+    }
+    let start = out.len();
+    splice.write(message, span, &scratch, out)?;
+    if context.limits_output && out.len() - start > context.proxy.limits().output {
+        return Err(Failure::TOO_LONG);
+    }
+    Ok(Done::Written)
+}

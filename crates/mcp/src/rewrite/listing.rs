@@ -1,0 +1,176 @@
+//! Rewrites a page of the list of tools.
+//!
+//! A result that is filtered does not fit the schema that the tool declares for it, and clients check that. A tool
+//! without a schema is not checked, so the schema is removed. Everything else of a tool stays byte for byte, apart from
+//! the properties of our parameters.
+
+use std::ops::Range;
+
+use tamis::Spec;
+
+use super::retrieve;
+use crate::jsonrpc::find::{FindError, Found, ValueKind};
+use crate::jsonrpc::head::{ListPart, Parts, short_text};
+use crate::jsonrpc::splice::{Splice, cut_members, end_of};
+use crate::policy::failure::Failure;
+use crate::policy::proxy::Proxy;
+use crate::rules::{Parameters, Structured};
+use crate::spool::Spool;
+
+/// Returns the replacements in a result of `tools/list`. `offers_retrieval`: the page has to list `tamis_retrieve`.
+pub(crate) fn rewrite(
+    message: &Spool,
+    result: Range<u64>,
+    proxy: &Proxy,
+    offers_retrieval: bool,
+) -> Result<Splice, Failure> {
+    let parts = Parts::<ListPart>::find(message, result).map_err(|error| match error {
+        FindError::NotJson | FindError::Incomplete | FindError::Limit => Failure::TOO_COMPLEX,
+        FindError::Io => Failure::IO,
+    })?;
+    let mut splice = Splice::default();
+    let mut members = Members::new(&parts);
+    for tool in parts.all(ListPart::Tool) {
+        let index = tool.indices.first().copied().unwrap_or_default();
+        let members = members.of(index);
+        let Some(name) = members.name.and_then(|found| short_text(message, found)) else {
+            continue;
+        };
+        if name == retrieve::TOOL && proxy.has_retrieval() {
+            return Err(Failure(
+                "the server has a tool that is called tamis_retrieve; start the proxy with --store off",
+            ));
+        }
+        proxy.note_listed(&name);
+        let own = Parameters { raw: members.has_output_mode, budget: members.has_budget };
+        proxy.learn_parameters(name.clone(), own);
+        let Some(filter) = proxy.filter(&name) else { continue };
+        if !filter.keeps_everything || filter.structured == Structured::Drop {
+            cut_members(message, &tool.span, members.output_schemas, &mut splice)?;
+        }
+        let offered = Parameters {
+            raw: filter.parameters.raw && !own.raw,
+            budget: filter.parameters.budget && !own.budget,
+        };
+        add_parameters(message, members.input_schema, members.properties, offered, &mut splice)?;
+    }
+    let is_last = parts.last(ListPart::NextCursor).is_none_or(|it| it.kind == ValueKind::Null);
+    if is_last && parts.has(ListPart::Tools) {
+        proxy.warn_of_unlisted();
+    }
+    if offers_retrieval
+        && let Some(tools) = parts.last(ListPart::Tools)
+        && tools.kind == ValueKind::Array
+    {
+        let (at, comma) = end_of(message, &tools.span)?;
+        let comma = if comma { "," } else { "" };
+        splice.insert(at, format!("{comma}{}", retrieve::DEFINITION).into_bytes());
+    }
+    Ok(splice)
+}
+
+/// Adds our parameters to the properties of an input schema.
+fn add_parameters(
+    message: &Spool,
+    input_schema: Option<&Found>,
+    properties: Option<&Found>,
+    offered: Parameters,
+    splice: &mut Splice,
+) -> Result<(), Failure> {
+    let is_object = |found: &&Found| found.kind == ValueKind::Object;
+    let Some(input_schema) = input_schema.filter(is_object) else { return Ok(()) };
+    let ours = properties_of(offered);
+    if ours.is_empty() {
+        return Ok(());
+    }
+    match properties {
+        Some(properties) if properties.kind == ValueKind::Object => {
+            let (at, comma) = end_of(message, &properties.span)?;
+            let comma = if comma { "," } else { "" };
+            splice.insert(at, format!("{comma}{ours}").into_bytes());
+        }
+        Some(_) => {}
+        None => {
+            let (at, comma) = end_of(message, &input_schema.span)?;
+            let comma = if comma { "," } else { "" };
+            splice.insert(at, format!("{comma}\"properties\":{{{ours}}}").into_bytes());
+        }
+    }
+    Ok(())
+}
+
+/// Returns the members of `properties` that describe our parameters, without braces.
+fn properties_of(offered: Parameters) -> String {
+    if !offered.raw && !offered.budget {
+        return String::new();
+    }
+    // Any spec with a rule has both.
+    let all = Spec::new().max_items(1).allow_raw(offered.raw).reserved_parameters();
+    let schema = all.map(|all| all.json_schema()).unwrap_or_default();
+    let inner = schema.strip_prefix("{\"properties\":{").and_then(|it| it.strip_suffix("}}"));
+    let inner = inner.unwrap_or_default();
+    match (offered.budget, inner.find(",\"_budget\":")) {
+        (false, Some(at)) => inner.get(..at).unwrap_or_default().to_owned(),
+        _ => inner.to_owned(),
+    }
+}
+
+/// The members of one tool.
+#[derive(Debug, Default)]
+struct ToolMembers<'a> {
+    name: Option<&'a Found>,
+    output_schemas: Vec<&'a Found>,
+    input_schema: Option<&'a Found>,
+    properties: Option<&'a Found>,
+    has_output_mode: bool,
+    has_budget: bool,
+}
+
+/// Walks along the members of all tools, which come in the order of the tools.
+struct Members<'a> {
+    lists: [std::iter::Peekable<std::slice::Iter<'a, Found>>; 6],
+}
+
+impl<'a> Members<'a> {
+    fn new(parts: &'a Parts<ListPart>) -> Self {
+        let list = |part| parts.all(part).iter().peekable();
+        Self {
+            lists: [
+                list(ListPart::Name),
+                list(ListPart::OutputSchema),
+                list(ListPart::InputSchema),
+                list(ListPart::Properties),
+                list(ListPart::OwnOutputMode),
+                list(ListPart::OwnBudget),
+            ],
+        }
+    }
+
+    /// Returns the members of the tool at this position. Positions only grow.
+    fn of(&mut self, index: u64) -> ToolMembers<'a> {
+        let mut members = ToolMembers::default();
+        let [names, outputs, inputs, properties, modes, budgets] = &mut self.lists;
+        let next = |list: &mut std::iter::Peekable<std::slice::Iter<'a, Found>>| {
+            list.next_if(|found| found.indices.first().is_some_and(|at| *at <= index))
+        };
+        while let Some(found) = next(names) {
+            members.name = Some(found);
+        }
+        while let Some(found) = next(outputs) {
+            members.output_schemas.push(found);
+        }
+        while let Some(found) = next(inputs) {
+            members.input_schema = Some(found);
+        }
+        while let Some(found) = next(properties) {
+            members.properties = Some(found);
+        }
+        while next(modes).is_some() {
+            members.has_output_mode = true;
+        }
+        while next(budgets).is_some() {
+            members.has_budget = true;
+        }
+        members
+    }
+}

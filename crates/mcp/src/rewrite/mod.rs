@@ -1,0 +1,39 @@
+//! The new bytes of a message.
+//!
+//! A [`Job`] has the tasks of one message (`task`) and carries them out (`job`).
+//!
+//! | file | for |
+//! |---|---|
+//! | `listing`, `retrieve`, `resource`, `invisible` | the tasks that are not the result of a tool |
+//! | `result`, `result_parts` | the attempts to rewrite the result of a tool |
+//! | `blocks`, `block_text`, `text_cut` | the texts of its content |
+//! | `wrapped`, `unreached`, `copies` | texts and structured content that repeat each other |
+//! | `run` | the programs of a filter, over a part of the message |
+//! | `omission`, `stored`, `notice` | what was left out of it, what is stored, and the notice about it |
+//! | `assemble` | the replacements in the message |
+//! | `outcome` | the message to send, and its record |
+
+pub(crate) mod assemble;
+pub(crate) mod block_text;
+pub(crate) mod blocks;
+pub(crate) mod copies;
+pub(crate) mod invisible;
+pub(crate) mod job;
+pub(crate) mod listing;
+pub(crate) mod notice;
+pub(crate) mod omission;
+pub(crate) mod outcome;
+pub(crate) mod resource;
+pub(crate) mod result;
+pub(crate) mod result_parts;
+pub(crate) mod retrieve;
+pub(crate) mod run;
+pub(crate) mod stored;
+pub(crate) mod task;
+pub(crate) mod text_cut;
+pub(crate) mod unreached;
+pub(crate) mod wrapped;
+
+pub use job::Job;
+pub use outcome::{Action, DropReason, Outcome};
+pub use retrieve::{PlainError, read_plain};

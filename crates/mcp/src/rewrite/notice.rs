@@ -1,0 +1,152 @@
+//! The notice about the parts of a result that were left out.
+
+use std::ops::Range;
+
+use tamis_store::{OmissionNotice, OmittedUnit, Remedy, replaced};
+
+use crate::jsonrpc::text;
+use crate::spool::{Spool, SpoolError};
+
+/// The facts about a result that its reader has to know.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NoticeFacts {
+    /// The parts that were left out, and how they can be fetched.
+    pub(crate) omission: Option<(Omission, Remedy)>,
+    /// Number of credentials that were replaced.
+    pub(crate) redacted: u64,
+}
+
+impl NoticeFacts {
+    /// Returns the sentence about replaced credentials, if there were any.
+    pub(crate) fn replaced(&self) -> Option<String> {
+        (self.redacted > 0).then(|| format!("[tamis: {}]", replaced(self.redacted)))
+    }
+
+    /// Returns the member that ends the structured result, without a comma before it. `None`: nothing was left out.
+    pub(crate) fn member(&self, name: &str) -> Option<String> {
+        let (omission, remedy) = self.omission?;
+        Some(omission.member(remedy, name, self.redacted))
+    }
+}
+
+/// Returns a block of text.
+pub(crate) fn block(sentence: &str) -> String {
+    format!("{{\"type\":\"text\",\"text\":{}}}", text::quoted(sentence))
+}
+
+/// The parts of a result that were left out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Omission {
+    pub(crate) unit: OmittedUnit,
+    /// How many items or lines are shown, and of how many.
+    pub(crate) shown: Option<(u64, Option<u64>)>,
+    /// The first and the last line or byte that is left out, if others are shown after them.
+    pub(crate) gap: Option<(u64, u64)>,
+    pub(crate) bytes_in: u64,
+    pub(crate) bytes_out: u64,
+}
+
+impl Omission {
+    pub(crate) fn notice(&self, remedy: Remedy) -> OmissionNotice {
+        let notice =
+            OmissionNotice::new(self.unit, remedy).with_bytes(self.bytes_in, self.bytes_out);
+        let notice = match self.shown {
+            Some((shown, of)) => notice.with_shown(shown, of),
+            None => notice,
+        };
+        match self.gap {
+            Some((first, last)) => notice.with_gap(first, last),
+            None => notice,
+        }
+    }
+
+    /// Returns the block of text that ends the content.
+    pub(crate) fn block(&self, remedy: Remedy) -> String {
+        block(&self.notice(remedy).to_string())
+    }
+
+    fn member(&self, remedy: Remedy, name: &str, redacted: u64) -> String {
+        let mut member = format!("{}:{{", text::quoted(name));
+        if let Some((shown, of)) =
+            self.shown.filter(|_| matches!(self.unit, OmittedUnit::Items | OmittedUnit::Lines))
+        {
+            member.push_str(&format!("\"shown\":{shown},"));
+            if let Some(of) = of {
+                member.push_str(&format!("\"of\":{of},"));
+            }
+        }
+        let Self { bytes_in, bytes_out, .. } = self;
+        member.push_str(&format!("\"bytes_out\":{bytes_out},\"bytes_in\":{bytes_in}"));
+        if redacted > 0 {
+            member.push_str(&format!(",\"redacted\":{redacted}"));
+        }
+        match remedy {
+            Remedy::Retrieve(handle) | Remedy::Recall(handle) => {
+                let call = self.notice(remedy).call().unwrap_or_default();
+                let call = text::quoted(&call);
+                member.push_str(&format!(",\"handle\":\"{handle}\",\"retrieve\":{call}"));
+            }
+            Remedy::Lost(reason) => {
+                let reason = text::quoted(&reason.to_string());
+                member.push_str(&format!(",\"cannot_be_fetched\":{reason}"));
+            }
+        }
+        member.push('}');
+        member
+    }
+}
+
+/// Returns the name of our member in an object: `_tamis`, or the next number if the object may have such a member. It
+/// is enough to look for the characters: a name that is not a member only makes the number larger.
+pub(crate) fn member_name(scratch: &Spool, object: Range<u64>) -> Result<String, SpoolError> {
+    const NAME: &str = "_tamis";
+    /// The most digits that belong to a name.
+    const DIGITS: usize = 6;
+    let mut highest: Option<u64> = None;
+    let mut open: Vec<u8> = Vec::new();
+    scratch.each_chunk(object, |chunk| {
+        open.extend_from_slice(chunk);
+        let mut rest = open.as_slice();
+        while let Some(at) = memchr::memmem::find(rest, NAME.as_bytes()) {
+            rest = rest.get(at + NAME.len()..).unwrap_or_default();
+            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).take(DIGITS + 1);
+            let digits = digits.count();
+            let number = rest.get(..digits).and_then(|digits| std::str::from_utf8(digits).ok());
+            if digits <= DIGITS {
+                highest = highest.max(number.map(|digits| digits.parse().unwrap_or(1)));
+            }
+        }
+        // A name may be cut by the end of the chunk.
+        let keep = open.len().min(NAME.len() + DIGITS);
+        open.drain(..open.len() - keep);
+        Ok::<_, SpoolError>(())
+    })?;
+    Ok(match highest {
+        None => NAME.to_owned(),
+        Some(highest) => format!("{NAME}{}", highest.max(1) + 1),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::member_name;
+    use crate::spool::{Spool, SpoolLimits};
+
+    #[test]
+    fn the_name_of_the_member_is_free() {
+        for (object, name) in [
+            ("{}", "_tamis"),
+            (r#"{"tamis":1}"#, "_tamis"),
+            (r#"{"_tamis":1}"#, "_tamis2"),
+            (r#"{"_tamis":1,"_tamis7":2,"_tamis3":0}"#, "_tamis8"),
+            (r#"{"a":"_tamis41"}"#, "_tamis42"),
+            (r#"{"_tamis1234567":1}"#, "_tamis"),
+        ] {
+            for held in [0, 100] {
+                let mut spool = Spool::new(SpoolLimits { held, spill: 1000 });
+                spool.push(object.as_bytes()).unwrap();
+                assert_eq!(member_name(&spool, 0..spool.len()).unwrap(), name, "{object}");
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The parts that a filter left out of a result.
+
+use tamis_store::OmittedUnit;
+
+use super::block_text::BlockText;
+use super::notice::Omission;
+use super::result_parts::{FilteredParts, ResultRewrite, StructuredRun};
+use super::run::{self, JsonRun, Source};
+use crate::rules::StoredForm;
+
+/// About the bytes of a notice.
+const NOTICE: u64 = 160;
+
+impl ResultRewrite<'_> {
+    /// Returns what was left out. `None`: nothing.
+    pub(crate) fn omission(&self, filtered: &FilteredParts<'_>) -> Option<Omission> {
+        let structured = filtered.structured.run();
+        if self.options.raw() && self.cap.is_none() {
+            return None;
+        }
+        let mut omissions: Vec<(bool, Omission)> = Vec::new();
+        if let Some(StructuredRun { found, run, .. }) = structured {
+            omissions.push(self.of_json(&Source::Value(found.span.clone()), run));
+        }
+        let mut others = Vec::new();
+        for (block, text) in self.blocks.iter().zip(&filtered.texts) {
+            let (Some(found), Some(text)) = (block.text, text) else { continue };
+            let source = Source::characters(found);
+            let (shown, gap, bytes_in) = (None, None, source.len().saturating_sub(2));
+            let unit = OmittedUnit::Values;
+            others.push(match text {
+                BlockText::Json(run) => self.of_json(&source, run),
+                BlockText::Text(range, report) => {
+                    let bytes_out = range.end - range.start;
+                    // The numbers of lines and bytes are those of the text that the filter left.
+                    let is_exact = report.filtered_out == 0;
+                    let (unit, gap, of) = match report.gap_lines {
+                        _ if !is_exact || report.left_out == 0 => (unit, None, 0),
+                        Some(lines) => (OmittedUnit::Lines, Some(lines), report.lines),
+                        None if report.changed => (unit, None, 0),
+                        None => {
+                            let last = (report.gap_start + report.left_out).saturating_sub(1);
+                            (OmittedUnit::Bytes, Some((report.gap_start, last)), report.bytes)
+                        }
+                    };
+                    let shown = gap.map(|(first, last)| (of - (last + 1 - first), Some(of)));
+                    let is_cut = report.left_out > 0 || !is_exact;
+                    (is_cut, Omission { unit, shown, gap, bytes_in: report.bytes, bytes_out })
+                }
+                BlockText::Dropped { is_cut } => {
+                    (*is_cut, Omission { unit, shown, gap, bytes_in, bytes_out: 0 })
+                }
+                BlockText::Same | BlockText::Escaped(_) | BlockText::Withheld => {
+                    (false, Omission { unit, shown, gap, bytes_in, bytes_out: bytes_in })
+                }
+            });
+        }
+        // In addition to a structured result, texts are mostly copies of it, and are counted only if they were cut themselves.
+        if structured.is_none() || omissions.iter().all(|(cut, _)| !cut) {
+            omissions.append(&mut others);
+        }
+        if omissions.iter().all(|(cut, _)| !cut) {
+            return None;
+        }
+        let unit = OmittedUnit::Values;
+        match omissions.as_slice() {
+            [(_, one)] => Some(*one),
+            several => Some(Omission {
+                unit,
+                shown: None,
+                gap: None,
+                bytes_in: several.iter().map(|(_, part)| part.bytes_in).sum(),
+                bytes_out: several.iter().map(|(_, part)| part.bytes_out).sum(),
+            }),
+        }
+    }
+
+    /// Returns whether something was left out of a JSON value, and what.
+    fn of_json(&self, source: &Source, run: &JsonRun) -> (bool, Omission) {
+        let report = &run.report;
+        let of = report.items_seen.or(report.filter_items_truncated_from);
+        let shown = report.items_kept.zip(Some(of));
+        let shown =
+            shown.filter(|(shown, of)| of.is_none_or(|of| of > *shown) || report.tail_unread);
+        let is_counted = shown.is_some()
+            || report.budget_applied
+            || report.tail_unread
+            || report.base64_omitted_bytes > 0;
+        let is_cut = is_counted || (!self.filter.keeps_everything && self.shrank(source, run));
+        let unit = if shown.is_some() { OmittedUnit::Items } else { OmittedUnit::Values };
+        (is_cut, Omission { unit, shown, gap: None, bytes_in: run.bytes_in, bytes_out: run.len() })
+    }
+
+    /// Whether an output lacks more than white space, and what was removed for safety.
+    fn shrank(&self, source: &Source, run: &JsonRun) -> bool {
+        if self.filter.renders && !matches!(self.filter.stored, StoredForm::Nothing) {
+            return true;
+        }
+        if run.len() >= run.bytes_in || self.filter.shows_all_that_is_stored {
+            return false;
+        }
+        let fetchable = match &self.filter.stored {
+            // Nobody may know how much was removed.
+            StoredForm::Nothing if self.filter.removes_for_safety => return false,
+            // White space hardly ever makes up more than half of a document.
+            StoredForm::Nothing | StoredForm::Source if run.len() * 2 < run.bytes_in => {
+                return true;
+            }
+            StoredForm::Nothing | StoredForm::Source => run::minified(self.texts, source),
+            StoredForm::Program(_) => self.forms.length(self.texts, source),
+        };
+        fetchable.is_some_and(|fetchable| run.len() < fetchable)
+    }
+
+    /// Whether a profile removed less than the notice about it takes. A result over the limit of the profile is cut in
+    /// any case.
+    pub(crate) fn costs_more_than_it_saves(&self, omission: &Omission) -> bool {
+        let fits = self.filter.max_tokens.is_some_and(|tokens| omission.bytes_in <= tokens * 4);
+        !self.filter.is_own()
+            && fits
+            && omission.bytes_in.saturating_sub(omission.bytes_out) < NOTICE
+    }
+}

@@ -1,0 +1,401 @@
+//! Rewrites the result of a tool: `structuredContent`, and the texts of `content`.
+//!
+//! The filter of the call rewrites it. There are five more ways, and each is tried only if an earlier one falls short:
+//!
+//! | attempt | if |
+//! |---|---|
+//! | the profile | a filter of the catalog selects nothing of the result |
+//! | the filter that keeps every value | the catalog or a profile saves nothing, or cuts what cannot be stored |
+//! | these three with a limit of bytes | the result is longer than clients accept |
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use tamis::spec::{Budget, Omitted};
+use tamis::{CallOptions, Limits};
+use tamis_store::{Handle, LostReason, Remedy};
+
+use super::block_text::{BlockContext, BlockText};
+use super::blocks::{self, Block};
+use super::notice::{NoticeFacts, Omission};
+use super::result_parts::{FilteredParts, ResultRewrite, Rewritten, StructuredPart, StructuredRun};
+use super::run::{self, FormOutputs, RunError, Source, Texts};
+use super::stored::{Room, ToStore};
+use super::task::{Context, Record};
+use crate::jsonrpc::find::{FindError, ValueKind};
+use crate::jsonrpc::head::{Parts, ResultPart, short_text};
+use crate::policy::failure::Failure;
+use crate::policy::memory::Named;
+use crate::policy::tool_call::ToolCall;
+use crate::record::RuleSource;
+use crate::rules::{Structured, ToolFilter};
+use crate::spool::Spool;
+
+/// Filters the result that is a range of a message.
+pub(crate) fn rewrite(
+    message: &Spool,
+    result: &Range<u64>,
+    call: &ToolCall,
+    context: &Context,
+    record: &mut Record,
+) -> Result<Rewritten, Failure> {
+    if let Some(reason) = call.filter.refuses {
+        return Err(Failure(reason));
+    }
+    let parts =
+        Parts::<ResultPart>::find(message, result.clone()).map_err(|error| match error {
+            FindError::NotJson | FindError::Incomplete | FindError::Limit => Failure::TOO_COMPLEX,
+            FindError::Io => Failure::IO,
+        })?;
+    let kind = parts.last(ResultPart::ResultType).map(|found| short_text(message, found));
+    if call.filter.removes_for_safety
+        && kind.is_some_and(|kind| kind.as_deref() != Some("complete"))
+    {
+        return Err(Failure::UNKNOWN_FORM);
+    }
+    let blocks = blocks::read(message, &parts, call.filter.removes_for_safety)?;
+    remember_resources(message, &blocks, call, context)?;
+    if call.options.raw() && call.filter.redacts.is_none() && !context.is_too_long(result) {
+        return Ok(Rewritten::nothing());
+    }
+    let is_error = match parts.last(ResultPart::IsError) {
+        Some(found) => message.to_vec(found.span.clone(), 8).is_ok_and(|it| it == b"true"),
+        None => false,
+    };
+    let spool = context.proxy.limits().spool;
+    let texts = Texts::new(message, spool);
+    let mut next = Attempt::FIRST;
+    for attempt in Attempt::ALL {
+        let Some(filter) = attempt.filter(call, context).filter(|_| attempt == next) else {
+            continue;
+        };
+        let cap = attempt.cap(context);
+        let rewrite = ResultRewrite {
+            message,
+            texts: &texts,
+            result,
+            parts: &parts,
+            blocks: &blocks,
+            filter: &filter,
+            forms: FormOutputs::of(&filter, is_error && filter.minds_errors, spool),
+            options: options(call, &filter, context, is_error, cap),
+            is_error,
+            cap,
+            context,
+            tool: &call.tool,
+        };
+        match rewrite.run()? {
+            Tried::Done(rewritten, handle) => {
+                if let Some(handle) = handle {
+                    record.handle = Some(handle.to_string());
+                }
+                return Ok(rewritten);
+            }
+            Tried::Short(shortfall) => {
+                if shortfall == Shortfall::NoRoom {
+                    record.reason = Some(NOT_SHORTENED);
+                }
+                next = attempt.after(shortfall);
+            }
+        }
+    }
+    // Not reached: an attempt falls short only if there is the one after it.
+    Err(Failure::TOO_COMPLEX)
+}
+
+/// The reason in the log for a result that a profile would have shortened.
+const NOT_SHORTENED: &str = "not shortened, because the store has no room";
+
+fn options(
+    call: &ToolCall,
+    filter: &ToolFilter,
+    context: &Context,
+    is_error: bool,
+    cap: Option<u64>,
+) -> CallOptions {
+    let spool = context.proxy.limits().spool;
+    let limits = Limits::new().with_held(spool.held).with_spill(spool.spill);
+    let options = call.options.clone();
+    let options = options.with_omitted(Omitted::Silent).with_limits(limits);
+    let options = options.with_is_error(is_error && filter.minds_errors);
+    match cap {
+        // The limit of a profile is smaller.
+        Some(cap) if filter.max_tokens.is_none() => options.with_budget(Budget::Bytes(cap)),
+        _ => options,
+    }
+}
+
+/// A way to rewrite a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Attempt {
+    filter: FilterChoice,
+    /// Whether each form of the result has a limit of bytes.
+    is_capped: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FilterChoice {
+    /// The filter of the call.
+    Own,
+    Profile,
+    Lossless,
+}
+
+/// Why an attempt is not the last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shortfall {
+    /// No part of the result has what a filter of the catalog selects: the server is not the one that the filter was
+    /// written for, or its results look different.
+    Missed,
+    /// The result is not shorter than one that keeps everything.
+    NoGain,
+    /// The store has no room. The catalog and profiles never cut what cannot be fetched back.
+    NoRoom,
+    /// The result is longer than clients accept.
+    TooLong,
+}
+
+impl Attempt {
+    const FIRST: Self = Self { filter: FilterChoice::Own, is_capped: false };
+
+    /// All attempts, in order: what is tried after a shortfall is further down.
+    const ALL: [Self; 6] = [
+        Self::FIRST,
+        Self { filter: FilterChoice::Profile, is_capped: false },
+        Self { filter: FilterChoice::Lossless, is_capped: false },
+        Self { filter: FilterChoice::Own, is_capped: true },
+        Self { filter: FilterChoice::Profile, is_capped: true },
+        Self { filter: FilterChoice::Lossless, is_capped: true },
+    ];
+
+    /// Returns the attempt after this one.
+    fn after(self, shortfall: Shortfall) -> Self {
+        match shortfall {
+            Shortfall::Missed => Self { filter: FilterChoice::Profile, ..self },
+            Shortfall::NoGain | Shortfall::NoRoom => {
+                Self { filter: FilterChoice::Lossless, ..self }
+            }
+            Shortfall::TooLong => Self { is_capped: true, ..self },
+        }
+    }
+
+    fn filter(self, call: &ToolCall, context: &Context) -> Option<Arc<ToolFilter>> {
+        match self.filter {
+            FilterChoice::Own => Some(Arc::clone(&call.filter)),
+            FilterChoice::Profile => context.proxy.profile(),
+            FilterChoice::Lossless => context.proxy.lossless().cloned(),
+        }
+    }
+
+    /// Returns the most bytes of each form of the result: a share, since escapes make texts longer.
+    fn cap(self, context: &Context) -> Option<u64> {
+        self.is_capped.then_some(context.proxy.limits().output / 4)
+    }
+}
+
+/// The outcome of an attempt.
+enum Tried {
+    /// The result, and where the whole of it is stored.
+    Done(Rewritten, Option<Handle>),
+    Short(Shortfall),
+}
+
+/// Remembers the resources that a result names: reading them must not return what the filter removes.
+fn remember_resources(
+    message: &Spool,
+    blocks: &[Block<'_>],
+    call: &ToolCall,
+    context: &Context,
+) -> Result<(), Failure> {
+    for uri in blocks.iter().flat_map(|block| &block.uris) {
+        match short_text(message, uri) {
+            Some(uri) => context.memory.add(Named::Resource, &context.scope, &uri, call),
+            None if call.filter.removes_for_safety => return Err(Failure::UNKNOWN_FORM),
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+impl ResultRewrite<'_> {
+    fn run(self) -> Result<Tried, Failure> {
+        let room = Room::reserve(self.context, self.filter);
+        if room.is_missing() && self.can_keep_everything() {
+            return Ok(Tried::Short(Shortfall::NoRoom));
+        }
+        let mut scratch = Spool::new(self.context.proxy.limits().spool);
+        let filtered = self.filter_parts(&mut scratch)?;
+        if self.has_profile() && filtered.have_missed() {
+            return Ok(Tried::Short(Shortfall::Missed));
+        }
+        let omission = self.omission(&filtered);
+        let (rewritten, remedy) = match omission {
+            Some(omission) if self.costs_more_than_it_saves(&omission) => {
+                if self.can_keep_everything() {
+                    return Ok(Tried::Short(Shortfall::NoGain));
+                }
+                (Rewritten::nothing(), None)
+            }
+            omission => self.finish(filtered, omission, room, scratch)?,
+        };
+        let handle = match remedy {
+            Some(Remedy::Retrieve(handle) | Remedy::Recall(handle)) => Some(handle),
+            Some(Remedy::Lost(LostReason::NoRoom | LostReason::Unreachable))
+                if self.can_keep_everything() =>
+            {
+                return Ok(Tried::Short(Shortfall::NoRoom));
+            }
+            _ => None,
+        };
+        if self.is_too_long(&rewritten) {
+            return Ok(Tried::Short(Shortfall::TooLong));
+        }
+        Ok(Tried::Done(rewritten, handle))
+    }
+
+    /// Whether the filter that keeps every value may replace this one.
+    fn can_keep_everything(&self) -> bool {
+        !self.filter.is_of_user()
+            && !self.filter.keeps_everything
+            && self.context.proxy.lossless().is_some()
+    }
+
+    /// Whether the profile may replace this filter.
+    fn has_profile(&self) -> bool {
+        self.filter.source == RuleSource::Catalog
+            && !self.filter.removes_for_safety
+            && self.context.proxy.profile().is_some()
+    }
+
+    /// Whether a result is longer than clients accept, and a limit of bytes may help.
+    fn is_too_long(&self, rewritten: &Rewritten) -> bool {
+        let length = rewritten.splice.length(self.message.len());
+        self.cap.is_none()
+            && length > self.context.proxy.limits().output
+            && self.context.limits_output
+            && self.context.proxy.store().is_some()
+    }
+
+    /// Filters all parts of the result, and drops those that only repeat others.
+    fn filter_parts(&self, scratch: &mut Spool) -> Result<FilteredParts<'_>, Failure> {
+        let wrapped = self.wrapped()?;
+        let mut structured = match &wrapped {
+            Some(_) => StructuredPart::Absent,
+            None => self.structured_unless_text(scratch)?,
+        };
+        let has_structured =
+            matches!(structured, StructuredPart::Filtered(_) | StructuredPart::Withheld);
+        let mut texts = self.texts(has_structured, wrapped.is_some(), scratch)?;
+        if let StructuredPart::Filtered(run) = &structured {
+            if self.wraps_values(run, &texts, scratch)? {
+                structured = StructuredPart::InTexts;
+            } else {
+                self.drop_copies(run, &mut texts, scratch)?;
+            }
+        }
+        Ok(FilteredParts { structured, wrapped, texts })
+    }
+
+    /// Stores the result if something was left out, and puts the replacements together.
+    fn finish(
+        &self,
+        filtered: FilteredParts<'_>,
+        omission: Option<Omission>,
+        room: Room,
+        scratch: Spool,
+    ) -> Result<(Rewritten, Option<Remedy>), Failure> {
+        let redacted = filtered.redacted();
+        let remedy = omission.map(|_| {
+            let stored = self.stored(&filtered);
+            let to_store = ToStore { result: &stored, tool: self.tool, redacted };
+            room.store(self.texts, &to_store, self.context, self.filter, &self.forms)
+        });
+        let facts = NoticeFacts { omission: omission.zip(remedy), redacted };
+        let splice = self.assemble(filtered, facts, &scratch)?;
+        Ok((Rewritten { splice, scratch }, remedy))
+    }
+
+    /// Filters `structuredContent`, unless it only repeats texts.
+    fn structured_unless_text(&self, scratch: &mut Spool) -> Result<StructuredPart<'_>, Failure> {
+        let repeats_text = self.wraps_text()?;
+        match self.structured(scratch) {
+            // Rules have removed the copy.
+            Ok(StructuredPart::Filtered(structured)) if structured.run.len() <= 2 => {
+                Ok(StructuredPart::Filtered(structured))
+            }
+            _ if repeats_text => Ok(StructuredPart::InTexts),
+            structured => structured,
+        }
+    }
+
+    /// Filters `structuredContent`.
+    fn structured(&self, scratch: &mut Spool) -> Result<StructuredPart<'_>, Failure> {
+        let found = self.parts.last(ResultPart::Structured);
+        let Some(found) = found.filter(|found| found.kind != ValueKind::Null) else {
+            return Ok(StructuredPart::Absent);
+        };
+        let source = Source::Value(found.span.clone());
+        match run::json(self.texts, &source, self.filter, &self.options, scratch) {
+            Ok(run) => {
+                let first = scratch.to_vec(run.output.start..run.output.start + 1, 1)?;
+                let is_object = first == b"{";
+                Ok(StructuredPart::Filtered(StructuredRun { found, run, is_object }))
+            }
+            // The result of a failed call rarely has the expected members.
+            Err(RunError::Failed(_)) if self.is_error && self.filter.removes_for_safety => {
+                Ok(StructuredPart::Withheld)
+            }
+            Err(RunError::Failed(failure)) => Err(failure),
+            Err(RunError::NotJson) => Err(Failure::NOT_JSON),
+        }
+    }
+
+    /// Filters the texts of all blocks. Blocks without a text stay.
+    fn texts(
+        &self,
+        has_structured: bool,
+        is_wrapped: bool,
+        scratch: &mut Spool,
+    ) -> Result<Vec<Option<BlockText>>, Failure> {
+        let mut room = self.filter.max_tokens.map(|tokens| tokens * 4).or(self.cap);
+        let mut texts = Vec::with_capacity(self.blocks.len());
+        for block in self.blocks {
+            // Rules cannot read text in Base64. It is treated as text that they do not cover.
+            if block.hides_text && (!self.filter.keeps_text || self.filter.redacts.is_some()) {
+                if !has_structured {
+                    return Err(Failure::TEXT);
+                }
+                texts.push(Some(BlockText::Dropped { is_cut: false }));
+                continue;
+            }
+            let Some(found) = block.text else {
+                texts.push(None);
+                continue;
+            };
+            let context = BlockContext {
+                filter: self.filter,
+                options: &self.options,
+                is_error: self.is_error,
+                has_structured,
+                is_wrapped,
+                room: room.filter(|_| !self.options.raw() || self.cap.is_some()),
+            };
+            let before = scratch.len();
+            let text = context.filter(self.texts, found, scratch)?;
+            let length = match &text {
+                BlockText::Same => found.span.end - found.span.start,
+                _ => scratch.len() - before,
+            };
+            room = room.map(|room| room.saturating_sub(length));
+            texts.push(Some(text));
+        }
+        Ok(texts)
+    }
+
+    /// Whether `structuredContent` is removed, so that clients show the text.
+    pub(crate) fn drops(&self, structured: &StructuredRun<'_>) -> bool {
+        self.filter.structured == Structured::Drop
+            // Before 2026-07-28 it has to be an object.
+            || (!structured.is_object && !self.context.is_modern)
+    }
+}

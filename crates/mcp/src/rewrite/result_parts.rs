@@ -1,0 +1,108 @@
+//! An attempt to rewrite a result, and the parts of the result after their filter.
+
+use std::ops::Range;
+
+use tamis::CallOptions;
+
+use super::block_text::BlockText;
+use super::blocks::Block;
+use super::run::{FormOutputs, JsonRun, Texts};
+use super::task::Context;
+use crate::jsonrpc::find::Found;
+use crate::jsonrpc::head::{Parts, ResultPart};
+use crate::jsonrpc::splice::Splice;
+use crate::rules::ToolFilter;
+use crate::spool::Spool;
+
+/// Replacements in a message.
+#[derive(Debug)]
+pub(crate) struct Rewritten {
+    pub(crate) splice: Splice,
+    /// Holds the new bytes.
+    pub(crate) scratch: Spool,
+}
+
+impl Rewritten {
+    /// Returns no replacements.
+    pub(crate) fn nothing() -> Self {
+        Self { splice: Splice::default(), scratch: Spool::from_vec(Vec::new()) }
+    }
+}
+
+/// One attempt to rewrite a result.
+pub(crate) struct ResultRewrite<'a> {
+    pub(crate) message: &'a Spool,
+    pub(crate) texts: &'a Texts<'a>,
+    pub(crate) result: &'a Range<u64>,
+    pub(crate) parts: &'a Parts<ResultPart>,
+    pub(crate) blocks: &'a [Block<'a>],
+    pub(crate) filter: &'a ToolFilter,
+    pub(crate) forms: FormOutputs<'a>,
+    pub(crate) options: CallOptions,
+    pub(crate) is_error: bool,
+    /// The most bytes of each form of the result.
+    pub(crate) cap: Option<u64>,
+    pub(crate) context: &'a Context,
+    pub(crate) tool: &'a str,
+}
+
+/// The parts of a result after their filter.
+pub(crate) struct FilteredParts<'a> {
+    pub(crate) structured: StructuredPart<'a>,
+    pub(crate) wrapped: Option<Wrapped<'a>>,
+    /// One for each block. Blocks without a text have none.
+    pub(crate) texts: Vec<Option<BlockText>>,
+}
+
+/// `structuredContent` after its filter.
+#[expect(clippy::large_enum_variant, reason = "there is one for each result")]
+pub(crate) enum StructuredPart<'a> {
+    /// The result lacks it, or it is treated as a text.
+    Absent,
+    Filtered(StructuredRun<'a>),
+    Withheld,
+    /// It only repeats texts, and is not sent: the rules for text decide about them.
+    InTexts,
+}
+
+/// The filtered `structuredContent`.
+pub(crate) struct StructuredRun<'a> {
+    pub(crate) found: &'a Found,
+    pub(crate) run: JsonRun,
+    pub(crate) is_object: bool,
+}
+
+impl StructuredPart<'_> {
+    pub(crate) fn run(&self) -> Option<&StructuredRun<'_>> {
+        match self {
+            Self::Filtered(run) => Some(run),
+            Self::Absent | Self::Withheld | Self::InTexts => None,
+        }
+    }
+}
+
+impl FilteredParts<'_> {
+    /// Returns whether no part has what the filter selects.
+    pub(crate) fn have_missed(&self) -> bool {
+        let of_texts = self.texts.iter().filter_map(|text| match text {
+            Some(BlockText::Json(run)) => Some(run.as_ref()),
+            _ => None,
+        });
+        let structured = self.structured.run().map(|structured| &structured.run);
+        let mut runs = structured.into_iter().chain(of_texts).peekable();
+        runs.peek().is_some() && runs.all(|run| run.report.filter_error.is_some())
+    }
+
+    /// Returns the number of credentials that were replaced. Texts in addition to a structured result mostly repeat it.
+    pub(crate) fn redacted(&self) -> u64 {
+        let of_texts = self.texts.iter().flatten().map(BlockText::redacted).sum();
+        self.structured.run().map_or(0, |structured| structured.run.redacted).max(of_texts)
+    }
+}
+
+/// A `structuredContent` that only repeats the text of a block.
+pub(crate) struct Wrapped<'a> {
+    pub(crate) found: &'a Found,
+    /// Its string, with quotes.
+    pub(crate) string: Range<u64>,
+}

@@ -1,0 +1,121 @@
+//! A text that `structuredContent` repeats as its only member.
+//!
+//! Tools that return text but declare an `outputSchema` write the text twice: as a block, and wrapped in an object.
+//!
+//! ```text
+//! {"content":[{"type":"text","text":"TEXT"}],"structuredContent":{"content":"TEXT"}}
+//! ```
+//!
+//! A profile treats both as one text. It is filtered once, as a block, and the output takes both places. The JSON rules
+//! of a profile would keep much less of a string than its limit allows.
+
+use super::block_text::BlockText;
+use super::copies::same_bytes;
+use super::notice::{self, NoticeFacts};
+use super::result_parts::{ResultRewrite, Wrapped};
+use super::run::{self, Source};
+use crate::jsonrpc::find::ValueKind;
+use crate::jsonrpc::head::ResultPart;
+use crate::jsonrpc::splice::{Piece, Splice, end_of};
+use crate::policy::clients::ClientReads;
+use crate::policy::failure::Failure;
+use crate::rules::Structured;
+
+/// The most bytes before the string: the name of the member, and white space.
+const LONGEST_PREFIX: u64 = 1 << 10;
+
+impl ResultRewrite<'_> {
+    /// Looks for a `structuredContent` that only repeats the text of the only block with one.
+    ///
+    /// Only profiles treat it as text. The rules of a manifest address the members of `structuredContent`.
+    pub(crate) fn wrapped(&self) -> Result<Option<Wrapped<'_>>, Failure> {
+        if self.filter.is_own() || self.filter.removes_for_safety {
+            return Ok(None);
+        }
+        let mut texts = self.blocks.iter().filter_map(|block| block.text);
+        let (Some(text), None) = (texts.next(), texts.next()) else { return Ok(None) };
+        let ([found], [_]) =
+            (self.parts.all(ResultPart::Structured), self.parts.all(ResultPart::Content))
+        else {
+            return Ok(None);
+        };
+        if found.kind != ValueKind::Object {
+            return Ok(None);
+        }
+        let prefix = found.span.start..found.span.end.min(found.span.start + LONGEST_PREFIX);
+        let prefix = self.message.to_vec(prefix, LONGEST_PREFIX as usize)?;
+        let Some(length) = before_first_value(&prefix) else { return Ok(None) };
+        let start = found.span.start + length as u64;
+        let string = start..start + (text.span.end - text.span.start);
+        // A string that begins where the value begins and ends where the object ends is its only member.
+        let ends_object = end_of(self.message, &found.span)?.0 == string.end;
+        if !ends_object || !same_bytes(self.message, &text.span, &string)? {
+            return Ok(None);
+        }
+        // A string with a lone surrogate stands for no text, and cannot be cut as one.
+        let is_text = run::read(self.texts, &Source::characters(text), |_| Ok(())).is_ok();
+        Ok(is_text.then_some(Wrapped { found, string }))
+    }
+
+    /// Whether `structuredContent` is removed, with the text or because the filter asks for it.
+    pub(crate) fn drops_wrapped(&self, text: &BlockText) -> bool {
+        self.filter.structured == Structured::Drop || matches!(text, BlockText::Dropped { .. })
+    }
+
+    /// Whether the block is dropped, because the client shows only `structuredContent`.
+    pub(crate) fn drops_wrapped_block(&self) -> bool {
+        self.filter.drops_copies && self.context.reads == ClientReads::Structured
+    }
+
+    /// Writes the output for the text to `structuredContent`, with our member at its end. Returns whether it has one.
+    pub(crate) fn replace_wrapped(
+        &self,
+        wrapped: &Wrapped<'_>,
+        text: &BlockText,
+        facts: NoticeFacts,
+        splice: &mut Splice,
+    ) -> Result<bool, Failure> {
+        if let Some(piece) = text.piece() {
+            splice.replace(wrapped.string.start + 1..wrapped.string.end - 1, piece);
+        }
+        let start = wrapped.found.span.start;
+        let name = notice::member_name(self.message, start..wrapped.string.start)?;
+        let Some(member) = facts.member(&name) else { return Ok(false) };
+        splice.replace(
+            wrapped.string.end..wrapped.found.span.end,
+            Piece::Bytes(format!(",{member}}}").into_bytes()),
+        );
+        Ok(true)
+    }
+}
+
+/// Returns the number of bytes of an object before the value of its first member. `None`: it has no members, or the
+/// name has escapes or is too long.
+fn before_first_value(object: &[u8]) -> Option<usize> {
+    let rest = object.strip_prefix(b"{")?.trim_ascii_start().strip_prefix(b"\"")?;
+    let name = memchr::memchr2(b'"', b'\\', rest)?;
+    let rest = rest.get(name..)?.strip_prefix(b"\"")?.trim_ascii_start();
+    let value = rest.strip_prefix(b":")?.trim_ascii_start();
+    Some(object.len() - value.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::before_first_value;
+
+    #[test]
+    fn values_of_first_members_are_found() {
+        for (object, expected) in [
+            (r#"{"result":"a"}"#, Some(r#""a"}"#)),
+            ("{ \"\" \n:\t[1] }", Some("[1] }")),
+            (r#"{"a":1,"b":2}"#, Some(r#"1,"b":2}"#)),
+            ("{}", None),
+            (r#"{"a\u0062":1}"#, None),
+            (r#"{"a"#, None),
+            (r#"{"a""#, None),
+        ] {
+            let value = before_first_value(object.as_bytes());
+            assert_eq!(value.map(|start| &object[start..]), expected, "{object}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The parameters of a call that are ours: `_output_mode` and `_budget`.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use tamis::CallOptions;
+
+use super::open_calls::Expected;
+use crate::jsonrpc::find::{Found, ValueKind};
+use crate::jsonrpc::head::{MessagePart, Parts};
+use crate::jsonrpc::reply;
+use crate::policy::proxy::Proxy;
+use crate::policy::tool_call::ToolCall;
+use crate::rules::ToolFilter;
+use crate::spool::Spool;
+
+/// The longest arguments that are read, if one of our parameters is in them.
+const LONGEST_ARGUMENTS: usize = 64 << 20;
+
+/// A request of the client, and what has to be cut from it.
+#[derive(Debug)]
+pub(crate) struct RequestedCall {
+    pub(crate) expected: Expected,
+    /// The arguments, and the members to cut from them.
+    pub(crate) cuts: Vec<(Range<u64>, Vec<Found>)>,
+}
+
+impl From<Expected> for RequestedCall {
+    fn from(expected: Expected) -> Self {
+        Self { expected, cuts: Vec::new() }
+    }
+}
+
+/// Reads our parameters from the arguments of a call. A parameter that the tool itself has is left alone.
+pub(crate) fn requested(
+    proxy: &Proxy,
+    message: &Spool,
+    parts: &Parts<MessagePart>,
+    tool: &str,
+    filter: Arc<ToolFilter>,
+) -> Result<RequestedCall, (i32, &'static str)> {
+    let own = proxy.own_parameters(tool);
+    let offered = filter.parameters;
+    let takes_any = offered.raw || offered.budget;
+    let mut cut: Vec<Found> = Vec::new();
+    // Where raw output is not allowed, the parameter is not listed, but a caller may know it.
+    if takes_any && !own.raw {
+        cut.extend(parts.all(MessagePart::OutputMode).iter().cloned());
+    }
+    if takes_any && !own.budget {
+        cut.extend(parts.all(MessagePart::Budget).iter().cloned());
+    }
+    let mut options = CallOptions::new();
+    let arguments = parts.last(MessagePart::Arguments).filter(|it| it.kind == ValueKind::Object);
+    let Some(arguments) = arguments.filter(|_| !cut.is_empty()) else {
+        return Ok(call(tool, filter, options).into());
+    };
+    let text = message
+        .to_vec(arguments.span.clone(), LONGEST_ARGUMENTS)
+        .map_err(|_error| (reply::INVALID_PARAMS, "the arguments are too long"))?;
+    let asked = CallOptions::from_json(&text)
+        .map_err(|_error| (reply::INVALID_PARAMS, "the arguments cannot be read"))?;
+    if offered.raw && !own.raw {
+        options = options.with_raw(asked.raw());
+    }
+    if offered.budget
+        && !own.budget
+        && let Some(budget) = asked.budget()
+    {
+        options = options.with_budget(budget);
+    }
+    let cuts = vec![(arguments.span.clone(), cut)];
+    Ok(RequestedCall { expected: call(tool, filter, options), cuts })
+}
+
+fn call(tool: &str, filter: Arc<ToolFilter>, options: CallOptions) -> Expected {
+    Expected::ToolResult(ToolCall { tool: tool.into(), filter, options })
+}

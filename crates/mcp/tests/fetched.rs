@@ -1,0 +1,382 @@
+//! The shown part of a result and what its notice fetches are together the whole result.
+//!
+//! The head of a text, the reads of the gap and the tail are joined and compared with the text that the tool returned. Where
+//! the door replaces credentials, they are compared with the text without them. The same holds for the items of a list.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "in a test a panic is the report"
+)]
+
+use serde_json::{Value, json};
+use tamis::manifest::Manifest;
+use tamis::spec::Redact;
+use tamis::text::TextRedactor;
+use tamis_mcp::rules::{Profile, Rules};
+use tamis_mcp::spool::Spool;
+use tamis_mcp::{Action, Exchange, Proxy, ProxyOptions, Route, Session};
+use tamis_store::{Store, StoreConfig};
+use tamis_testkit::effort::share;
+use tamis_testkit::prng::Prng;
+
+/// A proxy with one client.
+struct Door {
+    session: Session,
+    exchange: Exchange,
+    next: u64,
+}
+
+impl Door {
+    fn new(rules: Rules) -> Self {
+        let store = Store::open(StoreConfig::memory());
+        let proxy = Proxy::new(ProxyOptions::new(rules).with_store(Some(store)));
+        Self { session: Session::new(&proxy), exchange: Exchange::stdio(), next: 0 }
+    }
+
+    fn of(profile: Profile, redacts: bool) -> Self {
+        let rules = Rules::new(profile).unwrap();
+        Self::new(if redacts { rules.with_redact() } else { rules })
+    }
+
+    fn send(&mut self, name: &str, arguments: &Value, result: Option<&Value>) -> Value {
+        self.next += 1;
+        let call = json!({
+            "jsonrpc": "2.0", "id": self.next, "method": "tools/call",
+            "params": {"name": name, "arguments": arguments},
+        });
+        let message = Spool::from_vec(serde_json::to_vec(&call).unwrap());
+        let route = self.session.from_client(&message, &mut self.exchange);
+        let route = match result {
+            None => return answer(route, &message),
+            Some(_) => route,
+        };
+        drop(match route {
+            Route::Run(job) => Some(job.run(&message)),
+            _ => None,
+        });
+        let response = json!({"jsonrpc": "2.0", "id": self.next, "result": result});
+        let message = Spool::from_vec(serde_json::to_vec(&response).unwrap());
+        let route = self.session.from_server(&message, &self.exchange);
+        answer(route, &message)
+    }
+
+    /// Returns the result that the client gets.
+    fn call(&mut self, result: &Value) -> Value {
+        self.send("log", &json!({}), Some(result))
+    }
+
+    /// Returns the text of one read, and where it goes on.
+    fn read(&mut self, arguments: &Value) -> (String, Option<u64>) {
+        let result = self.send("tamis_retrieve", arguments, None);
+        assert_ne!(result["isError"], json!(true), "{arguments}: {result}");
+        let text = result["content"][0]["text"].as_str().unwrap();
+        let (text, remark) = match text.rsplit_once("\n[tamis: ") {
+            Some((text, remark)) => (text, remark),
+            None => (text, ""),
+        };
+        let next = remark.split_once("the same with offset=").map(|(_, rest)| rest);
+        let next = next.map(|rest| rest.trim_end_matches(']').split(';').next().unwrap());
+        (text.to_owned(), next.map(|next| next.parse().unwrap()))
+    }
+
+    /// Reads a window to its end, or `most` bytes of it.
+    fn read_all(&mut self, arguments: &Value, mut most: usize) -> String {
+        let (mut arguments, mut all) = (arguments.clone(), String::new());
+        while most > 0 {
+            if most < 16 << 10 {
+                arguments["limit"] = json!(most);
+            }
+            let (text, next) = self.read(&arguments);
+            most = most.saturating_sub(text.len());
+            all.push_str(&text);
+            let Some(next) = next else { break };
+            arguments["offset"] = json!(next);
+        }
+        all
+    }
+}
+
+fn answer(route: Route, message: &Spool) -> Value {
+    let bytes = |spool: &Spool| spool.to_vec(0..spool.len(), usize::MAX).unwrap();
+    let bytes = match route {
+        Route::Forward => bytes(message),
+        Route::Answer(answer) => answer,
+        Route::Run(job) => match job.run(message).action {
+            Action::Original => bytes(message),
+            Action::Send(spool) | Action::Answer(spool) => bytes(&spool),
+            Action::Drop(reason) => panic!("{reason:?}"),
+        },
+        route => panic!("{route:?}"),
+    };
+    let message: Value = serde_json::from_slice(&bytes).unwrap();
+    message["result"].clone()
+}
+
+/// Returns the arguments of the call that a notice names.
+fn arguments(notice: &str) -> Value {
+    let call = notice.split_once("tamis_retrieve(").unwrap_or_else(|| panic!("{notice}")).1;
+    let call = call.trim_end_matches(")]");
+    let arguments = call.split(", ").map(|argument| {
+        let (name, value) = argument.split_once('=').unwrap();
+        (name.to_owned(), serde_json::from_str(value).unwrap())
+    });
+    Value::Object(arguments.collect())
+}
+
+fn text_result(text: &str) -> Value {
+    json!({"content": [{"type": "text", "text": text}]})
+}
+
+/// Returns the last text of a result.
+fn notice(result: &Value) -> &str {
+    result["content"].as_array().unwrap().last().unwrap()["text"].as_str().unwrap()
+}
+
+fn token(prng: &mut Prng) -> String {
+    let letters = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    let random: String = (0..36).map(|_| char::from(prng.pick(letters))).collect();
+    format!("ghp_{random}")
+}
+
+/// Returns a text of words, credentials and lines of any length. Some have their credentials in the head, some in the gap,
+/// some in the tail; a private key takes many lines.
+fn text(prng: &mut Prng) -> String {
+    let mut text = String::new();
+    let length = 9_000 + prng.below(120_000);
+    let (line_odds, secret_odds) = (prng.pick(&[6, 40, 5_000, 1 << 40]), prng.pick(&[7, 90]));
+    let secrets = prng.below(3) * length / 2;
+    while text.len() < length {
+        let has_secrets = text.len().abs_diff(secrets) < length / 3;
+        match prng.below(8) {
+            0 => text.push('é'),
+            1 => text.push_str("\u{1F600} "),
+            2 if has_secrets && prng.one_in(secret_odds) => {
+                text.push_str(&format!(" {} ", token(prng)));
+            }
+            3 if has_secrets && prng.one_in(secret_odds) => {
+                text.push_str("postgres://mira:tide12345678@db.example.org/app ");
+            }
+            4 if has_secrets && prng.one_in(secret_odds * 20) => {
+                text.push_str("\n-----BEGIN RSA PRIVATE KEY-----\n");
+                for _ in 0..25 {
+                    let line: String =
+                        (0..64).map(|_| char::from(prng.pick(b"abcXYZ019"))).collect();
+                    text.push_str(&line);
+                    text.push('\n');
+                }
+                text.push_str("-----END RSA PRIVATE KEY-----\n");
+            }
+            _ => text.push_str(&format!("word{} ", text.len())),
+        }
+        if prng.one_in(line_odds) {
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// Returns a text without credentials, as a door that redacts shows it, and the number of credentials.
+fn redacted(text: &str) -> (String, u64) {
+    let rule = Redact::new().secrets(true);
+    let mut redactor = TextRedactor::of(&rule, &tamis::Limits::new()).unwrap();
+    let mut out = Vec::new();
+    redactor.write(text.as_bytes(), &mut out);
+    let found = redactor.end(&mut out);
+    (String::from_utf8(out).unwrap(), found.values().sum())
+}
+
+/// Returns the head, the line in the gap and the tail of a text that was cut.
+fn parts(shown: &str) -> (&str, &str, &str) {
+    let is_gap = |line: &&str| line.starts_with("[tamis: ") && line.ends_with(" left out]\n");
+    let gap = shown.split_inclusive('\n').find(is_gap).unwrap_or_else(|| panic!("{shown}"));
+    let (head, tail) = shown.split_once(gap).unwrap();
+    // A gap within a line begins with a line break of its own.
+    let head = if gap.contains(" bytes ") { head.strip_suffix('\n').unwrap() } else { head };
+    (head, gap, tail)
+}
+
+#[test]
+fn head_gap_and_tail_are_the_whole_text() {
+    let mut prng = Prng::named("fetched");
+    let (mut by_lines, mut by_bytes, mut with_credentials) = (0, 0, 0);
+    for _ in 0..share(400) {
+        let text = text(&mut prng);
+        for (profile, redacts) in [
+            (Profile::Tight, false),
+            (Profile::Tight, true),
+            (Profile::Standard, false),
+            (Profile::Standard, true),
+        ] {
+            let mut door = Door::of(profile, redacts);
+            let (whole, credentials) = if redacts { redacted(&text) } else { (text.clone(), 0) };
+            let result = door.call(&text_result(&text));
+            let has_sentence = result.to_string().contains("replaced by [redacted:KIND]");
+            assert_eq!(has_sentence, credentials > 0, "{credentials}");
+            let shown = result["content"][0]["text"].as_str().unwrap();
+            if !notice(&result).contains("left out") {
+                assert_eq!(shown, whole);
+                continue;
+            }
+            with_credentials += usize::from(credentials > 0);
+            let (head, gap, tail) = parts(shown);
+            let mut arguments = arguments(notice(&result));
+            let fetched = if arguments["lines"].is_string() {
+                by_lines += 1;
+                assert!(gap.contains(arguments["lines"].as_str().unwrap()), "{gap} {arguments}");
+                door.read_all(&arguments, usize::MAX)
+            } else {
+                by_bytes += 1;
+                let bytes = gap.split(' ').nth(1).unwrap().parse().unwrap();
+                assert_eq!(arguments["offset"], json!(head.len()));
+                door.read_all(&arguments, bytes)
+            };
+            let joined = [head, &fetched, tail].concat();
+            assert!(joined == whole, "{profile:?} {redacts} {arguments} {gap}");
+            // The whole is there from its beginning, too.
+            arguments = json!({"handle": arguments["handle"]});
+            assert!(door.read_all(&arguments, usize::MAX) == whole);
+        }
+    }
+    assert!(by_lines > 20 && by_bytes > 20 && with_credentials > 20);
+}
+
+/// A filter of the user that redacts gives the same positions as a door that does.
+#[test]
+fn blocks_and_own_filters_have_the_same_text() {
+    let mut prng = Prng::named("blocks");
+    let spec = "version: 1\nfilters:\n  log: {redact: secrets, text_filter: {max_lines: 5}}\n";
+    for _ in 0..share(50) {
+        let [first, second] = [text(&mut prng), text(&mut prng)];
+        let both = json!({"content": [
+            {"type": "text", "text": first}, {"type": "text", "text": second},
+        ]});
+        for redacts in [false, true] {
+            let mut door = Door::of(Profile::Tight, redacts);
+            let result = door.call(&both);
+            let handle = arguments(notice(&result))["handle"].clone();
+            for (index, text) in [&first, &second].into_iter().enumerate() {
+                let whole = if redacts { redacted(text).0 } else { text.clone() };
+                let pointer = format!("/blocks/{index}");
+                let window = json!({"handle": handle, "pointer": pointer});
+                assert!(door.read_all(&window, usize::MAX) == whole, "{redacts}");
+            }
+        }
+        let manifest = Manifest::parse("tamis.yaml", spec).unwrap();
+        let mut door = Door::new(Rules::new(Profile::Standard).unwrap().with_manifest(manifest));
+        let result = door.call(&text_result(&first));
+        if notice(&result).contains("left out") {
+            let window = json!({"handle": arguments(notice(&result))["handle"]});
+            assert!(door.read_all(&window, usize::MAX) == redacted(&first).0);
+        }
+    }
+}
+
+#[test]
+fn shown_and_fetched_items_are_all_items() {
+    let mut prng = Prng::named("items");
+    let mut cut = 0;
+    for _ in 0..share(200) {
+        let items: Vec<Value> = (0..200 + prng.below(600))
+            .map(|id| {
+                let secret = if prng.one_in(9) { token(&mut prng) } else { "none".to_owned() };
+                json!({"id": id, "more": vec![id; 12], "text": format!("{secret} é\u{1F600}")})
+            })
+            .collect();
+        let list = Value::Array(items.clone());
+        let as_text = text_result(&list.to_string());
+        let as_object = json!({"content": [], "structuredContent": {"issues": list}});
+        for (redacts, result, is_object) in [
+            (false, &as_text, false),
+            (true, &as_text, false),
+            (false, &as_object, true),
+            (true, &as_object, true),
+        ] {
+            let mut door = Door::of(Profile::Standard, redacts);
+            let result = door.call(result);
+            let is_cut = if is_object {
+                !result["structuredContent"]["_tamis"].is_null()
+            } else {
+                notice(&result).contains("items left out")
+            };
+            if !is_cut {
+                continue;
+            }
+            cut += 1;
+            let (shown, call) = if is_object {
+                let object = &result["structuredContent"];
+                let shown = object["issues"].as_array().unwrap().clone();
+                (shown, object["_tamis"]["retrieve"].as_str().unwrap().to_owned())
+            } else {
+                let shown = result["content"][0]["text"].as_str().unwrap();
+                (serde_json::from_str::<Vec<Value>>(shown).unwrap(), notice(&result).to_owned())
+            };
+            // Long strings of the shown items are cut, too.
+            let ids: Vec<u64> = shown.iter().map(|item| item["id"].as_u64().unwrap()).collect();
+            assert_eq!(ids, (0..shown.len() as u64).collect::<Vec<_>>());
+            let mut arguments = arguments(call.trim_end_matches(')'));
+            let mut fetched = Vec::new();
+            while shown.len() + fetched.len() < items.len() {
+                let range = arguments["items"].as_str().unwrap().split_once('-').unwrap();
+                assert_eq!(range.0, (shown.len() + fetched.len()).to_string());
+                let last: usize = range.1.parse().unwrap();
+                let read = door.read_all(&arguments, usize::MAX);
+                fetched.extend(serde_json::from_str::<Vec<Value>>(&read).unwrap());
+                arguments = json!({
+                    "handle": arguments["handle"], "items": format!("{}-{}", last + 1, last + 40),
+                });
+            }
+            let whole = match redacts {
+                true => serde_json::from_str(&redacted(&list.to_string()).0).unwrap(),
+                false => items.clone(),
+            };
+            assert_eq!(fetched, whole[shown.len()..]);
+        }
+    }
+    assert!(cut > 20);
+}
+
+/// The rules of the catalog only save, `exclude` too: the whole result can be fetched.
+#[test]
+fn all_that_the_catalog_removes_can_be_fetched() {
+    for (server, tool, root) in [
+        ("Notion API", "API-get-block-children", "results"),
+        ("secure-filesystem-server", "directory_tree", ""),
+    ] {
+        let rules = Rules::new(Profile::Standard).unwrap();
+        let store = Store::open(StoreConfig::memory());
+        let proxy = Proxy::new(ProxyOptions::new(rules).with_store(Some(store)));
+        let mut door =
+            Door { session: Session::new(&proxy), exchange: Exchange::stdio(), next: 10 };
+        let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}});
+        let message = Spool::from_vec(hello.to_string().into_bytes());
+        drop(door.session.from_client(&message, &mut door.exchange));
+        let hello = json!({"jsonrpc": "2.0", "id": 1, "result": {"serverInfo": {"name": server}}});
+        let message = Spool::from_vec(hello.to_string().into_bytes());
+        drop(door.session.from_server(&message, &door.exchange));
+        let items: Vec<Value> = (0..40)
+            .map(|id| {
+                json!({
+                    "object": "block", "id": format!("block-{id}"), "name": format!("file{id}"), "type": "paragraph",
+                    "created_time": "2026-01-01T00:00:00Z", "has_children": false, "archived": false,
+                    "paragraph": {"rich_text": [{"type": "text", "plain_text": format!("text {id}"),
+                        "annotations": {"bold": true, "code": false}}]},
+                })
+            })
+            .collect();
+        let items = if root.is_empty() {
+            let tree = json!({"name": ".git", "type": "directory", "children": items});
+            json!([tree, {"name": "a.rs", "type": "file"}])
+        } else {
+            json!({"object": "list", "results": items})
+        };
+        let text = items.to_string();
+        let result = door.send(tool, &json!({}), Some(&text_result(&text)));
+        let shown = result["content"][0]["text"].as_str().unwrap();
+        assert!(shown.len() < text.len(), "{server}: {shown}");
+        let window = json!({"handle": arguments(notice(&result))["handle"]});
+        assert_eq!(door.read_all(&window, usize::MAX), text, "{server}");
+    }
+}

@@ -1,0 +1,299 @@
+//! The description of an entry, and its form in a file.
+//!
+//! The header comes before the bytes and has a fixed size, so that it can be written when the entry is complete:
+//!
+//! ```text
+//! 0                          1024                              1024 + size
+//! │ tamis-store 1            │ the bytes of the entry          │
+//! │ kind json                │                                 │
+//! │ size 48213               │
+//! │ created 1795361717.5     │
+//! │ complete true            │
+//! │ scope user               │
+//! │ tool search_issues       │
+//! │ items data.issues        │
+//! │ redacted 2               │
+//! │ padding: NUL             │
+//! ```
+//!
+//! One fact a line, a name and a value. A reader ignores names that it does not know.
+
+use std::fmt::Write as _;
+use std::time::{Duration, SystemTime};
+
+use tamis::text::TextRedactor;
+
+use super::scope::Scope;
+
+/// Bytes of the header of an entry. A store in memory charges the same.
+pub(crate) const HEADER: u64 = 1024;
+/// The first line of a header.
+const MAGIC: &str = "tamis-store 1";
+/// The kind of an entry that is the output of a command.
+const COMMAND: &str = "command";
+/// The longest name of a tool, and the longest path of items, in bytes. Longer names are shortened, longer paths are
+/// left out.
+const LONGEST: usize = 256;
+
+/// The form of an entry's bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// One JSON text.
+    Json,
+    /// Lines of text.
+    Text,
+}
+
+impl EntryKind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Text => "text",
+        }
+    }
+}
+
+/// The description of an entry by its writer.
+///
+/// ```
+/// use tamis_store::EntryMeta;
+///
+/// let meta = EntryMeta::json("search_issues").with_items("data.issues");
+/// assert_eq!(meta.tool(), "search_issues");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryMeta {
+    kind: EntryKind,
+    /// The entry is the output of a command.
+    command: bool,
+    tool: String,
+    items: Option<String>,
+    redacted: u64,
+}
+
+impl EntryMeta {
+    /// Describes an entry that is one JSON text: the structured content of a result, its only JSON block, or
+    /// `{"blocks": […]}`.
+    #[must_use]
+    pub fn json(tool: &str) -> Self {
+        Self {
+            kind: EntryKind::Json,
+            command: false,
+            tool: printable(tool),
+            items: None,
+            redacted: 0,
+        }
+    }
+
+    /// Describes an entry that is text.
+    #[must_use]
+    pub fn text(tool: &str) -> Self {
+        Self { kind: EntryKind::Text, ..Self::json(tool) }
+    }
+
+    /// Describes an entry that is the full output of a command. [`Store::latest_command`](super::Store::latest_command)
+    /// finds the last one.
+    #[must_use]
+    pub fn command(line: &str) -> Self {
+        Self { command: true, ..Self::text(line) }
+    }
+
+    /// Sets the path of the array whose elements are the items of the entry, as `root` in a spec. An empty text is the
+    /// document itself.
+    ///
+    /// ### Default
+    /// The array that `root: auto` finds. This reads the whole document once more if it is an object.
+    #[must_use]
+    pub fn with_items(mut self, path: &str) -> Self {
+        self.items =
+            (path.len() <= LONGEST && !path.contains(char::is_control)).then(|| path.into());
+        self
+    }
+
+    /// Sets how many values of the result were replaced before it was stored, such as credentials.
+    #[must_use]
+    pub fn with_redacted(mut self, count: u64) -> Self {
+        self.redacted = count;
+        self
+    }
+
+    /// Returns the form of the entry's bytes.
+    #[must_use]
+    pub fn kind(&self) -> EntryKind {
+        self.kind
+    }
+
+    /// Returns whether the entry is the output of a command.
+    #[must_use]
+    pub fn is_command(&self) -> bool {
+        self.command
+    }
+
+    /// Returns the name of the tool, or the command, whose result it is.
+    #[must_use]
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// Returns the path of the items, if it is known.
+    #[must_use]
+    pub fn items(&self) -> Option<&str> {
+        self.items.as_deref()
+    }
+
+    /// Returns how many values of the result were replaced before it was stored.
+    #[must_use]
+    pub fn redacted(&self) -> u64 {
+        self.redacted
+    }
+}
+
+/// The bytes of a name that are read.
+const READ: usize = 64 << 10;
+
+/// Returns the name without credentials and control characters, and not longer than [`LONGEST`].
+fn printable(name: &str) -> String {
+    let (mut redactor, mut safe) = (TextRedactor::new(), Vec::new());
+    redactor.write(name.as_bytes().get(..READ).unwrap_or(name.as_bytes()), &mut safe);
+    redactor.end(&mut safe);
+    let name = String::from_utf8_lossy(&safe);
+    let ends = name.char_indices().map(|(at, char)| (at + char.len_utf8(), char));
+    let fits = ends.take_while(|(end, _)| *end <= LONGEST);
+    fits.map(|(_, char)| if char.is_control() { ' ' } else { char }).collect()
+}
+
+/// The header of a complete entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct EntryHeader {
+    pub(crate) meta: EntryMeta,
+    pub(crate) scope: Scope,
+    /// When the entry was begun.
+    pub(crate) created: SystemTime,
+    /// The number of bytes, without the header.
+    pub(crate) size: u64,
+    /// Whether the entry has all bytes. An incomplete one has the beginning.
+    pub(crate) complete: bool,
+}
+
+impl EntryHeader {
+    /// Writes the header, padded to its fixed size.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let since = self.created.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let mut text = format!(
+            "{MAGIC}\nkind {}\nsize {}\ncreated {}.{:09}\ncomplete {}\nscope {}\ntool {}\n",
+            if self.meta.command { COMMAND } else { self.meta.kind.name() },
+            self.size,
+            since.as_secs(),
+            since.subsec_nanos(),
+            self.complete,
+            self.scope,
+            self.meta.tool
+        );
+        if let Some(items) = &self.meta.items {
+            _ = writeln!(text, "items {items}");
+        }
+        if self.meta.redacted > 0 {
+            _ = writeln!(text, "redacted {}", self.meta.redacted);
+        }
+        let mut bytes = text.into_bytes();
+        debug_assert!(bytes.len() as u64 <= HEADER, "the lengths of all values are limited");
+        bytes.resize(HEADER as usize, 0);
+        bytes
+    }
+
+    /// Reads a header. Returns `None` if it is not one.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(bytes).ok()?.trim_end_matches('\0');
+        let mut lines = text.lines();
+        if lines.next() != Some(MAGIC) {
+            return None;
+        }
+        let facts: Vec<(&str, &str)> = lines.filter_map(|line| line.split_once(' ')).collect();
+        let fact = |name| facts.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+        let tool = fact("tool").unwrap_or_default();
+        let meta = match fact("kind")? {
+            "json" => EntryMeta::json(tool),
+            "text" => EntryMeta::text(tool),
+            COMMAND => EntryMeta::command(tool),
+            _ => return None,
+        };
+        let meta = meta.with_redacted(fact("redacted").and_then(|it| it.parse().ok()).unwrap_or(0));
+        let (seconds, nanos) = fact("created")?.split_once('.')?;
+        let since = Duration::new(seconds.parse().ok()?, nanos.parse().ok()?);
+        Some(Self {
+            meta: match fact("items") {
+                Some(items) => meta.with_items(items),
+                None => meta,
+            },
+            scope: Scope::parse(fact("scope")?)?,
+            created: SystemTime::UNIX_EPOCH.checked_add(since)?,
+            size: fact("size")?.parse().ok()?,
+            complete: fact("complete")? == "true",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use super::{EntryHeader, EntryMeta, HEADER, LONGEST};
+    use crate::Scope;
+
+    #[test]
+    fn names_have_no_credentials() {
+        let meta = EntryMeta::command("git clone https://mira:tide@example.org/x");
+        assert_eq!(meta.tool(), "git clone https://mira:[redacted:url-password]@example.org/x");
+    }
+
+    #[test]
+    fn headers_are_written_and_read() {
+        let long = "é".repeat(LONGEST);
+        for meta in [
+            EntryMeta::json("tool"),
+            EntryMeta::command("cargo test --all"),
+            EntryMeta::text(""),
+            EntryMeta::json("a\nscope user\u{7f}"),
+            EntryMeta::json(&long).with_items(&"x".repeat(LONGEST)),
+            EntryMeta::json(&long).with_items(&long),
+            EntryMeta::json("x").with_items(""),
+            EntryMeta::json("x").with_items("a\nb"),
+            EntryMeta::json(&long).with_items(&long).with_redacted(u64::MAX),
+        ] {
+            let header = EntryHeader {
+                meta,
+                scope: Scope::session(b"s"),
+                created: SystemTime::UNIX_EPOCH + Duration::new(1_795_361_717, 5),
+                size: u64::MAX,
+                complete: true,
+            };
+            let bytes = header.encode();
+            assert_eq!(bytes.len() as u64, HEADER);
+            assert_eq!(EntryHeader::decode(&bytes), Some(header));
+        }
+    }
+
+    #[test]
+    fn other_bytes_are_no_header() {
+        let header = EntryHeader {
+            meta: EntryMeta::text("x"),
+            scope: Scope::user(),
+            created: SystemTime::UNIX_EPOCH,
+            size: 3,
+            complete: false,
+        };
+        let bytes = header.encode();
+        assert_eq!(EntryHeader::decode(&bytes), Some(header));
+        let text = String::from_utf8(bytes).unwrap();
+        for (old, new) in
+            [("store 1", "store 2"), ("kind ", "kind x"), ("size ", "size -"), ("user", "")]
+        {
+            assert_eq!(EntryHeader::decode(text.replace(old, new).as_bytes()), None, "{new}");
+        }
+        let newer = text.replace("tool x", "colour red\ntool x");
+        assert!(EntryHeader::decode(newer.as_bytes()).is_some());
+        for bytes in [&b""[..], b"\0", &[255; 1024]] {
+            assert_eq!(EntryHeader::decode(bytes), None);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! A store of results: reserves room for entries, and reads windows of them.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use tamis::Sink;
+
+use crate::backend::{Backend, StoreError};
+use crate::config::{StoreConfig, StorePlace, StoreShared};
+use crate::entry::{EntryHeader, EntryMeta};
+use crate::handle::{Handle, HandleSource};
+use crate::limits::StoreLimits;
+use crate::memory::MemoryBackend;
+use crate::scope::Scope;
+use crate::window::{ReadError, Window, WindowReport};
+use crate::writer::{EntryWriter, Reservation};
+
+/// How often a new handle is drawn if its entry exists.
+const ATTEMPTS: u32 = 3;
+
+/// A store of results. Cheap to clone, shared by threads.
+///
+/// Calls block: for a store in a folder they use the file system, for one in an object store the network.
+#[derive(Clone, Debug)]
+pub struct Store {
+    backend: Arc<dyn Backend>,
+    shared: StoreShared,
+    handles: HandleSource,
+    is_remote: bool,
+}
+
+impl Store {
+    /// Opens a store. Nothing is created before the first entry.
+    #[must_use]
+    pub fn open(config: StoreConfig) -> Self {
+        let is_remote = config.is_remote();
+        let StoreConfig { place, limits, clock, handles } = config;
+        let backend: Arc<dyn Backend> = match place {
+            StorePlace::Memory => Arc::new(MemoryBackend::new(limits.clone())),
+            #[cfg(unix)]
+            StorePlace::Folder(path) => {
+                Arc::new(crate::folder::FolderBackend::new(path, limits.clone()))
+            }
+            #[cfg(not(unix))]
+            StorePlace::Folder(_) => Arc::new(crate::backend::NoBackend),
+            StorePlace::Cloud(place) => place.open(limits.clone()),
+        };
+        Self { backend, shared: StoreShared { limits, clock }, handles, is_remote }
+    }
+
+    /// Returns the limits of the store.
+    #[must_use]
+    pub fn limits(&self) -> &StoreLimits {
+        &self.shared.limits
+    }
+
+    /// Returns whether entries are reached over a network. Then calls may take seconds, and belong on a thread for
+    /// blocking work.
+    #[must_use]
+    pub fn is_remote(&self) -> bool {
+        self.is_remote
+    }
+
+    /// Reserves room for an entry of the only session of a process: see [`reserve_in`](Self::reserve_in).
+    ///
+    /// # Errors
+    /// As for [`reserve_in`](Self::reserve_in).
+    pub fn reserve(&self) -> Result<Reservation, StoreError> {
+        self.reserve_in(&Scope::process())
+    }
+
+    /// Reserves room for an entry of a session: 1 MiB, or the limit of an entry if that is less. Expired entries are
+    /// removed, and if these do not make enough room, the oldest ones of the session that holds most. In memory, a session
+    /// that has its share loses its own oldest entries.
+    ///
+    /// # Errors
+    /// [`StoreError::Full`] if the room cannot be had, or an error of the folder. Then nothing may be cut, because it
+    /// could not be fetched back.
+    pub fn reserve_in(&self, session: &Scope) -> Result<Reservation, StoreError> {
+        let size = Reservation::size(&self.shared.limits);
+        let now = self.shared.clock.now();
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let handle = self.handles.draw()?;
+            match self.backend.reserve(handle, session, size, now) {
+                Err(StoreError::HandleTaken) if attempt < ATTEMPTS => {}
+                pending => return Ok(Reservation::new(pending?, handle, now, self.shared.clone())),
+            }
+        }
+    }
+
+    /// Reserves room and begins an entry. Callers in `scope` will be able to read it.
+    ///
+    /// # Errors
+    /// As for [`reserve`](Self::reserve).
+    pub fn begin(&self, scope: Scope, meta: EntryMeta) -> Result<EntryWriter, StoreError> {
+        Ok(self.reserve_in(&scope)?.begin(scope, meta))
+    }
+
+    /// Notes that a session has ended, so that nobody can read its entries any more. In memory they are removed.
+    pub fn end_session(&self, session: &Scope) {
+        self.backend.end_session(session);
+    }
+
+    /// Writes a window of an entry to `out`, for a caller in `scope`.
+    ///
+    /// Nothing is written if the result is [`ReadError::Unknown`] or [`ReadError::Window`] before the entry was read.
+    /// The report says whether the window is complete, and where it goes on.
+    ///
+    /// # Errors
+    /// [`ReadError::Unknown`] if there is no such entry, if it is expired, or if it belongs to another scope;
+    /// [`ReadError::Window`] if the entry has no such part.
+    pub fn read(
+        &self,
+        scope: &Scope,
+        handle: &str,
+        window: &Window,
+        out: &mut dyn Sink,
+    ) -> Result<WindowReport, ReadError> {
+        let Ok(handle) = handle.trim().parse() else { return Err(ReadError::Unknown) };
+        let entry = self.backend.open(handle)?.ok_or(ReadError::Unknown)?;
+        if !self.is_readable(&entry.header, scope, self.shared.clock.now()) {
+            return Err(ReadError::Unknown);
+        }
+        window.run(entry, out)
+    }
+
+    /// Returns the handle of the last [command](EntryMeta::command) whose full output a caller in `scope` can read.
+    ///
+    /// # Errors
+    /// [`ReadError::Io`].
+    pub fn latest_command(&self, scope: &Scope) -> Result<Option<Handle>, ReadError> {
+        let now = self.shared.clock.now();
+        for handle in self.backend.newest()? {
+            let Some(entry) = self.backend.open(handle)? else { continue };
+            if entry.header.meta.is_command() && self.is_readable(&entry.header, scope, now) {
+                return Ok(Some(handle));
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_readable(&self, header: &EntryHeader, scope: &Scope, now: SystemTime) -> bool {
+        !self.shared.limits.is_expired(header.created, now) && scope.may_read(&header.scope)
+    }
+
+    /// Removes expired entries, and what writers that were killed left behind. Reservations do the same, so only a
+    /// process that runs for long without writing needs to call it.
+    ///
+    /// # Errors
+    /// An error of the folder.
+    pub fn sweep(&self) -> Result<(), StoreError> {
+        self.backend.sweep(self.shared.clock.now())
+    }
+}
+
+/// A store is shared by threads, and entries are written in any of them.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    const fn moved<T: Send>() {}
+    shared::<Store>();
+    shared::<Window>();
+    moved::<Reservation>();
+    moved::<EntryWriter>();
+};
