@@ -11,6 +11,7 @@
 //! | [`path`] | parses paths, and follows many of them at once along a document |
 //! | [`machine`] | walks the tokens of a window, validates them, and asks a [`Handler`] about each value; carries out its [`policy`] in loops |
 //! | [`strings`], [`key`], [`values`], [`writer`] | the contents of strings, keys, places of values, output |
+//! | [`event_fields`] | the lines and fields of an event stream |
 //! | [`tree`] | a document as raw pieces, for patches that cannot stream |
 //! | [`hold`], [`limits`], [`regex_budget`] | bytes that wait for a decision, and bounds |
 //! | [`error`], [`sink`], [`excerpt`], [`nearest`], [`glob`] | errors and their places, where output goes, names |
@@ -32,6 +33,7 @@
 
 pub mod bom;
 pub mod error;
+pub mod event_fields;
 pub mod excerpt;
 pub mod fast_paths;
 pub mod glob;

@@ -11,9 +11,9 @@
 //! bytes are read again. Each byte is read twice at most, and no line is collected.
 
 use tamis_json::error::{Error, Raise};
+use tamis_json::event_fields::{FieldSplitter, LineKind, StreamPiece};
 use tamis_json::sink::Sink;
 
-use super::fields::{FieldSplitter, LineKind, StreamPiece};
 use super::{HeldOutput, Record, RecordFlaw, RecordForm, Records};
 use crate::filter::Call;
 

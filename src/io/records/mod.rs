@@ -8,7 +8,6 @@
 mod documents;
 mod drive;
 mod events;
-mod fields;
 mod framing;
 mod lines;
 mod sum;

@@ -30,6 +30,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
             &["hold", "scan", "path"],
             &[
                 "bom",
+                "event_fields",
                 "key",
                 "levels",
                 "machine",

@@ -1,6 +1,8 @@
 //! The fields of an event that the protocol knows.
 
-use super::{EventLines, MARK, SseEvent};
+use tamis_json::bom::BOM;
+
+use super::{EventLines, SseEvent};
 
 /// The longest id of an event that is forwarded where a filter removes for safety.
 const LONGEST_PLACE: usize = 256;
@@ -36,7 +38,7 @@ pub(super) fn split(line: &[u8]) -> (&[u8], &[u8]) {
 fn of_protocol(lines: &[u8]) -> Vec<u8> {
     let mut kept = Vec::new();
     // Clients ignore the mark at the start of a stream.
-    let mut rest = lines.strip_prefix(MARK).unwrap_or(lines);
+    let mut rest = lines.strip_prefix(BOM).unwrap_or(lines);
     while !rest.is_empty() {
         let (line, after) =
             rest.split_at(memchr::memchr2(b'\r', b'\n', rest).unwrap_or(rest.len()));

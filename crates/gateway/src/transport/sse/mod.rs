@@ -5,18 +5,10 @@
 //! ends at an empty line; an event without that end is never returned.
 //!
 //! An event keeps how it was written, so that it can be forwarded byte for byte, or with other data and everything else
-//! in its place. A stream is read in pieces of any size:
-//!
-//! ```text
-//!              "data"      ":"        " "?
-//!   LineStart ────────▶ … ─────▶ … ───────▶ InData ──┐ LF, CR
-//!       │                                            │
-//!       ├──────────────────▶ InOther ────────────────┤   comments, id, event, retry, unknown fields
-//!       │    other bytes                             ▼
-//!       │                                         AfterCr ──▶ LineStart
-//!       └──▶ empty line: the event is complete
-//! ```
+//! in its place. A stream is read in pieces of any size.
 
+use tamis_json::bom::BOM;
+use tamis_json::event_fields::{FieldSplitter, LineKind, StreamPiece};
 use tamis_mcp::OverflowScan;
 use tamis_mcp::spool::{Spool, SpoolError, SpoolLimits};
 
@@ -61,6 +53,14 @@ enum DataName {
 }
 
 impl DataName {
+    fn of(bytes: &[u8]) -> Self {
+        match bytes {
+            b"data" => Self::Bare,
+            b"data:" => Self::Colon,
+            _ => Self::Space,
+        }
+    }
+
     fn bytes(self) -> &'static [u8] {
         match self {
             Self::Bare => b"data",
@@ -297,23 +297,6 @@ impl SseEncoder {
     }
 }
 
-/// Where the framer is in a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    /// The first bytes of a line, which are in `start`.
-    LineStart,
-    /// After `data:`, where a space belongs to the name.
-    AfterColon,
-    /// In the value of a data line.
-    InData(DataName),
-    /// In any other line, whose bytes are in `other`.
-    InOther,
-    /// After the CR of a line. An LF belongs to it.
-    AfterCr(EndedLine),
-    /// After an empty line that ended with CR, the last byte of a piece. The event was returned already.
-    AfterEvent,
-}
-
 /// A line that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EndedLine {
@@ -325,18 +308,17 @@ enum EndedLine {
 #[derive(Debug)]
 pub struct SseFramer {
     limits: SpoolLimits,
+    fields: FieldSplitter,
     event: SseEvent,
-    place: Place,
-    /// The start of a line that may become `data`, or a line of another field, without its end.
+    /// How the name of the open data line was written.
+    name: DataName,
+    /// A line of another field, without its end.
     line: Vec<u8>,
+    /// A line that ended with CR. An LF belongs to it.
+    after_cr: Option<EndedLine>,
     /// Bytes in the raw lines of the event.
     raw: usize,
-    /// Whether the first byte of the stream is still to be read.
-    first: bool,
 }
-
-/// The byte order mark, which is not part of the first line.
-const MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl SseFramer {
     /// Creates a framer. `limits` apply to the data of each event.
@@ -344,11 +326,12 @@ impl SseFramer {
     pub fn new(limits: SpoolLimits) -> Self {
         Self {
             limits,
+            fields: FieldSplitter::new(),
             event: SseEvent::empty(),
-            place: Place::LineStart,
+            name: DataName::Bare,
             line: Vec::new(),
+            after_cr: None,
             raw: 0,
-            first: true,
         }
     }
 
@@ -356,108 +339,53 @@ impl SseFramer {
     ///
     /// A comment between events is returned as an event of its own, so that it keeps the connection alive.
     pub fn next_event(&mut self, input: &mut &[u8]) -> Option<SseEvent> {
-        while let Some((byte, rest)) = input.split_first() {
-            match self.place {
-                Place::InData(name) => {
-                    let found = memchr::memchr2(b'\r', b'\n', input);
-                    let (value, after) = input.split_at(found.unwrap_or(input.len()));
-                    self.push_data(value);
-                    *input = after;
-                    if let Some((end, rest)) = after.split_first() {
-                        *input = rest;
-                        if let Some(event) = self.line_end(*end, EndedLine::Data(name)) {
-                            return Some(event);
-                        }
-                    }
-                }
-                Place::InOther => {
-                    let found = memchr::memchr2(b'\r', b'\n', input);
-                    let (part, after) = input.split_at(found.unwrap_or(input.len()));
-                    self.push_other(part);
-                    *input = after;
-                    if let Some((end, rest)) = after.split_first() {
-                        *input = rest;
-                        if let Some(event) = self.line_end(*end, EndedLine::Other) {
-                            return Some(event);
-                        }
-                    }
-                }
-                Place::AfterCr(line) => {
-                    let lf = *byte == b'\n';
-                    if lf {
-                        *input = rest;
-                    }
-                    let end = if lf { LineEnd::CrLf } else { LineEnd::Cr };
-                    if let Some(event) = self.finish_line(line, end) {
-                        return Some(event);
-                    }
-                }
-                Place::AfterEvent => {
-                    self.place = Place::LineStart;
-                    if *byte == b'\n' {
-                        *input = rest;
-                        // Clients may wait for it, so it is not kept until the next event.
-                        return Some(SseEvent::of_rest());
-                    }
-                }
-                Place::AfterColon => {
-                    let name = if *byte == b' ' { DataName::Space } else { DataName::Colon };
-                    if name == DataName::Space {
-                        *input = rest;
-                    }
-                    self.begin_data(name);
-                }
-                Place::LineStart => {
-                    if let Some(event) = self.line_start(*byte, input) {
-                        return Some(event);
-                    }
+        loop {
+            if self.after_cr.is_some() {
+                let end = self.end_after_cr(input)?;
+                if let Some(line) = self.after_cr.take()
+                    && let Some(event) = self.finish_line(line, end)
+                {
+                    return Some(event);
                 }
             }
+            match self.fields.next(input)? {
+                StreamPiece::Mark => self.event.lines.push(EventLines::Raw(BOM.to_vec())),
+                StreamPiece::Begin(LineKind::Data) => self.begin_data(),
+                StreamPiece::Begin(_) => {}
+                StreamPiece::Name(name) => self.name = DataName::of(name),
+                StreamPiece::Text(LineKind::Data, value) => self.push_data(value),
+                StreamPiece::Text(_, part) => self.push_other(part),
+                StreamPiece::End(LineKind::Empty, end) => {
+                    return Some(self.finish_event(end, input));
+                }
+                StreamPiece::End(kind, end) => {
+                    let line = match kind {
+                        LineKind::Data => EndedLine::Data(self.name),
+                        _ => EndedLine::Other,
+                    };
+                    if end == b"\r" {
+                        self.after_cr = Some(line);
+                    } else if let Some(event) = self.finish_line(line, LineEnd::Lf) {
+                        return Some(event);
+                    }
+                }
+                // The empty line ended with CR, the last byte of a piece, and its event was returned. Clients may wait for
+                // the LF, so it is not kept until the next event.
+                StreamPiece::Feed(_) => return Some(SseEvent::of_rest()),
+            }
         }
-        None
     }
 
-    /// Reads a byte at the start of a line, unless it belongs to another place.
-    fn line_start(&mut self, byte: u8, input: &mut &[u8]) -> Option<SseEvent> {
-        let rest = input.get(1..).unwrap_or_default();
-        if byte == b'\r' || byte == b'\n' {
-            *input = rest;
-            if self.line.is_empty() {
-                return Some(self.finish_event(byte, input));
-            }
-            self.first = false;
-            if self.line == b"data" {
-                self.begin_data(DataName::Bare);
-                return self.line_end(byte, EndedLine::Data(DataName::Bare));
-            }
-            return self.line_end(byte, EndedLine::Other);
+    /// Returns how a line ended whose CR was read, and reads an LF after it. `None`: the next byte is not there yet.
+    fn end_after_cr(&mut self, input: &mut &[u8]) -> Option<LineEnd> {
+        if input.first()? != &b'\n' {
+            return Some(LineEnd::Cr);
         }
-        self.line.push(byte);
-        if self.first && MARK.starts_with(&self.line) {
-            *input = rest;
-            if self.line == MARK {
-                self.first = false;
-                self.event.lines.push(EventLines::Raw(std::mem::take(&mut self.line)));
-            }
-        } else if b"data:".starts_with(&self.line) {
-            *input = rest;
-            self.first = false;
-            if self.line.len() == 5 {
-                self.place = Place::AfterColon;
-            }
-        } else {
-            // The byte is read again there.
-            self.line.pop();
-            self.first = false;
-            self.place = Place::InOther;
-        }
-        None
+        self.fields.next(input).map(|_| LineEnd::CrLf)
     }
 
     /// Begins the value of a data line.
-    fn begin_data(&mut self, name: DataName) {
-        self.line.clear();
-        self.place = Place::InData(name);
+    fn begin_data(&mut self) {
         if self.event.data.is_some() {
             self.push_data(b"\n");
         } else {
@@ -490,18 +418,8 @@ impl SseFramer {
         self.event.data = Some(Collecting::TooLong(scan));
     }
 
-    /// Ends a line at LF, or waits for the LF after a CR.
-    fn line_end(&mut self, byte: u8, line: EndedLine) -> Option<SseEvent> {
-        if byte == b'\r' {
-            self.place = Place::AfterCr(line);
-            return None;
-        }
-        self.finish_line(line, LineEnd::Lf)
-    }
-
     /// Records how a line was written. Returns it if it is a comment between events.
     fn finish_line(&mut self, line: EndedLine, end: LineEnd) -> Option<SseEvent> {
-        self.place = Place::LineStart;
         if let EndedLine::Data(name) = line {
             let full = self.event.lines.len() >= GROUPS;
             match self.event.lines.last_mut() {
@@ -557,19 +475,10 @@ impl SseFramer {
     }
 
     /// Ends the event at an empty line.
-    fn finish_event(&mut self, byte: u8, input: &mut &[u8]) -> SseEvent {
-        self.first = false;
-        self.place = Place::LineStart;
-        let end = match (byte, input.split_first()) {
-            (b'\r', Some((b'\n', rest))) => {
-                *input = rest;
-                LineEnd::CrLf
-            }
-            (b'\r', Some(_)) => LineEnd::Cr,
-            (b'\r', None) => {
-                self.place = Place::AfterEvent;
-                LineEnd::Cr
-            }
+    fn finish_event(&mut self, end: &[u8], input: &mut &[u8]) -> SseEvent {
+        let end = match end {
+            // Without a further byte, an LF is an event of its own.
+            b"\r" => self.end_after_cr(input).unwrap_or(LineEnd::Cr),
             _ => LineEnd::Lf,
         };
         match self.event.lines.last_mut() {

@@ -1,9 +1,10 @@
 //! Splits an event stream into lines and finds the data lines (WHATWG HTML §9.2, "Interpreting an event stream").
 //!
 //! Chunks may be cut anywhere. The result are pieces: parts of one line, or its end, which together are the stream,
-//! byte for byte. Only the position in a field's name is kept, as a number. This module does not depend on events.
+//! byte for byte. Only the position in a field's name is kept, as a number. This module does not depend on events: one
+//! reader of its pieces filters the data as it arrives, another one collects it.
 
-use tamis_json::bom::BOM;
+use crate::bom::BOM;
 
 /// The start of a data line that has a value and a space before it.
 const DATA: &[u8] = b"data: ";
@@ -14,9 +15,12 @@ const NAMES: [&[u8]; 3] = [b"event", b"id", b"retry"];
 
 /// The kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LineKind {
+pub enum LineKind {
+    /// An empty line, which ends an event.
     Empty,
+    /// A comment.
     Comment,
+    /// A line of the data.
     Data,
     /// Another known field.
     Other,
@@ -24,8 +28,9 @@ pub(super) enum LineKind {
     Unknown,
 }
 
+/// A part of a line, or its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StreamPiece<'a> {
+pub enum StreamPiece<'a> {
     /// The byte order mark at the start of the stream.
     Mark,
     /// The start of a line that is not empty; has no bytes.
@@ -41,8 +46,8 @@ pub(super) enum StreamPiece<'a> {
 }
 
 impl<'a> StreamPiece<'a> {
-    /// The kind of its line.
-    pub(super) fn line(self) -> Option<LineKind> {
+    /// Returns the kind of its line.
+    pub fn line(self) -> Option<LineKind> {
         match self {
             Self::Mark => None,
             Self::Name(_) => Some(LineKind::Data),
@@ -52,8 +57,8 @@ impl<'a> StreamPiece<'a> {
         }
     }
 
-    /// The bytes of the stream.
-    pub(super) fn bytes(self) -> &'a [u8] {
+    /// Returns the bytes of the stream.
+    pub fn bytes(self) -> &'a [u8] {
         match self {
             Self::Mark => BOM,
             Self::Begin(_) => b"",
@@ -64,8 +69,9 @@ impl<'a> StreamPiece<'a> {
     }
 }
 
+/// Splits a stream.
 #[derive(Debug)]
-pub(super) struct FieldSplitter {
+pub struct FieldSplitter {
     at: FieldPosition,
     /// The last byte was a CR that ended a line.
     cr: Option<LineKind>,
@@ -87,18 +93,18 @@ enum FieldPosition {
 }
 
 impl FieldSplitter {
-    /// The start of a stream.
-    pub(super) fn new() -> Self {
+    /// Creates a splitter for the start of a stream.
+    pub fn new() -> Self {
         Self { at: FieldPosition::Mark(0), cr: None }
     }
 
-    /// The start of the lines in it.
-    pub(super) fn inside() -> Self {
+    /// Creates a splitter for lines within a stream.
+    pub fn inside() -> Self {
         Self { at: FieldPosition::Begin, cr: None }
     }
 
     /// Returns the kind of the open line.
-    pub(super) fn line(&self) -> Option<LineKind> {
+    pub fn line(&self) -> Option<LineKind> {
         match self.at {
             FieldPosition::In(line) | FieldPosition::Owed(line, _) => Some(line),
             FieldPosition::Mark(_)
@@ -109,7 +115,7 @@ impl FieldSplitter {
     }
 
     /// Returns the next piece and removes it from `rest`. Takes all of `rest` if there is none.
-    pub(super) fn next<'a>(&mut self, rest: &mut &'a [u8]) -> Option<StreamPiece<'a>> {
+    pub fn next<'a>(&mut self, rest: &mut &'a [u8]) -> Option<StreamPiece<'a>> {
         loop {
             if let FieldPosition::Owed(line, bytes) = self.at {
                 self.at = FieldPosition::In(line);
@@ -120,16 +126,16 @@ impl FieldSplitter {
                     StreamPiece::Text(line, bytes)
                 });
             }
-            let (&byte, behind) = rest.split_first()?;
+            let (&byte, after) = rest.split_first()?;
             if let Some(line) = self.cr.take()
                 && byte == b'\n'
             {
-                *rest = behind;
+                *rest = after;
                 return Some(StreamPiece::Feed(line));
             }
             match self.at {
                 FieldPosition::Mark(seen) if BOM.get(seen) == Some(&byte) => {
-                    *rest = behind;
+                    *rest = after;
                     if seen + 1 == BOM.len() {
                         self.at = FieldPosition::Begin;
                         return Some(StreamPiece::Mark);
@@ -140,15 +146,15 @@ impl FieldSplitter {
                 FieldPosition::Name(seen @ ..NAME) | FieldPosition::Name(seen @ 5)
                     if DATA.get(seen) == Some(&byte) =>
                 {
-                    *rest = behind;
+                    *rest = after;
                     self.at = FieldPosition::Name(seen + 1);
                 }
                 FieldPosition::Name(NAME) if byte == b':' => {
-                    *rest = behind;
+                    *rest = after;
                     self.at = FieldPosition::Name(NAME + 1);
                 }
                 FieldPosition::Other(name, seen) if name.get(seen) == Some(&byte) => {
-                    *rest = behind;
+                    *rest = after;
                     self.at = FieldPosition::Other(name, seen + 1);
                 }
                 FieldPosition::Name(seen @ NAME) if !matches!(byte, b'\n' | b'\r') => {
@@ -164,12 +170,12 @@ impl FieldSplitter {
                     b'\n' | b'\r' => return Some(self.end(LineKind::Empty, rest)),
                     b':' => return Some(self.begin(LineKind::Comment)),
                     b'd' => {
-                        *rest = behind;
+                        *rest = after;
                         self.at = FieldPosition::Name(1);
                     }
                     _ => match NAMES.iter().find(|name| name.first() == Some(&byte)) {
                         Some(name) => {
-                            *rest = behind;
+                            *rest = after;
                             self.at = FieldPosition::Other(name, 1);
                         }
                         None => return Some(self.begin(LineKind::Unknown)),
@@ -177,11 +183,11 @@ impl FieldSplitter {
                 },
                 FieldPosition::In(line) => {
                     let end = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
-                    let (text, behind) = rest.split_at(end);
+                    let (text, after) = rest.split_at(end);
                     if text.is_empty() {
                         return Some(self.end(line, rest));
                     }
-                    *rest = behind;
+                    *rest = after;
                     return Some(StreamPiece::Text(line, text));
                 }
                 FieldPosition::Owed(..) => {}
@@ -191,7 +197,7 @@ impl FieldSplitter {
 
     /// Returns the pending piece when nothing can be added to it, because the line or the stream ends here or the next
     /// byte does not belong to it. [`next`](Self::next) returns the pieces after it.
-    pub(super) fn settle<'a>(&mut self) -> Option<StreamPiece<'a>> {
+    pub fn settle<'a>(&mut self) -> Option<StreamPiece<'a>> {
         match self.at {
             FieldPosition::Mark(seen @ 1..) => Some(self.owe(LineKind::Unknown, BOM, seen)),
             FieldPosition::Name(seen @ ..NAME) => Some(self.owe(LineKind::Unknown, DATA, seen)),
