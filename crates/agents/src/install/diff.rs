@@ -2,75 +2,47 @@
 
 use std::fmt::Write as _;
 
+use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices, group_diff_ops};
+
 /// Lines before and after a change.
 const CONTEXT: usize = 3;
 /// Bytes of a line that are shown: a minified file is one line.
 const WIDTH: usize = 400;
-/// Differences up to which the shortest diff is searched for.
-const EFFORT: usize = 2_000;
-
-/// One line of a diff.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Line<'a> {
-    Same(&'a str),
-    Old(&'a str),
-    New(&'a str),
-}
 
 /// Returns the diff of a file. `None` stands for a file that does not exist.
 pub(crate) fn unified(name: &str, old: Option<&str>, new: Option<&str>) -> String {
-    let lines = compare(old.unwrap_or_default(), new.unwrap_or_default());
-    let mut out = String::new();
     let shown = |text: Option<&str>| if text.is_some() { name } else { "/dev/null" };
-    _ = writeln!(out, "--- {}", shown(old));
-    _ = writeln!(out, "+++ {}", shown(new));
-    let changed: Vec<usize> = (0..lines.len()).filter(|at| !is_same(lines.get(*at))).collect();
-    let mut rest = changed.as_slice();
-    while let Some(first) = rest.first() {
-        let mut last = *first;
-        let near = rest.iter().take_while(|at| {
-            let joins = **at <= last + 2 * CONTEXT + 1;
-            last = if joins { **at } else { last };
-            joins
-        });
-        let count = near.count();
-        let begin = first.saturating_sub(CONTEXT);
-        let end = (last + CONTEXT + 1).min(lines.len());
-        let before = lines.get(..begin).unwrap_or_default();
-        let hunk = lines.get(begin..end).unwrap_or_default();
-        write_hunk(&mut out, before, hunk);
-        rest = rest.get(count..).unwrap_or_default();
+    let mut out = format!("--- {}\n+++ {}\n", shown(old), shown(new));
+    let (old, new) = (lines(old), lines(new));
+    for hunk in group_diff_ops(capture_diff_slices(Algorithm::Myers, &old, &new), CONTEXT) {
+        write_hunk(&mut out, &hunk, &old, &new);
     }
     out
 }
 
-fn is_same(line: Option<&Line<'_>>) -> bool {
-    matches!(line, Some(Line::Same(_)))
+fn lines(text: Option<&str>) -> Vec<&str> {
+    text.unwrap_or_default().split_inclusive('\n').collect()
 }
 
-fn write_hunk(out: &mut String, before: &[Line<'_>], hunk: &[Line<'_>]) {
-    let old =
-        |lines: &[Line<'_>]| lines.iter().filter(|line| !matches!(line, Line::New(_))).count();
-    let new =
-        |lines: &[Line<'_>]| lines.iter().filter(|line| !matches!(line, Line::Old(_))).count();
-    let start = |before: usize, count: usize| if count == 0 { before } else { before + 1 };
-    let (old_count, new_count) = (old(hunk), new(hunk));
-    _ = writeln!(
-        out,
-        "@@ -{},{old_count} +{},{new_count} @@",
-        start(old(before), old_count),
-        start(new(before), new_count)
-    );
-    for line in hunk {
-        let (mark, text) = match line {
-            Line::Same(text) => (' ', text),
-            Line::Old(text) => ('-', text),
-            Line::New(text) => ('+', text),
+fn write_hunk(out: &mut String, hunk: &[DiffOp], old: &[&str], new: &[&str]) {
+    let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else { return };
+    let place = |start: usize, end: usize| {
+        let count = end - start;
+        format!("{},{count}", if count == 0 { start } else { start + 1 })
+    };
+    let removed = place(first.old_range().start, last.old_range().end);
+    let added = place(first.new_range().start, last.new_range().end);
+    _ = writeln!(out, "@@ -{removed} +{added} @@");
+    for change in hunk.iter().flat_map(|part| part.iter_changes(old, new)) {
+        let mark = match change.tag() {
+            ChangeTag::Equal => ' ',
+            ChangeTag::Delete => '-',
+            ChangeTag::Insert => '+',
         };
-        let (text, has_end) = text.strip_suffix('\n').map_or((*text, false), |text| (text, true));
-        let text = text.strip_suffix('\r').unwrap_or(text);
-        _ = writeln!(out, "{mark}{}", clip(text));
-        if !has_end {
+        let line = change.value();
+        let text = line.strip_suffix('\n').unwrap_or(line);
+        _ = writeln!(out, "{mark}{}", clip(text.strip_suffix('\r').unwrap_or(text)));
+        if !line.ends_with('\n') {
             out.push_str("\\ No newline at end of file\n");
         }
     }
@@ -85,110 +57,15 @@ fn clip(text: &str) -> String {
     if text.len() <= WIDTH {
         return plain(text);
     }
-    let head: String = text.chars().take(WIDTH / 2).collect();
-    let tail = text.chars().rev().take(WIDTH / 2).collect::<Vec<_>>();
-    let tail: String = tail.into_iter().rev().collect();
-    format!("{}…{}", plain(&head), plain(&tail))
-}
-
-fn compare<'a>(old: &'a str, new: &'a str) -> Vec<Line<'a>> {
-    let old: Vec<&str> = old.split_inclusive('\n').collect();
-    let new: Vec<&str> = new.split_inclusive('\n').collect();
-    let head = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
-    let (old_rest, new_rest) =
-        (old.get(head..).unwrap_or_default(), new.get(head..).unwrap_or_default());
-    let tail = old_rest
-        .iter()
-        .rev()
-        .zip(new_rest.iter().rev())
-        .take_while(|(old, new)| old == new)
-        .count();
-    let old_middle = old_rest.get(..old_rest.len() - tail).unwrap_or_default();
-    let new_middle = new_rest.get(..new_rest.len() - tail).unwrap_or_default();
-    let mut lines: Vec<Line<'a>> = old.iter().take(head).map(|line| Line::Same(line)).collect();
-    lines.extend(shortest(old_middle, new_middle).unwrap_or_else(|| {
-        let gone = old_middle.iter().map(|line| Line::Old(line));
-        gone.chain(new_middle.iter().map(|line| Line::New(line))).collect()
-    }));
-    lines.extend(old.iter().skip(old.len() - tail).map(|line| Line::Same(line)));
-    lines
-}
-
-/// The algorithm of Myers: the shortest list of removed and added lines. `None` if it is longer than the effort.
-fn shortest<'a>(old: &[&'a str], new: &[&'a str]) -> Option<Vec<Line<'a>>> {
-    let most = (old.len() + new.len()).min(EFFORT);
-    // `ends[k + middle]`: how far in `old` the path on diagonal `k` leads.
-    let middle = most + 1;
-    let mut ends = vec![0usize; 2 * middle + 1];
-    let mut steps = Vec::new();
-    for distance in 0..=most {
-        steps.push(ends.clone());
-        for diagonal in (middle - distance..=middle + distance).step_by(2) {
-            let (below, above) = (*ends.get(diagonal - 1)?, *ends.get(diagonal + 1)?);
-            let goes_down =
-                diagonal == middle - distance || (diagonal != middle + distance && below < above);
-            let mut x = if goes_down { above } else { below + 1 };
-            let mut y = (x + middle).checked_sub(diagonal)?;
-            while x < old.len() && y < new.len() && old.get(x) == new.get(y) {
-                (x, y) = (x + 1, y + 1);
-            }
-            *ends.get_mut(diagonal)? = x;
-            if x >= old.len() && y >= new.len() {
-                return trace(old, new, &steps, middle);
-            }
-        }
-        if steps.len() * ends.len() > 20_000_000 {
-            return None;
-        }
-    }
-    None
-}
-
-fn trace<'a>(
-    old: &[&'a str],
-    new: &[&'a str],
-    steps: &[Vec<usize>],
-    middle: usize,
-) -> Option<Vec<Line<'a>>> {
-    let (mut x, mut y) = (old.len(), new.len());
-    let mut lines = Vec::new();
-    for (distance, ends) in steps.iter().enumerate().rev() {
-        let diagonal = x + middle - y;
-        let (below, above) = (*ends.get(diagonal - 1)?, *ends.get(diagonal + 1)?);
-        let goes_down =
-            diagonal == middle - distance || (diagonal != middle + distance && below < above);
-        let (from_x, from_y) = if distance == 0 {
-            (0, 0)
-        } else if goes_down {
-            (above, above + middle - (diagonal + 1))
-        } else {
-            (below, below + middle - (diagonal - 1))
-        };
-        let (step_x, step_y) = match (distance, goes_down) {
-            (0, _) => (0, 0),
-            (_, true) => (from_x, from_y + 1),
-            (_, false) => (from_x + 1, from_y),
-        };
-        while x > step_x && y > step_y {
-            (x, y) = (x - 1, y - 1);
-            lines.push(Line::Same(old.get(x)?));
-        }
-        if distance > 0 {
-            lines.push(if goes_down {
-                Line::New(new.get(from_y)?)
-            } else {
-                Line::Old(old.get(from_x)?)
-            });
-        }
-        (x, y) = (from_x, from_y);
-    }
-    lines.reverse();
-    Some(lines)
+    let begin: String = text.chars().take(WIDTH / 2).collect();
+    let end = text.chars().rev().take(WIDTH / 2).collect::<Vec<_>>();
+    let end: String = end.into_iter().rev().collect();
+    format!("{}…{}", plain(&begin), plain(&end))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, compare, unified};
+    use super::unified;
 
     #[test]
     fn hunks_are_those_of_diff() {
@@ -201,8 +78,33 @@ mod tests {
         assert_eq!(unified("f", Some("x\n"), None), "--- f\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-x\n");
     }
 
+    /// Applies a diff to the old text, line by line, as `patch` does.
+    fn patched(old: &str, diff: &str) -> String {
+        let old: Vec<&str> = old.split_inclusive('\n').collect();
+        let (mut at, mut out) = (0, String::new());
+        for line in diff.split_inclusive('\n').skip(2) {
+            if let Some(place) = line.strip_prefix("@@ -") {
+                let (start, rest) = place.split_once(',').unwrap();
+                let is_empty = rest.starts_with("0 ");
+                let start = start.parse::<usize>().unwrap() - usize::from(!is_empty);
+                out.extend(old[at..start].iter().copied());
+                at = start;
+            } else if let Some(same) = line.strip_prefix(' ') {
+                assert_eq!(old[at], same);
+                (at, out) = (at + 1, out + same);
+            } else if let Some(removed) = line.strip_prefix('-') {
+                assert_eq!(old[at], removed);
+                at += 1;
+            } else {
+                out += line.strip_prefix('+').unwrap();
+            }
+        }
+        out.extend(old[at..].iter().copied());
+        out
+    }
+
     #[test]
-    fn a_diff_has_both_texts() {
+    fn a_diff_leads_from_one_text_to_the_other() {
         let words = ["a\n", "b\n", "c\n"];
         let mut seed = 7u32;
         let mut next = || {
@@ -210,18 +112,9 @@ mod tests {
             (seed >> 16) as usize
         };
         for _ in 0..500 {
-            let mut text = || (0..next() % 12).map(|_| words[next() % 3]).collect::<String>();
+            let mut text = || (0..next() % 30).map(|_| words[next() % 3]).collect::<String>();
             let (old, new) = (text(), text());
-            let lines = compare(&old, &new);
-            let side = |with_old: bool| -> String {
-                let keep = |line: &Line<'_>| match *line {
-                    Line::Same(text) => Some(text.to_owned()),
-                    Line::Old(text) => with_old.then(|| text.to_owned()),
-                    Line::New(text) => (!with_old).then(|| text.to_owned()),
-                };
-                lines.iter().filter_map(keep).collect()
-            };
-            assert_eq!((side(true), side(false)), (old, new));
+            assert_eq!(patched(&old, &unified("f", Some(&old), Some(&new))), new);
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use tamis::json::ValuePaths;
 
@@ -123,8 +123,7 @@ impl<'a> JsonNode<'a> {
         if !self.is_array() {
             return Ok(Vec::new());
         }
-        let mut reader = serde_json::Deserializer::from_str(self.raw());
-        let values = reader.deserialize_seq(Elements).map_err(invalid)?;
+        let values: Vec<&RawValue> = serde_json::from_str(self.raw()).map_err(invalid)?;
         Ok(values.into_iter().map(|value| self.inner(value)).collect())
     }
 
@@ -174,25 +173,7 @@ impl<'de> Visitor<'de> for Members {
     }
 }
 
-struct Elements;
-
-impl<'de> Visitor<'de> for Elements {
-    type Value = Vec<&'de RawValue>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        let mut elements = Vec::new();
-        while let Some(element) = seq.next_element()? {
-            elements.push(element);
-        }
-        Ok(elements)
-    }
-}
-
-/// Replaces comments with blanks and removes trailing commas, to tell a text with comments from a broken one.
+/// Replaces comments with blanks and removes trailing commas, to distinguish a text with comments from a broken one.
 fn without_comments(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
@@ -257,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told_apart() {
+    fn faults_differ() {
         for text in ["{\"a\":1,}", "{// x\n}", "/* \" */ [1]", "[1,/*,*/]"] {
             assert_eq!(parse(text).unwrap_err(), JsonFault::Comments, "{text}");
         }
