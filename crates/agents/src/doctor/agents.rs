@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Finding;
+use super::finding::Finding;
 use crate::agent::Agent;
 use crate::install::{
     CODEX_HOOK, CURSOR_HOOK, GEMINI_HOOK, HookPlace, PREFIX, Places, Scope, TomlText,

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use super::Finding;
+use super::finding::Finding;
 use super::process::{Ended, ask};
 
 /// Events of the hooks that read one.

@@ -4,9 +4,11 @@
 
 mod agents;
 mod calls;
+mod finding;
 mod process;
 
-use std::fmt;
+pub use finding::{Finding, Level};
+
 use std::path::Path;
 
 use tamis::manifest::Manifest;
@@ -14,62 +16,6 @@ use tamis::manifest::Manifest;
 use crate::agent::Agent;
 use crate::install::{Places, programs};
 use process::{Ended, ask};
-
-/// How serious a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// As it should be.
-    Good,
-    /// Worth knowing.
-    Note,
-    /// Something that was installed does not work.
-    Broken,
-}
-
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Good => "ok",
-            Self::Note => "note",
-            Self::Broken => "broken",
-        })
-    }
-}
-
-/// One line of an examination.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// How serious it is.
-    pub level: Level,
-    /// The program, agent or file that was examined.
-    pub subject: String,
-    /// The state of the subject, and the remedy if it is broken.
-    pub text: String,
-}
-
-impl Finding {
-    fn new(level: Level, subject: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { level, subject: subject.into(), text: text.into() }
-    }
-
-    fn good(subject: impl Into<String>, text: impl Into<String>) -> Self {
-        Self::new(Level::Good, subject, text)
-    }
-
-    fn note(subject: impl Into<String>, text: impl Into<String>) -> Self {
-        Self::new(Level::Note, subject, text)
-    }
-
-    fn broken(subject: impl Into<String>, text: impl fmt::Display, remedy: &str) -> Self {
-        Self::new(Level::Broken, subject, format!("{text}; {remedy}"))
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:<6}  {}: {}", self.level, self.subject, self.text)
-    }
-}
 
 /// Examines everything. `tamis` is the binary whose hooks are called.
 #[must_use]

@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::managed;
+use super::places::RulePlaces;
 use super::prefix_rule::{PrefixRule, RuleDecision};
 use super::starlark;
 
@@ -13,17 +14,6 @@ const RULES: &str = "rules";
 /// The longest file of rules, in bytes, and the most files of a layer.
 const LONGEST_FILE: u64 = 1 << 20;
 const MOST_FILES: usize = 1_000;
-
-/// Where the layers are.
-#[derive(Clone, Debug)]
-pub struct RulePlaces {
-    /// The folder of the user's files, `$CODEX_HOME`.
-    pub home: PathBuf,
-    /// The folder of the system's files.
-    pub system: PathBuf,
-    /// The working directory of the session.
-    pub working: PathBuf,
-}
 
 /// It is not known which rules apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::layers::RulePlaces;
+use super::places::RulePlaces;
 
 /// Files whose existence says that requirements are managed.
 const FILES: [&str; 2] = ["requirements.toml", "managed_config.toml"];

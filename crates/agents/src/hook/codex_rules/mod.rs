@@ -15,9 +15,11 @@
 
 mod layers;
 mod managed;
+mod places;
 mod prefix_rule;
 pub mod session;
 mod starlark;
 
-pub use layers::{RuleLayers, RulePlaces, RulesUnknown};
+pub use layers::{RuleLayers, RulesUnknown};
+pub use places::RulePlaces;
 pub use prefix_rule::{PrefixRule, RuleDecision};

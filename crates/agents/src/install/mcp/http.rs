@@ -3,8 +3,8 @@
 //! No script can connect in its place, so there is no fallback. The entry from before is kept in a variable of the new
 //! one, which is how it is recognised and restored.
 
-use super::json::Servers;
-use super::{Wrapping, config};
+use super::servers::Servers;
+use super::wrapping::{Wrapping, config};
 use crate::install::json::{JsonFault, JsonNode, parse};
 use crate::install::shape::Shape;
 

@@ -6,105 +6,21 @@
 mod http;
 mod json;
 mod policy;
+mod servers;
 mod toml;
+mod wrapping;
 
 use std::path::{Path, PathBuf};
 
 use super::places::Scope;
 use super::plan::{InstallError, Planner};
-use super::shape::quoted;
 use super::started::Started;
 use crate::agent::Agent;
 
-pub(crate) use json::Servers;
+pub(crate) use wrapping::Wrapping;
 
-/// The `$0` of the script in entries of earlier versions. Now it is the path of the program.
-const OLDER_ZERO: &str = "tamis";
-
-/// How servers are wrapped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wrapping<'p> {
-    pub(crate) scope: Scope,
-    /// Without the program, the server does not start, and `TAMIS=off` has no effect.
-    pub(crate) is_closed: bool,
-    /// The path of `tamis-gateway`.
-    pub(crate) program: &'p str,
-}
-
-/// Returns the script that starts a server, which is in its arguments.
-fn script(scope: Scope, is_closed: bool) -> String {
-    let closed = if is_closed { " --closed" } else { "" };
-    let proxy = format!("exec \"$0\" mcp --config {}{closed} -- \"$@\"", config(scope));
-    if is_closed {
-        proxy
-    } else {
-        format!("[ -f \"$0\" ] && \"$0\" --version >/dev/null 2>&1 && {proxy}; exec \"$@\"")
-    }
-}
-
-/// Returns the script of earlier versions, which starts the program by its name.
-fn older_script(scope: Scope, is_closed: bool) -> String {
-    let proxy = format!("exec tamis-gateway mcp --config {} -- \"$@\"", config(scope));
-    if is_closed {
-        proxy
-    } else {
-        format!("command -v tamis-gateway >/dev/null && {proxy}; exec \"$@\"")
-    }
-}
-
-impl Wrapping<'_> {
-    /// Returns the words before the command of the server.
-    fn words(self) -> [String; 3] {
-        ["-c".to_owned(), script(self.scope, self.is_closed), self.program.to_owned()]
-    }
-
-    /// Returns what a user has to write.
-    fn snippet(self) -> String {
-        let words = self.words().map(|word| quoted(&word)).join(", ");
-        format!(
-            "\"command\": \"sh\",\n\"args\": [{words}, \"COMMAND OF THE SERVER\", \"ITS ARGUMENTS\"]\n"
-        )
-    }
-}
-
-/// Returns the value of `tamis mcp --config`. The user's rules that remove for safety also apply in a project.
-fn config(scope: Scope) -> &'static str {
-    match scope {
-        Scope::User => "user",
-        Scope::Project => "both",
-    }
-}
-
-/// Whether these are the first arguments of `sh` in a wrapped server, whatever program it starts.
-fn is_wrapped<'a>(args: impl IntoIterator<Item = &'a str>) -> bool {
-    let args: Vec<&str> = args.into_iter().take(4).collect();
-    let [flag, text, zero, _command] = args.as_slice() else { return false };
-    let written = |form: fn(Scope, bool) -> String| {
-        let scopes = [Scope::User, Scope::Project].into_iter();
-        let mut forms = scopes.flat_map(|scope| [form(scope, false), form(scope, true)]);
-        forms.any(|form| form == *text)
-    };
-    let is_path = Path::new(zero).is_absolute();
-    *flag == "-c" && (is_path && written(script) || *zero == OLDER_ZERO && written(older_script))
-}
-
-/// Whether the user started the proxy in another way.
-fn is_proxied(command: &str, first: Option<&str>) -> bool {
-    let name = command.rsplit('/').next().unwrap_or_default();
-    matches!(name, "tamis" | "tamis-gateway") && first == Some("mcp")
-}
-
-/// The result for one server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Outcome {
-    Wrapped,
-    Already,
-    /// It is left as it is, for this reason.
-    Kept(String),
-}
-
-/// The server as the user knows it, and the result.
-type Outcomes = Vec<(String, Outcome)>;
+use servers::{Servers, files};
+use wrapping::Outcome;
 
 /// Wraps the servers of an agent.
 pub(crate) fn wrap(
@@ -117,7 +33,7 @@ pub(crate) fn wrap(
         return Ok(());
     }
     let mut wrapped = 0;
-    for (path, servers) in json::files(planner.places, agent, wrapping.scope) {
+    for (path, servers) in files(planner.places, agent, wrapping.scope) {
         let is_tracked = wrapping.scope == Scope::Project && super::git::is_tracked(&path);
         let file = planner.open(&path)?;
         let Some(text) = file.text.clone().filter(|_| !is_tracked) else {
@@ -171,7 +87,7 @@ pub(crate) fn unwrap(
     agent: Agent,
     scope: Scope,
 ) -> Result<(), InstallError> {
-    for (path, servers) in json::files(planner.places, agent, scope) {
+    for (path, servers) in files(planner.places, agent, scope) {
         let file = planner.open(&path)?;
         let Some(text) = file.text.clone().filter(|text| text.contains("tamis")) else { continue };
         let record = file.record.clone().unwrap_or_default();
@@ -188,11 +104,6 @@ pub(crate) fn unwrap(
     Ok(())
 }
 
-/// Returns the program by its path. `None`: it is looked up by its name.
-fn started_by(word: &str) -> Started {
-    Some(PathBuf::from(word)).filter(|path| path.is_absolute())
-}
-
 /// Returns the program that each wrapped server of each file starts, or why that is not known.
 pub(crate) fn wrapped(
     places: &super::Places,
@@ -200,7 +111,7 @@ pub(crate) fn wrapped(
     scope: Scope,
 ) -> Vec<(PathBuf, Result<Vec<Started>, String>)> {
     let mut found = Vec::new();
-    for (path, servers) in json::files(places, agent, scope) {
+    for (path, servers) in files(places, agent, scope) {
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
         if !text.contains("tamis") {
             continue;

@@ -1,6 +1,6 @@
 //! MCP servers in `config.toml`.
 
-use super::{Outcome, Outcomes, Wrapping, is_proxied, is_wrapped, started_by};
+use super::wrapping::{Outcome, Outcomes, Wrapping, is_proxied, is_wrapped, started_by};
 use crate::install::edit::splice;
 use crate::install::record::{FileRecord, pointer};
 use crate::install::shape::{newline_of, quoted};

@@ -1,0 +1,100 @@
+//! The form of a wrapped server: how it is written, and how it is recognised.
+
+use std::path::{Path, PathBuf};
+
+use crate::install::places::Scope;
+use crate::install::shape::quoted;
+use crate::install::started::Started;
+
+/// The `$0` of the script in entries of earlier versions. Now it is the path of the program.
+const OLDER_ZERO: &str = "tamis";
+
+/// How servers are wrapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wrapping<'p> {
+    pub(crate) scope: Scope,
+    /// Without the program, the server does not start, and `TAMIS=off` has no effect.
+    pub(crate) is_closed: bool,
+    /// The path of `tamis-gateway`.
+    pub(crate) program: &'p str,
+}
+
+/// Returns the script that starts a server, which is in its arguments.
+fn script(scope: Scope, is_closed: bool) -> String {
+    let closed = if is_closed { " --closed" } else { "" };
+    let proxy = format!("exec \"$0\" mcp --config {}{closed} -- \"$@\"", config(scope));
+    if is_closed {
+        proxy
+    } else {
+        format!("[ -f \"$0\" ] && \"$0\" --version >/dev/null 2>&1 && {proxy}; exec \"$@\"")
+    }
+}
+
+/// Returns the script of earlier versions, which starts the program by its name.
+fn older_script(scope: Scope, is_closed: bool) -> String {
+    let proxy = format!("exec tamis-gateway mcp --config {} -- \"$@\"", config(scope));
+    if is_closed {
+        proxy
+    } else {
+        format!("command -v tamis-gateway >/dev/null && {proxy}; exec \"$@\"")
+    }
+}
+
+impl Wrapping<'_> {
+    /// Returns the words before the command of the server.
+    pub(super) fn words(self) -> [String; 3] {
+        ["-c".to_owned(), script(self.scope, self.is_closed), self.program.to_owned()]
+    }
+
+    /// Returns what a user has to write.
+    pub(super) fn snippet(self) -> String {
+        let words = self.words().map(|word| quoted(&word)).join(", ");
+        format!(
+            "\"command\": \"sh\",\n\"args\": [{words}, \"COMMAND OF THE SERVER\", \"ITS ARGUMENTS\"]\n"
+        )
+    }
+}
+
+/// Returns the value of `tamis mcp --config`. The user's rules that remove for safety also apply in a project.
+pub(super) fn config(scope: Scope) -> &'static str {
+    match scope {
+        Scope::User => "user",
+        Scope::Project => "both",
+    }
+}
+
+/// Whether these are the first arguments of `sh` in a wrapped server, whatever program it starts.
+pub(super) fn is_wrapped<'a>(args: impl IntoIterator<Item = &'a str>) -> bool {
+    let args: Vec<&str> = args.into_iter().take(4).collect();
+    let [flag, text, zero, _command] = args.as_slice() else { return false };
+    let written = |form: fn(Scope, bool) -> String| {
+        let scopes = [Scope::User, Scope::Project].into_iter();
+        let mut forms = scopes.flat_map(|scope| [form(scope, false), form(scope, true)]);
+        forms.any(|form| form == *text)
+    };
+    let is_path = Path::new(zero).is_absolute();
+    *flag == "-c" && (is_path && written(script) || *zero == OLDER_ZERO && written(older_script))
+}
+
+/// Whether the user started the proxy in another way.
+pub(super) fn is_proxied(command: &str, first: Option<&str>) -> bool {
+    let name = command.rsplit('/').next().unwrap_or_default();
+    matches!(name, "tamis" | "tamis-gateway") && first == Some("mcp")
+}
+
+/// Returns the program by its path. `None`: it is looked up by its name.
+pub(super) fn started_by(word: &str) -> Started {
+    Some(PathBuf::from(word)).filter(|path| path.is_absolute())
+}
+
+/// The result for one server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Wrapped,
+    Already,
+    /// It is left as it is, for this reason.
+    Kept(String),
+}
+
+/// The server as the user knows it, and the result.
+pub(super) type Outcomes = Vec<(String, Outcome)>;
