@@ -265,7 +265,7 @@ fn paths_in_documents_exist() {
         ["src/", "tests/", "crates/", "benches/", "fuzz/", "docs/", "corpus/", "examples/"];
     let mut found = 0;
     let mut missing = Vec::new();
-    for document in ["CONTRIBUTING.md", "README.md"] {
+    for document in ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"] {
         // Blocks of code may show output, which names files of other projects.
         let text: String = paths::text(document).split("```").step_by(2).collect();
         for word in text.split('`').skip(1).step_by(2).flat_map(str::split_whitespace) {
