@@ -21,7 +21,6 @@ use super::number;
 use super::skip::SkipReason;
 use super::table::{self, HeaderPart, Table};
 
-
 /// The text may be this many times as long as the document, in addition to [`SMALL`].
 const GROWTH: usize = 8;
 /// Texts of up to this many bytes may be longer.
