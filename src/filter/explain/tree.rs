@@ -79,10 +79,10 @@ impl PathList {
                 let many =
                     if source.path.0.contains(&PathToken::Any) { ", all in an array" } else { "" };
                 let gone = if source.exclude.is_hit() { ", removed by exclude" } else { "" };
-                let beside =
+                let single =
                     if source.passing { ", of a single object: neither hit nor miss" } else { "" };
                 let braces = source.braces_as_written();
-                marks.push(format!("as {key}{many}{braces}{gone}{beside}"));
+                marks.push(format!("as {key}{many}{braces}{gone}{single}"));
             }
             if select.node(node).shared {
                 marks.push("held".to_owned());

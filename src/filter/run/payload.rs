@@ -511,7 +511,7 @@ impl Stage for PayloadStage {
 
     fn correction(&self, path: &str, pairs: &mut ComparisonBudget) -> Option<String> {
         // Also between two documents.
-        self.running.as_ref()?.items.meant(path, pairs)
+        self.running.as_ref()?.items.correction(path, pairs)
     }
 
     #[cfg(test)]

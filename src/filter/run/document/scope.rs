@@ -120,7 +120,7 @@ impl DocumentScope {
         kind: ValueKind,
     ) -> Result<Option<Interest>, Raise> {
         if self.place != ScopePosition::Inside {
-            if let Some(interest) = self.beside(*slot, kind)? {
+            if let Some(interest) = self.outside(*slot, kind)? {
                 return Ok(Some(interest));
             }
             *slot = ValueSlot::Top;
@@ -138,7 +138,7 @@ impl DocumentScope {
     /// Takes a step if the value is a container on the path. Only the first container of a name is entered: if it lacks
     /// the value, its end is an error, even if a duplicate follows.
     #[cold]
-    fn beside(&mut self, slot: ValueSlot<'_>, kind: ValueKind) -> Result<Option<Interest>, Raise> {
+    fn outside(&mut self, slot: ValueSlot<'_>, kind: ValueKind) -> Result<Option<Interest>, Raise> {
         let ScopePosition::OnPath(step) = self.place else { return Ok(Some(Interest::SkipRest)) };
         let path = self.program.extract.as_ref().map_or(&[][..], |path| &path.0);
         // At step 0 the value is the root of the input. Later, token `step - 1` selects a child of the open container.

@@ -193,19 +193,19 @@ impl ItemsState {
         // Nor are the fields of projections: the message names their source as it is written.
         let named = |source: &&SelectSource| !source.passing && source.braces.is_none();
         let mut sources = select.sources.iter().filter(named);
-        let (mut shown, mut meant, mut pairs) =
+        let (mut shown, mut corrected, mut pairs) =
             (Vec::new(), Vec::new(), ComparisonBudget::default());
         for source in sources.by_ref().take(SHOWN) {
             shown.push(source.text.as_str());
             let seen = self.seen.as_ref();
-            meant.extend(seen.and_then(|seen| seen.meant(select, source, &mut pairs)));
+            corrected.extend(seen.and_then(|seen| seen.correction(select, source, &mut pairs)));
         }
         if sources.next().is_some() {
             shown.push("…");
         }
         let mut paths = shown.join(", ");
-        if !meant.is_empty() {
-            paths.push_str(&format!("; did you mean `{}`?", meant.join("`, `")));
+        if !corrected.is_empty() {
+            paths.push_str(&format!("; did you mean `{}`?", corrected.join("`, `")));
         }
         self.total_miss(cx, format!("no item has any of the selected paths ({paths})"))
     }

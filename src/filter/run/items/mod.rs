@@ -305,10 +305,10 @@ impl ItemsStage {
     }
 
     /// Returns the probable correction of a selected path that was not found.
-    pub(super) fn meant(&self, path: &str, pairs: &mut ComparisonBudget) -> Option<String> {
+    pub(super) fn correction(&self, path: &str, pairs: &mut ComparisonBudget) -> Option<String> {
         let (select, seen) = (self.program.items.select.as_ref()?, self.state.seen.as_ref()?);
         let mut sources = select.sources.iter().inspect(|_| count(WorkKind::Names, 1));
-        seen.meant(select, sources.find(|source| source.text == path)?, pairs)
+        seen.correction(select, sources.find(|source| source.text == path)?, pairs)
     }
 
     /// Returns the selected paths that no item has.

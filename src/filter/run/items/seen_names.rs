@@ -3,7 +3,7 @@
 //! Names are only kept on request, and their number is bounded.
 //!
 //! Example: `select: /user/nmae` and the item `{"id":1,"user":{"name":"Ada"}}`. Two objects are on selected paths: the
-//! item, with the names `id` and `user`, and the value of `user`, with the name `name`. [`SeenNames::meant`] follows
+//! item, with the names `id` and `user`, and the value of `user`, with the name `name`. [`SeenNames::correction`] follows
 //! the path: `user` is known, `nmae` is not, and `name` is close to it. The result is `/user/name`.
 
 use std::collections::HashMap;
@@ -63,7 +63,7 @@ impl SeenNames {
     /// wildcard, an unknown index or an object whose names were not kept, if no name is similar, and if every name is
     /// known. Names are compared as far as `pairs` allows. The result has the syntax of the source: a pointer remains
     /// a pointer, except where a comma would end it.
-    pub(super) fn meant(
+    pub(super) fn correction(
         &self,
         select: &SelectRules,
         source: &SelectSource,
@@ -79,9 +79,9 @@ impl SeenNames {
                 return None;
             }
             let near = closest_within(name, names.iter().map(|name| &**name), pairs)?;
-            let mut meant = source.path.clone();
-            *meant.0.get_mut(step)? = PathToken::Name(near.into());
-            return Some(meant.to_string());
+            let mut corrected = source.path.clone();
+            *corrected.0.get_mut(step)? = PathToken::Name(near.into());
+            return Some(corrected.to_string());
         }
         let mut node: NodeId = 0;
         for (step, token) in source.path.0.iter().enumerate() {
@@ -94,13 +94,13 @@ impl SeenNames {
                     return None;
                 }
                 let near = closest_within(name, names.iter().map(|name| &**name), pairs)?;
-                let mut meant = source.path.clone();
-                *meant.0.get_mut(step)? = PathToken::Name(near.into());
+                let mut corrected = source.path.clone();
+                *corrected.0.get_mut(step)? = PathToken::Name(near.into());
                 // In a list of paths a comma ends a pointer. Only a quoted name can contain one.
                 let pointer = source.text.trim_start().starts_with('/');
-                let pointer = pointer.then(|| meant.to_pointer());
+                let pointer = pointer.then(|| corrected.to_pointer());
                 let typed = pointer.filter(|pointer| !pointer.contains(','));
-                return Some(typed.unwrap_or_else(|| meant.to_string()));
+                return Some(typed.unwrap_or_else(|| corrected.to_string()));
             }
             node = select.trie.member(node, name.as_bytes())?;
         }

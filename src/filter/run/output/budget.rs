@@ -9,7 +9,7 @@
 //! |---|---|---|---|
 //! | the frame | written | held in `frame` | passed on |
 //! | an item that must be kept | written | held in `items` | passed on |
-//! | any other item | written | held in `items`, unless `closed` | held in `tail`, unless `tail_cut` |
+//! | any other item | written | held in `items`, unless `closed` | held in `optional`, unless `optional_cut` |
 //! | a mark | written | added at the end | passed on as a note |
 
 use tamis_json::error::{Error, Raise};
@@ -66,8 +66,8 @@ pub(super) struct ItemBudget {
     /// Receives everything once the frame and the items that must be kept are too long. Never reset to `None`.
     forms: Option<ShorterForms>,
     /// The items after those that must be kept, while they are no longer than a mark. Longer ones are left out.
-    tail: Vec<u8>,
-    tail_cut: bool,
+    optional: Vec<u8>,
+    optional_cut: bool,
     /// Items were left out without a shorter form. Known at the end.
     cut: bool,
     /// The text of the payload's mark.
@@ -121,8 +121,8 @@ impl ItemBudget {
             taken: MarkNames::default(),
             length: length.clone(),
             forms: None,
-            tail: Vec::new(),
-            tail_cut: false,
+            optional: Vec::new(),
+            optional_cut: false,
             cut: false,
             mark: None,
         }
@@ -155,18 +155,18 @@ impl ItemBudget {
     }
 
     /// Records a member next to the payload by its spelled key. The name of the mark must differ from it.
-    pub(super) fn beside(&mut self, key: &[u8]) {
+    pub(super) fn sibling(&mut self, key: &[u8]) {
         self.taken.add(key);
     }
 
-    /// Ends the payload. A tail that is not longer than a mark is kept.
+    /// Ends the payload. Optional items that are not longer than a mark are kept.
     pub(super) fn end_array(&mut self, sink: &mut dyn Sink) -> Result<(), Raise> {
         self.array = ArrayState::Ended;
-        if self.forms.is_some() && !self.tail_cut {
-            let tail = std::mem::take(&mut self.tail);
+        if self.forms.is_some() && !self.optional_cut {
+            let later = std::mem::take(&mut self.optional);
             // There is no comma before the first item.
             let from = usize::from(self.policy.min_items == 0);
-            self.shorter(tail.get(from..).unwrap_or_default(), sink)?;
+            self.shorter(later.get(from..).unwrap_or_default(), sink)?;
         }
         Ok(())
     }
@@ -184,7 +184,7 @@ impl ItemBudget {
 
     /// Returns whether the budget left something out.
     pub(super) fn has_cut(&self) -> bool {
-        self.cut || self.tail_cut || self.forms.as_ref().is_some_and(ShorterForms::has_cut)
+        self.cut || self.optional_cut || self.forms.as_ref().is_some_and(ShorterForms::has_cut)
     }
 
     /// Returns whether the output is too long even so.
@@ -236,7 +236,7 @@ impl ItemBudget {
     /// Starts an item and writes or holds its separator. Returns whether it may be kept. If not, no later item may.
     pub(super) fn begin_item(&mut self, sink: &mut dyn Sink) -> Result<bool, Raise> {
         let stays = self.begun < self.policy.min_items;
-        if !stays && (self.closed || self.tail_cut) {
+        if !stays && (self.closed || self.optional_cut) {
             return Ok(false);
         }
         self.begun += 1;
@@ -252,9 +252,9 @@ impl ItemBudget {
                 self.shorter(b",", sink)?;
             }
         } else {
-            self.add_to_tail(b",");
+            self.add_optional(b",");
         }
-        Ok(stays || !(self.closed || self.tail_cut))
+        Ok(stays || !(self.closed || self.optional_cut))
     }
 
     /// Adds bytes of the item that was begun last. Bytes of an item that is not kept are ignored.
@@ -265,14 +265,14 @@ impl ItemBudget {
             return Ok(());
         }
         match (&self.forms, stays) {
-            (_, false) if self.closed || self.tail_cut => Ok(()),
+            (_, false) if self.closed || self.optional_cut => Ok(()),
             (None, _) => {
                 self.items.push(bytes, &self.roomy, &mut self.meter)?;
                 self.check(sink)
             }
             (Some(_), true) => self.shorter(bytes, sink),
             (Some(_), false) => {
-                self.add_to_tail(bytes);
+                self.add_optional(bytes);
                 Ok(())
             }
         }
@@ -336,7 +336,7 @@ impl ItemBudget {
 
     /// Returns the number of items in the shorter forms.
     fn in_forms(&self) -> u64 {
-        if self.tail_cut { self.policy.min_items } else { self.begun }
+        if self.optional_cut { self.policy.min_items } else { self.begun }
     }
 
     /// Returns the content of the mark for `kept` items, or `None` if the policy wants none for this number.
@@ -367,7 +367,7 @@ impl ItemBudget {
         let omission = Omission { omitted: items, of: self.begun, more: false };
         let room = match self.in_object {
             _ if !self.marks() || self.policy.lines => 0,
-            true => omission.length_beside(),
+            true => omission.length_in_object(),
             false => omission.length(),
         };
         bytes <= room as u64
@@ -389,9 +389,9 @@ impl ItemBudget {
             return Err(Hold::overflow(&self.limits));
         }
         let all_stay = self.begun <= self.policy.min_items;
-        let behind = self.begun.saturating_sub(self.policy.min_items);
+        let count = self.begun.saturating_sub(self.policy.min_items);
         // The output would not become shorter without items that are not longer than their mark.
-        if waits > self.limit && !all_stay && !self.is_short(items - self.stay, behind) {
+        if waits > self.limit && !all_stay && !self.is_short(items - self.stay, count) {
             self.closed = true;
         }
         let stay = if all_stay { items } else { self.stay };
@@ -403,13 +403,13 @@ impl ItemBudget {
     }
 
     /// Adds to the items after those that must be kept. Once they are longer than a mark, all of them are left out.
-    fn add_to_tail(&mut self, bytes: &[u8]) {
-        let behind = self.begun.saturating_sub(self.policy.min_items);
-        if self.is_short((self.tail.len() + bytes.len()) as u64, behind) {
-            self.tail.extend_from_slice(bytes);
+    fn add_optional(&mut self, bytes: &[u8]) {
+        let count = self.begun.saturating_sub(self.policy.min_items);
+        if self.is_short((self.optional.len() + bytes.len()) as u64, count) {
+            self.optional.extend_from_slice(bytes);
         } else {
-            self.tail.clear();
-            self.tail_cut = true;
+            self.optional.clear();
+            self.optional_cut = true;
         }
     }
 
@@ -480,24 +480,24 @@ impl ItemBudget {
         } else {
             (self.stay, self.items.len())
         };
-        let behind = self.begun.saturating_sub(self.policy.min_items);
-        self.tail_cut = self.closed || !self.is_short(all - stay, behind);
+        let count = self.begun.saturating_sub(self.policy.min_items);
+        self.optional_cut = self.closed || !self.is_short(all - stay, count);
         let mut items = std::mem::take(&mut self.items);
         let mut text = Vec::new();
-        // While the array is open, items after those that must be kept go to the tail, which may still grow too long.
-        let upto = if self.tail_cut || self.array == ArrayState::Open { stay } else { all };
+        // While the array is open, items after those that must be kept are optional, and may still grow too long.
+        let upto = if self.optional_cut || self.array == ArrayState::Open { stay } else { all };
         each_part(&mut items, 1, upto, |piece| {
             joined(piece, &mut text);
             self.shorter(&text, sink).map(|()| true)
         })?;
-        if !self.tail_cut && self.array == ArrayState::Open {
-            let mut tail = Vec::new();
+        if !self.optional_cut && self.array == ArrayState::Open {
+            let mut later = Vec::new();
             each_part(&mut items, stay, all, |piece| {
                 joined(piece, &mut text);
-                tail.extend_from_slice(&text);
+                later.extend_from_slice(&text);
                 Ok(true)
             })?;
-            self.tail = tail;
+            self.optional = later;
         }
         self.items = items;
         Ok(())

@@ -70,18 +70,18 @@ impl NoteStripper {
     pub(super) fn write(&mut self, mut bytes: &[u8], mut take: impl FnMut(&[u8])) {
         while !bytes.is_empty() {
             let note = bytes.iter().position(|byte| *byte <= MARK).unwrap_or(bytes.len());
-            let (text, behind) = bytes.split_at(note);
+            let (text, rest) = bytes.split_at(note);
             if self.open.is_none() && !text.is_empty() {
                 take(text);
             }
-            let Some((byte, behind)) = behind.split_first() else { return };
+            let Some((byte, rest)) = rest.split_first() else { return };
             // The text of a mark is output, so only its two delimiters are removed.
             match *byte {
                 GAP | ITEMS if self.open == Some(*byte) => self.open = None,
                 GAP | ITEMS => self.open = Some(*byte),
                 _ => {}
             }
-            bytes = behind;
+            bytes = rest;
         }
     }
 }

@@ -50,7 +50,7 @@ impl Omission {
     }
 
     /// Returns that length for items whose mark is a member next to the payload.
-    pub(super) fn length_beside(self) -> usize {
+    pub(super) fn length_in_object(self) -> usize {
         self.length() - BRACES
     }
 
@@ -150,8 +150,8 @@ mod tests {
         assert_eq!(element(&omission.items(), false), r#",{"_omitted":{"items":3,"of":5}}"#);
         assert_eq!(omission.length(), r#","_omitted":{"members":3,"of":5}"#.len());
         assert_eq!(omission.length(), element(&omission.items(), false).len());
-        let beside = MarkNames::default().member(&omission.items(), false);
-        assert_eq!(omission.length_beside(), beside.len());
+        let member = MarkNames::default().member(&omission.items(), false);
+        assert_eq!(omission.length_in_object(), member.len());
         let omission = Omission { more: true, ..omission };
         assert_eq!(omission.items(), r#"{"items":3,"more":true}"#);
     }

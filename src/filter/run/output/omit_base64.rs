@@ -318,7 +318,7 @@ impl PointerPath {
 fn push_token(pointer: &mut Vec<u8>, key: &RawKey<'_>) {
     let mut rest = key.raw();
     while let Some((byte, after)) = rest.split_first() {
-        let (length, meant) = match (byte, after) {
+        let (length, character) = match (byte, after) {
             (b'\\', [b'u', b'0', b'0', b'7', b'e' | b'E', ..]) => (6, b'~'),
             (b'\\', [b'u', b'0', b'0', b'2', b'f' | b'F', ..]) => (6, b'/'),
             (b'\\', [b'/', ..]) => (2, b'/'),
@@ -327,7 +327,7 @@ fn push_token(pointer: &mut Vec<u8>, key: &RawKey<'_>) {
             _ => (1, *byte),
         };
         let (spelled, after) = rest.split_at(length);
-        match meant {
+        match character {
             b'~' => pointer.extend_from_slice(b"~0"),
             b'/' => pointer.extend_from_slice(b"~1"),
             _ => pointer.extend_from_slice(spelled),

@@ -162,11 +162,11 @@ impl Handler for StageHandler<'_, RawTextStage> {
         let mut rest = bytes;
         // The first byte of a string is its opening quote.
         if !text.begun
-            && let Some((quote, behind)) = rest.split_first()
+            && let Some((quote, after)) = rest.split_first()
         {
             writer.raw(self.sink, &[*quote]);
             text.begun = true;
-            rest = behind;
+            rest = after;
         }
         // A later byte shows that the one held is not the closing quote.
         if let Some((last, before)) = rest.split_last() {

@@ -265,11 +265,11 @@ impl ShorterForms {
             self.work += bytes.len() as u64;
         }
         count(WorkKind::Tail, bytes.len());
-        while let Some((first, behind)) = bytes.split_first() {
+        while let Some((first, rest)) = bytes.split_first() {
             match self.lexer.state {
                 LexState::Outside => bytes = self.outside(bytes),
                 LexState::Note(kind) => {
-                    bytes = behind;
+                    bytes = rest;
                     if *first == kind {
                         self.lexer.state = LexState::Outside;
                         self.note(kind);
@@ -286,7 +286,7 @@ impl ShorterForms {
                         self.chars(now, plain as u64);
                         bytes = later;
                     } else {
-                        bytes = behind;
+                        bytes = rest;
                         self.byte(*first);
                     }
                 }
@@ -297,17 +297,17 @@ impl ShorterForms {
     /// Handles the start of `bytes`, which is outside strings. Returns the rest. A child begins with its comma. The
     /// first child of a container begins with its own first byte.
     fn outside<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
-        let Some((first, behind)) = bytes.split_first() else { return bytes };
+        let Some((first, rest)) = bytes.split_first() else { return bytes };
         if let Some(note) = Note::of(*first) {
             match note {
                 Note::OnPath => self.lexer.next = NextChild::OnPath,
                 Note::Payload => self.lexer.next = NextChild::Payload,
                 Note::Span(kind) => {
                     self.lexer.state = LexState::Note(kind);
-                    return behind;
+                    return rest;
                 }
             }
-            return behind;
+            return rest;
         }
         match first {
             b'}' | b']' => self.close(*first),
@@ -321,14 +321,14 @@ impl ShorterForms {
                 if std::mem::take(&mut self.lexer.fresh) {
                     self.child();
                 }
-                return self.token(*first, bytes, behind);
+                return self.token(*first, bytes, rest);
             }
         }
-        behind
+        rest
     }
 
     /// Handles an opening bracket or quote, a colon, or a part of another scalar. Returns the rest.
-    fn token<'a>(&mut self, first: u8, bytes: &'a [u8], behind: &'a [u8]) -> &'a [u8] {
+    fn token<'a>(&mut self, first: u8, bytes: &'a [u8], rest: &'a [u8]) -> &'a [u8] {
         match first {
             b'{' | b'[' => {
                 let object = first == b'{';
@@ -358,13 +358,13 @@ impl ShorterForms {
                 let special = |byte: &u8| {
                     *byte < b' ' || matches!(byte, b'{' | b'}' | b'[' | b']' | b',' | b'"' | b':')
                 };
-                let end = behind.iter().position(special).unwrap_or(behind.len()) + 1;
+                let end = rest.iter().position(special).unwrap_or(rest.len()) + 1;
                 let (now, later) = bytes.split_at(end.min(bytes.len()));
                 self.put(now);
                 return later;
             }
         }
-        behind
+        rest
     }
 
     /// Handles the start of a child of the innermost container: keeps it, or adds it to a run.

@@ -174,7 +174,7 @@ impl Handler for StageHandler<'_, ItemSplitter> {
         if let ValueSlot::Member(key) = slot
             && stage.way.is_at_parent()
         {
-            stage.budget.beside(key.raw());
+            stage.budget.sibling(key.raw());
         }
         let step = stage.way.step(slot, kind);
         if step != RootStep::Outside {

@@ -441,7 +441,7 @@ impl Handler for StageHandler<'_, SummarySwap<'_>> {
     fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Raise> {
         let Self { stage, sink } = self;
         // Whether the value is a sibling of the payload, or the payload itself.
-        let beside = stage.way.is_at_parent();
+        let is_sibling = stage.way.is_at_parent();
         match stage.way.step(slot, kind) {
             RootStep::Items => {
                 stage.summary(slot, *sink);
@@ -458,7 +458,8 @@ impl Handler for StageHandler<'_, SummarySwap<'_>> {
             RootStep::Outside => {}
         }
         if let ValueSlot::Member(key) = slot {
-            if beside && key.with_name(|name| name.is_some_and(|name| SUMMARY.contains(&name))) {
+            if is_sibling && key.with_name(|name| name.is_some_and(|name| SUMMARY.contains(&name)))
+            {
                 return Ok(Interest::Skip);
             }
             stage.writer.begin(*sink);
