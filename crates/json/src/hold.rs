@@ -1,8 +1,7 @@
-//! The only place where bytes wait for a decision: in memory first, then in an anonymous temporary file, then an
-//! error.
+//! The only place where bytes wait for a decision: in memory first, then in an anonymous temporary file ([`Spill`]), then
+//! an error.
 //!
-//! The file is created only when memory is full, and never if the limit `spill` is 0. It has no name and disappears
-//! with the process. Drivers whose thread must not block on the disk prevent its use for one step at a time by a gate in
+//! The file is created only when memory is full, and never if the limit `spill` is 0. Drivers whose thread must not block on the disk prevent its use for one step at a time by a gate in
 //! the [`Limits`]. Bytes for the file then stay in memory. If the limits have a pool for all responses and its memory is
 //! exhausted, the file is used earlier.
 //!
@@ -18,17 +17,12 @@
 //! 80. The second one is split: 20 bytes for memory, 20 for the file. The third one exceeds the sum of 150 and is an
 //! error.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
-
 use crate::error::{Error, LimitName, Raise};
 use crate::limits::{Limits, Meter, PoolShare};
+use crate::spill::{PIECE, Spill};
 use crate::test_work::{WorkKind, count, words};
 
-/// The size of one piece. Memory grows by pieces, and the file is read in pieces.
-const PIECE: usize = 64 << 10;
-
-/// Held bytes: first `memory`, then `file`, then `gathered`.
+/// Held bytes: first `memory`, then `spilled`.
 #[derive(Debug, Default)]
 pub struct Hold {
     /// Pieces of [`PIECE`] bytes; only the last one may be shorter. Apart from the first one, a piece is not moved
@@ -36,12 +30,8 @@ pub struct Hold {
     memory: Vec<Vec<u8>>,
     /// Bytes in `memory`.
     in_memory: u64,
-    /// Created by the first push of bytes for the file while the disk may be used.
-    file: Option<File>,
-    /// Bytes in `file` and in `gathered`.
-    in_file: u64,
-    /// The end of the bytes for the file, which are written in large pieces.
-    gathered: Vec<u8>,
+    /// The bytes for the file. All further ones go there once there is one, to keep the order.
+    spilled: Spill,
     /// The share of a pool that these bytes take, if the limits have one.
     share: PoolShare,
 }
@@ -49,7 +39,7 @@ pub struct Hold {
 impl Hold {
     /// Returns the number of held bytes.
     pub fn len(&self) -> u64 {
-        self.in_memory + self.in_file
+        self.in_memory + self.spilled.len()
     }
 
     /// Returns the number of bytes that `limits` allow to be held.
@@ -68,8 +58,7 @@ impl Hold {
         Error::at(raise, Self::capacity(limits), String::new())
     }
 
-    /// Appends bytes. Nothing may be appended after a [`visit`](Self::visit) that ended within the file, because the
-    /// position of the file is then not its end.
+    /// Appends bytes.
     ///
     /// # Errors
     /// They exceed the limits, or the file cannot be written. Then only a part of the bytes may have been stored.
@@ -77,9 +66,9 @@ impl Hold {
         if self.len().saturating_add(bytes.len() as u64) > Self::capacity(limits) {
             return Err(Self::overflow(limits));
         }
-        // Once there are bytes for the file, all further ones go to it, to keep the order.
         let room = limits.held().saturating_sub(self.in_memory);
-        let room = if self.in_file > 0 { 0 } else { usize::try_from(room).unwrap_or(usize::MAX) };
+        let room = if self.spilled.is_empty() { room } else { 0 };
+        let room = usize::try_from(room).unwrap_or(usize::MAX);
         let room = self.share.take_memory(limits, bytes.len().min(room));
         let (memory, file) = bytes.split_at(bytes.len().min(room));
         if !memory.is_empty() {
@@ -88,7 +77,7 @@ impl Hold {
         }
         if !file.is_empty() {
             let (name, bytes) = (LimitName::HeldAndSpill, file.len() as u64);
-            meter.charge(name, limits.spill(), self.in_file, bytes)?;
+            meter.charge(name, limits.spill(), self.spilled.len(), bytes)?;
             self.share.take_disk(limits, bytes)?;
             self.spill(file, limits)
                 .map_err(|error| Raise::spill("cannot write the temporary file", error))?;
@@ -114,33 +103,15 @@ impl Hold {
         }
     }
 
-    /// Appends bytes to the file. Small ones are gathered first. All of them stay in memory while the driver does not
-    /// allow the disk. The file is written when more than a piece was gathered, so small chunks do not cost one system
-    /// call each.
+    /// Appends bytes to the file. They stay in memory while the driver does not allow the disk.
     ///
     /// # Errors
     /// The file cannot be created or written.
     fn spill(&mut self, bytes: &[u8], limits: &Limits) -> std::io::Result<()> {
-        self.in_file += bytes.len() as u64;
-        count(WorkKind::Hold, words(bytes.len()));
-        if !limits.allow_disk() {
-            self.gathered.extend_from_slice(bytes);
-            return Ok(());
+        if limits.allow_disk() {
+            return self.spilled.push(bytes);
         }
-        let file = match &mut self.file {
-            Some(file) => file,
-            None => self.file.insert(tempfile::tempfile()?),
-        };
-        if self.gathered.len() + bytes.len() > PIECE {
-            count(WorkKind::Hold, words(self.gathered.len()));
-            file.write_all(&self.gathered)?;
-            self.gathered.clear();
-        }
-        if bytes.len() >= PIECE {
-            file.write_all(bytes)?;
-        } else {
-            self.gathered.extend_from_slice(bytes);
-        }
+        self.spilled.gather(bytes);
         Ok(())
     }
 
@@ -156,24 +127,23 @@ impl Hold {
         mut take: impl FnMut(&mut Meter, &[u8]) -> Result<bool, E>,
         failed: impl FnOnce(Raise) -> E,
     ) -> Result<(), E> {
-        let Self { memory, file, in_file, gathered, mut share, .. } = std::mem::take(self);
+        let Self { memory, spilled, mut share, .. } = std::mem::take(self);
         let mut more = true;
-        count(WorkKind::Hold, words(gathered.len()));
         for piece in memory {
             count(WorkKind::Hold, words(piece.len()));
             more = more && take(meter, &piece)?;
             meter.release(piece.len() as u64);
             share.release_memory(piece.len());
         }
-        if let Some(mut file) = file
-            && more
-        {
-            more = read_all(&mut file, |piece| take(meter, piece), failed)?;
+        if more {
+            let all = 0..spilled.len();
+            spilled.each_chunk(
+                all,
+                |piece| take(meter, piece),
+                |error| failed(unreadable(error)),
+            )?;
         }
-        if more && !gathered.is_empty() {
-            take(meter, &gathered)?;
-        }
-        meter.release(in_file);
+        meter.release(spilled.len());
         Ok(())
     }
 
@@ -187,49 +157,34 @@ impl Hold {
         mut take: impl FnMut(&[u8]) -> Result<bool, E>,
         failed: impl FnOnce(Raise) -> E,
     ) -> Result<(), E> {
-        count(WorkKind::Hold, words(self.gathered.len()));
         for piece in &self.memory {
             count(WorkKind::Hold, words(piece.len()));
             if !take(piece)? {
                 return Ok(());
             }
         }
-        if let Some(file) = &mut self.file
-            && !read_all(file, &mut take, failed)?
-        {
-            return Ok(());
-        }
-        if !self.gathered.is_empty() {
-            take(&self.gathered)?;
-        }
+        let all = 0..self.spilled.len();
+        self.spilled.each_chunk(all, take, |error| failed(unreadable(error)))?;
         Ok(())
     }
 
-    /// Replaces `into` with the bytes from offset `at` on: as many as are stored contiguously. Nothing may be pushed
-    /// after that. Empty if `at` is the end.
+    /// Replaces `into` with the bytes from offset `at` on: as many as are stored contiguously. Empty if `at` is the end.
     ///
     /// # Errors
     /// The file cannot be read.
     pub fn read_at(&mut self, at: u64, into: &mut Vec<u8>) -> Result<(), Raise> {
         into.clear();
-        let written = self.in_file - self.gathered.len() as u64;
-        match (at.checked_sub(self.in_memory), &mut self.file) {
-            (None, _) => {
-                // All pieces but the last are full.
-                let at = usize::try_from(at).unwrap_or(usize::MAX);
-                let piece = self.memory.get(at / PIECE).and_then(|piece| piece.get(at % PIECE..));
-                into.extend_from_slice(piece.unwrap_or_default());
-            }
-            (Some(at), Some(file)) if at < written => {
-                file.seek(SeekFrom::Start(at)).map_err(unreadable)?;
-                let piece = (written - at).min(PIECE as u64);
-                file.take(piece).read_to_end(into).map_err(unreadable)?;
-            }
-            (Some(at), _) => {
-                let at = usize::try_from(at - written).unwrap_or(usize::MAX);
-                into.extend_from_slice(self.gathered.get(at..).unwrap_or_default());
-            }
+        if let Some(at) = at.checked_sub(self.in_memory) {
+            let copy = |piece: &[u8]| {
+                into.extend_from_slice(piece);
+                Ok(false)
+            };
+            return self.spilled.each_chunk(at..at + PIECE as u64, copy, unreadable).map(|_| ());
         }
+        // All pieces but the last are full.
+        let at = usize::try_from(at).unwrap_or(usize::MAX);
+        let piece = self.memory.get(at / PIECE).and_then(|piece| piece.get(at % PIECE..));
+        into.extend_from_slice(piece.unwrap_or_default());
         count(WorkKind::Hold, words(into.len()));
         Ok(())
     }
@@ -238,32 +193,6 @@ impl Hold {
     pub fn clear(&mut self, meter: &mut Meter) {
         meter.release(self.len());
         *self = Self::default();
-    }
-}
-
-/// Passes a file on from its beginning. Returns `false` if `take` wanted no more.
-fn read_all<E>(
-    file: &mut File,
-    mut take: impl FnMut(&[u8]) -> Result<bool, E>,
-    failed: impl FnOnce(Raise) -> E,
-) -> Result<bool, E> {
-    let mut piece = vec![0; PIECE];
-    count(WorkKind::Hold, words(PIECE));
-    if let Err(error) = file.seek(SeekFrom::Start(0)) {
-        return Err(failed(unreadable(error)));
-    }
-    loop {
-        match file.read(&mut piece) {
-            Ok(0) => return Ok(true),
-            Ok(length) => {
-                count(WorkKind::Hold, words(length));
-                if !take(piece.get(..length).unwrap_or_default())? {
-                    return Ok(false);
-                }
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(failed(unreadable(error))),
-        }
     }
 }
 

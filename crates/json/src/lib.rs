@@ -2,7 +2,7 @@
 //!
 //! **Internal: no stable API.** Everything that programs may rely on is exported by `tamis`: use `tamis::json`,
 //! `tamis::Error`, `tamis::Limits` and `tamis::Sink`. This crate is deliberately free of rules, formats, files (but
-//! the anonymous one of [`hold`]), threads and features. It has the only unsafe code of the project, in the kernels of
+//! the anonymous one of [`spill`]), threads and features. It has the only unsafe code of the project, in the kernels of
 //! [`scan`].
 //!
 //! | module | for |
@@ -13,7 +13,7 @@
 //! | [`strings`], [`key`], [`values`], [`writer`] | the contents of strings, keys, places of values, output |
 //! | [`event_fields`] | the lines and fields of an event stream |
 //! | [`tree`] | a document as raw pieces, for patches that cannot stream |
-//! | [`hold`], [`limits`], [`regex_budget`] | bytes that wait for a decision, and bounds |
+//! | [`spill`], [`hold`], [`limits`], [`regex_budget`] | bytes that wait for a decision, and bounds |
 //! | [`error`], [`sink`], [`excerpt`], [`nearest`], [`glob`] | errors and their places, where output goes, names |
 //! | [`test_work`], [`fast_paths`] | counters of work and switches of shortcuts, only with debug assertions |
 //!
@@ -50,6 +50,7 @@ pub mod regex_budget;
 mod scalar;
 pub mod scan;
 pub mod sink;
+pub mod spill;
 pub mod strings;
 pub mod test_work;
 pub mod tree;

@@ -7,14 +7,11 @@
 mod spare;
 
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Range;
 
 use tamis::Sink;
-
-/// Bytes that are written to and read from the file at once.
-const PIECE: usize = 64 << 10;
+use tamis_json::spill::Spill;
 
 /// How much one message may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,11 +44,7 @@ impl Default for SpoolLimits {
 pub struct Spool {
     limits: SpoolLimits,
     memory: Vec<u8>,
-    file: Option<File>,
-    /// Bytes in `file`.
-    in_file: u64,
-    /// The end of the bytes for the file, which are written in large pieces.
-    gathered: Vec<u8>,
+    spilled: Spill,
     /// The first error of a write through [`Sink`].
     error: Option<SpoolError>,
 }
@@ -60,14 +53,7 @@ impl Spool {
     /// Creates an empty spool.
     #[must_use]
     pub fn new(limits: SpoolLimits) -> Self {
-        Self {
-            limits,
-            memory: Vec::new(),
-            file: None,
-            in_file: 0,
-            gathered: Vec::new(),
-            error: None,
-        }
+        Self { limits, memory: Vec::new(), spilled: Spill::default(), error: None }
     }
 
     /// Wraps bytes that are in memory already, whatever their number. Nothing can be added.
@@ -87,7 +73,7 @@ impl Spool {
     /// Returns the number of bytes.
     #[must_use]
     pub fn len(&self) -> u64 {
-        self.memory.len() as u64 + self.in_file + self.gathered.len() as u64
+        self.memory.len() as u64 + self.spilled.len()
     }
 
     /// Returns whether there is no byte.
@@ -103,7 +89,7 @@ impl Spool {
     }
 
     fn is_in_memory(&self) -> bool {
-        self.in_file == 0 && self.gathered.is_empty()
+        self.spilled.is_empty()
     }
 
     /// Returns the first error of a write through [`Sink`], which cannot report it.
@@ -123,11 +109,10 @@ impl Spool {
             if self.is_in_memory() { usize::try_from(room).unwrap_or(usize::MAX) } else { 0 };
         let (memory, file) = bytes.split_at(bytes.len().min(room));
         if !file.is_empty() {
-            let on_disk = self.in_file + self.gathered.len() as u64;
-            if on_disk.saturating_add(file.len() as u64) > self.limits.spill {
+            if self.spilled.len().saturating_add(file.len() as u64) > self.limits.spill {
                 return Err(SpoolError::Full { limit: self.limits.held + self.limits.spill });
             }
-            self.spill(file).map_err(SpoolError::Io)?;
+            self.spilled.push(file).map_err(SpoolError::Io)?;
         }
         self.make_room(memory.len());
         self.memory.extend_from_slice(memory);
@@ -154,29 +139,9 @@ impl Spool {
         Some(&mut self.memory)
     }
 
-    fn spill(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.gathered.len() + bytes.len() <= PIECE {
-            self.gathered.extend_from_slice(bytes);
-            return Ok(());
-        }
-        let file = match &mut self.file {
-            Some(file) => file,
-            None => self.file.insert(tempfile::tempfile()?),
-        };
-        write_all_at(file, &self.gathered, self.in_file)?;
-        write_all_at(file, bytes, self.in_file + self.gathered.len() as u64)?;
-        self.in_file += (self.gathered.len() + bytes.len()) as u64;
-        self.gathered.clear();
-        Ok(())
-    }
-
     /// Removes all bytes after the first `len`, and forgets an error of a write.
     pub fn truncate(&mut self, len: u64) {
-        let memory = self.memory.len() as u64;
-        let on_disk = len.saturating_sub(memory);
-        let gathered = on_disk.saturating_sub(self.in_file);
-        self.gathered.truncate(usize::try_from(gathered).unwrap_or(usize::MAX));
-        self.in_file = self.in_file.min(on_disk);
+        self.spilled.truncate(len.saturating_sub(self.memory.len() as u64));
         self.memory.truncate(usize::try_from(len).unwrap_or(usize::MAX));
         self.error = None;
     }
@@ -196,24 +161,8 @@ impl Spool {
         }
         let before = self.memory.len() as u64;
         let range = range.start.saturating_sub(before)..range.end.saturating_sub(before);
-        if let Some(file) = &self.file {
-            let mut at = range.start;
-            let end = range.end.min(self.in_file);
-            let mut piece = vec![0; if at < end { PIECE } else { 0 }];
-            while at < end {
-                let count = usize::try_from(end - at).unwrap_or(PIECE).min(PIECE);
-                let part = piece.get_mut(..count).unwrap_or_default();
-                read_exact_at(file, part, at).map_err(SpoolError::Io)?;
-                take(part)?;
-                at += count as u64;
-            }
-        }
-        let before = self.in_file;
-        let range = range.start.saturating_sub(before)..range.end.saturating_sub(before);
-        match slice(&self.gathered, &range) {
-            [] => Ok(()),
-            gathered => take(gathered),
-        }
+        let take = |piece: &[u8]| take(piece).map(|()| true);
+        self.spilled.each_chunk(range, take, |error| SpoolError::Io(error).into()).map(|_| ())
     }
 
     /// Copies a range.
@@ -315,55 +264,11 @@ fn slice<'a>(bytes: &'a [u8], range: &Range<u64>) -> &'a [u8] {
     bytes.get(clamp(range.start)..clamp(range.end)).unwrap_or_default()
 }
 
-#[cfg(unix)]
-fn read_exact_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, bytes, at)
-}
-
-#[cfg(unix)]
-fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
-}
-
-#[cfg(windows)]
-fn read_exact_at(file: &File, mut bytes: &mut [u8], mut at: u64) -> io::Result<()> {
-    use std::os::windows::fs::FileExt;
-
-    while !bytes.is_empty() {
-        match file.seek_read(bytes, at) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(count) => {
-                bytes = bytes.get_mut(count..).unwrap_or_default();
-                at += count as u64;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-#[cfg(windows)]
-fn write_all_at(file: &File, mut bytes: &[u8], mut at: u64) -> io::Result<()> {
-    use std::os::windows::fs::FileExt;
-
-    while !bytes.is_empty() {
-        match file.seek_write(bytes, at) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(count) => {
-                bytes = bytes.get(count..).unwrap_or_default();
-                at += count as u64;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{PIECE, Spool, SpoolError, SpoolLimits};
+    use tamis_json::spill::PIECE;
+
+    use super::{Spool, SpoolError, SpoolLimits};
 
     fn filled(held: u64, pieces: &[usize]) -> (Spool, Vec<u8>) {
         let mut spool = Spool::new(SpoolLimits { held, spill: 1 << 20 });
