@@ -48,6 +48,31 @@ fn is_text_type(media_type: &str) -> bool {
         || ["+json", "+xml", "+yaml"].iter().any(|suffix| essence.ends_with(suffix))
 }
 
+/// Checks that a result has a form that the protocol defines.
+fn check_form(parts: &Parts<ResultPart>) -> Result<(), Failure> {
+    let has_form = |part, kind| parts.all(part).iter().all(|found: &Found| found.kind == kind);
+    let single =
+        [ResultPart::Content, ResultPart::Structured, ResultPart::IsError, ResultPart::ResultType];
+    if parts.repeats(&single) {
+        return Err(Failure::AMBIGUOUS);
+    }
+    let is_known = has_form(ResultPart::Content, ValueKind::Array)
+        && has_form(ResultPart::Block, ValueKind::Object)
+        && has_form(ResultPart::Kind, ValueKind::String)
+        && has_form(ResultPart::Text, ValueKind::String)
+        && has_form(ResultPart::Resource, ValueKind::Object)
+        && has_form(ResultPart::ResourceText, ValueKind::String)
+        && has_form(ResultPart::IsError, ValueKind::Bool)
+        && parts.all(ResultPart::Structured).iter().all(|it| it.kind != ValueKind::String)
+        // Members of other results do not belong here, and would not be filtered.
+        && !parts.has(ResultPart::Inner)
+        && !parts.has(ResultPart::Contents);
+    if !is_known {
+        return Err(Failure::UNKNOWN_FORM);
+    }
+    Ok(())
+}
+
 /// Reads the blocks of a result. `is_strict`: a form that the protocol does not define may hide anything, and is an
 /// error.
 pub(crate) fn read<'a>(
@@ -55,31 +80,8 @@ pub(crate) fn read<'a>(
     parts: &'a Parts<ResultPart>,
     is_strict: bool,
 ) -> Result<Vec<Block<'a>>, Failure> {
-    let has_form = |part, kind| parts.all(part).iter().all(|found: &Found| found.kind == kind);
     if is_strict {
-        let single = [
-            ResultPart::Content,
-            ResultPart::Structured,
-            ResultPart::IsError,
-            ResultPart::ResultType,
-        ];
-        if parts.repeats(&single) {
-            return Err(Failure::AMBIGUOUS);
-        }
-        let is_known = has_form(ResultPart::Content, ValueKind::Array)
-            && has_form(ResultPart::Block, ValueKind::Object)
-            && has_form(ResultPart::Kind, ValueKind::String)
-            && has_form(ResultPart::Text, ValueKind::String)
-            && has_form(ResultPart::Resource, ValueKind::Object)
-            && has_form(ResultPart::ResourceText, ValueKind::String)
-            && has_form(ResultPart::IsError, ValueKind::Bool)
-            && parts.all(ResultPart::Structured).iter().all(|it| it.kind != ValueKind::String)
-            // Members of other results do not belong here, and would not be filtered.
-            && !parts.has(ResultPart::Inner)
-            && !parts.has(ResultPart::Contents);
-        if !is_known {
-            return Err(Failure::UNKNOWN_FORM);
-        }
+        check_form(parts)?;
     }
     let mut lists = [
         ResultPart::Kind,

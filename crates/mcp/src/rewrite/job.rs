@@ -21,6 +21,7 @@ use crate::jsonrpc::{reply, text};
 use crate::policy::allowed::Envelope;
 use crate::policy::failure::{self, Failure, MESSAGE_WITHHELD, STATUS_WITHHELD, TooLong};
 use crate::record::{CallOutcome, CallRecord, RuleSource};
+use crate::rules::ToolFilter;
 use crate::spool::Spool;
 
 /// The work that a message needs before it can be sent.
@@ -131,88 +132,25 @@ impl Work {
     /// Writes what is sent instead of the message to the end of `out`.
     fn run(self, message: &Spool, out: &mut Spool, records: &mut Vec<CallRecord>) -> Done {
         let Self { span, mut task, context } = self;
-        let started = Instant::now();
-        let start = out.len();
-        let range = span.clone();
-        let tool = match &task {
-            Task::Result { call, .. }
-            | Task::Nested { call, .. }
-            | Task::Resource { call, .. }
-            | Task::Error { call, .. } => Some((Arc::clone(&call.tool), Arc::clone(&call.filter))),
-            _ => None,
-        };
-        let withheld_tool = match &task {
-            Task::Withhold { tool, .. } => Arc::clone(tool),
-            _ => tool.as_ref().map_or_else(|| "".into(), |(tool, _)| Arc::clone(tool)),
-        };
-        let is_result = matches!(task, Task::Result { .. } | Task::Withhold { .. });
-        let is_notification = context.raw_id.is_empty();
-        let is_filtered = tool.is_some();
-        let mut record = Record::new(&withheld_tool, started);
+        let subject = Subject::of(&task);
+        let mut record = Record::new(&subject.tool, Instant::now());
         record.bytes_in = span.end - span.start;
+        let start = out.len();
         let limits = context.proxy.limits().spool;
         // A message that cannot be copied is read as it is.
         let cleaned =
             context.proxy.removes_invisible().then(|| clean(message, &span, &mut task, limits));
         let cleaned = cleaned.and_then(Result::ok).flatten();
         record.invisible = cleaned.as_ref().map_or(0, |cleaned| cleaned.count);
-        let (message, span) = match &cleaned {
+        let (message, cleaned_span) = match &cleaned {
             Some(cleaned) => (&cleaned.message, 0..cleaned.message.len()),
-            None => (message, span),
+            None => (message, span.clone()),
         };
-        let envelope = task.envelope();
-        let done = task.run(message, span.clone(), &context, out, &mut record);
-        let done = done.and_then(|done| match envelope {
-            Some(envelope) => {
-                let redact = tool.as_ref().and_then(|(_, filter)| filter.redacts.as_ref());
-                strip(envelope, redact, message, span, done, out, start)
-            }
-            None => Ok(done),
+        let done = subject.run(task, message, cleaned_span, &context, out, &mut record);
+        let done = done.unwrap_or_else(|failure| {
+            out.truncate(start);
+            subject.fail(failure, &span, &context, out, &mut record)
         });
-        let done = done.and_then(|done| match out.error() {
-            Some(_) => Err(Failure::TOO_COMPLEX),
-            None => Ok(done),
-        });
-        let done = match done {
-            Ok(done) => done,
-            Err(failure) => {
-                out.truncate(start);
-                let is_too_long = context.is_too_long(&range);
-                let saves = tool.as_ref().is_some_and(|(_, filter)| !filter.removes_for_safety);
-                record.reason = Some(failure.0);
-                record.handle = None;
-                if saves && !is_too_long {
-                    record.outcome = CallOutcome::FailedOpen;
-                    Done::Original
-                } else {
-                    record.outcome = CallOutcome::FailedClosed;
-                    if is_notification {
-                        Done::Dropped(DropReason::FailedClosed)
-                    } else {
-                        let bytes = if is_too_long && (saves || failure == Failure::TOO_LONG) {
-                            let is_own = tool.as_ref().is_some_and(|(_, filter)| filter.is_own());
-                            TooLong {
-                                tool: &withheld_tool,
-                                is_result,
-                                is_by_profile: !is_own,
-                                size: range.end - range.start,
-                                limit: context.proxy.limits().output,
-                            }
-                            .response(&context.raw_id, context.is_modern)
-                        } else if is_result {
-                            let modern = context.is_modern;
-                            failure::withheld(&context.raw_id, &withheld_tool, failure, modern)
-                        } else {
-                            failure::refused(&context.raw_id, "the response", failure)
-                        };
-                        match out.push(&bytes) {
-                            Ok(()) => Done::Written,
-                            Err(_) => Done::Dropped(DropReason::FailedClosed),
-                        }
-                    }
-                }
-            }
-        };
         let done = match (done, &cleaned) {
             (Done::Original, Some(cleaned)) => {
                 let text = &cleaned.message;
@@ -223,7 +161,7 @@ impl Work {
             }
             (done, _) => done,
         };
-        if is_filtered || record.is_wanted {
+        if subject.filter.is_some() || record.is_wanted {
             record.bytes_out = match done {
                 Done::Original => record.bytes_in,
                 _ => out.len().saturating_sub(start),
@@ -231,10 +169,104 @@ impl Work {
             if record.outcome == CallOutcome::Filtered && matches!(done, Done::Original) {
                 record.outcome = CallOutcome::Unchanged;
             }
-            let source = tool.map(|(_, filter)| filter.source);
+            let source = subject.filter.map(|filter| filter.source);
             records.push(record.finish(source, context.arrived));
         }
         done
+    }
+}
+
+/// The tool that a task is about.
+struct Subject {
+    /// Its name. Empty if the message has no output of a tool.
+    tool: Arc<str>,
+    /// The filter of its output.
+    filter: Option<Arc<ToolFilter>>,
+    /// Whether the message is the result of the tool.
+    is_result: bool,
+}
+
+impl Subject {
+    fn of(task: &Task) -> Self {
+        let (tool, filter) = match task {
+            Task::Result { call, .. }
+            | Task::Nested { call, .. }
+            | Task::Resource { call, .. }
+            | Task::Error { call, .. } => (Arc::clone(&call.tool), Some(Arc::clone(&call.filter))),
+            Task::Withhold { tool, .. } => (Arc::clone(tool), None),
+            _ => ("".into(), None),
+        };
+        let is_result = matches!(task, Task::Result { .. } | Task::Withhold { .. });
+        Self { tool, filter, is_result }
+    }
+
+    /// Whether the message may be forwarded unfiltered.
+    fn only_saves(&self) -> bool {
+        self.filter.as_ref().is_some_and(|filter| !filter.removes_for_safety)
+    }
+
+    /// Carries the task out, and leaves only known members of what is sent if the filter removes for safety.
+    fn run(
+        &self,
+        task: Task,
+        message: &Spool,
+        span: Range<u64>,
+        context: &Context,
+        out: &mut Spool,
+        record: &mut Record,
+    ) -> Result<Done, Failure> {
+        let (start, envelope) = (out.len(), task.envelope());
+        let mut done = task.run(message, span.clone(), context, out, record)?;
+        if let Some(envelope) = envelope {
+            let redact = self.filter.as_ref().and_then(|filter| filter.redacts.as_ref());
+            done = strip(envelope, redact, message, span, done, out, start)?;
+        }
+        match out.error() {
+            Some(_) => Err(Failure::TOO_COMPLEX),
+            None => Ok(done),
+        }
+    }
+
+    /// Writes what is sent after a failure, and notes it. `span` is the place of the message as it came.
+    fn fail(
+        &self,
+        failure: Failure,
+        span: &Range<u64>,
+        context: &Context,
+        out: &mut Spool,
+        record: &mut Record,
+    ) -> Done {
+        record.reason = Some(failure.0);
+        record.handle = None;
+        let is_too_long = context.is_too_long(span);
+        if self.only_saves() && !is_too_long {
+            record.outcome = CallOutcome::FailedOpen;
+            return Done::Original;
+        }
+        record.outcome = CallOutcome::FailedClosed;
+        if context.raw_id.is_empty() {
+            // Nobody waits for a response to a notification.
+            return Done::Dropped(DropReason::FailedClosed);
+        }
+        let (id, is_modern) = (&context.raw_id, context.is_modern);
+        let bytes = if is_too_long && (self.only_saves() || failure == Failure::TOO_LONG) {
+            let too_long = TooLong {
+                tool: &self.tool,
+                is_result: self.is_result,
+                is_by_profile: !self.filter.as_ref().is_some_and(|filter| filter.is_own()),
+                size: span.end - span.start,
+                limit: context.proxy.limits().output,
+            };
+            too_long.response(id, is_modern)
+        } else if self.is_result {
+            failure::withheld(id, &self.tool, failure, is_modern)
+        } else {
+            failure::refused(id, "the response", failure)
+        };
+        match out.push(&bytes) {
+            Ok(()) => Done::Written,
+            Err(_) => Done::Dropped(DropReason::FailedClosed),
+        }
     }
 }
 

@@ -34,39 +34,23 @@ pub(crate) fn rewrite(
     if let Some(reason) = filter.refuses {
         return Err(Failure(reason));
     }
-    let is_strict = filter.removes_for_safety;
     let Some(contents) = contents else {
         // Only an error has no contents.
+        let is_strict = filter.removes_for_safety;
         return if is_strict { Err(Failure::UNKNOWN_FORM) } else { Ok(Rewritten::nothing()) };
     };
-    let is_known = contents.kind == ValueKind::Array
-        && items.iter().all(|item| item.kind == ValueKind::Object)
-        && texts.iter().all(|text| text.kind == ValueKind::String)
-        // Rules cannot read binary contents.
-        && texts.len() >= items.len();
-    if is_strict && !is_known {
-        return Err(Failure::UNKNOWN_FORM);
-    }
-    let repeats = texts.windows(2).any(|two| match two {
-        [first, second] => first.indices == second.indices,
-        _ => false,
-    });
-    if is_strict && repeats {
-        return Err(Failure::AMBIGUOUS);
+    if filter.removes_for_safety {
+        check_form(contents, items, texts)?;
     }
     let room = Room::reserve(context, filter);
     if room.is_missing() && !filter.is_of_user() {
         filter = context.proxy.lossless().unwrap_or(filter);
     }
-    let mut scratch = Spool::new(context.proxy.limits().spool);
-    let unescaped = Texts::new(message, context.proxy.limits().spool);
+    let spool = context.proxy.limits().spool;
+    let (mut scratch, unescaped) = (Spool::new(spool), Texts::new(message, spool));
     let options = call.options.clone().with_omitted(Omitted::Silent);
     let mut left = filter.max_tokens.map(|tokens| tokens * 4);
-    let mut splice = Splice::default();
-    let mut dropped = Vec::new();
-    let mut stored = Vec::new();
-    let mut cut: Option<Omission> = None;
-    let mut redacted = 0;
+    let mut new = NewContents::default();
     for found in texts.iter().filter(|found| found.kind == ValueKind::String) {
         let block = BlockContext {
             filter,
@@ -77,50 +61,16 @@ pub(crate) fn rewrite(
             room: left,
         };
         let before = scratch.len();
-        let new = block.filter(&unescaped, found, &mut scratch)?;
-        redacted += new.redacted();
-        let source = Source::characters(found);
-        let inner = found.span.start + 1..found.span.end.saturating_sub(1);
-        let bytes_in = source.len().saturating_sub(2);
-        let length = if matches!(new, BlockText::Same) { bytes_in } else { scratch.len() - before };
-        left = left.map(|left| left.saturating_sub(length));
-        let mut is_cut = false;
-        let mut part = StoredPart::Text(source.clone());
-        match new {
-            BlockText::Same => {}
-            BlockText::Json(run) => {
-                part = StoredPart::Json(source);
-                let report = &run.report;
-                is_cut = report.budget_applied || report.items_seen > report.items_kept;
-                splice.replace(inner, Piece::Quoted(run.output));
-            }
-            BlockText::Text(range, report) => {
-                is_cut = report.left_out > 0 || report.filtered_out > 0;
-                splice.replace(inner, Piece::Quoted(range));
-            }
-            BlockText::Escaped(range) => splice.replace(inner, Piece::Scratch(range)),
-            BlockText::Withheld => {
-                let sentence = text::quoted(MESSAGE_WITHHELD).into_bytes();
-                splice.replace(found.span.clone(), Piece::Bytes(sentence));
-            }
-            BlockText::Dropped { is_cut: no_room } => {
-                is_cut = no_room;
-                dropped.extend(items.iter().find(|item| item.indices == found.indices));
-            }
-        }
-        stored.push(part);
-        let (sum_in, sum_out) = cut.map_or((0, 0), |cut| (cut.bytes_in, cut.bytes_out));
-        if is_cut || cut.is_some() {
-            cut = Some(Omission {
-                unit: OmittedUnit::Values,
-                gap: None,
-                shown: None,
-                bytes_in: sum_in + bytes_in,
-                bytes_out: sum_out + length,
-            });
-        }
+        let output = block.filter(&unescaped, found, &mut scratch)?;
+        let bytes_in = Source::characters(found).len().saturating_sub(2);
+        let bytes_out =
+            if matches!(output, BlockText::Same) { bytes_in } else { scratch.len() - before };
+        left = left.map(|left| left.saturating_sub(bytes_out));
+        let is_cut = new.replace(found, items, output);
+        new.count(is_cut, bytes_in, bytes_out);
     }
-    let dropped_items = dropped.len();
+    let NewContents { mut splice, dropped, stored, cut, redacted } = new;
+    let kept = items.len() - dropped.len();
     cut_members(message, &contents.span, dropped, &mut splice)?;
     let omission = cut.map(|omission| {
         let result = match stored.as_slice() {
@@ -128,18 +78,95 @@ pub(crate) fn rewrite(
             [StoredPart::Text(source)] => StoredResult::Text(source.clone()),
             _ => StoredResult::Blocks(stored, None),
         };
-        let forms = FormOutputs::of(filter, false, context.proxy.limits().spool);
+        let forms = FormOutputs::of(filter, false, spool);
         let to_store = ToStore { result: &result, tool: &call.tool, redacted };
-        let remedy = room.store(&unescaped, &to_store, context, filter, &forms);
-        (omission, remedy)
+        (omission, room.store(&unescaped, &to_store, context, filter, &forms))
     });
-    let left = items.len() - dropped_items;
-    tell(&mut splice, contents, left, NoticeFacts { omission, redacted }, message)?;
+    add_notices(&mut splice, contents, kept, NoticeFacts { omission, redacted }, message)?;
     Ok(Rewritten { splice, scratch })
 }
 
+/// Checks that contents have a form that rules can read.
+fn check_form(contents: &Found, items: &[Found], texts: &[Found]) -> Result<(), Failure> {
+    let is_known = contents.kind == ValueKind::Array
+        && items.iter().all(|item| item.kind == ValueKind::Object)
+        && texts.iter().all(|text| text.kind == ValueKind::String)
+        // Rules cannot read binary contents.
+        && texts.len() >= items.len();
+    if !is_known {
+        return Err(Failure::UNKNOWN_FORM);
+    }
+    let repeats = texts.windows(2).any(|two| match two {
+        [first, second] => first.indices == second.indices,
+        _ => false,
+    });
+    if repeats { Err(Failure::AMBIGUOUS) } else { Ok(()) }
+}
+
+/// The outputs for the texts so far, and the parts that they leave out.
+#[derive(Default)]
+struct NewContents<'a> {
+    splice: Splice,
+    /// Contents that are dropped.
+    dropped: Vec<&'a Found>,
+    stored: Vec<StoredPart>,
+    /// The sum over all texts from the first that was cut.
+    cut: Option<Omission>,
+    redacted: u64,
+}
+
+impl<'a> NewContents<'a> {
+    /// Replaces a text by its output. Returns whether something of it was cut.
+    fn replace(&mut self, found: &Found, items: &'a [Found], output: BlockText) -> bool {
+        self.redacted += output.redacted();
+        let source = Source::characters(found);
+        let inner = found.span.start + 1..found.span.end.saturating_sub(1);
+        if let BlockText::Json(run) = output {
+            self.stored.push(StoredPart::Json(source));
+            self.splice.replace(inner, Piece::Quoted(run.output));
+            return run.report.budget_applied || run.report.items_seen > run.report.items_kept;
+        }
+        self.stored.push(StoredPart::Text(source));
+        match output {
+            BlockText::Text(range, report) => {
+                self.splice.replace(inner, Piece::Quoted(range));
+                report.left_out > 0 || report.filtered_out > 0
+            }
+            BlockText::Dropped { is_cut } => {
+                self.dropped.extend(items.iter().find(|item| item.indices == found.indices));
+                is_cut
+            }
+            BlockText::Escaped(range) => {
+                self.splice.replace(inner, Piece::Scratch(range));
+                false
+            }
+            BlockText::Withheld => {
+                let sentence = text::quoted(MESSAGE_WITHHELD).into_bytes();
+                self.splice.replace(found.span.clone(), Piece::Bytes(sentence));
+                false
+            }
+            BlockText::Same | BlockText::Json(_) => false,
+        }
+    }
+
+    /// Adds the bytes of a text, if it or an earlier one was cut.
+    fn count(&mut self, is_cut: bool, bytes_in: u64, bytes_out: u64) {
+        if !is_cut && self.cut.is_none() {
+            return;
+        }
+        let (sum_in, sum_out) = self.cut.map_or((0, 0), |cut| (cut.bytes_in, cut.bytes_out));
+        self.cut = Some(Omission {
+            unit: OmittedUnit::Values,
+            gap: None,
+            shown: None,
+            bytes_in: sum_in + bytes_in,
+            bytes_out: sum_out + bytes_out,
+        });
+    }
+}
+
 /// Adds the notices, as further contents of text. `left`: the number of contents before them.
-fn tell(
+fn add_notices(
     splice: &mut Splice,
     contents: &Found,
     left: usize,

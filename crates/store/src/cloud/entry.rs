@@ -10,7 +10,7 @@ use object_store::{
     GetOptions, GetRange, MultipartUpload, ObjectStore as _, ObjectStoreExt as _, PutPayload,
 };
 
-use super::CloudShared;
+use super::shared::{CloudShared, PATIENCE};
 use crate::backend::{PendingEntry, StoreError, sought};
 use crate::entry::{EntryHeader, HEADER};
 use crate::handle::Handle;
@@ -109,7 +109,7 @@ impl Drop for PendingCloud {
                 // The thread has to live as long as this.
                 let _shared = shared;
                 // If this fails, the bucket's own rule for incomplete uploads removes them.
-                _ = tokio::time::timeout(super::PATIENCE, upload.abort()).await;
+                _ = tokio::time::timeout(PATIENCE, upload.abort()).await;
             });
         }
     }

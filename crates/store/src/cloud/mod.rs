@@ -19,16 +19,16 @@
 mod connector;
 mod entry;
 mod place;
+mod shared;
 mod usage;
 mod worker;
 
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use futures_util::TryStreamExt as _;
-use object_store::path::Path;
-use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt as _};
+use object_store::{GetOptions, GetRange, ObjectStoreExt as _};
 
 use super::backend::{Backend, PendingEntry, StoreError, StoredEntry};
 use super::entry::{EntryHeader, HEADER};
@@ -37,12 +37,9 @@ use super::limits::StoreLimits;
 use super::scope::Scope;
 use entry::{CloudReader, PendingCloud};
 pub use place::{CloudPlace, CloudPlaceError};
+use shared::CloudShared;
 use usage::Usage;
 use worker::Worker;
-
-/// How long one request may take, with a second attempt. A response waits for a reservation and for the last request;
-/// agentgateway waits 10 seconds for a response.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The most handles that [`Backend::newest`] returns.
 const NEWEST: usize = 1000;
@@ -53,95 +50,18 @@ pub(crate) struct CloudBackend {
     shared: Arc<CloudShared>,
 }
 
-/// The parts that entries use as well.
-#[derive(Debug)]
-struct CloudShared {
-    objects: Arc<dyn ObjectStore>,
-    prefix: Path,
-    /// The last bytes of an object can be requested without its length.
-    reads_ends: bool,
-    usage: Arc<Usage>,
-    worker: Worker,
-}
-
-impl CloudBackend {
-    pub(crate) fn new(place: &CloudPlace, limits: StoreLimits) -> Self {
-        let (objects, prefix) = place.objects();
+impl CloudPlace {
+    /// Opens the store. Nothing is sent.
+    pub(crate) fn open(self, limits: StoreLimits) -> Arc<dyn Backend> {
+        let (objects, prefix) = self.objects();
         let shared = CloudShared {
             usage: Arc::new(Usage::new(limits)),
             worker: Worker::new(),
             objects,
             prefix,
-            reads_ends: place.reads_ends(),
+            reads_ends: self.reads_ends(),
         };
-        Self { shared: Arc::new(shared) }
-    }
-}
-
-impl CloudShared {
-    /// Returns the name of the object of an entry.
-    fn path(&self, handle: Handle) -> Path {
-        self.prefix.clone().join(handle.to_string())
-    }
-
-    /// Waits for a request, and remembers whether the place could be reached.
-    fn wait<T: Send + 'static>(
-        &self,
-        request: impl Future<Output = object_store::Result<T>> + Send + 'static,
-    ) -> io::Result<T> {
-        self.wait_at_most(PATIENCE, request)
-    }
-
-    fn wait_at_most<T: Send + 'static>(
-        &self,
-        limit: Duration,
-        request: impl Future<Output = object_store::Result<T>> + Send + 'static,
-    ) -> io::Result<T> {
-        let done = self.worker.run(limit, request);
-        let done = done.and_then(|done| done.map_err(of_objects));
-        match &done {
-            Err(error) if error.kind() != ErrorKind::NotFound => self.usage.failed(error),
-            _ => self.usage.reached(),
-        }
-        done
-    }
-
-    /// Waits for a request that writes.
-    fn send<T: Send + 'static>(
-        &self,
-        request: impl Future<Output = object_store::Result<T>> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        self.wait(request).map_err(StoreError::Unreachable)
-    }
-
-    /// Counts entries again if that was long ago, and waits for it if nothing is known yet.
-    fn refresh(self: &Arc<Self>, needed: u64, now: SystemTime) {
-        if !self.usage.begins_refresh(needed) {
-            return;
-        }
-        let shared = Arc::clone(self);
-        self.worker.spawn(async move {
-            let done = usage::refresh(&shared.usage, &*shared.objects, &shared.prefix, now, needed);
-            let done = tokio::time::timeout(usage::LONGEST, done).await;
-            let error = match done {
-                Ok(Ok(())) => None,
-                Ok(Err(error)) => Some(of_objects(error)),
-                Err(_) => Some(ErrorKind::TimedOut.into()),
-            };
-            shared.usage.end_refresh(error.as_ref());
-        });
-    }
-}
-
-/// Translates an error, with the kind that callers tell apart. It names neither the bucket nor the object.
-fn of_objects(error: object_store::Error) -> io::Error {
-    match error {
-        object_store::Error::NotFound { .. } => ErrorKind::NotFound.into(),
-        object_store::Error::PermissionDenied { .. }
-        | object_store::Error::Unauthenticated { .. } => {
-            io::Error::new(ErrorKind::PermissionDenied, "the object store denies access")
-        }
-        error => io::Error::other(error),
+        Arc::new(CloudBackend { shared: Arc::new(shared) })
     }
 }
 

@@ -11,10 +11,7 @@ use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::path::Path;
 use object_store::{BackoffConfig, ObjectStore, RetryConfig};
 
-use super::CloudBackend;
 use super::connector::Connector;
-use crate::backend::Backend;
-use crate::limits::StoreLimits;
 
 /// The services with object stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,11 +97,6 @@ impl CloudPlace {
         });
         let all: Vec<(String, String)> = all.collect();
         Self::new(url, all.iter().map(|(name, value)| (name.as_str(), value.as_str())))
-    }
-
-    /// Opens the store. Nothing is sent.
-    pub(crate) fn open(self, limits: StoreLimits) -> Arc<dyn Backend> {
-        Arc::new(CloudBackend::new(&self, limits))
     }
 
     pub(super) fn objects(&self) -> (Arc<dyn ObjectStore>, Path) {

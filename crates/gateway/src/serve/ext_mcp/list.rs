@@ -3,8 +3,8 @@
 use serde_json::Value;
 use tonic::Status;
 
+use super::decide::{Decision, decide_response, proxy};
 use super::message::CallMetadata;
-use super::{Decision, decide_response, proxy};
 use crate::serve::table::Table;
 
 /// Separates the name of a server from that of its tool.

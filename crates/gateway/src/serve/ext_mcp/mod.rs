@@ -7,37 +7,22 @@
 //! Each phase builds the JSON-RPC message that the proxy would have seen, and asks a [`Session`] about it. Nothing is
 //! kept between the two phases: another replica may get the response.
 
+mod decide;
 mod list;
 mod message;
+pub mod pb;
 
 use std::sync::{Arc, PoisonError};
 
-use tamis_mcp::spool::Spool;
-use tamis_mcp::{Action, Exchange, Proxy, Route, Session};
-use tamis_store::Scope;
 use tonic::{Request, Response, Status};
 
 use super::ext_proc::CurrentTable;
 use super::table::Table;
-use crate::transport::jobs;
-use message::{CallMetadata, response, result_of};
+use decide::{Decision, decide_request, decide_response, proxy};
+use message::CallMetadata;
 use pb::authorization_error::Code;
 use pb::mcp_request_result::Result as RequestResult;
 use pb::mcp_response_result::Result as ResponseResult;
-
-/// The messages, generated from `ext_mcp.proto`.
-#[allow(
-    missing_docs,
-    unreachable_pub,
-    unused_qualifications,
-    clippy::all,
-    clippy::allow_attributes_without_reason,
-    clippy::doc_markdown,
-    reason = "the file is generated"
-)]
-pub mod pb {
-    include!(concat!(env!("OUT_DIR"), "/agentgateway.dev.ext_mcp.rs"));
-}
 
 /// The most bytes of a message.
 pub(super) const MOST: usize = 64 << 20;
@@ -46,13 +31,6 @@ pub(super) const MOST: usize = 64 << 20;
 #[derive(Clone, Debug)]
 pub(crate) struct ExtMcpServer {
     table: CurrentTable,
-}
-
-/// The decision about a message.
-enum Decision {
-    Pass,
-    Change(Vec<u8>),
-    Refuse(Code, String),
 }
 
 impl ExtMcpServer {
@@ -68,12 +46,6 @@ impl ExtMcpServer {
 /// Returns whether a message belongs to our own server. Its results were filtered before they were stored.
 fn is_recall(table: &Table, services: &[String]) -> bool {
     matches!(services, [server] if table.is_recall(server))
-}
-
-/// Returns the proxy of the server that a message belongs to.
-fn proxy(table: &Table, services: &[String]) -> Result<Arc<Proxy>, Status> {
-    let server = services.first().map(String::as_str).unwrap_or_default();
-    table.ext_mcp(server).map_err(|_error| Status::internal("the rules cannot be used"))
 }
 
 #[tonic::async_trait]
@@ -158,66 +130,5 @@ fn refusal(code: Code, reason: &str) -> pb::AuthorizationError {
         code: code.into(),
         reason: format!("tamis: {reason}"),
         mcp_error: None,
-    }
-}
-
-/// Why a call of our own tool is refused.
-const ANSWERED: &str = "stored results are read through a target of their own";
-
-/// Removes our parameters from a call.
-async fn decide_request(proxy: &Arc<Proxy>, call: &CallMetadata, params: &[u8]) -> Decision {
-    let invalid = |why: &str| Decision::Refuse(Code::Invalid, why.to_owned());
-    let message = Spool::from_vec(message::request("tools/call", params));
-    let mut exchange = exchange_of(call);
-    match Session::new(proxy).from_client(&message, &mut exchange) {
-        Route::Forward => Decision::Pass,
-        Route::Run(job) => match jobs::run(job, message).await.0.action {
-            Action::Original => Decision::Pass,
-            Action::Send(message) => {
-                match message.into_vec().ok().and_then(|it| message::params_of(&it)) {
-                    Some(params) => Decision::Change(params),
-                    None => invalid("the request cannot be read"),
-                }
-            }
-            Action::Answer(_) => invalid(ANSWERED),
-            Action::Drop(_) => invalid("the request cannot be read"),
-        },
-        // Something is wrong with the request.
-        Route::Answer(answer) => {
-            invalid(&message::error_of(&answer).unwrap_or_else(|| ANSWERED.to_owned()))
-        }
-        Route::Reject { .. } | Route::Drop(_) => invalid("the request cannot be read"),
-    }
-}
-
-fn exchange_of(call: &CallMetadata) -> Exchange {
-    let scope = call.scope.as_deref().and_then(Scope::parse);
-    Exchange::http().with_scope(scope.unwrap_or_else(|| Scope::authorization(None)))
-}
-
-/// Filters the result of a request.
-async fn decide_response(proxy: &Arc<Proxy>, call: &CallMetadata, result: Vec<u8>) -> Decision {
-    let withheld = || {
-        Decision::Refuse(Code::PermissionDenied, "the response could not be filtered".to_owned())
-    };
-    let mut session = Session::new(proxy);
-    let mut exchange = exchange_of(call);
-    let request = Spool::from_vec(message::request(&call.method, call.params.as_bytes()));
-    match session.from_client(&request, &mut exchange) {
-        Route::Forward | Route::Run(_) => {}
-        Route::Answer(_) | Route::Reject { .. } | Route::Drop(_) => return withheld(),
-    }
-    let message = Spool::from_vec(response(&result));
-    match session.from_server(&message, &exchange) {
-        Route::Forward => Decision::Pass,
-        Route::Run(job) => match jobs::run(job, message).await.0.action {
-            Action::Original => Decision::Pass,
-            Action::Send(message) => {
-                let result = message.into_vec().ok().and_then(|message| result_of(&message));
-                result.map_or_else(withheld, Decision::Change)
-            }
-            Action::Answer(_) | Action::Drop(_) => withheld(),
-        },
-        Route::Answer(_) | Route::Reject { .. } | Route::Drop(_) => withheld(),
     }
 }

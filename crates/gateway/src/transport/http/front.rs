@@ -19,7 +19,6 @@ use tamis_mcp::spool::{Spool, SpoolLimits};
 use tamis_mcp::{Action, DropReason, Exchange, OverflowScan, Route};
 use tamis_store::Scope;
 
-use super::PATH;
 use super::body::{ProxyBody, RequestBody, broken, empty, full, of_frames, of_incoming, of_spool};
 use super::events::EventRelay;
 use super::headers::{
@@ -32,6 +31,9 @@ use crate::observe::{Direction, Observer};
 use crate::report::report;
 use crate::transport::jobs;
 use crate::transport::lines::{Collecting, scan_of};
+
+/// The path at which the proxy listens, in addition to that of the server's URL.
+pub const PATH: &str = "/mcp";
 
 /// The state that all requests share.
 pub(super) struct Front {

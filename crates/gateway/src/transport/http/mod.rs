@@ -35,6 +35,7 @@ use tokio::time::{sleep, timeout};
 use super::HandlerFactory;
 use super::shutdown::Shutdown;
 use crate::observe::Observer;
+pub use front::PATH;
 use front::{Front, Relay};
 use headers::CallerCheck;
 use sessions::Sessions;
@@ -48,9 +49,6 @@ const HEADERS: Duration = Duration::from_secs(30);
 
 /// How long open responses may take after a signal. Clients of a proxy on this machine give it two seconds.
 const GRACE: Duration = Duration::from_secs(1);
-
-/// The path at which the proxy listens, in addition to that of the server's URL.
-pub const PATH: &str = "/mcp";
 
 /// A proxy for clients over HTTP.
 pub struct HttpProxy {

@@ -2,7 +2,7 @@
 
 use tamis_json::bom::BOM;
 
-use super::{EventLines, SseEvent};
+use super::event::{EventLines, SseEvent};
 
 /// The longest id of an event that is forwarded where a filter removes for safety.
 const LONGEST_PLACE: usize = 256;

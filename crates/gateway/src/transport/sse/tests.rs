@@ -185,7 +185,7 @@ fn long_data_is_written_in_pieces() {
             let mut encoder = events.remove(0).encode();
             let mut written = Vec::new();
             while let Some(piece) = encoder.next_piece().unwrap() {
-                assert!(piece.len() <= 3 * super::PIECE);
+                assert!(piece.len() <= 3 * super::encoder::PIECE);
                 written.extend_from_slice(&piece);
             }
             assert!(written == stream.as_bytes(), "{} {}", written.len(), stream.len());
