@@ -6,28 +6,11 @@ use anstream::ColorChoice;
 use clap::{Parser, Subcommand};
 use tamis_mcp::program::{MCP_HELP, MCP_HELP_SHORT, McpArgs, SERVE_HELP, ServeArgs};
 
-use crate::audit::AuditArgs;
-use crate::check::CheckArgs;
-use crate::content::ContentArgs;
-use crate::doctor::DoctorArgs;
-use crate::explain::ExplainArgs;
-use crate::filter::FilterArgs;
-use crate::help::HelpArgs;
-use crate::hook::HookArgs;
-use crate::install::{InstallArgs, UninstallArgs};
-use crate::look::LookArgs;
-use crate::prune::PruneArgs;
-use crate::recall::RecallArgs;
-use crate::runner::RunArgs;
-use crate::savings::SavingsArgs;
-use crate::scripts::{CompletionsArgs, ManArgs};
-use crate::suggest::SuggestArgs;
-use crate::text::TextArgs;
-use crate::tools::ToolsArgs;
-use crate::{
-    audit, check, colour, content, doctor, explain, filter, help, hook, install, look, prune,
-    recall, runner, savings, scripts, suggest, text, tools,
+use crate::commands::{
+    audit, check, content, doctor, explain, filter, help, hook, install, look, prune, recall, run,
+    savings, scripts, suggest, text, tools,
 };
+use crate::flags::groups;
 
 /// Filters tool output: keeps the fields you declare and drops the rest as the bytes arrive
 #[derive(Debug, Parser)]
@@ -37,11 +20,11 @@ use crate::{
     max_term_width = 100,
     disable_help_subcommand = true,
     args_override_self = true,
-    after_help = help::OVERVIEW
+    after_help = help::overview()
 )]
 pub(crate) struct Args {
     /// When to use colours, on standard error and in help; auto: on a terminal, unless NO_COLOR is set
-    #[arg(long, global = true, value_name = "WHEN", value_parser = colour::parser())]
+    #[arg(long, global = true, value_name = "WHEN", value_parser = groups::colour())]
     pub(crate) color: Option<ColorChoice>,
 
     #[command(subcommand)]
@@ -56,16 +39,16 @@ pub(crate) enum Command {
         after_help = filter::HELP_SHORT,
         after_long_help = filter::HELP
     )]
-    Filter(Box<FilterArgs>),
+    Filter(Box<filter::FilterArgs>),
 
     /// Runs a command and prints its filtered output; saves the full output if anything was removed
     #[command(
         args_override_self = true,
         override_usage = "tamis run [OPTIONS] [--] COMMAND [ARG]...",
-        after_help = runner::HELP_SHORT,
-        after_long_help = runner::HELP
+        after_help = run::HELP_SHORT,
+        after_long_help = run::HELP
     )]
-    Run(RunArgs),
+    Run(run::RunArgs),
 
     /// Prints a stored result or a part of it, by the handle that a notice names
     #[command(
@@ -73,11 +56,11 @@ pub(crate) enum Command {
         after_help = recall::HELP_SHORT,
         after_long_help = recall::HELP
     )]
-    Recall(Box<RecallArgs>),
+    Recall(Box<recall::RecallArgs>),
 
     /// Filters the saved output of a command: keeps failures, errors and summaries, removes progress
     #[command(args_override_self = true, after_help = text::HELP)]
-    Text(TextArgs),
+    Text(text::TextArgs),
 
     /// Extracts the main text of a page, or the text of a JSON response, and shortens it at a boundary
     #[command(
@@ -85,7 +68,7 @@ pub(crate) enum Command {
         after_help = content::HELP_SHORT,
         after_long_help = content::HELP
     )]
-    Content(ContentArgs),
+    Content(content::ContentArgs),
 
     /// Replaces old tool results in a chat history with placeholders and changes nothing else
     #[command(
@@ -93,7 +76,7 @@ pub(crate) enum Command {
         after_help = prune::HELP_SHORT,
         after_long_help = prune::HELP
     )]
-    Prune(Box<PruneArgs>),
+    Prune(Box<prune::PruneArgs>),
 
     /// Runs a proxy in front of an MCP server, which filters the results of its tools
     #[command(
@@ -110,7 +93,7 @@ pub(crate) enum Command {
 
     /// Sums what tamis run, the hooks of agents and tamis mcp have saved, per tool
     #[command(after_help = savings::HELP)]
-    Savings(SavingsArgs),
+    Savings(savings::SavingsArgs),
 
     /// Lets a coding agent filter the output of its tools: prints the changes to its settings and makes them
     #[command(
@@ -118,15 +101,15 @@ pub(crate) enum Command {
         after_help = install::INSTALL_HELP_SHORT,
         after_long_help = install::INSTALL_HELP
     )]
-    Install(InstallArgs),
+    Install(install::InstallArgs),
 
     /// Removes what `tamis install` added, and nothing else
     #[command(args_override_self = true, after_help = install::UNINSTALL_HELP)]
-    Uninstall(UninstallArgs),
+    Uninstall(install::UninstallArgs),
 
     /// Examines what is installed for coding agents, and whether it works
     #[command(after_help = doctor::HELP)]
-    Doctor(DoctorArgs),
+    Doctor(doctor::DoctorArgs),
 
     /// Shows where the tokens of a document, a chat or the output of a command are
     #[command(
@@ -134,7 +117,7 @@ pub(crate) enum Command {
         after_help = look::HELP_SHORT,
         after_long_help = look::HELP
     )]
-    Look(Box<LookArgs>),
+    Look(Box<look::LookArgs>),
 
     /// Describes how a filter runs: its stages, what each one buffers and why, and the fate of each path
     #[command(
@@ -142,7 +125,7 @@ pub(crate) enum Command {
         after_help = explain::HELP_SHORT,
         after_long_help = explain::HELP
     )]
-    Explain(Box<ExplainArgs>),
+    Explain(Box<explain::ExplainArgs>),
 
     /// Suggests a filter from sample responses, or compares samples with a filter
     #[command(
@@ -150,11 +133,11 @@ pub(crate) enum Command {
         after_help = suggest::HELP_SHORT,
         after_long_help = suggest::HELP
     )]
-    Suggest(SuggestArgs),
+    Suggest(suggest::SuggestArgs),
 
     /// Validates manifests and reports errors with line and column
     #[command(after_help = check::HELP)]
-    Check(CheckArgs),
+    Check(check::CheckArgs),
 
     /// Attacks filters with hostile documents and reports each value that leaves although a rule removes it
     #[command(
@@ -162,44 +145,29 @@ pub(crate) enum Command {
         after_help = audit::HELP_SHORT,
         after_long_help = audit::HELP
     )]
-    Audit(Box<AuditArgs>),
+    Audit(Box<audit::AuditArgs>),
 
     /// Lists the tools of the built-in catalog, or of manifests, and the values their filters keep
     #[command(after_help = tools::HELP)]
-    Tools(ToolsArgs),
+    Tools(tools::ToolsArgs),
 
     /// Shows the help of a command, or a page on a topic
     #[command(after_help = help::HELP)]
-    Help(HelpArgs),
+    Help(help::HelpArgs),
 
     /// Prints a completion script for a shell
     #[command(after_help = scripts::COMPLETIONS)]
-    Completions(CompletionsArgs),
+    Completions(scripts::CompletionsArgs),
 
     /// Runs a hook of a coding agent
     ///
     /// Intended for agents: tamis install sets it up.
     #[command(hide = true, after_help = hook::HELP)]
-    Hook(HookArgs),
+    Hook(hook::HookArgs),
 
     /// Prints the manual page, or writes one for each command into a folder
     ///
     /// Intended for packagers.
     #[command(hide = true, after_help = scripts::MAN)]
-    Man(ManArgs),
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory;
-
-    use super::Args;
-    use crate::help::COMMANDS;
-
-    #[test]
-    fn every_command_is_offered() {
-        let tamis = Args::command();
-        let shown = tamis.get_subcommands().filter(|command| !command.is_hide_set());
-        assert!(shown.map(clap::Command::get_name).eq(COMMANDS));
-    }
+    Man(scripts::ManArgs),
 }

@@ -1,76 +1,33 @@
 //! The command line of tamis.
 //!
-//! A command has three steps: its arguments are parsed (`args`, `groups` and the module of the command), resolved into a
-//! job (`resolve`) and executed (`run` or the module of the command). Only [`main`] sets the exit code.
+//! A command has three steps: its arguments are parsed (`args`, `flags` and the module of the command), resolved into a
+//! job and executed (`job`, or the module of the command). Only [`main`] sets the exit code.
 //!
 //! The binary calls [`main`] and has nothing else, so that cargo compiles the command while it optimises the library.
 //!
-//! Modules import only modules below them:
+//! A room imports only rooms below it:
 //!
 //! ```text
-//! main, args                                   the table of commands
-//! audit                                        uses the files of check
-//! filter explain content look prune check text suggest   one module per command
-//! gateway mcp_args serve_args                  the commands of another binary
-//! hook                                         what coding agents call
-//! tools runner recall savings help scripts install doctor
-//! run, resolve, tool, patch, rules, why        jobs, where their rules come from
-//! report, places, files, print, lists, name_watch, cap_args, unquote, ...   files, values of flags, standard streams
-//! unavailable                                  what this system lacks
-//! diagnostics, colour, progress, remedies      messages on standard error
+//! main, args     the table of commands
+//! commands       one module for each command
+//! job            flags resolved into a filter, inputs and outputs; runs it
+//! filters        where filters come from: flags, manifests, the catalog, other files
+//! figures        reports, savings, tokens
+//! flags          flags that several commands share, and values of flags
+//! files          inputs and outputs; one file must not be both
+//! system         signals, waiting for input, what this system lacks
+//! console        messages, exit codes, colours, complete texts on standard output
 //! ```
 
 mod args;
-mod audit;
-mod cap_args;
-mod check;
-mod choice;
-mod colour;
-mod conditions;
-mod content;
-mod diagnostics;
-mod doctor;
-mod explain;
+mod commands;
+mod console;
+mod figures;
 mod files;
-mod filter;
-mod gateway;
-mod groups;
-mod help;
-mod hook;
-mod install;
-mod lists;
-mod look;
-mod name_watch;
-mod patch;
-mod place;
-mod places;
-mod print;
-mod progress;
-mod prune;
-mod recall;
-mod remedies;
-mod report;
-mod resolve;
-mod routes;
-mod rules;
-mod run;
-mod runner;
-mod samples;
-mod savings;
-mod scripts;
-#[cfg(unix)]
-mod signals;
-mod silence;
-mod stats;
-mod suggest;
-mod text;
-mod tokens;
-mod tool;
-mod tools;
-#[cfg(not(unix))]
-mod unavailable;
-mod unquote;
-mod why;
+mod filters;
+mod flags;
+mod job;
+mod system;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -80,7 +37,14 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
 use args::{Args, Command};
-use diagnostics::{Console, Exit, Usage};
+use commands::{
+    audit, check, content, doctor, explain, filter, gateway, help, hook, install, look, prune,
+    recall, run, savings, scripts, suggest, text, tools,
+};
+use console::{Console, Exit, Usage, colour, print};
+use job::execution;
+#[cfg(not(unix))]
+use system::unavailable;
 
 /// Runs the command with the arguments of this process.
 pub fn main() -> ExitCode {
@@ -112,9 +76,9 @@ fn execute(command: Command, typed: &[OsString]) -> Exit {
     }
     match command {
         Command::Filter(args) => filter::run(*args),
-        Command::Run(args) => runner::run(&args),
+        Command::Run(args) => run::run(&args),
         Command::Recall(args) => recall::run(&args),
-        Command::Content(args) => run::run(&content::resolve(args)),
+        Command::Content(args) => execution::run(&content::resolve(args)),
         Command::Mcp(_) => gateway::run(typed.iter().skip(1), "cargo install tamis-gateway"),
         Command::Serve(_) => {
             gateway::run(typed.iter().skip(1), "cargo install tamis-gateway --features serve")
@@ -133,7 +97,9 @@ fn execute(command: Command, typed: &[OsString]) -> Exit {
         Command::Tools(args) => tools::run(&args),
         Command::Hook(args) => hook::run(&args),
         Command::Help(args) => help::run(&args, Args::command()),
-        Command::Completions(args) => scripts::completions(&args, Args::command()),
+        Command::Completions(args) => {
+            scripts::completions(&args, help::with_pages(Args::command()))
+        }
         Command::Man(args) => scripts::man(&args, Args::command()),
     }
 }

@@ -103,6 +103,20 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
         ],
     ),
     (
+        "crates/cli/src",
+        &[
+            &["console"],
+            &["system"],
+            &["files"],
+            &["flags", "figures"],
+            &["filters"],
+            &["job"],
+            &["commands"],
+            &["args"],
+            &["main"],
+        ],
+    ),
+    (
         "crates/gateway/src",
         &[
             &["report"],
@@ -115,8 +129,9 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
     ),
 ];
 
-/// The sources of the library and its engine.
-const LIBRARY: [&str; 2] = ["crates/json/src", "src"];
+
+/// The sources of the library and of what is below it.
+const LIBRARY: [&str; 3] = ["crates/json/src", "crates/text/src", "src"];
 
 /// Leaves may use leaves: `limits` raises errors, `report` shows them.
 fn height(layers: &[&[&str]], module: &str) -> Option<usize> {
@@ -158,7 +173,7 @@ fn files_of(src: &Path) -> Vec<(PathBuf, String, String)> {
 fn modules_use_those_above_them() {
     for (src, layers) in LAYERS {
         let package = Package::read(&paths::path(src));
-        assert!(package.files.len() > 20, "the sources of {src} are found");
+        assert!(package.files.len() > 2, "the sources of {src} are found");
         let mut imports = 0;
         for (module, file) in &package.files {
             // The root of the library re-exports all of them.
@@ -175,7 +190,7 @@ fn modules_use_those_above_them() {
                 assert!(is_above, "{}: {own} must not use {}", file.path.display(), import.path);
             }
         }
-        assert!(imports > 100, "only {imports} imports of {src} are found");
+        assert!(imports > 10, "only {imports} imports of {src} are found");
     }
 }
 

@@ -163,9 +163,9 @@ fn rules_as_flags_and_wrong_use() {
             "tamis: --raw is an option of a call, and an audit tries all of them; leave it out\n",
         ),
     ];
-    for (args, code, told) in cases {
+    for (args, code, printed) in cases {
         let ran = folder.tamis(args, b"");
-        assert_eq!((ran.code, ran.err.as_str()), (code, told), "{args:?}");
+        assert_eq!((ran.code, ran.err.as_str()), (code, printed), "{args:?}");
     }
     let ran = folder.tamis(&["audit", "bad.yaml"], b"");
     assert_eq!(ran.code, 2, "{}", ran.err);

@@ -279,7 +279,7 @@ fn a_closed_pipe_ends_the_command() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn output_that_cannot_be_written_is_told() {
+fn output_that_cannot_be_written_is_reported() {
     let folder = Folder::new();
     let full = File::options().write(true).open("/dev/full").unwrap();
     let output = folder.runner(&["--keep", "echo", "a"]).stdout(full).output().unwrap();
@@ -293,7 +293,7 @@ fn output_that_cannot_be_written_is_told() {
 
 /// Processes that a command leaves behind do not delay tamis. All output of the command itself is written.
 #[test]
-fn processes_left_behind_are_not_waited_for() {
+fn processes_that_remain_are_not_waited_for() {
     let folder = Folder::new();
     let over = folder.path("over");
     let ran = folder.shell(&format!(
@@ -444,7 +444,7 @@ fn filtered_output_comes_while_the_command_runs() {
 }
 
 #[test]
-fn rules_that_are_wrong_are_told_before_anything_runs() {
+fn rules_that_are_wrong_are_reported_before_anything_runs() {
     let folder = Folder::new();
     folder.write("rules.toml", "[[rules]]\nname = \"a\"\nmach = { prefix = \"a\" }\n");
     for (file, place) in

@@ -420,7 +420,7 @@ fn every_flag_is_run() {
     assert_eq!(in_help, here, "{help}");
     for (flag, args, out) in FLAGS {
         let ran = folder.run(args.iter().chain(&["a.json"]));
-        let told = match flag {
+        let printed = match flag {
             "--stats" => "tamis: 35 bytes (17 tokens) in, 33 (17) out, 5.7 % saved\n",
             "--why" => "/0/id: kept, at /0/id\n",
             "--json" => {
@@ -429,6 +429,6 @@ fn every_flag_is_run() {
             }
             _ => "",
         };
-        assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, out, told), "{flag}");
+        assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, out, printed), "{flag}");
     }
 }

@@ -13,7 +13,7 @@ fn it_takes_the_rules_of_a_filter() {
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     for line in ["plan: stream", "1. root: stream", "   the value at /items", "   └─ b.c  remove"]
     {
-        assert!(ran.out.lines().any(|told| told == line), "{line}: {}", ran.out);
+        assert!(ran.out.lines().any(|shown| shown == line), "{line}: {}", ran.out);
     }
     assert!(ran.out.contains("the first 1,000 items are kept"), "{}", ran.out);
 }
@@ -23,10 +23,10 @@ fn json() {
     let ran =
         explain(&["--json", "--select", "id,who=owner.login", "--held", "1k", "--max-depth", "9"]);
     assert_eq!((ran.code, ran.err.as_str(), ran.out.lines().count()), (0, "", 1));
-    let told: Value = serde_json::from_str(&ran.out).unwrap();
-    assert_eq!((&told["version"], &told["mode"]), (&1.into(), &"hold".into()));
-    assert_eq!(told["stages"][1]["paths"][1]["key"], "who");
-    assert_eq!((&told["limits"]["held"], &told["limits"]["depth"]), (&1024.into(), &9.into()));
+    let shown: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((&shown["version"], &shown["mode"]), (&1.into(), &"hold".into()));
+    assert_eq!(shown["stages"][1]["paths"][1]["key"], "who");
+    assert_eq!((&shown["limits"]["held"], &shown["limits"]["depth"]), (&1024.into(), &9.into()));
 }
 
 #[test]

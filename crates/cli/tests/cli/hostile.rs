@@ -186,8 +186,8 @@ fn nobody_reads_what_is_said() {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stderr.take());
         let output = child.wait_with_output().unwrap();
-        let told = (output.status.code(), String::from_utf8(output.stdout).unwrap());
-        assert_eq!(told, (Some(code), out.to_owned()), "{args:?}");
+        let printed = (output.status.code(), String::from_utf8(output.stdout).unwrap());
+        assert_eq!(printed, (Some(code), out.to_owned()), "{args:?}");
     }
 }
 
@@ -199,9 +199,9 @@ fn the_output_is_full() {
     for args in PRINTING {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let output = printing(args, &folder).stdout(full).output().unwrap();
-        let told = Ran::new(&output);
-        told.refused(1, &["tamis: standard output: cannot write the output: "]);
-        told.one_line();
+        let printed = Ran::new(&output);
+        printed.refused(1, &["tamis: standard output: cannot write the output: "]);
+        printed.one_line();
     }
     for args in [&["-o", "/dev/full"][..], &["--pretty", "-o", "/dev/full"]] {
         let ran = folder.run(args.iter().chain(&["a.json"]));

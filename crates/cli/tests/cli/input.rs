@@ -138,7 +138,7 @@ fn the_number_of_documents_is_limited() {
 
 #[test]
 fn flags_for_many_documents_that_cannot_be_combined() {
-    for (flags, told) in [
+    for (flags, printed) in [
         (&["--docs", "--ndjson"][..], "--docs and --ndjson: "),
         (&["--docs", "--pretty"], "--docs and --pretty: "),
         (&["--docs", "--lenient"], "--docs and --lenient: "),
@@ -146,7 +146,7 @@ fn flags_for_many_documents_that_cannot_be_combined() {
         (&["--max-docs", "2"], "--max-docs needs --ndjson or --docs"),
         (&["--ndjson", "--max-docs", "x"], "--max-docs"),
     ] {
-        piped(flags, "[1]").refused(2, &[told]);
+        piped(flags, "[1]").refused(2, &[printed]);
     }
 }
 
@@ -157,8 +157,8 @@ fn lenient() {
     piped(&["--lenient", "--exclude", "a", "--root", "object"], input).done("{\"c\":\"// no\"}\n");
     // Comments count with the bytes as they do with the tokens.
     let ran = piped(&["--lenient", "--stats"], input);
-    let told = "tamis: 48 bytes (25 tokens) in, ";
-    assert!(ran.err.starts_with(told), "{}", ran.err);
+    let printed = "tamis: 48 bytes (25 tokens) in, ";
+    assert!(ran.err.starts_with(printed), "{}", ran.err);
     let ran = piped(&[], input);
     assert_eq!(ran.code, 1, "only if asked for");
     let ran = piped(&["--lenient"], "[1,\n /* x");

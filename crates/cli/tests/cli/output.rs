@@ -57,8 +57,8 @@ fn a_full_disk_is_an_error() {
     let full = File::options().write(true).open("/dev/full").unwrap();
     let output = folder.command().arg("a.json").stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(told.starts_with("tamis: standard output: cannot write the output: "), "{told}");
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(printed.starts_with("tamis: standard output: cannot write the output: "), "{printed}");
 }
 
 #[test]
@@ -464,13 +464,13 @@ fn the_text_of_a_summary() {
 
 #[test]
 fn flags_for_lines_that_cannot_be_combined() {
-    for (flags, told) in [
+    for (flags, printed) in [
         (&["--lines", "--pretty"][..], "--lines and --pretty: "),
         (&["--lines", "--raw"], "--lines and --raw: "),
         (&["--lines", "--siblings", "keep"], "--lines and --siblings keep: "),
         (&["--lines", "--whitespace", "keep"], "--whitespace keep cannot be combined with"),
         (&["-r", "--whitespace", "keep"], "--whitespace keep cannot be combined with"),
     ] {
-        piped(flags, "[1]").refused(2, &[told]);
+        piped(flags, "[1]").refused(2, &[printed]);
     }
 }

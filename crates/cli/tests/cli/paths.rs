@@ -97,8 +97,8 @@ fn foreign_manifests_are_warned_of() {
 #[track_caller]
 fn warned(args: &[&str], input: &str, out: &str, warning: &str) {
     let ran = piped(args, input);
-    let told = format!("tamis: standard input: warning: {warning}\n");
-    assert_eq!((ran.code, ran.out.as_str(), ran.err), (0, out, told), "{args:?}");
+    let printed = format!("tamis: standard input: warning: {warning}\n");
+    assert_eq!((ran.code, ran.out.as_str(), ran.err), (0, out, printed), "{args:?}");
 }
 
 #[test]
@@ -123,9 +123,9 @@ fn a_path_that_no_item_has_is_a_warning() {
         out,
         "no item has `a`, `b`, `c`, `d`, `e` and 2 more of the selected paths",
     );
-    let told =
+    let printed =
         "no item has any of the selected paths (nmae; did you mean `name`?): select does not apply";
-    miss("nmae", &format!("{input}\n"), told);
+    miss("nmae", &format!("{input}\n"), printed);
     // A total miss that is an error says it as well.
     let ran = piped(&["--select", "nmae", "--on-error", "closed"], input);
     ran.refused(1, &["(nmae; did you mean `name`?)"]);
@@ -181,7 +181,7 @@ fn an_equals_sign_in_a_quoted_name_ends_no_key() {
 }
 
 #[test]
-fn another_word_is_not_meant() {
+fn another_word_is_not_suggested() {
     let input = r#"[{"metadata":{"creationTimestamp":1,"b":2},"x":0}]"#;
     let out = "[{\"x\":0}]\n";
     let missed = "no item has `metadata.deletionTimestamp`, `metadata.a`";
@@ -213,8 +213,8 @@ fn a_rule_of_a_manifest_is_no_flag() {
 fn a_misspelled_path_of_a_rule_that_removes_is_a_warning() {
     let input = r#"[{"id":1,"owner":{"login":"b"},"to\u006ben":"t","secrecy":2}]"#;
     let out = "[{\"id\":1,\"owner\":{\"login\":\"b\"},\"to\\u006ben\":\"t\",\"secrecy\":2}]\n";
-    let miss = |flag: &str, path: &str, meant: &str| {
-        let warning = format!("no document has `{path}` (did you mean `{meant}`?)");
+    let miss = |flag: &str, path: &str, intended: &str| {
+        let warning = format!("no document has `{path}` (did you mean `{intended}`?)");
         warned(&[flag, path], input, out, &warning);
     };
     for flag in ["--exclude", "--redact"] {

@@ -13,12 +13,12 @@ fn the_report_of_a_run() {
     folder.write("a.json", "[{\"id\":1,\"x\":2},{\"id\":3}]\n");
     let args = ["--select", "id", "--max-items", "1", "a.json", "--report", "report.json"];
     folder.run(args).done("[{\"id\":1}]\n");
-    let told = report(&folder.read("report.json"));
-    assert_eq!(told["filter_applied"], true);
-    assert_eq!(told["filter_original_bytes"], 25);
-    assert_eq!(told["filter_result_bytes"], 10, "without the final newline");
-    assert_eq!(told["filter_items_truncated_from"], 2);
-    assert_eq!(told["error"], Value::Null);
+    let found = report(&folder.read("report.json"));
+    assert_eq!(found["filter_applied"], true);
+    assert_eq!(found["filter_original_bytes"], 25);
+    assert_eq!(found["filter_result_bytes"], 10, "without the final newline");
+    assert_eq!(found["filter_items_truncated_from"], 2);
+    assert_eq!(found["error"], Value::Null);
     let ran = folder.run(["a.json", "--pretty", "--report", "-"]);
     assert_eq!(ran.code, 0);
     assert_eq!(report(&ran.err)["filter_result_bytes"], 25, "minified");
@@ -32,23 +32,23 @@ fn the_report_of_a_failure() {
         let ran = folder.run(args.iter().chain(&["--report", "report.json"]));
         (ran.code, report(&folder.read("report.json"))["error"].clone())
     };
-    let (code, told) = error(&["a.json"]);
+    let (code, found) = error(&["a.json"]);
     assert_eq!(code, 1);
-    assert_eq!((&told["kind"], &told["offset"]), (&"syntax".into(), &4.into()));
-    assert_eq!(told["path"], "/1");
-    let (code, told) = error(&["nothing.json"]);
-    assert_eq!((code, &told["kind"]), (1, &"read".into()));
-    let (code, told) = error(&["a.json", "-o", "."]);
-    assert_eq!((code, &told["kind"]), (1, &"write".into()));
-    let (code, told) = error(&["--select", "a..b", "a.json"]);
-    assert_eq!((code, &told["kind"]), (2, &"spec".into()));
+    assert_eq!((&found["kind"], &found["offset"]), (&"syntax".into(), &4.into()));
+    assert_eq!(found["path"], "/1");
+    let (code, found) = error(&["nothing.json"]);
+    assert_eq!((code, &found["kind"]), (1, &"read".into()));
+    let (code, found) = error(&["a.json", "-o", "."]);
+    assert_eq!((code, &found["kind"]), (1, &"write".into()));
+    let (code, found) = error(&["--select", "a..b", "a.json"]);
+    assert_eq!((code, &found["kind"]), (2, &"spec".into()));
     folder.write("a.json", "[1]\n[\n[2]\n");
-    let (code, told) = error(&["--ndjson", "a.json"]);
-    assert_eq!((code, &told["offset"]), (1, &5.into()));
-    assert!(told["message"].as_str().unwrap().starts_with("line 2: "), "{told}");
+    let (code, found) = error(&["--ndjson", "a.json"]);
+    assert_eq!((code, &found["offset"]), (1, &5.into()));
+    assert!(found["message"].as_str().unwrap().starts_with("line 2: "), "{found}");
     folder.write("a.json", "[1 /*");
-    let (code, told) = error(&["--lenient", "a.json"]);
-    assert_eq!((code, &told["kind"]), (1, &"unexpected_end".into()));
+    let (code, found) = error(&["--lenient", "a.json"]);
+    assert_eq!((code, &found["kind"]), (1, &"unexpected_end".into()));
 }
 
 #[test]

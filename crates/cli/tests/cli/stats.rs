@@ -3,7 +3,7 @@
 use super::*;
 
 #[track_caller]
-fn told(args: &[&str], input: &str, code: i32, line: &str) {
+fn reports(args: &[&str], input: &str, code: i32, line: &str) {
     let args: Vec<&str> = args.iter().chain(&["--stats"]).copied().collect();
     let ran = piped(&args, input);
     assert_eq!((ran.code, ran.err.lines().last()), (code, Some(line)), "{}", ran.err);
@@ -12,41 +12,41 @@ fn told(args: &[&str], input: &str, code: i32, line: &str) {
 #[test]
 fn bytes_and_items() {
     let input = "[{\"id\":1,\"x\":2},{\"id\":3}]\n";
-    told(&[], input, 0, "tamis: 25 bytes (14 tokens) in, 25 (14) out, 0.0 % saved");
-    told(
+    reports(&[], input, 0, "tamis: 25 bytes (14 tokens) in, 25 (14) out, 0.0 % saved");
+    reports(
         &["--select", "id"],
         input,
         0,
         "tamis: 25 bytes (14 tokens) in, 19 (10) out, 24.0 % saved; 2 of 2 items",
     );
-    told(
+    reports(
         &["--max-items", "1"],
         input,
         0,
         "tamis: 25 bytes (14 tokens) in, 16 (10) out, 36.0 % saved; 1 of 2 items",
     );
     let early = ["--max-items", "1", "--stop-early"];
-    told(
+    reports(
         &early,
         "[1,2,3]",
         0,
         "tamis: 3 bytes (3 tokens) in, 3 (3) out, 0.0 % saved; 1 of at least 2 items",
     );
-    told(
+    reports(
         &["--select", "id"],
         "{\"id\":1,\"x\":2}",
         0,
         "tamis: 14 bytes (9 tokens) in, 8 (5) out, 42.8 % saved",
     );
-    told(&["--pretty"], "[ 1 ]", 0, "tamis: 5 bytes (4 tokens) in, 3 (3) out, 40.0 % saved");
-    told(&["--lenient"], "[1,/**/]", 0, "tamis: 8 bytes (5 tokens) in, 3 (3) out, 62.5 % saved");
+    reports(&["--pretty"], "[ 1 ]", 0, "tamis: 5 bytes (4 tokens) in, 3 (3) out, 40.0 % saved");
+    reports(&["--lenient"], "[1,/**/]", 0, "tamis: 8 bytes (5 tokens) in, 3 (3) out, 62.5 % saved");
 }
 
 #[test]
 fn lines_are_summed() {
     let input = "[1,2]\n\n[3, 4]\n[5]\n";
     let line = "tamis: 14 bytes (14 tokens) in, 9 (9) out, 35.7 % saved; 3 of 5 items";
-    told(&["--ndjson", "--max-items", "1"], input, 0, line);
+    reports(&["--ndjson", "--max-items", "1"], input, 0, line);
     let ran = piped(&["--ndjson", "--stats"], "[1]\n[\n");
     assert_eq!((ran.code, ran.err.lines().count()), (1, 2), "{}", ran.err);
     assert!(ran.err.contains("\ntamis: "), "{}", ran.err);

@@ -25,8 +25,8 @@ fn files_and_pipes() {
     text(&folder, &["--command", "cargo build", "-"], b"").done("");
     // In its own place the full output is gone, and nothing says that it is there.
     text(&folder, &["--command", "cargo build", "build.log", "-o", "build.log"], b"").done("");
-    let told = format!("{left}[tamis cargo-build: 9 of 12 lines left out]\n");
-    assert_eq!(folder.read("build.log"), told);
+    let expected = format!("{left}[tamis cargo-build: 9 of 12 lines left out]\n");
+    assert_eq!(folder.read("build.log"), expected);
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn the_table_is_on_standard_error() {
         "select: id, by.id",
         "  items[].url",
     ] {
-        assert!(ran.err.lines().any(|told| told.starts_with(line)), "{line}: {}", ran.err);
+        assert!(ran.err.lines().any(|shown| shown.starts_with(line)), "{line}: {}", ran.err);
     }
     assert!(ran.err.ends_with("\n95 bytes in, 34 bytes out\n"), "{}", ran.err);
 }
@@ -44,7 +44,7 @@ fn a_pipe_is_read_again() {
 
 #[test]
 fn one_value() {
-    for (pointer, told) in [
+    for (pointer, shown) in [
         ("/items/0/id", "/items/0/id: kept, at /items/0/id\n"),
         ("/items/0/by/id", "/items/0/by/id: kept, at /items/0/who\n"),
         ("/items/0/by", "/items/0/by: only values in it are kept, by select (id, by.id)\n"),
@@ -53,7 +53,7 @@ fn one_value() {
         ("/items/2", "/items/2: the input has no such value\n"),
     ] {
         let ran = ask(&[&format!("--why={pointer}")]);
-        assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, OUTPUT, told), "{pointer}");
+        assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, OUTPUT, shown), "{pointer}");
     }
     ask(&["--why=items"]).refused(2, &["--why=items: expected a JSON Pointer"]);
 }
@@ -62,15 +62,15 @@ fn one_value() {
 fn json() {
     let ran = ask(&["--why", "--json"]);
     assert_eq!((ran.code, ran.out.as_str(), ran.err.lines().count()), (0, OUTPUT, 1));
-    let told: Value = serde_json::from_str(&ran.err).unwrap();
-    let number = |key: &str| told[key].as_u64().unwrap();
+    let shown: Value = serde_json::from_str(&ran.err).unwrap();
+    let number = |key: &str| shown[key].as_u64().unwrap();
     assert_eq!(number("input_bytes"), ITEMS.len() as u64);
     assert_eq!(number("output_bytes"), OUTPUT.trim_end().len() as u64);
     assert_eq!(
         number("input_bytes") + number("added_bytes"),
         number("output_bytes") + number("removed_bytes")
     );
-    let rules: Vec<&str> = told["rules"]
+    let rules: Vec<&str> = shown["rules"]
         .as_array()
         .unwrap()
         .iter()
@@ -78,9 +78,9 @@ fn json() {
         .collect();
     assert_eq!(rules, ["white space", "max_items", "select", "exclude[0]"]);
     let ran = ask(&["--why=/items/0/url", "--json"]);
-    let told: Value = serde_json::from_str(&ran.err).unwrap();
+    let shown: Value = serde_json::from_str(&ran.err).unwrap();
     assert_eq!(
-        (&told["value"]["outcome"], &told["value"]["rule"]),
+        (&shown["value"]["outcome"], &shown["value"]["rule"]),
         (&"removed".into(), &"select".into())
     );
 }

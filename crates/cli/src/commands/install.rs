@@ -1,0 +1,167 @@
+//! `tamis install` and `tamis uninstall`: the changes to the files of a coding agent.
+//!
+//! This module must not depend on the agents: `tamis_agents` knows their files.
+
+use clap::builder::PossibleValuesParser;
+use tamis_agents::agent::Agent;
+use tamis_agents::install::{self, InstallError, InstallOptions, Places, Plan, Scope};
+
+use crate::console::print::print;
+use crate::console::{Console, Exit, Usage};
+
+pub(crate) const INSTALL_HELP_SHORT: &str = "\
+For more and for examples see --help.";
+
+pub(crate) const INSTALL_HELP: &str = "\
+Examples:
+  tamis install claude-code --dry-run
+  tamis install codex --mcp
+  tamis install gemini --project
+
+The changes are printed as a diff before they are made. Settings that cannot be edited safely are
+left unchanged, and the lines to add by hand are printed. `tamis uninstall` restores every file.
+
+Entries name this program by its path. It must lie where only you can write, and not below the
+working directory or a folder for temporary files.
+
+Exit codes: 0 done, 1 a file cannot be edited or the program can be replaced, and nothing was changed,
+2 the command line is wrong.";
+
+pub(crate) const UNINSTALL_HELP: &str = "\
+Examples:
+  tamis uninstall claude-code --dry-run
+  tamis uninstall codex
+
+Removes only what `tamis install` added. Full outputs and logs of earlier commands are kept.
+
+Exit codes: 0 done, 1 a file cannot be edited and nothing was changed, 2 the command line is wrong.";
+
+/// Which agent, and whose files.
+#[derive(Debug, clap::Args)]
+struct Target {
+    /// The coding agent
+    #[arg(value_name = "AGENT", value_parser = PossibleValuesParser::new(Agent::ALL.map(Agent::as_str)))]
+    agent: String,
+
+    /// Change the settings of the user, for all projects [default]
+    #[arg(long, conflicts_with = "project")]
+    user: bool,
+
+    /// Change the settings of the project in the current folder
+    ///
+    /// The hooks then also read the tamis.yaml of the project.
+    #[arg(long)]
+    project: bool,
+
+    /// Print the changes and make none
+    #[arg(long)]
+    dry_run: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct InstallArgs {
+    #[command(flatten)]
+    target: Target,
+
+    /// Wrap the configured MCP servers with `tamis mcp`
+    ///
+    /// Servers over HTTP only with --closed, and only if all their credentials are static headers. Files that git tracks
+    /// are not changed.
+    #[arg(long)]
+    mcp: bool,
+
+    /// With --mcp: the servers do not start if tamis-gateway is missing
+    ///
+    /// By default they start without filters.
+    #[arg(long, requires = "mcp")]
+    closed: bool,
+
+    /// Install although others, or commands in a sandbox, can replace the program
+    ///
+    /// For tests and for programs that were just built.
+    #[arg(long)]
+    trust_path: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct UninstallArgs {
+    #[command(flatten)]
+    target: Target,
+}
+
+impl Target {
+    fn agent(&self) -> Option<Agent> {
+        self.agent.parse().ok()
+    }
+
+    fn scope(&self) -> Scope {
+        if self.project { Scope::Project } else { Scope::User }
+    }
+}
+
+/// Runs `tamis install`.
+pub(crate) fn install(args: &InstallArgs) -> Exit {
+    let (scope, trust_path) = (args.target.scope(), args.trust_path);
+    let options = InstallOptions { scope, mcp: args.mcp, closed: args.closed, trust_path };
+    change(&args.target, "nothing to change", |agent, places| {
+        install::install(agent, options, places)
+    })
+}
+
+/// Runs `tamis uninstall`.
+pub(crate) fn uninstall(args: &UninstallArgs) -> Exit {
+    let scope = args.target.scope();
+    change(&args.target, "nothing to remove", |agent, places| {
+        install::uninstall(agent, scope, places)
+    })
+}
+
+fn change(
+    target: &Target,
+    when_empty: &str,
+    plan: impl Fn(Agent, &Places) -> Result<Plan, InstallError>,
+) -> Exit {
+    let console = Console::default();
+    let Some(agent) = target.agent() else {
+        return Exit::Usage;
+    };
+    let Some(places) = Places::of_process() else {
+        console.usage(&Usage::new("no home folder; set HOME"));
+        return Exit::Usage;
+    };
+    let plan = match plan(agent, &places) {
+        Ok(plan) => plan,
+        Err(error) => return refused(&console, &error),
+    };
+    let printed = print(plan.diff().as_bytes());
+    if printed != Exit::Done {
+        return printed;
+    }
+    // Also without a change: the record may be an old one.
+    if !target.dry_run
+        && let Err(error) = plan.apply()
+    {
+        return refused(&console, &error);
+    }
+    if plan.is_empty() {
+        console.note(format_args!("{agent}: {when_empty}"));
+    }
+    for note in plan.notes() {
+        console.note(format_args!("{agent}: {note}"));
+    }
+    for offer in plan.offers() {
+        console.note(format_args!("{agent}: {}", offer.reason()));
+        console.lines(offer.lines());
+    }
+    Exit::Done
+}
+
+/// Reports why nothing was changed, and prints what the user can do by hand.
+fn refused(console: &Console, error: &InstallError) -> Exit {
+    console.say(error.file(), error.message());
+    if let Some(snippet) = error.snippet() {
+        console.note("by hand:");
+        _ = print(snippet.as_bytes());
+    }
+    Exit::Failed
+}

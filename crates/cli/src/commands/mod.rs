@@ -1,0 +1,23 @@
+//! One module for each command: its flags, the text of its help, and what it does.
+
+pub(crate) mod audit;
+pub(crate) mod check;
+pub(crate) mod content;
+pub(crate) mod doctor;
+pub(crate) mod explain;
+pub(crate) mod filter;
+pub(crate) mod gateway;
+pub(crate) mod help;
+pub(crate) mod hook;
+pub(crate) mod install;
+pub(crate) mod look;
+pub(crate) mod mcp_args;
+pub(crate) mod prune;
+pub(crate) mod recall;
+pub(crate) mod run;
+pub(crate) mod savings;
+pub(crate) mod scripts;
+pub(crate) mod serve_args;
+pub(crate) mod suggest;
+pub(crate) mod text;
+pub(crate) mod tools;

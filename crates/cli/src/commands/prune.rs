@@ -1,0 +1,268 @@
+//! `tamis prune`: replaces old tool results in a chat history with placeholders.
+//!
+//! This module must not depend on shapes of messages: the library does.
+
+use std::fs::File;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use tamis::{Error, ErrorKind, FailedRun, FailureReport, FileSource};
+use tamis_chat::{PruneProgram, PruneReport, PruneSpec, prune_file};
+
+use crate::console::print::is_closed_pipe;
+use crate::console::progress::Bar;
+use crate::console::remedies::Remedied;
+use crate::console::{Console, Exit, Usage};
+use crate::figures::report::{cannot_report, open_report, write_report};
+use crate::figures::stats::saved;
+use crate::figures::tokens::Tally;
+use crate::files::conflicts::Places;
+use crate::files::place::Place;
+use crate::files::{self, Output, conflicts};
+use crate::flags::groups::Bounds;
+use crate::flags::lists;
+
+pub(crate) const HELP_SHORT: &str = "\
+For more and for examples see --help, for the rules `tamis help history`. Exit codes: 0 done, 1 failed, 2 usage.";
+
+pub(crate) const HELP: &str = "\
+Examples:
+  tamis prune history.json
+  tamis prune history.json -o history.json --report report.json
+  tamis prune --protect 'memory_*' --placeholder '[{tool}: {bytes} bytes]' history.json
+  tamis prune --protect-tokens 40000 --minimum-tokens 20000 --stop-at-summary history.json
+  tamis prune --keep-head 200 --keep-tail 100 --stats history.json
+
+The history is an array of messages, or an object with `messages`, `input` or `contents`, in the format of OpenAI's Chat
+Completions or Responses, Anthropic, Gemini or opencode. All other bytes are unchanged. See tamis help history.
+
+Exit codes: 0 done, 1 the input or the run failed, 2 the command line is wrong.";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PruneArgs {
+    /// The history; `-` is standard input
+    ///
+    /// A regular file is read twice. A pipe is buffered until it ends.
+    #[arg(value_name = "FILE|-", default_value = "-", hide_default_value = true)]
+    file: PathBuf,
+
+    /// Keep everything from the N-th last message of the user [default: 2]
+    ///
+    /// With fewer messages of the user, nothing is pruned. Messages that contain only results do not count.
+    #[arg(long, value_name = "N", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
+    keep_turns: Option<u64>,
+
+    /// Also keep the results of this tool; `*` matches any text, `?` any character; may be repeated
+    ///
+    /// The results of `skill` are instructions and are kept by default.
+    #[arg(long, value_name = "TOOL", help_heading = "Rules")]
+    protect: Vec<String>,
+
+    /// Do not protect `skill`
+    #[arg(long, help_heading = "Rules")]
+    no_default_protect: bool,
+
+    /// The text that replaces a result [default: <tool-output-compacted />]
+    ///
+    /// {tool}, {id}, {bytes} and {tokens} describe the result; {{ and }} are braces.
+    #[arg(long, value_name = "TEXT", help_heading = "Rules", allow_hyphen_values = true)]
+    placeholder: Option<String>,
+
+    /// Keep N characters at the beginning of a pruned text
+    #[arg(long, value_name = "N", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
+    keep_head: Option<u64>,
+
+    /// Keep N characters at the end of a pruned text
+    #[arg(long, value_name = "N", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
+    keep_tail: Option<u64>,
+
+    /// Keep the newest results while they have at most N tokens in total
+    #[arg(long, value_name = "N", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
+    protect_tokens: Option<u64>,
+
+    /// Change nothing unless more than N tokens are removed
+    #[arg(long, value_name = "N", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
+    minimum_tokens: Option<u64>,
+
+    /// Count tokens with the vocabulary `o200k_base`, instead of estimating four bytes per token
+    ///
+    /// Many times slower.
+    #[arg(long, help_heading = "Rules")]
+    count_tokens: bool,
+
+    /// Leave everything before the last summary unchanged: a message of the assistant with `summary: true`
+    #[arg(long, help_heading = "Rules")]
+    stop_at_summary: bool,
+
+    /// Change nothing if fewer bytes are saved than PERCENT of the bytes after the first change
+    ///
+    /// The prompt cache of a provider is invalid after the first change. 100 saves at least as much as it invalidates.
+    #[arg(long, value_name = "PERCENT", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
+    min_gain: Option<u64>,
+
+    /// The time to mark results with, in milliseconds since 1970 [default: now]
+    #[arg(long, value_name = "MS", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
+    now: Option<u64>,
+
+    /// Write a report of the run as JSON, even if it failed; `-` is standard error
+    #[arg(long, value_name = "PATH|-", help_heading = "Output")]
+    report: Option<PathBuf>,
+
+    /// Write to a file, which may be FILE itself
+    ///
+    /// The output is written to a temporary file, which is renamed when the run succeeds. A run that fails leaves OUT
+    /// unchanged.
+    #[arg(short, long = "output", value_name = "OUT", help_heading = "Output")]
+    output: Option<PathBuf>,
+
+    /// Print on standard error how much was saved
+    #[arg(long, help_heading = "Output")]
+    stats: bool,
+
+    #[command(flatten)]
+    bounds: Bounds,
+}
+
+impl PruneArgs {
+    fn program(&self) -> Result<PruneProgram, Error> {
+        let mut prune = PruneSpec::new()
+            .count_tokens(self.count_tokens)
+            .stop_at_summary(self.stop_at_summary)
+            .keep_head(self.keep_head.unwrap_or(0))
+            .keep_tail(self.keep_tail.unwrap_or(0))
+            .protect_tokens(self.protect_tokens.unwrap_or(0))
+            .minimum_tokens(self.minimum_tokens.unwrap_or(0))
+            .min_gain(self.min_gain.unwrap_or(0));
+        if self.no_default_protect {
+            prune = prune.protected([""; 0]);
+        }
+        prune = self.protect.iter().fold(prune, PruneSpec::protect);
+        if let Some(turns) = self.keep_turns {
+            prune = prune.keep_turns(turns);
+        }
+        if let Some(text) = &self.placeholder {
+            prune = prune.placeholder(text);
+        }
+        if let Some(now) = self.now {
+            prune = prune.now(now);
+        }
+        Ok(PruneProgram::compile(&prune)?.with_limits(self.bounds.limits()))
+    }
+}
+
+/// Runs `tamis prune`.
+pub(crate) fn run(args: &PruneArgs) -> Exit {
+    let console = Console::default();
+    let program = match args.program() {
+        Ok(program) => program,
+        Err(error) => {
+            console.usage(&Usage::from(&error));
+            return Exit::Usage;
+        }
+    };
+    let input = Place::from(args.file.clone());
+    let output = args.output.clone().map_or(Place::Standard, Place::from);
+    let report_to = args.report.clone().map(Place::from);
+    let all = Places {
+        input: Some(&input),
+        output: Some(&output),
+        report: report_to.as_ref(),
+        ..Places::default()
+    };
+    if let Err(usage) = conflicts::check(&all) {
+        console.usage(&usage);
+        return Exit::Usage;
+    }
+    let writer = match report_to.as_ref().map(open_report).transpose() {
+        Ok(writer) => writer,
+        Err(error) => return no_report(report_to.as_ref(), &error),
+    };
+    let (tally_in, tally_out) = (Tally::new(args.stats), Tally::new(args.stats));
+    let (report, result) = prune(&program, &input, &output, &tally_in, &tally_out);
+    let mut exit = Exit::Done;
+    if let Err((place, error)) = &result
+        && !is_closed_pipe(error)
+    {
+        console.say(place, Remedied(error));
+        exit = Exit::Failed;
+    }
+    if let Some(writer) = writer
+        && let Err(error) = write_report(&report, writer)
+    {
+        return no_report(report_to.as_ref(), &error);
+    }
+    if args.stats && result.is_ok() {
+        let bytes = [report.bytes, report.bytes.saturating_add_signed(-report.bytes_saved)];
+        let [before, after] = bytes;
+        let tokens = [tally_in.first(before), tally_out.first(after)];
+        let saved = saved(bytes, tokens);
+        console.note(format_args!("{saved}; {}", stats(&report)));
+    }
+    exit
+}
+
+/// Prunes the input into the output. An error has the name of the file or stream that it is about.
+fn prune(
+    program: &PruneProgram,
+    input: &Place,
+    output: &Place,
+    tally_in: &Tally,
+    tally_out: &Tally,
+) -> (PruneReport, Result<(), (String, Error)>) {
+    let to = output.name("standard output");
+    let from = input.name("standard input");
+    let (file, mut writer) = match open(input, output) {
+        Ok(opened) => opened,
+        Err(error) => {
+            let mut report = PruneReport::default();
+            report.error = Some(FailureReport::from(&error));
+            let about = if error.kind() == ErrorKind::Write { to } else { from };
+            return (report, Err((about, error)));
+        }
+    };
+    let size = file.metadata().ok().filter(|metadata| metadata.is_file()).map(|file| file.len());
+    let to_terminal = *output == Place::Standard && std::io::stdout().is_terminal();
+    let bar = Bar::new(size, to_terminal);
+    let around = |reader| tally_in.around(bar.around(reader));
+    let (mut report, result) = FailedRun::split(prune_file(
+        program,
+        FileSource::new(file).map_reader(around),
+        tally_out.through(&mut writer),
+    ));
+    let result = result.and_then(|()| writer.finish().map_err(Error::write));
+    if let Err(error) = &result {
+        report.error.get_or_insert_with(|| FailureReport::from(error));
+    }
+    let blame = |error: Error| (if error.kind() == ErrorKind::Write { to } else { from }, error);
+    (report, result.map_err(blame))
+}
+
+fn open(input: &Place, output: &Place) -> Result<(File, Output), Error> {
+    let file = files::open(input).map_err(Error::read)?;
+    Ok((file, Output::open(output).map_err(Error::write)?))
+}
+
+fn no_report(place: Option<&Place>, error: &std::io::Error) -> Exit {
+    let name = place.map_or_else(String::new, |place| place.name("standard error"));
+    Console::default().say(&name, cannot_report(error));
+    Exit::Failed
+}
+
+/// Describes what was pruned, for `--stats`.
+fn stats(report: &PruneReport) -> String {
+    let PruneReport { results, results_pruned, results_protected, results_compacted, .. } = *report;
+    let mut text = format!("{results_pruned} of {results} results pruned");
+    if results_protected > 0 {
+        text += &format!(", {results_protected} protected");
+    }
+    if results_compacted > 0 {
+        text += &format!(", {results_compacted} pruned before");
+    }
+    if let Some(first) = report.first_changed {
+        text += &format!("; unchanged up to byte {first}");
+    }
+    if let Some(refused) = report.refused {
+        text += &format!("; refused by --{}", refused.replace('_', "-"));
+    }
+    text
+}

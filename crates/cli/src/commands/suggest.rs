@@ -1,0 +1,331 @@
+//! `tamis suggest`: suggests a filter from sample responses, or compares samples with a filter.
+//!
+//! This module must not depend on how a filter is suggested: the library does that.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use struson::writer::{JsonStreamWriter, JsonWriter};
+use tamis::manifest::{Manifest, ManifestError};
+use tamis::spec::Encode;
+use tamis::{Error, FailedRun, FileSource, Program, Report, filter_file};
+use tamis_insight::suggest::{Drift, DriftReport, SampleReader, Samples, Suggestion};
+
+use crate::console::print::one_line;
+use crate::console::remedies::Hinted;
+use crate::console::{Console, Exit, Usage};
+use crate::figures::stats::saved;
+use crate::figures::tokens::Tally;
+use crate::files::place::{Place, called, read_once};
+use crate::files::{self, Output};
+use crate::filters::by_name::load_all;
+
+/// The most members with credentials that are named.
+const MOST_NAMES: usize = 10;
+
+/// The largest samples whose tokens are counted, in bytes.
+const COUNTED: u64 = 16 << 20;
+
+pub(crate) const HELP_SHORT: &str = "For more and for examples see --help.";
+
+pub(crate) const HELP: &str = "\
+It reads responses of one tool and writes a manifest with one filter. The filter keeps identifiers, titles, states,
+people, dates and amounts; it leaves out addresses, hashes, copies and long texts. It never keeps credentials and
+personal numbers, such as passwords, tokens and card numbers, and always has `redact: secrets`. Each line has a comment
+with the reason and the measured effect. Standard error has the savings of the filter over the samples.
+
+With --drift it compares samples with the filter of a manifest: selected paths that no sample has, and large members of
+the output that are addresses, hashes or base64.
+
+Examples:
+  tamis suggest corpus/github-list-issues.json
+  tamis suggest corpus/github-list-commits.json --name github.commits -o commits.yaml
+  tamis suggest corpus/github-list-issues.json --json
+  tamis suggest users.json --drift tools.yaml --tool crm.list-users
+
+Exit codes: 0 done, 1 a sample cannot be read or the samples differ from the filter, 2 the command line or the manifest
+is wrong.";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SuggestArgs {
+    /// Responses of one tool; `-` is standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+
+    /// The name of the filter [default: the name of the first file]
+    #[arg(long, value_name = "NAME", conflicts_with = "drift")]
+    name: Option<String>,
+
+    /// Compare the samples with a filter of this manifest (exit code 1 if they differ)
+    #[arg(long, value_name = "MANIFEST")]
+    drift: Option<PathBuf>,
+
+    /// The tool whose filter the samples are compared with; not needed if the manifest has only one
+    #[arg(long, value_name = "NAME", requires = "drift")]
+    tool: Option<String>,
+
+    /// Print it as JSON, on one line
+    #[arg(long)]
+    json: bool,
+
+    /// Write to OUT instead of standard output
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+}
+
+/// The reason why a command ends early.
+enum Stop {
+    Usage(Usage),
+    /// A file or stream, and its error.
+    Failed(String, Error),
+}
+
+impl From<ManifestError> for Stop {
+    fn from(error: ManifestError) -> Self {
+        Self::Usage(Usage::new(error.to_string()))
+    }
+}
+
+/// Runs `tamis suggest`.
+pub(crate) fn run(args: &SuggestArgs) -> Exit {
+    let console = Console::default();
+    let done = match &args.drift {
+        None => suggest(&console, args),
+        Some(manifest) => compare(&console, args, manifest),
+    };
+    match done {
+        Ok(exit) => exit,
+        Err(Stop::Usage(usage)) => {
+            console.usage(&usage);
+            Exit::Usage
+        }
+        Err(Stop::Failed(name, error)) => {
+            let documents = "(more than one document? give each in a file of its own)";
+            console.say(&name, Hinted { error: &error, documents, has_limits: false });
+            Exit::Failed
+        }
+    }
+}
+
+/// The suggestion, as JSON.
+#[derive(Serialize)]
+struct Suggested<'a> {
+    suggestion: &'a Suggestion,
+    bytes_in: u64,
+    bytes_out: u64,
+}
+
+fn suggest(console: &Console, args: &SuggestArgs) -> Result<Exit, Stop> {
+    read_once(&args.files).map_err(Stop::Usage)?;
+    let mut inputs = Vec::new();
+    let mut samples = Samples::new();
+    for path in &args.files {
+        let mut input = SampleFile::open(path)?;
+        input.count(&mut samples)?;
+        inputs.push(input);
+    }
+    let name = args.name.clone().unwrap_or_else(|| default_name(args.files.first()));
+    let suggestion = samples.suggest(&name);
+    let program = Manifest::parse("the suggestion", suggestion.manifest())?.program(&name)?;
+    let counts = samples.bytes() <= COUNTED;
+    let tallies = [Tally::new(counts), Tally::new(counts)];
+    let mut bytes = [0_u64; 2];
+    for input in &mut inputs {
+        let report = input.filter(&program, &tallies, &mut io::sink())?;
+        let [before, after] = &mut bytes;
+        *before += report.filter_original_bytes;
+        *after += report.output_bytes.unwrap_or(report.filter_result_bytes);
+    }
+    let text = if args.json {
+        let [bytes_in, bytes_out] = bytes;
+        json(&Suggested { suggestion: &suggestion, bytes_in, bytes_out })
+    } else {
+        suggestion.manifest().as_bytes().to_vec()
+    };
+    let exit = write(console, args.output.as_deref(), &text);
+    let credentials = suggestion.members().iter().filter(|member| member.is_credential);
+    let credentials: Vec<String> = credentials.map(|member| one_line(&member.path)).collect();
+    if !credentials.is_empty() {
+        let shown = credentials.get(..MOST_NAMES).unwrap_or(&credentials).join(", ");
+        let more = match credentials.len().saturating_sub(MOST_NAMES) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        console.note(format_args!("credentials or personal numbers left out: {shown}{more}"));
+    }
+    console.note(saved(bytes, tallies.map(|tally| tally.all())));
+    Ok(exit)
+}
+
+fn compare(console: &Console, args: &SuggestArgs, manifest: &Path) -> Result<Exit, Stop> {
+    read_once(args.files.iter().chain(&args.drift)).map_err(Stop::Usage)?;
+    let manifest = load_all(&[manifest.to_path_buf()])?;
+    let spec = match &args.tool {
+        Some(name) => manifest.find(name)?.spec().clone(),
+        None => match manifest.entries().collect::<Vec<_>>().as_slice() {
+            [only] => only.spec().clone(),
+            entries => {
+                let count = entries.len();
+                let message = format!("the manifest has {count} filters; name one with --tool");
+                return Err(Stop::Usage(Usage::new(message)));
+            }
+        },
+    };
+    // The output is compared, so it must be JSON.
+    let program = Program::compile(&spec.encode(Encode::Json));
+    let program = program.map_err(|error| Stop::Usage(Usage::from(&error)))?;
+    let mut drift = Drift::new();
+    for path in &args.files {
+        let mut input = SampleFile::open(path)?;
+        let mut output = SampleWriter(drift.outputs().document());
+        let report = input.filter(&program, &[Tally::default(), Tally::default()], &mut output)?;
+        output.0.end().map_err(|error| Stop::Failed(called(path), error))?;
+        drift.add(&report);
+    }
+    let report = drift.report();
+    let text = if args.json { json(&report) } else { lines(&report).into_bytes() };
+    let written = write(console, args.output.as_deref(), &text);
+    let samples = if args.files.len() == 1 { "sample" } else { "samples" };
+    if report.is_drift() {
+        console.note(format_args!("{} {samples}, which differ from the filter", args.files.len()));
+        return Ok(Exit::Failed);
+    }
+    console.note(format_args!("{} {samples}, as the filter expects", args.files.len()));
+    Ok(written)
+}
+
+/// Returns the differences, one on each line.
+fn lines(report: &DriftReport) -> String {
+    let mut text = String::new();
+    for path in &report.missing {
+        text += &format!("no sample has {}\n", one_line(path));
+    }
+    for heavy in &report.heavy {
+        let (path, percent, reason) = (one_line(&heavy.path), heavy.percent, &heavy.reason);
+        text += &format!("{percent} % of the output is {path} ({reason})\n");
+    }
+    if report.unfiltered > 0 {
+        text += &format!("the filter found nothing in {} samples\n", report.unfiltered);
+    }
+    text
+}
+
+fn json(value: &impl Serialize) -> Vec<u8> {
+    let mut writer = JsonStreamWriter::new(Vec::new());
+    // Writing to memory cannot fail.
+    if writer.serialize_value(value).is_err() {
+        return Vec::new();
+    }
+    let mut text = writer.finish_document().unwrap_or_default();
+    text.push(b'\n');
+    text
+}
+
+fn write(console: &Console, output: Option<&Path>, text: &[u8]) -> Exit {
+    let place = output.map_or(Place::Standard, |path| Place::from(path.to_path_buf()));
+    let written = Output::open(&place).and_then(|mut output| {
+        output.write_all(text)?;
+        output.finish()
+    });
+    match written {
+        Ok(()) => Exit::Done,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
+        Err(error) => {
+            let name = place.name("standard output");
+            console.say(&name, format_args!("cannot write the output: {error}"));
+            Exit::Failed
+        }
+    }
+}
+
+/// Returns the name of a file without `.json`, as the name of a filter.
+fn default_name(path: Option<&PathBuf>) -> String {
+    let name = path.and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
+    let name = name.as_deref().unwrap_or_default();
+    let name = name.strip_suffix(".json").unwrap_or(name);
+    // `*` and `?` would make a pattern.
+    let name: String =
+        name.chars().map(|char| if matches!(char, '*' | '?') { '-' } else { char }).collect();
+    if name.is_empty() || name == "-" { "suggested".to_owned() } else { name }
+}
+
+/// A sample that can be read twice.
+struct SampleFile {
+    name: String,
+    file: File,
+}
+
+impl SampleFile {
+    /// Opens a sample. A stream is copied to a temporary file.
+    fn open(path: &Path) -> Result<Self, Stop> {
+        let name = called(path);
+        let open = || {
+            let mut file = files::open(&Place::from(path.to_path_buf()))?;
+            if files::is_regular(&file) {
+                file.rewind()?;
+                return Ok(file);
+            }
+            let mut copy = tempfile::tempfile()?;
+            io::copy(&mut file, &mut copy)?;
+            copy.rewind()?;
+            Ok(copy)
+        };
+        match open() {
+            Ok(file) => Ok(Self { name, file }),
+            Err(error) => Err(Stop::Failed(name, Error::read(error))),
+        }
+    }
+
+    fn fail(&self, error: Error) -> Stop {
+        Stop::Failed(self.name.clone(), error)
+    }
+
+    /// Counts what the sample has.
+    fn count(&mut self, samples: &mut Samples) -> Result<(), Stop> {
+        let mut reader = samples.document();
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            let read = match self.file.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(self.fail(Error::read(error))),
+            };
+            let chunk = buffer.get(..read).unwrap_or_default();
+            reader.write(chunk).map_err(|error| Stop::Failed(self.name.clone(), error))?;
+        }
+        reader.end().map_err(|error| self.fail(error))
+    }
+
+    /// Filters the sample.
+    fn filter(
+        &mut self,
+        program: &Program,
+        [before, after]: &[Tally; 2],
+        output: &mut impl Write,
+    ) -> Result<Report, Stop> {
+        let file = self.file.rewind().and_then(|()| self.file.try_clone());
+        let file = file.map_err(|error| self.fail(Error::read(error)))?;
+        let source = FileSource::new(file).map_reader(|reader| before.around(reader));
+        let writer = &mut after.through(output);
+        let (report, result) = FailedRun::split(filter_file(program, source, writer));
+        result.map_err(|error| self.fail(error))?;
+        Ok(report)
+    }
+}
+
+/// Counts an output while it is written.
+struct SampleWriter<'a>(SampleReader<'a>);
+
+impl Write for SampleWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(io::Error::other)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

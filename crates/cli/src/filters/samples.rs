@@ -1,0 +1,230 @@
+//! Filters sample responses: the table of `tamis check --samples`, and the sample of `tamis explain`.
+//!
+//! The files of a folder are filtered one by one. Only the output is held, for the comparison with the expected one.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use indicatif::HumanCount;
+use tamis::manifest::{Manifest, ManifestErrorKind};
+use tamis::{CallOptions, Error, FailedRun, FileSource, Program, Report, filter_file};
+
+use crate::console::print::one_line;
+use crate::console::{Console, Exit};
+use crate::figures::stats::Stats;
+use crate::figures::tokens::{Tally, Tokens};
+use crate::files::place::called;
+
+/// The end of the name of an expected output.
+const EXPECTED: &str = ".expected.json";
+
+/// The results for the samples of a folder.
+pub(crate) struct Samples {
+    pub(crate) table: String,
+    /// Number of warnings that were printed.
+    pub(crate) warnings: usize,
+    pub(crate) exit: Exit,
+}
+
+/// A filtered sample.
+pub(crate) struct FilteredSample {
+    pub(crate) output: Vec<u8>,
+    pub(crate) report: Report,
+    /// Tokens of the sample and of the output.
+    pub(crate) tokens: [Option<Tokens>; 2],
+}
+
+impl FilteredSample {
+    /// Filters a file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or the run failed.
+    pub(crate) fn new(
+        program: &Program,
+        options: &CallOptions,
+        path: &Path,
+    ) -> Result<Self, Error> {
+        let file = File::open(path).map_err(Error::read)?;
+        let [before, after] = [Tally::new(true), Tally::new(true)];
+        let source = FileSource::new(file).map_reader(|reader| before.around(reader));
+        let mut output = Vec::new();
+        let writer = &mut after.through(&mut output);
+        let (report, result) =
+            FailedRun::split(filter_file(program.with_options(options), source, writer));
+        result?;
+        let tokens = [before.first(report.filter_original_bytes), after.all()];
+        Ok(Self { output, report, tokens })
+    }
+}
+
+impl FilteredSample {
+    /// Describes what was kept, as lines of text.
+    pub(crate) fn summary(&self, name: &str) -> String {
+        let stats = Stats {
+            report: &self.report,
+            original: self.report.filter_original_bytes,
+            tokens: self.tokens,
+        };
+        let mut text = format!("{name}: {stats}\n");
+        let missed: Vec<&str> =
+            self.report.missed.iter().map(|missed| missed.path.as_str()).collect();
+        if !missed.is_empty() {
+            text.push_str(&format!("  no item has {}\n", one_line(&missed.join(", "))));
+        }
+        for wrong in self.problems() {
+            text.push_str(&format!("  {wrong}\n"));
+        }
+        text
+    }
+
+    /// Returns the reasons why the output is not what the filter is for.
+    fn problems(&self) -> Vec<String> {
+        let mut problems: Vec<String> = self.report.filter_error.iter().cloned().collect();
+        if self.report.budget_exceeded {
+            problems
+                .push("the output exceeds its budget and cannot be shortened further".to_owned());
+        }
+        problems
+    }
+}
+
+/// One line of the table.
+type Row = [String; 5];
+
+/// Filters the samples of a folder with the filters that their names select.
+///
+/// # Errors
+/// The folder cannot be read.
+pub(crate) fn filter_all(
+    console: &Console,
+    manifest: &Manifest,
+    folder: &Path,
+) -> io::Result<Samples> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "json") && path.is_file() {
+            found.push(path);
+        }
+    }
+    found.sort_unstable();
+    let names: Vec<String> = found.iter().map(|path| file_name(path)).collect();
+    let mut all = Samples { table: String::new(), warnings: 0, exit: Exit::Done };
+    let mut rows: Vec<Row> = Vec::new();
+    let (mut with_sample, mut unknown) = (HashSet::new(), 0);
+    for (path, name) in found.iter().zip(&names) {
+        if let Some(stem) = name.strip_suffix(EXPECTED) {
+            if !names.contains(&format!("{stem}.json")) {
+                console.warn(&called(path), format_args!("there is no sample {stem}.json"));
+                all.warnings += 1;
+            }
+            continue;
+        }
+        let stem = name.strip_suffix(".json").unwrap_or(name);
+        let tool = stem.split_once('~').map_or(stem, |(tool, _)| tool);
+        let entry = match manifest.find(tool) {
+            Ok(entry) => entry,
+            Err(error) => {
+                let message = error.problems().first().map_or("", |problem| problem.message());
+                console.warn(&called(path), message);
+                unknown += usize::from(error.kind() == ManifestErrorKind::UnknownTool);
+                all.warnings += 1;
+                continue;
+            }
+        };
+        with_sample.insert(entry.name().to_owned());
+        let options = CallOptions::new().with_suggestions(true);
+        let sample = match FilteredSample::new(entry.program(), &options, path) {
+            Ok(sample) => sample,
+            Err(error) => {
+                console.say(&called(path), error);
+                all.exit = Exit::Usage;
+                continue;
+            }
+        };
+        for wrong in wrong(&sample, &folder.join(format!("{stem}{EXPECTED}"))) {
+            console.say(&called(path), wrong);
+            all.exit = Exit::Usage;
+        }
+        rows.push(row(stem, &sample));
+    }
+    if rows.is_empty() && unknown == 0 && all.exit == Exit::Done {
+        let message = "no samples; TOOL.json is a response of TOOL";
+        console.warn(&called(folder), message);
+        all.warnings += 1;
+    }
+    let without: Vec<&str> = manifest.names().filter(|name| !with_sample.contains(*name)).collect();
+    match without.as_slice() {
+        [] => {}
+        [one] => console.note(format_args!("no sample for {}", one_line(one))),
+        several => console.note(format_args!("no sample for {} of the filters", several.len())),
+    }
+    all.table = table(&rows);
+    Ok(all)
+}
+
+/// Returns what is wrong with the output for a sample.
+fn wrong(sample: &FilteredSample, expected: &Path) -> Vec<String> {
+    let mut wrong = sample.problems();
+    match std::fs::read(expected) {
+        Ok(expected) if expected.trim_ascii_end() == sample.output.trim_ascii_end() => {}
+        Ok(content) => {
+            let pairs = content.iter().zip(&sample.output);
+            let same = pairs.take_while(|(content, output)| content == output).count();
+            wrong.push(format!("the output differs from {} at byte {same}", called(expected)));
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => wrong.push(format!("{} cannot be read: {error}", called(expected))),
+    }
+    wrong
+}
+
+/// Returns the columns of a sample.
+fn row(name: &str, sample: &FilteredSample) -> Row {
+    let Report { filter_original_bytes, items_kept, items_seen, missed, .. } = &sample.report;
+    let count = |tokens: Option<Tokens>| tokens.map_or_else(String::new, |count| count.to_string());
+    let [before, after] = sample.tokens;
+    let items = match (items_kept, items_seen) {
+        (Some(kept), Some(seen)) => format!("{} of {}", HumanCount(*kept), HumanCount(*seen)),
+        (Some(kept), None) => HumanCount(*kept).to_string(),
+        (None, _) => "-".to_owned(),
+    };
+    let missed: Vec<&str> = missed.iter().map(|missed| missed.path.as_str()).collect();
+    [
+        one_line(name),
+        format!(
+            "{} → {}",
+            HumanCount(*filter_original_bytes),
+            HumanCount(sample.output.len() as u64)
+        ),
+        format!("{} → {}", count(before), count(after)),
+        items,
+        if missed.is_empty() { "-".to_owned() } else { one_line(&missed.join(", ")) },
+    ]
+}
+
+/// Aligns rows under their titles.
+fn table(rows: &[Row]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let title = ["sample", "bytes", "tokens", "items", "missed paths"].map(str::to_owned);
+    let rows: Vec<&Row> = std::iter::once(&title).chain(rows).collect();
+    let mut widths = [0; 5];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row.iter()) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    let line = |row: &&Row| {
+        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+        format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
+    };
+    rows.iter().map(line).collect()
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}

@@ -1,0 +1,34 @@
+//! The flags that limit the output of a command, of `tamis run` and `tamis text`.
+//!
+//! This module must not depend on a command.
+
+use tamis::command::OutputCap;
+
+use crate::flags::lists;
+
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct CapArgs {
+    /// Print at most N lines, filtered or not: the first and the last ones, and errors between them
+    ///
+    /// The lines that report what was left out count, too.
+    #[arg(long, value_name = "N", help_heading = "Limits", value_parser = lists::positive, allow_negative_numbers = true)]
+    max_lines: Option<u64>,
+
+    /// Print at most N tokens, filtered or not, estimated at four bytes each
+    #[arg(long, value_name = "N", help_heading = "Limits", value_parser = lists::positive, allow_negative_numbers = true)]
+    max_tokens: Option<u64>,
+
+    /// Count the tokens of --max-tokens with the vocabulary `o200k_base`, line by line
+    #[arg(long, requires = "max_tokens", help_heading = "Limits")]
+    exact_tokens: bool,
+}
+
+impl CapArgs {
+    /// Returns the cap that the flags describe.
+    pub(crate) fn cap(&self) -> OutputCap {
+        OutputCap::new()
+            .with_max_lines(self.max_lines.unwrap_or(0))
+            .with_max_tokens(self.max_tokens.unwrap_or(0))
+            .with_exact_tokens(self.exact_tokens)
+    }
+}

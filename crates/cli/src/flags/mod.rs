@@ -1,0 +1,7 @@
+//! Flags that several commands share, and the values of flags.
+
+pub(crate) mod caps;
+pub(crate) mod choice;
+pub(crate) mod conditions;
+pub(crate) mod groups;
+pub(crate) mod lists;

@@ -1,0 +1,401 @@
+//! Runs a job: opens files, filters, closes them, prints diagnostics and writes the report.
+//!
+//! This module must not depend on flags: a job has everything.
+
+use std::fs::File;
+use std::io::{IsTerminal, Read, Seek, SeekFrom, Write};
+
+use tamis::{
+    Error, ErrorKind, FailedRun, FailureReport, FileSource, MissedPath, PrettyWriter, Program,
+    Report, SkipReason, TeeReader, filter_documents, filter_file, filter_lenient, filter_ndjson,
+};
+
+use crate::console::print::is_closed_pipe;
+use crate::console::progress::Bar;
+use crate::console::remedies::{InDocument, InLine, Remedied};
+use crate::console::{Console, Exit, Usage};
+use crate::figures::report::{cannot_report, open_report, write_report};
+use crate::figures::stats::Stats;
+use crate::figures::tokens::{Tally, Tokens};
+use crate::files::place::Place;
+use crate::files::{self, Output, conflicts};
+use crate::job::misspelled::NameWatch;
+use crate::job::resolve::{Form, Job};
+use crate::job::unquote::Unquote;
+use crate::job::why;
+
+/// The reason why a run failed.
+struct Failure {
+    /// The file or stream that the error is about; `None` if there is none, or if the error was printed already.
+    name: Option<String>,
+    error: Error,
+}
+
+/// Runs a job.
+pub(crate) fn run(job: &Job) -> Exit {
+    let console = Console::default();
+    if let Err(usage) = conflicts::check(&job.places()) {
+        console.usage(&usage);
+        return Exit::Usage;
+    }
+    // Before the run, so that a run is not lost for a report that cannot be written.
+    let report_to = match &job.report {
+        None => None,
+        Some(place) => match open_report(place) {
+            Ok(writer) => Some((writer, place)),
+            Err(error) => {
+                console.say(&place.name("standard error"), cannot_report(&error));
+                return Exit::Failed;
+            }
+        },
+    };
+    let tally = Tallies::new(job.stats);
+    let (report, result, names) = filter(job, &tally);
+    let exit = conclude(job, &report, result, &names);
+    if let Some((writer, place)) = report_to
+        && let Err(error) = write_report(&report, writer)
+    {
+        console.say(&place.name("standard error"), cannot_report(&error));
+        return if exit == Exit::Done { Exit::Failed } else { exit };
+    }
+    // There is output even if some of many documents were bad.
+    if job.stats && (report.error.is_none() || job.form.is_many()) {
+        let consumed = report.filter_original_bytes;
+        // The tokens are those of the text with its comments, so the bytes must be as well.
+        let read = tally.input.bytes().filter(|_| job.form == Form::Lenient);
+        let stops = job.selected.options.max_documents().is_some();
+        let tokens = tally.tokens(job.form, consumed, stops);
+        console.note(Stats { report: &report, original: read.unwrap_or(consumed), tokens });
+    }
+    exit
+}
+
+/// Counts the tokens of the input and of the output.
+struct Tallies {
+    input: Tally,
+    output: Tally,
+}
+
+impl Tallies {
+    fn new(counts: bool) -> Self {
+        Self { input: Tally::new(counts), output: Tally::new(counts) }
+    }
+
+    /// Returns the tokens of the consumed input and of the output. A final newline is not counted. `stops`: input may be
+    /// left over after many documents.
+    fn tokens(&self, form: Form, consumed: u64, stops: bool) -> [Option<Tokens>; 2] {
+        match form {
+            Form::Document => [self.input.first(consumed), self.output.all()],
+            // The report counts bytes without comments, which are not offsets in the input.
+            Form::Lenient => [self.input.without_newline(), self.output.all()],
+            // The last read has more than was consumed.
+            Form::Lines | Form::Documents if stops => {
+                [self.input.first(consumed), self.output.without_newline()]
+            }
+            Form::Lines | Form::Documents => {
+                [self.input.without_newline(), self.output.without_newline()]
+            }
+        }
+    }
+}
+
+fn filter(job: &Job, tally: &Tallies) -> (Report, Result<(), Failure>, NameWatch) {
+    match open(job) {
+        Err(failure) => {
+            let mut report = Report::default();
+            report.error = Some(FailureReport::from(&failure.error));
+            (report, Err(failure), NameWatch::default())
+        }
+        Ok(opened) => {
+            let names = match job.selected.is_of_catalog() {
+                true => NameWatch::default(),
+                false => NameWatch::new(opened.program.spec()),
+            };
+            let (mut report, result) = opened.run(job, tally, &names);
+            if let Err(failure) = &result
+                && report.error.is_none()
+            {
+                report.error = Some(FailureReport::from(&failure.error));
+            }
+            (report, result, names)
+        }
+    }
+}
+
+/// A job with everything open.
+struct Opened {
+    program: Program,
+    input: File,
+    /// The same file and where the document begins in it, to explain the run.
+    again: Option<(File, u64)>,
+    tee: Option<File>,
+    output: Output,
+    bar: Bar,
+}
+
+fn open(job: &Job) -> Result<Opened, Failure> {
+    let fault = |name: String, error: Error| Failure { name: Some(name), error };
+    let program = job.selected.program().map_err(|error| Failure { name: None, error })?;
+    check_text(job, &program).map_err(|error| Failure { name: None, error })?;
+    let mut input =
+        files::open(&job.input).map_err(|error| fault(job.input_name(), Error::read(error)))?;
+    let mut again = None;
+    if job.why.is_some() {
+        let limits = job.selected.options.limits();
+        let file = why::rereadable(input, limits).and_then(|(file, begin)| {
+            again = Some((file.try_clone()?, begin));
+            Ok(file)
+        });
+        input = file.map_err(|error| fault(job.input_name(), Error::read(error)))?;
+    }
+    let output =
+        Output::open(&job.output).map_err(|error| fault(job.output_name(), Error::write(error)))?;
+    let tee = match &job.tee {
+        None => None,
+        Some(path) => Some(
+            files::create_private(path)
+                .map_err(|error| fault(path.display().to_string(), Error::write(error)))?,
+        ),
+    };
+    let size = input.metadata().ok().filter(|metadata| metadata.is_file()).map(|file| file.len());
+    let to_terminal = job.output == Place::Standard && std::io::stdout().is_terminal();
+    Ok(Opened { program, input, again, tee, output, bar: Bar::new(size, to_terminal) })
+}
+
+/// A writer that knows whether anything was written.
+struct Written<W> {
+    inner: W,
+    any: bool,
+}
+
+impl<W: Write> Write for Written<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.any |= !bytes.is_empty();
+        self.inner.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+/// Refuses flags for JSON if the program produces text, and flags for elements if it produces a summary.
+fn check_text(job: &Job, program: &Program) -> Result<(), Error> {
+    if job.lines && program.has_summary() {
+        let message = "--lines: the filter of this tool writes a summary, which has no elements; leave --lines out";
+        return Err(Error::spec(message));
+    }
+    let flag = match job.form {
+        Form::Lines => "--ndjson",
+        Form::Documents => "--docs",
+        Form::Lenient => "--lenient",
+        Form::Document if job.pretty => "--pretty",
+        Form::Document if job.lines => "--lines",
+        Form::Document if job.unquotes => "-r",
+        Form::Document => return Ok(()),
+    };
+    if program.is_encoded() && job.form != Form::Lenient {
+        let message = format!(
+            "{flag}: the filter of this tool does not write JSON; leave {flag} out, or add --format json"
+        );
+        return Err(Error::spec(message));
+    }
+    if !program.is_text() {
+        return Ok(());
+    }
+    Err(Error::spec(format!("{flag}: the response of this tool may not be JSON; leave {flag} out")))
+}
+
+/// Returns the warning for a document that remained JSON, with what to add.
+fn not_encoded(why: &str) -> String {
+    let (reason, remedy) = match why {
+        "duplicate_key" => ("an object has two members of one name", "use --format json"),
+        "lone_surrogate" => ("a string has half a surrogate pair", "use --format json"),
+        "number" => ("a number would lose digits", "use --format json"),
+        "size" => ("it is too large, or too deeply nested", "select less"),
+        "empty" => ("the items have no members", "use --format json"),
+        "sparse" => {
+            ("most cells of the table would be empty", "select members that all items have")
+        }
+        "siblings" => ("the items have siblings", "add --siblings drop"),
+        "not_a_list" => ("the payload is not an array", "name it with --root"),
+        _ => ("the items are not objects with scalar members", "select such members"),
+    };
+    format!("the output remains JSON, because {reason}; {remedy}")
+}
+
+impl Opened {
+    fn run(self, job: &Job, tally: &Tallies, names: &NameWatch) -> (Report, Result<(), Failure>) {
+        let Self { program, input, again, tee, output, bar } = self;
+        let console = Console::new(bar.clone());
+        let around = |reader: Box<dyn Read>| {
+            let reader = names.around(tally.input.around(bar.around(reader)));
+            match tee {
+                Some(tee) => Box::new(TeeReader::new(reader, tee)) as Box<dyn Read>,
+                None => reader,
+            }
+        };
+        let call = program.with_options(&job.selected.options);
+        let go = |writer: &mut dyn Write| match job.form {
+            Form::Document => filter_file(call, FileSource::new(input).map_reader(around), writer),
+            Form::Lenient => filter_lenient(call, around(Box::new(input)), writer),
+            Form::Lines => {
+                let reader = around(Box::new(input));
+                filter_ndjson(call, reader, writer, |line, error| {
+                    console.say(&job.input_name(), InLine(line, error));
+                })
+            }
+            Form::Documents => {
+                let reader = around(Box::new(input));
+                filter_documents(call, reader, writer, |number, error| {
+                    console.say(&job.input_name(), InDocument(number, error));
+                })
+            }
+        };
+        let mut output = Written { inner: output, any: false };
+        let mut unquoted = Unquote::new(&mut output, job.lines || job.form.is_many());
+        let writer: &mut dyn Write = if job.unquotes { &mut unquoted } else { unquoted.get_mut() };
+        // The counted output is the minified one.
+        let result = match (job.pretty, job.stats) {
+            (true, _) => go(&mut tally.output.through(PrettyWriter::new(writer))),
+            (false, true) => go(&mut tally.output.through(writer)),
+            (false, false) => go(writer),
+        };
+        let Written { inner: mut output, any } = output;
+        let (report, result) = FailedRun::split(result);
+        let result = match result {
+            Err(error) => Err(job.blame(error)),
+            Ok(()) => {
+                // A payload without elements has no lines.
+                let ends = !job.form.is_many() && (any || !job.lines);
+                let ended = if ends { output.write_all(b"\n") } else { Ok(()) };
+                ended.and_then(|()| output.finish()).map_err(|error| job.blame(Error::write(error)))
+            }
+        };
+        let result = result.and_then(|()| job.explain(&program, again));
+        (report, result)
+    }
+}
+
+impl Job {
+    /// Prints which rule removed which bytes, if that was asked for.
+    fn explain(&self, program: &Program, input: Option<(File, u64)>) -> Result<(), Failure> {
+        let (Some(asked), Some((mut file, begin))) = (&self.why, input) else { return Ok(()) };
+        let explained = file
+            .seek(SeekFrom::Start(begin))
+            .map_err(Error::read)
+            .and_then(|_| asked.explain(program.with_options(&self.selected.options), file));
+        explained.map(|text| why::print(&text)).map_err(|error| self.blame(error))
+    }
+
+    fn input_name(&self) -> String {
+        self.input.name("standard input")
+    }
+
+    fn output_name(&self) -> String {
+        self.output.name("standard output")
+    }
+
+    /// Adds the name of the file or stream that an error of a run is about.
+    fn blame(&self, error: Error) -> Failure {
+        let name = match error.kind() {
+            ErrorKind::Write => Some(self.output_name()),
+            ErrorKind::Read => Some(self.input_name()),
+            // Bad documents were printed one by one.
+            _ if self.form.is_many() => None,
+            _ => Some(self.input_name()),
+        };
+        Failure { name, error }
+    }
+}
+
+/// Prints how the run ended and returns the exit code.
+fn conclude(job: &Job, report: &Report, result: Result<(), Failure>, names: &NameWatch) -> Exit {
+    let console = Console::default();
+    let input = job.input_name();
+    if job.selected.raw && report.filter_skipped != Some(SkipReason::RawMode) && result.is_ok() {
+        console.warn(&input, "--raw is ignored: the filter of this tool does not allow it");
+    }
+    if let Some(why) = &report.filter_error
+        && result.is_ok()
+    {
+        console.warn(&input, why);
+    }
+    // A failed run has not seen all items. Of many documents, the good ones were seen.
+    if !job.selected.is_of_catalog() && (result.is_ok() || job.form.is_many()) {
+        let (item, document) = match job.form {
+            Form::Lines => ("line", "line"),
+            Form::Documents => ("document", "document"),
+            Form::Document | Form::Lenient => ("item", "document"),
+        };
+        let others = names.missed();
+        let of_select =
+            (!report.missed.is_empty()).then(|| missed(item, &report.missed, "selected paths"));
+        let of_others = (!others.is_empty()).then(|| missed(document, &others, "paths"));
+        let all = [of_select, of_others, names.meant_secrets()];
+        let all: Vec<String> = all.into_iter().flatten().collect();
+        if !all.is_empty() {
+            console.warn(&input, all.join("; "));
+        }
+    }
+    if let Some(root) = &job.selected.counted_at
+        && result.is_ok()
+        && report.filter_applied
+        && report.root.is_some()
+        && report.items_seen.or(report.items_at_least).is_none()
+    {
+        console.warn(
+            &input,
+            format!("the value at `{root}` is not an array: --max-items has no effect"),
+        );
+    }
+    if let Some(why) = &report.compact_error
+        && result.is_ok()
+    {
+        console.warn(&input, format!("no summary: {why}; the items are unchanged"));
+    }
+    if let Some(why) = report.encode_skipped
+        && result.is_ok()
+    {
+        console.warn(&input, not_encoded(why));
+    }
+    if report.budget_exceeded && result.is_ok() {
+        let message = "the output exceeds its budget and cannot be shortened further";
+        console.warn(&input, message);
+    }
+    let Err(Failure { name, error }) = result else { return Exit::Done };
+    if error.kind() == ErrorKind::Spec {
+        console.usage(&Usage::from(&error));
+        return Exit::Usage;
+    }
+    if is_closed_pipe(&error) {
+        return Exit::Done;
+    }
+    if let Some(name) = name {
+        console.say(&name, Remedied(&error));
+    } else if let Place::Path(path) = &job.output {
+        console.say(
+            &path.display().to_string(),
+            if job.form == Form::Documents {
+                "not written, because documents of the input failed"
+            } else {
+                "not written, because lines of the input failed"
+            },
+        );
+    }
+    Exit::Failed
+}
+
+/// Describes paths that no item, line or document had.
+fn missed(unit: &str, paths: &[MissedPath], kind: &str) -> String {
+    const LISTED: usize = 5;
+    let listed = paths.iter().take(LISTED).map(|missed| match &missed.meant {
+        Some(meant) => format!("`{}` (did you mean `{meant}`?)", missed.path),
+        None => format!("`{}`", missed.path),
+    });
+    let mut listed = listed.collect::<Vec<_>>().join(", ");
+    if paths.len() > LISTED {
+        listed.push_str(&format!(" and {} more of the {kind}", paths.len() - LISTED));
+    }
+    format!("no {unit} has {listed}")
+}

@@ -1,0 +1,7 @@
+//! A job: flags resolved into a filter, inputs and outputs; and its execution.
+
+pub(crate) mod execution;
+mod misspelled;
+pub(crate) mod resolve;
+mod unquote;
+pub(crate) mod why;
