@@ -239,6 +239,8 @@ fn the_outside_world_is_in_few_places() {
     }
 }
 
+/// Macros that the kernels expand, which name no instruction.
+const FORWARD: &str = "scan/forward.rs";
 /// One file an instruction set.
 const KERNELS: [&str; 3] = ["scan/avx2.rs", "scan/avx512.rs", "scan/neon.rs"];
 
@@ -246,7 +248,8 @@ const KERNELS: [&str; 3] = ["scan/avx2.rs", "scan/avx512.rs", "scan/neon.rs"];
 fn unsafe_code_is_in_the_kernels() {
     for (path, _, text) in library() {
         let kernel = KERNELS.iter().any(|kernel| path == Path::new(kernel));
-        assert!(kernel || !text.contains("unsafe {"), "{} is unsafe", path.display());
+        let may_be_unsafe = kernel || path == Path::new(FORWARD);
+        assert!(may_be_unsafe || !text.contains("unsafe {"), "{} is unsafe", path.display());
         assert_eq!(kernel, text.contains("std::arch::"), "{}", path.display());
     }
 }

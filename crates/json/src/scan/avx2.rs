@@ -3,10 +3,6 @@
 //! Builds masks only; `scan/mod.rs` interprets them. The unsafe code is the intrinsics, which need a CPU feature, and
 //! loads of 32 bytes from an array of that size.
 #![allow(unsafe_code, reason = "CPU intrinsics; each site says why it is sound")]
-#![allow(
-    clippy::indexing_slicing,
-    reason = "tables made at compile time, where a panic is an error of the compiler"
-)]
 
 #[cfg(not(miri))]
 use std::arch::asm;
@@ -18,12 +14,11 @@ use std::arch::x86_64::{
     _mm256_slli_epi16, _mm256_srli_epi16, _pext_u64,
 };
 
-use super::brackets::bracket_batch;
+use super::classes::{BRACKET, SEPARATOR, WHITE};
 use super::escapes::{EscapeClasses, halves};
+use super::forward::{call_functions, entry_points};
 use super::words::{self, WordClasses, WordMasks, classify_all};
-use super::{
-    BLOCK, BracketBatch, BracketKinds, ByteClasses, Carry, Kernel, Window, list_tokens, scan_with,
-};
+use super::{BLOCK, BracketKinds, ByteClasses, Kernel};
 
 /// Proof that the CPU has AVX2, BMI1, BMI2, LZCNT, POPCNT and PCLMULQDQ.
 #[derive(Clone, Copy, Debug)]
@@ -43,17 +38,12 @@ impl Avx2 {
         let packs_fast = !is_x86_feature_detected!("sse4a") || is_x86_feature_detected!("vaes");
         has.then_some(Self { packs_fast })
     }
+}
 
-    pub(super) fn scan(self, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
-        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-        fn scan(kernel: Avx2, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
-            scan_with(kernel, bytes, carry, window);
-        }
-        // SAFETY: a value of this type exists only where `new` found the features.
-        unsafe { scan(self, bytes, carry, window) }
-    }
+impl Kernel for Avx2 {
+    entry_points!("avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq");
 
-    pub(super) fn words(self, bytes: &[u8], first: usize, masks: &mut WordMasks) {
+    fn words(self, bytes: &[u8], first: usize, masks: &mut WordMasks) {
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
         fn words(bytes: &[u8], first: usize, masks: &mut WordMasks) {
             classify_all(bytes, first, masks, |block| classify_words(block));
@@ -62,92 +52,20 @@ impl Avx2 {
         unsafe { words(bytes, first, masks) }
     }
 
-    pub(super) fn list_tokens(self, window: &mut Window) {
-        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-        fn list(kernel: Avx2, window: &mut Window) {
-            list_tokens(kernel, window);
-        }
-        // SAFETY: as in `scan`.
-        unsafe { list(self, window) }
-    }
-
-    pub(super) fn bracket_batch(
-        self,
-        window: &Window,
-        text: &[u8],
-        block: usize,
-        most: usize,
-    ) -> Option<BracketBatch> {
-        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-        fn batch(
-            kernel: Avx2,
-            window: &Window,
-            text: &[u8],
-            block: usize,
-            most: usize,
-        ) -> Option<BracketBatch> {
-            bracket_batch(kernel, window, text, block, most)
-        }
-        // SAFETY: as in `scan`.
-        unsafe { batch(self, window, text, block, most) }
-    }
-}
-
-impl Kernel for Avx2 {
-    #[inline(always)]
-    fn classify(self, block: &[u8; BLOCK]) -> ByteClasses {
-        // SAFETY: as in `scan`.
-        unsafe { classify(block) }
-    }
-
-    #[inline(always)]
-    fn classify_escapes(self, block: &[u8; BLOCK]) -> EscapeClasses {
-        // SAFETY: as in `scan`.
-        unsafe { classify_escapes(block) }
-    }
-
-    #[inline(always)]
-    fn bracket_kinds(self, block: &[u8; BLOCK]) -> BracketKinds {
-        // SAFETY: as in `scan`.
-        unsafe { bracket_kinds(block) }
-    }
-
-    #[inline(always)]
-    fn packs_fast(self) -> bool {
-        self.packs_fast
-    }
-
-    #[inline(always)]
-    fn pack(self, bits: u64, mask: u64) -> u64 {
-        // SAFETY: as in `scan`.
-        unsafe { pack(bits, mask) }
-    }
-
     /// The lowest byte of each lane, and all of them together.
     type Range = [__m256i; 2];
 
-    #[inline(always)]
-    fn no_range(self) -> Self::Range {
-        // SAFETY: as in `scan`.
-        unsafe { no_range() }
-    }
-
-    #[inline(always)]
-    fn widen(self, range: Self::Range, block: &[u8; BLOCK]) -> Self::Range {
-        // SAFETY: as in `scan`.
-        unsafe { widen(range, block) }
-    }
-
-    #[inline(always)]
-    fn has_control(self, [lowest, _]: Self::Range) -> bool {
-        // SAFETY: as in `scan`.
-        unsafe { has_control(lowest) }
-    }
-
-    #[inline(always)]
-    fn has_high(self, [_, all]: Self::Range) -> bool {
-        // SAFETY: as in `scan`.
-        unsafe { has_high(all) }
+    call_functions! {
+        fn classify(block: &[u8; BLOCK]) -> ByteClasses;
+        fn classify_escapes(block: &[u8; BLOCK]) -> EscapeClasses;
+        fn bracket_kinds(block: &[u8; BLOCK]) -> BracketKinds;
+        fn pack(bits: u64, mask: u64) -> u64;
+        fn no_range() -> Self::Range;
+        fn widen(range: Self::Range, block: &[u8; BLOCK]) -> Self::Range;
+        fn has_control(range: Self::Range) -> bool;
+        fn has_high(range: Self::Range) -> bool;
+        fn prefix_xor(bits: u64) -> u64;
+        fn flatten(mask: u64, base: u16, positions: &mut [u16; BLOCK]);
     }
 
     #[inline(always)]
@@ -157,33 +75,10 @@ impl Kernel for Avx2 {
     }
 
     #[inline(always)]
-    fn prefix_xor(self, bits: u64) -> u64 {
-        // SAFETY: as in `scan`.
-        unsafe { prefix_xor(bits) }
-    }
-
-    #[inline(always)]
-    fn flatten(self, mask: u64, base: u16, positions: &mut [u16; BLOCK]) {
-        // SAFETY: as in `scan`.
-        unsafe { flatten(mask, base, positions) }
+    fn packs_fast(self) -> bool {
+        self.packs_fast
     }
 }
-
-/// The bytes of a class by their low four bits. 0x80 marks an unused entry: bytes with the high bit set match nothing.
-const fn by_low_half<const N: usize>(bytes: [u8; N]) -> [u8; 16] {
-    let mut table = [0x80; 16];
-    let mut at = 0;
-    while at < N {
-        table[bytes[at] as usize % 16] = bytes[at];
-        at += 1;
-    }
-    table
-}
-
-const WHITE: [u8; 16] = by_low_half(*b" \t\n\r");
-/// Folded: see `classify`.
-const BRACKET: [u8; 16] = by_low_half(*b"{}");
-const SEPARATOR: [u8; 16] = by_low_half(*b",:");
 
 /// The mask from an expression for each half of a block.
 macro_rules! mask_of {
@@ -209,7 +104,6 @@ fn classify(block: &[u8; BLOCK]) -> ByteClasses {
             mask_of!([low, high], $half => $compare)
         };
     }
-    // `[` and `{` differ only in 0x20, and so do `]` and `}`; no other byte becomes one of them.
     let fold = _mm256_set1_epi8(0x20);
     let (white, bracket, separator) = (table(&WHITE), table(&BRACKET), table(&SEPARATOR));
     ByteClasses {
@@ -336,13 +230,13 @@ fn widen([lowest, all]: [__m256i; 2], block: &[u8; BLOCK]) -> [__m256i; 2] {
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn has_control(lowest: __m256i) -> bool {
+fn has_control([lowest, _]: [__m256i; 2]) -> bool {
     movemask(_mm256_cmpeq_epi8(lowest, _mm256_min_epu8(lowest, _mm256_set1_epi8(0x1f)))) != 0
 }
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn has_high(all: __m256i) -> bool {
+fn has_high([_, all]: [__m256i; 2]) -> bool {
     movemask(all) != 0
 }
 

@@ -10,28 +10,25 @@
 )]
 
 use std::arch::x86_64::{
-    __m128i, __m512i, _MM_HINT_T0, _mm_prefetch, _mm_setr_epi8, _mm256_add_epi16,
-    _mm256_cvtepu8_epi16, _mm256_set1_epi16, _mm256_storeu_si256, _mm512_alignr_epi64,
-    _mm512_and_si512, _mm512_andnot_si512, _mm512_broadcast_i32x4, _mm512_castsi512_si128,
-    _mm512_clmulepi64_epi128, _mm512_cmpeq_epi8_mask, _mm512_cmpeq_epi64_mask,
-    _mm512_cmplt_epu8_mask, _mm512_extracti32x4_epi32, _mm512_gf2p8affine_epi64_epi8,
-    _mm512_loadu_si512, _mm512_lzcnt_epi64, _mm512_mask_xor_epi64, _mm512_maskz_compress_epi8,
-    _mm512_maskz_set1_epi64, _mm512_min_epu8, _mm512_movepi8_mask, _mm512_movepi64_mask,
-    _mm512_or_si512, _mm512_permutex2var_epi8, _mm512_permutexvar_epi8, _mm512_set1_epi8,
-    _mm512_set1_epi64, _mm512_setzero_si512, _mm512_shldi_epi64, _mm512_shuffle_epi8,
-    _mm512_shuffle_i64x2, _mm512_slli_epi64, _mm512_storeu_si512, _mm512_sub_epi64,
-    _mm512_test_epi8_mask, _mm512_test_epi64_mask, _mm512_unpackhi_epi64, _mm512_unpacklo_epi64,
-    _mm512_xor_si512,
+    __m128i, __m512i, _mm_loadu_si128, _mm_setr_epi8, _mm256_add_epi16, _mm256_cvtepu8_epi16,
+    _mm256_set1_epi16, _mm256_storeu_si256, _mm512_alignr_epi64, _mm512_and_si512,
+    _mm512_andnot_si512, _mm512_broadcast_i32x4, _mm512_castsi512_si128, _mm512_clmulepi64_epi128,
+    _mm512_cmpeq_epi8_mask, _mm512_cmpeq_epi64_mask, _mm512_cmplt_epu8_mask,
+    _mm512_extracti32x4_epi32, _mm512_gf2p8affine_epi64_epi8, _mm512_loadu_si512,
+    _mm512_lzcnt_epi64, _mm512_mask_xor_epi64, _mm512_maskz_compress_epi8, _mm512_maskz_set1_epi64,
+    _mm512_min_epu8, _mm512_movepi8_mask, _mm512_movepi64_mask, _mm512_or_si512,
+    _mm512_permutex2var_epi8, _mm512_permutexvar_epi8, _mm512_set1_epi8, _mm512_set1_epi64,
+    _mm512_setzero_si512, _mm512_shldi_epi64, _mm512_shuffle_epi8, _mm512_shuffle_i64x2,
+    _mm512_slli_epi64, _mm512_storeu_si512, _mm512_sub_epi64, _mm512_test_epi8_mask,
+    _mm512_test_epi64_mask, _mm512_unpackhi_epi64, _mm512_unpacklo_epi64, _mm512_xor_si512,
 };
 
 use super::avx2::{classify_escapes, pack, prefix_xor};
-use super::brackets::bracket_batch;
+use super::classes::WHITE;
 use super::derive::MaskState;
 use super::escapes::{EscapeClasses, GOOD};
-use super::{
-    BLOCK, BracketBatch, BracketKinds, ByteClasses, Carry, Kernel, ROW, Row, RowMasks, Window,
-    list_tokens, scan_with,
-};
+use super::forward::{call_functions, entry_points};
+use super::{BLOCK, BracketKinds, ByteClasses, Kernel, ROW, Row, RowMasks, Window, WordMasks};
 
 /// Proof that the CPU has AVX-512 F, BW, CD, DQ, VBMI and VBMI2, GFNI, VPCLMULQDQ, and what the AVX2 kernel needs.
 #[derive(Clone, Copy, Debug)]
@@ -50,75 +47,33 @@ impl Avx512 {
             && is_x86_feature_detected!("vpclmulqdq");
         has.then_some(Self(avx2))
     }
-
-    /// Returns the AVX2 kernel, which the CPU has as well.
-    pub(super) fn avx2(self) -> super::avx2::Avx2 {
-        self.0
-    }
-
-    pub(super) fn scan(self, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
-        #[target_feature(
-            enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vbmi,avx512vbmi2,gfni,vpclmulqdq,avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq"
-        )]
-        fn scan(kernel: Avx512, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
-            scan_with(kernel, bytes, carry, window);
-        }
-        // SAFETY: a value of this type exists only where `new` found the features.
-        unsafe { scan(self, bytes, carry, window) }
-    }
-
-    pub(super) fn list_tokens(self, window: &mut Window) {
-        #[target_feature(
-            enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vbmi,avx512vbmi2,gfni,vpclmulqdq,avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq"
-        )]
-        fn list(kernel: Avx512, window: &mut Window) {
-            list_tokens(kernel, window);
-        }
-        // SAFETY: as in `scan`.
-        unsafe { list(self, window) }
-    }
-
-    pub(super) fn bracket_batch(
-        self,
-        window: &Window,
-        text: &[u8],
-        block: usize,
-        most: usize,
-    ) -> Option<BracketBatch> {
-        #[target_feature(
-            enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vbmi,avx512vbmi2,gfni,vpclmulqdq,avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq"
-        )]
-        fn batch(
-            kernel: Avx512,
-            window: &Window,
-            text: &[u8],
-            block: usize,
-            most: usize,
-        ) -> Option<BracketBatch> {
-            bracket_batch(kernel, window, text, block, most)
-        }
-        // SAFETY: as in `scan`.
-        unsafe { batch(self, window, text, block, most) }
-    }
 }
 
 impl Kernel for Avx512 {
-    #[inline(always)]
-    fn classify(self, block: &[u8; BLOCK]) -> ByteClasses {
-        // SAFETY: as in `scan`.
-        unsafe { classify(block) }
+    entry_points!(
+        "avx512f,avx512bw,avx512cd,avx512dq,avx512vbmi,avx512vbmi2,gfni,vpclmulqdq,avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq"
+    );
+
+    // Vectors of 64 bytes would not be faster here: most of the time is spent elsewhere.
+    fn words(self, bytes: &[u8], first: usize, masks: &mut WordMasks) {
+        self.0.words(bytes, first, masks);
     }
 
-    #[inline(always)]
-    fn classify_escapes(self, block: &[u8; BLOCK]) -> EscapeClasses {
-        // SAFETY: as in `scan`.
-        unsafe { classify_escapes(block) }
-    }
+    /// The lowest byte of each lane, and all of them together.
+    type Range = [__m512i; 2];
 
-    #[inline(always)]
-    fn classify_row(self, row: &Row, masks: &mut RowMasks<'_>) {
-        // SAFETY: as in `scan`.
-        unsafe { classify_row(row, masks) }
+    call_functions! {
+        fn classify(block: &[u8; BLOCK]) -> ByteClasses;
+        fn classify_escapes(block: &[u8; BLOCK]) -> EscapeClasses;
+        fn classify_row(row: &Row, masks: &mut RowMasks<'_>);
+        fn bracket_kinds(block: &[u8; BLOCK]) -> BracketKinds;
+        fn pack(bits: u64, mask: u64) -> u64;
+        fn no_range() -> Self::Range;
+        fn widen(range: Self::Range, block: &[u8; BLOCK]) -> Self::Range;
+        fn has_control(range: Self::Range) -> bool;
+        fn has_high(range: Self::Range) -> bool;
+        fn prefix_xor(bits: u64) -> u64;
+        fn flatten(mask: u64, base: u16, positions: &mut [u16; BLOCK]);
     }
 
     #[inline(always)]
@@ -128,70 +83,18 @@ impl Kernel for Avx512 {
         window: &mut Window,
         state: &mut MaskState,
     ) -> usize {
-        // SAFETY: as in `scan`.
+        // SAFETY: a value of this type exists only if `new` found the features.
         unsafe { derive_rows::<ESCAPES>(rows, window, state) }
     }
 
     #[inline(always)]
-    fn bracket_kinds(self, block: &[u8; BLOCK]) -> BracketKinds {
-        // SAFETY: as in `scan`.
-        unsafe { bracket_kinds(block) }
+    fn prefetch(self, address: *const u8) {
+        self.0.prefetch(address);
     }
 
     #[inline(always)]
     fn packs_fast(self) -> bool {
         true
-    }
-
-    #[inline(always)]
-    fn pack(self, bits: u64, mask: u64) -> u64 {
-        // SAFETY: as in `scan`.
-        unsafe { pack(bits, mask) }
-    }
-
-    /// The lowest byte of each lane, and all of them together.
-    type Range = [__m512i; 2];
-
-    #[inline(always)]
-    fn no_range(self) -> Self::Range {
-        // SAFETY: as in `scan`.
-        unsafe { no_range() }
-    }
-
-    #[inline(always)]
-    fn widen(self, range: Self::Range, block: &[u8; BLOCK]) -> Self::Range {
-        // SAFETY: as in `scan`.
-        unsafe { widen(range, block) }
-    }
-
-    #[inline(always)]
-    fn has_control(self, [lowest, _]: Self::Range) -> bool {
-        // SAFETY: as in `scan`.
-        unsafe { has_control(lowest) }
-    }
-
-    #[inline(always)]
-    fn has_high(self, [_, all]: Self::Range) -> bool {
-        // SAFETY: as in `scan`.
-        unsafe { has_high(all) }
-    }
-
-    #[inline(always)]
-    fn prefetch(self, address: *const u8) {
-        // SAFETY: a hint; nothing is accessed.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
-    }
-
-    #[inline(always)]
-    fn prefix_xor(self, bits: u64) -> u64 {
-        // SAFETY: as in `scan`.
-        unsafe { prefix_xor(bits) }
-    }
-
-    #[inline(always)]
-    fn flatten(self, mask: u64, base: u16, positions: &mut [u16; BLOCK]) {
-        // SAFETY: as in `scan`.
-        unsafe { flatten(mask, base, positions) }
     }
 }
 
@@ -200,14 +103,10 @@ impl Kernel for Avx512 {
 fn classify(block: &[u8; BLOCK]) -> ByteClasses {
     let bytes = load(block);
     let is = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8));
-    // `[` and `{` differ only in 0x20, and so do `]` and `}`; no other byte becomes one of them.
+    // See `BRACKET`.
     let folded = _mm512_or_si512(bytes, _mm512_set1_epi8(0x20));
     let folds_to = |byte: u8| _mm512_cmpeq_epi8_mask(folded, _mm512_set1_epi8(byte as i8));
-    // The white space whose low four bits are the index; 0x80 marks an unused entry.
-    let white = _mm512_broadcast_i32x4(_mm_setr_epi8(
-        0x20, -128, -128, -128, -128, -128, -128, -128, -128, 0x09, 0x0a, -128, -128, 0x0d, -128,
-        -128,
-    ));
+    let white = _mm512_broadcast_i32x4(table(&WHITE));
     ByteClasses {
         quote: is(b'"'),
         backslash: is(b'\\'),
@@ -245,13 +144,13 @@ fn widen([lowest, all]: [__m512i; 2], block: &[u8; BLOCK]) -> [__m512i; 2] {
 
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
-fn has_control(lowest: __m512i) -> bool {
+fn has_control([lowest, _]: [__m512i; 2]) -> bool {
     _mm512_cmplt_epu8_mask(lowest, _mm512_set1_epi8(0x20)) != 0
 }
 
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
-fn has_high(all: __m512i) -> bool {
+fn has_high([_, all]: [__m512i; 2]) -> bool {
     _mm512_movepi8_mask(all) != 0
 }
 
@@ -300,6 +199,13 @@ fn store_quarter(base: u16, numbers: __m128i, to: &mut [u16; BLOCK / 4]) {
 fn load(block: &[u8; BLOCK]) -> __m512i {
     // SAFETY: the block has 64 bytes, and the load needs no alignment.
     unsafe { _mm512_loadu_si512(block.as_ptr().cast()) }
+}
+
+#[target_feature(enable = "sse2")]
+#[inline]
+fn table(bytes: &[u8; 16]) -> __m128i {
+    // SAFETY: the table has 16 bytes, and the load needs no alignment.
+    unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
 }
 
 /// Two tables: the classes of the bytes up to 0x3f, and of those from 0x40 to 0x7e. Bytes from 0x7f on have no class.

@@ -38,10 +38,14 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod brackets;
+#[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little")))]
+mod classes;
 mod derive;
 #[cfg(any(test, fuzzing))]
 mod diff;
 mod escapes;
+#[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little")))]
+mod forward;
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 mod neon;
 mod scalar;
@@ -53,8 +57,8 @@ mod words;
 mod tests;
 
 use crate::fast_paths::{FastPath, is_off};
-use brackets::BracketKinds;
 pub use brackets::{BracketBatch, UnpairedBrackets};
+use brackets::{BracketKinds, bracket_batch};
 use derive::{MaskState, derive};
 #[cfg(any(test, fuzzing))]
 pub use diff::compare;
@@ -107,6 +111,30 @@ struct RowMasks<'a> {
 
 /// The operations of an instruction set. A value of the type proves that the CPU has it.
 trait Kernel: Copy {
+    /// Scans bytes. The scanner enters the algorithm by this method and the next three: a kernel replaces the first three by
+    /// `entry_points`, so that the algorithm is compiled with its features.
+    #[inline]
+    fn scan(self, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
+        scan_with(self, bytes, carry, window);
+    }
+    /// Lists the positions of the tokens of a scanned window.
+    #[inline]
+    fn list_tokens(self, window: &mut Window) {
+        list_tokens(self, window);
+    }
+    /// See [`Window::bracket_batch`].
+    #[inline]
+    fn bracket_batch(
+        self,
+        window: &Window,
+        text: &[u8],
+        block: usize,
+        most: usize,
+    ) -> Option<BracketBatch> {
+        bracket_batch(self, window, text, block, most)
+    }
+    /// Writes the word classes of a text, from the block `first` on.
+    fn words(self, bytes: &[u8], first: usize, masks: &mut WordMasks);
     fn classify(self, block: &[u8; BLOCK]) -> ByteClasses;
     fn classify_escapes(self, block: &[u8; BLOCK]) -> EscapeClasses;
     /// First pass: writes the masks `quote`, `backslash`, `bracket`, `separator` and `white`, without context.
@@ -408,13 +436,13 @@ fn scan_with<K: Kernel>(kernel: K, bytes: &[u8], carry: &mut Carry, window: &mut
     window.tokens = 0;
     window.fatal = None;
 
-    let (blocks, tail) = bytes.as_chunks::<BLOCK>();
+    let (blocks, rest) = bytes.as_chunks::<BLOCK>();
     let mut last = [b' '; BLOCK];
     // Spaces after the end have no effect: they carry nothing on.
-    for (to, from) in last.iter_mut().zip(tail) {
+    for (to, from) in last.iter_mut().zip(rest) {
         *to = *from;
     }
-    let last = (!tail.is_empty()).then_some(&last);
+    let last = (!rest.is_empty()).then_some(&last);
 
     let range = classify(kernel, bytes, last, window);
     let masks = window.backslash.iter().take(bytes.len().div_ceil(BLOCK));

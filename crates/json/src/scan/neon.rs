@@ -6,10 +6,6 @@
 //! No instruction moves one bit per byte out of a vector. The usual method, known from simdjson's kernel for ARM, keeps
 //! in each byte the bit of its position and then adds neighbours until eight bytes are one.
 #![allow(unsafe_code, reason = "CPU intrinsics; each site says why it is sound")]
-#![allow(
-    clippy::indexing_slicing,
-    reason = "tables made at compile time, where a panic is an error of the compiler"
-)]
 
 use std::arch::aarch64::{
     uint8x16_t, uint8x16x4_t, vandq_u8, vceqq_u8, vcgeq_u8, vcltq_u8, vdupq_n_u8, vdupq_n_u64,
@@ -19,10 +15,12 @@ use std::arch::aarch64::{
 use std::arch::asm;
 use std::arch::is_aarch64_feature_detected;
 
+use super::classes::{BRACKET, SEPARATOR, WHITE};
 use super::escapes::{EscapeClasses, halves};
+use super::forward::call_functions;
 use super::scalar::ScalarKernel;
 use super::words::{self, WordClasses, WordMasks, classify_all};
-use super::{BLOCK, BracketKinds, ByteClasses, Carry, Kernel, Window, list_tokens, scan_with};
+use super::{BLOCK, BracketKinds, ByteClasses, Carry, Kernel, Window, scan_with};
 
 /// Proof that the CPU has NEON, and with `PMULL` also carry-less multiplication. `PMULL` comes with AES, which small
 /// cores lack, such as those of the Raspberry Pi 4.
@@ -35,8 +33,10 @@ impl<const PMULL: bool> Neon<PMULL> {
             is_aarch64_feature_detected!("neon") && (!PMULL || is_aarch64_feature_detected!("aes"));
         has.then_some(Self(()))
     }
+}
 
-    pub(super) fn scan(self, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
+impl<const PMULL: bool> Kernel for Neon<PMULL> {
+    fn scan(self, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
         #[target_feature(enable = "neon,aes")]
         fn with_pmull(kernel: impl Kernel, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
             scan_with(kernel, bytes, carry, window);
@@ -54,7 +54,7 @@ impl<const PMULL: bool> Neon<PMULL> {
         }
     }
 
-    pub(super) fn words(self, bytes: &[u8], first: usize, masks: &mut WordMasks) {
+    fn words(self, bytes: &[u8], first: usize, masks: &mut WordMasks) {
         #[target_feature(enable = "neon")]
         fn words(bytes: &[u8], first: usize, masks: &mut WordMasks) {
             classify_all(bytes, first, masks, |block| classify_words(block));
@@ -63,55 +63,17 @@ impl<const PMULL: bool> Neon<PMULL> {
         unsafe { words(bytes, first, masks) }
     }
 
-    pub(super) fn list_tokens(self, window: &mut Window) {
-        list_tokens(self, window);
-    }
-}
-
-impl<const PMULL: bool> Kernel for Neon<PMULL> {
-    #[inline(always)]
-    fn classify(self, block: &[u8; BLOCK]) -> ByteClasses {
-        // SAFETY: as in `scan`.
-        unsafe { classify(block) }
-    }
-
-    #[inline(always)]
-    fn classify_escapes(self, block: &[u8; BLOCK]) -> EscapeClasses {
-        // SAFETY: as in `scan`.
-        unsafe { classify_escapes(block) }
-    }
-
-    #[inline(always)]
-    fn bracket_kinds(self, block: &[u8; BLOCK]) -> BracketKinds {
-        // SAFETY: as in `scan`.
-        unsafe { bracket_kinds(block) }
-    }
-
     /// The lowest byte of each lane, and all of them together.
     type Range = [uint8x16_t; 2];
 
-    #[inline(always)]
-    fn no_range(self) -> Self::Range {
-        // SAFETY: as in `scan`.
-        unsafe { no_range() }
-    }
-
-    #[inline(always)]
-    fn widen(self, range: Self::Range, block: &[u8; BLOCK]) -> Self::Range {
-        // SAFETY: as in `scan`.
-        unsafe { widen(range, block) }
-    }
-
-    #[inline(always)]
-    fn has_control(self, [lowest, _]: Self::Range) -> bool {
-        // SAFETY: as in `scan`.
-        unsafe { has_control(lowest) }
-    }
-
-    #[inline(always)]
-    fn has_high(self, [_, all]: Self::Range) -> bool {
-        // SAFETY: as in `scan`.
-        unsafe { has_high(all) }
+    call_functions! {
+        fn classify(block: &[u8; BLOCK]) -> ByteClasses;
+        fn classify_escapes(block: &[u8; BLOCK]) -> EscapeClasses;
+        fn bracket_kinds(block: &[u8; BLOCK]) -> BracketKinds;
+        fn no_range() -> Self::Range;
+        fn widen(range: Self::Range, block: &[u8; BLOCK]) -> Self::Range;
+        fn has_control(range: Self::Range) -> bool;
+        fn has_high(range: Self::Range) -> bool;
     }
 
     #[inline(always)]
@@ -125,28 +87,6 @@ impl<const PMULL: bool> Kernel for Neon<PMULL> {
     }
 }
 
-/// The bytes of a class by their low four bits. An unused entry has a byte whose low bits differ from its index, which
-/// never matches.
-const fn by_low_half<const N: usize>(bytes: [u8; N]) -> [u8; 16] {
-    let mut table = [0; 16];
-    let mut at = 0;
-    while at < table.len() {
-        table[at] = !(at as u8);
-        at += 1;
-    }
-    at = 0;
-    while at < N {
-        table[bytes[at] as usize % 16] = bytes[at];
-        at += 1;
-    }
-    table
-}
-
-const WHITE: [u8; 16] = by_low_half(*b" \t\n\r");
-/// Folded: see `classify`.
-const BRACKET: [u8; 16] = by_low_half(*b"{}");
-const SEPARATOR: [u8; 16] = by_low_half(*b",:");
-
 #[target_feature(enable = "neon")]
 #[inline]
 fn classify(block: &[u8; BLOCK]) -> ByteClasses {
@@ -158,7 +98,6 @@ fn classify(block: &[u8; BLOCK]) -> ByteClasses {
             movemask([compare(a), compare(b), compare(c), compare(d)])
         }};
     }
-    // `[` and `{` differ only in 0x20, and so do `]` and `}`; no other byte becomes one of them.
     let fold = vdupq_n_u8(0x20);
     let (white, bracket, separator) = (table(&WHITE), table(&BRACKET), table(&SEPARATOR));
     let low_half = vdupq_n_u8(0x0f);
@@ -265,13 +204,13 @@ fn widen([lowest, all]: [uint8x16_t; 2], block: &[u8; BLOCK]) -> [uint8x16_t; 2]
 
 #[target_feature(enable = "neon")]
 #[inline]
-fn has_control(lowest: uint8x16_t) -> bool {
+fn has_control([lowest, _]: [uint8x16_t; 2]) -> bool {
     vminvq_u8(lowest) < 0x20
 }
 
 #[target_feature(enable = "neon")]
 #[inline]
-fn has_high(all: uint8x16_t) -> bool {
+fn has_high([_, all]: [uint8x16_t; 2]) -> bool {
     vmaxvq_u8(all) >= 0x80
 }
 

@@ -1,12 +1,17 @@
 //! The kernel that every CPU runs, and the reference that the others are tested against. One byte at a time.
 
 use super::escapes::{EscapeClasses, GOOD};
+use super::words::{WordMasks, classify_all, classify_scalar};
 use super::{BLOCK, BracketKinds, ByteClasses, Kernel};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScalarKernel;
 
 impl Kernel for ScalarKernel {
+    fn words(self, bytes: &[u8], first: usize, masks: &mut WordMasks) {
+        classify_all(bytes, first, masks, classify_scalar);
+    }
+
     #[inline(always)]
     fn classify(self, block: &[u8; BLOCK]) -> ByteClasses {
         let mut classes = ByteClasses {

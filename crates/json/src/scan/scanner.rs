@@ -2,12 +2,10 @@
 //!
 //! A kernel's value proves that the CPU has its instructions, so a wrong choice could only be slow, never unsound.
 
-use super::brackets::bracket_batch;
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 use super::neon::Neon;
 use super::scalar::ScalarKernel;
-use super::words::{classify_all, classify_scalar};
-use super::{BracketBatch, Carry, WINDOW, Window, WordMasks, list_tokens, scan_with};
+use super::{BracketBatch, Carry, Kernel as _, WINDOW, Window, WordMasks};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2::Avx2, avx512::Avx512};
 
@@ -28,6 +26,23 @@ enum KernelChoice {
     NeonPmull(Neon<true>),
 }
 
+/// Calls a method that all kernels have.
+macro_rules! with_kernel {
+    ($scanner:expr, $kernel:ident => $call:expr) => {
+        match $scanner.0 {
+            KernelChoice::Scalar($kernel) => $call,
+            #[cfg(target_arch = "x86_64")]
+            KernelChoice::Avx2($kernel) => $call,
+            #[cfg(target_arch = "x86_64")]
+            KernelChoice::Avx512($kernel) => $call,
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            KernelChoice::Neon($kernel) => $call,
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            KernelChoice::NeonPmull($kernel) => $call,
+        }
+    };
+}
+
 impl Scanner {
     /// Returns the scanner that every CPU runs, which is slow.
     pub(super) fn scalar() -> Self {
@@ -36,25 +51,8 @@ impl Scanner {
 
     /// Chooses the fastest kernel that this CPU runs.
     pub fn new() -> Self {
-        #[cfg(target_arch = "x86_64")]
-        {
-            if let Some(kernel) = Avx512::new() {
-                return Self(KernelChoice::Avx512(kernel));
-            }
-            if let Some(kernel) = Avx2::new() {
-                return Self(KernelChoice::Avx2(kernel));
-            }
-        }
-        #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-        {
-            if let Some(kernel) = Neon::<true>::new() {
-                return Self(KernelChoice::NeonPmull(kernel));
-            }
-            if let Some(kernel) = Neon::<false>::new() {
-                return Self(KernelChoice::Neon(kernel));
-            }
-        }
-        Self::scalar()
+        let fastest = Isa::ALL.iter().rev().find_map(|isa| Self::with(*isa));
+        fastest.unwrap_or_else(Self::scalar)
     }
 
     /// Returns the kernel with this [name](Isa::name), if this CPU runs it.
@@ -104,49 +102,18 @@ impl Scanner {
     pub fn scan(self, bytes: &[u8], carry: &mut Carry, window: &mut Window) {
         debug_assert!(bytes.len() <= WINDOW);
         window.scanner = self;
-        match self.0 {
-            KernelChoice::Scalar(kernel) => scan_with(kernel, bytes, carry, window),
-            #[cfg(target_arch = "x86_64")]
-            KernelChoice::Avx2(kernel) => kernel.scan(bytes, carry, window),
-            #[cfg(target_arch = "x86_64")]
-            KernelChoice::Avx512(kernel) => kernel.scan(bytes, carry, window),
-            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-            KernelChoice::Neon(kernel) => kernel.scan(bytes, carry, window),
-            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-            KernelChoice::NeonPmull(kernel) => kernel.scan(bytes, carry, window),
-        }
+        with_kernel!(self, kernel => kernel.scan(bytes, carry, window));
     }
 
     /// Lists the positions of the tokens of a scanned window.
     #[inline]
     pub fn list_tokens(self, window: &mut Window) {
-        match self.0 {
-            KernelChoice::Scalar(kernel) => list_tokens(kernel, window),
-            #[cfg(target_arch = "x86_64")]
-            KernelChoice::Avx2(kernel) => kernel.list_tokens(window),
-            #[cfg(target_arch = "x86_64")]
-            KernelChoice::Avx512(kernel) => kernel.list_tokens(window),
-            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-            KernelChoice::Neon(kernel) => kernel.list_tokens(window),
-            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-            KernelChoice::NeonPmull(kernel) => kernel.list_tokens(window),
-        }
+        with_kernel!(self, kernel => kernel.list_tokens(window));
     }
 
     /// Writes the word classes of a text, from the block `first` on. Bytes before and after the text are in no class.
     pub fn words(self, bytes: &[u8], first: usize, masks: &mut WordMasks) {
-        match self.0 {
-            #[cfg(target_arch = "x86_64")]
-            KernelChoice::Avx2(kernel) => kernel.words(bytes, first, masks),
-            // More than that kernel would not be faster here: most of the time is spent elsewhere.
-            #[cfg(target_arch = "x86_64")]
-            KernelChoice::Avx512(kernel) => kernel.avx2().words(bytes, first, masks),
-            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-            KernelChoice::Neon(kernel) => kernel.words(bytes, first, masks),
-            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-            KernelChoice::NeonPmull(kernel) => kernel.words(bytes, first, masks),
-            KernelChoice::Scalar(_) => classify_all(bytes, first, masks, classify_scalar),
-        }
+        with_kernel!(self, kernel => kernel.words(bytes, first, masks));
     }
 
     /// See [`Window::bracket_batch`].
@@ -158,17 +125,7 @@ impl Scanner {
         block: usize,
         most: usize,
     ) -> Option<BracketBatch> {
-        match self.0 {
-            KernelChoice::Scalar(kernel) => bracket_batch(kernel, window, text, block, most),
-            #[cfg(target_arch = "x86_64")]
-            KernelChoice::Avx2(kernel) => kernel.bracket_batch(window, text, block, most),
-            #[cfg(target_arch = "x86_64")]
-            KernelChoice::Avx512(kernel) => kernel.bracket_batch(window, text, block, most),
-            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-            KernelChoice::Neon(kernel) => bracket_batch(kernel, window, text, block, most),
-            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-            KernelChoice::NeonPmull(kernel) => bracket_batch(kernel, window, text, block, most),
-        }
+        with_kernel!(self, kernel => kernel.bracket_batch(window, text, block, most))
     }
 }
 
