@@ -73,7 +73,7 @@ fn main() -> ExitCode {
         }
     }
     print!("{}", table(&rows));
-    ExitCode::from(u8::from(rows.iter().any(|row| row.told() > 0)))
+    ExitCode::from(u8::from(rows.iter().any(|row| row.findings_count() > 0)))
 }
 
 fn plan(mut arguments: impl Iterator<Item = String>) -> Result<Plan, String> {
@@ -152,7 +152,7 @@ fn part(plan: &Plan, name: &str, seconds: u64, max_len: u64) -> std::io::Result<
         if !failed {
             return Ok(row);
         }
-        eprintln!("== {name}: {} findings, in artifacts/{name}", row.told());
+        eprintln!("== {name}: {} findings, in artifacts/{name}", row.findings_count());
     }
     let left = seconds.saturating_sub(begun.elapsed().as_secs());
     eprintln!("== {name}: {FINDINGS} runs ended in findings; {left} of {seconds} s are not used");
@@ -250,7 +250,7 @@ impl Row {
     }
 
     /// Returns the number of findings. If only known ones were found again, it is 1.
-    fn told(&self) -> usize {
+    fn findings_count(&self) -> usize {
         self.findings.max(usize::from(self.failed))
     }
 
@@ -280,7 +280,7 @@ fn table(rows: &[Row]) -> String {
     let date = date();
     for row in rows {
         let Row { name, executions, seconds, coverage, features, .. } = row;
-        let findings = row.told();
+        let findings = row.findings_count();
         let row = format!(
             "| `{name}` | {executions} | {seconds} | {coverage} | {features} | {findings} | {date} |"
         );

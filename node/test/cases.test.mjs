@@ -214,12 +214,12 @@ for (const one of ofTheme('catalog', 'answer')) {
     const bytes = readFileSync(`${root}corpus/${one.file}`)
     const { output, report } = Manifest.catalog().program(one.tool).filterWithReport(bytes)
     assert.ok(report.filter_applied)
-    let [items, beside] = [JSON.parse(output), []]
+    let [items, siblings] = [JSON.parse(output), []]
     for (const name of one.items.split('/').slice(1)) {
-      beside = Object.keys(items).filter((other) => other !== name)
+      siblings = Object.keys(items).filter((other) => other !== name)
       items = items[name]
     }
-    assert.deepEqual(beside, one.beside ?? [])
+    assert.deepEqual(siblings, one['beside'] ?? [])
     if (Array.isArray(items)) {
       assert.equal(items.length, one.count)
       items = items[0]

@@ -131,7 +131,7 @@ def test_fastmcp_structured_content_that_repeats_a_text():
     assert (result.content, result.structured_content) == ([], {"id": 1})
 
 
-def test_fastmcp_members_beside_the_payload():
+def test_fastmcp_members_next_to_the_payload():
     import mcp.types
     from fastmcp.tools import ToolResult
 

@@ -219,10 +219,10 @@ def test_catalog(case):
     output, report = tamis.Manifest.catalog().program(case["tool"]).filter_with_report(document)
     assert report["filter_applied"]
     items = json.loads(output)
-    beside = []
+    siblings = []
     for name in case["items"].split("/")[1:]:
-        beside, items = [other for other in items if other != name], items[name]
-    assert beside == case.get("beside", [])
+        siblings, items = [other for other in items if other != name], items[name]
+    assert siblings == case.get("beside", [])
     if isinstance(items, list):
         assert len(items) == case["count"]
         items = items[0]

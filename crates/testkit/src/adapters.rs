@@ -129,8 +129,8 @@ impl AsyncWrite for Slow {
 
 fn run(output: Vec<u8>, outcome: Option<Outcome>, result: Result<(), Error>) -> Run {
     let report = outcome.and_then(|outcome| outcome.report().cloned());
-    let told = report.clone().unwrap_or_default();
-    Run::new(Some(output), result.map(|()| told), report)
+    let last = report.clone().unwrap_or_default();
+    Run::new(Some(output), result.map(|()| last), report)
 }
 
 impl Subject<'_> {

@@ -70,7 +70,7 @@ impl<'p> Run<'p> {
             create_folder(&folder, change.mode)?;
             self.folders.push(folder);
         }
-        let temporary = write_beside(&change.path, text.as_bytes(), change.mode)?;
+        let temporary = write_temporary(&change.path, text.as_bytes(), change.mode)?;
         self.temporary.push(Some(temporary));
         Ok(())
     }
@@ -103,7 +103,7 @@ impl<'p> Run<'p> {
         for change in self.replaced.iter().rev() {
             _ = match &change.before {
                 None => fs::remove_file(&change.path),
-                Some(text) => write_beside(&change.path, text.as_bytes(), change.mode)
+                Some(text) => write_temporary(&change.path, text.as_bytes(), change.mode)
                     .and_then(|temporary| fs::rename(temporary, &change.path)),
             };
         }
@@ -127,7 +127,7 @@ fn create_folder(path: &Path, mode: u32) -> io::Result<()> {
 }
 
 /// Writes a file next to `path`, with the owner and the mode of the file there, if it exists. Returns its path.
-fn write_beside(path: &Path, bytes: &[u8], mode: u32) -> io::Result<PathBuf> {
+fn write_temporary(path: &Path, bytes: &[u8], mode: u32) -> io::Result<PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = path.with_file_name(format!(".{name}.tamis-{}", std::process::id()));
     let mut options = OpenOptions::new();

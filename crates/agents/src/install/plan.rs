@@ -204,7 +204,7 @@ impl<'p> Planner<'p> {
 
     /// Returns whether something was installed into another file with this name.
     pub(crate) fn has_record_of_another(&self, path: &Path) -> bool {
-        let real = behind_links(path).unwrap_or_else(|_| path.to_owned());
+        let real = follow_links(path).unwrap_or_else(|_| path.to_owned());
         let mut files = self.record.files.keys();
         files.any(|file| *file != real && file.file_name() == real.file_name() && file.is_file())
     }
@@ -213,7 +213,7 @@ impl<'p> Planner<'p> {
     pub(crate) fn open(&mut self, path: &Path) -> Result<&mut PlannedFile, InstallError> {
         let shown = self.places.shown(path);
         let fail = |message: String| InstallError { file: shown.clone(), message, snippet: None };
-        let real = behind_links(path).map_err(|error| fail(format!("cannot be read: {error}")))?;
+        let real = follow_links(path).map_err(|error| fail(format!("cannot be read: {error}")))?;
         let at = if let Some(at) = self.index.get(&real) {
             *at
         } else {
@@ -364,7 +364,7 @@ fn read(path: &Path) -> Result<(Option<String>, bool), String> {
 }
 
 /// Returns the file that is read and written through a path, whether it exists or not.
-fn behind_links(path: &Path) -> io::Result<PathBuf> {
+fn follow_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..40 {
         match path.canonicalize() {
@@ -377,7 +377,7 @@ fn behind_links(path: &Path) -> io::Result<PathBuf> {
             let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
                 return Ok(path);
             };
-            return Ok(behind_links(parent)?.join(name));
+            return Ok(follow_links(parent)?.join(name));
         };
         path = path.parent().map_or(target.clone(), |folder| folder.join(&target));
     }

@@ -332,7 +332,7 @@ fn servers_of_a_project() {
 
 /// Files whose comments an agent reads, but which are not edited.
 #[test]
-fn servers_beside_comments_are_refused() {
+fn servers_next_to_comments_are_refused() {
     for (agent, file, text, words) in [
         (Agent::Opencode, ".config/opencode/opencode.jsonc", "{// x\n\"mcp\": {}}", "comments"),
         (Agent::Gemini, ".gemini/settings.json", "{\"mcpServers\": {},}", "comments"),

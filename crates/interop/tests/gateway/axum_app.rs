@@ -21,11 +21,11 @@ async fn start(threads: Threads) -> (Place, mpsc::Sender<Event>) {
         ReceiverStream::new(receiver.unwrap_or_else(|| mpsc::channel(1).1))
     });
     let app = app.unwrap();
-    let place = Place::run(threads, async move |listener, told| {
-        let told = async {
-            let _ = told.await;
+    let place = Place::run(threads, async move |listener, stop| {
+        let stop = async {
+            let _ = stop.await;
         };
-        serve(listener, app, told).await.unwrap();
+        serve(listener, app, stop).await.unwrap();
     });
     (place.await, sender)
 }

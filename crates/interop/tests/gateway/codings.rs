@@ -134,7 +134,7 @@ fn a_bomb_is_refused() {
 #[test]
 fn the_layer_of_tower_http_encodes_what_is_filtered() {
     both(async |threads| {
-        let gateway = Place::run(threads, async |listener: TcpListener, told| {
+        let gateway = Place::run(threads, async |listener: TcpListener, stop| {
             let layers = ServiceBuilder::new().layer(CompressionLayer::new()).layer(ids());
             let service = layers.service(service_fn(async |_: Request<_>| {
                 Ok::<_, std::convert::Infallible>(json(document()))
@@ -143,7 +143,7 @@ fn the_layer_of_tower_http_encodes_what_is_filtered() {
             let server = auto::Builder::new(TokioExecutor::new());
             let service = TowerToHyperService::new(service);
             tokio::select! {
-                _ = told => {}
+                _ = stop => {}
                 _ = server.serve_connection(TokioIo::new(stream), service) => {}
             }
         });

@@ -62,7 +62,7 @@ fn before_the_first_byte_it_is_another_answer() {
 }
 
 #[test]
-fn behind_the_first_byte_the_body_breaks_off() {
+fn after_the_first_byte_the_body_breaks_off() {
     both(async |threads| {
         let gateway = Place::layered(threads, ids(), async |asked| match asked.uri().path() {
             "/bad" => json(long("nul]")),

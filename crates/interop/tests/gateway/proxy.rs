@@ -31,11 +31,11 @@ fn logged(upstream: std::net::SocketAddr) -> (Config, Log) {
 }
 
 pub(crate) async fn start(threads: Threads, config: Config) -> Place {
-    Place::run(threads, async move |listener, told| {
-        let told = async {
-            let _ = told.await;
+    Place::run(threads, async move |listener, stop| {
+        let stop = async {
+            let _ = stop.await;
         };
-        serve(listener, config, told).await.unwrap();
+        serve(listener, config, stop).await.unwrap();
     })
     .await
 }

@@ -75,14 +75,14 @@ impl Place {
         serve: impl FnOnce(TcpListener, oneshot::Receiver<()>) -> F + Send + 'static,
     ) -> Self {
         let (begin, begun) = oneshot::channel();
-        let (end, told) = oneshot::channel();
+        let (end, stop) = oneshot::channel();
         let (over, ended) = oneshot::channel();
         std::thread::spawn(move || {
             let runtime = threads.runtime();
             runtime.block_on(async {
                 let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
                 begin.send((listener.local_addr().unwrap(), Handle::current())).unwrap();
-                serve(listener, told).await;
+                serve(listener, stop).await;
             });
             runtime.shutdown_background();
             let _ = over.send(());
@@ -102,9 +102,9 @@ impl Place {
         H: Fn(Request<Incoming>) -> A + Clone + Send + Sync + 'static,
         A: Future<Output = Response<Body>> + Send + 'static,
     {
-        Self::run(threads, async move |listener, told| {
+        Self::run(threads, async move |listener, stop| {
             tokio::select! {
-                _ = told => {}
+                _ = stop => {}
                 () = accept(listener, layer, handler) => {}
             }
         })

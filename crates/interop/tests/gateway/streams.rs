@@ -176,7 +176,7 @@ fn a_body_that_turns_out_to_be_none_passes() {
 }
 
 #[test]
-fn a_filter_that_lines_refuse_is_told_by_the_head() {
+fn a_filter_that_lines_refuse_is_reported_by_the_status() {
     both(async |threads| {
         let layer = by(&Spec::new().content(Content::new()));
         let gateway = Place::layered(threads, layer, async |_| {

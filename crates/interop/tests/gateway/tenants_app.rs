@@ -15,11 +15,11 @@ filters:
 ";
 
 async fn serve(threads: Threads, router: Router) -> Place {
-    Place::run(threads, async move |listener, told| {
-        let told = async {
-            let _ = told.await;
+    Place::run(threads, async move |listener, stop| {
+        let stop = async {
+            let _ = stop.await;
         };
-        axum::serve(listener, router).with_graceful_shutdown(told).await.unwrap();
+        axum::serve(listener, router).with_graceful_shutdown(stop).await.unwrap();
     })
     .await
 }

@@ -35,7 +35,7 @@ use crate::model::dom::Node;
 use crate::prng::Choices;
 
 /// The result that a run reports at its end.
-type Told = Arc<Mutex<Option<Outcome>>>;
+type SharedOutcome = Arc<Mutex<Option<Outcome>>>;
 
 /// Runs the target on an input.
 pub fn run(data: &[u8]) {
@@ -188,10 +188,10 @@ impl Call<'_> {
         let end = through(choices, transform(ContentCoding::Gzip), source, leaving);
         let emitted = whole.output.as_deref().unwrap_or_default();
         end.begins(emitted);
-        let told = end.report();
+        let reported = end.report();
         if let Some(result) = end.result {
-            let told = told.expect("a run that ended says so");
-            let run = Run::new(Some(end.output), result.map(|()| told.clone()), Some(told));
+            let reported = reported.expect("a run that ended says so");
+            let run = Run::new(Some(end.output), result.map(|()| reported.clone()), Some(reported));
             let about = format!("{} pieces, {self:?}", pieces.len());
             same("asynchronous", whole, &run, true)
                 .unwrap_or_else(|why| panic!("{why}\n  {about}"));
@@ -210,8 +210,8 @@ fn pruned(choices: &mut Choose<'_>, raw: &[u8]) {
     };
     let mut run = PruneFilter::new(&program, Vec::new());
     let result = run.write(&history).and_then(|()| run.end());
-    let told = Outcome::other(run.report());
-    let whole = (run.into_sink(), result.map(|_| ()), told);
+    let reported = Outcome::other(run.report());
+    let whole = (run.into_sink(), result.map(|_| ()), reported);
     is_alike(choices, &whole, Transform::from(&program), &history);
 }
 
@@ -220,10 +220,10 @@ fn text_filtered(choices: &mut Choose<'_>, raw: &[u8]) {
     let program = TextProgram::compile(&declared.filter()).expect("the filter compiles");
     let limits = Limits::new().with_line(choices.pick(&[64 << 10, 0, 9]));
     let mut run = TextFilter::with_limits(&program, &limits, Vec::new());
-    let told = run.write(raw).and_then(|()| run.end()).expect("no text is an error");
+    let reported = run.write(raw).and_then(|()| run.end()).expect("no text is an error");
     let output = run.into_sink();
-    let told = Outcome::Text(told);
-    is_alike(choices, &(output, Ok(()), told), Transform::text(&program, &limits), raw);
+    let reported = Outcome::Text(reported);
+    is_alike(choices, &(output, Ok(()), reported), Transform::text(&program, &limits), raw);
 }
 
 fn command_filtered(choices: &mut Choose<'_>, raw: &[u8]) {
@@ -233,10 +233,10 @@ fn command_filtered(choices: &mut Choose<'_>, raw: &[u8]) {
     let code = choices.pick(&[None, Some(0), Some(1)]);
     let mut run = text::BUILTIN.start(&command, &limits, Vec::new());
     run.set_exit_code(code);
-    let told = run.write(raw).and_then(|()| run.end()).expect("no output is an error");
+    let reported = run.write(raw).and_then(|()| run.end()).expect("no output is an error");
     let output = run.into_sink();
     let transform = Transform::command(&text::BUILTIN, &command, code, &limits);
-    is_alike(choices, &(output, Ok(()), Outcome::other(told)), transform, raw);
+    is_alike(choices, &(output, Ok(()), Outcome::other(reported)), transform, raw);
 }
 
 /// Checks that a transform has the output, the end and the report of a run that got the whole input at once.
@@ -246,7 +246,7 @@ fn is_alike(
     transform: Transform,
     input: &[u8],
 ) {
-    let (output, result, told) = whole;
+    let (output, result, reported) = whole;
     let pieces = cut(choices, input);
     let (source, leaving) = (Script::new(choices, &pieces, false), Leaving::new(choices));
     let end = through(choices, transform, source, leaving);
@@ -257,15 +257,15 @@ fn is_alike(
     assert_eq!(words(ended), words(result), "{}", about());
     assert!(end.output == *output, "{}\n  {}", end.output.escape_ascii(), about());
     // The number of held bytes depends on the pieces.
-    let comparable = |told: &Outcome| match told.downcast_ref::<PruneReport>() {
+    let comparable = |reported: &Outcome| match reported.downcast_ref::<PruneReport>() {
         Some(report) => {
             let mut report = report.clone();
             report.held_peak_bytes = 0;
             Outcome::other(report)
         }
-        None => told.clone(),
+        None => reported.clone(),
     };
-    assert_eq!(end.outcome.as_ref().map(comparable), Some(comparable(told)), "{}", about());
+    assert_eq!(end.outcome.as_ref().map(comparable), Some(comparable(reported)), "{}", about());
 }
 
 /// In pieces, some of them empty.
@@ -287,17 +287,17 @@ struct Leaving {
     /// The number of polls before that.
     most: usize,
     /// Whether the step that the last poll sent to a thread is done by then. Otherwise it never begins.
-    behind_step: bool,
+    after_step: bool,
 }
 
 impl Leaving {
-    const NEVER: Self = Self { most: usize::MAX, behind_step: false };
+    const NEVER: Self = Self { most: usize::MAX, after_step: false };
 
     fn new(choices: &mut Choose<'_>) -> Self {
         if !choices.one_in(3) {
             return Self::NEVER;
         }
-        Self { most: choices.below(12), behind_step: choices.one_in(2) }
+        Self { most: choices.below(12), after_step: choices.one_in(2) }
     }
 }
 
@@ -328,8 +328,8 @@ fn through(
     source: Script,
     leaving: Leaving,
 ) -> End {
-    let told = Told::default();
-    let tell = Arc::clone(&told);
+    let reported = SharedOutcome::default();
+    let tell = Arc::clone(&reported);
     let transform = transform.with_on_end(move |outcome, _| {
         *tell.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.clone());
     });
@@ -358,9 +358,9 @@ fn through(
     assert_eq!(runtime.metrics().num_alive_tasks(), 0, "a task is left");
     // Waits for a step that still runs on another thread.
     drop(runtime);
-    assert_eq!(Arc::strong_count(&told), 1, "something of the run is left");
-    let outcome = told.lock().unwrap_or_else(PoisonError::into_inner).take();
-    assert!(outcome.is_some() || result.is_none(), "the end is not told");
+    assert_eq!(Arc::strong_count(&reported), 1, "something of the run is left");
+    let outcome = reported.lock().unwrap_or_else(PoisonError::into_inner).take();
+    assert!(outcome.is_some() || result.is_none(), "the end is not reported");
     if let Some(Err(error)) = &result
         && error.kind() == ErrorKind::Write
     {
@@ -408,7 +408,7 @@ async fn for_so_long<T>(future: impl Future<Output = T>, leaving: Leaving) -> Op
         left -= 1;
         let polled = running.as_mut().poll(cx);
         if polled.is_pending() && left == 0 {
-            if leaving.behind_step {
+            if leaving.after_step {
                 drop(turn);
                 drop(Turn::begin());
             }
@@ -437,20 +437,20 @@ async fn framed(transform: Transform, source: Script, output: &mut Vec<u8>) -> R
     let taken = Arc::clone(&source.taken);
     let mut body = FilterBody::new(transform, source);
     let mut result = Ok(());
-    let mut behind = false;
+    let mut has_trailers = false;
     while let Some(frame) = body.frame().await {
-        assert!(result.is_ok() && !behind, "an error, or trailers, are the last frame");
+        assert!(result.is_ok() && !has_trailers, "an error, or trailers, are the last frame");
         match frame.map(Frame::into_data) {
             Ok(Ok(data)) => output.extend_from_slice(&data),
             Ok(Err(frame)) => {
                 let names = frame.into_trailers().expect("trailers");
                 assert!(names.len() == 1 && names.contains_key(KEPT), "{names:?}");
-                behind = true;
+                has_trailers = true;
             }
             Err(error) => result = Err(error),
         }
     }
-    assert_eq!(behind, taken.load(Ordering::Relaxed) && result.is_ok(), "trailers");
+    assert_eq!(has_trailers, taken.load(Ordering::Relaxed) && result.is_ok(), "trailers");
     assert!(body.is_end_stream(), "a body is over behind its last frame");
     result
 }

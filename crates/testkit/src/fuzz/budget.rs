@@ -47,7 +47,7 @@ fn budgets(choices: &mut Choose<'_>, spec: Spec, document: &[u8], way: Option<Op
     }
     let size = filtered.len();
     let ground = Ground::new(spec.clone(), document);
-    let told: Option<Vec<String>> = ground.report.root.as_deref().map(steps);
+    let reported: Option<Vec<String>> = ground.report.root.as_deref().map(steps);
     let asked = Asked {
         limit: 1 + choices.below(size + 2),
         min_items: choices.pick(&[0, 1, 1, 3]),
@@ -59,7 +59,7 @@ fn budgets(choices: &mut Choose<'_>, spec: Spec, document: &[u8], way: Option<Op
     if choices.one_in(3) {
         tokens(choices, spec, document, size);
     } else {
-        check(&ground, way.unwrap_or(told.as_deref()), tries);
+        check(&ground, way.unwrap_or(reported.as_deref()), tries);
     }
 }
 

@@ -118,8 +118,8 @@ pub fn attempt(data: &[u8]) -> Option<Attempt> {
     for run in [&whole, &split, &slice, &lines] {
         let output = run.output.as_deref().unwrap_or_default();
         assert!(!holds(output), "in the output: {}\n  {spec:?}", String::from_utf8_lossy(output));
-        let told = format!("{:?} {:?}", run.fault, run.comparable());
-        assert!(keys_hold || !told.contains(CANARY), "told: {told}\n  {spec:?}");
+        let messages = format!("{:?} {:?}", run.fault, run.comparable());
+        assert!(keys_hold || !messages.contains(CANARY), "told: {messages}\n  {spec:?}");
     }
     let mut filter = Filter::new(program.with_options(&options), Vec::new());
     let ended = filter.write(&document).and_then(|()| filter.end());
@@ -280,8 +280,8 @@ fn records(program: &Program, options: &CallOptions, document: &[u8], keys_hold:
     let lines = [&line[..], b"\n", &line].concat();
     let mut output = Vec::new();
     let bad = |_, error: &Error| {
-        let told = format!("{error:?}");
-        assert!(keys_hold || !told.contains(CANARY), "told of a line: {told}");
+        let messages = format!("{error:?}");
+        assert!(keys_hold || !messages.contains(CANARY), "told of a line: {messages}");
     };
     let (report, result) = FailedRun::split(filter_ndjson(
         program.with_options(options),

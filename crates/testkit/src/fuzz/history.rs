@@ -70,9 +70,9 @@ fn pruned(choices: &mut Choose<'_>, prune: &PruneSpec, history: &[u8]) -> Option
     let bytes = choices.byte_by_byte(history.len());
     assert_eq!(cut(&program, history, bytes), whole, "bytes: {}", about());
     let output = whole.output.ok()?;
-    let told = whole.report?;
+    let report = whole.report?;
     let saved = history.len() as i64 - output.len() as i64;
-    assert_eq!(told["bytes_saved"].as_i64(), Some(saved), "{}", about());
+    assert_eq!(report["bytes_saved"].as_i64(), Some(saved), "{}", about());
 
     let again = drivers::slice(&program, &output);
     assert_eq!(again.output.as_ref(), Ok(&output), "a second run: {}", about());

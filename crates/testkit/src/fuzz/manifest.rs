@@ -79,10 +79,13 @@ fn twice(manifest: &Manifest) {
         }
         Err(error) => {
             assert_eq!(error.kind(), ManifestErrorKind::Invalid, "{error}");
-            let told = error.problems();
-            assert_eq!((told.len(), told.len() + error.more()), (conflicts.min(SHOWN), conflicts));
+            let problems = error.problems();
+            assert_eq!(
+                (problems.len(), problems.len() + error.more()),
+                (conflicts.min(SHOWN), conflicts)
+            );
             let (keys, filters): (Vec<_>, Vec<_>) =
-                told.iter().partition(|problem| problem.message().contains("is set already"));
+                problems.iter().partition(|problem| problem.message().contains("is set already"));
             assert!(keys.len() <= set, "{error}");
             for problem in filters {
                 assert!(problem.message().contains("has a filter already"), "{problem}");
@@ -101,15 +104,15 @@ fn program(program: &Program) {
     assert!(!explanation.to_string().is_empty());
     _ = program.spec().summary();
     if let Ok((output, report)) = filter_slice(program, DOCUMENT) {
-        let told = report.output_bytes.unwrap_or(report.filter_result_bytes);
-        assert_eq!(told, output.len() as u64, "{:?}", program.spec());
+        let reported = report.output_bytes.unwrap_or(report.filter_result_bytes);
+        assert_eq!(reported, output.len() as u64, "{:?}", program.spec());
     }
     let written = match serde_json::to_string(program.spec()) {
         Ok(written) => written,
         Err(error) => {
             let known = ["no exact place", "lone surrogate"];
-            let told = error.to_string();
-            assert!(known.iter().any(|known| told.contains(known)), "{told}");
+            let message = error.to_string();
+            assert!(known.iter().any(|known| message.contains(known)), "{message}");
             return;
         }
     };
@@ -143,10 +146,10 @@ fn refused(error: &ManifestError, text: &[u8]) {
     assert_eq!(error.kind(), ManifestErrorKind::Invalid, "{error}");
     assert!(!error.problems().is_empty() && error.problems().len() <= SHOWN, "{error}");
     inside(error.problems(), text);
-    let told = error.to_string();
-    assert!(told.starts_with(FILE), "{told}");
-    assert!(told.len() < 40_000, "{} bytes", told.len());
-    assert!(told.chars().all(|char| char == '\n' || !char.is_control()), "{told:?}");
+    let message = error.to_string();
+    assert!(message.starts_with(FILE), "{message}");
+    assert!(message.len() < 40_000, "{} bytes", message.len());
+    assert!(message.chars().all(|char| char == '\n' || !char.is_control()), "{message:?}");
 }
 
 /// Places are those of the text: a line that it has, and a character of it or the end.

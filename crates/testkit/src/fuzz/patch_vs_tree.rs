@@ -23,7 +23,7 @@ use crate::drivers::{Run, Subject, same};
 use crate::model::dom::{Node, Value};
 use crate::prng::Choices;
 
-use crate::patch::{self as beside, Theirs, is_left_out};
+use crate::patch::{self as patches, Theirs, is_left_out};
 
 /// Runs the target on an input.
 pub fn run(data: &[u8]) {
@@ -34,12 +34,12 @@ pub fn run(data: &[u8]) {
 /// Documents and sequences that the crate reads as we do.
 fn generated(input: &mut Input<'_>) {
     let mut rest = Choose::new(input.rest);
-    let document = beside::value(&mut rest, 4);
+    let document = patches::value(&mut rest, 4);
     let stops = rest.one_in(3);
     let mut theirs = Theirs::new(document.clone(), stops);
     let mut operations = Vec::new();
     for _ in 0..1 + rest.below(5) {
-        let operation = beside::operation(&mut rest, &theirs.document);
+        let operation = patches::operation(&mut rest, &theirs.document);
         if !is_left_out(&operation) {
             theirs.apply(&operation);
             operations.push(operation);

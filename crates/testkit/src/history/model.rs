@@ -305,9 +305,9 @@ pub fn prune(document: &str, rules: &Rules) -> String {
                     let files = state.members().get("attachments").copied();
                     let files = files.filter(|files| !files.elements().is_empty());
                     let files = files.map(|files| files.at(document));
-                    let beside = files.map(|(from, to)| (from, to, "[]".to_owned()));
-                    let beside = mark.into_iter().chain(beside);
-                    pass.result(number, output.as_ref(), (tool, id), "", beside);
+                    let more = files.map(|(from, to)| (from, to, "[]".to_owned()));
+                    let more = mark.into_iter().chain(more);
+                    pass.result(number, output.as_ref(), (tool, id), "", more);
                 }
             }
         }

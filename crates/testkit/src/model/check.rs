@@ -143,7 +143,7 @@ pub fn judge(driver: &str, verdict: &Verdict, run: &Run) -> Result<(), String> {
                 return Err(format!("{driver}: expected {output}\ngot      {}", show(bytes)));
             }
             valid(driver, bytes)?;
-            let got = told(got, report);
+            let got = reported(got, report);
             if got != **report {
                 return Err(format!("{driver}: expected {report:?}\ngot      {got:?}"));
             }
@@ -161,7 +161,7 @@ fn valid(driver: &str, output: &[u8]) -> Result<(), String> {
 }
 
 /// The keys of the report that the model has.
-fn told(report: &Report, expected: &Expected) -> Expected {
+fn reported(report: &Report, expected: &Expected) -> Expected {
     let number = |value: Option<u64>| value.map(|value| value as usize);
     Expected {
         applied: report.filter_applied,

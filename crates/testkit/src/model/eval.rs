@@ -497,14 +497,14 @@ impl State<'_> {
         let Token::Name(name) = token else { return None };
         let (followed, output) = &self.followed;
         let looking = &followed[..=followed.len() - path.len()];
-        let behind_wildcard = looking.contains(&Token::Any).then_some(*output);
+        let below_wildcard = looking.contains(&Token::Any).then_some(*output);
         match &node.value {
             Value::Scalar(_) => None,
             Value::Array(elements) => elements.get(token.index()?),
             Value::Object(members) => {
                 let mut named = members.iter().filter(|member| member.name.as_ref() == Some(name));
                 let first = named.next()?;
-                let seen = |member: &Member| (member.node.at, looking.to_vec(), behind_wildcard);
+                let seen = |member: &Member| (member.node.at, looking.to_vec(), below_wildcard);
                 self.seen_twice.extend(named.map(seen));
                 Some(&first.node)
             }

@@ -18,7 +18,7 @@ pub(crate) enum Target {
     Absent,
 }
 
-const BESIDE_RAW: [&str; 5] =
+const SIBLINGS_OF_RAW: [&str; 5] =
     ["_exit_code", "_text_filtered", "_compact", "_original_items", "stderr"];
 
 pub(crate) fn locate(rules: &Rules, document: &Node) -> Result<Target, Verdict> {
@@ -52,10 +52,11 @@ pub(crate) fn locate(rules: &Rules, document: &Node) -> Result<Target, Verdict> 
             if let Some(member) = found {
                 return Ok(Target::Way(vec![member]));
             }
-            let beside = |name: &Option<String>| {
-                name.as_deref().is_some_and(|name| BESIDE_RAW.contains(&name))
+            let is_sibling = |name: &Option<String>| {
+                name.as_deref().is_some_and(|name| SIBLINGS_OF_RAW.contains(&name))
             };
-            let others: Vec<_> = members.iter().filter(|member| !beside(&member.name)).collect();
+            let others: Vec<_> =
+                members.iter().filter(|member| !is_sibling(&member.name)).collect();
             let raw_text = others.len() == 1
                 && others[0].name.as_deref() == Some("raw")
                 && others[0].node.is_string();

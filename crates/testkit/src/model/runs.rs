@@ -55,7 +55,7 @@ enum Style {
     /// One line for each value, and a space after colons.
     Pretty,
     /// Only after values.
-    BehindValues,
+    AfterValues,
     Anywhere,
     /// None, except in a few places.
     Rare,
@@ -64,7 +64,7 @@ enum Style {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gap {
     BeforeColon,
-    BehindColon,
+    AfterColon,
     BeforeComma,
     Line,
 }
@@ -74,7 +74,7 @@ pub fn document(prng: &mut impl Choices) -> String {
     let style = match prng.below(6) {
         0 | 1 => Style::Compact,
         2 => Style::Pretty,
-        3 => Style::BehindValues,
+        3 => Style::AfterValues,
         4 => Style::Anywhere,
         _ => Style::Rare,
     };
@@ -126,8 +126,8 @@ impl Runs {
     fn gap(&mut self, prng: &mut impl Choices, gap: Gap) {
         let white = match (self.style, gap) {
             (Style::Pretty, Gap::Line) => prng.pick(&["\n  ", "\n    ", "\n"]),
-            (Style::Pretty, Gap::BehindColon) => " ",
-            (Style::BehindValues, Gap::BeforeComma) => prng.pick(&["", " ", "\r\n"]),
+            (Style::Pretty, Gap::AfterColon) => " ",
+            (Style::AfterValues, Gap::BeforeComma) => prng.pick(&["", " ", "\r\n"]),
             (Style::Anywhere, _) => prng.pick(&["", "", " ", "\t", "\r\n", "\n\n\n"]),
             (Style::Rare, _) if prng.one_in(60) => prng.pick(&[" ", "\t", "\r\n"]),
             _ => "",
@@ -234,7 +234,7 @@ impl Runs {
         self.out.push('"');
         self.gap(prng, Gap::BeforeColon);
         self.out.push(':');
-        self.gap(prng, Gap::BehindColon);
+        self.gap(prng, Gap::AfterColon);
     }
 
     fn object(&mut self, prng: &mut impl Choices, depth: usize) {

@@ -218,11 +218,11 @@ pub fn keep(text: &str, way: Option<&[String]>, asked: Asked, original: usize) -
         }
     }
     // Items that are not longer than a mark are kept.
-    let behind: usize = lengths[least..].iter().sum();
+    let dropped: usize = lengths[least..].iter().sum();
     // In an object the mark is a member, and has no braces.
     let shortest = if in_object { 28 } else { 30 };
     let short =
-        behind == 0 || marks && behind <= shortest + (digits(came - least) + digits(came)).min(5);
+        dropped == 0 || marks && dropped <= shortest + (digits(came - least) + digits(came)).min(5);
     if short {
         payload(&mut tree, &way).append(&mut rest);
     }

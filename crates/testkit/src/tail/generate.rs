@@ -109,7 +109,7 @@ fn items(prng: &mut impl Choices) -> String {
 }
 
 /// Siblings of the payload, with or without arrays among them.
-fn beside(prng: &mut impl Choices, arrays: bool) -> Vec<String> {
+fn siblings(prng: &mut impl Choices, arrays: bool) -> Vec<String> {
     let count = prng.below(3);
     (0..count)
         .map(|_| {
@@ -121,9 +121,9 @@ fn beside(prng: &mut impl Choices, arrays: bool) -> Vec<String> {
 }
 
 fn around(prng: &mut impl Choices, name: &str, payload: &str, arrays_before: bool) -> String {
-    let mut members = beside(prng, arrays_before);
+    let mut members = siblings(prng, arrays_before);
     members.push(format!("\"{name}\" : {payload}"));
-    members.extend(beside(prng, true));
+    members.extend(siblings(prng, true));
     format!("{{ {} }}", members.join(" , "))
 }
 

@@ -115,8 +115,8 @@ pub fn cut(text: &str, threshold: usize) -> String {
     while let Some(at) = rest.find('"') {
         out += &rest[..at];
         rest = &rest[at..];
-        let (quoted, behind) = rest.split_at(string(rest));
-        rest = behind;
+        let (quoted, after) = rest.split_at(string(rest));
+        rest = after;
         if rest.starts_with(':') {
             out += quoted;
             continue;

@@ -239,8 +239,8 @@ fn clean(declared: &Declared, line: &[u8], limit: usize) -> Option<Line> {
         return judge(declared, text, end, limit);
     }
     let text = without_sequences(text);
-    let behind = text.iter().rposition(|byte| *byte != 8).map_or(0, |last| last + 1);
-    let end = if text[..behind].ends_with(b"\r") && end == "\n" { "\r\n" } else { end };
+    let end_of_text = text.iter().rposition(|byte| *byte != 8).map_or(0, |last| last + 1);
+    let end = if text[..end_of_text].ends_with(b"\r") && end == "\n" { "\r\n" } else { end };
     let parts = text.split(|byte| *byte == b'\r');
     let parts = parts.filter(|part| part.iter().any(|byte| *byte != 8));
     let shown: Vec<Vec<u8>> = parts.map(|part| struck(part, limit)).collect();
