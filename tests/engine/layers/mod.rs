@@ -129,7 +129,6 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
     ),
 ];
 
-
 /// The sources of the library and of what is below it.
 const LIBRARY: [&str; 3] = ["crates/json/src", "crates/text/src", "src"];
 

@@ -227,7 +227,7 @@ impl Subject {
         }
     }
 
-    /// Writes what is sent after a failure, and notes it. `span` is the place of the message as it came.
+    /// Writes what is sent after a failure, and notes it. `span` is the place of the message as it was sent.
     fn fail(
         &self,
         failure: Failure,
