@@ -37,7 +37,7 @@ use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tamis::Program;
 use tamis::http::{DecodeOptions, FilterLayer, Transform};
-use tamis::manifest::Manifest;
+use tamis_manifest::Manifest;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};

@@ -31,8 +31,8 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 use tamis::http::{Choice, DecodeOptions, FilterLayer, HeldPool, Transform};
-use tamis::manifest::Manifest;
 use tamis::{CallOptions, Limits};
+use tamis_manifest::Manifest;
 use tokio::net::TcpListener;
 use tower::{Layer, ServiceExt};
 

@@ -28,9 +28,7 @@
 //! | [`spec`] | types of rules: budgets, patches, conditions, roots | |
 //! | [`text`] | lines of text that is not JSON | `text` |
 //! | [`content`] | the main text of pages | `content` |
-//! | `command` | the output of commands; running commands | `command` |
 //! | [`json`] | places of values, and strings, in documents that are routed or edited | |
-//! | `manifest` | files that map names of tools to specs | `manifest` |
 //! | [`reserved`] | parameters with which a model chooses the size of a response | |
 //! | `http` | bodies, streams and services that do not block | `tokio` |
 //! | `template` | templates of summaries | `template` |
@@ -90,13 +88,13 @@
 //! - `spec`: the rules, as data.
 //! - `content`: extracts the main text of HTML pages (feature `content`), without JSON.
 //! - `filter`: compiles a spec and runs it; explains what a program does before it runs ([`Program::explain`]).
-//! - `manifest`, `catalog`: files that map names of tools to specs, and the built-in ones (feature `manifest`).
-//! - `command`: filters the output of commands by rules, and runs commands (feature `command`).
 //! - `io`: drivers for readers, files, slices, streams of documents, and async code.
 //! - `http`: the public names of the asynchronous drivers and of what they need (feature `tokio`).
 //!
 //! Above this crate are:
 //!
+//! - `tamis-manifest` (`crates/manifest`): files that map names of tools to specs, and the built-in ones.
+//! - `tamis-command` (`crates/command`): filters the output of commands by rules, and runs commands.
 //! - `tamis-chat` (`crates/chat`): replaces old tool results in a chat.
 //! - `tamis-insight` (`crates/insight`): counts the tokens of a payload per path, suggests filters, says which rule removed which
 //!   bytes, and attacks filters with hostile documents.
@@ -140,15 +138,11 @@
 //!
 //! No feature is enabled by default; the library then has a handful of small dependencies.
 //!
-//! - `command`: the module `command`, filters for the output of commands; on Unix also
-//!   `CommandRunner`. Enables `manifest`. Uses toml, rustix and shared_child.
 //! - `content`: [`content`] of pages, responses and texts. Uses lol_html and dom_smoothie. Without it, a spec with
 //!   content does not compile.
 //! - `decode`: content codings (gzip, br, zstd) before a filter. Uses compression-codecs, and libzstd in C.
 //! - `http-body`: `http::FilterBody`, for hyper, axum and tonic. Enables `tokio`.
 //! - `lenient`: comments and trailing commas before the filter. Uses struson.
-//! - `manifest`: the module `manifest`, with the built-in catalog. Enables `template` and `text`, so that errors in
-//!   templates and patterns point into the file. Uses serde-saphyr.
 //! - `template`: the module `template`, Go's `text/template` for compact summaries. Uses simd-json.
 //! - `text`: filters for plain text, in the module `text`. Uses regex.
 //! - `tokens`: counts budgets in tokens instead of estimating them; the module `tokens`. Uses tiktoken.
@@ -158,21 +152,15 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-#[cfg(feature = "manifest")]
-mod catalog;
 mod encode;
 mod filter;
 mod io;
 mod report;
 
-#[cfg(feature = "command")]
-pub mod command;
 pub mod content;
 #[cfg(feature = "tokio")]
 pub mod http;
 pub mod json;
-#[cfg(feature = "manifest")]
-pub mod manifest;
 pub mod reserved;
 pub mod spec;
 pub mod text;
@@ -252,12 +240,6 @@ const _: () = {
         moved::<text::TextFilter<Vec<u8>>>();
         moved::<text::QuotedTextFilter<Vec<u8>>>();
     }
-    #[cfg(feature = "command")]
-    {
-        shared::<command::OutputFilterRegistry>();
-        shared::<dyn command::OutputFilter>();
-        moved::<command::CommandFilter<Vec<u8>>>();
-    }
 };
 
 /// Runs the examples of the README and the guide as documentation tests.
@@ -267,20 +249,12 @@ pub mod guide {
     #[doc = include_str!("../README.md")]
     pub mod readme {}
 
-    #[cfg(all(feature = "manifest", feature = "text"))]
-    #[doc = include_str!("../docs/src/library.md")]
-    pub mod library {}
-
     #[doc = include_str!("../docs/src/errors.md")]
     pub mod errors {}
 
     #[cfg(feature = "content")]
     #[doc = include_str!("../docs/src/pages.md")]
     pub mod pages {}
-
-    #[cfg(feature = "command")]
-    #[doc = include_str!("../docs/src/command-output.md")]
-    pub mod command_output {}
 
     #[cfg(all(feature = "tower", feature = "decode"))]
     #[doc = include_str!("../docs/src/gateway.md")]

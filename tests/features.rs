@@ -92,18 +92,6 @@ fn rules_of_a_feature() {
     }
 }
 
-/// A manifest whose rules need a feature that is off is refused at the rule.
-#[cfg(feature = "manifest")]
-#[test]
-fn manifests_of_a_feature() {
-    let text = b"version: 1\nfilters: {page: {content: {max_tokens: 50}}}\n";
-    let read = tamis::manifest::Manifest::read("tools.yaml", &text[..]);
-    assert_eq!(read.is_ok(), cfg!(feature = "content"));
-    if let Err(error) = read {
-        assert!(error.to_string().contains("the feature `content`"), "{error}");
-    }
-}
-
 /// Names are compared with misspelt paths whatever the features.
 #[test]
 fn suggestions() {

@@ -254,7 +254,6 @@ impl CallOptions {
     /// let options = CallOptions::new().with_suggestions(true);
     /// let (_, report) = filter_slice(program.with_options(&options), br#"[{"id": 1, "name": "a"}]"#)?;
     /// assert_eq!(report.missed[0].path, "nmae");
-    /// # #[cfg(feature = "manifest")]
     /// assert_eq!(report.missed[0].meant.as_deref(), Some("name"));
     /// # Ok::<(), tamis::Error>(())
     /// ```

@@ -15,13 +15,9 @@ mod gather;
 mod layer;
 #[cfg(feature = "lenient")]
 mod lenient;
-#[cfg(feature = "manifest")]
-mod manifest;
 mod pretty;
 mod push;
 mod records;
-#[cfg(feature = "command")]
-mod rules;
 mod sinks;
 #[cfg(feature = "tokio")]
 mod steps;

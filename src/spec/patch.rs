@@ -79,7 +79,6 @@ impl PatchOpKind {
 
 impl PatchOp {
     /// Whether the operation takes a value out of the document without putting it elsewhere.
-    #[cfg(feature = "manifest")]
     #[doc(hidden)]
     pub fn removes(&self) -> bool {
         matches!(self.op, PatchOpKind::Remove | PatchOpKind::Replace)

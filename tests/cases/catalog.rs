@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
-use tamis::manifest::Manifest;
 use tamis::{Filter, Program, filter_slice};
+use tamis_manifest::Manifest;
 use tamis_testkit::cases::{self, CaseTest};
 use tamis_testkit::{paths, tokens};
 

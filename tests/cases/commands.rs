@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use tamis::Limits;
-use tamis::command::{CommandRules, OutputCap, OutputFilterRegistry};
+use tamis_command::{CommandRules, OutputCap, OutputFilterRegistry};
 use tamis_testkit::cases::{self, CaseTest, expect};
 use tamis_testkit::commands::drivers::{Subject, agree};
 
@@ -39,8 +39,8 @@ pub(crate) fn tests() -> Vec<CaseTest> {
     cases::tests("commands", |case: &cases::Case<RulesCase>| case.data.run())
 }
 
-fn places(problems: &[tamis::manifest::Diagnostic]) -> Vec<String> {
-    let told = |problem: &tamis::manifest::Diagnostic| {
+fn places(problems: &[tamis_manifest::Diagnostic]) -> Vec<String> {
+    let told = |problem: &tamis_manifest::Diagnostic| {
         format!("{}:{}: {}", problem.line(), problem.column(), problem.message())
     };
     problems.iter().map(told).collect()

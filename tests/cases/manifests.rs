@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use tamis::manifest::{Manifest, ManifestErrorKind};
 use tamis::reserved::ReservedParameters;
 use tamis::{CallOptions, Error, Filter, Program, Report, SkipReason, Spec, filter_slice};
+use tamis_manifest::{Manifest, ManifestErrorKind};
 use tamis_testkit::cases::{self, CaseTest};
 
 #[derive(Debug, Deserialize)]
@@ -69,7 +69,7 @@ pub(crate) fn tests() -> Vec<CaseTest> {
     })
 }
 
-fn read(case: &ManifestCase) -> Result<Manifest, tamis::manifest::ManifestError> {
+fn read(case: &ManifestCase) -> Result<Manifest, tamis_manifest::ManifestError> {
     let file = case.file.as_deref().unwrap_or("tools.yaml");
     let mut all = vec![Manifest::parse(file, &case.manifest)?];
     for (file, text) in &case.with {

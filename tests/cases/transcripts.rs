@@ -3,7 +3,7 @@
 //! `TAMIS_BLESS=1` writes the outputs to `expected/`. Read the difference before you commit it.
 
 use tamis::Limits;
-use tamis::command::OutputFilterRegistry;
+use tamis_command::OutputFilterRegistry;
 use tamis_testkit::cases::{self, Case, CaseTest, expect};
 use tamis_testkit::commands::drivers::agree;
 use tamis_testkit::commands::transcripts::Transcript;

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
-use tamis::manifest::Manifest;
 use tamis::{CallOptions, ErrorKind, Program, filter_slice};
 use tamis_insight::why::{ValueOutcome, Why, why};
+use tamis_manifest::Manifest;
 use tamis_testkit::cases::CaseTest;
 use tamis_testkit::paths;
 

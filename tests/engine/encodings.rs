@@ -5,9 +5,9 @@
 use std::fmt::Write as _;
 
 use tamis::Program;
-use tamis::manifest::Manifest;
 use tamis::spec::{Encode, Siblings};
 use tamis::tokens::TokenCounter;
+use tamis_manifest::Manifest;
 use tamis_testkit::cases::bless;
 use tamis_testkit::paths;
 

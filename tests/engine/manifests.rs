@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use tamis::manifest::Manifest;
 use tamis::{CallOptions, Error, Filter, Program, Report, Spec, filter_slice};
+use tamis_manifest::Manifest;
 use tamis_testkit::clock::cpu_time;
 
 type Run = Result<(Vec<u8>, Report), Error>;

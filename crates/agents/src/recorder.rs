@@ -4,7 +4,7 @@
 
 use std::io::{Result, Write};
 
-use tamis::command::{OutputRecord, OutputRecorder, OverflowFolder, RecordPlace};
+use tamis_command::{OutputRecord, OutputRecorder, OverflowFolder, RecordPlace};
 
 use tamis_store::process::command_word;
 use tamis_store::{EntryMeta, EntryWriter, Scope, Store};
@@ -12,7 +12,7 @@ use tamis_store::{EntryMeta, EntryWriter, Scope, Store};
 /// A store as a place for full outputs.
 ///
 /// ```
-/// use tamis::command::{CommandRunner, OutputFilterRegistry};
+/// use tamis_command::{CommandRunner, OutputFilterRegistry};
 /// use tamis_agents::recorder::StoreRecorder;
 /// use tamis_store::{Store, StoreConfig};
 ///

@@ -5,8 +5,8 @@ use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
 use tamis::Limits;
-use tamis::command::{CommandFilter, CommandLine, CommandRules, OutputCap, OutputFilterRegistry};
-use tamis::manifest::ManifestError;
+use tamis_command::{CommandFilter, CommandLine, CommandRules, OutputCap, OutputFilterRegistry};
+use tamis_manifest::ManifestError;
 
 use crate::error::{BindingError, ManifestProblem};
 use crate::options::read;

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::Deref;
 
-use tamis::manifest::{Diagnostic, ManifestError, ManifestErrorKind};
 use tamis::{Error, ErrorKind, FailedRun, Fault};
+use tamis_manifest::{Diagnostic, ManifestError, ManifestErrorKind};
 
 /// A failure, boxed because results carry it. Its members are those of [`ErrorMembers`].
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tamis::manifest::{Manifest, ManifestEntry, ManifestErrorKind};
+use tamis_manifest::{Manifest, ManifestEntry, ManifestErrorKind};
 
 use crate::error::BindingError;
 use crate::program::BindingProgram;

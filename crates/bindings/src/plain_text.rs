@@ -1,8 +1,8 @@
 //! Text of a tool that is not JSON: what a program for JSON does with it. The rules are those of the proxy.
 
-use tamis::manifest::{ManifestEntry, UnreadText};
 use tamis::text::{RedactProgram, TextProgram, TextRedactor};
 use tamis::{Limits, Spec};
+use tamis_manifest::{ManifestEntry, UnreadText};
 
 use crate::error::BindingError;
 

@@ -4,11 +4,11 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use tamis::manifest::ManifestEntry;
 use tamis::{
     Error, FailedRun, Filter, Program, Report, Spec, WriteSink, filter_events, filter_file,
     filter_ndjson, filter_slice,
 };
+use tamis_manifest::ManifestEntry;
 
 use crate::error::BindingError;
 use crate::idle_run::{IdleRun, SMALL};

@@ -1,8 +1,8 @@
 //! A run that bytes are pushed into: of a document, of a text, or of the output of a command.
 
-use tamis::command::{CommandFilter, CommandReport};
 use tamis::text::{TextFilter, TextReport};
 use tamis::{Error, Filter, Report};
+use tamis_command::{CommandFilter, CommandReport};
 
 use crate::error::BindingError;
 use crate::program::text_of;

@@ -117,3 +117,17 @@ fn not_parsed(error: &clap::Error) -> Exit {
     Console::default().usage(&Usage::from_parser(&text.to_string()));
     Exit::Usage
 }
+
+/// Runs the examples of the guide that use several packages as documentation tests.
+#[cfg(doctest)]
+#[doc(hidden)]
+pub mod guide {
+    #[doc = include_str!("../../../docs/src/library.md")]
+    pub mod library {}
+
+    #[doc = include_str!("../../../docs/src/chats.md")]
+    pub mod chats {}
+
+    #[doc = include_str!("../../../docs/src/command-output.md")]
+    pub mod command_output {}
+}

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use tamis::manifest::{StorePlace, StoreScope};
 use tamis_gateway::transport::{HandlerFactory, PassThrough};
+use tamis_manifest::{StorePlace, StoreScope};
 use tamis_mcp::config::{Config, ConfigFiles, ConfigFlags, ConfigPlaces};
 use tamis_mcp::program::McpArgs;
 use tamis_mcp::rules::{Profile, Structured};

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 
 use serde_json::{Value, json};
-use tamis::manifest::Manifest;
+use tamis_manifest::Manifest;
 use tamis_store::calls::Savings;
 
 fn root() -> PathBuf {

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "in a test a panic is the report")]
 
 use serde_json::Value as Json;
-use tamis::manifest::Manifest;
+use tamis_manifest::Manifest;
 
 fn accepts(manifest: &str) -> Result<(), String> {
     let schema: Json = serde_json::from_str(Manifest::schema()).unwrap();
@@ -20,7 +20,7 @@ fn it_is_a_schema() {
 
 #[test]
 fn it_accepts_what_is_shipped() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../src/catalog");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../manifest/src/catalog");
     let mut count = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -13,7 +13,7 @@
 
 use std::path::Path;
 
-use tamis::manifest::Manifest;
+use tamis_manifest::Manifest;
 use tamis_mcp::rules::{Profile, Rules};
 use tamis_mcp::spool::{Spool, SpoolLimits};
 use tamis_mcp::{Action, Exchange, MessageLimits, Proxy, ProxyOptions, Route, Session};

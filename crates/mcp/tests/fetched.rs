@@ -12,9 +12,9 @@
 )]
 
 use serde_json::{Value, json};
-use tamis::manifest::Manifest;
 use tamis::spec::Redact;
 use tamis::text::TextRedactor;
+use tamis_manifest::Manifest;
 use tamis_mcp::rules::{Profile, Rules};
 use tamis_mcp::spool::Spool;
 use tamis_mcp::{Action, Exchange, Proxy, ProxyOptions, Route, Session};

@@ -33,7 +33,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use tamis::manifest::Manifest;
+use tamis_manifest::Manifest;
 use tamis_mcp::rules::{Profile, Rules};
 use tamis_mcp::spool::{Spool, SpoolLimits};
 use tamis_mcp::{

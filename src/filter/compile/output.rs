@@ -158,7 +158,7 @@ impl OutputRules {
     }
 }
 
-#[cfg(feature = "manifest")]
+#[cfg(feature = "template")]
 impl OutputRules {
     /// Returns the error of a name in the header or footer that never has a value.
     pub(in crate::filter) fn unknown_name(&self, spec: &Spec) -> Option<Error> {

@@ -64,14 +64,6 @@ pub(in crate::filter) struct DerivedPrograms {
     pub(in crate::filter) after_strings: OnceLock<Program>,
 }
 
-impl CompiledProgram {
-    /// Returns the error of a name in the summary's header or footer that never has a value.
-    #[cfg(feature = "manifest")]
-    pub(crate) fn unknown_name(&self) -> Option<Error> {
-        self.output.unknown_name(&self.spec)
-    }
-}
-
 impl Program {
     /// Compiles a spec.
     ///
@@ -104,7 +96,8 @@ impl Program {
     }
 
     /// Compiles a spec within an allowance for patterns that other specs share.
-    pub(crate) fn compile_within(spec: &Spec, allowance: &mut RegexBudget) -> Result<Self, Error> {
+    #[doc(hidden)]
+    pub fn compile_within(spec: &Spec, allowance: &mut RegexBudget) -> Result<Self, Error> {
         if spec.test.is_some() {
             let message = "`test` is only allowed in a branch of `when`";
             return refuse_in("test", 0, true, message.into());
@@ -175,6 +168,14 @@ impl Program {
     #[must_use]
     pub fn spec(&self) -> &Spec {
         &self.0.spec
+    }
+
+    /// Returns the error of a name in the summary's header or footer that never has a value.
+    #[cfg(feature = "template")]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn unknown_name(&self) -> Option<Error> {
+        self.0.output.unknown_name(&self.0.spec)
     }
 
     pub(crate) fn compiled(&self) -> &Arc<CompiledProgram> {

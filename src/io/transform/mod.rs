@@ -20,8 +20,6 @@ use super::push::PushFilter;
 use super::records::{Events, Lines, RecordForm, Records};
 pub use outcome::{OtherReport, Outcome};
 
-#[cfg(feature = "command")]
-use crate::command::{CommandLine, CommandReport, OutputFilterRegistry};
 use crate::filter::{Call, CallOptions, Filter, Program};
 #[cfg(feature = "text")]
 use tamis_json::limits::Limits;
@@ -206,7 +204,7 @@ impl Transform {
     pub fn text(program: &TextProgram, limits: &Limits) -> Self {
         let filter = TextFilter::with_limits(program, limits, GatherSink::default());
         let filter = TextPush::Text(Box::new(filter), TextReport::default());
-        Self { needs_input: false, ..Self::of(filter, Pace::Match, SpillGate::default()) }
+        Self::of(filter, Pace::Match, SpillGate::default()).without_input()
     }
 
     /// Creates a filter over a text in which credentials are replaced first.
@@ -233,25 +231,14 @@ impl Transform {
         let filter = TextFilter::with_limits(program, limits, GatherSink::default());
         let text = RedactedText::new(redactor, filter);
         let filter = TextPush::Redacted(Box::new(text), TextReport::default());
-        Self { needs_input: false, ..Self::of(filter, Pace::Match, SpillGate::default()) }
+        Self::of(filter, Pace::Match, SpillGate::default()).without_input()
     }
 
-    /// Creates a filter over the output of a command. `exit_code` is `None` if it is not known.
-    ///
-    /// A user's [`OutputFilter`](crate::command::OutputFilter) runs on the pool for blocking work.
-    #[cfg(feature = "command")]
+    /// An input without a byte is filtered, too.
+    #[doc(hidden)]
     #[must_use]
-    pub fn command(
-        registry: &OutputFilterRegistry,
-        command: &CommandLine,
-        exit_code: Option<i32>,
-        limits: &Limits,
-    ) -> Self {
-        let mut filter = registry.start(command, limits, GatherSink::default());
-        filter.set_exit_code(exit_code);
-        let pace = if filter.is_custom() { Pace::Work } else { Pace::Match };
-        let filter = TextPush::Command(Box::new(filter), CommandReport::default());
-        Self { needs_input: false, ..Self::of(filter, pace, SpillGate::default()) }
+    pub fn without_input(self) -> Self {
+        Self { needs_input: false, ..self }
     }
 
     /// Decodes the input before it is filtered.

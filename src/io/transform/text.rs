@@ -4,8 +4,6 @@ use tamis_json::error::Error;
 
 use super::{BodyFilter, Outcome};
 
-#[cfg(feature = "command")]
-use crate::command::{CommandFilter, CommandReport};
 use crate::io::gather::GatherSink;
 use crate::io::push::PushFilter;
 
@@ -16,8 +14,6 @@ pub(super) enum TextPush {
     Text(Box<TextFilter<GatherSink>>, TextReport),
     /// The search for credentials is before the filter.
     Redacted(Box<RedactedText>, TextReport),
-    #[cfg(feature = "command")]
-    Command(Box<CommandFilter<GatherSink>>, CommandReport),
 }
 
 pub(super) struct RedactedText {
@@ -63,8 +59,6 @@ impl PushFilter for TextPush {
         match self {
             Self::Text(filter, _) => filter.write(chunk),
             Self::Redacted(text, _) => text.write(chunk),
-            #[cfg(feature = "command")]
-            Self::Command(filter, _) => filter.write(chunk),
         }
     }
 
@@ -72,8 +66,6 @@ impl PushFilter for TextPush {
         match self {
             Self::Text(filter, report) => *report = filter.end()?,
             Self::Redacted(text, report) => *report = text.end()?,
-            #[cfg(feature = "command")]
-            Self::Command(filter, report) => *report = filter.end()?,
         }
         Ok(())
     }
@@ -84,8 +76,6 @@ impl PushFilter for TextPush {
         match self {
             Self::Text(filter, _) => filter.sink_mut(),
             Self::Redacted(text, _) => text.filter.sink_mut(),
-            #[cfg(feature = "command")]
-            Self::Command(filter, _) => filter.sink_mut(),
         }
     }
 }
@@ -98,8 +88,6 @@ impl BodyFilter for TextPush {
     fn outcome(&self) -> Outcome {
         match self {
             Self::Text(_, report) | Self::Redacted(_, report) => Outcome::Text(*report),
-            #[cfg(feature = "command")]
-            Self::Command(_, report) => Outcome::other(report.clone()),
         }
     }
 
@@ -107,8 +95,6 @@ impl BodyFilter for TextPush {
         match self {
             Self::Text(filter, _) => filter.sink(),
             Self::Redacted(text, _) => text.filter.sink(),
-            #[cfg(feature = "command")]
-            Self::Command(filter, _) => filter.sink(),
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Filters of every kind, compared with their synchronous drivers.
 
-use tamis::command::{CommandLine, OutputFilterRegistry};
 use tamis::http::{ContentCoding, DecodeOptions, FilterStream, Outcome, Transform};
 use tamis::text::{TextProgram, TextSpec};
 use tamis::{
@@ -8,6 +7,7 @@ use tamis::{
     filter_ndjson, filter_slice,
 };
 use tamis_chat::{PruneProgram, PruneReport, PruneSpec, prune_slice};
+use tamis_command::{CommandLine, OutputFilterRegistry};
 use tokio_stream::StreamExt;
 
 use super::{chunks, collect, ready, runtime};
@@ -47,10 +47,8 @@ fn outputs_of_commands() {
     let registry = OutputFilterRegistry::builtin();
     let line = CommandLine::parse("cargo build");
     let text = "   Compiling a v1.0.0\n".repeat(300) + "error: no\n";
-    let (output, outcome) = through(
-        || Transform::command(&registry, &line, Some(101), &Limits::new()),
-        text.as_bytes(),
-    );
+    let (output, outcome) =
+        through(|| registry.transform(&line, Some(101), &Limits::new()), text.as_bytes());
     let mut run = registry.start(&line, &Limits::new(), Vec::new());
     run.write(text.as_bytes()).unwrap();
     run.set_exit_code(Some(101));

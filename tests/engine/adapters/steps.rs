@@ -7,9 +7,9 @@ use std::task::{Context, Poll, Waker};
 use std::thread::ThreadId;
 
 use bytes::Bytes;
-use tamis::command::{CommandLine, FilterResult, OutputFilter, OutputFilterRegistry};
 use tamis::http::{FilterStream, Transform, transform_async};
 use tamis::{CallOptions, ErrorKind, FailedRun, Limits, Spec, filter_async, filter_slice};
+use tamis_command::{CommandLine, FilterResult, OutputFilter, OutputFilterRegistry};
 use tokio_stream::{Stream, StreamExt};
 
 use super::{chunks, collect, late, program, ready, runtime};
@@ -175,7 +175,7 @@ fn long_steps_run_on_another_thread() {
         }
     }
     let command = CommandLine::parse("make");
-    let on = |registry| Transform::command(&registry, &command, None, &Limits::new());
+    let on = |registry: OutputFilterRegistry| registry.transform(&command, None, &Limits::new());
     let (thread, _) = last_thread(on(OutputFilterRegistry::new()), b"text");
     assert_eq!(thread, here, "no filter");
     let (thread, output) = last_thread(on(OutputFilterRegistry::new().register(Whole)), b"text");

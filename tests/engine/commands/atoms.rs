@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 use tamis::Limits;
-use tamis::command::OutputFilterRegistry;
+use tamis_command::OutputFilterRegistry;
 
 use tamis_testkit::commands::transcripts::transcripts;
 

@@ -2,7 +2,7 @@
 //! lost.
 
 use tamis::Limits;
-use tamis::command::{CommandRules, OutputFilterRegistry};
+use tamis_command::{CommandRules, OutputFilterRegistry};
 
 use tamis_testkit::commands::drivers::{Subject, agree};
 use tamis_testkit::commands::model::output;
@@ -50,7 +50,7 @@ fn subject<'a>(
         exit_code: Some(exit_code),
         quiet: true,
         full_output: "full.log",
-        cap: tamis::command::OutputCap::new(),
+        cap: tamis_command::OutputCap::new(),
         output,
     }
 }

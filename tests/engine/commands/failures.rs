@@ -5,7 +5,7 @@
 
 use regex::Regex;
 use tamis::Limits;
-use tamis::command::OutputFilterRegistry;
+use tamis_command::OutputFilterRegistry;
 
 use tamis_testkit::commands::drivers::Subject;
 use tamis_testkit::commands::transcripts::transcripts;
@@ -345,7 +345,7 @@ fn failures_are_complete() {
                 exit_code: Some(1),
                 quiet: false,
                 full_output: "full.log",
-                cap: tamis::command::OutputCap::new(),
+                cap: tamis_command::OutputCap::new(),
                 output: output.as_bytes(),
             };
             let (out, report) = subject.push(prng.cuts(output.len()));

@@ -1,7 +1,7 @@
 //! Notices about missing lines are correct: each item is under its own heading, and the numbers add up.
 
 use tamis::Limits;
-use tamis::command::{CommandReport, CommandRules, OutputFilterRegistry};
+use tamis_command::{CommandReport, CommandRules, OutputFilterRegistry};
 
 use super::random::{lines, mixed};
 use tamis_testkit::commands::drivers::{COMMANDS, Subject, agree};
@@ -83,7 +83,7 @@ fn push(
         exit_code: None,
         quiet: true,
         full_output: "full.log",
-        cap: tamis::command::OutputCap::new(),
+        cap: tamis_command::OutputCap::new(),
         output: output.as_bytes(),
     };
     let (out, report) = if output.len() < 400 { agree(about, subject) } else { subject.push([]) };
@@ -170,7 +170,7 @@ fn numbers_add_up_for_every_filter() {
                 exit_code: None,
                 quiet: true,
                 full_output: "full.log",
-                cap: tamis::command::OutputCap::new(),
+                cap: tamis_command::OutputCap::new(),
                 output: &output,
             };
             let (out, report) = subject.push([]);

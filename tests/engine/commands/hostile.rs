@@ -1,14 +1,14 @@
 //! Command lines, rules and outputs that nobody writes in good faith: no panic, no hang.
 
 use tamis::Limits;
-use tamis::command::{CommandLine, CommandRules, OutputFilterRegistry};
+use tamis_command::{CommandLine, CommandRules, OutputFilterRegistry};
 
 use tamis_testkit::prng::Prng;
 
 const FILES: [&str; 3] = [
-    include_str!("../../../src/command/builtin/build.toml"),
-    include_str!("../../../src/command/builtin/files.toml"),
-    include_str!("../../../src/command/builtin/python.toml"),
+    include_str!("../../../crates/command/src/builtin/build.toml"),
+    include_str!("../../../crates/command/src/builtin/files.toml"),
+    include_str!("../../../crates/command/src/builtin/python.toml"),
 ];
 
 #[test]

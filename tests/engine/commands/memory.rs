@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use tamis::command::{CommandLine, CommandRules, OutputFilterRegistry};
 use tamis::{Limits, Sink};
+use tamis_command::{CommandLine, CommandRules, OutputFilterRegistry};
 use tamis_testkit::clock::cpu_time;
 use tamis_testkit::effort::{TestEffort, effort};
 
@@ -71,7 +71,7 @@ const LINES: [(&str, Line); 6] = [
 /// Returns the rules above and the built-in ones, with patterns that no other test uses. A pattern keeps caches for the
 /// threads that use it. If tests share one, a run may find its cache taken and fill another.
 fn registry() -> OutputFilterRegistry {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../src/command/builtin");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/command/src/builtin");
     let files = std::fs::read_dir(folder).unwrap();
     let texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
     let builtin = texts.collect::<String>();

@@ -1,6 +1,6 @@
 //! Messages of a program stay, wherever they are in a long output.
 
-use tamis::command::OutputFilterRegistry;
+use tamis_command::OutputFilterRegistry;
 
 /// Commands, a line of their usual output, and their messages.
 const LONG: [(&str, &str, &[&str]); 8] = [

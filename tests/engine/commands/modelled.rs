@@ -1,7 +1,7 @@
 //! Random rules over random outputs: the engine against the model, through every cut.
 
 use tamis::Limits;
-use tamis::command::{CommandRules, OutputFilterRegistry};
+use tamis_command::{CommandRules, OutputFilterRegistry};
 
 use tamis_testkit::commands::drivers::{Subject, agree};
 use tamis_testkit::commands::model::{Declared, output};
@@ -27,7 +27,7 @@ fn the_engine_does_what_the_model_does() {
             exit_code: None,
             quiet: true,
             full_output: "full.log",
-            cap: tamis::command::OutputCap::new(),
+            cap: tamis_command::OutputCap::new(),
             output: raw.as_bytes(),
         };
         let what = format!("run {run}: {toml}\n{raw:?}");

@@ -5,7 +5,7 @@
 //! must be in the filtered output.
 
 use tamis::Limits;
-use tamis::command::{CommandRules, OutputFilterRegistry};
+use tamis_command::{CommandRules, OutputFilterRegistry};
 
 use tamis_testkit::commands::drivers::{COMMANDS, Subject};
 use tamis_testkit::prng::Prng;
@@ -288,7 +288,7 @@ fn planted_failures_places_and_totals_are_kept() {
                 exit_code,
                 quiet: true,
                 full_output: "full.log",
-                cap: tamis::command::OutputCap::new(),
+                cap: tamis_command::OutputCap::new(),
                 output: &output,
             };
             let (out, report) = subject.push(prng.cuts(output.len()));

@@ -1,7 +1,7 @@
 //! Outputs that no tool printed: lines of all saved ones, mixed, cut and repeated, through every filter.
 
 use tamis::Limits;
-use tamis::command::OutputFilterRegistry;
+use tamis_command::OutputFilterRegistry;
 
 use tamis_testkit::commands::drivers::COMMANDS;
 use tamis_testkit::commands::drivers::{Subject, agree};
@@ -69,7 +69,7 @@ fn mixed_outputs() {
                 exit_code,
                 quiet: true,
                 full_output: "full.log",
-                cap: tamis::command::OutputCap::new(),
+                cap: tamis_command::OutputCap::new(),
                 output: &output,
             };
             let what = format!("{name} {run}");

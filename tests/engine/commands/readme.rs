@@ -2,7 +2,7 @@
 //! end, and the sizes of all of them by filter.
 
 use tamis::Limits;
-use tamis::command::{CommandRules, OutputFilterRegistry};
+use tamis_command::{CommandRules, OutputFilterRegistry};
 
 use tamis_testkit::commands::drivers::Subject;
 use tamis_testkit::commands::transcripts::{Transcript, transcripts};

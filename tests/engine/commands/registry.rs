@@ -1,7 +1,7 @@
 //! Registries: which filter is taken, what turns filters off, and filters of one's own.
 
 use tamis::Limits;
-use tamis::command::{
+use tamis_command::{
     CommandLine, CommandRules, FilterResult, OutputFilter, OutputFilterRegistry, PassThroughReason,
 };
 
@@ -86,7 +86,7 @@ fn reasons_for_unfiltered_output() {
             exit_code: Some(0),
             quiet: false,
             full_output: "full.log",
-            cap: tamis::command::OutputCap::new(),
+            cap: tamis_command::OutputCap::new(),
             output: compiling.as_bytes(),
         };
         let (out, report) = agree(command, subject);
@@ -120,7 +120,7 @@ fn output_that_is_structured_passes_whatever_the_command() {
             exit_code: Some(0),
             quiet: false,
             full_output: "full.log",
-            cap: tamis::command::OutputCap::new(),
+            cap: tamis_command::OutputCap::new(),
             output: output.as_bytes(),
         };
         let (out, report) = agree(begins, subject);
@@ -149,7 +149,7 @@ fn filters_of_ones_own_get_what_may_be_held() {
             exit_code: None,
             quiet: false,
             full_output: "full.log",
-            cap: tamis::command::OutputCap::new(),
+            cap: tamis_command::OutputCap::new(),
             output: &output,
         };
         let (out, report) = agree("own", subject);
@@ -216,7 +216,7 @@ fn variants_wait_and_have_an_end() {
             exit_code,
             quiet: false,
             full_output: "full.log",
-            cap: tamis::command::OutputCap::new(),
+            cap: tamis_command::OutputCap::new(),
             output: output.as_bytes(),
         };
         let (out, report) = subject.push([]);
@@ -240,7 +240,7 @@ fn long_lists_are_cut() {
             exit_code: Some(0),
             quiet: false,
             full_output: "full.log",
-            cap: tamis::command::OutputCap::new(),
+            cap: tamis_command::OutputCap::new(),
             output: output.as_bytes(),
         };
         let (out, report) = agree(command, subject);

@@ -1,6 +1,6 @@
 //! Files that hold no rules, or too many.
 
-use tamis::command::CommandRules;
+use tamis_command::CommandRules;
 
 #[test]
 fn other_files_are_no_trouble() {

@@ -3,7 +3,7 @@
 //! The exact outputs are cases: `tests/cases/transcripts/transcripts.toml`.
 
 use tamis::Limits;
-use tamis::command::{CommandRules, OutputFilterRegistry};
+use tamis_command::{CommandRules, OutputFilterRegistry};
 use tamis_testkit::commands::drivers::{COMMANDS, Subject, agree};
 use tamis_testkit::commands::transcripts::transcripts;
 use tamis_testkit::paths;
@@ -102,7 +102,7 @@ fn empty_or_unknown_output_passes() {
                     exit_code,
                     quiet: false,
                     full_output: "full.log",
-                    cap: tamis::command::OutputCap::new(),
+                    cap: tamis_command::OutputCap::new(),
                     output,
                 };
                 let (out, report) = agree(command, subject);
@@ -129,7 +129,7 @@ fn bytes_that_are_no_text_pass() {
             exit_code: Some(1),
             quiet: false,
             full_output: "full.log",
-            cap: tamis::command::OutputCap::new(),
+            cap: tamis_command::OutputCap::new(),
             output: &bytes,
         };
         assert_eq!(subject.push([]).0, bytes, "{name}");

@@ -3,7 +3,6 @@
 use std::io::{Cursor, ErrorKind as IoKind, Read, Seek, Write};
 
 use serde_json::Value as Json;
-use tamis::command::{CommandLine, OutputFilterRegistry};
 use tamis::spec::{Budget, OnError, PatchOp};
 use tamis::text::{TextFilter, TextProgram, TextSpec};
 use tamis::{
@@ -12,6 +11,7 @@ use tamis::{
     filter_ndjson, filter_reader,
 };
 use tamis_chat::{PruneProgram, PruneSpec, prune_file, prune_reader};
+use tamis_command::{CommandLine, OutputFilterRegistry};
 
 /// The input of a driver.
 pub(crate) type Source = Box<dyn Read>;

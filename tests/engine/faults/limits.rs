@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tamis::command::{FilterResult, OutputFilter, OutputFilterRegistry};
 use tamis::content::Content;
 use tamis::http::{ContentCoding, DecodeOptions, Transform};
 use tamis::spec::{Compact, Condition, PatchOp};
 use tamis::text::TextSpec;
 use tamis::{Error, ErrorKind, Limits, Spec};
+use tamis_command::{FilterResult, OutputFilter, OutputFilterRegistry};
 use tamis_testkit::text::model;
 
 use super::drivers::{

@@ -9,13 +9,13 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
-use tamis::command::{CommandLine, OutputFilterRegistry};
 use tamis::http::{
     ContentCoding, DecodeOptions, FilterBody, FilterStream, Transform, transform_async,
 };
 use tamis::text::TextProgram;
 use tamis::{CallOptions, Error, ErrorKind, FailedRun, Limits, Spec};
 use tamis_chat::{PruneProgram, PruneSpec};
+use tamis_command::{CommandLine, OutputFilterRegistry};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_stream::{Stream, StreamExt};
 
@@ -236,7 +236,7 @@ fn pairs() -> Vec<Pair> {
     pairs.push((text("terminal", &terminal(), TEXT), Box::new(make)));
     let make = move |limits: &Limits| {
         let line = CommandLine::parse("cargo build");
-        Transform::command(&OutputFilterRegistry::builtin(), &line, Some(0), limits)
+        OutputFilterRegistry::builtin().transform(&line, Some(0), limits)
     };
     pairs.push((command("cargo build", OutputFilterRegistry::builtin(), &build()), Box::new(make)));
     pairs

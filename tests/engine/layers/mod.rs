@@ -67,9 +67,6 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
             &["encode"],
             &["content"],
             &["filter"],
-            &["manifest"],
-            &["catalog"],
-            &["command"],
             &["io"],
             &["http"],
         ],
@@ -195,7 +192,8 @@ fn modules_use_those_above_them() {
 
 /// Larger circles that exist: the folder that has all files of the circle, and their number. The numbers must only
 /// shrink.
-const CIRCLES: [(&str, usize); 2] = [("crates/agents/src/install/mcp", 4), ("src/manifest", 9)];
+const CIRCLES: [(&str, usize); 2] =
+    [("crates/agents/src/install/mcp", 4), ("crates/manifest/src", 9)];
 
 /// Files that import one another can be read only together, so circles have three files at most.
 #[test]
@@ -228,10 +226,7 @@ fn circles_of_imports_are_small() {
 fn the_outside_world_is_in_few_places() {
     for (path, module, text) in library() {
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-        let allowed = module == "io"
-            || path.ends_with("spill.rs")
-            || path.starts_with("command/run")
-            || path.ends_with("tests.rs");
+        let allowed = module == "io" || path.ends_with("spill.rs") || path.ends_with("tests.rs");
         for word in ["std::fs", "std::env", "std::process"] {
             assert!(allowed || !code.contains(word), "{} uses {word}", path.display());
         }

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::Deserialize;
-use tamis::manifest::Manifest;
 use tamis::{Program, filter_slice};
 use tamis_insight::suggest::{Samples, Suggestion};
+use tamis_manifest::Manifest;
 use tamis_testkit::cases::{self, bless};
 use tamis_testkit::{paths, tokens};
 

@@ -11,7 +11,7 @@ pub use finding::{Finding, Level};
 
 use std::path::Path;
 
-use tamis::manifest::Manifest;
+use tamis_manifest::Manifest;
 
 use crate::agent::Agent;
 use crate::install::{Places, programs};

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use tamis::command::CommandLine;
+use tamis_command::CommandLine;
 
 use super::codex_rules::{self, RuleLayers, RulePlaces};
 use super::event::written;

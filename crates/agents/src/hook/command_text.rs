@@ -6,13 +6,12 @@
 use std::io::Write as _;
 use std::time::Instant;
 
-use tamis::command::CommandLine;
-use tamis::text::InvisibleFilter;
 #[cfg(unix)]
-use tamis::{
-    Limits,
-    command::{FullOutput, OutputCap, OutputRecorder as _},
-};
+use tamis::Limits;
+use tamis::text::InvisibleFilter;
+use tamis_command::CommandLine;
+#[cfg(unix)]
+use tamis_command::{FullOutput, OutputCap, OutputRecorder as _};
 use tamis_store::calls::CallLine;
 
 use super::settings::HookSettings;

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 #[cfg(unix)]
-use tamis::command::OverflowFolder;
-use tamis::command::{CommandRules, OutputFilterRegistry};
+use tamis_command::OverflowFolder;
+use tamis_command::{CommandRules, OutputFilterRegistry};
 use tamis_mcp::config::{Config, ConfigFiles, ConfigFlags, ConfigPlaces};
 use tamis_mcp::rules::Profile;
 use tamis_store::calls::{CallLine, UserLog};

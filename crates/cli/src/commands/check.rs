@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use struson::reader::{JsonReader, JsonStreamReader};
-use tamis::command::CommandRules;
-use tamis::manifest::{Manifest, ManifestErrorKind};
 use tamis::{Program, Spec, filter_reader};
+use tamis_command::CommandRules;
+use tamis_manifest::{Manifest, ManifestErrorKind};
 use tamis_mcp::gateway_yaml::GatewayConfig;
 
 use crate::console::print::print;

@@ -135,8 +135,8 @@ fn filtered(run: tamis_agents::hook::shell::ShellRun, settings: &HookSettings) -
     use std::process::{Command, Stdio};
     use std::time::Duration;
 
-    use tamis::command::CommandRunner;
     use tamis_agents::recorder::StoreRecorder;
+    use tamis_command::CommandRunner;
     use tamis_store::calls::CallLine;
 
     use crate::files;

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use struson::writer::{JsonStreamWriter, JsonWriter};
-use tamis::manifest::{Manifest, ManifestError};
 use tamis::spec::Encode;
 use tamis::{Error, FailedRun, FileSource, Program, Report, filter_file};
 use tamis_insight::suggest::{Drift, DriftReport, SampleReader, Samples, Suggestion};
+use tamis_manifest::{Manifest, ManifestError};
 
 use crate::console::print::one_line;
 use crate::console::remedies::Hinted;

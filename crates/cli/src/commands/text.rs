@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use tamis::command::{CommandLine, CommandReport, OutputFilterRegistry};
 use tamis::text::TextRedactor;
 use tamis::{Error, Limits, WriteSink};
+use tamis_command::{CommandLine, CommandReport, OutputFilterRegistry};
 
 use crate::console::print::is_closed_pipe;
 use crate::console::{Console, Exit};

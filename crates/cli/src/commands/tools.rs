@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use tamis::manifest::Manifest;
+use tamis_manifest::Manifest;
 
 use crate::console::print::{one_line, print};
 use crate::console::{Console, Exit, Usage};

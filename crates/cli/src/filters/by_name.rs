@@ -5,9 +5,9 @@
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-use tamis::manifest::{Manifest, ManifestError, ManifestErrorKind};
 use tamis::spec::{Encode, Redact, Siblings, Validation, Whitespace};
 use tamis::{Error, Program};
+use tamis_manifest::{Manifest, ManifestError, ManifestErrorKind};
 
 use crate::console::Usage;
 use crate::files;

@@ -4,8 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use tamis::command::{CommandRules, OutputFilterRegistry};
-use tamis::manifest::ManifestError;
+use tamis_command::{CommandRules, OutputFilterRegistry};
+use tamis_manifest::ManifestError;
 
 use crate::console::{Console, Usage};
 use crate::files;

@@ -6,8 +6,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use tamis::manifest::{Manifest, ManifestError};
 use tamis::{Error, Program};
+use tamis_manifest::{Manifest, ManifestError};
 use tamis_mcp::gateway_yaml::{GatewayConfig, RouteRule};
 
 use crate::console::Usage;

@@ -8,8 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use indicatif::HumanCount;
-use tamis::manifest::{Manifest, ManifestErrorKind};
 use tamis::{CallOptions, Error, FailedRun, FileSource, Program, Report, filter_file};
+use tamis_manifest::{Manifest, ManifestErrorKind};
 
 use crate::console::print::one_line;
 use crate::console::{Console, Exit};

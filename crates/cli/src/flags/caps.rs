@@ -2,7 +2,7 @@
 //!
 //! This module must not depend on a command.
 
-use tamis::command::OutputCap;
+use tamis_command::OutputCap;
 
 use crate::flags::lists;
 

@@ -21,7 +21,7 @@ use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SI
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 use std::os::unix::process::ExitStatusExt;
-use tamis::command::CommandHandle;
+use tamis_command::CommandHandle;
 use tempfile::NamedTempFile;
 
 use crate::console::Exit;

@@ -4,8 +4,8 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tamis::manifest::Manifest;
 use tamis::{Filter, Program};
+use tamis_manifest::Manifest;
 use tamis_mcp::rules::{Profile, Rules};
 use tamis_mcp::spool::{Spool, SpoolLimits};
 use tamis_mcp::{Action, Exchange, Proxy, ProxyOptions, Route, Session};

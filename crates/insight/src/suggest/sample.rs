@@ -120,7 +120,7 @@ impl PathNode {
 ///
 /// ```
 /// use crate::suggest::Samples;
-/// use tamis::manifest::Manifest;
+/// use tamis_manifest::Manifest;
 ///
 /// let mut samples = Samples::new();
 /// samples.read(br#"{"items": [

@@ -4,7 +4,7 @@ use tamis_json::error::ErrorKind;
 
 use super::{Drift, Samples};
 use tamis::filter_slice;
-use tamis::manifest::Manifest;
+use tamis_manifest::Manifest;
 
 /// Suggests a filter for a document and applies it.
 fn suggested(document: &str) -> (String, String) {

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use hyper::{Method, Request, Response, StatusCode};
-use tamis::manifest::Manifest;
 use tamis::{Program, Spec, filter_slice};
+use tamis_manifest::Manifest;
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::reverse_proxy::{Asked, Config, arguments, serve};

@@ -16,7 +16,7 @@ mod files;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use tamis::manifest::{
+use tamis_manifest::{
     Manifest, ManifestEntry, ManifestError, Settings, StorePlace, StoreScope, StoreSettings,
 };
 

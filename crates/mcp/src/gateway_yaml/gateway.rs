@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, Method};
-use tamis::manifest::StoreSettings;
+use tamis_manifest::StoreSettings;
 
 use super::action::Action;
 use super::error::RouteError;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
-use tamis::manifest::{Manifest, ManifestEntry, SpecWarning};
+use tamis_manifest::{Manifest, ManifestEntry, SpecWarning};
 
 use super::action::Action;
 use super::error::{RouteError, SourceText};

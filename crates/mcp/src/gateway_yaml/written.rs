@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::value::{SeqAccessDeserializer, StrDeserializer, U64Deserializer};
 use serde::de::{self, Deserializer, IntoDeserializer, SeqAccess, Visitor};
 use tamis::Spec;
-use tamis::manifest::{Profile, StoreSettings, Structured};
+use tamis_manifest::{Profile, StoreSettings, Structured};
 
 use super::action::Action;
 use super::places::{Place, Placed};

@@ -1,10 +1,10 @@
 //! The filter of one tool, with everything that the proxy has to know about it.
 
 use serde_json::{Map, Value};
-use tamis::manifest::{ManifestEntry, Profile, Structured, UnreadText};
 use tamis::spec::{Redact, Retrieve};
 use tamis::text::{TextProgram, TextSpec};
 use tamis::{Error, Program, Spec};
+use tamis_manifest::{ManifestEntry, Profile, Structured, UnreadText};
 
 use super::profile;
 use crate::record::RuleSource;
@@ -334,7 +334,7 @@ fn program_form(spec: Spec) -> (StoredForm, Option<Spec>) {
 #[cfg(test)]
 mod tests {
     use tamis::Program;
-    use tamis::manifest::Manifest;
+    use tamis_manifest::Manifest;
 
     #[test]
     fn stored_forms_compile() {

@@ -17,8 +17,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use filter::ToolFilter;
 pub(crate) use filter::{Parameters, StoredForm};
-use tamis::manifest::{Manifest, ManifestEntry};
-pub use tamis::manifest::{Profile, Structured};
+use tamis_manifest::{Manifest, ManifestEntry};
+pub use tamis_manifest::{Profile, Structured};
 
 /// The most tools whose filters are kept. Filters of further tools are made for each call.
 const MOST_TOOLS: usize = 4096;

@@ -1,8 +1,8 @@
 //! The filters of tools that no manifest and no catalog names.
 
 use tamis::Spec;
-use tamis::manifest::Profile;
 use tamis::spec::{Budget, Omitted};
+use tamis_manifest::Profile;
 
 /// Base64 and data URLs that are longer are left out by `standard` and `tight`.
 const LONGEST_BASE64: u64 = 256;

@@ -1,6 +1,6 @@
 //! Which filter a tool gets.
 
-use tamis::manifest::Manifest;
+use tamis_manifest::Manifest;
 
 use super::{Profile, Rules};
 use crate::record::RuleSource;

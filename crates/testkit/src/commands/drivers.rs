@@ -1,7 +1,7 @@
 //! Runs the filter of a command over one output, cut in every way, and compares the results, which must not depend on the chunks.
 
 use tamis::Limits;
-use tamis::command::{CommandLine, CommandReport, OutputCap, OutputFilterRegistry};
+use tamis_command::{CommandLine, CommandReport, OutputCap, OutputFilterRegistry};
 
 use crate::prng::Prng;
 

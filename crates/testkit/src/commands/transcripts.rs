@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use tamis::Limits;
-use tamis::command::OutputFilterRegistry;
+use tamis_command::OutputFilterRegistry;
 
 use super::drivers::Subject;
 use crate::{cases, paths};
@@ -44,7 +44,7 @@ impl Transcript {
             exit_code: Some(self.exit_code),
             quiet: false,
             full_output: "full.log",
-            cap: tamis::command::OutputCap::new(),
+            cap: tamis_command::OutputCap::new(),
             output,
         }
     }

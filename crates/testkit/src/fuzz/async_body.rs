@@ -15,7 +15,6 @@ use std::task::Poll;
 use bytes::Bytes;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
-use tamis::command::CommandLine;
 use tamis::http::{
     ContentCoding, DecodeOptions, FilterBody, FilterStream, Outcome, Transform, transform_async,
 };
@@ -25,6 +24,7 @@ use tamis::{
     filter_ndjson,
 };
 use tamis_chat::{PruneFilter, PruneProgram, PruneReport};
+use tamis_command::CommandLine;
 use tokio_stream::StreamExt;
 
 use self::ends::{KEPT, Script, Slow};
@@ -235,7 +235,7 @@ fn command_filtered(choices: &mut Choose<'_>, raw: &[u8]) {
     run.set_exit_code(code);
     let reported = run.write(raw).and_then(|()| run.end()).expect("no output is an error");
     let output = run.into_sink();
-    let transform = Transform::command(&text::BUILTIN, &command, code, &limits);
+    let transform = text::BUILTIN.transform(&command, code, &limits);
     is_alike(choices, &(output, Ok(()), Outcome::other(reported)), transform, raw);
 }
 

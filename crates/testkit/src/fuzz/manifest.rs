@@ -4,9 +4,9 @@
 //! and is found by its names. That work is bounded is the fuzzer's to see: an input that takes long is a finding of its
 //! own.
 
-use tamis::command::{CommandLine, CommandRules, OutputFilterRegistry};
-use tamis::manifest::{Diagnostic, Manifest, ManifestError, ManifestErrorKind};
 use tamis::{CallOptions, Limits, Program, Spec, filter_slice};
+use tamis_command::{CommandLine, CommandRules, OutputFilterRegistry};
+use tamis_manifest::{Diagnostic, Manifest, ManifestError, ManifestErrorKind};
 
 use super::input::{Choose, Input};
 use crate::prng::Choices;
@@ -89,7 +89,7 @@ fn twice(manifest: &Manifest) {
             assert!(keys.len() <= set, "{error}");
             for problem in filters {
                 assert!(problem.message().contains("has a filter already"), "{problem}");
-                let place = |entry: &tamis::manifest::ManifestEntry| {
+                let place = |entry: &tamis_manifest::ManifestEntry| {
                     entry.line() == problem.line() || entry.aliases().len() > 0
                 };
                 assert!(manifest.entries().any(place), "{problem}");

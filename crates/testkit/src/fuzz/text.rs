@@ -6,8 +6,8 @@
 use std::sync::LazyLock;
 
 use tamis::Limits;
-use tamis::command::{CommandLine, CommandRules, OutputFilterRegistry};
 use tamis::text::{TextProgram, TextSpec};
+use tamis_command::{CommandLine, CommandRules, OutputFilterRegistry};
 
 use super::input::{Choose, Input};
 use crate::commands::{drivers as commands, model as declared};
@@ -123,7 +123,7 @@ fn made_output(input: &mut Input<'_>) {
         exit_code: None,
         quiet: true,
         full_output: "full.log",
-        cap: tamis::command::OutputCap::new(),
+        cap: tamis_command::OutputCap::new(),
         output: raw.as_bytes(),
     };
     let (out, _) = outputs(&mut input.choices, subject);
@@ -150,7 +150,7 @@ fn any_output(input: &mut Input<'_>) {
         exit_code,
         quiet,
         full_output: "full.log",
-        cap: tamis::command::OutputCap::new(),
+        cap: tamis_command::OutputCap::new(),
         output,
     };
     let (out, report) = outputs(choices, subject);
@@ -167,7 +167,7 @@ fn any_output(input: &mut Input<'_>) {
 fn outputs(
     choices: &mut Choose<'_>,
     subject: commands::Subject<'_>,
-) -> (Vec<u8>, tamis::command::CommandReport) {
+) -> (Vec<u8>, tamis_command::CommandReport) {
     let whole = subject.push([]);
     let cuts = choices.cuts(subject.output.len());
     let about = || format!("{}: {}", subject.command, subject.output.escape_ascii());

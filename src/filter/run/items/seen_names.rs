@@ -109,5 +109,4 @@ impl SeenNames {
 }
 
 #[cfg(test)]
-#[cfg(feature = "manifest")]
 mod tests;

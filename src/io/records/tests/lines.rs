@@ -260,7 +260,6 @@ fn missed_paths_are_those_that_no_line_has() {
     assert_eq!(report.filter_partial_miss, ["nmae", "name"]);
     assert_eq!(report.missed.len(), 1);
     assert_eq!(report.missed[0].path, "nmae");
-    #[cfg(feature = "manifest")]
     assert_eq!(report.missed[0].meant.as_deref(), Some("name"));
     for size in [1, 2, 3, 7, 20] {
         let (.., cut, _) = run(&program, &options, Pieces::new(lines, &[size]));

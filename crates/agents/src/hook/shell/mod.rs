@@ -12,7 +12,7 @@ use std::ffi::OsStr;
 use std::os::fd::AsFd;
 use std::process::Command;
 
-use tamis::command::{CommandLine, OutputCap, OutputFilterRegistry};
+use tamis_command::{CommandLine, OutputCap, OutputFilterRegistry};
 
 pub use prefix_script::prefix_script;
 pub use wrapped::WrappedScript;

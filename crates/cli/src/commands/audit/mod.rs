@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use tamis::Spec;
-use tamis::command::CommandRules;
-use tamis::manifest::{Manifest, ManifestEntry};
+use tamis_command::CommandRules;
 use tamis_insight::audit::{Audit, AuditReport};
+use tamis_manifest::{Manifest, ManifestEntry};
 
 use crate::console::print::{json, print};
 use crate::console::{Console, Exit, Usage};
@@ -196,7 +196,7 @@ fn job(console: &Console, selection: &Selection) -> Result<Job, Exit> {
         let filters = vec![Attacked { name, file: None, spec, manifest: None }];
         return Ok(Job { filters, manifests: Vec::new(), commands: Vec::new() });
     }
-    let problems = |error: &tamis::manifest::ManifestError| {
+    let problems = |error: &tamis_manifest::ManifestError| {
         print_problems(console, error);
         Exit::Usage
     };

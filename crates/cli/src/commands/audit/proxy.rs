@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use tamis::manifest::{Manifest, ManifestEntry};
 use tamis_insight::audit::PlantedDocument;
+use tamis_manifest::{Manifest, ManifestEntry};
 use tamis_mcp::rules::{Profile, Rules};
 use tamis_mcp::spool::Spool;
 use tamis_mcp::{Action, Exchange, Proxy, ProxyOptions, Route, Session};

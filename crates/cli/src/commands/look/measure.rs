@@ -6,9 +6,9 @@
 use std::io::Read;
 
 use serde::Serialize;
-use tamis::command::{CommandFilter, CommandLine};
 use tamis::{CallOptions, Error, Filter, Limits, Program, Sink};
 use tamis_chat::{ChatScan, ChatSizes, PruneProgram, PruneSpec};
+use tamis_command::{CommandFilter, CommandLine};
 use tamis_insight::look::{LineLook, Look, LookOptions, LookTree, look_chat};
 
 use super::args::LookArgs;

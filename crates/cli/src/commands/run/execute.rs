@@ -7,11 +7,11 @@ use std::process::Command;
 
 use serde::Serialize;
 use tamis::ErrorKind;
-use tamis::command::{
+use tamis_agents::recorder::StoreRecorder;
+use tamis_command::{
     CommandLine, CommandReport, CommandRunner, OutputCap, OutputFilterRegistry, OverflowFolder,
     RecordPlace, RunReport,
 };
-use tamis_agents::recorder::StoreRecorder;
 use tamis_mcp::program::check_writable;
 use tamis_store::calls::{CallLine, UserLog};
 use tamis_store::process::is_off;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use prost_types::value::Kind;
 use prost_types::{Struct, Value};
 use serde_json::value::RawValue;
-use tamis::manifest::StoreScope;
+use tamis_manifest::StoreScope;
 use tamis_store::Scope;
 
 use super::pb;

@@ -13,7 +13,7 @@ use hyper::header::{
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use std::sync::Arc;
-use tamis::manifest::StoreScope;
+use tamis_manifest::StoreScope;
 use tamis_mcp::jsonrpc::reply;
 use tamis_mcp::spool::{Spool, SpoolLimits};
 use tamis_mcp::{Action, DropReason, Exchange, OverflowScan, Route};
@@ -523,7 +523,7 @@ fn refused(status: StatusCode, why: &str) -> Refused {
 mod tests {
     use hyper::HeaderMap;
     use hyper::header::{HeaderName, HeaderValue};
-    use tamis::manifest::StoreScope;
+    use tamis_manifest::StoreScope;
 
     use super::scope_of;
 

@@ -26,7 +26,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
-use tamis::manifest::StoreScope;
+use tamis_manifest::StoreScope;
 use tamis_mcp::spool::SpoolLimits;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;

@@ -1,0 +1,203 @@
+//! [`OutputCap`]: the limits of a call for any output of a command, filtered or not.
+//!
+//! The cap is one stage, after the filter. [`run`] has the stage, [`failure_lines`] the lines that it prefers. It does
+//! not know commands or rules.
+
+mod failure_lines;
+mod run;
+mod size;
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+use tamis_json::limits::Limits;
+use tamis_text::notice;
+
+use super::full_output::FullOutput;
+
+pub(super) use run::CapRun;
+use size::CapSize;
+
+/// Limits for the output of a command, whatever the command and its filter.
+///
+/// Use it where a model reads the output: a listing of a million lines has no filter, but must not fill the context.
+/// The first and the last lines are kept, and the lines between them that report failures, as far as there is room. A
+/// line says how many lines were left out at each place, and the last line where they can be read.
+///
+/// The lines that report what was left out count, too. Only a limit of fewer than three lines, or of fewer than about
+/// hundred tokens, is exceeded by them. A token is estimated at four bytes, as elsewhere in this library without the
+/// feature `tokens`; see [`with_exact_tokens`](Self::with_exact_tokens). A line that is too long is cut between two
+/// characters.
+///
+/// Lines that look like a notice of tamis are prefixed with a mark: `| [tamis …`.
+///
+/// Memory: the lines that may be among the last, and the kept failures, at most [`Limits::held`](Limits::with_held)
+/// bytes. Lines within the limits may be left out if they do not fit into that memory. Time: linear.
+///
+/// ```
+/// use tamis_command::OutputCap;
+///
+/// let text: String = (1..=1000).map(|n| if n == 500 { "error: x\n".into() } else { format!("{n}\n") }).collect();
+/// let (output, report) = OutputCap::new().with_max_lines(9).apply(text.as_bytes(), "full.log");
+/// assert_eq!(
+///     String::from_utf8(output).unwrap(),
+///     "1\n... 498 lines left out\nerror: x\n... 496 lines left out\n997\n998\n999\n1000\n\
+///      [tamis: 994 of 1000 lines left out; full output: full.log (lines 2-996)]\n"
+/// );
+/// assert_eq!(report.lines_left_out, 994);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OutputCap {
+    max_lines: Option<u64>,
+    max_tokens: Option<u64>,
+    max_tokens_if_cut: Option<u64>,
+    max_chars_if_failed: Option<u64>,
+    exact_tokens: bool,
+}
+
+impl OutputCap {
+    /// Creates a cap without limits.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the maximum number of lines. 0 means no limit.
+    ///
+    /// ### Default
+    /// No limit.
+    #[must_use]
+    pub fn with_max_lines(mut self, lines: u64) -> Self {
+        self.max_lines = Some(lines).filter(|lines| *lines > 0);
+        self
+    }
+
+    /// Sets the maximum number of tokens. 0 means no limit.
+    ///
+    /// ### Default
+    /// No limit.
+    #[must_use]
+    pub fn with_max_tokens(mut self, tokens: u64) -> Self {
+        self.max_tokens = Some(tokens).filter(|tokens| *tokens > 0);
+        self
+    }
+
+    /// Sets the maximum number of tokens of an output that does not fit into the limits, if it is lower than that of
+    /// [`with_max_tokens`](Self::with_max_tokens). 0 means that there is no other maximum.
+    ///
+    /// Use it where the reader would only get the beginning of a long output: an output that fits is complete, and of a
+    /// longer one the reader fetches what is needed.
+    ///
+    /// ### Default
+    /// 0.
+    #[must_use]
+    pub fn with_max_tokens_if_cut(mut self, tokens: u64) -> Self {
+        self.max_tokens_if_cut = Some(tokens).filter(|tokens| *tokens > 0);
+        self
+    }
+
+    /// Sets the maximum number of characters of the output of a command whose exit code is not 0. It takes the place of
+    /// [`with_max_tokens_if_cut`](Self::with_max_tokens_if_cut). 0 means that failures have no other limit.
+    ///
+    /// Use it where the reader shows less of a failure than of a success: coding agents do.
+    ///
+    /// ### Default
+    /// 0.
+    #[must_use]
+    pub fn with_max_chars_if_failed(mut self, chars: u64) -> Self {
+        self.max_chars_if_failed = Some(chars).filter(|chars| *chars > 0);
+        self
+    }
+
+    /// Sets whether tokens are counted with the vocabulary `o200k_base` instead of estimated. Each line is counted by
+    /// itself. It takes time, and memory for the vocabulary.
+    ///
+    /// ### Default
+    /// `false`.
+    #[must_use]
+    pub fn with_exact_tokens(mut self, exact: bool) -> Self {
+        self.exact_tokens = exact;
+        self
+    }
+
+    /// Returns whether there is no limit.
+    #[must_use]
+    pub fn is_unlimited(&self) -> bool {
+        self.max_lines.is_none() && self.max_tokens.is_none()
+    }
+
+    /// Applies the cap to a complete text, which no filter applies to. `full_output` is where the text can be read.
+    ///
+    /// For the output of a command that may have a filter, use
+    /// [`CommandFilter::with_cap`](crate::CommandFilter::with_cap).
+    #[must_use]
+    pub fn apply(&self, text: &[u8], full_output: impl Into<FullOutput>) -> (Vec<u8>, CapReport) {
+        let mut out = Vec::new();
+        let mut run = CapRun::new(self, &Limits::new(), true);
+        run.write(text, &mut out);
+        let full_output = full_output.into();
+        let report = run.end(false, None, &mut out, |report| {
+            Some(notice::cut("", &report.said(), Some(&full_output.with_lines_of(report))))
+        });
+        (out, report)
+    }
+
+    /// Returns the limits as a size.
+    fn size(&self) -> CapSize {
+        CapSize {
+            lines: self.max_lines.unwrap_or(u64::MAX),
+            bytes: self.max_tokens.map_or(u64::MAX, |tokens| tokens.saturating_mul(4)),
+        }
+    }
+
+    /// Returns the limits of an output that is cut.
+    fn size_if_cut(&self) -> CapSize {
+        let size = self.size();
+        let bytes = self.max_tokens_if_cut.map_or(u64::MAX, |tokens| tokens.saturating_mul(4));
+        CapSize { bytes: size.bytes.min(bytes), ..size }
+    }
+
+    /// Returns the limits of the output of a command that failed. A character has at least one byte.
+    fn size_if_failed(&self) -> Option<CapSize> {
+        Some(CapSize { bytes: self.max_chars_if_failed?, ..self.size() })
+    }
+
+    /// Whether tokens are counted with the vocabulary.
+    fn counts_exactly(&self) -> bool {
+        self.exact_tokens && (self.max_tokens.is_some() || self.max_tokens_if_cut.is_some())
+    }
+}
+
+/// The lines and bytes that a cap left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct CapReport {
+    /// Lines of the text before the cap.
+    pub lines: u64,
+    /// Bytes of the text before the cap.
+    pub bytes: u64,
+    /// Lines that were left out, in whole or in part.
+    pub lines_left_out: u64,
+    /// Bytes that were left out.
+    pub bytes_left_out: u64,
+    /// The numbers of the first and the last line that were left out, counted from 1. Kept failures may be between them.
+    pub range: Option<(u64, u64)>,
+    /// Whether a line was left out in part.
+    pub splits_line: bool,
+}
+
+impl CapReport {
+    /// Returns whether anything was left out.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.bytes_left_out > 0
+    }
+
+    /// Describes what was left out.
+    pub(super) fn said(&self) -> String {
+        match self.splits_line {
+            true => format!("{} of {} bytes left out", self.bytes_left_out, self.bytes),
+            false => format!("{} of {} lines left out", self.lines_left_out, self.lines),
+        }
+    }
+}

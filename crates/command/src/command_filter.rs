@@ -1,0 +1,599 @@
+//! [`CommandFilter`]: one run over the output of one command.
+//!
+//! Rules filter line by line. If a rule depends on how the command ends, its variants run side by side and their
+//! outputs are held, up to the limit `held`; beyond it the variant for a failure is chosen, because it keeps most. An
+//! [`OutputFilter`] gets the whole output, up to the same limit; beyond it the output is passed through.
+//!
+//! ```text
+//! Detecting ──text──▶ Rule                       a rule was found
+//!     └──JSON, XML──▶ PassThrough
+//! Custom ──too long, not UTF-8, ended──▶ PassThrough     an `OutputFilter` was found
+//! Compound                                       a compound command: a filter for each part
+//! PassThrough                                    nothing was found
+//! ```
+//!
+//! Invariants: output and report do not depend on the chunks. Filtering cannot fail.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tamis_json::{Error, Limits, Sink};
+use tamis_text::lines::ended;
+use tamis_text::lines::pending_text::COMPARE_LIMIT;
+use tamis_text::lines::pipeline::TextPipeline;
+use tamis_text::notice;
+
+use super::cap::{CapRun, OutputCap};
+use super::compound::{self, CompoundPart, CompoundRun};
+use super::full_output::FullOutput;
+use super::machine_output::{self, DETECTION_LENGTH, OutputFormat};
+use super::output_filter::{OutputFilter, mark_imitations};
+use super::report::{CommandReport, PassThroughReason, said};
+use super::rules::{CommandRule, ExitCondition};
+use tamis::text::{TextProgram, TextReport};
+
+/// The filter chosen for a command.
+pub(super) enum FilterChoice {
+    Rule(Arc<CommandRule>),
+    Custom(Arc<dyn OutputFilter>),
+    /// The parts of a compound command, whose outputs can be told apart.
+    Compound(Vec<CompoundPart>),
+    None(PassThroughReason),
+}
+
+/// A run over the output of one command, created by
+/// [`OutputFilterRegistry::start`](crate::OutputFilterRegistry::start).
+///
+/// Bytes are pushed in, in chunks cut anywhere, and filtered output is written to a [`Sink`]. The exit code is known
+/// only at the end: call [`set_exit_code`](Self::set_exit_code) before [`end`](Self::end).
+///
+/// Bytes that are not UTF-8 are kept. A line over [`Limits::line`](tamis::Limits::with_line) is kept unless its
+/// beginning proves that a pattern removes it. Output that begins like JSON or XML is passed through, whatever the
+/// command: the filters are written for text.
+///
+/// Memory: that of a [`TextFilter`](tamis::text::TextFilter), and at most [`Limits::held`](tamis::Limits::with_held) bytes if
+/// the filter depends on the exit code or needs the whole output.
+///
+/// If the raw output has at most 4 KiB, the result is never longer, except for the text that a rule declares for an
+/// empty output. In longer outputs each operation is applied only where it shortens. If anything was cut, a last line
+/// reports how much, and where the full output is; in short outputs this line counts towards the length. If there is a
+/// filter, output lines that look like this line are prefixed with a mark: `| [tamis …`.
+pub struct CommandFilter<S> {
+    state: CommandFilterState,
+    /// The name of the filter, if there is one.
+    filter: Option<String>,
+    passed: Option<PassThroughReason>,
+    writes_notice: bool,
+    exit_code: Option<i32>,
+    full_output: Option<FullOutput>,
+    ended: bool,
+    limits: Limits,
+    sink: CappedSink<S>,
+}
+
+/// The sink, and the cap of the call before it.
+struct CappedSink<S> {
+    inner: S,
+    cap: Option<Box<CapRun>>,
+}
+
+impl<S: Sink> Sink for CappedSink<S> {
+    fn write(&mut self, bytes: &[u8]) {
+        match &mut self.cap {
+            None => self.inner.write(bytes),
+            Some(cap) => cap.write(bytes, &mut self.inner),
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.inner.is_closed()
+    }
+}
+
+enum CommandFilterState {
+    /// The beginning of the output is held until its format is known.
+    Detecting { head: Vec<u8>, variants: Vec<ExitVariant> },
+    /// The variants of a rule: one that writes to the sink, or several whose outputs are held.
+    Rule { variants: Vec<ExitVariant> },
+    /// An `OutputFilter` will get the output, which is held.
+    Custom { filter: Arc<dyn OutputFilter>, command: String, raw: Vec<u8> },
+    /// Each part of a compound command has its own filter.
+    Compound(Box<CompoundRun>),
+    /// The output is only counted, and marked if there was a filter for it.
+    PassThrough(Box<TextPipeline>),
+}
+
+/// A rule as it applies to one way the command may end.
+struct ExitVariant {
+    exit: ExitCondition,
+    pipeline: TextPipeline,
+    out: Vec<u8>,
+}
+
+impl<S: Sink> CommandFilter<S> {
+    pub(super) fn new(choice: FilterChoice, command: &str, limits: &Limits, sink: S) -> Self {
+        let mut passed = None;
+        let (state, filter) = match choice {
+            FilterChoice::None(reason) => {
+                passed = Some(reason);
+                (CommandFilterState::PassThrough(unfiltered(limits)), None)
+            }
+            FilterChoice::Custom(filter) => {
+                let name = Some(filter.name().to_owned());
+                let command = command.to_owned();
+                (CommandFilterState::Custom { filter, command, raw: Vec::new() }, name)
+            }
+            FilterChoice::Compound(parts) => {
+                let name = Some(compound::name(&parts));
+                let run = CompoundRun::new(parts, limits);
+                (CommandFilterState::Compound(Box::new(run)), name)
+            }
+            FilterChoice::Rule(rule) => match variants(&rule, limits) {
+                Some(variants) => {
+                    let state = CommandFilterState::Detecting { head: Vec::new(), variants };
+                    (state, Some(rule.name().to_owned()))
+                }
+                None => {
+                    passed = Some(PassThroughReason::NoFilter);
+                    (CommandFilterState::PassThrough(unfiltered(limits)), None)
+                }
+            },
+        };
+        Self {
+            state,
+            filter,
+            passed,
+            writes_notice: true,
+            exit_code: None,
+            full_output: None,
+            ended: false,
+            limits: limits.clone(),
+            sink: CappedSink { inner: sink, cap: None },
+        }
+    }
+
+    /// Creates a filter that passes the output through, and marks lines that look like a notice.
+    pub(super) fn marking(limits: &Limits, sink: S) -> Self {
+        let choice = FilterChoice::None(PassThroughReason::NoFilter);
+        let mut filter = Self::new(choice, "", limits, sink);
+        filter.state = CommandFilterState::PassThrough(marking(limits));
+        filter
+    }
+
+    /// Sets limits for the output, filtered or not. Call it before the first [`write`](Self::write).
+    ///
+    /// ```
+    /// use tamis::Limits;
+    /// use tamis_command::{CommandLine, FullOutput, OutputCap, OutputFilterRegistry};
+    ///
+    /// let registry = OutputFilterRegistry::builtin();
+    /// let line = CommandLine::parse("seq 1000");
+    /// let mut filter = registry.start(&line, &Limits::new(), Vec::new()).with_cap(OutputCap::new().with_max_lines(5));
+    /// for number in 1..=1000 {
+    ///     filter.write(format!("{number}\n").as_bytes())?;
+    /// }
+    /// filter.set_full_output(FullOutput::command("tamis recall tm_x"));
+    /// let report = filter.end()?;
+    /// assert_eq!(
+    ///     String::from_utf8(filter.into_sink()).unwrap(),
+    ///     "1\n... 997 lines left out\n999\n1000\n\
+    ///      [tamis: 997 of 1000 lines left out; full output: tamis recall tm_x --lines 2-998]\n"
+    /// );
+    /// assert_eq!(report.lines_capped, 997);
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_cap(mut self, cap: OutputCap) -> Self {
+        if cap.is_unlimited() {
+            return self;
+        }
+        if matches!(self.state, CommandFilterState::PassThrough(_)) {
+            self.state = CommandFilterState::PassThrough(marking(&self.limits));
+        }
+        self.sink.cap = Some(Box::new(CapRun::new(&cap, &self.limits, false)));
+        self
+    }
+
+    /// Sets whether a last line of the output reports what was cut.
+    ///
+    /// ### Default
+    /// `true`.
+    #[must_use]
+    pub fn with_notice(mut self, notice: bool) -> Self {
+        self.writes_notice = notice;
+        self
+    }
+
+    /// Returns the name of the filter, if there is one.
+    #[must_use]
+    pub fn filter(&self) -> Option<&str> {
+        self.filter.as_deref()
+    }
+
+    /// Sets the exit code, or `None` if it is not known, which is the default. Call it before [`end`](Self::end).
+    ///
+    /// A rule may filter the output of a failed command differently. Without an exit code the operations that the rule
+    /// declares for any end apply.
+    pub fn set_exit_code(&mut self, code: Option<i32>) {
+        self.exit_code = code;
+    }
+
+    /// Sets where the full output can be read, for the line that reports what was cut. Call it before
+    /// [`end`](Self::end).
+    pub fn set_full_output(&mut self, place: impl Into<FullOutput>) {
+        self.full_output = Some(place.into());
+    }
+
+    /// Whether an [`OutputFilter`] gets the whole output. Its running time is unbounded.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn is_custom(&self) -> bool {
+        matches!(self.state, CommandFilterState::Custom { .. })
+    }
+
+    /// Returns the sink.
+    pub fn sink(&self) -> &S {
+        &self.sink.inner
+    }
+
+    /// Returns the sink, to write to it or flush it between chunks.
+    pub fn sink_mut(&mut self) -> &mut S {
+        &mut self.sink.inner
+    }
+
+    /// Consumes the filter and returns the sink.
+    pub fn into_sink(self) -> S {
+        self.sink.inner
+    }
+
+    /// Filters the next bytes of the output.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed) after [`end`](Self::end). No output is an error.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        if self.ended {
+            return Err(ended());
+        }
+        self.push(bytes);
+        Ok(())
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        let held = self.held();
+        match &mut self.state {
+            CommandFilterState::Detecting { head, .. } => {
+                let room = DETECTION_LENGTH - head.len();
+                let (now, later) = bytes.split_at(bytes.len().min(room));
+                head.extend_from_slice(now);
+                match machine_output::detect(head) {
+                    OutputFormat::Unknown => {}
+                    OutputFormat::Text => self.detected(false),
+                    OutputFormat::Structured => self.detected(true),
+                }
+                if !later.is_empty() {
+                    self.push(later);
+                }
+            }
+            CommandFilterState::Rule { variants } => {
+                if let [ExitVariant { pipeline, .. }] = variants.as_mut_slice() {
+                    pipeline.write(bytes, &mut self.sink);
+                    return;
+                }
+                // In pieces, so that the held outputs exceed the limit by about one piece at most.
+                for bytes in bytes.chunks(PIECE) {
+                    self.push_to_variants(bytes);
+                }
+            }
+            CommandFilterState::Custom { raw, .. } => {
+                if raw.len() + bytes.len() <= held {
+                    raw.extend_from_slice(bytes);
+                    return;
+                }
+                let raw = std::mem::take(raw);
+                self.pass_through(PassThroughReason::TooLong, &raw);
+                self.push(bytes);
+            }
+            CommandFilterState::Compound(run) => run.write(bytes, &mut self.sink),
+            CommandFilterState::PassThrough(pipeline) => pipeline.write(bytes, &mut self.sink),
+        }
+    }
+
+    /// Writes everything that is held and may be written, including the beginning of the open line.
+    ///
+    /// Call it if somebody waits for the output and none has arrived for a second or so: the open line may be a
+    /// question. From then on a short output is no longer compared with the raw one. A rule that depends on how the
+    /// command ends is applied as for a failed command. An [`OutputFilter`](crate::OutputFilter) still gets the whole
+    /// output, and nothing is written before the end.
+    ///
+    /// ```
+    /// use tamis::Limits;
+    /// use tamis_command::{CommandLine, OutputFilterRegistry};
+    ///
+    /// let registry = OutputFilterRegistry::builtin();
+    /// let mut filter = registry.start(&CommandLine::parse("cargo install x"), &Limits::new(), Vec::new());
+    /// filter.write(b"    Updating crates.io index\nOverwrite it? [y/N] ")?;
+    /// assert_eq!(filter.sink(), b"");
+    /// filter.release();
+    /// assert_eq!(filter.sink(), b"Overwrite it? [y/N] ");
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    pub fn release(&mut self) {
+        if self.ended {
+            return;
+        }
+        match &mut self.state {
+            CommandFilterState::Detecting { head, .. } => {
+                if head.iter().all(u8::is_ascii_whitespace) {
+                    return;
+                }
+                // The held beginning may still become JSON or XML, so it must not be filtered as text.
+                self.detected(true);
+            }
+            CommandFilterState::Rule { variants } if variants.len() > 1 => self.choose_failed(),
+            CommandFilterState::Rule { .. }
+            | CommandFilterState::Custom { .. }
+            | CommandFilterState::Compound(_)
+            | CommandFilterState::PassThrough(_) => {}
+        }
+        match &mut self.state {
+            CommandFilterState::Rule { variants } => {
+                if let [ExitVariant { pipeline, .. }] = variants.as_mut_slice() {
+                    pipeline.release(&mut self.sink);
+                }
+            }
+            CommandFilterState::Compound(run) => run.release(&mut self.sink),
+            CommandFilterState::PassThrough(pipeline) => pipeline.release(&mut self.sink),
+            CommandFilterState::Detecting { .. } | CommandFilterState::Custom { .. } => {}
+        }
+        let CappedSink { inner, cap } = &mut self.sink;
+        if let Some(cap) = cap {
+            cap.release(inner);
+        }
+    }
+
+    /// Ends the output: writes what is held, then the line that reports what was cut, and returns the report.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed) if the filter has ended before.
+    pub fn end(&mut self) -> Result<CommandReport, Error> {
+        if std::mem::replace(&mut self.ended, true) {
+            return Err(ended());
+        }
+        if matches!(self.state, CommandFilterState::Detecting { .. }) {
+            self.detected(false);
+        }
+        let by_custom = self.run_custom();
+        let Self { filter, writes_notice, exit_code, full_output, .. } = self;
+        let name = filter.as_deref().unwrap_or_default();
+        let full = full_output.as_ref().map(FullOutput::as_str);
+        let notice = |text: &TextReport| {
+            said(text).filter(|_| *writes_notice).map(|said| notice::cut(name, &said, full))
+        };
+        let text = match &mut self.state {
+            CommandFilterState::Rule { variants } => {
+                let chosen =
+                    variants.iter().position(|variant| variant.exit.is(*exit_code)).or_else(|| {
+                        variants.iter().position(|variant| variant.exit == ExitCondition::Any)
+                    });
+                match variants.get_mut(chosen.unwrap_or(0)) {
+                    Some(ExitVariant { pipeline, out, .. }) => {
+                        self.sink.write(out);
+                        pipeline.end(&mut self.sink);
+                        pipeline.settle_with(&mut self.sink, notice)
+                    }
+                    None => TextReport::default(),
+                }
+            }
+            CommandFilterState::Compound(run) => {
+                let notice = |report: &CommandReport| notice(&report.text());
+                run.end(*exit_code, &mut self.sink, notice).text()
+            }
+            CommandFilterState::PassThrough(pipeline) => {
+                pipeline.end(&mut self.sink);
+                let passed = pipeline.settle(&mut self.sink);
+                by_custom.unwrap_or(passed)
+            }
+            CommandFilterState::Detecting { .. } | CommandFilterState::Custom { .. } => {
+                TextReport::default()
+            }
+        };
+        let mut report = CommandReport {
+            filter: self.filter.clone(),
+            passed: self.passed,
+            exit_code: self.exit_code,
+            full_output: self.full_output.as_ref().map(|full| full.as_str().to_owned()),
+            ..CommandReport::of(&text)
+        };
+        self.end_cap(&text, &mut report);
+        Ok(report)
+    }
+
+    /// Ends the cap, if there is one, and adds what it left out to the report.
+    fn end_cap(&mut self, text: &TextReport, report: &mut CommandReport) {
+        let CappedSink { inner, cap } = &mut self.sink;
+        let Some(cap) = cap else { return };
+        let filter = self.filter.as_deref().unwrap_or_default();
+        let by_filter = said(text);
+        let full = self.full_output.as_ref();
+        let filter_note = by_filter
+            .as_ref()
+            .filter(|_| self.writes_notice)
+            .map(|said| notice::cut(filter, said, full.map(FullOutput::as_str)));
+        // The lines of the output are those of the full output, so their numbers are known.
+        let has_numbers = by_filter.is_none() && text.lines_in == text.lines_out && !text.was_empty;
+        let writes_notice = self.writes_notice;
+        let has_failed = self.exit_code.is_some_and(|code| code != 0);
+        let capped = cap.end(has_failed, filter_note.as_deref(), inner, |capped| {
+            if !writes_notice {
+                return None;
+            }
+            let said = match by_filter {
+                None => capped.said(),
+                Some(by_filter) => format!("{by_filter}, then {}", capped.said()),
+            };
+            let full = full.map(|full| match has_numbers {
+                true => full.with_lines_of(capped),
+                false => full.as_str().to_owned(),
+            });
+            Some(notice::cut(filter, &said, full.as_deref()))
+        });
+        if capped.is_cut() {
+            (report.changed, report.cut) = (true, true);
+            report.lines_capped = capped.lines_left_out.max(1);
+            (report.bytes_out, report.chars_out, report.lines_out) = cap.written();
+        }
+    }
+
+    /// Bytes that may be held.
+    fn held(&self) -> usize {
+        usize::try_from(self.limits.held()).unwrap_or(usize::MAX)
+    }
+
+    /// Leaves the state `Detecting`: the format of the output is known.
+    fn detected(&mut self, structured: bool) {
+        let CommandFilterState::Detecting { head, variants } = &mut self.state else { return };
+        let (head, variants) = (std::mem::take(head), std::mem::take(variants));
+        if structured {
+            self.pass_through(PassThroughReason::Structured, &head);
+        } else {
+            self.state = CommandFilterState::Rule { variants };
+            self.push(&head);
+        }
+    }
+
+    /// Passes the output through from now on, including `before`, which was held.
+    fn pass_through(&mut self, reason: PassThroughReason, before: &[u8]) {
+        let mut pipeline = marking(&self.limits);
+        pipeline.write(before, &mut self.sink);
+        self.state = CommandFilterState::PassThrough(pipeline);
+        (self.filter, self.passed) = (None, Some(reason));
+    }
+
+    fn push_to_variants(&mut self, bytes: &[u8]) {
+        let held = self.held();
+        let CommandFilterState::Rule { variants } = &mut self.state else { return };
+        if let [ExitVariant { pipeline, .. }] = variants.as_mut_slice() {
+            return pipeline.write(bytes, &mut self.sink);
+        }
+        let mut waiting = 0;
+        for ExitVariant { pipeline, out, .. } in variants.iter_mut() {
+            pipeline.write(bytes, out);
+            waiting += out.len();
+        }
+        if waiting > held {
+            self.choose_failed();
+        }
+    }
+
+    /// Drops all variants of the rule except the one for a failure, which keeps most.
+    fn choose_failed(&mut self) {
+        let CommandFilterState::Rule { variants } = &mut self.state else { return };
+        let of = |exit| variants.iter().position(|variant| variant.exit == exit);
+        let place = of(ExitCondition::Failed).or_else(|| of(ExitCondition::Any)).unwrap_or(0);
+        let mut chosen = variants.swap_remove(place);
+        self.sink.write(&std::mem::take(&mut chosen.out));
+        *variants = vec![chosen];
+    }
+
+    /// Runs the [`OutputFilter`] over the held output, if there is one, and leaves the state `PassThrough`. Returns
+    /// what the filter did, or `None` if the output is passed through unchanged.
+    fn run_custom(&mut self) -> Option<TextReport> {
+        let CommandFilterState::Custom { filter, command, raw } = &mut self.state else {
+            return None;
+        };
+        let raw = std::mem::take(raw);
+        let Ok(text) = std::str::from_utf8(&raw) else {
+            self.pass_through(PassThroughReason::NotText, &raw);
+            return None;
+        };
+        let result = filter.filter(command, text, self.exit_code.unwrap_or(-1)).output;
+        let (mut out, lines_marked) = mark_imitations(text, result);
+        let (lines_in, lines) = (text.lines().count() as u64, out.lines().count() as u64);
+        let mut report = TextReport::default();
+        report.changed = true;
+        report.bytes_in = raw.len() as u64;
+        report.chars_in = text.chars().count() as u64;
+        report.lines_in = lines_in;
+        report.lines_removed = lines_in.saturating_sub(lines);
+        report.lines_shortened = u64::from(lines >= lines_in);
+        report.lines_marked = lines_marked;
+        let without_notice = out.len();
+        if self.writes_notice
+            && let Some(said) = said(&report)
+        {
+            let full = self.full_output.as_ref().map(FullOutput::as_str);
+            let notice = notice::cut(filter.name(), &said, full);
+            if !out.is_empty() && !out.ends_with('\n') {
+                out.push('\n');
+            }
+            out.push_str(&notice);
+            out.push('\n');
+        }
+        let mut passing = marking(&self.limits);
+        let is_longer =
+            without_notice >= raw.len() || (out.len() >= raw.len() && raw.len() <= COMPARE_LIMIT);
+        if is_longer {
+            passing.write(&raw, &mut self.sink);
+            self.state = CommandFilterState::PassThrough(passing);
+            return None;
+        }
+        self.state = CommandFilterState::PassThrough(passing);
+        self.sink.write(out.as_bytes());
+        report.lines_out = lines + u64::from(out.len() > without_notice);
+        report.bytes_out = out.len() as u64;
+        report.chars_out = out.chars().count() as u64;
+        Some(report)
+    }
+}
+
+/// Bytes that are written to the variants of a rule at once.
+const PIECE: usize = 16 << 10;
+
+/// The pipeline for output that no filter applies to.
+fn unfiltered(limits: &Limits) -> Box<TextPipeline> {
+    Box::new(TextPipeline::new(&TextProgram::passing(), limits))
+}
+
+/// The pipeline for output that is passed through although a filter applies to the command.
+fn marking(limits: &Limits) -> Box<TextPipeline> {
+    Box::new(TextPipeline::new(&TextProgram::marking(), limits))
+}
+
+fn variants(rule: &CommandRule, limits: &Limits) -> Option<Vec<ExitVariant>> {
+    let programs = rule.programs()?;
+    let variant = |(exit, program): &(ExitCondition, TextProgram)| ExitVariant {
+        exit: *exit,
+        pipeline: TextPipeline::new(program, limits),
+        out: Vec::new(),
+    };
+    Some(programs.iter().map(variant).collect())
+}
+
+impl<S> fmt::Debug for CommandFilter<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CommandFilter").field("filter", &self.filter).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tamis_json::error::ErrorKind;
+    use tamis_json::limits::Limits;
+
+    use crate::{CommandLine, OutputFilterRegistry, PassThroughReason};
+
+    #[test]
+    fn a_filter_that_has_ended_refuses_further_output() {
+        let registry = OutputFilterRegistry::builtin();
+        let mut filter = registry.start(&CommandLine::parse("unknown"), &Limits::new(), Vec::new());
+        filter.write(b"a\n").unwrap();
+        filter.set_exit_code(Some(3));
+        filter.set_full_output("full.log");
+        let report = filter.end().unwrap();
+        assert_eq!(report.passed, Some(PassThroughReason::NoFilter));
+        assert_eq!((report.exit_code, report.full_output.as_deref()), (Some(3), Some("full.log")));
+        assert_eq!(filter.write(b"b\n").unwrap_err().kind(), ErrorKind::Failed);
+        assert_eq!(filter.end().unwrap_err().kind(), ErrorKind::Failed);
+        filter.release();
+        assert_eq!(filter.into_sink(), b"a\n");
+    }
+}

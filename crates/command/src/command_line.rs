@@ -1,0 +1,477 @@
+//! [`CommandLine`]: finds the command that prints the output, without what only wraps it.
+//!
+//! The module knows wrappers (`env`, `sudo`, `timeout`, `npx`, `python -m`, `bash -c`), the positions of global
+//! flags. If the command is not certain, it is unknown, and its output is passed through.
+
+use super::printing::{EchoLine, PrintingCommand, RunCondition, is_assignment, printing};
+use super::shell::{quote, split};
+
+/// A command line, parsed to find the one command that prints the output.
+///
+/// Wrappers are left out: assignments and `env`, `sudo`, `timeout`, `nice`, `time`, `nohup`, `npx`, `uv run`, `python
+/// -m`, `bash -c`, the directory of a program (`/usr/bin/git`), a toolchain (`cargo +nightly`), and flags before a
+/// subcommand (`git -C dir status`).
+///
+/// Commands that print nothing are left out: `cd x && cargo test` is `cargo test`. If several commands print, as in `cargo
+/// build && npm test`, there is no [command](Self::command), but a registry may still find their filters: the one that they
+/// share, or that of each if their outputs can be told apart. In a pipeline, the last command writes the output, so `cargo
+/// test | tail` is `tail`; a final `| cat` or `| tee` is ignored. Loops, conditions and background commands are unknown.
+///
+/// ```
+/// use tamis_command::CommandLine;
+///
+/// for (typed, command) in [
+///     ("cd app && RUST_LOG=debug timeout 60 cargo +nightly test -p core", Some("cargo test -p core")),
+///     ("/usr/bin/git -C .. --no-pager diff --stat", Some("git diff --stat")),
+///     ("bash -lc 'python3 -m pytest -q 2>&1 | tee log'", Some("pytest -q")),
+///     ("cargo test | tail -5", Some("tail -5")),
+///     ("cargo build && cargo test", None),
+/// ] {
+///     assert_eq!(CommandLine::parse(typed).command(), command, "{typed}");
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandLine {
+    typed: String,
+    words: Vec<String>,
+    /// Flags before the subcommand.
+    global: Vec<String>,
+    command: Option<String>,
+    /// The commands that print, if there are several.
+    parts: Vec<CommandPart>,
+}
+
+/// A command of a compound command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct CommandPart {
+    pub(super) line: CommandLine,
+    pub(super) runs: RunCondition,
+    /// The line that the command prints, if it is an `echo`.
+    pub(super) echo: Option<EchoLine>,
+}
+
+/// Maximum nesting of `sh -c`.
+const DEEPEST: usize = 4;
+/// Maximum number of commands that print.
+const PARTS: usize = 32;
+/// Maximum number of wrappers around a command.
+const WRAPPERS: usize = 32;
+
+impl CommandLine {
+    /// Parses a command line as it is typed into a shell.
+    #[must_use]
+    pub fn parse(typed: &str) -> Self {
+        let commands = split(typed).and_then(printing).and_then(|commands| expand(commands, 0));
+        Self::of(typed.to_owned(), commands.unwrap_or_default())
+    }
+
+    /// Parses a program and its arguments, which are started without a shell.
+    ///
+    /// ```
+    /// let line = tamis_command::CommandLine::from_args(["nice", "git", "log", "--grep", "a b"]);
+    /// assert_eq!(line.typed(), "nice git log --grep 'a b'");
+    /// assert_eq!(line.command(), Some("git log --grep 'a b'"));
+    /// ```
+    #[must_use]
+    pub fn from_args<I>(args: I) -> Self
+    where
+        I: IntoIterator,
+        I::Item: AsRef<str>,
+    {
+        let words: Vec<String> = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
+        let typed = join(&words);
+        let command = PrintingCommand { words, runs: RunCondition::Always };
+        Self::of(typed, expand(vec![command], 0).unwrap_or_default())
+    }
+
+    /// Returns the command line as it was typed. For a list of arguments, it is quoted for a shell.
+    #[must_use]
+    pub fn typed(&self) -> &str {
+        &self.typed
+    }
+
+    /// Returns the command without wrappers, its words separated by single spaces, or `None` if it is not certain.
+    #[must_use]
+    pub fn command(&self) -> Option<&str> {
+        self.command.as_deref()
+    }
+
+    /// Returns the name of the program that prints, without its folder, or `None` if it is not certain.
+    ///
+    /// ```
+    /// let line = tamis_command::CommandLine::parse("cd app && timeout 60 /usr/bin/make -j4");
+    /// assert_eq!(line.program_name(), Some("make"));
+    /// ```
+    #[must_use]
+    pub fn program_name(&self) -> Option<&str> {
+        self.words.first().map(String::as_str)
+    }
+
+    /// Returns the words after the program, and the flags before a subcommand.
+    pub(super) fn arguments(&self) -> impl Iterator<Item = &str> {
+        self.global.iter().chain(self.words.iter().skip(1)).map(String::as_str)
+    }
+
+    /// Returns the program.
+    pub(super) fn program(&self) -> &str {
+        self.words.first().map_or("", String::as_str)
+    }
+
+    /// Returns the commands that print, if there are several, or none.
+    pub(super) fn parts(&self) -> &[CommandPart] {
+        &self.parts
+    }
+
+    /// Creates the line of commands without wrappers.
+    fn of(typed: String, mut commands: Vec<PrintingCommand>) -> Self {
+        let mut line =
+            Self { typed, words: Vec::new(), global: Vec::new(), command: None, parts: Vec::new() };
+        match commands.pop() {
+            Some(PrintingCommand { words, .. }) if commands.is_empty() => {
+                line.words = without_global(words, &mut line.global);
+                line.command = Some(join(&line.words));
+            }
+            None => {}
+            Some(last) => {
+                commands.push(last);
+                let part = |command: PrintingCommand| CommandPart {
+                    runs: command.runs,
+                    echo: EchoLine::of(&command.words),
+                    line: Self::of(join(&command.words), vec![command]),
+                };
+                line.parts = commands.into_iter().map(part).collect();
+            }
+        }
+        line
+    }
+}
+
+fn join(words: &[String]) -> String {
+    words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the name of a program, without its directory.
+pub(super) fn base(program: &str) -> &str {
+    let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
+    name.strip_suffix(".exe").or_else(|| name.strip_suffix(".cmd")).unwrap_or(name)
+}
+
+/// A wrapper: its words, its flags that take a value, and the number of arguments before the wrapped command.
+struct CommandWrapper {
+    words: &'static [&'static str],
+    valued: &'static [&'static str],
+    takes: usize,
+}
+
+const fn wrapper(
+    words: &'static [&'static str],
+    valued: &'static [&'static str],
+    takes: usize,
+) -> CommandWrapper {
+    CommandWrapper { words, valued, takes }
+}
+
+const UV: &[&str] = &[
+    "--with",
+    "--python",
+    "-p",
+    "--extra",
+    "--group",
+    "--project",
+    "--directory",
+    "--env-file",
+    "--from",
+    "--package",
+];
+
+const TABLE: &[CommandWrapper] = &[
+    wrapper(&["env"], &["-u", "--unset", "-C", "--chdir"], 0),
+    wrapper(
+        &["sudo"],
+        &["-u", "-g", "-h", "-p", "-C", "-D", "-r", "-t", "-T", "-U", "--user", "--group"],
+        0,
+    ),
+    wrapper(&["doas"], &["-u", "-C"], 0),
+    wrapper(&["timeout"], &["-k", "-s", "--kill-after", "--signal"], 1),
+    wrapper(&["gtimeout"], &["-k", "-s", "--kill-after", "--signal"], 1),
+    wrapper(&["nice"], &["-n", "--adjustment"], 0),
+    wrapper(&["ionice"], &["-c", "-n", "--class", "--classdata"], 0),
+    wrapper(&["time"], &["-o", "-f", "--output", "--format"], 0),
+    wrapper(&["nohup"], &[], 0),
+    wrapper(&["setsid"], &[], 0),
+    wrapper(&["stdbuf"], &["-i", "-o", "-e"], 0),
+    wrapper(&["unbuffer"], &[], 0),
+    wrapper(&["exec"], &["-a"], 0),
+    wrapper(&["npx"], &["-p", "--package"], 0),
+    wrapper(&["bunx"], &[], 0),
+    wrapper(&["pnpx"], &[], 0),
+    wrapper(&["uvx"], UV, 0),
+    wrapper(&["uv", "run"], UV, 0),
+    wrapper(&["poetry", "run"], &[], 0),
+    wrapper(&["pipenv", "run"], &[], 0),
+    wrapper(&["pdm", "run"], &[], 0),
+    wrapper(&["hatch", "run"], &[], 0),
+    wrapper(&["rye", "run"], &[], 0),
+    wrapper(&["pixi", "run"], &["-e", "--environment"], 0),
+    wrapper(&["npm", "exec"], &["-p", "--package"], 0),
+    wrapper(&["pnpm", "exec"], &[], 0),
+    wrapper(&["pnpm", "dlx"], &[], 0),
+    wrapper(&["yarn", "exec"], &[], 0),
+    wrapper(&["yarn", "dlx"], &[], 0),
+    wrapper(&["bundle", "exec"], &[], 0),
+];
+
+/// Removes the wrappers of commands. A command line that a shell is given becomes its commands. Returns `None` if one of
+/// them is unknown. `depth` is the number of shells around the commands.
+fn expand(commands: Vec<PrintingCommand>, depth: usize) -> Option<Vec<PrintingCommand>> {
+    let mut found = Vec::new();
+    for PrintingCommand { words, runs } in commands {
+        match unwrap(words)? {
+            Unwrapped::Words(words) => found.push(PrintingCommand { words, runs }),
+            Unwrapped::Script(_) if depth == DEEPEST => return None,
+            Unwrapped::Script(script) => {
+                let mut inner = expand(printing(split(&script)?)?, depth + 1)?;
+                inner.first_mut()?.runs = runs;
+                found.append(&mut inner);
+            }
+        }
+        if found.len() > PARTS {
+            return None;
+        }
+    }
+    Some(found)
+}
+
+/// A command without its wrappers.
+enum Unwrapped {
+    Words(Vec<String>),
+    /// The command line for a shell.
+    Script(String),
+}
+
+/// Removes wrappers, the outermost first. Returns `None` if the command is unknown.
+fn unwrap(mut words: Vec<String>) -> Option<Unwrapped> {
+    for _ in 0..WRAPPERS {
+        let from = words.iter().position(|word| !is_assignment(word))?;
+        words.drain(..from);
+        if let Some(first) = words.first_mut() {
+            // A program given by a variable is unknown.
+            if first.contains('$') {
+                return None;
+            }
+            *first = base(first).to_owned();
+        }
+        if let Some(script) = within_shell(&words)? {
+            return Some(Unwrapped::Script(script));
+        }
+        if let Some(module) = module_of(&words) {
+            words.drain(..module);
+            continue;
+        }
+        if let Some(binary) = package_binary(&words) {
+            words.drain(..binary);
+            continue;
+        }
+        let is_wrapped = |wrapper: &&CommandWrapper| {
+            let own = words.get(..wrapper.words.len()).unwrap_or_default();
+            own.iter().map(String::as_str).eq(wrapper.words.iter().copied())
+        };
+        let Some(wrapper) = TABLE.iter().find(is_wrapped) else {
+            return Some(Unwrapped::Words(words));
+        };
+        let at = skip_flags(&words, wrapper.words.len(), wrapper.valued) + wrapper.takes;
+        if at >= words.len() {
+            return Some(Unwrapped::Words(words));
+        }
+        words.drain(..at);
+    }
+    None
+}
+
+/// Returns the index of the first word after the flags that begin at `at`.
+fn skip_flags(words: &[String], mut at: usize, valued: &[&str]) -> usize {
+    while let Some(word) = words.get(at) {
+        if word == "--" {
+            return at + 1;
+        }
+        if !word.starts_with('-') || word == "-" {
+            break;
+        }
+        at += 1 + usize::from(valued.contains(&word.as_str()));
+    }
+    at
+}
+
+/// Returns the command line that a shell is given with `-c`. The outer `None` means that it is unknown, the inner one
+/// that the program is not a shell or has no `-c`.
+fn within_shell(words: &[String]) -> Option<Option<String>> {
+    let Some((program, rest)) = words.split_first() else { return Some(None) };
+    if !["sh", "bash", "zsh", "dash", "ksh", "ash"].contains(&program.as_str()) {
+        return Some(None);
+    }
+    let mut rest = rest.iter();
+    while let Some(word) = rest.next() {
+        let Some(letters) = word.strip_prefix('-').filter(|word| !word.starts_with('-')) else {
+            if word.starts_with('-') {
+                continue;
+            }
+            return Some(None);
+        };
+        if letters.contains('c') {
+            // `-o pipefail` may precede the command line.
+            let mut text = rest.next()?;
+            while text == "-o" || text == "--" {
+                if text == "-o" {
+                    rest.next()?;
+                }
+                text = rest.next()?;
+            }
+            return Some(Some(text.clone()));
+        }
+        if letters.ends_with('o') {
+            rest.next();
+        }
+    }
+    Some(None)
+}
+
+/// Returns the index of the module in `python -m module`.
+fn module_of(words: &[String]) -> Option<usize> {
+    let program = words.first()?;
+    let version = program.strip_prefix("python").or_else(|| program.strip_prefix("pypy"));
+    let is_python = program == "py"
+        || version.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'));
+    if !is_python {
+        return None;
+    }
+    let mut at = 1;
+    loop {
+        match words.get(at).map(String::as_str) {
+            Some("-m") => return words.get(at + 1).map(|_| at + 1),
+            Some("-W" | "-X") => at += 2,
+            Some(word) if word.starts_with('-') && word.len() > 1 => at += 1,
+            _ => return None,
+        }
+    }
+}
+
+/// Programs of packages that yarn and pnpm start by their bare names. Other names are scripts.
+const BINARIES: [&str; 11] = [
+    "eslint",
+    "jest",
+    "mocha",
+    "next",
+    "playwright",
+    "prettier",
+    "tsc",
+    "vite",
+    "vitest",
+    "vue-tsc",
+    "webpack",
+];
+
+/// Returns the index of the program in `yarn jest` and `pnpm run jest`.
+fn package_binary(words: &[String]) -> Option<usize> {
+    if !["yarn", "pnpm"].contains(&words.first()?.as_str()) {
+        return None;
+    }
+    let at = 1 + usize::from(words.get(1)? == "run");
+    BINARIES.contains(&words.get(at)?.as_str()).then_some(at)
+}
+
+/// Programs with subcommands, and their global flags that take a value.
+const GLOBAL: &[(&str, &[&str])] = &[
+    ("cargo", &["--config", "-C", "-Z", "--color", "--manifest-path"]),
+    ("git", &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env"]),
+    ("go", &["-C"]),
+    ("npm", &["--prefix", "-C", "-w", "--workspace", "--loglevel"]),
+    ("pnpm", &["-C", "--dir", "--filter", "-F", "--loglevel"]),
+    ("yarn", &["--cwd"]),
+    ("pip", &["--python", "--log", "--proxy", "--timeout", "--cache-dir"]),
+    ("pip3", &["--python", "--log", "--proxy", "--timeout", "--cache-dir"]),
+    ("uv", &["--directory", "--project", "--color", "--python"]),
+    ("apt", &["-o", "-c", "-t"]),
+    ("apt-get", &["-o", "-c", "-t"]),
+    ("docker", &["-c", "--context", "-H", "--host", "--config", "-l", "--log-level"]),
+    ("kubectl", &["-n", "--namespace", "--context", "--kubeconfig", "--cluster", "--user", "-s"]),
+    ("terraform", &[]),
+    ("ruff", &["--config"]),
+];
+
+/// Removes the flags before a subcommand, and a toolchain. Flags are added to `global`.
+fn without_global(mut words: Vec<String>, global: &mut Vec<String>) -> Vec<String> {
+    let program = words.first().map_or("", String::as_str);
+    let Some((_, valued)) = GLOBAL.iter().find(|(name, _)| *name == program) else { return words };
+    let from = 1 + usize::from(words.get(1).is_some_and(|word| word.starts_with('+')));
+    let to = skip_flags(&words, from, valued).min(words.len());
+    // Without a subcommand, the flags are the command.
+    if to < words.len() {
+        global.extend(words.drain(1..to));
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CommandLine;
+
+    #[test]
+    fn commands() {
+        for (typed, expected) in [
+            ("cargo test", Some("cargo test")),
+            ("X=1 Y='a b' cargo test", Some("cargo test")),
+            ("env -u A X=1 cargo test", Some("cargo test")),
+            ("sudo -u root -E X=1 apt install jq", Some("apt install jq")),
+            ("timeout -k 5 60s cargo test", Some("cargo test")),
+            ("timeout --signal=KILL 60 nice -n 15 cargo test", Some("cargo test")),
+            ("nice -15 time -p nohup cargo test", Some("cargo test")),
+            ("cargo +nightly --offline test --lib", Some("cargo test --lib")),
+            ("cargo --version", Some("cargo --version")),
+            ("/usr/local/bin/git -c a=b -C x --no-pager log", Some("git log")),
+            ("./node_modules/.bin/jest --ci", Some("jest --ci")),
+            ("npx --yes jest", Some("jest")),
+            ("npm exec -- tsc -p .", Some("tsc -p .")),
+            ("yarn jest --ci", Some("jest --ci")),
+            ("pnpm run vitest --run", Some("vitest --run")),
+            ("yarn build", Some("yarn build")),
+            ("uv run --with rich pytest -q", Some("pytest -q")),
+            ("python3.12 -X dev -m pytest tests", Some("pytest tests")),
+            ("python3 run.py -m x", Some("python3 run.py -m x")),
+            ("bash -c 'cd x && make'", Some("make")),
+            ("bash -euo pipefail -c 'make -j'", Some("make -j")),
+            ("sh -c \"bash -lc 'make all'\"", Some("make all")),
+            ("bash run.sh", Some("bash run.sh")),
+            ("cd x && cargo test", Some("cargo test")),
+            ("cd x; export A=b; set -e; cargo test || true", Some("cargo test")),
+            ("cd - && cargo test", None),
+            ("cargo test 2>&1 | tee log.txt", Some("cargo test")),
+            ("cargo test 2>&1 | cat", Some("cargo test")),
+            ("cargo test | tail -20", Some("tail -20")),
+            ("cat x | grep -n y", Some("grep -n y")),
+            ("cargo build && cargo test", None),
+            ("cargo test; echo $?", None),
+            ("cat > x <<'E'\necho\nE\ncargo test", Some("cargo test")),
+            ("(cd x && cargo test) 2>&1 | tee log", Some("cargo test")),
+            ("(cargo build; cargo test) | tail -3", Some("tail -3")),
+            ("$CARGO test", None),
+            ("cargo test -- \"$NAME\"", Some("cargo test -- '$NAME'")),
+            ("true", None),
+            ("A=1", None),
+            ("sudo", Some("sudo")),
+            ("", None),
+        ] {
+            assert_eq!(CommandLine::parse(typed).command(), expected, "{typed}");
+        }
+    }
+
+    #[test]
+    fn shells_in_shells_have_an_end() {
+        let mut typed = "make".to_owned();
+        for _ in 0..8 {
+            typed = format!("sh -c {}", super::quote(&typed));
+        }
+        assert_eq!(CommandLine::parse(&typed).command(), None);
+        let typed = format!("{}make", "nice ".repeat(1000));
+        assert_eq!(CommandLine::parse(&typed).command(), None);
+    }
+}

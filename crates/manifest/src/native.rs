@@ -1,0 +1,122 @@
+//! tamis' own format: `version: 1`, and a spec for each name under `filters`.
+//!
+//! The keys of a spec are those that [`Spec`] deserializes; this file does not list them again. The keys that only a
+//! gateway reads are those of [`WrittenSettings`] and [`Delivery`]. `extends` and `aliases` are read in [`inherit`].
+
+use std::collections::HashSet;
+
+use super::building::{Building, Format, NATIVE, inside};
+use super::delivery::{Delivery, split};
+use super::inherit::{self, CompleteFilter};
+use super::node::{Flaw, Node, Value};
+use super::settings::WrittenSettings;
+use super::suggest;
+use tamis::Spec;
+
+pub(super) const FORMAT: Format = Format {
+    name: NATIVE,
+    signs: "`version: 1` and `filters:`",
+    recognises: |root| {
+        root.has("filters") || (root.has("version") && !root.has("actions") && !root.has("tools"))
+    },
+    read,
+};
+
+const KEYS: [&str; 8] =
+    ["version", "filters", "profile", "service", "catalog", "store", "servers", "invisible"];
+
+fn read(building: &mut Building<'_>, root: &Node) {
+    for (key, _) in root.entries().unwrap_or_default() {
+        if !KEYS.contains(&key.text.as_str()) {
+            building.refuse_key(key.at.start, &key.text, &KEYS);
+        }
+    }
+    match root.entry("version") {
+        None => building.refuse(root.at.start, "the key `version` is missing; write `version: 1`"),
+        Some((key, node)) => match node.read::<u64>(building.text.text) {
+            Ok(1) => {}
+            Ok(other) => building.refuse(
+                node.at.start,
+                format!("version {other} is not known; this tamis reads `version: 1`"),
+            ),
+            Err(_) => building.refuse(
+                if node.at.is_empty() { key.at.start } else { node.at.start },
+                format!("`version` must be the number 1, not {}", written(building, node)),
+            ),
+        },
+    }
+    let (settings, _) = split(root, &WrittenSettings::KEYS);
+    match settings.read::<WrittenSettings>(building.text.text) {
+        Ok(written) => {
+            let text = building.text;
+            let place =
+                |name: &str| Some(text.problem(root.entry(name)?.0.at.start, String::new()));
+            building.settings = written.at(place);
+        }
+        Err(flaw) => building.refuse(flaw.at.unwrap_or(root.at.start), flaw.message()),
+    }
+    let Some((key, filters)) = root.entry("filters") else {
+        building
+            .refuse(root.at.start, "the key `filters` is missing; it maps names of tools to rules");
+        return;
+    };
+    let Some(filters) = filters.entries() else {
+        let message =
+            format!("`filters` must be a map from names of tools to rules, not {}", filters.what());
+        building.refuse(key.at.start, message);
+        return;
+    };
+    let mut wrong = HashSet::new();
+    for CompleteFilter { name, rules: node, aliases, number, base, weakened } in
+        inherit::complete(building, filters)
+    {
+        // A mistake of a base is reported once.
+        if base.is_some_and(|base| wrong.contains(&base)) {
+            wrong.insert(number);
+            continue;
+        }
+        let before = building.problem_count();
+        let (delivery, rules) = split(&node, &Delivery::KEYS);
+        let text = building.text.text;
+        match (rules.read::<Spec>(text), delivery.read::<Delivery>(text)) {
+            (Ok(spec), Ok(delivery)) => {
+                building.add(name.text.clone(), name.at.start, &spec, |rule| inside(&node, rule));
+                building.deliver(&name.text, delivery);
+                building.call(&name.text, aliases);
+                for (at, message) in weakened {
+                    building.warn(&name.text, at, &message);
+                }
+            }
+            (spec, delivery) => {
+                for flaw in [spec.err(), delivery.err()].into_iter().flatten() {
+                    building.refuse_tool(&name.text, &meant(flaw));
+                }
+            }
+        }
+        if building.problem_count() > before {
+            wrong.insert(number);
+        }
+    }
+    building.sort();
+}
+
+/// Suggests a key of [`Delivery`] for an unknown key, if one is closer than the rules.
+fn meant(flaw: Flaw) -> Flaw {
+    let keys: Vec<&str> = Delivery::KEYS.into_iter().chain(inherit::KEYS).collect();
+    // A key that is spelled right is in a branch, where it is not allowed.
+    let close =
+        |key: &str| suggest::closest(key, keys.iter().copied()).filter(|_| !keys.contains(&key));
+    match flaw.unknown_key() {
+        Some((at, key)) if close(key).is_some() => {
+            Flaw::new(at, suggest::unknown("key", key, &keys))
+        }
+        _ => flaw,
+    }
+}
+
+/// Returns a short number as it is written, or else a description of the value.
+fn written<'a>(building: &Building<'a>, node: &Node) -> &'a str {
+    let number = matches!(node.value, Value::Number | Value::Signed(_));
+    let text = building.text.text.get(node.at.clone()).filter(|text| number && text.len() < 20);
+    text.unwrap_or(node.what())
+}

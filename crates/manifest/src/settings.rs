@@ -1,0 +1,307 @@
+//! The keys of tamis' own format that gateways read: `profile`, `service`, `catalog`, `store`, `servers` and `invisible`.
+//!
+//! They are parsed and checked here, so that `tamis check` finds mistakes and every gateway reads them in the same way.
+//! [`Manifest::find`] reads `service` and `catalog`, too. The defaults are the gateway's: a key that is absent is `None`.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::{Diagnostic, ManifestError, ManifestErrorKind, Problems};
+use super::store::StoreSettings;
+use super::{Manifest, suggest};
+
+/// The rules of a gateway for the results of tools without a filter.
+///
+/// ```
+/// use tamis_manifest::Profile;
+///
+/// assert_eq!("tight".parse(), Ok(Profile::Tight));
+/// assert_eq!("tigth".parse::<Profile>().unwrap_err().to_string(), "expected lossless, standard, tight or off");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Profile {
+    /// White space is removed, and nothing else is lost.
+    Lossless,
+    /// Null and empty values are dropped as well, binary data is left out, and the length is limited.
+    #[default]
+    Standard,
+    /// As `Standard`, with a smaller limit.
+    Tight,
+    /// Results pass unchanged.
+    Off,
+}
+
+impl Profile {
+    const ALL: [Self; 4] = [Self::Lossless, Self::Standard, Self::Tight, Self::Off];
+
+    /// Returns the word for this profile in a manifest.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Lossless => "lossless",
+            Self::Standard => "standard",
+            Self::Tight => "tight",
+            Self::Off => "off",
+        }
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A word that names no [`Profile`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownProfile;
+
+impl fmt::Display for UnknownProfile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected {}", super::node::or(&Profile::ALL.map(Profile::as_str)))
+    }
+}
+
+impl std::error::Error for UnknownProfile {}
+
+impl FromStr for Profile {
+    type Err = UnknownProfile;
+
+    fn from_str(text: &str) -> Result<Self, UnknownProfile> {
+        Self::ALL.into_iter().find(|profile| profile.as_str() == text).ok_or(UnknownProfile)
+    }
+}
+
+/// The keys of a manifest that gateways read. Other formats than tamis' own have none of them.
+///
+/// ```
+/// use tamis_manifest::{Manifest, Profile, StorePlace};
+///
+/// let manifest = Manifest::parse("tamis.yaml", "
+/// version: 1
+/// filters: {}
+/// profile: tight
+/// service: github
+/// store: {at: ~/results, max_total: 1G}
+/// ")?;
+/// let settings = manifest.settings();
+/// assert_eq!(settings.profile(), Some(Profile::Tight));
+/// assert_eq!(settings.service(), Some("github"));
+/// let store = settings.store().expect("the manifest has a store");
+/// assert_eq!(store.place(), &StorePlace::Folder("~/results".into()));
+/// assert_eq!(store.max_total(), Some(1 << 30));
+/// # Ok::<(), tamis_manifest::ManifestError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    pub(super) profile: Option<Setting<Profile>>,
+    pub(super) service: Option<Setting<String>>,
+    pub(super) catalog: Option<Setting<bool>>,
+    pub(super) store: Option<Setting<StoreSettings>>,
+    /// The names are in each entry, too, because manifests can be merged.
+    pub(super) servers: Option<Setting<Arc<[String]>>>,
+    pub(super) invisible: Option<Setting<Invisible>>,
+}
+
+/// The value of `invisible`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Invisible {
+    /// Invisible characters are kept.
+    Keep,
+    /// Unicode tags and floods of zero-width characters are removed, and open overrides made visible.
+    Remove,
+}
+
+/// A value, and the place of its key.
+#[derive(Clone, Debug)]
+pub(super) struct Setting<T> {
+    pub(super) value: T,
+    pub(super) place: Diagnostic,
+}
+
+impl Settings {
+    /// Returns the profile for tools without a filter.
+    #[must_use]
+    pub fn profile(&self) -> Option<Profile> {
+        self.profile.as_ref().map(|profile| profile.value)
+    }
+
+    /// Returns the service of the built-in catalog that the server is: one of [`Manifest::services`].
+    #[must_use]
+    pub fn service(&self) -> Option<&str> {
+        self.service.as_ref().map(|service| service.value.as_str())
+    }
+
+    /// Returns whether the built-in catalog is used for tools that the manifest does not name.
+    #[must_use]
+    pub fn catalog(&self) -> Option<bool> {
+        self.catalog.as_ref().map(|catalog| catalog.value)
+    }
+
+    /// Returns where results are stored, and within which limits.
+    #[must_use]
+    pub fn store(&self) -> Option<&StoreSettings> {
+        self.store.as_ref().map(|store| &store.value)
+    }
+
+    /// Returns whether invisible characters are kept in outputs that are shown to a model (`invisible: keep`).
+    ///
+    /// ```
+    /// use tamis_manifest::Manifest;
+    ///
+    /// let manifest = Manifest::parse("tamis.yaml", "version: 1\nfilters: {}\ninvisible: keep\n")?;
+    /// assert_eq!(manifest.settings().keeps_invisible(), Some(true));
+    /// # Ok::<(), tamis_manifest::ManifestError>(())
+    /// ```
+    #[must_use]
+    pub fn keeps_invisible(&self) -> Option<bool> {
+        self.invisible.as_ref().map(|invisible| invisible.value == Invisible::Keep)
+    }
+
+    /// Returns the settings of two manifests, with a problem for each key that both have.
+    pub(super) fn merge(self, later: &Self, problems: &mut Problems) -> Self {
+        Self {
+            profile: either("profile", self.profile, &later.profile, problems),
+            service: either("service", self.service, &later.service, problems),
+            catalog: either("catalog", self.catalog, &later.catalog, problems),
+            store: either("store", self.store, &later.store, problems),
+            // Each list holds for the entries of its own file.
+            servers: self.servers.or_else(|| later.servers.clone()),
+            invisible: either("invisible", self.invisible, &later.invisible, problems),
+        }
+    }
+
+    /// Returns each key that has a value, with its place.
+    fn keys(&self) -> impl Iterator<Item = (&'static str, &Diagnostic)> {
+        let Self { profile, service, catalog, store, servers, invisible } = self;
+        let keys = [
+            ("profile", profile.as_ref().map(|setting| &setting.place)),
+            ("service", service.as_ref().map(|setting| &setting.place)),
+            ("catalog", catalog.as_ref().map(|setting| &setting.place)),
+            ("store", store.as_ref().map(|setting| &setting.place)),
+            ("servers", servers.as_ref().map(|setting| &setting.place)),
+            ("invisible", invisible.as_ref().map(|setting| &setting.place)),
+        ];
+        keys.into_iter().filter_map(|(key, place)| Some((key, place?)))
+    }
+}
+
+/// Returns the setting that one of two manifests has.
+fn either<T: Clone>(
+    key: &str,
+    first: Option<Setting<T>>,
+    later: &Option<Setting<T>>,
+    problems: &mut Problems,
+) -> Option<Setting<T>> {
+    if let (Some(first), Some(later)) = (&first, later) {
+        problems.push(|| {
+            let place = first.place.place();
+            let message = format!("`{key}` is set already, at {place}; leave one of them out");
+            later.place.clone().with_message(message)
+        });
+    }
+    first.or_else(|| later.clone())
+}
+
+impl Manifest {
+    /// Returns the keys that only a gateway reads.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    /// Checks that the manifest only has keys that a file may have that was merely found: `filters` and `profile`. A
+    /// gateway that looks for a file in the working directory calls this, because such a file may come from a
+    /// repository that the user does not trust.
+    ///
+    /// ```
+    /// use tamis_manifest::Manifest;
+    ///
+    /// let manifest = Manifest::parse("tamis.yaml", "version: 1\nfilters: {}\nstore: /tmp\n")?;
+    /// assert_eq!(
+    ///     manifest.check_found().unwrap_err().to_string(),
+    ///     "tamis.yaml:3:1: `store` is not allowed in a file that was found and not named; set it in your own file, or name this one (--manifest)\n  store: /tmp\n  ^"
+    /// );
+    /// # Ok::<(), tamis_manifest::ManifestError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ManifestErrorKind::Invalid`] with a problem for each other key.
+    pub fn check_found(&self) -> Result<(), ManifestError> {
+        let mut problems = Problems::default();
+        for (key, place) in self.settings().keys().filter(|(key, _)| *key != "profile") {
+            problems.push(|| {
+                let message = format!(
+                    "`{key}` is not allowed in a file that was found and not named; set it in your own file, or name \
+                     this one (--manifest)"
+                );
+                place.clone().with_message(message)
+            });
+        }
+        if problems.is_empty() {
+            return Ok(());
+        }
+        Err(ManifestError::new(ManifestErrorKind::Invalid, problems))
+    }
+}
+
+/// The value of `service`: a service of the catalog.
+pub(super) struct ServiceName(pub(super) String);
+
+impl<'de> Deserialize<'de> for ServiceName {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        if Manifest::services().any(|known| known == name) {
+            return Ok(Self(name));
+        }
+        let known: Vec<&str> = Manifest::services().collect();
+        let message = format!(
+            "`service` must be a service of the built-in catalog ({}), {}",
+            super::node::or(&known),
+            suggest::instead_of(&name, &known)
+        );
+        Err(serde::de::Error::custom(message))
+    }
+}
+
+/// The settings as they are read from the file.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct WrittenSettings {
+    pub(super) profile: Option<Profile>,
+    pub(super) service: Option<ServiceName>,
+    pub(super) catalog: Option<bool>,
+    pub(super) store: Option<StoreSettings>,
+    pub(super) servers: Option<Vec<String>>,
+    pub(super) invisible: Option<Invisible>,
+}
+
+impl WrittenSettings {
+    /// The keys, in the order in which they are documented.
+    pub(super) const KEYS: [&'static str; 6] =
+        ["profile", "service", "catalog", "store", "servers", "invisible"];
+
+    /// Adds the places of the keys.
+    pub(super) fn at(self, place: impl Fn(&str) -> Option<Diagnostic>) -> Settings {
+        let Self { profile, service, catalog, store, servers, invisible } = self;
+        Settings {
+            profile: placed(profile, place("profile")),
+            service: placed(service.map(|ServiceName(name)| name), place("service")),
+            catalog: placed(catalog, place("catalog")),
+            store: placed(store, place("store")),
+            servers: placed(servers.map(Arc::from), place("servers")),
+            invisible: placed(invisible, place("invisible")),
+        }
+    }
+}
+
+/// Returns a value with its place, if it has both.
+fn placed<T>(value: Option<T>, place: Option<Diagnostic>) -> Option<Setting<T>> {
+    Some(Setting { value: value?, place: place? })
+}
