@@ -15,6 +15,8 @@ pub(super) mod patches;
 pub(super) mod program;
 pub(super) mod projections;
 pub(super) mod rule_paths;
+pub(super) mod select;
+pub(super) mod select_source;
 pub(super) mod size_policy;
 pub(super) mod stages;
 pub(super) mod when;

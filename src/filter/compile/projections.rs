@@ -14,8 +14,8 @@ use tamis_json::path::{Path, PathToken};
 use tamis_json::policy::Action;
 use tamis_json::regex_budget::RegexBudget;
 
-use super::items::SelectSource;
 use super::rule_paths::{MAX_RULES, refuse_in, steps};
+use super::select_source::SelectSource;
 
 /// The largest length of all leaves as paths, in bytes. Each is reported if no item has it.
 const MAX_TEXT: usize = 16 << 20;

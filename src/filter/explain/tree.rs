@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use tamis_json::path::trie::{NodeId, Trie};
 use tamis_json::path::{Path, PathToken};
 
-use crate::filter::compile::items::SelectRules;
+use crate::filter::compile::select::SelectRules;
 use crate::spec::Spec;
 
 /// The largest column in which marks are aligned.

@@ -1,4 +1,13 @@
 //! Builds the pipe of a program from its list of stages.
+//!
+//! ```text
+//! input ─▶ document: extract, retain, patches ─▶ payload: root, items ─▶ output stages ─▶ sink
+//! input ─▶ whole: content, or a document that is forwarded ─▶ sink
+//! input ─▶ strings: extract, json_strings ─▶ a run of the other rules ─▶ sink
+//! ```
+//!
+//! A stage without rules is left out, unless no other stage is left. Each stage has a machine of its own, so a document
+//! with rules of two kinds is scanned twice.
 
 use super::content::WholeDocument;
 use super::document::DocumentStage;

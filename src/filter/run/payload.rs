@@ -36,7 +36,7 @@ use super::items::first_hit::HitOutcome;
 use super::lookahead::{Decided, HeldInput, Input, Lookahead, Probe};
 use super::output::facts::OutputFacts;
 use super::payload_length::PayloadLength;
-use super::pipe::{Next, Stage, StageText};
+use super::pipe::{Next, Stage};
 use super::root::{Payload, RootProbe};
 use super::root_path::RootPath;
 use super::stage::{StageMachine, StageState, machine_config};
@@ -375,10 +375,6 @@ impl PayloadStage {
 }
 
 impl Stage for PayloadStage {
-    fn writes(&self) -> StageText {
-        StageText::Filtered
-    }
-
     /// A first pass has not read the new document, so its payload is searched for if it needs a search.
     fn restart(&mut self) {
         self.prefix = 0;

@@ -42,7 +42,9 @@ pub(super) enum StageText {
 /// A stage of a pipe, reused for one document after the other.
 pub(super) trait Stage: fmt::Debug + Send {
     /// Returns what this stage writes, for the places of errors.
-    fn writes(&self) -> StageText;
+    fn writes(&self) -> StageText {
+        StageText::Filtered
+    }
 
     /// Begins a new document.
     fn restart(&mut self);

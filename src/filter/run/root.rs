@@ -32,8 +32,9 @@ use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 
 use super::lookahead::Probe;
 use super::stage::{StageHandler, StageState};
-use crate::filter::compile::items::{RootRule, SelectRules};
+use crate::filter::compile::items::RootRule;
 use crate::filter::compile::program::CompiledProgram;
+use crate::filter::compile::select::SelectRules;
 
 /// The location of the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

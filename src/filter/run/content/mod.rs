@@ -34,7 +34,7 @@ use tamis_json::sink::Sink;
 use tamis_text::secrets::{SecretRules, SecretSearch, TextForm};
 
 use super::output::facts::OutputFacts;
-use super::pipe::{Next, Stage, StageText};
+use super::pipe::{Next, Stage};
 use crate::filter::compile::nested::WholeRules;
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
@@ -94,10 +94,6 @@ impl WholeDocument {
 }
 
 impl Stage for WholeDocument {
-    fn writes(&self) -> StageText {
-        StageText::Filtered
-    }
-
     fn restart(&mut self) {
         self.newline = false;
         match &mut self.run {

@@ -7,14 +7,10 @@ use tamis_json::sink::Sink;
 
 use super::FilterRun;
 use crate::filter::run::output::facts::OutputFacts;
-use crate::filter::run::pipe::{InnerRun, Next, Pipe, Stage, StageText};
+use crate::filter::run::pipe::{InnerRun, Next, Pipe, Stage};
 use crate::report::Report;
 
 impl Stage for FilterRun {
-    fn writes(&self) -> StageText {
-        StageText::Filtered
-    }
-
     fn restart(&mut self) {
         Self::restart(self);
     }

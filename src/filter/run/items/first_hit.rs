@@ -23,7 +23,8 @@ use tamis_json::error::{ErrorKind, Raise};
 use tamis_json::nearest::ComparisonBudget;
 
 use super::{Cx, ItemsStage, ItemsState, PayloadTarget, SHOWN};
-use crate::filter::compile::items::{ItemRules, RootRule, SelectSource, WaitFrom};
+use crate::filter::compile::items::{ItemRules, RootRule, WaitFrom};
+use crate::filter::compile::select_source::SelectSource;
 use crate::filter::run::lookahead::Probe;
 
 /// The outcome of the search.

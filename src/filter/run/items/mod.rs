@@ -72,8 +72,10 @@ use tester::ItemTester;
 
 use super::payload_length::{PayloadItems, PayloadLength};
 use super::root::Payload;
-use crate::filter::compile::items::{ItemRules, SelectRules, SelectSource};
+use crate::filter::compile::items::ItemRules;
 use crate::filter::compile::program::CompiledProgram;
+use crate::filter::compile::select::SelectRules;
+use crate::filter::compile::select_source::SelectSource;
 use crate::spec::DuplicateKeys;
 
 /// The number of missed paths that are named in a message and corrected.

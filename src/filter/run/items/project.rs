@@ -35,7 +35,7 @@ use tamis_json::{Interest, ValueKind, ValueSlot};
 use super::label::Label;
 use super::seen_names::SeenNames;
 use super::{ContainerRole, Cx, ItemsState};
-use crate::filter::compile::items::SelectRules;
+use crate::filter::compile::select::SelectRules;
 use crate::spec::DuplicateKeys;
 
 impl ItemsState {

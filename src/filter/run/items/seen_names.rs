@@ -14,7 +14,8 @@ use tamis_json::path::PathToken;
 use tamis_json::path::trie::NodeId;
 use tamis_json::test_work::{WorkKind, count, words};
 
-use crate::filter::compile::items::{SelectRules, SelectSource};
+use crate::filter::compile::select::SelectRules;
+use crate::filter::compile::select_source::SelectSource;
 
 /// The largest number of names kept of one object, and of all objects.
 const OF_ONE: usize = 64;

@@ -42,7 +42,8 @@ use super::first_hit::HitOutcome;
 use super::label::Label;
 use super::seen_names::SeenNames;
 use super::{ContainerRole, Cx, ItemsStage, ItemsState, ReplayTask};
-use crate::filter::compile::items::{SelectRules, SelectSource};
+use crate::filter::compile::select::SelectRules;
+use crate::filter::compile::select_source::SelectSource;
 use crate::filter::run::stage::{StageHandler, StageMachine, machine_config};
 use crate::spec::DuplicateKeys;
 

@@ -13,7 +13,7 @@ use super::facts::OutputFacts;
 use super::size::OutputSize;
 use crate::encode::{SkipReason, encode};
 use crate::filter::compile::size_policy::SizePolicy;
-use crate::filter::run::pipe::{Next, Stage, StageText};
+use crate::filter::run::pipe::{Next, Stage};
 use crate::filter::run::root_path::RootPath;
 use crate::report::Report;
 use crate::spec::Encode;
@@ -78,10 +78,6 @@ impl EncodeStage {
 }
 
 impl Stage for EncodeStage {
-    fn writes(&self) -> StageText {
-        StageText::Filtered
-    }
-
     fn restart(&mut self) {
         self.place = None;
     }

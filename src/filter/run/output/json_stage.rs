@@ -8,7 +8,7 @@ use tamis_json::machine::MachineConfig;
 use tamis_json::scan::Scanner;
 
 use super::facts::OutputFacts;
-use crate::filter::run::pipe::{Next, Stage, StageText};
+use crate::filter::run::pipe::{Next, Stage};
 use crate::filter::run::root_path::RootPath;
 use crate::filter::run::stage::{StageHandler, StageMachine, StageState};
 use crate::report::Report;
@@ -66,10 +66,6 @@ impl<S: OutputState> Stage for JsonStage<S>
 where
     for<'a> StageHandler<'a, S>: Handler,
 {
-    fn writes(&self) -> StageText {
-        StageText::Filtered
-    }
-
     fn restart(&mut self) {
         self.state = None;
     }

@@ -3,7 +3,7 @@
 use tamis_json::error::Error;
 
 use super::facts::OutputFacts;
-use crate::filter::run::pipe::{Next, Stage, StageText};
+use crate::filter::run::pipe::{Next, Stage};
 use crate::filter::run::root_path::RootPath;
 use crate::report::{Report, add_counts};
 use tamis_text::secrets::{SecretRules, SecretSearch, TextForm};
@@ -22,10 +22,6 @@ impl SecretsStage {
 }
 
 impl Stage for SecretsStage {
-    fn writes(&self) -> StageText {
-        StageText::Filtered
-    }
-
     fn restart(&mut self) {
         self.search = None;
     }

@@ -8,7 +8,7 @@ use super::facts::OutputFacts;
 use super::size::BYTES_PER_TOKEN;
 use super::size::OutputSize;
 use crate::filter::compile::size_policy::SizePolicy;
-use crate::filter::run::pipe::{Next, Stage, StageText};
+use crate::filter::run::pipe::{Next, Stage};
 use crate::filter::run::root_path::RootPath;
 use crate::report::Report;
 use crate::spec::Budget;
@@ -32,10 +32,6 @@ impl SizeStage {
 }
 
 impl Stage for SizeStage {
-    fn writes(&self) -> StageText {
-        StageText::Filtered
-    }
-
     fn restart(&mut self) {
         self.begun = false;
     }

@@ -13,7 +13,7 @@ use super::facts::OutputFacts;
 use super::size::OutputSize;
 use super::summary::{RenderedItems, SummaryCounts, SummarySource};
 use crate::filter::compile::size_policy::SizePolicy;
-use crate::filter::run::pipe::{Next, Stage, StageText};
+use crate::filter::run::pipe::{Next, Stage};
 use crate::filter::run::root_path::RootPath;
 use crate::filter::run::stage::StageMachine;
 use crate::report::Report;
@@ -42,10 +42,6 @@ pub(super) struct SummaryStage {
 }
 
 impl Stage for SummaryStage {
-    fn writes(&self) -> StageText {
-        StageText::Filtered
-    }
-
     fn restart(&mut self) {
         self.place = None;
     }
