@@ -114,8 +114,7 @@ fn not_parsed(error: &clap::Error) -> Exit {
         _ = error.print();
         return Exit::Usage;
     }
-    Console::default().usage(&Usage::from_parser(&text.to_string()));
-    Exit::Usage
+    Console::default().refuse(&Usage::from_parser(&text.to_string()))
 }
 
 /// Runs the examples of the guide that use several packages as documentation tests.

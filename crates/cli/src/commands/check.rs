@@ -83,8 +83,7 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
         return print(Manifest::schema().as_bytes());
     }
     if let Err(usage) = read_once(args.manifests.iter().chain(&args.tools)) {
-        console.usage(&usage);
-        return Exit::Usage;
+        return console.refuse(&usage);
     }
     let mut good = Vec::new();
     let mut fine = String::new();
@@ -159,10 +158,7 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
         }
         // A manifest that failed to load would make tools look as if they had no filter.
         (Ok(manifest), Some(path)) if exit == Exit::Done => match names(path) {
-            Err(error) => {
-                console.say(&called(path), error);
-                return Exit::Failed;
-            }
+            Err(error) => return console.fail(&called(path), error),
             Ok(tools) => match compare(&console, manifest, &tools, path) {
                 Ok(found) => warnings += found,
                 Err(()) => exit = Exit::Usage,
@@ -175,10 +171,7 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
     }
     if let (Ok(manifest), Some(folder)) = (&merged, &args.samples) {
         match samples::filter_all(&console, manifest, folder) {
-            Err(error) => {
-                console.say(&called(folder), error);
-                return Exit::Failed;
-            }
+            Err(error) => return console.fail(&called(folder), error),
             Ok(Samples { table, warnings: found, exit: Exit::Done }) => {
                 fine.push_str(&table);
                 warnings += found;
@@ -191,8 +184,8 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
     }
     if args.deny_warnings && warnings > 0 {
         let plural = if warnings == 1 { "warning" } else { "warnings" };
-        console.usage(&Usage::new(format!("{warnings} {plural}, which --deny-warnings refuses")));
-        return Exit::Usage;
+        return console
+            .refuse(&Usage::new(format!("{warnings} {plural}, which --deny-warnings refuses")));
     }
     print(fine.as_bytes())
 }

@@ -66,32 +66,22 @@ pub(crate) fn run(args: &ExplainArgs) -> Exit {
     });
     let (selected, program) = match explained {
         Ok(explained) => explained,
-        Err(usage) => {
-            console.usage(&usage);
-            return Exit::Usage;
-        }
+        Err(usage) => return console.refuse(&usage),
     };
     match Asked::new(args.why.clone(), args.json) {
         Ok(None) => {}
         Ok(Some(asked)) => return why(&asked, &program, &selected, args.sample.as_deref()),
-        Err(usage) => {
-            console.usage(&usage);
-            return Exit::Usage;
-        }
+        Err(usage) => return console.refuse(&usage),
     }
     if args.json && args.sample.is_some() {
         let message = "--json and SAMPLE: only --why describes a sample as JSON; add --why, or leave one of them out";
-        console.usage(&Usage::new(message));
-        return Exit::Usage;
+        return console.refuse(&Usage::new(message));
     }
     let explanation = program.explain(&selected.options);
     if let Some(path) = &args.sample {
         let sample = match FilteredSample::new(&program, &selected.options, path) {
             Ok(sample) => sample,
-            Err(error) => {
-                console.say(&called(path), error);
-                return Exit::Failed;
-            }
+            Err(error) => return console.fail(&called(path), error),
         };
         return print(format!("{explanation}\n{}", sample.summary(&called(path))).as_bytes());
     }
@@ -100,10 +90,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Exit {
     }
     match json(&explanation) {
         Ok(text) => print(&text),
-        Err(error) => {
-            console.say("explain", error);
-            Exit::Failed
-        }
+        Err(error) => console.fail("explain", error),
     }
 }
 
@@ -117,9 +104,6 @@ fn why(asked: &Asked, program: &Program, selected: &Selected, sample: Option<&Pa
         .and_then(|(file, _)| asked.explain(program.with_options(&selected.options), file));
     match explained {
         Ok(text) => print(&text),
-        Err(error) => {
-            Console::default().say(&called(path), error);
-            Exit::Failed
-        }
+        Err(error) => Console::default().fail(&called(path), error),
     }
 }

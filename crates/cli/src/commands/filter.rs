@@ -150,10 +150,7 @@ pub(crate) struct FilterArgs {
 pub(crate) fn run(args: FilterArgs) -> Exit {
     match resolve(args) {
         Ok(job) => execution::run(&job),
-        Err(usage) => {
-            Console::default().usage(&usage);
-            Exit::Usage
-        }
+        Err(usage) => Console::default().refuse(&usage),
     }
 }
 

@@ -58,22 +58,19 @@ pub(crate) fn run(args: &HookArgs) -> Exit {
     match (&*hook, &args.script) {
         ("shell", Some(script)) => return shell(script, files),
         ("shell", None) => {
-            Console::default().usage(&Usage::new("shell takes the script as an argument"));
-            return Exit::Usage;
+            return Console::default().refuse(&Usage::new("shell takes the script as an argument"));
         }
         (_, None) => {}
         (_, Some(_)) => {
             let message = format!("{} reads its event from standard input", hook.escape_debug());
-            Console::default().usage(&Usage::new(message));
-            return Exit::Usage;
+            return Console::default().refuse(&Usage::new(message));
         }
     }
     match hook.parse() {
         Ok(hook) => answer(hook, files),
         Err(error) => {
             let message = format!("{}: {error}", hook.escape_debug());
-            Console::default().usage(&Usage::new(message));
-            Exit::Usage
+            Console::default().refuse(&Usage::new(message))
         }
     }
 }

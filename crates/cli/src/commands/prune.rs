@@ -155,10 +155,7 @@ pub(crate) fn run(args: &PruneArgs) -> Exit {
     let console = Console::default();
     let program = match args.program() {
         Ok(program) => program,
-        Err(error) => {
-            console.usage(&Usage::from(&error));
-            return Exit::Usage;
-        }
+        Err(error) => return console.refuse(&Usage::from(&error)),
     };
     let input = Place::from(args.file.clone());
     let output = args.output.clone().map_or(Place::Standard, Place::from);
@@ -170,8 +167,7 @@ pub(crate) fn run(args: &PruneArgs) -> Exit {
         ..Places::default()
     };
     if let Err(usage) = conflicts::check(&all) {
-        console.usage(&usage);
-        return Exit::Usage;
+        return console.refuse(&usage);
     }
     let writer = match report_to.as_ref().map(open_report).transpose() {
         Ok(writer) => writer,
@@ -244,8 +240,7 @@ fn open(input: &Place, output: &Place) -> Result<(File, Output), Error> {
 
 fn no_report(place: Option<&Place>, error: &std::io::Error) -> Exit {
     let name = place.map_or_else(String::new, |place| place.name("standard error"));
-    Console::default().say(&name, cannot_report(error));
-    Exit::Failed
+    Console::default().fail(&name, cannot_report(error))
 }
 
 /// Describes what was pruned, for `--stats`.

@@ -107,10 +107,7 @@ pub(crate) fn run(args: &RecallArgs) -> Exit {
     let console = Console::default();
     let window = match window(&args.window) {
         Ok(window) => window,
-        Err(error) => {
-            console.usage(&Usage::new(format!("--{error}")));
-            return Exit::Usage;
-        }
+        Err(error) => return console.refuse(&Usage::new(format!("--{error}"))),
     };
     let config = args.store.clone().map(StoreConfig::folder).or_else(StoreConfig::of_user);
     let Some(config) = config else {
@@ -129,10 +126,7 @@ fn print(config: StoreConfig, handle: &str, window: &Window) -> Exit {
     let name = handle.escape_debug().to_string();
     let output = match files::Output::open(&Place::Standard) {
         Ok(output) => output,
-        Err(error) => {
-            console.say("standard output", Error::write(error));
-            return Exit::Failed;
-        }
+        Err(error) => return console.fail("standard output", Error::write(error)),
     };
     let mut sink = WriteSink::new(output);
     let report = Store::open(config).read(&Scope::user(), handle, window, &mut sink);
@@ -146,17 +140,13 @@ fn print(config: StoreConfig, handle: &str, window: &Window) -> Exit {
     let written = sink.flush();
     let report = match report {
         Ok(report) => report,
-        Err(error) => {
-            console.say(&name, error);
-            return Exit::Failed;
-        }
+        Err(error) => return console.fail(&name, error),
     };
     if let Err(error) = written {
         if is_closed_pipe(&error) {
             return Exit::Done;
         }
-        console.say("standard output", error);
-        return Exit::Failed;
+        return console.fail("standard output", error);
     }
     if let Some(remark) = report.remark() {
         console.note(format_args!("{name}: {}", in_flags(remark)));
@@ -185,10 +175,7 @@ pub(crate) fn print_last(
     };
     match window(&part) {
         Ok(window) => print_latest(config, &window),
-        Err(error) => {
-            console.usage(&Usage::new(format!("--{error}")));
-            Exit::Usage
-        }
+        Err(error) => console.refuse(&Usage::new(format!("--{error}"))),
     }
 }
 
@@ -204,10 +191,7 @@ fn print_latest(config: StoreConfig, window: &Window) -> Exit {
             );
             Exit::Failed
         }
-        Err(error) => {
-            console.say("run", error);
-            Exit::Failed
-        }
+        Err(error) => console.fail("run", error),
     }
 }
 

@@ -45,8 +45,7 @@ pub(crate) fn run(args: &SavingsArgs) -> Exit {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 read => {
                     if let Err(error) = read {
-                        console.say(&path.display().to_string(), error);
-                        return Exit::Failed;
+                        return console.fail(&path.display().to_string(), error);
                     }
                 }
             }
@@ -54,8 +53,7 @@ pub(crate) fn run(args: &SavingsArgs) -> Exit {
     }
     for path in &args.log {
         if let Err(error) = read(&mut savings, path) {
-            console.say(&path.display().to_string(), error);
-            return Exit::Failed;
+            return console.fail(&path.display().to_string(), error);
         }
     }
     if savings.skipped() > 0 {

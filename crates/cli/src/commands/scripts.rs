@@ -58,6 +58,5 @@ pub(crate) fn man(args: &ManArgs, tamis: clap::Command) -> Exit {
 }
 
 fn failed(name: &str, error: &std::io::Error) -> Exit {
-    Console::default().say(name, format_args!("cannot write the manual: {error}"));
-    Exit::Failed
+    Console::default().fail(name, format_args!("cannot write the manual: {error}"))
 }

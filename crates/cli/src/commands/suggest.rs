@@ -97,14 +97,10 @@ pub(crate) fn run(args: &SuggestArgs) -> Exit {
     };
     match done {
         Ok(exit) => exit,
-        Err(Stop::Usage(usage)) => {
-            console.usage(&usage);
-            Exit::Usage
-        }
+        Err(Stop::Usage(usage)) => console.refuse(&usage),
         Err(Stop::Failed(name, error)) => {
             let documents = "(more than one document? give each in a file of its own)";
-            console.say(&name, Hinted { error: &error, documents, has_limits: false });
-            Exit::Failed
+            console.fail(&name, Hinted { error: &error, documents, has_limits: false })
         }
     }
 }
@@ -234,8 +230,7 @@ fn write(console: &Console, output: Option<&Path>, text: &[u8]) -> Exit {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
         Err(error) => {
             let name = place.name("standard output");
-            console.say(&name, format_args!("cannot write the output: {error}"));
-            Exit::Failed
+            console.fail(&name, format_args!("cannot write the output: {error}"))
         }
     }
 }

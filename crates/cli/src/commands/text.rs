@@ -80,8 +80,7 @@ pub(crate) fn run(args: &TextArgs) -> Exit {
     let console = Console::default();
     let read = args.manifest.iter().chain(Some(&args.file));
     if let Err(usage) = read_once(read) {
-        console.usage(&usage);
-        return Exit::Usage;
+        return console.refuse(&usage);
     }
     let place = args.report.clone().map(Place::from);
     let input = Place::from(args.file.clone());
@@ -94,8 +93,7 @@ pub(crate) fn run(args: &TextArgs) -> Exit {
         ..Places::default()
     };
     if let Err(usage) = conflicts::check(&all) {
-        console.usage(&usage);
-        return Exit::Usage;
+        return console.refuse(&usage);
     }
     let registry = match command_rules::registry(&args.manifest) {
         Ok(registry) => registry,
@@ -108,8 +106,7 @@ pub(crate) fn run(args: &TextArgs) -> Exit {
         Ok(writer) => writer,
         Err(error) => {
             let name = place.map_or_else(String::new, |place| place.name("standard error"));
-            console.say(&name, cannot_report(&error));
-            return Exit::Failed;
+            return console.fail(&name, cannot_report(&error));
         }
     };
     let tallies = [Tally::new(args.stats), Tally::new(args.stats)];
@@ -117,16 +114,12 @@ pub(crate) fn run(args: &TextArgs) -> Exit {
         Ok(done) => done,
         // The reader of the output has enough.
         Err((_, error)) if is_closed_pipe(&error) => return Exit::Done,
-        Err((name, error)) => {
-            console.say(&name, error);
-            return Exit::Failed;
-        }
+        Err((name, error)) => return console.fail(&name, error),
     };
     if let Some(writer) = report_to
         && let Err(error) = write_report(&report, writer)
     {
-        console.say("report", cannot_report(&error));
-        return Exit::Failed;
+        return console.fail("report", cannot_report(&error));
     }
     if args.stats {
         let filter = report.filter.as_deref().unwrap_or("no filter");

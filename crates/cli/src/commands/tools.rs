@@ -39,18 +39,12 @@ pub(crate) fn run(args: &ToolsArgs) -> Exit {
     if let Some(name) = &args.yaml {
         return match Manifest::catalog_yaml(name) {
             Ok(text) => print(text.as_bytes()),
-            Err(error) => {
-                console.usage(&Usage::new(error.to_string()));
-                Exit::Usage
-            }
+            Err(error) => console.refuse(&Usage::new(error.to_string())),
         };
     }
     let manifest = match manifest(&args.manifest) {
         Ok(manifest) => manifest,
-        Err(usage) => {
-            console.usage(&usage);
-            return Exit::Usage;
-        }
+        Err(usage) => return console.refuse(&usage),
     };
     let entries = manifest.entries().filter(|entry| entry.name().starts_with(&args.prefix));
     let mut entries: Vec<_> = entries.collect();
@@ -58,8 +52,7 @@ pub(crate) fn run(args: &ToolsArgs) -> Exit {
     if entries.is_empty() && !args.prefix.is_empty() {
         let message =
             format!("no tool begins with `{}`; `tamis tools` lists all of them", args.prefix);
-        console.usage(&Usage::new(message));
-        return Exit::Usage;
+        return console.refuse(&Usage::new(message));
     }
     let width = entries.iter().map(|entry| entry.name().chars().count()).max().unwrap_or(0).min(40);
     let lines = entries.iter().map(|entry| {

@@ -107,6 +107,18 @@ impl Console {
         self.line(ERROR, &format!("{name}: {message}"));
     }
 
+    /// Prints an error about `name`, and returns the exit for it.
+    pub(crate) fn fail(&self, name: &str, message: impl Display) -> Exit {
+        self.say(name, message);
+        Exit::Failed
+    }
+
+    /// Prints an error of the command line, and returns the exit for it.
+    pub(crate) fn refuse(&self, usage: &Usage) -> Exit {
+        self.usage(usage);
+        Exit::Usage
+    }
+
     /// Prints a warning about `name`.
     pub(crate) fn warn(&self, name: &str, message: impl Display) {
         self.line(WARNING, &format!("{name}: warning: {message}"));

@@ -35,8 +35,7 @@ struct Failure {
 pub(crate) fn run(job: &Job) -> Exit {
     let console = Console::default();
     if let Err(usage) = conflicts::check(&job.places()) {
-        console.usage(&usage);
-        return Exit::Usage;
+        return console.refuse(&usage);
     }
     // Before the run, so that a run is not lost for a report that cannot be written.
     let report_to = match &job.report {
@@ -44,8 +43,7 @@ pub(crate) fn run(job: &Job) -> Exit {
         Some(place) => match open_report(place) {
             Ok(writer) => Some((writer, place)),
             Err(error) => {
-                console.say(&place.name("standard error"), cannot_report(&error));
-                return Exit::Failed;
+                return console.fail(&place.name("standard error"), cannot_report(&error));
             }
         },
     };
@@ -365,8 +363,7 @@ fn conclude(job: &Job, report: &Report, result: Result<(), Failure>, names: &Nam
     }
     let Err(Failure { name, error }) = result else { return Exit::Done };
     if error.kind() == ErrorKind::Spec {
-        console.usage(&Usage::from(&error));
-        return Exit::Usage;
+        return console.refuse(&Usage::from(&error));
     }
     if is_closed_pipe(&error) {
         return Exit::Done;

@@ -105,10 +105,7 @@ pub(crate) fn run(mut args: AuditArgs) -> Exit {
     };
     let samples = match samples(&job, &args.samples) {
         Ok(samples) => samples,
-        Err((path, error)) => {
-            console.say(&called(path), error);
-            return Exit::Failed;
-        }
+        Err((path, error)) => return console.fail(&called(path), error),
     };
     let proxies: Vec<_> = job.manifests.iter().cloned().map(ProxyAttack::new).collect();
     let start = Instant::now();
@@ -126,20 +123,14 @@ pub(crate) fn run(mut args: AuditArgs) -> Exit {
         let proxy = number.and_then(|number| proxies.get(number)?.as_ref());
         match attack(&audit, filter, proxy, manifest) {
             Ok(one) => audited.push(one),
-            Err(error) => {
-                console.usage(&Usage::from(&error));
-                return Exit::Usage;
-            }
+            Err(error) => return console.refuse(&Usage::from(&error)),
         }
     }
     let findings = Findings::new(args.seed, audited, job.commands);
     let printed = if args.json {
         match json(&findings) {
             Ok(text) => print(&text),
-            Err(error) => {
-                console.say("audit", error);
-                return Exit::Failed;
-            }
+            Err(error) => return console.fail("audit", error),
         }
     } else {
         print(findings.to_string().as_bytes())
@@ -166,10 +157,7 @@ fn attack(
 
 /// Finds the filters to attack.
 fn job(console: &Console, selection: &Selection) -> Result<Job, Exit> {
-    let refuse = |usage: &Usage| {
-        console.usage(usage);
-        Exit::Usage
-    };
+    let refuse = |usage: &Usage| console.refuse(usage);
     for (flag, given) in [
         ("--raw", selection.raw),
         ("--is-error", selection.is_error),

@@ -94,10 +94,7 @@ pub(super) fn measure(args: &LookArgs, console: &Console) -> Result<Measured, Ex
     if let Some(command) = &args.command {
         return command_output(args, command, console);
     }
-    let usage = |usage: Usage| {
-        console.usage(&usage);
-        Exit::Usage
-    };
+    let usage = |usage: Usage| console.refuse(&usage);
     let selected = resolve::select(&args.selection).map_err(usage)?;
     let filter = match has_rules(args) {
         true => Some(selected.program().map_err(|error| usage(Usage::from(&error)))?),
@@ -109,10 +106,7 @@ pub(super) fn measure(args: &LookArgs, console: &Console) -> Result<Measured, Ex
     for file in &args.files {
         let place = Place::from(file.clone());
         let name = place.name("standard input");
-        let said = |error: Error| {
-            console.say(&name, hinted(&error));
-            Exit::Failed
-        };
+        let said = |error: Error| console.fail(&name, hinted(&error));
         let input = files::open(&place).map_err(|error| said(Error::read(error)))?;
         let size = input.metadata().ok().filter(std::fs::Metadata::is_file).map(|file| file.len());
         let bar = Bar::new(size, false);
@@ -135,20 +129,14 @@ pub(super) fn measure(args: &LookArgs, console: &Console) -> Result<Measured, Ex
         }
         run.read_all(&mut first.as_slice().chain(reader)).map_err(|error| match run.line {
             0 => said(error),
-            line => {
-                console.say(&name, format_args!("line {line}: {}", hinted(&error)));
-                Exit::Failed
-            }
+            line => console.fail(&name, format_args!("line {line}: {}", hinted(&error))),
         })?;
     }
     let name = args
         .files
         .first()
         .map_or_else(String::new, |file| Place::from(file.clone()).name("standard input"));
-    run.end().map_err(|error| {
-        console.say(&name, error);
-        Exit::Failed
-    })
+    run.end().map_err(|error| console.fail(&name, error))
 }
 
 fn hinted(error: &Error) -> Hinted<'_> {
@@ -383,10 +371,7 @@ fn command_output(args: &LookArgs, command: &str, console: &Console) -> Result<M
     })?;
     let place = Place::from(args.files.first().cloned().unwrap_or_default());
     let name = place.name("standard input");
-    let said = |error: Error| {
-        console.say(&name, error);
-        Exit::Failed
-    };
+    let said = |error: Error| console.fail(&name, error);
     let mut reader = files::open(&place).map_err(|error| said(Error::read(error)))?;
     let line = CommandLine::parse(command);
     let filter = registry.start(&line, &Limits::new(), Kept(LineLook::new()));

@@ -25,8 +25,7 @@ use table::Shown;
 pub(crate) fn run(args: &LookArgs) -> Exit {
     let console = Console::default();
     if let Err(usage) = check(args) {
-        console.usage(&usage);
-        return Exit::Usage;
+        return console.refuse(&usage);
     }
     let measured = match measure::measure(args, &console) {
         Ok(measured) => measured,
@@ -51,10 +50,7 @@ pub(crate) fn run(args: &LookArgs) -> Exit {
     if args.json {
         return match json(&measured) {
             Ok(text) => print(&text),
-            Err(error) => {
-                console.say("look", error);
-                Exit::Failed
-            }
+            Err(error) => console.fail("look", error),
         };
     }
     let limit = |value: Option<u64>, default: usize| match value {
@@ -126,10 +122,9 @@ fn write(console: &Console, path: Option<&Path>, text: impl Fn() -> String) -> O
         output.write_all(text().as_bytes())?;
         output.finish()
     });
-    written.err().map(|error| {
-        console.say(&called(path), format_args!("cannot write the output: {error}"));
-        Exit::Failed
-    })
+    written
+        .err()
+        .map(|error| console.fail(&called(path), format_args!("cannot write the output: {error}")))
 }
 
 /// The output of `--json`.

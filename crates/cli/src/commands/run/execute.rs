@@ -42,16 +42,14 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
         ..Places::default()
     };
     if let Err(usage) = conflicts::check(&all) {
-        console.usage(&usage);
-        return Exit::Usage;
+        return console.refuse(&usage);
     }
     // Before the run, so that a run is not lost for a report that cannot be written.
     let report_to = match place.as_ref().map(|place| (open_report(place), place)) {
         None => None,
         Some((Ok(writer), place)) => Some((writer, place)),
         Some((Err(error), place)) => {
-            console.say(&place.name("standard error"), cannot_report(&error));
-            return Exit::Failed;
+            return console.fail(&place.name("standard error"), cannot_report(&error));
         }
     };
     if args.manifest.iter().any(|path| path.as_os_str() == "-") {
@@ -61,8 +59,7 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
         return Exit::Usage;
     }
     if assignments(&args.command).len() == args.command.len() {
-        console.usage(&Usage::new("expected a command after the variables"));
-        return Exit::Usage;
+        return console.refuse(&Usage::new("expected a command after the variables"));
     }
     let registry = match command_rules::registry(&args.manifest) {
         Ok(registry) if args.raw => registry.with_enabled(false),
@@ -73,8 +70,7 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
         }
     };
     if let Err(error) = check_writable(io::stdout()) {
-        console.say("standard output", format_args!("cannot write the output: {error}"));
-        return Exit::Failed;
+        return console.fail("standard output", format_args!("cannot write the output: {error}"));
     }
     let tally = Tally::new(args.stats);
     let begun = std::time::Instant::now();
@@ -277,8 +273,7 @@ fn conclude(
             place => format!("; the output read so far is in {place}"),
         });
         let about = if error.kind() == ErrorKind::Write { "standard output" } else { name };
-        console.say(about, format_args!("{error}{}", kept.unwrap_or_default()));
-        return Exit::Failed;
+        return console.fail(about, format_args!("{error}{}", kept.unwrap_or_default()));
     }
     signals::end_as(report.status)
 }
