@@ -6,6 +6,7 @@ use std::fmt;
 
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
+use struson::reader::{JsonReader, JsonStreamReader, ReaderSettings};
 use tamis::json::ValuePaths;
 
 /// A value in a text.
@@ -55,19 +56,17 @@ impl fmt::Display for JsonFault {
 /// # Errors
 /// The text is not one JSON document.
 pub(crate) fn parse(text: &str) -> Result<JsonNode<'_>, JsonFault> {
-    let found = document().and_then(|paths| paths.find(text.as_bytes()));
+    let found = ValuePaths::new([""]).and_then(|paths| paths.find(text.as_bytes()));
     let found = found.map_err(|error| {
-        let plain = without_comments(text);
-        let valid = document().and_then(|paths| paths.find(plain.as_bytes())).is_ok();
-        if valid { JsonFault::Comments } else { JsonFault::Invalid(error.to_string()) }
+        if is_valid_with_comments(text) {
+            JsonFault::Comments
+        } else {
+            JsonFault::Invalid(error.to_string())
+        }
     })?;
     let place = |offset: u64| usize::try_from(offset).unwrap_or(text.len());
     let span = found.first().map_or(0..0, |value| place(value.span.start)..place(value.span.end));
     Ok(JsonNode { text, start: span.start, end: span.end })
-}
-
-fn document() -> Result<ValuePaths, tamis::Error> {
-    ValuePaths::new([""])
 }
 
 impl<'a> JsonNode<'a> {
@@ -173,45 +172,18 @@ impl<'de> Visitor<'de> for Members {
     }
 }
 
-/// Replaces comments with blanks and removes trailing commas, to distinguish a text with comments from a broken one.
-fn without_comments(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text.chars().peekable();
-    while let Some(char) = rest.next() {
-        match (char, rest.peek()) {
-            ('"', _) => {
-                plain.push('"');
-                while let Some(inner) = rest.next() {
-                    plain.push(inner);
-                    match inner {
-                        '\\' => plain.extend(rest.next()),
-                        '"' => break,
-                        _ => {}
-                    }
-                }
-            }
-            ('/', Some('/')) => while rest.next_if(|char| *char != '\n').is_some() {},
-            ('/', Some('*')) => {
-                _ = rest.next();
-                let mut star = false;
-                for inner in rest.by_ref() {
-                    if star && inner == '/' {
-                        break;
-                    }
-                    star = inner == '*';
-                }
-            }
-            (']' | '}', _) => {
-                let kept = plain.trim_end();
-                if kept.ends_with(',') {
-                    plain.truncate(kept.len() - 1);
-                }
-                plain.push(char);
-            }
-            _ => plain.push(char),
-        }
-    }
-    plain
+/// Returns whether a text is one JSON document if comments and trailing commas are ignored.
+fn is_valid_with_comments(text: &str) -> bool {
+    let settings = ReaderSettings {
+        allow_comments: true,
+        allow_trailing_comma: true,
+        max_nesting_depth: None,
+        restrict_number_values: false,
+        ..ReaderSettings::default()
+    };
+    let text = text.trim_start_matches('\u{feff}');
+    let mut reader = JsonStreamReader::new_custom(text.as_bytes(), settings);
+    reader.skip_value().is_ok() && reader.consume_trailing_whitespace().is_ok()
 }
 
 #[cfg(test)]
