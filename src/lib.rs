@@ -32,7 +32,7 @@
 //! | [`reserved`] | parameters with which a model chooses the size of a response | |
 //! | `http` | bodies, streams and services that do not block | `tokio` |
 //! | `template` | templates of summaries | `template` |
-//! | `tokens` | numbers of tokens | `tokens` |
+//! | [`tokens`] | counts tokens by a vocabulary, such as that of the package `tamis-tokens` | |
 //!
 //! # Conventions of the API
 //!
@@ -82,7 +82,7 @@
 //!
 //! A module of this crate uses those above it in this list and never those below. A test checks that.
 //!
-//! - Leaves: [`report`](Report), `tokens` (counts tokens).
+//! - Leaf: [`report`](Report).
 //! - `encode`: documents in other encodings than JSON.
 //! - `reserved`: the parameters that a tool with a filter takes in addition to its own.
 //! - `spec`: the rules, as data.
@@ -93,6 +93,7 @@
 //!
 //! Above this crate are:
 //!
+//! - `tamis-tokens` (`crates/tokens`): the vocabulary `o200k_base`.
 //! - `tamis-manifest` (`crates/manifest`): files that map names of tools to specs, and the built-in ones.
 //! - `tamis-command` (`crates/command`): filters the output of commands by rules, and runs commands.
 //! - `tamis-chat` (`crates/chat`): replaces old tool results in a chat.
@@ -145,7 +146,6 @@
 //! - `lenient`: comments and trailing commas before the filter. Uses struson.
 //! - `template`: the module `template`, Go's `text/template` for compact summaries. Uses simd-json.
 //! - `text`: filters for plain text, in the module `text`. Uses regex.
-//! - `tokens`: counts budgets in tokens instead of estimating them; the module `tokens`. Uses tiktoken.
 //! - `tokio`: `filter_async`, and the module `http` for readers, writers and streams that do not block.
 //! - `tower`: `http::FilterLayer`, which filters the responses of a service. Enables `http-body`.
 //! - `tracing`: spans and events of `FilterLayer`. Enables `tower`. Uses tracing.
@@ -164,8 +164,7 @@ pub mod json;
 pub mod reserved;
 pub mod spec;
 pub mod text;
-#[cfg(feature = "tokens")]
-pub mod tokens;
+pub use tamis_json::tokens;
 
 pub use filter::{Call, CallOptions, ExecutionMode, Explanation, Filter, Program};
 #[cfg(feature = "tokio")]

@@ -20,7 +20,7 @@ fn within(spec: &Spec, tokens: u64, document: &str) -> (String, Report) {
     (String::from_utf8(output).unwrap(), report)
 }
 
-/// A budget in tokens is exact with the feature `tokens`. Without it a token is four bytes, and the report says so.
+/// Without a vocabulary a token is four bytes, and the report says so.
 #[test]
 fn a_budget_in_tokens() {
     let items = vec![r#"{"name":"harbour","id":1}"#; 20].join(",");
@@ -29,17 +29,13 @@ fn a_budget_in_tokens() {
         let (output, report) = within(&Spec::new(), tokens, &document);
         assert!(report.budget_applied);
         assert_eq!(report.tokens_limit, Some(tokens));
-        assert_eq!(report.tokens_estimated, cfg!(not(feature = "tokens")));
+        assert!(report.tokens_estimated);
         assert!(report.budget_exceeded || report.tokens_result <= Some(tokens), "{report:?}");
-        if report.tokens_estimated {
-            let estimate = |bytes: usize| Some((bytes as u64).div_ceil(4));
-            assert_eq!(report.tokens_result, estimate(output.len()));
-            assert_eq!(report.tokens_original, estimate(document.len()));
-            let kept = (tokens * 4).saturating_sub(1) / 26;
-            assert_eq!(report.items_kept, Some(kept), "{tokens} tokens: {output}");
-        } else {
-            assert_eq!(report.tokens_original, None);
-        }
+        let estimate = |bytes: usize| Some((bytes as u64).div_ceil(4));
+        assert_eq!(report.tokens_result, estimate(output.len()));
+        assert_eq!(report.tokens_original, estimate(document.len()));
+        let kept = (tokens * 4).saturating_sub(1) / 26;
+        assert_eq!(report.items_kept, Some(kept), "{tokens} tokens: {output}");
     }
     let (output, report) = within(&Spec::new(), 1000, &document);
     assert_eq!((output, report.budget_applied), (document, false));
@@ -54,10 +50,9 @@ fn a_text_within_a_number_of_tokens() {
     let (output, report) = filter_slice(&program, words.as_bytes()).unwrap();
     assert!(output.len() < words.len() / 2);
     assert!(report.budget_applied);
-    assert_eq!(report.tokens_estimated, cfg!(not(feature = "tokens")));
+    assert!(report.tokens_estimated);
     let estimate = words.len() as u64 / 4;
-    let is_estimate = report.tokens_original.unwrap().abs_diff(estimate) <= 1;
-    assert_eq!(is_estimate, report.tokens_estimated, "{report:?}");
+    assert!(report.tokens_original.unwrap().abs_diff(estimate) <= 1, "{report:?}");
 }
 
 /// A summary is measured against a budget by the same measure as the items.

@@ -10,6 +10,7 @@ use crate::filter::compile::program::{CompiledProgram, Program};
 #[cfg(feature = "tokio")]
 use tamis_json::limits::SpillGate;
 use tamis_json::scan::Scanner;
+use tamis_json::tokens::CountTokens;
 
 use crate::reserved;
 use crate::spec::{Budget, Omitted, OnOver};
@@ -148,6 +149,23 @@ impl CallOptions {
     pub fn with_budget(mut self, budget: Budget) -> Self {
         self.policy.budget = budget.unless_zero();
         self
+    }
+
+    /// Sets the vocabulary by which budgets in tokens are counted, such as that of the package `tamis-tokens`. The report says
+    /// whether tokens were estimated (`tokens_estimated`).
+    ///
+    /// ### Default
+    /// Tokens are estimated at four bytes each.
+    #[must_use]
+    pub fn with_token_counter(mut self, vocabulary: &'static dyn CountTokens) -> Self {
+        self.policy.tokens = Some(vocabulary);
+        self
+    }
+
+    /// Returns the vocabulary by which budgets in tokens are counted; `None` if they are estimated.
+    #[must_use]
+    pub fn token_counter(&self) -> Option<&'static dyn CountTokens> {
+        self.policy.tokens
     }
 
     /// Sets how many items a budget always keeps in this call, instead of the spec's value.
@@ -413,14 +431,14 @@ impl CallOptions {
 
     /// Returns the options for JSON in strings of the document. The size of the output is not that of a string.
     pub(super) fn of_strings(&self) -> Self {
-        let policy = CallPolicy::default();
+        let policy = self.policy.plain();
         Self { raw: false, is_error: false, suggest: false, policy, ..self.clone() }
     }
 
     /// Returns the options that apply to the program derived for the call.
     pub(super) fn of_rest(&self, skips: Option<Skips>) -> Self {
         let raw = matches!(skips, Some(Skips::Raw | Skips::RawOfFailed));
-        let policy = if raw { CallPolicy::default() } else { self.policy };
+        let policy = if raw { self.policy.plain() } else { self.policy };
         Self { raw: false, is_error: false, policy, ..self.clone() }
     }
 }

@@ -1,7 +1,6 @@
 //! A document and its text: `tests/cases/content/*.toml`.
 
 use serde::Deserialize;
-use tamis::CallOptions;
 use tamis::content::{Content, ContentSource};
 use tamis_testkit::cases::{self, CaseTest, expect};
 use tamis_testkit::content::{program, run};
@@ -26,8 +25,11 @@ struct Document {
 pub(crate) fn tests() -> Vec<CaseTest> {
     cases::tests("content", |case: &cases::Case<Document>| {
         let case = &case.data;
-        let (output, report) =
-            run(&program(case.content.clone()), &CallOptions::new(), case.input.as_bytes());
+        let (output, report) = run(
+            &program(case.content.clone()),
+            &tamis_testkit::call_options(),
+            case.input.as_bytes(),
+        );
         expect("output", &output, &case.output)?;
         expect(
             "content_from",

@@ -163,7 +163,7 @@ impl FilterCase {
 
     fn options(&self) -> (CallOptions, Limits) {
         self.options.as_ref().map_or_else(
-            || (CallOptions::new(), Limits::new()),
+            || (tamis_testkit::call_options(), Limits::new()),
             |options| (options.call(), options.limits()),
         )
     }

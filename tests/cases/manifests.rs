@@ -157,7 +157,7 @@ fn run(case: &ManifestCase) {
             assert_eq!(reserved, program.spec().reserved_parameters(), "{at}");
         }
         let Some(input) = &tool.input else { continue };
-        let options = CallOptions::new().with_raw(tool.raw).with_is_error(tool.is_error);
+        let options = tamis_testkit::call_options().with_raw(tool.raw).with_is_error(tool.is_error);
         let whole =
             filter_slice(program.with_options(&options), input.as_bytes()).map_err(Error::from);
         assert_eq!(shown(&whole), shown(&by_bytes(&program, &options, input)), "{at}");

@@ -1,7 +1,6 @@
 //! Pages of the corpus: phrases that the text keeps and phrases that it drops, in `tests/cases/pages/pages.toml`.
 
 use serde::Deserialize;
-use tamis::CallOptions;
 use tamis::content::{Content, ContentFormat, ContentSource};
 use tamis_testkit::cases::{self, CaseTest, expect};
 use tamis_testkit::content::{program, run};
@@ -53,7 +52,7 @@ fn run_page(page: &cases::Case<Page>) -> Result<(), String> {
         [(ContentFormat::Text, &page.keeps), (ContentFormat::Markdown, &page.markdown)]
     {
         let program = program(Content::new().format(format));
-        let (output, report) = run(&program, &CallOptions::new(), &document);
+        let (output, report) = run(&program, &tamis_testkit::call_options(), &document);
         expect(
             "content_from",
             &report.content_from.map(ContentSource::as_str),

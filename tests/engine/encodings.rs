@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 
 use tamis::Program;
 use tamis::spec::{Encode, Siblings};
-use tamis::tokens::TokenCounter;
 use tamis_manifest::Manifest;
 use tamis_testkit::cases::bless;
 use tamis_testkit::paths;
@@ -42,7 +41,7 @@ fn tokens(catalog: &Manifest, tool: &str, document: &[u8], form: Encode) -> Opti
     if report.encode_skipped.is_some() {
         return None;
     }
-    let mut counter = TokenCounter::new();
+    let mut counter = tamis_tokens::counter();
     counter.push(output.trim_ascii_end());
     Some(counter.end().tokens)
 }

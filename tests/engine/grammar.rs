@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::value::RawValue;
 use struson::reader::{JsonReader, JsonStreamReader, ReaderSettings};
 use tamis::spec::Validation;
-use tamis::{CallOptions, ErrorKind, Fault, Program, Spec};
+use tamis::{ErrorKind, Fault, Program, Spec};
 
 use tamis_testkit::drivers::{Effort, Run, Subject, agree, agree_reader};
 use tamis_testkit::prng::Prng;
@@ -78,7 +78,7 @@ fn verdicts_for_either() -> BTreeMap<String, bool> {
 
 fn run(name: &str, spec: &Spec, document: &[u8]) -> Run {
     let program = Program::compile(spec).expect("the spec compiles");
-    let options = CallOptions::new();
+    let options = tamis_testkit::call_options();
     let subject = Subject { program: &program, options: &options, document };
     let seed = Prng::named(name).next_u64();
     // One-byte chunks of the longest files are slow, so they run once.

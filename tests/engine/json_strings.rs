@@ -7,7 +7,7 @@ use tamis::json::{JsonKind, StringDecoder, StringEncoder, ValueFinder, ValuePath
 use tamis::spec::{
     Budget, Condition, JsonStringFallback, JsonStrings, OnError, PatchOp, WhenFallback,
 };
-use tamis::{CallOptions, ErrorKind, Program, Sink, Spec, filter_slice};
+use tamis::{ErrorKind, Program, Sink, Spec, filter_slice};
 use tamis_testkit::drivers::{Effort, Run, Subject, agree, agree_reader};
 use tamis_testkit::prng::Prng;
 
@@ -163,7 +163,7 @@ fn strings_are_filtered_like_documents() {
         let program = Program::compile(&Spec::new().json_strings(entry)).unwrap();
         let document = document(&mut prng).into_bytes();
         let expected = expected(&document, &Program::compile(rules).unwrap(), otherwise);
-        let options = CallOptions::new();
+        let options = tamis_testkit::call_options();
         let subject = Subject { program: &program, options: &options, document: &document };
         let run: Run = agree(subject, number, Effort::Splits(4))
             .and_then(|run| agree_reader(subject, number, &run).map(|()| run))
@@ -226,7 +226,7 @@ fn other_rules_read_what_the_strings_leave() {
         let first = Program::compile(&Spec::new().json_strings(entry("/content/text"))).unwrap();
         let second = Program::compile(rules).unwrap();
         let document = document(&mut prng).into_bytes();
-        let options = CallOptions::new();
+        let options = tamis_testkit::call_options();
         let subject = Subject { program: &both, options: &options, document: &document };
         agree(subject, number, Effort::Splits(4))
             .and_then(|run| agree_reader(subject, number, &run))

@@ -23,7 +23,7 @@ fn long_members_around_an_object_pass() {
     let text = "actions: {a: {response: {type: object, filter: {select: {id: id}}}}}";
     let program = Manifest::parse("s.yaml", text).unwrap().program("s.a").unwrap();
     let long = "x".repeat(200_000);
-    let options = CallOptions::new();
+    let options = tamis_testkit::call_options();
     let input = format!("{{\"stderr\": \"{long}\", \"x\": 1, \"id\": 2, \"_pagination\": {{}}}}");
     let output = format!("{{\"stderr\":\"{long}\",\"id\":2,\"_pagination\":{{}}}}");
     let input_without = format!("{{\"stderr\":\"{long}\",\"x\":1}}");

@@ -8,8 +8,14 @@ use tamis::{CallOptions, Limits};
 use crate::error::BindingError;
 
 /// The options of one call, in addition to the program.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct BindingCall(pub(crate) CallOptions);
+
+impl Default for BindingCall {
+    fn default() -> Self {
+        Self(CallMembers::default().into())
+    }
+}
 
 /// The members of the options, with the names of [`CallOptions`] and [`Limits`].
 #[derive(Debug, Default, Deserialize)]
@@ -54,6 +60,7 @@ impl BindingCall {
 impl From<CallMembers> for CallOptions {
     fn from(members: CallMembers) -> Self {
         let mut options = Self::new()
+            .with_token_counter(tamis_tokens::o200k_base())
             .with_raw(members.raw)
             .with_is_error(members.is_error)
             .with_lines(members.lines)

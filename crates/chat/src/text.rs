@@ -128,7 +128,7 @@ impl ValueReader {
             Box::new(Ends { cut: wanted.cut, middle, ..Ends::default() })
         });
         {
-            self.counter = wanted.counted.then(Box::default);
+            self.counter = wanted.counted.then(|| Box::new(tamis_tokens::counter()));
         }
     }
 

@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn no_file_is_forgotten() {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/command/builtin");
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/builtin");
         let files = std::fs::read_dir(folder).unwrap();
         let mut names: Vec<String> = files
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())

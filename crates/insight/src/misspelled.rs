@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use tamis::Spec;
-//! use crate::misspelled::MisspelledPaths;
+//! use tamis_insight::misspelled::MisspelledPaths;
 //!
 //! let mut paths = MisspelledPaths::new(&Spec::new().exclude("ownr.login").retain("/owner"));
 //! paths.write(br#"{"owner": {"login": "mira"}}"#);

@@ -53,6 +53,7 @@ pub mod sink;
 pub mod spill;
 pub mod strings;
 pub mod test_work;
+pub mod tokens;
 pub mod tree;
 pub mod values;
 pub mod writer;

@@ -222,7 +222,6 @@ fn patterns_of_a_manifest_are_bounded_together() {
 }
 
 /// The patterns of branches are charged to the file as well.
-#[cfg(feature = "template")]
 #[test]
 fn a_template_that_many_tools_share_counts_for_each() {
     let template = "{{.a}}".repeat(10_000);

@@ -51,3 +51,9 @@ pub mod tail;
 pub mod text;
 #[cfg(feature = "tokens")]
 pub mod tokens;
+
+/// Returns the options of a call whose tokens are counted.
+#[must_use]
+pub fn call_options() -> tamis::CallOptions {
+    tamis::CallOptions::new().with_token_counter(tamis_tokens::o200k_base())
+}

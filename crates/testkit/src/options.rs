@@ -44,7 +44,7 @@ impl Options {
     }
 
     pub fn call(&self) -> CallOptions {
-        let options = CallOptions::new()
+        let options = crate::call_options()
             .with_raw(self.raw)
             .with_is_error(self.is_error)
             .with_lines(self.lines)

@@ -2,11 +2,14 @@
 
 use crate::report::SkipReason;
 use crate::spec::{Budget, Omitted, OnOver};
+use tamis_json::tokens::CountTokens;
 
 /// The settings of a call for the size and the form of its output.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::filter) struct CallPolicy {
     pub(in crate::filter) budget: Option<Budget>,
+    /// Counts the tokens of a budget. `None`: they are estimated.
+    pub(in crate::filter) tokens: Option<&'static dyn CountTokens>,
     pub(in crate::filter) min_items: Option<u64>,
     pub(in crate::filter) omitted: Option<Omitted>,
     pub(in crate::filter) on_over: Option<OnOver>,
@@ -16,6 +19,13 @@ pub(in crate::filter) struct CallPolicy {
     pub(in crate::filter) only_summary: bool,
     /// The document is one of many: `where` tests a payload that is a single object.
     pub(in crate::filter) is_record: bool,
+}
+
+impl CallPolicy {
+    /// Returns the policy of a call that sets nothing but what counts tokens.
+    pub(in crate::filter) fn plain(self) -> Self {
+        Self { tokens: self.tokens, ..Self::default() }
+    }
 }
 
 /// The rules that a call skips.

@@ -2,6 +2,8 @@
 
 use tamis_json::error::{Error, ErrorKind, Raise};
 
+use tamis_json::tokens::{CountTokens, TokenCounter};
+
 use super::call::CallPolicy;
 use crate::spec::{self, Encode, Omitted, OnOver, Spec};
 
@@ -9,6 +11,8 @@ use crate::spec::{self, Encode, Omitted, OnOver, Spec};
 #[derive(Clone, Copy, Debug)]
 pub(in crate::filter) struct SizePolicy {
     pub(in crate::filter) budget: Option<spec::Budget>,
+    /// Counts the tokens of the budget. `None`: they are estimated.
+    pub(in crate::filter) tokens: Option<&'static dyn CountTokens>,
     /// The number of items that are kept whatever the budget.
     pub(in crate::filter) min_items: u64,
     /// `None`: omissions of a budget are marked, omissions of `max_items` are not.
@@ -21,11 +25,52 @@ pub(in crate::filter) struct SizePolicy {
     pub(in crate::filter) only_summary: bool,
 }
 
+/// A budget in tokens that are counted.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::filter) struct TokenLimit {
+    pub(in crate::filter) most: u64,
+    vocabulary: &'static dyn CountTokens,
+}
+
+impl TokenLimit {
+    /// Creates a counter for a text.
+    pub(in crate::filter) fn counter(self) -> TokenCounter {
+        TokenCounter::new(self.vocabulary)
+    }
+}
+
+/// The estimated number of bytes of a token, if tokens are not counted.
+pub(in crate::filter) const BYTES_PER_TOKEN: u64 = 4;
+
 impl SizePolicy {
+    /// Returns the budget, if it is in tokens that are counted.
+    pub(in crate::filter) fn token_limit(&self) -> Option<TokenLimit> {
+        match (self.budget, self.tokens) {
+            (Some(spec::Budget::Tokens(most)), Some(vocabulary)) => {
+                Some(TokenLimit { most, vocabulary })
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the largest number of bytes that the budget allows.
+    pub(in crate::filter) fn most_bytes(&self) -> u64 {
+        match self.budget {
+            None => u64::MAX,
+            Some(spec::Budget::Bytes(bytes)) => bytes,
+            Some(spec::Budget::Tokens(tokens)) => {
+                let longest =
+                    self.tokens.map_or(BYTES_PER_TOKEN, |vocabulary| vocabulary.longest());
+                tokens.saturating_mul(longest)
+            }
+        }
+    }
+
     /// Returns the policy of the spec, overridden by that of the call.
     pub(in crate::filter) fn new(spec: &Spec, call: CallPolicy) -> Self {
         Self {
             budget: call.budget.or(spec.budget),
+            tokens: call.tokens,
             min_items: call.min_items.or(spec.min_items).unwrap_or(1),
             // Tables have no marks.
             omitted: if matches!(spec.encode, Encode::Csv | Encode::Markdown) {

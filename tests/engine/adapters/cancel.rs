@@ -6,7 +6,7 @@ use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use tamis::http::{FilterBody, FilterStream, Transform, transform_async};
-use tamis::{CallOptions, Limits, Program, Spec};
+use tamis::{Limits, Program, Spec};
 
 use super::{chunks, late, program, runtime};
 
@@ -41,7 +41,7 @@ fn until(what: &str, done: impl Fn() -> bool) {
 /// A transform that owns a reference to `mark`.
 fn marked(program: &Program, mark: &Arc<()>) -> Transform {
     let mark = Arc::clone(mark);
-    let options = CallOptions::new().with_limits(Limits::new().with_held(200_000));
+    let options = tamis_testkit::call_options().with_limits(Limits::new().with_held(200_000));
     Transform::json(program.with_options(&options)).with_on_end(move |_, _| drop(mark))
 }
 

@@ -82,7 +82,7 @@ type Drive = fn(&Program, &CallOptions, &[u8]) -> (Vec<u8>, Report, Result<(), E
 fn records(transform: fn(Call<'_>) -> Transform, drive: Drive, stream: &[u8]) {
     let program = Program::compile(&Spec::new().select("id")).unwrap();
     for held in [0, 20, 1 << 20] {
-        let options = CallOptions::new().with_limits(Limits::new().with_held(held));
+        let options = tamis_testkit::call_options().with_limits(Limits::new().with_held(held));
         let (wanted, report, bad) = drive(&program, &options, stream);
         for size in [1, 7, 1000] {
             let source = chunks(stream, size);

@@ -8,7 +8,7 @@ use std::thread::ThreadId;
 
 use bytes::Bytes;
 use tamis::http::{FilterStream, Transform, transform_async};
-use tamis::{CallOptions, ErrorKind, FailedRun, Limits, Spec, filter_async, filter_slice};
+use tamis::{ErrorKind, FailedRun, Limits, Spec, filter_async, filter_slice};
 use tamis_command::{CommandLine, FilterResult, OutputFilter, OutputFilterRegistry};
 use tokio_stream::{Stream, StreamExt};
 
@@ -146,7 +146,7 @@ fn last_thread(transform: Transform, document: &[u8]) -> (ThreadId, Vec<u8>) {
 #[test]
 fn long_steps_run_on_another_thread() {
     let here = std::thread::current().id();
-    let options = CallOptions::new();
+    let options = tamis_testkit::call_options();
     let select = program(&Spec::new().select("id"));
 
     let (thread, _) = last_thread(Transform::json(&program(&Spec::new())), &late(1));
@@ -190,7 +190,7 @@ fn long_steps_run_on_another_thread() {
 #[test]
 fn without_a_runtime_all_steps_are_here() {
     let select = program(&Spec::new().select("id"));
-    let options = CallOptions::new().with_limits(Limits::new().with_held(1 << 10));
+    let options = tamis_testkit::call_options().with_limits(Limits::new().with_held(1 << 10));
     let document = late(1);
     let mut output = Vec::new();
     let transform = Transform::json(select.with_options(&options));

@@ -1,7 +1,7 @@
 //! Errors, limits and budgets of content, and the rules that it cannot be combined with.
 
 use tamis::content::{Content, ContentSource};
-use tamis::{CallOptions, ErrorKind, Limits, Program, Spec, filter_slice};
+use tamis::{ErrorKind, Limits, Program, Spec, filter_slice};
 use tamis_testkit::content::{in_pieces, program, run, shown};
 
 #[test]
@@ -28,12 +28,13 @@ fn broken_json_is_an_error_where_fields_are_named() {
         let error = error.unwrap_err().error;
         assert_eq!((error.kind(), error.offset()), (kind, Some(offset)), "{document}: {error}");
         for size in [1, 7] {
-            let again = in_pieces(&program, &CallOptions::new(), document.as_bytes(), size);
+            let again =
+                in_pieces(&program, &tamis_testkit::call_options(), document.as_bytes(), size);
             assert_eq!(shown(again), error.to_string());
         }
     }
     // A text that does not begin like JSON is not invalid JSON.
-    let (output, report) = run(&program, &CallOptions::new(), b"<p>A page.");
+    let (output, report) = run(&program, &tamis_testkit::call_options(), b"<p>A page.");
     assert_eq!((output.as_str(), report.content_from), ("A page.", Some(ContentSource::Article)));
 }
 
@@ -57,12 +58,12 @@ fn content_goes_with_no_other_rule() {
 fn a_budget_of_the_call_goes_first() {
     let text = "One sentence here. Another one is there. And a third.";
     let program = program(Content::new().max_tokens(1));
-    let bytes = CallOptions::new().with_budget(tamis::spec::Budget::Bytes(45));
+    let bytes = tamis_testkit::call_options().with_budget(tamis::spec::Budget::Bytes(45));
     let (output, report) = run(&program, &bytes, text.as_bytes());
     assert_eq!(output, "One sentence here. Another one is there.\n\n[... 12 bytes left out]");
     assert_eq!((report.budget_limit, report.budget_original_bytes), (Some(45), Some(53)));
     assert_eq!(report.output_bytes, Some(output.len() as u64));
-    let roomy = CallOptions::new().with_budget(tamis::spec::Budget::Tokens(100));
+    let roomy = tamis_testkit::call_options().with_budget(tamis::spec::Budget::Tokens(100));
     let (output, report) = run(&program, &roomy, text.as_bytes());
     assert_eq!(output, text);
     assert!(!report.budget_applied && report.tokens_limit.is_none());
@@ -70,7 +71,8 @@ fn a_budget_of_the_call_goes_first() {
 
 #[test]
 fn held_bytes_are_bounded() {
-    let tight = || CallOptions::new().with_limits(Limits::new().with_held(1000).with_spill(0));
+    let tight =
+        || tamis_testkit::call_options().with_limits(Limits::new().with_held(1000).with_spill(0));
     // This page has no text before its end.
     let page = format!("<html><script>{}</script><p>text", "x".repeat(200_000));
     // This page has text at its beginning.
@@ -89,7 +91,7 @@ fn held_bytes_are_bounded() {
     let (output, _) =
         filter_slice(program(Content::new()).with_options(&tight()), good.as_bytes()).unwrap();
     assert!(output.starts_with(b"text\n\nmore of it\n\n"));
-    let small = CallOptions::new().with_limits(Limits::new().with_item(1000));
+    let small = tamis_testkit::call_options().with_limits(Limits::new().with_item(1000));
     let error = filter_slice(program(Content::new()).with_options(&small), json.as_bytes())
         .unwrap_err()
         .error;

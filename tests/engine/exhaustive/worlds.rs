@@ -1,6 +1,6 @@
 //! Every program over a few paths, on every document up to some size ([`SIZE`], or one more), compared with the model.
 
-use tamis::{CallOptions, Filter, Program};
+use tamis::{Filter, Program};
 
 use super::{is_complete, larger};
 use tamis_testkit::model::check::{Run, judge};
@@ -259,7 +259,7 @@ fn part(number: usize, of: usize) {
         let program =
             Program::compile(&rules.spec()).unwrap_or_else(|error| panic!("{rules:?}\n{error}"));
         let mut filter = Filter::new(&program, Vec::new());
-        let failed = CallOptions::new().with_is_error(true);
+        let failed = tamis_testkit::call_options().with_is_error(true);
         let mut failed = Filter::new(program.with_options(&failed), Vec::new());
         programs += 1;
         for (at, (split, text, node)) in documents.iter().enumerate() {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use tamis::http::Transform;
-use tamis::{CallOptions, ErrorKind, Limits, Spec};
+use tamis::{ErrorKind, Limits, Spec};
 use tamis_chat::{PruneProgram, PruneSpec};
 
 use super::drivers::{Driver, compiled, histories, json, plain, records};
@@ -31,7 +31,7 @@ fn cases() -> Vec<Case> {
     let event = format!("data: {{\"id\": [{}1]}}\n\n", "1234567,".repeat(30_000));
     let chat = format!("[{}{{\"role\": \"user\"}}]", "{\"role\": \"user\"}, ".repeat(15_000));
     let select = compiled(&Spec::new().select("id"));
-    let options = |limits: &Limits| CallOptions::new().with_limits(limits.clone());
+    let options = |limits: &Limits| tamis_testkit::call_options().with_limits(limits.clone());
     // These filters hold nothing: only the output of a record waits.
     let whole = compiled(&Spec::new());
     let [lines, _, events] =

@@ -6,9 +6,9 @@ use serde_json::Value as Json;
 use tamis::spec::{Budget, OnError, PatchOp};
 use tamis::text::{TextFilter, TextProgram, TextSpec};
 use tamis::{
-    CallOptions, Error, FailedRun, FileSource, Filter, Limits, PrettyWriter, Program, Report, Spec,
-    TeeReader, WriteSink, filter_documents, filter_events, filter_file, filter_lenient,
-    filter_ndjson, filter_reader,
+    Error, FailedRun, FileSource, Filter, Limits, PrettyWriter, Program, Report, Spec, TeeReader,
+    WriteSink, filter_documents, filter_events, filter_file, filter_lenient, filter_ndjson,
+    filter_reader,
 };
 use tamis_chat::{PruneProgram, PruneSpec, prune_file, prune_reader};
 use tamis_command::{CommandLine, OutputFilterRegistry};
@@ -140,13 +140,13 @@ pub(crate) fn json(name: &str, program: &Program, input: &[u8]) -> Vec<Driver> {
             if *limits == Limits::new() {
                 return reported(filter_reader(&one, reader, writer));
             }
-            let options = CallOptions::new().with_limits(limits.clone());
+            let options = tamis_testkit::call_options().with_limits(limits.clone());
             let mut filter = Filter::new(one.with_options(&options), WriteSink::new(writer));
             reported(filter.read_from(reader))
         };
     let from_file =
         move |limits: &Limits, input: &[u8], around: Around<'_>, writer: &mut dyn Write| {
-            let options = CallOptions::new().with_limits(limits.clone());
+            let options = tamis_testkit::call_options().with_limits(limits.clone());
             let (report, result) = FailedRun::split(filter_file(
                 two.with_options(&options),
                 FileSource::new(file(input)).map_reader(around),
@@ -175,7 +175,7 @@ pub(crate) fn records(name: &str, program: &Program, lines: &[u8], events: &[u8]
             lines,
             false,
             move |limits, input, around, writer| {
-                let options = CallOptions::new().with_limits(limits.clone());
+                let options = tamis_testkit::call_options().with_limits(limits.clone());
                 let reader = around(source(input));
                 let (report, result) = FailedRun::split(filter_ndjson(
                     one.with_options(&options),
@@ -191,7 +191,7 @@ pub(crate) fn records(name: &str, program: &Program, lines: &[u8], events: &[u8]
             lines,
             false,
             move |limits, input, around, writer| {
-                let options = CallOptions::new().with_limits(limits.clone());
+                let options = tamis_testkit::call_options().with_limits(limits.clone());
                 let reader = around(source(input));
                 let (report, result) = FailedRun::split(filter_documents(
                     three.with_options(&options),
@@ -207,7 +207,7 @@ pub(crate) fn records(name: &str, program: &Program, lines: &[u8], events: &[u8]
             events,
             false,
             move |limits, input, around, writer| {
-                let options = CallOptions::new().with_limits(limits.clone());
+                let options = tamis_testkit::call_options().with_limits(limits.clone());
                 let reader = around(source(input));
                 let (report, result) = FailedRun::split(filter_events(
                     two.with_options(&options),
@@ -224,7 +224,7 @@ pub(crate) fn records(name: &str, program: &Program, lines: &[u8], events: &[u8]
 pub(crate) fn lenient(name: &str, program: &Program, input: &[u8]) -> Driver {
     let program = program.clone();
     Driver::new(format!("{name}, lenient"), input, true, move |limits, input, around, writer| {
-        let options = CallOptions::new().with_limits(limits.clone());
+        let options = tamis_testkit::call_options().with_limits(limits.clone());
         let (report, result) = FailedRun::split(filter_lenient(
             program.with_options(&options),
             around(source(input)),

@@ -13,7 +13,7 @@ use tamis::http::{
     ContentCoding, DecodeOptions, FilterBody, FilterStream, Transform, transform_async,
 };
 use tamis::text::TextProgram;
-use tamis::{CallOptions, Error, ErrorKind, FailedRun, Limits, Spec};
+use tamis::{Error, ErrorKind, FailedRun, Limits, Spec};
 use tamis_chat::{PruneProgram, PruneSpec};
 use tamis_command::{CommandLine, OutputFilterRegistry};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -213,7 +213,7 @@ pub(crate) fn gzip(text: &[u8]) -> Vec<u8> {
 type Pair = (Driver, Box<dyn Fn(&Limits) -> Transform>);
 
 fn pairs() -> Vec<Pair> {
-    let options = |limits: &Limits| CallOptions::new().with_limits(limits.clone());
+    let options = |limits: &Limits| tamis_testkit::call_options().with_limits(limits.clone());
     let mut pairs: Vec<Pair> = Vec::new();
     for (name, program) in programs() {
         let driver = json(name, &program, &document()).swap_remove(0);

@@ -27,6 +27,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
                 "sink",
                 "spill",
                 "test_work",
+                "tokens",
             ],
             &["hold", "scan", "path"],
             &[
@@ -60,7 +61,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
     (
         "src",
         &[
-            &["report", "text", "tokens"],
+            &["report", "text"],
             &["json"],
             &["reserved"],
             &["spec"],

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 use tamis::spec::{Validation, Whitespace};
-use tamis::{CallOptions, ErrorKind, Program, Spec};
+use tamis::{ErrorKind, Program, Spec};
 
 use tamis_testkit::drivers::{Effort, Run, Subject, agree};
 use tamis_testkit::effort::share;
@@ -46,7 +46,7 @@ const BYTES: &[u8] =
 
 fn check(spec: &Spec, document: &[u8], seed: u64) -> Result<(), String> {
     let program = Program::compile(spec).map_err(|error| error.to_string())?;
-    let options = CallOptions::new();
+    let options = tamis_testkit::call_options();
     let subject = Subject { program: &program, options: &options, document };
     let run = agree(subject, seed, Effort::Splits(3))?;
     let valid = serde_json::from_slice::<&RawValue>(document).is_ok();
@@ -110,7 +110,7 @@ fn prefix(program: &Program, document: &[u8], run: &Run) -> Result<(), String> {
     }
     let mut why = String::new();
     for completed in completions {
-        let options = CallOptions::new();
+        let options = tamis_testkit::call_options();
         let whole = Subject { program, options: &options, document: &completed }.push([]);
         let output = whole.output.as_deref().unwrap_or_default();
         // Every completion of this beginning may be refused for a duplicate.
@@ -133,7 +133,7 @@ fn prefix(program: &Program, document: &[u8], run: &Run) -> Result<(), String> {
 fn structure(spec: &Spec, document: &[u8], full: &Run) -> Result<(), String> {
     let spec = spec.clone().validation(Validation::Structure);
     let program = Program::compile(&spec).map_err(|error| error.to_string())?;
-    let options = CallOptions::new();
+    let options = tamis_testkit::call_options();
     let subject = Subject { program: &program, options: &options, document };
     let run = agree(subject, 1, Effort::Splits(1))
         .map_err(|why| format!("validation: structure: {why}"))?;

@@ -102,7 +102,7 @@ fn limited(tight: drivers::Tight) {
         let text = generate::document(&mut prng);
         let spec = generate::rules(&mut prng, &Node::parse(&text)).spec();
         let program = tamis::Program::compile(&spec).expect("a generated spec compiles");
-        let options = tamis::CallOptions::new();
+        let options = tamis_testkit::call_options();
         let document = text.as_bytes();
         let subject = drivers::Subject { program: &program, options: &options, document };
         let whole = subject.push([]);

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 use tamis::spec::{Compact, Omitted, OnOver};
 use tamis::template::{Templates, Totals};
-use tamis::{CallOptions, ErrorKind, Limits, Program, Report};
+use tamis::{ErrorKind, Limits, Program, Report};
 
 use super::corpus::{documents, specs, way};
 use tamis_testkit::drivers::{Effort, Run, Subject, agree};
@@ -165,10 +165,10 @@ fn check(ground: &Ground<'_>, way: Option<&[String]>, tries: Tries) {
         _ => kept.clone(),
     };
     let program = Program::compile(&spec).expect("the spec compiles");
-    let options = CallOptions::new();
+    let options = tamis_testkit::call_options();
     let subject = Subject { program: &program, options: &options, document };
     let run = agree(subject, seed, effort).unwrap_or_else(|differs| panic!("{said}\n  {differs}"));
-    let spilling = CallOptions::new().with_limits(Limits::new().with_held(3));
+    let spilling = tamis_testkit::call_options().with_limits(Limits::new().with_held(3));
     let spilled = Subject { options: &spilling, ..subject }.push([document.len() / 3]);
     let text = rendered.as_ref().and_then(|rendered| rendered.text.as_deref().ok());
     let items = rendered.as_ref().map(|rendered| rendered.items);
@@ -193,7 +193,7 @@ fn check(ground: &Ground<'_>, way: Option<&[String]>, tries: Tries) {
         assert_eq!(run.comparable(), Some(wanted), "{said}");
     }
     if limit.is_some() {
-        let strict = CallOptions::new().with_on_over(OnOver::Error);
+        let strict = tamis_testkit::call_options().with_on_over(OnOver::Error);
         let run = Subject { options: &strict, ..subject }.push([document.len() / 2]);
         if exceeded {
             let fault = run.fault.as_ref().unwrap_or_else(|| panic!("{said}: no error"));

@@ -1,6 +1,6 @@
 //! `omit_base64_over` against a model that reads the whole text.
 
-use tamis::{CallOptions, Program, Spec};
+use tamis::{Program, Spec};
 use tamis_testkit::drivers::{Effort, Subject, agree};
 use tamis_testkit::effort::share;
 use tamis_testkit::prng::Prng;
@@ -85,7 +85,7 @@ fn check(document: &str, over: u64, seed: u64) -> u64 {
     let plain = Program::compile(&spec.clone().budget(tamis::spec::Budget::Bytes(u64::MAX)))
         .expect("a budget compiles");
     let rule = Program::compile(&spec.omit_base64_over(over)).expect("the rule compiles");
-    let options = CallOptions::new();
+    let options = tamis_testkit::call_options();
     let subject = |program| Subject { program, options: &options, document: document.as_bytes() };
     let before = subject(&plain).slice();
     let Some(before) = before.output else { return 0 };

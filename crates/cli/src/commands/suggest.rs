@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use struson::writer::{JsonStreamWriter, JsonWriter};
 use tamis::spec::Encode;
-use tamis::{Error, FailedRun, FileSource, Program, Report, filter_file};
+use tamis::{CallOptions, Error, FailedRun, FileSource, Program, Report, filter_file};
 use tamis_insight::suggest::{Drift, DriftReport, SampleReader, Samples, Suggestion};
 use tamis_manifest::{Manifest, ManifestError};
 
@@ -305,7 +305,9 @@ impl SampleFile {
         let file = file.map_err(|error| self.fail(Error::read(error)))?;
         let source = FileSource::new(file).map_reader(|reader| before.around(reader));
         let writer = &mut after.through(output);
-        let (report, result) = FailedRun::split(filter_file(program, source, writer));
+        let options = CallOptions::new().with_token_counter(tamis_tokens::o200k_base());
+        let (report, result) =
+            FailedRun::split(filter_file(program.with_options(&options), source, writer));
         result.map_err(|error| self.fail(error))?;
         Ok(report)
     }

@@ -35,7 +35,7 @@ impl fmt::Display for Tokens {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally(Option<Rc<RefCell<Count>>>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Count {
     counter: TokenCounter,
     /// The last bytes. They are counted when more arrive, or when the number of consumed bytes is known.
@@ -44,10 +44,16 @@ struct Count {
     before: u64,
 }
 
+impl Count {
+    fn new() -> Self {
+        Self { counter: tamis_tokens::counter(), last: Vec::new(), before: 0 }
+    }
+}
+
 impl Tally {
     /// Creates a tally, which counts only if `counts` is true.
     pub(crate) fn new(counts: bool) -> Self {
-        Self(counts.then(Rc::default))
+        Self(counts.then(|| Rc::new(RefCell::new(Count::new()))))
     }
 
     /// Adds more of the text.
@@ -96,7 +102,7 @@ impl Tally {
 
     /// Returns the tokens of the first `bytes` bytes. A run that stops early has read more than it consumed.
     pub(crate) fn first(&self, bytes: u64) -> Option<Tokens> {
-        let mut count = self.0.as_ref()?.take();
+        let mut count = self.0.as_ref()?.replace(Count::new());
         let wanted = bytes.checked_sub(count.before);
         let wanted = wanted.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         let last = count.last.get(..wanted.unwrap_or(0).min(count.last.len()));

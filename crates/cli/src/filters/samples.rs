@@ -135,7 +135,9 @@ pub(crate) fn filter_all(
             }
         };
         with_sample.insert(entry.name().to_owned());
-        let options = CallOptions::new().with_suggestions(true);
+        let options = CallOptions::new()
+            .with_token_counter(tamis_tokens::o200k_base())
+            .with_suggestions(true);
         let sample = match FilteredSample::new(entry.program(), &options, path) {
             Ok(sample) => sample,
             Err(error) => {

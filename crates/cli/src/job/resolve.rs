@@ -92,7 +92,10 @@ impl Selected {
     /// Creates a selection from a spec and limits.
     pub(crate) fn inline(spec: Spec, limits: Limits) -> Self {
         let rules = Rules::Inline(Box::new(spec), Vec::new());
-        let options = CallOptions::new().with_suggestions(true).with_limits(limits);
+        let options = CallOptions::new()
+            .with_token_counter(tamis_tokens::o200k_base())
+            .with_suggestions(true)
+            .with_limits(limits);
         Self { rules, options, raw: false, counted_at: None }
     }
 
@@ -193,6 +196,7 @@ pub(crate) fn select(args: &Selection) -> Result<Selected, Usage> {
         None => limits,
     };
     let mut options = CallOptions::new()
+        .with_token_counter(tamis_tokens::o200k_base())
         .with_suggestions(true)
         .with_raw(args.raw)
         .with_is_error(args.is_error)

@@ -24,7 +24,6 @@ use tamis_text::notice;
 use super::failure_lines::is_failure;
 use super::size::CapSize;
 use super::{CapReport, OutputCap};
-use tamis::tokens::TokenCounter;
 
 /// The longest piece.
 const LONGEST_PIECE: u64 = 64 << 10;
@@ -357,7 +356,7 @@ impl CapRun {
     /// Returns the length of a text in bytes, or four times its number of tokens.
     fn measure(&self, text: &[u8]) -> u64 {
         if self.exact {
-            let mut counter = TokenCounter::new();
+            let mut counter = tamis_tokens::counter();
             counter.push(text);
             return counter.end().tokens.saturating_mul(4);
         }

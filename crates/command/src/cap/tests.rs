@@ -76,7 +76,7 @@ fn tokens_are_counted_if_asked_for() {
     let text = text.repeat(100);
     let cap = OutputCap::new().with_max_tokens(1000);
     let exact = in_all_chunks(&cap.with_exact_tokens(true), text.as_bytes()).0;
-    let mut counter = tamis::tokens::TokenCounter::new();
+    let mut counter = tamis_tokens::counter();
     counter.push(exact.as_bytes());
     let tokens = counter.end().tokens;
     assert!((800..=1000).contains(&tokens), "{tokens}");

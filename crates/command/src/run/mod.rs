@@ -259,7 +259,7 @@ impl CommandRunner {
                 }
             },
         }
-        let mut tokens = self.count_tokens.then(TokenCounter::new);
+        let mut tokens = self.count_tokens.then(tamis_tokens::counter);
         let mut read = vec![0; READ];
         // Whether the filter may hold output that was not released.
         let mut holds = false;

@@ -83,7 +83,9 @@ impl Table {
             config,
             metrics: Arc::clone(&shared.metrics),
             decoding: DecodeOptions::new(),
-            options: CallOptions::new().with_limits(Limits::new().with_pool(&shared.pool)),
+            options: CallOptions::new()
+                .with_token_counter(tamis_tokens::o200k_base())
+                .with_limits(Limits::new().with_pool(&shared.pool)),
             store: shared.store.clone(),
             relays,
             ext_mcp: Mutex::default(),

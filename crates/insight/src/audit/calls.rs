@@ -46,6 +46,7 @@ impl CallForm {
     /// Runs a program. The output before an error counts as well. Raw output is allowed as for calls of a model.
     pub(super) fn run(self, program: &Program, document: &str) -> Ran {
         let options = CallOptions::new()
+            .with_token_counter(tamis_tokens::o200k_base())
             .with_is_error(self == Self::Failed)
             .with_raw(self == Self::Raw && program.spec().allows_raw_for_models());
         let input = self.input(document);

@@ -10,7 +10,7 @@
 //!
 //! ```
 //! use tamis::Spec;
-//! use tamis::audit::{Audit, Weakness};
+//! use tamis_insight::audit::{Audit, Weakness};
 //!
 //! let report = Audit::new(&Spec::new().exclude("ssn")).run()?;
 //! assert!(report.findings.iter().any(|finding| finding.weakness == Weakness::AutoRoot));
@@ -125,7 +125,7 @@ impl Audit {
     ///
     /// ```
     /// use tamis::Spec;
-    /// use tamis::audit::Audit;
+    /// use tamis_insight::audit::Audit;
     ///
     /// let documents = Audit::new(&Spec::new().retain("/id")).documents()?;
     /// assert!(documents.iter().any(|one| one.text == format!("{{\"secret\":\"canary-{}\",\"id\":1}}", one.canary)));

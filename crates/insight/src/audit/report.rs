@@ -43,7 +43,7 @@ impl Weakness {
     /// Returns the name of the weakness in reports.
     ///
     /// ```
-    /// assert_eq!(tamis::audit::Weakness::AutoRoot.as_str(), "auto-root");
+    /// assert_eq!(tamis_insight::audit::Weakness::AutoRoot.as_str(), "auto-root");
     /// ```
     #[must_use]
     pub fn as_str(self) -> &'static str {

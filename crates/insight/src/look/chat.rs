@@ -8,7 +8,7 @@ use tamis_chat::{ChatSize, ChatSizes};
 ///
 /// ```
 /// use tamis_chat::{ChatScan, PruneProgram, PruneSpec};
-/// use crate::look::look_chat;
+/// use tamis_insight::look::look_chat;
 ///
 /// let mut scan = ChatScan::new(&PruneProgram::compile(&PruneSpec::new().keep_turns(1))?);
 /// scan.write(br#"[{"role":"tool","name":"read","content":"a text of some length, which is pruned"},"#)?;

@@ -21,7 +21,7 @@ const RESULTS: [&str; 12] = [
 /// command and one for what its filter leaves of it. Memory: 1,000 kinds.
 ///
 /// ```
-/// use crate::look::LineLook;
+/// use tamis_insight::look::LineLook;
 ///
 /// let mut look = LineLook::new();
 /// look.write(b"   Compiling serde v1.0.219\n   Compiling itoa v1.0.15\ntest tests::adds ... ok\n");

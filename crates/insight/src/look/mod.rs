@@ -7,7 +7,7 @@
 //! and [`to_page`] as an interactive page.
 //!
 //! ```
-//! use crate::look::{Look, LookOptions};
+//! use tamis_insight::look::{Look, LookOptions};
 //!
 //! let mut look = Look::new(&LookOptions::new());
 //! look.write(br#"{"items": [{"id": 1, "url": "https://example.com/1"}, {"id": 2, "url": null}]}"#)?;

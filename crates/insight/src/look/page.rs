@@ -18,7 +18,7 @@ const SCRIPT: &str = include_str!("page/page.js");
 /// The contents of a page.
 ///
 /// ```
-/// use crate::look::{Look, LookOptions, LookPage, to_page};
+/// use tamis_insight::look::{Look, LookOptions, LookPage, to_page};
 ///
 /// let mut look = Look::new(&LookOptions::new());
 /// look.write(br#"{"</script>": 1}"#)?;

@@ -17,7 +17,7 @@ use super::tree::{LookTree, TokenFigures};
 /// The options of a [`Look`].
 ///
 /// ```
-/// use crate::look::LookOptions;
+/// use tamis_insight::look::LookOptions;
 ///
 /// let options = LookOptions::new().with_max_paths(500);
 /// assert_eq!(options.max_paths(), 500);
@@ -105,7 +105,7 @@ impl LookOptions {
 /// Memory: [`max_paths`](LookOptions::max_paths) paths of at most 128 bytes a step. Work is linear in the document.
 ///
 /// ```
-/// use crate::look::{Look, LookOptions};
+/// use tamis_insight::look::{Look, LookOptions};
 ///
 /// let mut look = Look::new(&LookOptions::new());
 /// for chunk in [r#"[{"id"#, r#"": 1}, {"id": 2}"#, "]"] {

@@ -41,7 +41,7 @@ rect{stroke:#fff;stroke-width:1}.b{fill:#fff;stroke:none}.o{fill:#e4e6ea}\
 /// The picture needs no fonts, scripts or network, and adapts to dark backgrounds. Equal trees give equal bytes.
 ///
 /// ```
-/// use crate::look::{Look, LookOptions, to_svg};
+/// use tamis_insight::look::{Look, LookOptions, to_svg};
 ///
 /// let mut look = Look::new(&LookOptions::new());
 /// look.write(br#"{"id": 1, "url": "https://example.com"}"#)?;

@@ -7,7 +7,8 @@ use std::collections::VecDeque;
 
 use super::paths::PathId;
 use super::tree::TokenFigures;
-use tamis::tokens::{PIECE, piece_end, token_lengths};
+use tamis::tokens::{PIECE, piece_end};
+use tamis_tokens::token_lengths;
 
 /// The text that is not counted yet, and the paths of its parts.
 #[derive(Debug, Default)]

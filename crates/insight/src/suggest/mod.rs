@@ -6,7 +6,7 @@
 //! finds out whether the responses still are what a filter was written for.
 //!
 //! ```
-//! use crate::suggest::Samples;
+//! use tamis_insight::suggest::Samples;
 //!
 //! let mut samples = Samples::new();
 //! samples.read(br#"[{"id": 1, "title": "a", "avatar_url": "https://a.example/1"}]"#)?;

@@ -119,7 +119,7 @@ impl PathNode {
 /// Samples are pushed in one after the other, in chunks cut anywhere. Memory does not grow with them.
 ///
 /// ```
-/// use crate::suggest::Samples;
+/// use tamis_insight::suggest::Samples;
 /// use tamis_manifest::Manifest;
 ///
 /// let mut samples = Samples::new();

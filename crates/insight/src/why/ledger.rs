@@ -226,7 +226,7 @@ struct Counter {
 
 impl Counter {
     fn new(counts: bool) -> Self {
-        Self { counter: counts.then(TokenCounter::new) }
+        Self { counter: counts.then(tamis_tokens::counter) }
     }
 
     /// Returns the number of tokens of a range. Does not keep the position.

@@ -1,7 +1,7 @@
 //! Explains which rule of a filter removed which bytes of a document, and what became of one value.
 //!
 //! ```
-//! use crate::why::why;
+//! use tamis_insight::why::why;
 //! use tamis::{Program, Spec};
 //!
 //! let program = Program::compile(&Spec::new().select("id").exclude("id.secret"))?;

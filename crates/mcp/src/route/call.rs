@@ -50,7 +50,7 @@ pub(crate) fn requested(
     if takes_any && !own.budget {
         cut.extend(parts.all(MessagePart::Budget).iter().cloned());
     }
-    let mut options = CallOptions::new();
+    let mut options = CallOptions::new().with_token_counter(tamis_tokens::o200k_base());
     let arguments = parts.last(MessagePart::Arguments).filter(|it| it.kind == ValueKind::Object);
     let Some(arguments) = arguments.filter(|_| !cut.is_empty()) else {
         return Ok(call(tool, filter, options).into());

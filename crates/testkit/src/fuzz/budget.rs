@@ -3,7 +3,7 @@
 
 use serde_json::value::RawValue;
 use tamis::spec::{Budget, Omitted};
-use tamis::{CallOptions, Program, Spec, filter_slice};
+use tamis::{Program, Spec, filter_slice};
 
 use super::input::{Choose, Input, node};
 use crate::drivers::{Effort, Subject, agree};
@@ -74,7 +74,7 @@ fn tokens(choices: &mut Choose<'_>, spec: Spec, document: &[u8], size: usize) {
     let limit = 1 + choices.below(size / 2 + 2) as u64;
     let spec = spec.budget(Budget::Tokens(limit)).min_items(choices.below(3) as u64);
     let program = Program::compile(&spec).expect("the spec compiles");
-    let options = CallOptions::new();
+    let options = crate::call_options();
     let subject = Subject { program: &program, options: &options, document };
     let run = agree(subject, choices.next_u64(), Effort::Few)
         .unwrap_or_else(|why| panic!("{why}\n  {spec:?}"));

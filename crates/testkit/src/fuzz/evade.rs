@@ -97,7 +97,7 @@ pub fn attempt(data: &[u8]) -> Option<Attempt> {
         spec = Spec::new().when(Condition::new(path, value), spec).otherwise(otherwise);
     }
     let program = programs::compile(&spec)?;
-    let mut options = CallOptions::new();
+    let mut options = crate::call_options();
     if choices.one_in(4) {
         options = options.with_limits(programs::limits(choices));
     }
@@ -141,7 +141,7 @@ fn stored_forms(spec: &Spec, saves: bool, is_error: bool, document: &[u8]) {
         }
         let stored = spec.stored_form(retrieve).expect("few paths");
         let program = Program::compile(&stored).expect("a stored form compiles");
-        let options = CallOptions::new().with_is_error(is_error);
+        let options = crate::call_options().with_is_error(is_error);
         let mut filter = Filter::new(program.with_options(&options), Vec::new());
         let _ = filter.write(document).and_then(|()| filter.end());
         let output = filter.into_sink();

@@ -4,7 +4,7 @@
 //! never exceeds `max_tokens`, except by the mark, and is never empty if the document has text.
 
 use tamis::content::{Content, ContentFormat};
-use tamis::{CallOptions, ErrorKind, Limits, Spec};
+use tamis::{ErrorKind, Limits, Spec};
 
 use super::input::{Choose, Input};
 use super::programs;
@@ -42,7 +42,7 @@ pub fn run(data: &[u8]) {
     let program = programs::compile(&spec).expect("the spec compiles");
     let tight = choices.one_in(4);
     let held = if tight { choices.below(300) as u64 } else { 4 << 20 };
-    let options = CallOptions::new().with_limits(Limits::new().with_held(held).with_spill(0));
+    let options = crate::call_options().with_limits(Limits::new().with_held(held).with_spill(0));
     let subject = Subject { program: &program, options: &options, document: &document };
 
     let whole = subject.push([]);

@@ -7,7 +7,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use struson::reader::{JsonReader, JsonStreamReader, ReaderSettings};
 use tamis::spec::Validation;
-use tamis::{CallOptions, ErrorKind, Program, Spec};
+use tamis::{ErrorKind, Program, Spec};
 
 use super::input::{Input, depth};
 use crate::drivers::{Run, Subject, same};
@@ -57,7 +57,7 @@ pub fn run(data: &[u8]) {
 
 fn judge(spec: &Spec, document: &[u8], cuts: &[usize]) -> Run {
     let program = Program::compile(spec).expect("the spec compiles");
-    let options = CallOptions::new();
+    let options = crate::call_options();
     let subject = Subject { program: &program, options: &options, document };
     let whole = subject.push([]);
     let split = subject.push(cuts.iter().copied());

@@ -3,7 +3,7 @@
 //! The walk on its own is not part of the library's interface, so the comparison is implemented in `src/filter/loop_diff.rs`.
 
 use tamis::fuzzing::loop_diff;
-use tamis::{CallOptions, Limits, Spec};
+use tamis::{Limits, Spec};
 
 use crate::loops::LoopTrial;
 
@@ -18,7 +18,7 @@ pub fn run(data: &[u8]) {
     if let Some(depth) = trial.depth {
         limits = limits.with_depth(depth);
     }
-    let options = CallOptions::new().with_limits(limits);
+    let options = crate::call_options().with_limits(limits);
     for cuts in &trial.cuts {
         if loop_diff(&spec, &options, &trial.document, cuts).is_none() {
             return;

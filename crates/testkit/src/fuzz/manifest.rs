@@ -4,7 +4,7 @@
 //! and is found by its names. That work is bounded is the fuzzer's to see: an input that takes long is a finding of its
 //! own.
 
-use tamis::{CallOptions, Limits, Program, Spec, filter_slice};
+use tamis::{Limits, Program, Spec, filter_slice};
 use tamis_command::{CommandLine, CommandRules, OutputFilterRegistry};
 use tamis_manifest::{Diagnostic, Manifest, ManifestError, ManifestErrorKind};
 
@@ -100,7 +100,7 @@ fn twice(manifest: &Manifest) {
 
 /// Checks that a compiled program can be explained and run, and that its spec can be read again if it can be written.
 fn program(program: &Program) {
-    let explanation = program.explain(&CallOptions::new());
+    let explanation = program.explain(&crate::call_options());
     assert!(!explanation.to_string().is_empty());
     _ = program.spec().summary();
     if let Ok((output, report)) = filter_slice(program, DOCUMENT) {

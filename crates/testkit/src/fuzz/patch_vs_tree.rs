@@ -15,7 +15,7 @@
 
 use serde_json::Value as Plain;
 use tamis::spec::{OnTestFailure, PatchOp};
-use tamis::{CallOptions, Error, ErrorKind, Program, Spec, filter_slice};
+use tamis::{Error, ErrorKind, Program, Spec, filter_slice};
 
 use super::input::{Choose, Input, node};
 use super::programs;
@@ -108,7 +108,7 @@ fn both(choices: &mut Choose<'_>, spec: &Spec, document: &[u8], valid: bool) -> 
     let on_tree = programs::compile(&on_tree).expect("one more operation compiles");
     let explained = format!("{:?}", on_tree.plan());
     assert!(explained.contains("tree"), "{explained}");
-    let options = CallOptions::new();
+    let options = crate::call_options();
     let subject = Subject { program: &program, options: &options, document };
     let whole = subject.push([]);
     let cuts = choices.cuts(document.len());

@@ -70,7 +70,7 @@ pub(crate) fn compile(spec: &Spec) -> Option<Program> {
 
 /// Returns call options, sometimes with tight limits.
 pub(crate) fn options(choices: &mut Choose<'_>) -> CallOptions {
-    let mut options = CallOptions::new().with_limits(limits(choices));
+    let mut options = crate::call_options().with_limits(limits(choices));
     if choices.one_in(12) {
         options = options.with_raw(true);
     }

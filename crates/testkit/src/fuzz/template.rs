@@ -6,7 +6,7 @@
 
 use tamis::spec::Compact;
 use tamis::template::{TemplateError, TemplateErrorKind, TemplatePart, Templates, Totals};
-use tamis::{CallOptions, Limits, Spec};
+use tamis::{Limits, Spec};
 
 use super::input::{Choose, Input};
 use super::programs;
@@ -150,7 +150,7 @@ pub fn run(data: &[u8]) {
     let Some(program) = program else { return };
     let document = format!("[{item},{},{item}]", choices.pick(&VALUES));
     let limits = Limits::new().with_held(choices.pick(&[0, 100, 4 << 20])).with_spill(1 << 20);
-    let options = CallOptions::new().with_limits(limits);
+    let options = crate::call_options().with_limits(limits);
     let subject = Subject { program: &program, options: &options, document: document.as_bytes() };
     let whole = subject.push([]);
     let cuts = choices.cuts(document.len());

@@ -34,10 +34,10 @@ fn compare(rules: &Rules, text: &str, seed: u64) -> Result<Option<&'static str>,
     judge("slice", &verdict, &slice)?;
     let mut cuts = Prng::new(seed).cuts(text.len());
     cuts.push(text.len());
-    let split = push(&program, &CallOptions::new(), text.as_bytes(), &cuts);
+    let split = push(&program, &crate::call_options(), text.as_bytes(), &cuts);
     judge(&format!("chunks that end at {cuts:?}"), &verdict, &split)?;
     same(&slice, &split)?;
-    let mode = program.explain(&CallOptions::new()).mode();
+    let mode = program.explain(&crate::call_options()).mode();
     if let Ok((_, report)) = &split
         && mode == ExecutionMode::Stream
         && report.held_peak_bytes > 0
@@ -55,7 +55,7 @@ fn compare(rules: &Rules, text: &str, seed: u64) -> Result<Option<&'static str>,
 
 /// Compares the document as the response of a failed call.
 fn failed_call(rules: &Rules, program: &Program, text: &str, cuts: &[usize]) -> Result<(), String> {
-    let options = CallOptions::new().with_is_error(true);
+    let options = crate::call_options().with_is_error(true);
     let verdict = eval::run_failed(rules, &Node::parse(text));
     let slice = filter_slice(program.with_options(&options), text.as_bytes());
     let slice = slice.map_err(|run| (run.error, Vec::new()));

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 use tamis::spec::{Budget, Omitted, OnOver};
-use tamis::{CallOptions, ErrorKind, Limits, Program, Report, Spec, filter_slice};
+use tamis::{ErrorKind, Limits, Program, Report, Spec, filter_slice};
 
 use super::text::{children, cut, walk};
 use crate::drivers::{Effort, Run, Subject, agree};
@@ -322,15 +322,15 @@ pub fn check(ground: &Ground<'_>, way: Option<&[String]>, tries: Tries) {
         spec = spec.omitted(omitted);
     }
     let program = Program::compile(&spec).expect("the spec compiles");
-    let options = CallOptions::new();
+    let options = crate::call_options();
     let subject = Subject { program: &program, options: &options, document };
     let run = agree(subject, seed, effort).unwrap_or_else(|differs| panic!("{said}\n  {differs}"));
     compare(&said, &run, &kept, filtered, report, limit);
     if spill {
-        let options = CallOptions::new().with_limits(Limits::new().with_held(3));
+        let options = crate::call_options().with_limits(Limits::new().with_held(3));
         let run = Subject { options: &options, ..subject }.push([document.len() / 2]);
         compare(&format!("spilled: {said}"), &run, &kept, filtered, report, limit);
-        let options = CallOptions::new().with_on_over(OnOver::Error);
+        let options = crate::call_options().with_on_over(OnOver::Error);
         let run = Subject { options: &options, ..subject }.push([document.len() / 2]);
         if kept.met {
             compare(&format!("strict: {said}"), &run, &kept, filtered, report, limit);

@@ -4,12 +4,11 @@
 //! result never exceeds the limit, apart from the mark that states how much was left out. Buffers at most [`WINDOW`]
 //! bytes: the beginning of a longer text is written as soon as it is certain to be kept.
 
+use tamis_json::tokens::{CountTokens, TokenCounter};
 use tamis_text::notice;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::spec::Budget;
-#[cfg(feature = "tokens")]
-use crate::tokens::TokenCounter;
 
 /// How many bytes are buffered until the end of the text, or the place of the cut, is known.
 const WINDOW: usize = 256 << 10;
@@ -31,7 +30,7 @@ const ABBREVIATIONS: [&str; 48] = [
     "bros", "u.s", "u.k", "z.b", "bzw", "ca", "nr",
 ];
 
-/// The size of a text in tokens, counted with the feature `tokens`, else estimated.
+/// The size of a text in the unit of its limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sizes {
     /// The size of the whole text.
@@ -64,10 +63,13 @@ pub(crate) struct Cut {
 
 impl Cut {
     /// Creates a cut at a budget. `None` means that there is no limit.
-    pub(crate) fn new(budget: Option<Budget>) -> Self {
+    pub(crate) fn new(
+        budget: Option<Budget>,
+        vocabulary: Option<&'static dyn CountTokens>,
+    ) -> Self {
         let (limit, unit) = match budget {
-            None => (None, Unit::Tokens),
-            Some(Budget::Tokens(tokens)) => (Some(tokens), Unit::Tokens),
+            None => (None, Unit::Bytes),
+            Some(Budget::Tokens(tokens)) => (Some(tokens), Unit::Tokens(vocabulary)),
             Some(Budget::Bytes(bytes)) => (Some(bytes), Unit::Bytes),
         };
         Self {
@@ -169,10 +171,10 @@ impl Cut {
 }
 
 /// The unit in which a text is measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 enum Unit {
-    #[default]
-    Tokens,
+    /// Tokens of a vocabulary; `None`: four bytes each.
+    Tokens(Option<&'static dyn CountTokens>),
     Bytes,
 }
 
@@ -189,8 +191,8 @@ impl Unit {
         let gap = if alone { "" } else { "\n\n" };
         let (about, unit) = match self {
             Self::Bytes => ("", "byte"),
-            Self::Tokens if cfg!(feature = "tokens") => ("", "token"),
-            Self::Tokens => ("about ", "token"),
+            Self::Tokens(Some(_)) => ("", "token"),
+            Self::Tokens(None) => ("about ", "token"),
         };
         format!("{gap}{}", notice::text_left_out(about, out, unit))
     }
@@ -201,35 +203,30 @@ impl Unit {
 struct Measure {
     unit: Unit,
     bytes: u64,
-    #[cfg(feature = "tokens")]
-    counter: TokenCounter,
+    counter: Option<TokenCounter>,
 }
 
 impl Measure {
     fn new(unit: Unit) -> Self {
-        Self {
-            unit,
-            bytes: 0,
-            #[cfg(feature = "tokens")]
-            counter: TokenCounter::default(),
-        }
+        let counter = match unit {
+            Unit::Tokens(vocabulary) => vocabulary.map(TokenCounter::new),
+            Unit::Bytes => None,
+        };
+        Self { unit, bytes: 0, counter }
     }
 
     fn push(&mut self, text: &str) {
         self.bytes += text.len() as u64;
-        #[cfg(feature = "tokens")]
-        if self.unit == Unit::Tokens {
-            self.counter.push(text.as_bytes());
+        if let Some(counter) = &mut self.counter {
+            counter.push(text.as_bytes());
         }
     }
 
     fn finish(&mut self) -> u64 {
-        match self.unit {
-            Unit::Bytes => self.bytes,
-            #[cfg(feature = "tokens")]
-            Unit::Tokens => self.counter.finish(),
-            #[cfg(not(feature = "tokens"))]
-            Unit::Tokens => self.bytes.div_ceil(4),
+        match (&mut self.counter, self.unit) {
+            (Some(counter), _) => counter.finish(),
+            (None, Unit::Tokens(_)) => self.bytes.div_ceil(4),
+            (None, Unit::Bytes) => self.bytes,
         }
     }
 }

@@ -3,9 +3,13 @@
 use super::{Cut, Sizes, Unit, blocks, sentences};
 use crate::spec::Budget;
 
+fn vocabulary() -> Option<&'static dyn tamis_json::tokens::CountTokens> {
+    Some(tamis_tokens::o200k_base())
+}
+
 fn cut_in(text: &str, budget: Budget, size: usize) -> (String, Sizes) {
     let mut out = String::new();
-    let mut cut = Cut::new(Some(budget));
+    let mut cut = Cut::new(Some(budget), vocabulary());
     let mut rest = text;
     while !rest.is_empty() {
         let at = super::ceil(rest, size.min(rest.len()));
@@ -214,7 +218,7 @@ fn never_too_long_never_empty_however_it_comes() {
         let limit = 1 + prng.below(40) as u64;
         let (budget, unit) = match round % 2 {
             0 => (Budget::Bytes(limit), Unit::Bytes),
-            _ => (Budget::Tokens(limit), Unit::Tokens),
+            _ => (Budget::Tokens(limit), Unit::Tokens(vocabulary())),
         };
         let (out, sizes) = cut_in(&text, budget, usize::MAX);
         let context = format!("{text:?} at {budget:?}: {out:?}");

@@ -30,6 +30,7 @@ use tamis_json::error::{Error, ErrorKind, LimitName, Raise};
 use tamis_json::hold::Hold;
 use tamis_json::limits::{Limits, Meter};
 use tamis_json::sink::Sink;
+use tamis_json::tokens::CountTokens;
 use tamis_text::notice;
 use tamis_text::secrets::{SecretSearch, TextForm};
 
@@ -72,6 +73,8 @@ pub(super) struct ContentRun {
     cut: Cut,
     /// The budget of the call, or that of the spec.
     budget: Option<Budget>,
+    /// Counts the tokens of the budget.
+    vocabulary: Option<&'static dyn CountTokens>,
     /// The sizes of the text and the output, known at the end.
     sizes: Sizes,
     /// The source of the text, for the report.
@@ -117,7 +120,8 @@ impl ContentRun {
             clean: ContentCleaner::default(),
             secrets: search_of(compiled),
             searched: Vec::new(),
-            cut: Cut::new(budget),
+            cut: Cut::new(budget, options.token_counter()),
+            vocabulary: options.token_counter(),
             budget,
             sizes: Sizes::default(),
             from: None,
@@ -137,7 +141,7 @@ impl ContentRun {
         self.clean = ContentCleaner::default();
         self.secrets = search_of(&self.compiled);
         self.searched.clear();
-        self.cut = Cut::new(self.budget);
+        self.cut = Cut::new(self.budget, self.vocabulary);
         self.sizes = Sizes::default();
         (self.from, self.spoke, self.apart, self.note) = (None, false, false, None);
         self.hid = false;
@@ -496,7 +500,7 @@ impl ContentRun {
                 report.tokens_limit = Some(limit);
                 report.tokens_original = Some(self.sizes.original);
                 report.tokens_result = Some(self.sizes.result);
-                report.tokens_estimated = cfg!(not(feature = "tokens"));
+                report.tokens_estimated = self.vocabulary.is_none();
             }
         }
     }

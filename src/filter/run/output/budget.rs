@@ -33,7 +33,7 @@ const AT_ONCE: u64 = 2 * super::size::PIECE as u64;
 #[derive(Debug)]
 pub(super) struct ItemBudget {
     /// The budget, `min_items`, and which omissions are marked.
-    policy: SizePolicy,
+    pub(super) policy: SizePolicy,
     /// The largest size of the output in bytes, also for a budget in tokens.
     limit: u64,
     /// The call's limits, and limits with room for the piece that is about to be dropped.
@@ -104,7 +104,7 @@ impl ItemBudget {
         };
         Self {
             policy,
-            limit: policy.budget.map_or(u64::MAX, bytes_of),
+            limit: policy.most_bytes(),
             limits: limits.clone(),
             roomy,
             meter: Meter::default(),
@@ -293,14 +293,14 @@ impl ItemBudget {
 
     /// Ends the document: writes the longest prefix that fits, or the shorter form.
     pub(super) fn end(&mut self, sink: &mut dyn Sink) -> Result<(), Raise> {
-        let Some(budget) = self.policy.budget else {
+        if self.policy.budget.is_none() {
             self.complete = self.begun;
             self.mark = self.mark_body(self.begun);
             return Ok(());
-        };
+        }
         if self.forms.is_none() {
             // Shorter forms are only needed if not even the items that must be kept fit with their mark.
-            if let Some((count, bytes, mark)) = self.fitting(budget)? {
+            if let Some((count, bytes, mark)) = self.fitting()? {
                 self.cut = count < self.came();
                 self.complete = count;
                 self.mark = self.mark_body(count);
@@ -308,13 +308,10 @@ impl ItemBudget {
             }
             self.enter(sink)?;
         }
-        let Self { forms: Some(forms), roomy, meter, .. } = self else { return Ok(()) };
-        #[cfg(feature = "tokens")]
-        if let spec::Budget::Tokens(tokens) = budget {
-            forms.fit_tokens(tokens, roomy, meter)?;
+        let Self { forms: Some(forms), policy, roomy, meter, .. } = self else { return Ok(()) };
+        if let Some(limit) = policy.token_limit() {
+            forms.fit_tokens(limit, roomy, meter)?;
         }
-        #[cfg(not(feature = "tokens"))]
-        let _ = roomy;
         forms.end(meter, sink)
     }
 
@@ -575,15 +572,4 @@ fn joined(piece: &[u8], text: &mut Vec<u8>) {
     test_work::count(WorkKind::Tail, words(piece.len()));
     text.clear();
     text.extend(piece.iter().map(|byte| if *byte == b'\n' { b',' } else { *byte }));
-}
-
-/// Returns the largest number of bytes that a budget allows.
-fn bytes_of(budget: spec::Budget) -> u64 {
-    match budget {
-        spec::Budget::Bytes(bytes) => bytes,
-        #[cfg(feature = "tokens")]
-        spec::Budget::Tokens(tokens) => tokens.saturating_mul(crate::tokens::LONGEST),
-        #[cfg(not(feature = "tokens"))]
-        spec::Budget::Tokens(tokens) => tokens.saturating_mul(super::size::BYTES_PER_TOKEN),
-    }
 }

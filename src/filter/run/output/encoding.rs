@@ -100,10 +100,10 @@ impl Stage for EncodeStage {
         // After a miss the payload was not selected from, so the document remains JSON.
         let encoded = if next.facts.missed { None } else { self.encode(&place)? };
         if let Some(encoded) = &encoded {
-            let mut size = OutputSize::new(self.policy.budget);
+            let mut size = OutputSize::new(&self.policy);
             size.write(encoded.as_bytes());
             size.end();
-            next.facts.exceeded = self.policy.budget.is_some_and(|budget| size.exceeds(budget));
+            next.facts.exceeded = size.exceeds(&self.policy);
             next.facts.size = size;
         }
         self.policy.check(next.facts.exceeded, next.facts.filtered)?;

@@ -21,13 +21,10 @@ use std::collections::VecDeque;
 
 use tamis_json::error::Raise;
 use tamis_json::test_work::{self, WorkKind, words};
+use tamis_json::tokens::TokenCounter;
 
-#[cfg(feature = "tokens")]
-use super::budget::FramePoint;
-use super::budget::{ItemBudget, each_part};
-use crate::spec;
-#[cfg(feature = "tokens")]
-use crate::tokens::TokenCounter;
+use super::budget::{FramePoint, ItemBudget, each_part};
+use crate::filter::compile::size_policy::TokenLimit;
 
 /// The number of prefixes remembered. A mark has fewer tokens than this many commas.
 const REMEMBERED: usize = 64;
@@ -46,14 +43,11 @@ struct ItemPrefix {
 impl ItemBudget {
     /// Returns the longest prefix of items that fits with its mark: the number of items, their size, and the mark.
     /// Returns `None` if not even the items that must be kept fit.
-    pub(super) fn fitting(
-        &mut self,
-        budget: spec::Budget,
-    ) -> Result<Option<(u64, u64, Option<String>)>, Raise> {
-        let limit = self.limit();
+    pub(super) fn fitting(&mut self) -> Result<Option<(u64, u64, Option<String>)>, Raise> {
+        let (limit, tokens_limit) = (self.limit(), self.policy.token_limit());
         let least = self.least();
         let frame = self.frame.len();
-        let prefixes = self.prefixes(budget)?;
+        let prefixes = self.prefixes(tokens_limit)?;
         for ItemPrefix { count, bytes, tokens } in prefixes.into_iter().rev() {
             if count < least {
                 break;
@@ -62,7 +56,7 @@ impl ItemBudget {
             // The first newline does not become a comma.
             let length =
                 frame + bytes.saturating_sub(1) + mark.as_ref().map_or(0, String::len) as u64;
-            if length <= limit && self.pays(budget, tokens, mark.as_deref()) {
+            if length <= limit && pays(tokens_limit, tokens, mark.as_deref()) {
                 return Ok(Some((count, bytes, mark)));
             }
         }
@@ -73,22 +67,21 @@ impl ItemBudget {
     /// be kept.
     ///
     /// Reads the complete items once, up to the first prefix that does not fit.
-    fn prefixes(&mut self, budget: spec::Budget) -> Result<VecDeque<ItemPrefix>, Raise> {
+    fn prefixes(
+        &mut self,
+        tokens_limit: Option<TokenLimit>,
+    ) -> Result<VecDeque<ItemPrefix>, Raise> {
         let (limit, frame) = (self.limit(), self.frame.len());
         let (stay, complete, upto) = (self.stay, self.complete, self.complete_bytes);
         let mut prefixes = VecDeque::new();
         // `spent` is the sum of the tokens of the frame and of all complete items. The counter has the open item.
-        #[cfg(feature = "tokens")]
-        let mut purse =
-            TokenTally { counter: TokenCounter::default(), spent: self.frame_tokens(budget)? };
-        #[cfg(not(feature = "tokens"))]
-        let _ = budget;
-        // The largest number of tokens, if they are counted.
-        let most = match budget {
-            #[cfg(feature = "tokens")]
-            spec::Budget::Tokens(tokens) => tokens,
-            _ => u64::MAX,
+        let mut purse = match tokens_limit {
+            None => None,
+            Some(limit) => {
+                Some(TokenTally { counter: limit.counter(), spent: self.frame_tokens(limit)? })
+            }
         };
+        let most = tokens_limit.map_or(u64::MAX, |limit| limit.most);
         // The offset of the piece in the held items, and the number of items before the current newline.
         let mut at = 0;
         let mut count = 0;
@@ -107,26 +100,21 @@ impl ItemBudget {
         each_part(&mut self.items, 0, upto, |piece| {
             test_work::count(WorkKind::Tail, words(piece.len()));
             // The start of the current item in this piece.
-            #[cfg(feature = "tokens")]
             let mut from = 0;
             for newline in memchr::memchr_iter(b'\n', piece) {
                 let bytes = at + newline as u64;
-                #[cfg(feature = "tokens")]
-                if most < u64::MAX && bytes > stay {
-                    purse.counter.push(piece.get(from..newline).unwrap_or_default());
-                    purse.pay();
-                }
-                #[cfg(feature = "tokens")]
-                {
-                    from = newline + 1;
-                    if most < u64::MAX && bytes >= stay && bytes > 0 {
+                let mut tokens = 0;
+                if let Some(purse) = &mut purse {
+                    if bytes > stay {
+                        purse.counter.push(piece.get(from..newline).unwrap_or_default());
+                        purse.pay();
+                    }
+                    if bytes >= stay && bytes > 0 {
                         purse.counter.push(b",");
                     }
+                    tokens = purse.spent;
                 }
-                #[cfg(feature = "tokens")]
-                let tokens = purse.spent;
-                #[cfg(not(feature = "tokens"))]
-                let tokens = 0;
+                from = newline + 1;
                 // Prefixes without the items that must be kept are not candidates.
                 more = bytes < stay || add(count, bytes, tokens);
                 if !more {
@@ -134,8 +122,9 @@ impl ItemBudget {
                 }
                 count += 1;
             }
-            #[cfg(feature = "tokens")]
-            if most < u64::MAX && at + piece.len() as u64 > stay {
+            if let Some(purse) = &mut purse
+                && at + piece.len() as u64 > stay
+            {
                 purse.counter.push(piece.get(from..).unwrap_or_default());
             }
             at += piece.len() as u64;
@@ -143,47 +132,24 @@ impl ItemBudget {
         })?;
         // All complete items fit. The end of the last one has no newline.
         if more {
-            #[cfg(feature = "tokens")]
-            if most < u64::MAX && upto > stay {
+            if let Some(purse) = &mut purse
+                && upto > stay
+            {
                 purse.pay();
             }
-            #[cfg(feature = "tokens")]
-            let tokens = purse.spent;
-            #[cfg(not(feature = "tokens"))]
-            let tokens = 0;
+            let tokens = purse.map_or(0, |purse| purse.spent);
             add(complete, upto, tokens);
         }
         Ok(prefixes)
     }
 
-    /// Returns whether the budget has enough tokens for the mark as well. `spent`: the tokens of everything else.
-    #[cfg(feature = "tokens")]
-    #[expect(clippy::unused_self, reason = "as where tokens are not counted")]
-    fn pays(&self, budget: spec::Budget, spent: u64, mark: Option<&str>) -> bool {
-        let spec::Budget::Tokens(limit) = budget else { return true };
-        let mut counter = TokenCounter::default();
-        counter.push(mark.unwrap_or_default().as_bytes());
-        spent + counter.finish() <= limit
-    }
-
-    /// Returns `true`: without the feature, the limit in bytes is the only one.
-    #[cfg(not(feature = "tokens"))]
-    #[expect(clippy::unused_self, reason = "as where tokens are counted")]
-    fn pays(&self, _: spec::Budget, _: u64, _: Option<&str>) -> bool {
-        true
-    }
-
-    /// Returns the tokens of the frame and of the items that must be kept, or 0 for a budget in bytes. They are counted
-    /// as one text, with the items in their place.
-    #[cfg(feature = "tokens")]
-    fn frame_tokens(&mut self, budget: spec::Budget) -> Result<u64, Raise> {
-        if matches!(budget, spec::Budget::Bytes(_)) {
-            return Ok(0);
-        }
+    /// Returns the tokens of the frame and of the items that must be kept. They are counted as one text, with the items
+    /// in their place.
+    fn frame_tokens(&mut self, limit: TokenLimit) -> Result<u64, Raise> {
         let items = self.points.iter().find(|(_, point)| *point == FramePoint::Items);
         let (length, stay) = (self.frame.len(), self.stay);
         let place = items.map_or(length, |(place, _)| *place);
-        let mut counter = TokenCounter::default();
+        let mut counter = limit.counter();
         let mut text = Vec::new();
         let mut take = |piece: &[u8]| {
             text.clear();
@@ -199,7 +165,6 @@ impl ItemBudget {
 }
 
 /// Counts the tokens of items. Each item with its comma is counted on its own.
-#[cfg(feature = "tokens")]
 struct TokenTally {
     /// The open item.
     counter: TokenCounter,
@@ -207,10 +172,17 @@ struct TokenTally {
     spent: u64,
 }
 
-#[cfg(feature = "tokens")]
 impl TokenTally {
     /// Adds the tokens of a complete item.
     fn pay(&mut self) {
         self.spent += self.counter.finish();
     }
+}
+
+/// Returns whether the budget has enough tokens for the mark as well. `spent`: the tokens of everything else.
+fn pays(limit: Option<TokenLimit>, spent: u64, mark: Option<&str>) -> bool {
+    let Some(limit) = limit else { return true };
+    let mut counter = limit.counter();
+    counter.push(mark.unwrap_or_default().as_bytes());
+    spent + counter.finish() <= limit.most
 }

@@ -29,6 +29,7 @@ use super::notes;
 use super::notes::Note;
 use super::omission::{self, Omission};
 use super::shorten_lexer::{ChildRun, FormLevel, FormLexer, LexState, NextChild, ShortRun};
+use crate::filter::compile::size_policy::TokenLimit;
 
 /// Strings are never shortened below this many characters.
 const LOWEST: u64 = 10;
@@ -164,15 +165,14 @@ impl ShorterForms {
         held.drain(meter, take, |raise| raise)
     }
 
-    /// Shortens the complete held text until it has at most `tokens` tokens, if possible.
-    #[cfg(feature = "tokens")]
+    /// Shortens the complete held text until it has few enough tokens, if possible.
     pub(super) fn fit_tokens(
         &mut self,
-        tokens: u64,
+        limit: TokenLimit,
         limits: &Limits,
         meter: &mut Meter,
     ) -> Result<(), Raise> {
-        while !self.exceeded && self.tokens()? > tokens {
+        while !self.exceeded && self.tokens(limit)? > limit.most {
             if self.shorten(limits, meter)? {
                 self.held.push(&self.made, limits, meter)?;
                 self.made.clear();
@@ -184,9 +184,8 @@ impl ShorterForms {
     }
 
     /// Counts the tokens of the held form without its notes. Reads all of it.
-    #[cfg(feature = "tokens")]
-    fn tokens(&mut self) -> Result<u64, Raise> {
-        let mut counter = crate::tokens::TokenCounter::default();
+    fn tokens(&mut self, limit: TokenLimit) -> Result<u64, Raise> {
+        let mut counter = limit.counter();
         let mut hidden = notes::NoteStripper::default();
         let take = |piece: &[u8]| {
             hidden.write(piece, |piece| counter.push(piece));

@@ -4,10 +4,8 @@ use tamis_json::error::Error;
 use tamis_json::sink::Sink;
 
 use super::facts::OutputFacts;
-#[cfg(not(feature = "tokens"))]
-use super::size::BYTES_PER_TOKEN;
 use super::size::OutputSize;
-use crate::filter::compile::size_policy::SizePolicy;
+use crate::filter::compile::size_policy::{BYTES_PER_TOKEN, SizePolicy};
 use crate::filter::run::pipe::{Next, Stage};
 use crate::filter::run::root_path::RootPath;
 use crate::report::Report;
@@ -40,7 +38,7 @@ impl Stage for SizeStage {
         self.begun = true;
         *facts = OutputFacts {
             written: facts.written,
-            size: OutputSize::new(self.policy.budget),
+            size: OutputSize::new(&self.policy),
             ..OutputFacts::default()
         };
     }
@@ -77,12 +75,8 @@ impl Stage for SizeStage {
         match budget {
             Budget::Tokens(limit) => {
                 report.tokens_limit = Some(limit);
-                #[cfg(feature = "tokens")]
-                {
-                    report.tokens_result = facts.size.counted;
-                }
-                #[cfg(not(feature = "tokens"))]
-                {
+                report.tokens_result = facts.size.counted;
+                if self.policy.tokens.is_none() {
                     report.tokens_original = Some(facts.filtered.div_ceil(BYTES_PER_TOKEN));
                     report.tokens_result = Some(facts.size.bytes.div_ceil(BYTES_PER_TOKEN));
                     report.tokens_estimated = true;

@@ -78,11 +78,11 @@ impl Stage for SummaryStage {
         let mut rendered = source.render(&self.templates, &self.limits, counts, meter)?;
         // The budget applies to the document with the summary in place of the payload. That document is measured by
         // writing it to a sink that only counts.
-        if let (Some(budget), RenderedItems::Text(text)) = (policy.budget, &mut rendered) {
-            let mut size = OutputSize::new(Some(budget));
+        if let (Some(_), RenderedItems::Text(text)) = (policy.budget, &mut rendered) {
+            let mut size = OutputSize::new(policy);
             source.swap(text, counts, &mut size)?;
             size.end();
-            next.facts.exceeded = size.exceeds(budget);
+            next.facts.exceeded = size.exceeds(policy);
             next.facts.size = size;
         }
         policy.check(next.facts.exceeded, next.facts.filtered)?;

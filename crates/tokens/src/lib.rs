@@ -1,147 +1,64 @@
-//! Counts the tokens of a text, as `o200k_base` does.
+//! Counts tokens as `o200k_base` does, the vocabulary of recent models of OpenAI.
 //!
-//! Use it to measure what a filter saves for a model. Budgets in tokens count with the same vocabulary if the feature
-//! `tokens` is enabled.
+//! A budget in tokens is estimated at four bytes each, unless the call has a vocabulary. This one is unpacked at its first use.
 //!
 //! ```
-//! use tamis::tokens::TokenCounter;
+//! use tamis::spec::Budget;
+//! use tamis::{CallOptions, Program, Spec, filter_slice};
 //!
-//! let mut counter = TokenCounter::new();
-//! counter.push(b"hello world");
-//! assert_eq!(counter.end().tokens, 2);
+//! let program = Program::compile(&Spec::new().budget(Budget::Tokens(8)).min_items(0))?;
+//! let options = CallOptions::new().with_token_counter(tamis_tokens::o200k_base());
+//! let (_, report) = filter_slice(program.with_options(&options), br#"["harbour","lighthouse","pier"]"#)?;
+//! assert!(report.tokens_result.is_some_and(|tokens| tokens <= 8));
+//! assert!(!report.tokens_estimated);
+//! # Ok::<(), tamis::Error>(())
 //! ```
 
-// The only vocabulary is `o200k_base` (feature `tokens`); JSON is counted as text. A text is counted in pieces of at most
-// `PIECE` bytes, so that the text is not held. A piece ends where no token can continue: the vocabulary splits a text
-// into words, numbers and so on before it looks for tokens, and no word continues with a space or punctuation after an
-// ASCII letter or digit. A token can only be cut in a piece without such a place; it then counts as two.
-
+use std::fmt;
 use std::sync::OnceLock;
 
+use tamis_json::tokens::{CountTokens, TokenCounter};
 use tiktoken::CoreBpe;
 
-use tamis_json::test_work::{self, WorkKind, words};
+/// Returns the vocabulary `o200k_base`. Its first use takes about a tenth of a second and 32 MB.
+#[must_use]
+pub fn o200k_base() -> &'static dyn CountTokens {
+    &O200kBase
+}
 
-/// Returns the vocabulary `o200k_base`. The first call unpacks it, which takes about a tenth of a second and 32 MB.
-fn o200k_base() -> &'static CoreBpe {
+/// Creates a counter with this vocabulary.
+#[must_use]
+pub fn counter() -> TokenCounter {
+    TokenCounter::new(o200k_base())
+}
+
+struct O200kBase;
+
+impl CountTokens for O200kBase {
+    fn count(&self, text: &str) -> u64 {
+        vocabulary().count(text) as u64
+    }
+
+    fn longest(&self) -> u64 {
+        128
+    }
+}
+
+impl fmt::Debug for O200kBase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("o200k_base")
+    }
+}
+
+fn vocabulary() -> &'static CoreBpe {
     static VOCABULARY: OnceLock<CoreBpe> = OnceLock::new();
     VOCABULARY.get_or_init(tiktoken::encoding::o200k_base)
 }
 
-/// The maximum number of bytes that are counted together.
-#[doc(hidden)]
-pub const PIECE: usize = 64 << 10;
-/// The length of the longest token in bytes.
-#[doc(hidden)]
-pub const LONGEST: u64 = 128;
-
-/// Counts the tokens of a text that arrives in parts, with the vocabulary `o200k_base`. The result does not depend on
-/// how the text is cut into parts.
-///
-/// Memory: 64 KiB, and the vocabulary, which all counters share. Time: linear in the text.
-///
-/// ```
-/// use tamis::tokens::TokenCounter;
-///
-/// let mut counter = TokenCounter::new();
-/// for part in ["hello w", "orld"] {
-///     counter.push(part.as_bytes());
-/// }
-/// let count = counter.end();
-/// assert_eq!((count.tokens, count.exact), (2, true));
-/// ```
-#[derive(Debug, Default)]
-pub struct TokenCounter {
-    pending: Vec<u8>,
-    tokens: u64,
-    /// Whether a piece had to end where a token may continue.
-    cut: bool,
-}
-
-/// The number of tokens in a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct TokenCount {
-    /// The number of tokens.
-    pub tokens: u64,
-    /// Whether the number is exact. It is not exact if 64 KiB of the text contain no certain end of a token; each such
-    /// stretch may make the number too large by one.
-    pub exact: bool,
-}
-
-impl TokenCounter {
-    /// Creates a counter without text.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Adds the next part of the text. Invalid UTF-8 counts like the replacement character.
-    pub fn push(&mut self, mut bytes: &[u8]) {
-        while !bytes.is_empty() {
-            let room = PIECE.saturating_sub(self.pending.len()).max(1);
-            let (now, later) = bytes.split_at(bytes.len().min(room));
-            test_work::count(WorkKind::Tail, words(now.len()));
-            self.pending.extend_from_slice(now);
-            bytes = later;
-            if self.pending.len() >= PIECE {
-                self.count_piece();
-            }
-        }
-    }
-
-    /// Returns the number of tokens in the whole text.
-    #[must_use]
-    pub fn end(mut self) -> TokenCount {
-        let tokens = self.finish();
-        TokenCount { tokens, exact: !self.cut }
-    }
-
-    /// Returns the number of tokens in the whole text, and resets the counter.
-    #[doc(hidden)]
-    pub fn finish(&mut self) -> u64 {
-        self.count(self.pending.len());
-        std::mem::take(&mut self.tokens)
-    }
-
-    /// Counts the buffered text up to the last certain end of a token. Without one, counts all of it except an
-    /// incomplete character.
-    fn count_piece(&mut self) {
-        test_work::count(WorkKind::Tail, self.pending.len());
-        let (end, cut) = piece_end(&self.pending);
-        self.cut |= cut;
-        self.count(end);
-    }
-
-    /// Counts the first bytes of the buffered text.
-    fn count(&mut self, bytes: usize) {
-        let text = String::from_utf8_lossy(self.pending.get(..bytes).unwrap_or_default());
-        test_work::count(WorkKind::Tail, text.len() + words(self.pending.len() - bytes));
-        self.tokens += o200k_base().count(&text) as u64;
-        self.pending.drain(..bytes);
-    }
-}
-
-/// Returns the last certain end of a token in a piece. Without one, returns the end of the last complete character, and
-/// that a token may be cut there.
-#[doc(hidden)]
-pub fn piece_end(piece: &[u8]) -> (usize, bool) {
-    let pairs = piece.windows(2).enumerate().rev();
-    let mut pairs = pairs.filter_map(|(at, pair)| Some((at, pair.try_into().ok()?)));
-    match pairs.find(|(_, pair)| ends_token(*pair)) {
-        Some((at, _)) => (at + 1, false),
-        None => match std::str::from_utf8(piece) {
-            Err(error) if error.error_len().is_none() => (error.valid_up_to(), true),
-            _ => (piece.len(), true),
-        },
-    }
-}
-
 /// Returns the length in bytes of each token of a text.
-#[doc(hidden)]
 pub fn token_lengths(text: &str) -> impl Iterator<Item = usize> {
     static LENGTHS: OnceLock<Vec<u8>> = OnceLock::new();
-    let vocabulary = o200k_base();
+    let vocabulary = vocabulary();
     let lengths = LENGTHS.get_or_init(|| {
         let tokens = 0..u32::try_from(vocabulary.vocab_size()).unwrap_or(u32::MAX);
         let length = |token| u8::try_from(vocabulary.decode(&[token]).len()).unwrap_or(u8::MAX);
@@ -151,21 +68,14 @@ pub fn token_lengths(text: &str) -> impl Iterator<Item = usize> {
     tokens.map(|token| lengths.get(token as usize).copied().map_or(0, usize::from))
 }
 
-/// Returns whether a token ends between two bytes, whatever precedes and follows them.
-fn ends_token([before, after]: [u8; 2]) -> bool {
-    // An apostrophe may continue a word: `it's` is one word.
-    before.is_ascii_alphanumeric()
-        && after.is_ascii()
-        && !after.is_ascii_alphanumeric()
-        && after != b'\''
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST, PIECE, TokenCounter};
+    use tamis_json::tokens::{PIECE, ends_token};
+
+    use super::{counter, o200k_base, vocabulary};
 
     fn count(parts: &[&[u8]]) -> u64 {
-        let mut counter = TokenCounter::default();
+        let mut counter = counter();
         parts.iter().for_each(|part| counter.push(part));
         counter.finish()
     }
@@ -230,10 +140,10 @@ mod tests {
                 prng = prng.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 text.push_str(words[(prng >> 33) as usize % words.len()]);
             }
-            let mut counter = TokenCounter::new();
+            let mut counter = counter();
             counter.push(text.as_bytes());
             let count = counter.end();
-            let whole = super::o200k_base().count(&text) as u64;
+            let whole = o200k_base().count(&text);
             assert_eq!((count.tokens, count.exact), (whole, true));
         }
     }
@@ -242,7 +152,7 @@ mod tests {
     #[test]
     fn a_token_ends_at_each_such_place() {
         let letters = ["a", "S", "1", " ", "'", ".", "\n", "é", "²"];
-        let count = |text: &str| super::o200k_base().count(text);
+        let count = |text: &str| o200k_base().count(text);
         for number in 0..letters.len().pow(5) {
             let mut left = number;
             let text: String = (0..5)
@@ -254,7 +164,7 @@ mod tests {
                 .collect();
             for at in 1..text.len() {
                 let pair = [text.as_bytes()[at - 1], text.as_bytes()[at]];
-                if super::ends_token(pair) {
+                if ends_token(pair) {
                     let (before, after) = text.split_at(at);
                     assert_eq!(count(before) + count(after), count(&text), "{before:?} {after:?}");
                 }
@@ -265,20 +175,19 @@ mod tests {
     #[test]
     fn a_piece_without_such_a_place_is_said_to_be_cut() {
         for text in ["x".repeat(PIECE + 1), "日".repeat(PIECE), " ".repeat(2 * PIECE)] {
-            let mut counter = TokenCounter::new();
+            let mut counter = counter();
             counter.push(text.as_bytes());
             assert!(!counter.end().exact);
         }
-        let mut counter = TokenCounter::new();
+        let mut counter = counter();
         counter.push("x".repeat(PIECE - 1).as_bytes());
         assert!(counter.end().exact);
     }
 
     #[test]
     fn no_token_is_longer() {
-        let vocabulary = super::o200k_base();
-        let lengths = (0..200_000).map(|token| vocabulary.decode(&[token]).len() as u64);
-        assert_eq!(lengths.max(), Some(LONGEST));
+        let lengths = (0..200_000).map(|token| vocabulary().decode(&[token]).len() as u64);
+        assert_eq!(lengths.max(), Some(o200k_base().longest()));
     }
 
     /// Counts that two other implementations of `o200k_base` agree on.
@@ -310,7 +219,7 @@ mod tests {
     /// Counts of the corpus, recorded with another implementation of `o200k_base`.
     #[test]
     fn counts_of_the_corpus() {
-        let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+        let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
         let files = [
             ("github-list-repos.json", 34537),
             ("github-list-issues.json", 14568),
