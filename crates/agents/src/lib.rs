@@ -6,11 +6,13 @@
 //! doctor     whether what is installed works
 //! recorder   full outputs of commands, in the store
 //! hook       what an agent calls: reads an event, writes the filtered output in the agent's shape
+//! program    the path of this program, in the lines that start it
 //! ```
 
 pub mod agent;
 pub mod doctor;
 pub mod hook;
 pub mod install;
+mod program;
 #[cfg(unix)]
 pub mod recorder;

@@ -68,7 +68,7 @@ impl HookPlaces {
             path: std::env::split_paths(&path).collect(),
             codex_home,
             codex_system: PathBuf::from("/etc/codex"),
-            program: crate::install::as_started(),
+            program: crate::program::as_started(),
             is_off: tamis_store::process::is_off(),
             config,
         }

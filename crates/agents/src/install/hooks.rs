@@ -6,9 +6,9 @@ use super::edit::{EditFault, Step, push_element, remove, splice};
 use super::json::{JsonFault, JsonNode, parse};
 use super::places::Scope;
 use super::plan::{InstallError, PlannedFile};
-use super::program::HookLine;
 use super::shape::{Shape, quoted};
 use crate::agent::Agent;
+use crate::program::HookLine;
 
 /// Returns the form of the command line of a hook.
 ///

@@ -24,7 +24,6 @@ mod mcp;
 mod offer;
 mod places;
 mod plan;
-mod program;
 mod record;
 mod shape;
 pub(crate) mod started;
@@ -35,7 +34,8 @@ pub(crate) mod trust;
 pub use offer::Offer;
 pub use places::{Places, Scope};
 pub use plan::{InstallError, Plan};
-pub use program::as_started;
+
+pub use crate::program::as_started;
 
 pub(crate) use agents::{
     CODEX_HOOK, CURSOR_HOOK, GEMINI_HOOK, PREFIX, extension_folder, own_block, own_positions,

@@ -59,7 +59,7 @@ impl Places {
                 .into_iter()
                 .chain([env::temp_dir()])
                 .collect(),
-            program: super::program::as_started()?,
+            program: crate::program::as_started()?,
             home,
             working,
         })

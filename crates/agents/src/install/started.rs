@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::agents::{extension_folder, own_block, plugin_path, prefix_of};
+use super::agents::{
+    CODEX_HOOK, CURSOR_HOOK, GEMINI_HOOK, extension_folder, own_block, plugin_path, prefix_of,
+};
 use super::hooks::program_of;
 use super::places::{Places, Scope};
-use super::{CODEX_HOOK, CURSOR_HOOK, GEMINI_HOOK};
 use crate::agent::Agent;
 
 /// A program that an entry starts. `None`: an earlier version wrote the entry, which looks `tamis` up in `PATH`.
@@ -50,7 +51,7 @@ pub(crate) fn hooks(places: &Places, agent: Agent, scope: Scope) -> Vec<Started>
 
 fn in_script(text: &str) -> Started {
     let word = text.lines().find_map(|line| line.strip_prefix("tamis="))?;
-    super::program::unquoted(word).map(PathBuf::from)
+    crate::program::unquoted(word).map(PathBuf::from)
 }
 
 fn in_plugin(text: &str) -> Started {

@@ -33,10 +33,6 @@ const MOST_TOKENS_IF_CUT: u64 = 500;
 /// The most characters of a command that name its record.
 const LONGEST_NAME: usize = 200;
 
-/// Claude Code ends each script around a command of the model in this way, before the name of a file. Also a script that is
-/// not understood is run by the shell that it is for.
-const END_OF_SCRIPT: &str = " && pwd -P >| ";
-
 /// The use of the argument.
 #[derive(Debug)]
 pub enum ShellPlan {
@@ -101,7 +97,7 @@ fn most_tokens() -> u64 {
 /// Returns the shell that Claude Code would have used, with an argument to run.
 fn shell(argument: &OsStr) -> Command {
     let text = argument.to_string_lossy();
-    let mut command = if text.contains(END_OF_SCRIPT) {
+    let mut command = if text.contains(wrapped::END_OF_SCRIPT) {
         Command::new(ShellPlaces::of_process().shell(&text))
     } else {
         // Hooks and servers are started by the shell of the system.

@@ -9,6 +9,10 @@
 //! environment file is in it (`CLAUDE_ENV_FILE`), and variables, tests and subshells, which differ between versions and
 //! settings. A command of one word without special characters has no quotes. Seen in 2.1.330 and 2.1.332.
 
+/// Claude Code ends each script around a command of the model in this way, before the name of a file. Also a script that is
+/// not understood is run by the shell that it is for.
+pub(super) const END_OF_SCRIPT: &str = " && pwd -P >| ";
+
 /// A command of the model in the script around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrappedScript {
@@ -50,7 +54,7 @@ impl WrappedScript {
 fn is_end(rest: &str, is_group: bool) -> bool {
     let rest = rest.strip_prefix(" < /dev/null").unwrap_or(rest);
     let rest = if is_group { rest.strip_prefix("; }") } else { Some(rest) };
-    let file = rest.and_then(|rest| rest.strip_prefix(super::END_OF_SCRIPT));
+    let file = rest.and_then(|rest| rest.strip_prefix(END_OF_SCRIPT));
     file.and_then(literal).is_some_and(|(_, rest)| rest.is_empty())
 }
 

@@ -12,7 +12,7 @@ mod wrapping;
 
 use std::path::{Path, PathBuf};
 
-use super::places::Scope;
+use super::places::{Places, Scope};
 use super::plan::{InstallError, Planner};
 use super::started::Started;
 use crate::agent::Agent;
@@ -106,7 +106,7 @@ pub(crate) fn unwrap(
 
 /// Returns the program that each wrapped server of each file starts, or why that is not known.
 pub(crate) fn wrapped(
-    places: &super::Places,
+    places: &Places,
     agent: Agent,
     scope: Scope,
 ) -> Vec<(PathBuf, Result<Vec<Started>, String>)> {

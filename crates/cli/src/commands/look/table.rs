@@ -8,7 +8,7 @@ use std::fmt;
 use indicatif::HumanCount;
 use tamis_insight::look::{LookKind, LookNode, LookTree};
 
-use super::measure::Measured;
+use super::measure::{Measured, Message};
 use crate::console::print::one_line;
 use crate::figures::stats::saved;
 
@@ -155,8 +155,8 @@ impl Shown<'_> {
     }
 
     /// Prints the heaviest messages of a chat.
-    fn messages(&self, f: &mut fmt::Formatter<'_>, messages: &[super::Message]) -> fmt::Result {
-        let mut order: Vec<&super::Message> = messages.iter().collect();
+    fn messages(&self, f: &mut fmt::Formatter<'_>, messages: &[Message]) -> fmt::Result {
+        let mut order: Vec<&Message> = messages.iter().collect();
         order.sort_by_key(|message| (std::cmp::Reverse(message.bytes), message.number));
         if order.is_empty() {
             return Ok(());
