@@ -13,7 +13,7 @@ use crate::console::print::is_closed_pipe;
 use crate::console::progress::Bar;
 use crate::console::remedies::Remedied;
 use crate::console::{Console, Exit, Usage};
-use crate::figures::report::{cannot_report, open_report, write_report};
+use crate::figures::report::ReportFile;
 use crate::figures::stats::saved;
 use crate::figures::tokens::Tally;
 use crate::files::conflicts::Places;
@@ -169,9 +169,9 @@ pub(crate) fn run(args: &PruneArgs) -> Exit {
     if let Err(usage) = conflicts::check(&all) {
         return console.refuse(&usage);
     }
-    let writer = match report_to.as_ref().map(open_report).transpose() {
-        Ok(writer) => writer,
-        Err(error) => return no_report(report_to.as_ref(), &error),
+    let report_file = match ReportFile::open(&console, report_to.as_ref()) {
+        Ok(file) => file,
+        Err(exit) => return exit,
     };
     let (tally_in, tally_out) = (Tally::new(args.stats), Tally::new(args.stats));
     let (report, result) = prune(&program, &input, &output, &tally_in, &tally_out);
@@ -182,10 +182,10 @@ pub(crate) fn run(args: &PruneArgs) -> Exit {
         console.say(place, Remedied(error));
         exit = Exit::Failed;
     }
-    if let Some(writer) = writer
-        && let Err(error) = write_report(&report, writer)
+    if let Some(file) = report_file
+        && let Err(exit) = file.write(&console, &report)
     {
-        return no_report(report_to.as_ref(), &error);
+        return exit;
     }
     if args.stats && result.is_ok() {
         let bytes = [report.bytes, report.bytes.saturating_add_signed(-report.bytes_saved)];
@@ -236,11 +236,6 @@ fn prune(
 fn open(input: &Place, output: &Place) -> Result<(File, Output), Error> {
     let file = files::open(input).map_err(Error::read)?;
     Ok((file, Output::open(output).map_err(Error::write)?))
-}
-
-fn no_report(place: Option<&Place>, error: &std::io::Error) -> Exit {
-    let name = place.map_or_else(String::new, |place| place.name("standard error"));
-    Console::default().fail(&name, cannot_report(error))
 }
 
 /// Describes what was pruned, for `--stats`.

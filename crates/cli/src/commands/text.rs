@@ -11,7 +11,7 @@ use tamis_command::{CommandLine, CommandReport, OutputFilterRegistry};
 
 use crate::console::print::is_closed_pipe;
 use crate::console::{Console, Exit};
-use crate::figures::report::{cannot_report, open_report, write_report};
+use crate::figures::report::ReportFile;
 use crate::figures::stats::saved;
 use crate::figures::tokens::Tally;
 use crate::files::conflicts::{self, Places};
@@ -102,12 +102,9 @@ pub(crate) fn run(args: &TextArgs) -> Exit {
             return Exit::Usage;
         }
     };
-    let report_to = match place.as_ref().map(open_report).transpose() {
-        Ok(writer) => writer,
-        Err(error) => {
-            let name = place.map_or_else(String::new, |place| place.name("standard error"));
-            return console.fail(&name, cannot_report(&error));
-        }
+    let report_to = match ReportFile::open(&console, place.as_ref()) {
+        Ok(file) => file,
+        Err(exit) => return exit,
     };
     let tallies = [Tally::new(args.stats), Tally::new(args.stats)];
     let (report, stopped) = match filter(args, &registry, &tallies) {
@@ -116,10 +113,10 @@ pub(crate) fn run(args: &TextArgs) -> Exit {
         Err((_, error)) if is_closed_pipe(&error) => return Exit::Done,
         Err((name, error)) => return console.fail(&name, error),
     };
-    if let Some(writer) = report_to
-        && let Err(error) = write_report(&report, writer)
+    if let Some(file) = report_to
+        && let Err(exit) = file.write(&console, &report)
     {
-        return console.fail("report", cannot_report(&error));
+        return exit;
     }
     if args.stats {
         let filter = report.filter.as_deref().unwrap_or("no filter");

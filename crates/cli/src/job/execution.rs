@@ -14,7 +14,7 @@ use crate::console::print::is_closed_pipe;
 use crate::console::progress::Bar;
 use crate::console::remedies::{InDocument, InLine, Remedied};
 use crate::console::{Console, Exit, Usage};
-use crate::figures::report::{cannot_report, open_report, write_report};
+use crate::figures::report::ReportFile;
 use crate::figures::stats::Stats;
 use crate::figures::tokens::{Tally, Tokens};
 use crate::files::place::Place;
@@ -37,24 +37,17 @@ pub(crate) fn run(job: &Job) -> Exit {
     if let Err(usage) = conflicts::check(&job.places()) {
         return console.refuse(&usage);
     }
-    // Before the run, so that a run is not lost for a report that cannot be written.
-    let report_to = match &job.report {
-        None => None,
-        Some(place) => match open_report(place) {
-            Ok(writer) => Some((writer, place)),
-            Err(error) => {
-                return console.fail(&place.name("standard error"), cannot_report(&error));
-            }
-        },
+    let report_to = match ReportFile::open(&console, job.report.as_ref()) {
+        Ok(file) => file,
+        Err(exit) => return exit,
     };
     let tally = Tallies::new(job.stats);
     let (report, result, names) = filter(job, &tally);
     let exit = conclude(job, &report, result, &names);
-    if let Some((writer, place)) = report_to
-        && let Err(error) = write_report(&report, writer)
+    if let Some(file) = report_to
+        && let Err(failed) = file.write(&console, &report)
     {
-        console.say(&place.name("standard error"), cannot_report(&error));
-        return if exit == Exit::Done { Exit::Failed } else { exit };
+        return if exit == Exit::Done { failed } else { exit };
     }
     // There is output even if some of many documents were bad.
     if job.stats && (report.error.is_none() || job.form.is_many()) {

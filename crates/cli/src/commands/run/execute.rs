@@ -1,7 +1,7 @@
 //! Runs the command of `tamis run` and reports how it ended.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, ErrorKind as IoKind, Write};
+use std::io::{self, ErrorKind as IoKind};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -20,7 +20,7 @@ use tamis_store::{Store, StoreConfig};
 use super::args::RunArgs;
 use crate::commands::recall;
 use crate::console::{Console, Exit, Usage};
-use crate::figures::report::{cannot_report, open_report, write_report};
+use crate::figures::report::ReportFile;
 use crate::figures::stats;
 use crate::figures::tokens::{Tally, Tokens};
 use crate::files;
@@ -44,13 +44,9 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
     if let Err(usage) = conflicts::check(&all) {
         return console.refuse(&usage);
     }
-    // Before the run, so that a run is not lost for a report that cannot be written.
-    let report_to = match place.as_ref().map(|place| (open_report(place), place)) {
-        None => None,
-        Some((Ok(writer), place)) => Some((writer, place)),
-        Some((Err(error), place)) => {
-            return console.fail(&place.name("standard error"), cannot_report(&error));
-        }
+    let report_to = match ReportFile::open(&console, place.as_ref()) {
+        Ok(file) => file,
+        Err(exit) => return exit,
     };
     if args.manifest.iter().any(|path| path.as_os_str() == "-") {
         console.usage(&Usage::new(
@@ -78,13 +74,7 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
     if let Ok(report) = &result {
         log(args, report, begun.elapsed());
     }
-    let mut unreported = false;
-    if let Some((writer, place)) = report_to
-        && let Err(error) = report(args, &result, writer)
-    {
-        console.say(&place.name("standard error"), cannot_report(&error));
-        unreported = true;
-    }
+    let unreported = report_to.is_some_and(|file| report(args, &console, &result, file).is_err());
     let name = name(args);
     let exit = match result {
         Err(error) => {
@@ -294,7 +284,12 @@ struct WrittenReport<'a> {
     error: Option<String>,
 }
 
-fn report(args: &RunArgs, result: &io::Result<RunReport>, to: Box<dyn Write>) -> io::Result<()> {
+fn report(
+    args: &RunArgs,
+    console: &Console,
+    result: &io::Result<RunReport>,
+    to: ReportFile,
+) -> Result<(), Exit> {
     use std::os::unix::process::ExitStatusExt;
     let nothing = RunReport::default();
     let (report, error) = match result {
@@ -310,5 +305,5 @@ fn report(args: &RunArgs, result: &io::Result<RunReport>, to: Box<dyn Write>) ->
         left_open: report.left_open,
         error,
     };
-    write_report(&written, to)
+    to.write(console, &written)
 }
