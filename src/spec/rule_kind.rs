@@ -4,7 +4,7 @@
 //! a row for it. Nothing else in the library lists all rules.
 
 use super::fields::is_default;
-use super::{Spec, summary};
+use super::{Redact, Spec, summary};
 
 /// The part of a document that a rule applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +85,12 @@ macro_rules! rules {
             pub(crate) fn rules(&self) -> impl Iterator<Item = RuleKind> {
                 let all = [$((RuleKind::$kind, is_default(&self.$field))),*];
                 all.into_iter().filter(|(_, is_default)| !is_default).map(|(rule, _)| rule)
+            }
+
+            /// Returns whether one of the rules that do not have their default values is as asked for.
+            #[inline]
+            fn has_rule(&self, is: impl Fn(RuleKind) -> bool) -> bool {
+                false $(|| (is(RuleKind::$kind) && !is_default(&self.$field)))*
             }
 
             /// Returns a spec with those rules that `keep` returns `true` for.
@@ -226,11 +232,11 @@ const fn row(
 
 impl Spec {
     /// Returns whether the spec has a rule of a group. An empty `redact` does not count.
+    #[inline]
     pub(super) fn has_rule_of(&self, group: RuleGroup) -> bool {
-        self.rules().any(|rule| {
-            rule.traits().group == group
-                && (rule != RuleKind::Redact
-                    || self.redact.as_ref().is_some_and(|redact| !redact.is_nothing()))
+        let is_nothing = self.redact.as_ref().is_some_and(Redact::is_nothing);
+        self.has_rule(|rule| {
+            rule.traits().group == group && (rule != RuleKind::Redact || !is_nothing)
         })
     }
 }

@@ -1,5 +1,7 @@
 //! The stages of a program in the order in which they run. A run builds its pipe from this list, and `explain` prints it.
 
+use smallvec::{SmallVec, smallvec};
+
 use super::program::CompiledProgram;
 use super::size_policy::SizePolicy;
 use crate::spec::Encode;
@@ -38,9 +40,9 @@ pub(in crate::filter) enum StageKind {
 
 impl CompiledProgram {
     /// Returns the stages of this program for a call with this policy.
-    pub(in crate::filter) fn stages(&self, policy: &SizePolicy) -> Vec<StageKind> {
+    pub(in crate::filter) fn stages(&self, policy: &SizePolicy) -> SmallVec<[StageKind; 8]> {
         if self.whole.is_some() {
-            return vec![StageKind::Whole];
+            return smallvec![StageKind::Whole];
         }
         let spec = &self.spec;
         let output = self.shapes_output(policy);
@@ -64,7 +66,7 @@ impl CompiledProgram {
             (StageKind::Lines, policy.lines && !has_form),
         ];
         let stages = stages.into_iter().filter(|(_, is_used)| *is_used).map(|(stage, _)| stage);
-        let mut stages: Vec<StageKind> = stages.collect();
+        let mut stages: SmallVec<[StageKind; 8]> = stages.collect();
         if stages.is_empty() {
             stages.push(StageKind::Validate);
         }

@@ -39,7 +39,7 @@ pub(super) fn build_pipe(
     if compiled.json_strings.is_some() {
         stages.push(Box::new(JsonStringStage::new(compiled, options, new_run)));
         let rest = program.after_strings();
-        if kinds(rest) != [StageKind::Validate] {
+        if kinds(rest).as_slice() != [StageKind::Validate] {
             stages.push(new_run(rest, options));
         }
         return Pipe::new(stages);

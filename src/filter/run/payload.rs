@@ -275,7 +275,7 @@ impl PayloadStage {
             self.phase = PayloadPhase::Stopped;
             items.close_all(next);
             self.count(next);
-            return next.end();
+            return next.stop(self.offset());
         }
         // The machine's offset is that of the value at which it stopped.
         let read = engine.machine.offset().saturating_sub(begin);
@@ -431,10 +431,6 @@ impl Stage for PayloadStage {
         wrapped.end();
         self.count(next);
         Ok(())
-    }
-
-    fn stopped(&self) -> Option<u64> {
-        (self.phase == PayloadPhase::Stopped).then(|| self.offset())
     }
 
     /// Takes over the counts of the probe. Without this the report of the failed run would lack the items that only the

@@ -67,11 +67,6 @@ pub(super) trait Stage: fmt::Debug + Send {
     /// The document is incomplete, or a rule fails at its end.
     fn end(&mut self, next: &mut Next<'_>) -> Result<(), Error>;
 
-    /// Returns the offset at which the stage stopped, if it needs no more input. The rest of the pipe has ended then.
-    fn stopped(&self) -> Option<u64> {
-        None
-    }
-
     /// Accounts for an error of the stage before this one.
     fn fail_before(&mut self) {}
 
@@ -192,7 +187,7 @@ impl Pipe {
         let mut next = Next::new(&**stage, rest, facts, meter, sink);
         let own = stage.write(bytes, &mut next);
         next.settle(own)?;
-        Ok(stages.iter().find_map(|stage| stage.stopped()))
+        Ok(facts.stopped)
     }
 
     /// Ends the document in each stage.
@@ -247,7 +242,9 @@ impl<'a> Next<'a> {
         meter: &'a mut Meter,
         sink: &'a mut dyn Sink,
     ) -> Self {
-        Self { stages, text: stage.writes(), facts, meter, sink, error: None }
+        // Without another stage there is no error to place.
+        let text = if stages.is_empty() { StageText::Filtered } else { stage.writes() };
+        Self { stages, text, facts, meter, sink, error: None }
     }
 
     /// Creates the end of a pipe with a single stage.
@@ -270,25 +267,29 @@ impl<'a> Next<'a> {
         self.error.take().map_or(Ok(()), Err)
     }
 
-    /// Ends the document in these stages. Called by a stage that has stopped.
+    /// Ends the document in these stages, because the one before has stopped at an offset. The rest of the input does not
+    /// matter to any stage.
     ///
     /// # Errors
     /// A stage fails at the end.
-    pub(super) fn end(&mut self) -> Result<(), Error> {
+    pub(super) fn stop(&mut self, offset: u64) -> Result<(), Error> {
         self.check()?;
-        end_all(self.stages, Some(self.text), self.facts, self.meter, self.sink)
+        end_all(self.stages, Some(self.text), self.facts, self.meter, self.sink)?;
+        self.facts.stopped = Some(offset);
+        Ok(())
     }
 
     /// Returns the result of the stage before, of which `own` is its own part.
     #[inline]
     fn settle(mut self, own: Result<(), Error>) -> Result<(), Error> {
         self.check()?;
-        match self.stages.first_mut() {
-            // It has ended the pipe, so the rest of the input does not matter.
-            Some(stage) if stage.stopped().is_some() => Ok(()),
-            Some(stage) => own.inspect_err(|_| stage.fail_before()),
-            None => own,
+        if own.is_ok() || self.facts.stopped.is_some() {
+            return Ok(());
         }
+        if let Some(stage) = self.stages.first_mut() {
+            stage.fail_before();
+        }
+        own
     }
 
     fn pass(&mut self, bytes: &[u8]) -> Result<(), Error> {
@@ -320,13 +321,10 @@ impl Sink for Next<'_> {
 
     /// Rules on the payload read on for a sink that needs no more output.
     fn is_closed(&self) -> bool {
-        if self.error.is_some() {
-            return true;
+        if self.error.is_some() || self.text == StageText::Left {
+            return self.error.is_some() || self.facts.stopped.is_some();
         }
-        match self.stages.first() {
-            Some(stage) if self.text == StageText::Left => stage.stopped().is_some(),
-            _ => self.sink.is_closed(),
-        }
+        self.sink.is_closed()
     }
 }
 
@@ -351,7 +349,7 @@ fn end_all(
     sink: &mut dyn Sink,
 ) -> Result<(), Error> {
     while let Some((stage, rest)) = stages.split_first_mut() {
-        if stage.stopped().is_some() {
+        if facts.stopped.is_some() {
             return Ok(());
         }
         let mut next = Next::new(&**stage, rest, facts, meter, sink);

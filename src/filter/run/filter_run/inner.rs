@@ -16,15 +16,15 @@ impl Stage for FilterRun {
     }
 
     fn write(&mut self, bytes: &[u8], next: &mut Next<'_>) -> Result<(), Error> {
-        Self::write(self, bytes, next)
+        Self::write(self, bytes, next)?;
+        if self.is_done() {
+            next.facts.stopped = Some(self.consumed);
+        }
+        Ok(())
     }
 
     fn end(&mut self, next: &mut Next<'_>) -> Result<(), Error> {
         Self::end(self, next)
-    }
-
-    fn stopped(&self) -> Option<u64> {
-        self.is_done().then_some(self.consumed)
     }
 
     fn fail_before(&mut self) {

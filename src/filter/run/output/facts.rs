@@ -9,6 +9,8 @@ use crate::filter::run::root_path::RootPath;
 pub(in crate::filter::run) struct OutputFacts {
     /// Bytes written to the sink.
     pub(in crate::filter::run) written: u64,
+    /// The offset at which a stage stopped, in the text that it reads. All stages have ended then.
+    pub(in crate::filter::run) stopped: Option<u64>,
     /// The size of the filtered document, before a budget or another form.
     pub(in crate::filter::run) filtered: u64,
     /// The size of the output, in the unit of the budget. Not that of another form which is longer than the document.
