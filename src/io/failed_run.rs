@@ -58,7 +58,6 @@ impl<R> FailedRun<R> {
     }
 
     #[doc(hidden)]
-
     pub fn join(result: Result<(), Error>, report: R) -> RunResult<R> {
         match result {
             Ok(()) => Ok(report),

@@ -59,7 +59,6 @@ impl<'a> FileSource<'a> {
     }
 
     #[doc(hidden)]
-
     pub fn into_parts(self) -> (File, impl FnOnce(Box<dyn Read>) -> Box<dyn Read> + 'a) {
         let map = self.map;
         (self.file, move |reader| match map {

@@ -1,7 +1,10 @@
-//! Filters of asynchronous transports: short ones run where they are, long ones on the pool for blocking work.
+//! Routes and filters of asynchronous transports: short filters run where they are, long ones on the pool for blocking
+//! work.
 
 use tamis_mcp::spool::Spool;
-use tamis_mcp::{Action, DropReason, Job, Outcome};
+use tamis_mcp::{Action, DropReason, Job, Outcome, Route};
+
+use crate::observe::Observer;
 
 /// Messages up to this size are filtered at once: that takes less time than a change of threads.
 const SHORT: u64 = 256 << 10;
@@ -18,4 +21,21 @@ pub(crate) async fn run(job: Box<Job>, message: Spool) -> (Outcome, Spool) {
         let action = Action::Drop(DropReason::FailedClosed);
         (Outcome { action, records: Default::default() }, Spool::from_vec(Vec::new()))
     })
+}
+
+/// Follows a route, and rewrites the message if it asks for that. Returns the message to send, and the original message.
+/// The status of a refusal is lost.
+pub(crate) async fn follow(route: Route, message: Spool, observer: &Observer) -> (Action, Spool) {
+    match route {
+        Route::Forward => (Action::Original, message),
+        Route::Run(job) => {
+            let (outcome, message) = run(job, message).await;
+            observer.record_all(&outcome.records);
+            (outcome.action, message)
+        }
+        Route::Answer(body) | Route::Reject { body, .. } => {
+            (Action::Answer(Spool::from_vec(body)), message)
+        }
+        Route::Drop(reason) => (Action::Drop(reason), message),
+    }
 }

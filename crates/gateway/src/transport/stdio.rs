@@ -188,22 +188,27 @@ impl Relay {
         exchange: &mut Exchange,
     ) -> Result<(), Closed> {
         let route = lock(&self.handler).from_client(message, exchange);
+        match self.action(route, message) {
+            Action::Original => self.send_to_server(message, ended),
+            Action::Send(rewritten) => self.send_to_server(&rewritten, ended),
+            Action::Answer(response) => self.send_to_client(&response),
+            Action::Drop(reason) => self.dropped(reason),
+        }
+    }
+
+    /// Follows a route, and rewrites the message if it asks for that.
+    fn action(&self, route: Route, message: &Spool) -> Action {
         match route {
-            Route::Forward => self.send_to_server(message, ended),
+            Route::Forward => Action::Original,
             Route::Run(job) => {
                 let outcome = job.run(message);
                 self.observer.record_all(&outcome.records);
-                match outcome.action {
-                    Action::Original => self.send_to_server(message, ended),
-                    Action::Send(rewritten) => self.send_to_server(&rewritten, ended),
-                    Action::Answer(response) => self.send_to_client(&response),
-                    Action::Drop(reason) => self.dropped(reason),
-                }
+                outcome.action
             }
             Route::Answer(body) | Route::Reject { body, .. } => {
-                self.send_to_client(&Spool::from_vec(body))
+                Action::Answer(Spool::from_vec(body))
             }
-            Route::Drop(reason) => self.dropped(reason),
+            Route::Drop(reason) => Action::Drop(reason),
         }
     }
 
@@ -239,28 +244,16 @@ impl Relay {
 
     fn server_message(&self, message: &Spool, exchange: &Exchange) -> Result<(), Closed> {
         let route = lock(&self.handler).from_server(message, exchange);
-        match route {
-            Route::Forward => self.send_to_client(message),
-            Route::Run(job) => {
-                let outcome = job.run(message);
-                self.observer.record_all(&outcome.records);
-                match outcome.action {
-                    Action::Original => self.send_to_client(message),
-                    Action::Send(rewritten) | Action::Answer(rewritten) => {
-                        self.send_to_client(&rewritten)
-                    }
-                    Action::Drop(reason) => self.dropped(reason),
+        match self.action(route, message) {
+            Action::Original => self.send_to_client(message),
+            Action::Send(rewritten) | Action::Answer(rewritten) => self.send_to_client(&rewritten),
+            Action::Drop(reason) => {
+                if reason == DropReason::NotJson {
+                    let quotes = !lock(&self.handler).may_remove_for_safety();
+                    report_noise(message, quotes);
                 }
+                self.dropped(reason)
             }
-            Route::Answer(body) | Route::Reject { body, .. } => {
-                self.send_to_client(&Spool::from_vec(body))
-            }
-            Route::Drop(DropReason::NotJson) => {
-                let quotes = !lock(&self.handler).may_remove_for_safety();
-                report_noise(message, quotes);
-                self.dropped(DropReason::NotJson)
-            }
-            Route::Drop(reason) => self.dropped(reason),
         }
     }
 

@@ -20,9 +20,9 @@ fn requests_and_responses_are_forwarded_with_their_headers() {
     let mut response = post(address, &headers, &request(1, "headers", json!({})));
     assert_eq!(response.status, 200);
     assert_eq!(response.headers["x-from-server"], "1");
-    let told = response.json()["result"].clone();
-    assert_eq!(told["path"], "/server/mcp?key=1");
-    let sent = &told["headers"];
+    let echo = response.json()["result"].clone();
+    assert_eq!(echo["path"], "/server/mcp?key=1");
+    let sent = &echo["headers"];
     assert_eq!(sent["authorization"], "Bearer client");
     assert_eq!(sent["mcp-session-id"], "s");
     assert_eq!(sent["accept"], "application/json, text/event-stream");
@@ -296,10 +296,10 @@ fn plain_requests_go_through_the_proxy_of_the_environment() {
             let address = proxy.address("tamis: listening at http://");
             let _proxy = KillOnDrop(proxy);
             let mut response = post(address, &[], &request(1, "slash", json!({})));
-            let told = response.json();
+            let echo = response.json();
             let is_used = is_used && no_proxy != "mcp.invalid";
             let credential = if is_used { json!("Basic bWlyYTp0aWRl") } else { Value::Null };
-            assert_eq!(told["result"]["proxy"], credential, "{variable} {no_proxy} {told}");
+            assert_eq!(echo["result"]["proxy"], credential, "{variable} {no_proxy} {echo}");
         }
     }
     // A server on this machine is reached directly.

@@ -227,7 +227,7 @@ impl Subject {
         }
     }
 
-    /// Writes what is sent after a failure, and notes it. `span` is the place of the message as it was sent.
+    /// Writes what is sent after a failure, and records it. `span` is the place of the original message.
     fn fail(
         &self,
         failure: Failure,

@@ -21,7 +21,7 @@ use std::time::Duration;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method, StatusCode};
 use tamis_mcp::spool::{Spool, SpoolLimits};
-use tamis_mcp::{Action, Exchange, Route};
+use tamis_mcp::{Action, Exchange};
 use tamis_store::Scope;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::{Semaphore, oneshot};
@@ -310,22 +310,10 @@ impl Bridge {
     /// Asks the handler about a message. Returns what is to be sent to the server.
     async fn route(&self, message: Spool, exchange: &mut Exchange) -> Option<Spool> {
         let route = self.handler.lock().from_client(&message, exchange);
-        match route {
-            Route::Forward => return Some(message),
-            Route::Run(job) => {
-                let (outcome, message) = jobs::run(job, message).await;
-                self.observer.record_all(&outcome.records);
-                match outcome.action {
-                    Action::Original => return Some(message),
-                    Action::Send(rewritten) => return Some(rewritten),
-                    Action::Answer(response) => self.deliver(response).await,
-                    Action::Drop(reason) => self.observer.dropped(reason.as_str()),
-                }
-            }
-            Route::Answer(body) | Route::Reject { body, .. } => {
-                self.deliver(Spool::from_vec(body)).await;
-            }
-            Route::Drop(reason) => self.observer.dropped(reason.as_str()),
+        match jobs::follow(route, message, &self.observer).await {
+            (Action::Original, message) | (Action::Send(message), _) => return Some(message),
+            (Action::Answer(response), _) => self.deliver(response).await,
+            (Action::Drop(reason), _) => self.observer.dropped(reason.as_str()),
         }
         None
     }

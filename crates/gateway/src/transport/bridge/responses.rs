@@ -9,7 +9,7 @@ use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method, Response, StatusCode};
 use tamis_mcp::jsonrpc::reply;
 use tamis_mcp::spool::{Spool, SpoolError};
-use tamis_mcp::{Action, Exchange, Route};
+use tamis_mcp::{Action, Exchange};
 use tokio::time::sleep;
 
 use super::Bridge;
@@ -264,33 +264,16 @@ impl Bridge {
         }
         let exchange = pending.as_ref().map_or(&listening, |pending| &pending.exchange);
         let route = self.handler.lock().from_server(&message, exchange);
-        let delivered = match route {
-            Route::Forward => Some(message),
-            Route::Run(job) => {
-                let (outcome, message) = jobs::run(job, message).await;
-                self.observer.record_all(&outcome.records);
-                match outcome.action {
-                    Action::Original => Some(message),
-                    Action::Send(rewritten) | Action::Answer(rewritten) => Some(rewritten),
-                    Action::Drop(reason) => {
-                        self.observer.dropped(reason.as_str());
-                        None
-                    }
-                }
-            }
-            Route::Answer(body) | Route::Reject { body, .. } => {
-                let answer = Spool::from_vec(body);
+        let message = match jobs::follow(route, message, &self.observer).await {
+            (Action::Original, message) | (Action::Send(message), _) => message,
+            (Action::Answer(answer), _) => {
                 if let Some(pending) = &pending {
                     response |= ServerMessage::of(&answer).responds_to(pending.id);
                 }
-                Some(answer)
+                answer
             }
-            Route::Drop(reason) => {
-                self.observer.dropped(reason.as_str());
-                None
-            }
+            (Action::Drop(reason), _) => return self.observer.dropped(reason.as_str()),
         };
-        let Some(message) = delivered else { return };
         if let Some(pending) = pending {
             pending.responded |= response;
         }

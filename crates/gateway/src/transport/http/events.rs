@@ -7,7 +7,7 @@ use bytes::{Buf, Bytes};
 use http_body_util::BodyExt;
 use hyper::body::Frame;
 use tamis_mcp::spool::SpoolLimits;
-use tamis_mcp::{Action, DropReason, Exchange, Route};
+use tamis_mcp::{Action, DropReason, Exchange};
 
 use super::body::{BodyError, ProxyBody, broken};
 use super::sessions::SharedHandler;
@@ -148,23 +148,13 @@ impl EventRelay {
                 self.handler.lock().from_server(message, &self.exchange)
             }
         };
-        match route {
-            Route::Forward => self.send(event),
-            Route::Run(job) => {
-                let (outcome, message) = jobs::run(job, event.take_data()).await;
-                self.observer.record_all(&outcome.records);
-                match outcome.action {
-                    Action::Original => self.send(event.restore_data(message)),
-                    Action::Send(rewritten) | Action::Answer(rewritten) => {
-                        self.send(event.with_data(rewritten));
-                    }
-                    Action::Drop(reason) => self.drop_event(event, reason),
-                }
+        let message = event.take_data();
+        match jobs::follow(route, message, &self.observer).await {
+            (Action::Original, message) => self.send(event.restore_data(message)),
+            (Action::Send(rewritten) | Action::Answer(rewritten), _) => {
+                self.send(event.with_data(rewritten));
             }
-            Route::Answer(body) | Route::Reject { body, .. } => {
-                self.send(event.with_data(tamis_mcp::spool::Spool::from_vec(body)));
-            }
-            Route::Drop(reason) => self.drop_event(event, reason),
+            (Action::Drop(reason), _) => self.drop_event(event, reason),
         }
     }
 

@@ -3,34 +3,28 @@
 //! A [`Relay`] reads the request and filters the response; it does not send anything. A [`Front`] sends the request to the
 //! server. A gateway such as Envoy sends it itself.
 
-use bytes::Bytes;
-use futures_util::stream;
+use std::sync::Arc;
+
 use http_body_util::BodyExt;
-use hyper::body::{Body, Frame, Incoming};
-use hyper::header::{
-    ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue,
-};
+use hyper::body::{Frame, Incoming};
+use hyper::header::{ALLOW, AUTHORIZATION, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
-use std::sync::Arc;
 use tamis_manifest::StoreScope;
 use tamis_mcp::jsonrpc::reply;
 use tamis_mcp::spool::{Spool, SpoolLimits};
-use tamis_mcp::{Action, DropReason, Exchange, OverflowScan, Route};
+use tamis_mcp::{Action, DropReason, Exchange, Route};
 use tamis_store::Scope;
 
-use super::body::{ProxyBody, RequestBody, broken, empty, full, of_frames, of_incoming, of_spool};
-use super::events::EventRelay;
-use super::headers::{
-    ACCEL_BUFFERING, CallerCheck, METHOD, NAME, PROTOCOL_VERSION, SESSION_ID, for_client,
-    remove_checksums, text,
-};
+use super::body::{ProxyBody, RequestBody, of_incoming};
+use super::headers::{CallerCheck, METHOD, NAME, PROTOCOL_VERSION, SESSION_ID, is_encoded, text};
+use super::own::{Refused, json, json_of, refused, rejection, status_only};
 use super::sessions::{Sessions, SharedHandler};
 use super::upstream::{SendError, Upstream, without_slash};
 use crate::observe::{Direction, Observer};
 use crate::report::report;
 use crate::transport::jobs;
-use crate::transport::lines::{Collecting, scan_of};
+use crate::transport::lines::Collecting;
 
 /// The path at which the proxy listens, in addition to that of the server's URL.
 pub const PATH: &str = "/mcp";
@@ -56,9 +50,6 @@ pub(crate) struct ReadRequest {
     handler: SharedHandler,
     exchange: Exchange,
 }
-
-/// A response of the proxy itself, instead of one of the server.
-pub(crate) type Refused = Response<ProxyBody>;
 
 impl Front {
     /// Handles a request.
@@ -271,252 +262,6 @@ impl Relay {
             );
         }
     }
-
-    /// Forwards a response.
-    async fn relay(
-        &self,
-        response: Response<ProxyBody>,
-        handler: SharedHandler,
-        exchange: Exchange,
-    ) -> Response<ProxyBody> {
-        let (parts, body) = response.into_parts();
-        let mut headers = for_client(&parts.headers);
-        let reply = |headers: HeaderMap, body: ProxyBody| {
-            let mut reply = Response::new(body);
-            *reply.status_mut() = parts.status;
-            *reply.headers_mut() = headers;
-            reply
-        };
-        if body.is_end_stream() && !parts.status.is_success() {
-            return reply(headers, empty());
-        }
-        if is_event_stream(&headers) && !is_encoded(&headers) {
-            headers.insert(ACCEL_BUFFERING, HeaderValue::from_static("no"));
-            headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache"));
-            let exchange = exchange.with_event_stream(true);
-            let relay =
-                EventRelay::new(body, handler, exchange, self.limits, Arc::clone(&self.observer));
-            let frames = stream::unfold(relay, |mut relay| async {
-                relay.next_frame().await.map(|frame| (frame, relay))
-            });
-            return reply(headers, of_frames(frames));
-        }
-        let exchange = exchange.with_event_stream(false);
-        let readable = !is_encoded(&headers);
-        let collected = match self.collect(body, handler.clone(), exchange).await {
-            Collected::Whole(message, exchange) => (message, exchange),
-            Collected::Passing(body) => return reply(headers, body),
-            Collected::Instead(response) => return response,
-        };
-        let (message, exchange) = collected;
-        if message.is_empty() {
-            // The usual response to a notification; not one to a request.
-            let owed = handler.lock().exchange_ended(&exchange, "the upstream response was empty");
-            return owed.map_or_else(|| reply(headers, empty()), json);
-        }
-        self.observer.message(Direction::FromServer, message.len());
-        let route = if readable {
-            handler.lock().from_server(&message, &exchange)
-        } else {
-            Route::Drop(DropReason::NotJson)
-        };
-        let (action, message) = match route {
-            Route::Forward => (Action::Original, message),
-            Route::Run(job) => {
-                let (outcome, message) = jobs::run(job, message).await;
-                self.observer.record_all(&outcome.records);
-                (outcome.action, message)
-            }
-            Route::Answer(response) => return json(response),
-            Route::Reject { status, body } => return rejection(status, body),
-            Route::Drop(reason) => (Action::Drop(reason), message),
-        };
-        match action {
-            Action::Original => reply(headers, of_spool(message)),
-            Action::Send(rewritten) => {
-                remove_checksums(&mut headers);
-                reply(headers, of_spool(rewritten))
-            }
-            Action::Answer(response) => json_of(response),
-            Action::Drop(reason) => {
-                self.observer.dropped(reason.as_str());
-                let not_json = reason == DropReason::NotJson;
-                if not_json && handler.lock().may_forward_unseen() {
-                    return reply(headers, of_spool(message));
-                }
-                if not_json && !parts.status.is_success() {
-                    // The status matters to the client; the text may hold what a filter removes.
-                    remove_checksums(&mut headers);
-                    return reply(headers, empty());
-                }
-                let why = "the upstream response is not valid";
-                match handler.lock().exchange_ended(&exchange, why) {
-                    Some(response) => json(response),
-                    None => refused(StatusCode::BAD_GATEWAY, why),
-                }
-            }
-        }
-    }
-
-    /// Collects a body that is one message.
-    async fn collect(
-        &self,
-        mut body: ProxyBody,
-        handler: SharedHandler,
-        exchange: Exchange,
-    ) -> Collected {
-        let mut message = Spool::new(self.limits);
-        let scan = loop {
-            match body.frame().await {
-                None => return Collected::Whole(message, exchange),
-                Some(Err(_)) => return self.interrupted(&handler, &exchange),
-                Some(Ok(frame)) => {
-                    let Ok(data) = frame.into_data() else { continue };
-                    if message.push(&data).is_err() {
-                        let mut scan = scan_of(&message);
-                        scan.write(&data);
-                        if handler.lock().may_forward_unseen() {
-                            self.observer.too_long(Direction::FromServer);
-                            let rest = Unseen { body, handler, exchange, scan: Some(scan) };
-                            return Collected::Passing(rest.after(message, data));
-                        }
-                        break scan;
-                    }
-                }
-            }
-        };
-        self.observer.too_long(Direction::FromServer);
-        drop(message);
-        self.discard(body, scan, &handler, &exchange).await
-    }
-
-    /// Reads the rest of a message that is too long, and responds instead of it.
-    async fn discard(
-        &self,
-        mut body: ProxyBody,
-        mut scan: OverflowScan,
-        handler: &SharedHandler,
-        exchange: &Exchange,
-    ) -> Collected {
-        while let Some(frame) = body.frame().await {
-            match frame.map(Frame::into_data) {
-                Ok(Ok(data)) => scan.write(&data),
-                Ok(Err(_)) => {}
-                Err(_) => return self.interrupted(handler, exchange),
-            }
-        }
-        let response = handler.lock().from_server_overflow(scan, exchange, false);
-        Collected::Instead(response.map_or_else(
-            || refused(StatusCode::BAD_GATEWAY, "the upstream response is too long"),
-            json,
-        ))
-    }
-
-    /// Responds instead of a message whose end did not arrive.
-    fn interrupted(&self, handler: &SharedHandler, exchange: &Exchange) -> Collected {
-        self.observer.failure("broken_connection");
-        let why = "the upstream server closed the connection within its response";
-        let owed = handler.lock().exchange_ended(exchange, why);
-        Collected::Instead(owed.map_or_else(|| refused(StatusCode::BAD_GATEWAY, why), json))
-    }
-}
-
-/// The body of a response.
-enum Collected {
-    /// A message within the limits.
-    Whole(Spool, Exchange),
-    /// A message beyond the limits that is forwarded unfiltered.
-    Passing(ProxyBody),
-    /// Another response, because of the limits or a failure.
-    Instead(Response<ProxyBody>),
-}
-
-/// The rest of a message that is forwarded unfiltered, while its routing members are noted.
-struct Unseen {
-    body: ProxyBody,
-    handler: SharedHandler,
-    exchange: Exchange,
-    scan: Option<OverflowScan>,
-}
-
-impl Unseen {
-    /// Returns a body of what was collected, the bytes that did not fit, and the rest.
-    fn after(self, collected: Spool, data: Bytes) -> ProxyBody {
-        let begun = stream::unfold(Some((of_spool(collected), data)), |state| async {
-            let (mut collected, data) = state?;
-            match collected.frame().await {
-                Some(frame) => Some((frame, Some((collected, data)))),
-                None => Some((Ok(Frame::data(data)), None)),
-            }
-        });
-        let rest = stream::unfold(self, |mut rest| async {
-            rest.next_frame().await.map(|frame| (frame, rest))
-        });
-        of_frames(futures_util::StreamExt::chain(begun, rest))
-    }
-
-    async fn next_frame(&mut self) -> Option<Result<Frame<Bytes>, super::body::BodyError>> {
-        match self.body.frame().await {
-            None => {
-                let scan = self.scan.take()?;
-                // The message was forwarded: only the tables of the handler change.
-                self.handler.lock().from_server_overflow(scan, &self.exchange, true);
-                None
-            }
-            Some(Ok(frame)) => {
-                if let (Some(data), Some(scan)) = (frame.data_ref(), &mut self.scan) {
-                    scan.write(data);
-                }
-                Some(Ok(frame))
-            }
-            Some(Err(error)) => Some(Err(broken(error))),
-        }
-    }
-}
-
-/// Returns whether the body is compressed. The server was asked not to do that.
-fn is_encoded(headers: &HeaderMap) -> bool {
-    text(headers, &CONTENT_ENCODING).is_some_and(|coding| !coding.eq_ignore_ascii_case("identity"))
-}
-
-fn is_event_stream(headers: &HeaderMap) -> bool {
-    let essence = text(headers, &CONTENT_TYPE).and_then(|value| value.split(';').next());
-    essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("text/event-stream"))
-}
-
-/// Returns a response with a JSON-RPC message. The status is 200 also for errors: legacy clients end the session at others.
-fn json(message: Vec<u8>) -> Response<ProxyBody> {
-    json_of(Spool::from_vec(message))
-}
-
-fn json_of(message: Spool) -> Response<ProxyBody> {
-    let mut response = Response::new(of_spool(message));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
-}
-
-/// Returns a JSON-RPC error with a status that the protocol asks for.
-fn rejection(status: u16, body: Vec<u8>) -> Response<ProxyBody> {
-    let mut response = json(body);
-    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
-    response
-}
-
-fn status_only(status: StatusCode) -> Response<ProxyBody> {
-    let mut response = Response::new(empty());
-    *response.status_mut() = status;
-    response
-}
-
-/// Returns a response without a message of the protocol.
-fn refused(status: StatusCode, why: &str) -> Refused {
-    let why = tamis_mcp::jsonrpc::text::quoted(why);
-    let text =
-        format!(r#"{{"jsonrpc":"2.0","error":{{"code":-32000,"message":{why}}},"id":null}}"#);
-    let mut response = Response::new(full(text));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use hyper::HeaderMap;
 use hyper::header::{
-    ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, ETAG, EXPECT, HOST, HeaderName, HeaderValue,
-    ORIGIN, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+    ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, ETAG, EXPECT, HOST, HeaderName,
+    HeaderValue, ORIGIN, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 
 /// The header of a legacy session.
@@ -202,6 +202,11 @@ fn is_local(host: &str) -> bool {
     };
     let address = name.parse::<IpAddr>();
     name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+}
+
+/// Returns whether the body is compressed. The server was asked not to do that.
+pub(super) fn is_encoded(headers: &HeaderMap) -> bool {
+    text(headers, &CONTENT_ENCODING).is_some_and(|coding| !coding.eq_ignore_ascii_case("identity"))
 }
 
 #[cfg(test)]

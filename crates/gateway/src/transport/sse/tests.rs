@@ -27,14 +27,14 @@ fn messages(pieces: &[&[u8]], limits: SpoolLimits) -> Vec<Option<String>> {
     let events = events(pieces, limits);
     // Empty lines are not events for clients. The LF after the CR of one is separate if the stream was split there.
     let events = events.iter().filter(|event| event.data.is_some() || !event.is_blank());
-    let told = events.map(|event| match event.data() {
+    let described = events.map(|event| match event.data() {
         EventData::Message(spool) => {
             Some(String::from_utf8(spool.to_vec(0..u64::MAX, 1 << 20).unwrap()).unwrap())
         }
         EventData::NotMessage => None,
         EventData::TooLong => Some(String::from("too long")),
     });
-    told.collect()
+    described.collect()
 }
 
 impl SseEvent {
