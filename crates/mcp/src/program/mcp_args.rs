@@ -26,6 +26,7 @@ Exit codes:
 
 /// Where the messages come from and go to, and which rules apply.
 #[derive(Debug, clap::Args)]
+#[allow(rustdoc::broken_intra_doc_links, reason = "the help is printed as it is written")]
 pub struct McpArgs {
     /// The server to start, which reads from standard input and writes to standard output
     ///

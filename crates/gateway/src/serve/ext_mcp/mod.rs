@@ -4,8 +4,8 @@
 //! as metadata, which the configuration of agentgateway has to give back (`metadata: {tamis: mcpGuardrails.tamis}`).
 //! Without it, a response is refused if any filter removes for safety.
 //!
-//! Each phase builds the JSON-RPC message that the proxy would have seen, and asks a [`Session`] about it. Nothing is
-//! kept between the two phases: another replica may get the response.
+//! Each phase builds the JSON-RPC message that the proxy would have seen, and asks a [`Session`](tamis_mcp::Session) about
+//! it. Nothing is kept between the two phases: another replica may get the response.
 
 mod decide;
 mod list;
