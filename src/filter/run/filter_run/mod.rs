@@ -250,7 +250,23 @@ impl FilterRun {
         if self.phase == RunPhase::Stopped {
             return Ok(());
         }
-        self.read_chunk(chunk, sink).map_err(|error| self.failed(error))
+        let read = self.skip_bom(chunk).and_then(|document| {
+            let read = self.read(document, sink);
+            if let Some(last) = chunk.last() {
+                self.last = *last;
+            }
+            Ok((document.len(), read?))
+        });
+        match read {
+            Ok((length, None)) => self.consumed += length as u64,
+            Ok((_, Some(offset))) => {
+                (self.consumed, self.last) = (offset, 0);
+                self.phase = RunPhase::Stopped;
+            }
+            // The report takes the offset of the error instead of `consumed`, if it has one.
+            Err(error) => return Err(self.failed(error)),
+        }
+        Ok(())
     }
 
     /// Ends the document.
@@ -281,25 +297,6 @@ impl FilterRun {
         self.phase = RunPhase::Failed;
         self.failure = Some(FailureReport::from(&error));
         error
-    }
-
-    /// Reads a chunk. If the stages stop in it, `consumed` ends at that offset. After an error `consumed` stays where it
-    /// was: the report takes the offset of the error instead, if it has one.
-    #[inline]
-    fn read_chunk(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), Error> {
-        let document = self.skip_bom(chunk)?;
-        let read = self.read(document, sink);
-        if let Some(last) = chunk.last() {
-            self.last = *last;
-        }
-        match read? {
-            Some(offset) => {
-                (self.consumed, self.last) = (offset, 0);
-                self.phase = RunPhase::Stopped;
-            }
-            None => self.consumed += document.len() as u64,
-        }
-        Ok(())
     }
 
     /// Reads bytes of the document in the current phase. Returns the offset at which the stages stopped, if they did.
