@@ -292,12 +292,19 @@ impl<'a> Next<'a> {
         own
     }
 
-    fn pass(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        let Self { stages, facts, meter, sink, .. } = self;
-        let Some((stage, rest)) = stages.split_first_mut() else { return Ok(()) };
-        let mut next = Next::new(&**stage, rest, facts, meter, *sink);
-        let own = stage.write(bytes, &mut next);
-        next.settle(own)
+    /// Passes bytes to the first of these stages.
+    #[inline(never)]
+    fn pass(&mut self, bytes: &[u8]) {
+        // Text that is about to be dropped is held briefly, so it is limited to one piece at a time.
+        for piece in bytes.chunks(PIECE) {
+            let Self { stages, facts, meter, sink, error: None, .. } = self else { return };
+            let Some((stage, rest)) = stages.split_first_mut() else { return };
+            let mut next = Next::new(&**stage, rest, facts, meter, *sink);
+            let own = stage.write(piece, &mut next);
+            if let Err(error) = next.settle(own) {
+                self.error = Some(placed(error, self.text, self.facts));
+            }
+        }
     }
 }
 
@@ -308,15 +315,7 @@ impl Sink for Next<'_> {
             self.facts.written += bytes.len() as u64;
             return self.sink.write(bytes);
         }
-        // Text that is about to be dropped is held briefly, so it is limited to one piece at a time.
-        for piece in bytes.chunks(PIECE) {
-            if self.error.is_some() {
-                return;
-            }
-            if let Err(error) = self.pass(piece) {
-                self.error = Some(placed(error, self.text, self.facts));
-            }
-        }
+        self.pass(bytes);
     }
 
     /// Rules on the payload read on for a sink that needs no more output.
