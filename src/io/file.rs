@@ -13,7 +13,7 @@ use crate::filter::{Call, DocumentFacts, Filter, FirstPass};
 use crate::io::sinks::WriteSink;
 use crate::report::Report;
 
-/// The input of [`filter_file`] and [`prune_file`](crate::history::prune_file): a file, from its current position on.
+/// The input of [`filter_file`] and `prune_file`: a file, from its current position on.
 ///
 /// Both accept a [`File`] as well. A `FileSource` is for a caller who wants to see the bytes that are read, for a copy or a
 /// progress bar.
@@ -52,7 +52,7 @@ impl<'a> FileSource<'a> {
     /// Wraps the reader of one pass over the file.
     ///
     /// A file may be read twice. [`filter_file`] wraps the pass that is filtered. If the first pass fails, it reads the input up to
-    /// the error through the wrapper. [`prune_file`](crate::history::prune_file) wraps the first pass.
+    /// the error through the wrapper. `prune_file` wraps the first pass.
     #[must_use]
     pub fn map_reader(self, map: impl FnOnce(Box<dyn Read>) -> Box<dyn Read> + 'a) -> Self {
         Self { map: Some(Box::new(map)), ..self }

@@ -10,7 +10,7 @@ use super::sizes::ChatSizes;
 
 /// Measures the messages and tool results of a chat while its bytes arrive.
 ///
-/// A history is recognised as [pruning](crate::history) recognises it. Memory is bounded by the limits of the program, and
+/// A history is recognised as pruning recognises it. Memory is bounded by the limits of the program, and
 /// by 10,000 messages; the others are counted by role only.
 ///
 /// ```

@@ -81,7 +81,7 @@ pub fn prune_reader<R: Read, W: Write>(
 /// neither mapped nor loaded into memory. Any other file is held, as by [`prune_reader`].
 ///
 /// # Errors
-/// As for [`prune_reader`], and [`ErrorKind::Read`](crate::ErrorKind::Read) if the file changed between the two passes.
+/// As for [`prune_reader`], and [`ErrorKind::Read`](tamis::ErrorKind::Read) if the file changed between the two passes.
 ///
 /// ```
 /// use std::io::{Seek, Write};

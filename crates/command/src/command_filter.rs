@@ -248,7 +248,7 @@ impl<S: Sink> CommandFilter<S> {
     /// Filters the next bytes of the output.
     ///
     /// # Errors
-    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed) after [`end`](Self::end). No output is an error.
+    /// [`ErrorKind::Failed`](tamis::ErrorKind::Failed) after [`end`](Self::end). No output is an error.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
         if self.ended {
             return Err(ended());
@@ -353,7 +353,7 @@ impl<S: Sink> CommandFilter<S> {
     /// Ends the output: writes what is held, then the line that reports what was cut, and returns the report.
     ///
     /// # Errors
-    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed) if the filter has ended before.
+    /// [`ErrorKind::Failed`](tamis::ErrorKind::Failed) if the filter has ended before.
     pub fn end(&mut self) -> Result<CommandReport, Error> {
         if std::mem::replace(&mut self.ended, true) {
             return Err(ended());

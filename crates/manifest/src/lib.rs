@@ -316,7 +316,7 @@ impl Manifest {
 
     /// Returns the compiled filter for a tool. In an AIOS tool registry that is used without other manifests, a tool
     /// that no name matches has a filter that passes the full response and reports it
-    /// ([`filter_error`](crate::Report::filter_error)).
+    /// (`filter_error`).
     ///
     /// # Errors
     /// [`ManifestErrorKind::UnknownTool`] with the nearest name, or [`ManifestErrorKind::Ambiguous`] with both
@@ -335,7 +335,7 @@ impl Manifest {
 
     /// Returns the parameters that a tool's filter adds to the tool's own: kimbap's `_output_mode` and `_budget`, for a
     /// gateway to add to the tool's input schema. Returns `None` for a tool whose filter changes no output
-    /// ([`Spec::reserved_parameters`]). [`CallOptions::from_json`](crate::CallOptions::from_json) reads their values.
+    /// ([`Spec::reserved_parameters`]). `CallOptions::from_json` reads their values.
     ///
     /// ```
     /// use tamis_manifest::Manifest;

@@ -1,7 +1,7 @@
 //! The tree of a manifest, in which every value has its place, and a serde deserializer over it.
 //!
 //! The tree does not depend on a format or on YAML. Places are byte ranges of the text; an error in a value is a
-//! [`Flaw`].
+//! `Flaw`.
 
 use std::fmt;
 use std::ops::Range;

@@ -5,7 +5,7 @@
 //! **Spelling.** An unchanged string of up to [`COMPARE_LIMIT`] bytes keeps its spelling. Otherwise each character is
 //! encoded in its shortest form: `\u00e9` becomes `é`, `\/` becomes `/`, `\u000a` becomes `\n`.
 //!
-//! **Lone surrogates** pass through the pipeline as units that are not text ([`json::strings`](crate::json)).
+//! **Lone surrogates** pass through the pipeline as units that are not text (`json::strings`).
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::fields::{is_default, some};
 
-/// The values that [`Spec::redact`] replaces. In files also `redact: secrets`, short for
+/// The values that `Spec::redact` replaces. In files also `redact: secrets`, short for
 /// `redact: {secrets: true}`.
 ///
 /// ```
@@ -54,7 +54,7 @@ impl Redact {
         Self::default()
     }
 
-    /// Replaces values at a path. The path is read as those of [`Spec::exclude`]: from each item as it
+    /// Replaces values at a path. The path is read as those of `Spec::exclude`: from each item as it
     /// is written, through arrays, with every duplicate. The key is kept.
     #[must_use]
     pub fn path(mut self, path: impl Into<String>) -> Self {

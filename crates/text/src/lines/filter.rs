@@ -128,7 +128,7 @@ impl<S: Sink> TextFilter<S> {
     }
 }
 
-/// The error of a call after the end, as for [`Filter`](crate::Filter).
+/// The error of a call after the end, as for `Filter`.
 pub fn ended() -> Error {
     Error::new(ErrorKind::Failed, "the filter has ended")
 }

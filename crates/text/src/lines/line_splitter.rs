@@ -1,6 +1,6 @@
 //! Splits bytes into lines. Applies what a terminal would show, and handles lines that are too long to be held.
 //!
-//! The receiver of the lines is a [`LineSink`]. Memory: the open line, at most `limit` bytes, without escape
+//! The receiver of the lines is a `LineSink`. Memory: the open line, at most `limit` bytes, without escape
 //! sequences and without overwritten text. So the limit, like everything else, depends only on the bytes and never on
 //! the chunks. A line that lies completely in a chunk and has nothing to remove is passed on as a slice of the chunk.
 //!

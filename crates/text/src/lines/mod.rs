@@ -3,7 +3,7 @@
 //! [`TextSpec`](crate::TextSpec) declares the operations, [`TextProgram`] compiles them, [`TextFilter`] applies
 //! them to a text and [`QuotedTextFilter`](crate::QuotedTextFilter) to the contents of a JSON string. [`pipeline`] defines the order of the
 //! operations. [`rule_ops`] has further operations, which only rules for commands declare. Each of them is a stage: a
-//! [`line_stage`] before the patterns or an [`entry_stage`] after them. The module depends on no tool and no command,
+//! [`line_stage`] before the patterns or an `entry_stage` after them. The module depends on no tool and no command,
 //! and on no JSON except the escapes of strings ([`quoted`](crate::quoted)).
 //!
 //! Invariants:

@@ -1,7 +1,7 @@
 //! The last step before the sink: holds a short output until it is certain to be shorter than the input (SPEC §10),
 //! and counts what is written.
 //!
-//! Memory: at most [`COMPARE_LIMIT`] bytes while undecided, and then a buffer of [`GATHERED`] bytes.
+//! Memory: at most [`COMPARE_LIMIT`] bytes while undecided, and then a buffer of `GATHERED` bytes.
 
 use tamis_json::sink::Sink;
 

@@ -1,5 +1,5 @@
 //! The order of the operations, from bytes to bytes. Both [`TextFilter`](super::TextFilter) and
-//! [`QuotedTextFilter`](super::QuotedTextFilter) run it.
+//! `QuotedTextFilter` run it.
 //!
 //! ```text
 //! bytes ─▶ splitter ──lines──▶ front ─▶ patterns ──entries──▶ back ─▶ head_tail ─▶ pending ─▶ sink
@@ -8,8 +8,8 @@
 //!          backspaces                                         group
 //! ```
 //!
-//! To add an operation on lines, write a [`LineStage`](super::line_stage::LineStage) before the patterns or an
-//! [`EntryStage`](super::entry_stage::EntryStage) after them. A stage that looks back holds what it needs, and defines
+//! To add an operation on lines, write a [`LineStage`] before the patterns or an
+//! `EntryStage` after them. A stage that looks back holds what it needs, and defines
 //! what it does with lines that are too long to be held.
 
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Finds credentials in text and replaces them (SPEC §8.2).
 //!
-//! A secret has the shape of one of the built-in [`kinds`]: a beginning that its issuer chose, followed by characters of a
+//! A secret has the shape of one of the built-in `kinds`: a beginning that its issuer chose, followed by characters of a
 //! certain number and class. A filter searches the text with vector instructions for long words that have such a beginning
-//! ([`search`]) and compares the shape only where one was found ([`shape`]). Everything else is copied.
+//! (`search`) and compares the shape only where one was found (`shape`). Everything else is copied.
 //!
 //! ```text
 //! bytes ─▶ blocks of 16 KiB ─▶ search ──no place──▶ sink
@@ -10,16 +10,16 @@
 //!                                └─▶ decode ─▶ compare ─┘ the text, or `[redacted:KIND]`
 //! ```
 //!
-//! [`filter`] reads plain text and JSON texts; [`places`] looks at what the search finds. In JSON, a secret is looked for
-//! inside each string, after its escapes are resolved ([`decode`]); the rest of a string with a secret keeps its spelling. A
-//! key that has a secret is replaced as a whole, and numbered if its object has several ([`keys`]). Escapes that the text
-//! itself spells, as JSON in a string or in a log does, are resolved, too ([`resolve`]). A word also begins after one that
-//! is not, such as `\n` ([`before`]). The signs of a URL in a query are percent-encoded ([`percent`]).
+//! `filter` reads plain text and JSON texts; `places` looks at what the search finds. In JSON, a secret is looked for
+//! inside each string, after its escapes are resolved (`decode`); the rest of a string with a secret keeps its spelling. A
+//! key that has a secret is replaced as a whole, and numbered if its object has several (`keys`). Escapes that the text
+//! itself spells, as JSON in a string or in a log does, are resolved, too (`resolve`). A word also begins after one that
+//! is not, such as `\n` (`before`). The signs of a URL in a query are percent-encoded (`percent`).
 //!
-//! [`table`] has the kinds. Some secrets have no shape of their own, but a name before them ([`names`]); of others, the end
-//! is not in sight ([`rest`]).
+//! `table` has the kinds. Some secrets have no shape of their own, but a name before them (`names`); of others, the end
+//! is not in sight (`rest`).
 //!
-//! The patterns of a user apply after that (`patterns`). [`rules`] joins both searches.
+//! The patterns of a user apply after that (`patterns`). `rules` joins both searches.
 
 mod before;
 #[cfg(test)]
