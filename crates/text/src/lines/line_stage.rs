@@ -1,8 +1,8 @@
 //! Stages before the patterns. A stage reads lines and writes lines.
 //!
 //! Sections, which rules declare, and engines, which are code for one tool, are such stages. Each written line counts
-//! as one input line. A stage does not know bytes, chunks or the output; the stages after the patterns are [entry
-//! stages](super::entry_stage).
+//! as one input line. A stage does not know bytes, chunks or the output; the stages after the patterns are
+//! entry stages (`entry_stage`).
 //!
 //! A stage does linear work, and everything it holds has a limit. Lines are written in the order in which they are
 //! decided. A stage keeps lines that it does not recognise.
