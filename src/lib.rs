@@ -78,6 +78,7 @@
 //!   trees of raw pieces, held bytes, limits and errors; no rules. [`json`], [`Error`], [`Limits`] and [`Sink`] are from there.
 //! - `tamis-text` (`crates/text`): finds credentials and replaces them; what a terminal shows; notices in text. With the
 //!   feature `text`, filters of lines, see [`text`].
+//! - `tamis-page` (`crates/page`): extracts the main text of HTML pages (feature `content`), without JSON.
 //! - `tamis-template` (`crates/template`): renders items by Go's `text/template` (feature `template`), without filters.
 //!
 //! A module of this crate uses those above it in this list and never those below. A test checks that.
@@ -86,7 +87,7 @@
 //! - `encode`: documents in other encodings than JSON.
 //! - `reserved`: the parameters that a tool with a filter takes in addition to its own.
 //! - `spec`: the rules, as data.
-//! - `content`: extracts the main text of HTML pages (feature `content`), without JSON.
+//! - `content`: the rules for pages.
 //! - `filter`: compiles a spec and runs it; explains what a program does before it runs ([`Program::explain`]).
 //! - `io`: drivers for readers, files, slices, streams of documents, and async code.
 //! - `http`: the public names of the asynchronous drivers and of what they need (feature `tokio`).

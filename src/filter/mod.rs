@@ -8,7 +8,9 @@
 mod compile;
 mod explain;
 mod options;
+mod page;
 mod run;
+mod templates;
 
 #[cfg(test)]
 mod costs;

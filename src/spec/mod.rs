@@ -39,7 +39,6 @@ mod summary;
 
 pub use choices::{DuplicateKeys, OnError, Root, Siblings, Validation, Whitespace};
 pub(crate) use content::Content;
-#[cfg(any(feature = "content", feature = "tokio"))]
 pub(crate) use content::ContentFormat;
 pub use item_conditions::{ItemCondition, ValueTest};
 pub use json::RawJson;

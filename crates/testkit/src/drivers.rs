@@ -143,11 +143,11 @@ impl Subject<'_> {
         Run::new(Some(output), result, Some(report))
     }
 
-    /// Runs [`filter_reader`], which has default options.
+    /// Runs [`filter_reader`].
     fn reader(&self, seed: u64) -> Run {
         let mut output = Vec::new();
         let reader = Stutter { rest: self.document, prng: Prng::new(seed) };
-        let result = filter_reader(self.program, reader, &mut output);
+        let result = filter_reader(self.program.with_options(self.options), reader, &mut output);
         Run::new(Some(output), result, None)
     }
 
@@ -245,7 +245,7 @@ pub fn agree(subject: Subject<'_>, seed: u64, effort: Effort) -> Result<Run, Str
     Ok(whole)
 }
 
-/// Compares a run of [`filter_reader`], for subjects with default options.
+/// Compares a run of [`filter_reader`].
 pub fn agree_reader(subject: Subject<'_>, seed: u64, whole: &Run) -> Result<(), String> {
     same("filter_reader", whole, &subject.reader(seed), true)
 }

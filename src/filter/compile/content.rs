@@ -1,19 +1,15 @@
 //! Compiles specs that take a document as a whole: `content`, and the program that lets every document pass.
 
-#[cfg(feature = "content")]
 use super::nested::ContentRules;
 use tamis_json::error::{Error, ErrorKind};
 
 use super::nested::WholeRules;
 
-#[cfg(feature = "content")]
 use super::program::CompiledProgram;
 use super::program::Program;
-#[cfg(feature = "content")]
 use crate::spec::{Budget, ContentFormat, OnError, Root};
 use crate::spec::{Content, Spec};
 
-#[cfg(feature = "content")]
 /// Members that contain the text of a JSON response, if the spec does not name any.
 pub(in crate::filter) const USUAL: [&str; 3] = ["content", "text", "body"];
 
@@ -42,19 +38,15 @@ impl WholeRules {
         Self::content(content).map(Some)
     }
 
-    #[cfg(feature = "content")]
     fn content(content: &Content) -> Result<Self, Error> {
+        if !cfg!(feature = "content") {
+            let message = "`content` needs tamis built with the feature `content`";
+            return Err(Error::new(ErrorKind::Spec, message));
+        }
         Ok(Self::Content(Box::new(ContentRules::compile(content)?)))
-    }
-
-    #[cfg(not(feature = "content"))]
-    fn content(_: &Content) -> Result<Self, Error> {
-        let message = "`content` needs tamis built with the feature `content`";
-        Err(Error::new(ErrorKind::Spec, message))
     }
 }
 
-#[cfg(feature = "content")]
 impl CompiledProgram {
     pub(in crate::filter) fn content_rules(&self) -> Option<&ContentRules> {
         match &self.whole {
@@ -73,7 +65,6 @@ impl Program {
     }
 }
 
-#[cfg(feature = "content")]
 impl ContentRules {
     /// Compiles the `content` of a spec.
     pub(in crate::filter) fn compile(content: &Content) -> Result<Self, Error> {

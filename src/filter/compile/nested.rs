@@ -7,7 +7,6 @@ use std::sync::Arc;
 use tamis_json::path::trie::Trie;
 
 use super::program::Program;
-#[cfg(feature = "content")]
 use crate::spec::Budget;
 use crate::spec::{JsonStringFallback, RawJson};
 
@@ -52,13 +51,13 @@ pub(in crate::filter) struct JsonStringEntry {
 #[derive(Debug)]
 pub(in crate::filter) enum WholeRules {
     /// The document passes. `warns`: report that no filter applies.
-    Pass { warns: bool },
-    #[cfg(feature = "content")]
+    Pass {
+        warns: bool,
+    },
     Content(Box<ContentRules>),
 }
 
 /// The compiled `content` of a spec.
-#[cfg(feature = "content")]
 #[derive(Debug)]
 pub(in crate::filter) struct ContentRules {
     pub(in crate::filter) markdown: bool,

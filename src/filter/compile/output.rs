@@ -10,13 +10,11 @@ use tamis_text::secrets::SecretRules;
 
 use super::items::trie_of;
 use super::rule_paths::refuse_in;
-#[cfg(feature = "template")]
+use crate::filter::templates::{TemplateError, TemplatePart, Templates};
 use crate::spec::Compact;
 use crate::spec::{Encode, Redact, Spec, Whitespace};
 #[cfg(feature = "text")]
 use crate::text::TextProgram;
-#[cfg(feature = "template")]
-use tamis_template::{TemplateError, TemplatePart, Templates};
 #[cfg(feature = "text")]
 use tamis_text::lines::rule_ops::RuleOperations;
 
@@ -25,7 +23,6 @@ use tamis_text::lines::rule_ops::RuleOperations;
 pub(crate) struct OutputRules {
     #[cfg(feature = "text")]
     pub(in crate::filter) text: Option<TextProgram>,
-    #[cfg(feature = "template")]
     pub(in crate::filter) compact: Option<Arc<Templates>>,
     pub(in crate::filter) redact: Option<Arc<RedactRules>>,
 }
@@ -103,14 +100,9 @@ impl OutputRules {
             let message = "`encode` cannot be combined with `compact`, which writes text";
             return refuse_in("encode", 0, true, message.into());
         }
-        for (there, rule, feature) in [
-            (spec.text_filter.is_some() && !cfg!(feature = "text"), "text_filter", "text"),
-            (spec.compact.is_some() && !cfg!(feature = "template"), "compact", "template"),
-        ] {
-            if there {
-                let message = format!("`{rule}` needs tamis built with the feature `{feature}`");
-                return Err(Error::new(ErrorKind::Spec, message));
-            }
+        if spec.text_filter.is_some() && !cfg!(feature = "text") {
+            let message = "`text_filter` needs tamis built with the feature `text`";
+            return Err(Error::new(ErrorKind::Spec, message));
         }
         Ok(Self {
             redact: RedactRules::compile(spec, allowance)?,
@@ -121,7 +113,6 @@ impl OutputRules {
                     Some(TextProgram::compile_with(filter, &RuleOperations::default(), allowance)?)
                 }
             },
-            #[cfg(feature = "template")]
             compact: match &spec.compact {
                 None => None,
                 Some(compact) => Some(Arc::new(compile_compact(compact, spec.foreign, allowance)?)),
@@ -138,7 +129,6 @@ impl OutputRules {
             redact: self.redact.as_ref().map(|redact| Arc::new(redact.of_source())),
             #[cfg(feature = "text")]
             text: self.text.clone(),
-            #[cfg(feature = "template")]
             compact: None,
         }
     }
@@ -152,13 +142,11 @@ impl OutputRules {
             redact,
             #[cfg(feature = "text")]
             text: None,
-            #[cfg(feature = "template")]
             compact: None,
         }
     }
 }
 
-#[cfg(feature = "template")]
 impl OutputRules {
     /// Returns the error of a name in the header or footer that never has a value.
     pub(in crate::filter) fn unknown_name(&self, spec: &Spec) -> Option<Error> {
@@ -169,7 +157,6 @@ impl OutputRules {
 }
 
 /// Compiles templates. `foreign`: the templates are another system's, where an unknown name is not an error.
-#[cfg(feature = "template")]
 fn compile_compact(
     compact: &Compact,
     foreign: bool,
@@ -185,7 +172,6 @@ fn compile_compact(
 }
 
 /// Returns the error with its place in the spec's templates.
-#[cfg(feature = "template")]
 fn in_compact(error: &TemplateError, compact: &Compact) -> Error {
     let template = match error.part() {
         TemplatePart::Header => compact.header.as_deref(),

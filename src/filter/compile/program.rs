@@ -171,7 +171,6 @@ impl Program {
     }
 
     /// Returns the error of a name in the summary's header or footer that never has a value.
-    #[cfg(feature = "template")]
     #[doc(hidden)]
     #[must_use]
     pub fn unknown_name(&self) -> Option<Error> {

@@ -21,7 +21,6 @@ pub(in crate::filter) struct SizePolicy {
     /// The elements of the payload are written as lines. A mark is not one of them.
     pub(in crate::filter) lines: bool,
     /// A summary is written without the document around it.
-    #[cfg_attr(not(feature = "template"), allow(dead_code, reason = "summaries need templates"))]
     pub(in crate::filter) only_summary: bool,
 }
 

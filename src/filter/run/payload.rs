@@ -368,7 +368,6 @@ impl PayloadStage {
     }
 
     /// Returns whether no selected value was found, so that the payload passed unselected.
-    #[cfg(feature = "content")]
     pub(super) fn is_total_miss(&self) -> bool {
         self.items().is_some_and(|items| items.miss().is_some())
     }

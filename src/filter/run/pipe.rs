@@ -248,7 +248,6 @@ impl<'a> Next<'a> {
     }
 
     /// Creates the end of a pipe with a single stage.
-    #[cfg(feature = "content")]
     pub(super) fn sink(
         facts: &'a mut OutputFacts,
         meter: &'a mut Meter,

@@ -51,7 +51,6 @@ pub(super) enum RootPath {
     /// The member with this index.
     Member(u64),
     /// The index of the child in each container on the path.
-    #[cfg(feature = "template")]
     Steps(Vec<u64>),
     /// The value at this path.
     At {
@@ -91,7 +90,6 @@ impl RootPath {
         match self {
             Self::Document => 0,
             Self::First | Self::Member(_) => usize::from(!is_array),
-            #[cfg(feature = "template")]
             Self::Steps(steps) => steps.len(),
             Self::At { path, .. } => path.0.len(),
         }
@@ -108,7 +106,6 @@ impl RootTracker {
         match &self.place {
             RootPath::Document => false,
             RootPath::First | RootPath::Member(_) => self.open.len() == 1,
-            #[cfg(feature = "template")]
             RootPath::Steps(steps) => !steps.is_empty() && self.open.len() == steps.len(),
             RootPath::At { path, .. } => self.open.len() == path.0.len(),
         }
@@ -132,7 +129,6 @@ impl RootTracker {
             (RootPath::Document, _) | (_, ValueSlot::Top) => false,
             (RootPath::First, _) => kind == ValueKind::Array,
             (RootPath::Member(number), _) => children == *number,
-            #[cfg(feature = "template")]
             (RootPath::Steps(steps), _) => steps.get(level) == Some(&children),
             (RootPath::At { path, .. }, ValueSlot::Member(key)) => match path.0.get(level) {
                 Some(PathToken::Name(name)) => {
@@ -164,7 +160,6 @@ impl RootTracker {
     fn document(&self, kind: ValueKind) -> RootStep {
         match (&self.place, kind) {
             (RootPath::At { .. }, ValueKind::Object | ValueKind::Array) => RootStep::OnPath,
-            #[cfg(feature = "template")]
             (RootPath::Steps(steps), ValueKind::Object | ValueKind::Array) if !steps.is_empty() => {
                 RootStep::OnPath
             }

@@ -19,7 +19,9 @@ fn never_empty_never_too_long_however_it_comes() {
         let names = prng.one_in(2);
         let content = Content::new().max_tokens(max).format(format);
         let program = program(if names { content.extract("title") } else { content });
-        let whole = filter_slice(&program, text.as_bytes()).map_err(Error::from);
+        let options = tamis_testkit::call_options();
+        let call = program.with_options(&options);
+        let whole = filter_slice(call, text.as_bytes()).map_err(Error::from);
         let (output, report) = match &whole {
             Ok((output, report)) => (std::str::from_utf8(output).unwrap(), report),
             Err(error) => {

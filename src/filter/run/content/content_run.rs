@@ -36,10 +36,10 @@ use tamis_text::secrets::{SecretSearch, TextForm};
 
 use super::cleaner::ContentCleaner;
 use super::fields::ContentFields;
-use crate::content::{Cut, Decoder, From, Page, SNIFFED, Sizes, is_html};
 use crate::filter::compile::nested::ContentRules;
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::options::CallOptions;
+use crate::filter::page::{Cut, Decoder, From, Page, SNIFFED, Sizes, TextLimit, is_html};
 use crate::report::{ContentSource, Report, add_counts};
 use crate::spec::Budget;
 
@@ -120,7 +120,7 @@ impl ContentRun {
             clean: ContentCleaner::default(),
             secrets: search_of(compiled),
             searched: Vec::new(),
-            cut: Cut::new(budget, options.token_counter()),
+            cut: Cut::new(text_limit(budget, options.token_counter())),
             vocabulary: options.token_counter(),
             budget,
             sizes: Sizes::default(),
@@ -141,7 +141,7 @@ impl ContentRun {
         self.clean = ContentCleaner::default();
         self.secrets = search_of(&self.compiled);
         self.searched.clear();
-        self.cut = Cut::new(self.budget, self.vocabulary);
+        self.cut = Cut::new(text_limit(self.budget, self.vocabulary));
         self.sizes = Sizes::default();
         (self.from, self.spoke, self.apart, self.note) = (None, false, false, None);
         self.hid = false;
@@ -504,6 +504,17 @@ impl ContentRun {
             }
         }
     }
+}
+
+/// Returns the limit of a text that a budget sets.
+fn text_limit(
+    budget: Option<Budget>,
+    vocabulary: Option<&'static dyn CountTokens>,
+) -> Option<TextLimit> {
+    Some(match budget? {
+        Budget::Bytes(bytes) => TextLimit::Bytes(bytes),
+        Budget::Tokens(tokens) => TextLimit::Tokens(tokens, vocabulary),
+    })
 }
 
 /// Returns whether an error means that the document is not JSON.

@@ -16,17 +16,12 @@
 //! held       "\n"     "\n"    "\n"     dropped
 //! ```
 
-#[cfg(feature = "content")]
 mod cleaner;
-#[cfg(feature = "content")]
 mod content_run;
-#[cfg(feature = "content")]
 mod fields;
 
-#[cfg(feature = "content")]
 use std::sync::Arc;
 
-#[cfg(feature = "content")]
 use content_run::ContentRun;
 
 use tamis_json::error::Error;
@@ -64,16 +59,11 @@ enum WholeRun {
         secrets: Option<Box<PassedSecrets>>,
     },
     /// The content is extracted. Boxed, because it is much larger than the other variant.
-    #[cfg(feature = "content")]
     Content(Box<ContentRun>),
 }
 
 impl WholeDocument {
     /// Returns the run of a program that takes documents as a whole, or `None` for all other programs.
-    #[cfg_attr(
-        not(feature = "content"),
-        expect(unused_variables, reason = "a document that passes has no options")
-    )]
     pub(super) fn new(program: &Program, options: &CallOptions) -> Option<Self> {
         let compiled = program.compiled();
         let rules = compiled.whole.as_ref()?;
@@ -84,7 +74,6 @@ impl WholeDocument {
                 let secrets = rules.map(|rules| Box::new(PassedSecrets { rules, search: None }));
                 WholeRun::Pass { warns: *warns, secrets }
             }
-            #[cfg(feature = "content")]
             WholeRules::Content(rules) => {
                 WholeRun::Content(Box::new(ContentRun::new(&Arc::clone(compiled), rules, options)))
             }
@@ -102,7 +91,6 @@ impl Stage for WholeDocument {
                     secrets.search = None;
                 }
             }
-            #[cfg(feature = "content")]
             WholeRun::Content(run) => run.restart(),
         }
     }
@@ -113,7 +101,6 @@ impl Stage for WholeDocument {
         match run {
             WholeRun::Pass { secrets: None, .. } => sink.write(chunk),
             WholeRun::Pass { secrets: Some(secrets), .. } => secrets.write(chunk, &mut sink),
-            #[cfg(feature = "content")]
             WholeRun::Content(run) => run.write(chunk, &mut sink)?,
         }
         Ok(())
@@ -129,7 +116,6 @@ impl Stage for WholeDocument {
                     secrets.end(&mut sink);
                 }
             }
-            #[cfg(feature = "content")]
             WholeRun::Content(run) => run.end(&mut sink)?,
         }
         Ok(())
@@ -147,7 +133,6 @@ impl Stage for WholeDocument {
                     report.filter_error = Some(NO_FILTER.to_owned());
                 }
             }
-            #[cfg(feature = "content")]
             WholeRun::Content(run) => run.report(report),
         }
         report.budget_result_bytes = report.budget_applied.then_some(facts.written);

@@ -193,13 +193,11 @@ impl ItemBudget {
     }
 
     /// Returns the position of the payload in a shorter form, where it may differ.
-    #[cfg(feature = "template")]
     pub(super) fn steps(&self) -> Option<&[u64]> {
         self.forms.as_ref().filter(|_| self.array != ArrayState::None).map(ShorterForms::steps)
     }
 
     /// Returns the text of the payload's mark, if there is one.
-    #[cfg(feature = "template")]
     pub(super) fn mark(&self) -> Option<&str> {
         self.mark.as_deref()
     }

@@ -1,7 +1,6 @@
 //! Facts about a document that its stages leave for later stages, and for the report.
 
 use super::size::OutputSize;
-#[cfg(feature = "template")]
 use crate::filter::run::root_path::RootPath;
 
 /// The facts of one document. Stages set them at its end, except for the sizes.
@@ -22,14 +21,10 @@ pub(in crate::filter::run) struct OutputFacts {
     /// None of the selected paths was found, so the document stays JSON.
     pub(in crate::filter::run) missed: bool,
     /// The number of items in the output, and in the response.
-    #[cfg_attr(not(feature = "template"), allow(dead_code, reason = "summaries need templates"))]
     pub(in crate::filter::run) kept: u64,
-    #[cfg_attr(not(feature = "template"), allow(dead_code, reason = "summaries need templates"))]
     pub(in crate::filter::run) original: u64,
     /// The place of the payload in a shorter form, in which children before it may be missing.
-    #[cfg(feature = "template")]
     pub(in crate::filter::run) place: Option<RootPath>,
     /// The text of the payload's mark.
-    #[cfg(feature = "template")]
     pub(in crate::filter::run) mark: Option<String>,
 }

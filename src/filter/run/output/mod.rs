@@ -68,9 +68,7 @@ mod shorten_lexer;
 pub(super) mod size;
 mod size_stage;
 mod split_items;
-#[cfg(feature = "template")]
 mod summary;
-#[cfg(feature = "template")]
 mod summary_stage;
 #[cfg(test)]
 mod tests;
@@ -95,7 +93,6 @@ use redact_paths::RedactPathsStage;
 use secrets::SecretsStage;
 use size_stage::SizeStage;
 use split_items::ItemSplitter;
-#[cfg(feature = "template")]
 use summary_stage::SummaryStage;
 
 /// Returns a stage on the filtered document, or `None` for any other kind. `length`: counters that the stage on items
@@ -145,7 +142,6 @@ pub(super) fn output_stage(
             })
         }
         StageKind::Size => Box::new(SizeStage::new(policy, policy.applies(spec), has_form)),
-        #[cfg(feature = "template")]
         StageKind::Compact => {
             let templates = program.output.compact.clone()?;
             Box::new(SummaryStage::new(templates, config, scanner, limits, policy))

@@ -117,7 +117,6 @@ impl ShorterForms {
     }
 
     /// Returns the position of the payload in the form: the index of the child in each container on the path.
-    #[cfg(feature = "template")]
     pub(super) fn steps(&self) -> &[u64] {
         &self.steps
     }

@@ -120,11 +120,8 @@ impl OutputState for ItemSplitter {
         let facts = &mut next.facts;
         facts.exceeded = self.budget.is_exceeded();
         facts.kept = self.budget.kept().unwrap_or(facts.kept);
-        #[cfg(feature = "template")]
-        {
-            facts.place = self.budget.steps().map(|steps| RootPath::Steps(steps.to_vec()));
-            facts.mark = self.budget.mark().map(str::to_owned);
-        }
+        facts.place = self.budget.steps().map(|steps| RootPath::Steps(steps.to_vec()));
+        facts.mark = self.budget.mark().map(str::to_owned);
         Ok(())
     }
 

@@ -19,6 +19,7 @@
 //!
 //! A payload that is not a member, such as the document itself, becomes an object with these members.
 
+use crate::filter::templates::{Templates, Totals};
 use tamis_json::error::{Error, LimitName, Raise};
 use tamis_json::hold::Hold;
 use tamis_json::limits::{Limits, Meter};
@@ -27,7 +28,6 @@ use tamis_json::sink::Sink;
 use tamis_json::test_work::{WorkKind, count, words};
 use tamis_json::writer::JsonWriter;
 use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
-use tamis_template::{Templates, Totals};
 use tamis_text::notice;
 
 use crate::filter::run::root_path::{RootPath, RootStep, RootTracker};

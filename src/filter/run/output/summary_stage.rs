@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::filter::templates::{Templates, Totals};
 use tamis_json::error::Error;
 use tamis_json::hold::Hold;
 use tamis_json::limits::{Limits, Meter};
 use tamis_json::machine::MachineConfig;
 use tamis_json::scan::Scanner;
-use tamis_template::{Templates, Totals};
 
 use super::facts::OutputFacts;
 use super::size::OutputSize;

@@ -1,15 +1,15 @@
 //! Where texts are cut (measured in bytes, so that the places are obvious), and invariants on random texts.
 
+use super::TextLimit;
 use super::{Cut, Sizes, Unit, blocks, sentences};
-use crate::spec::Budget;
 
 fn vocabulary() -> Option<&'static dyn tamis_json::tokens::CountTokens> {
     Some(tamis_tokens::o200k_base())
 }
 
-fn cut_in(text: &str, budget: Budget, size: usize) -> (String, Sizes) {
+fn cut_in(text: &str, limit: TextLimit, size: usize) -> (String, Sizes) {
     let mut out = String::new();
-    let mut cut = Cut::new(Some(budget), vocabulary());
+    let mut cut = Cut::new(Some(limit));
     let mut rest = text;
     while !rest.is_empty() {
         let at = super::ceil(rest, size.min(rest.len()));
@@ -22,7 +22,7 @@ fn cut_in(text: &str, budget: Budget, size: usize) -> (String, Sizes) {
 }
 
 fn bytes(text: &str, limit: u64) -> String {
-    cut_in(text, Budget::Bytes(limit), usize::MAX).0
+    cut_in(text, TextLimit::Bytes(limit), usize::MAX).0
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn no_text_is_looked_at_again_and_again() {
         let text = text + &" b c".repeat(5000);
         for limit in [1, 3, 1000, 100_000] {
             let start = tamis_testkit::clock::cpu_time();
-            let (out, _) = cut_in(&text, Budget::Bytes(limit), usize::MAX);
+            let (out, _) = cut_in(&text, TextLimit::Bytes(limit), usize::MAX);
             // Quadratic work would take minutes.
             let took = tamis_testkit::clock::cpu_time() - start;
             assert!(took.as_secs() < 10, "{begin:?} {part:?} {limit}");
@@ -163,14 +163,14 @@ fn long_texts_are_cut_as_well() {
     let text = paragraph.repeat(20_000);
     assert!(text.len() > 4 * super::WINDOW);
     let limit = 1_000_000;
-    let (out, sizes) = cut_in(&text, Budget::Bytes(limit), 4096);
+    let (out, sizes) = cut_in(&text, TextLimit::Bytes(limit), 4096);
     let (kept, mark) = out.rsplit_once("\n\n").unwrap();
     assert!(text.starts_with(kept) && kept.ends_with("almanac."));
     assert!(kept.len() as u64 <= limit && kept.len() as u64 > limit - 200, "{}", kept.len());
     assert_eq!(mark, format!("[... {} bytes left out]", text.len() - kept.len() - 2));
     assert_eq!((sizes.bytes, sizes.cut), (text.len() as u64, true));
-    assert_eq!(cut_in(&text, Budget::Bytes(limit), usize::MAX), (out, sizes));
-    let all = Budget::Bytes(text.len() as u64);
+    assert_eq!(cut_in(&text, TextLimit::Bytes(limit), usize::MAX), (out, sizes));
+    let all = TextLimit::Bytes(text.len() as u64);
     assert_eq!(cut_in(&text, all, 70_000).0, text);
 }
 
@@ -217,8 +217,8 @@ fn never_too_long_never_empty_however_it_comes() {
             (0..1 + prng.below(60)).map(|_| PARTS[prng.below(PARTS.len())]).collect();
         let limit = 1 + prng.below(40) as u64;
         let (budget, unit) = match round % 2 {
-            0 => (Budget::Bytes(limit), Unit::Bytes),
-            _ => (Budget::Tokens(limit), Unit::Tokens(vocabulary())),
+            0 => (TextLimit::Bytes(limit), Unit::Bytes),
+            _ => (TextLimit::Tokens(limit, vocabulary()), Unit::Tokens(vocabulary())),
         };
         let (out, sizes) = cut_in(&text, budget, usize::MAX);
         let context = format!("{text:?} at {budget:?}: {out:?}");

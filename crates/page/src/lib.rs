@@ -1,5 +1,7 @@
-//! Extracts the main text of a page: HTML becomes text or Markdown, and a long text is cut at a suitable place (seed:
-//! AIOS's `content` filter; SPEC §10).
+//! Extracts the main text of a page: HTML becomes text or Markdown, and a long text is cut at a suitable place. For
+//! [tamis](https://docs.rs/tamis).
+//!
+//! **Internal: no stable API.**
 //!
 //! ```text
 //! bytes ─▶ decode ─▶ tags ─▶ strip ─▶ render ──▶ cut ─▶ text
@@ -7,7 +9,7 @@
 //!                  lol_html           dom_smoothie
 //! ```
 //!
-//! JSON, rules and reports belong to `filter`, not to this module. Invariants: the work is linear in the number of
+//! It deliberately knows no JSON, no rules and no reports. Invariants: the work is linear in the number of
 //! bytes for any input; nothing in the caller's thread recurses on the depth of a page; memory is bounded by the
 //! constants below.
 
@@ -25,12 +27,12 @@ mod table;
 mod tags;
 mod values;
 
-pub(crate) use cut::{Cut, Sizes};
-pub(crate) use decode::{Decoder, is_html};
-pub(crate) use page::{From, Page};
+pub use cut::{Cut, Sizes, TextLimit};
+pub use decode::{Decoder, is_html};
+pub use page::{From, Page};
 
 /// How many bytes are inspected to detect the kind and the encoding of a document.
-pub(crate) const SNIFFED: usize = 64 << 10;
+pub const SNIFFED: usize = 64 << 10;
 /// The maximum number of open elements. Further ones are ignored: such a page has no useful structure left.
 const OPEN: usize = 4096;
 /// The maximum size in bytes of a tag or a comment, and of lol_html's buffers. Longer ones are dropped.

@@ -17,15 +17,18 @@ const SHARE: u64 = 40;
 
 /// Which text of the page is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum From {
+pub enum From {
+    /// The article that was found in it.
     Article,
+    /// All content of its body.
     Body,
     /// Everything that may have been visible to a person, including navigation.
     Page,
 }
 
+/// A page whose bytes arrive in parts.
 #[derive(Debug)]
-pub(crate) struct Page {
+pub struct Page {
     reader: Reader<Strip>,
     markdown: bool,
     keep: Keep,
@@ -34,20 +37,20 @@ pub(crate) struct Page {
 
 impl Page {
     /// Begins a page whose content is wanted.
-    pub(crate) fn new(markdown: bool) -> Self {
+    pub fn new(markdown: bool) -> Self {
         let keep = Keep::Content;
         Self { reader: Reader::new(Strip::new(keep, markdown)), markdown, keep, without: None }
     }
 
     /// Begins a second reading of the page, after the first one found no content.
-    pub(crate) fn again(markdown: bool) -> Self {
+    pub fn again(markdown: bool) -> Self {
         let keep = Keep::Text;
         let without = Some(Without::default());
         Self { reader: Reader::new(Strip::new(keep, markdown)), markdown, keep, without }
     }
 
     /// Reads more of the page. Returns text as soon as it is certain to be used.
-    pub(crate) fn push(&mut self, html: &str) -> String {
+    pub fn push(&mut self, html: &str) -> String {
         // The input is split, so that only a part of the text is buffered here.
         let mut text = String::new();
         let html = match &mut self.without {
@@ -69,12 +72,12 @@ impl Page {
     }
 
     /// Whether the page certainly has text, so that no second reading is necessary.
-    pub(crate) fn has_text(&self) -> bool {
+    pub fn has_text(&self) -> bool {
         self.reader.with(|strip| strip.has_text())
     }
 
     /// Ends the page. Returns the rest of its text, the source of the text, and whether hidden text was removed.
-    pub(crate) fn finish(self) -> (String, From, bool) {
+    pub fn finish(self) -> (String, From, bool) {
         let Self { mut reader, markdown, keep, without } = self;
         reader.push(&without.map(|without| without.tail).unwrap_or_default());
         let mut strip = reader.end();

@@ -19,10 +19,5 @@
 //! # Ok::<(), tamis::Error>(())
 //! ```
 
-#[cfg(feature = "content")]
-mod main_text;
-
 pub use crate::report::ContentSource;
 pub use crate::spec::content::{Content, ContentFormat};
-#[cfg(feature = "content")]
-pub(crate) use main_text::{Cut, Decoder, From, Page, SNIFFED, Sizes, is_html};

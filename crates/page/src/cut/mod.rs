@@ -8,8 +8,6 @@ use tamis_json::tokens::{CountTokens, TokenCounter};
 use tamis_text::notice;
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::spec::Budget;
-
 /// How many bytes are buffered until the end of the text, or the place of the cut, is known.
 const WINDOW: usize = 256 << 10;
 /// How many of those stay buffered when the rest is written: enough to go back to the end of a paragraph.
@@ -32,20 +30,29 @@ const ABBREVIATIONS: [&str; 48] = [
 
 /// The size of a text in the unit of its limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sizes {
+pub struct Sizes {
     /// The size of the whole text.
-    pub(crate) original: u64,
+    pub original: u64,
     /// The size of the result, including the mark.
-    pub(crate) result: u64,
+    pub result: u64,
     /// The size of the whole text in bytes.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     /// Whether something was left out.
-    pub(crate) cut: bool,
+    pub cut: bool,
+}
+
+/// The largest size of a text.
+#[derive(Clone, Copy, Debug)]
+pub enum TextLimit {
+    /// A number of bytes.
+    Bytes(u64),
+    /// A number of tokens of a vocabulary; without one, a token has four bytes.
+    Tokens(u64, Option<&'static dyn CountTokens>),
 }
 
 /// Takes a text in parts and writes the part of it that is kept.
 #[derive(Debug)]
-pub(crate) struct Cut {
+pub struct Cut {
     /// The limit in tokens, or `None`.
     limit: Option<u64>,
     unit: Unit,
@@ -62,15 +69,12 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
-    /// Creates a cut at a budget. `None` means that there is no limit.
-    pub(crate) fn new(
-        budget: Option<Budget>,
-        vocabulary: Option<&'static dyn CountTokens>,
-    ) -> Self {
-        let (limit, unit) = match budget {
+    /// Creates a cut at a limit; `None` keeps the whole text.
+    pub fn new(limit: Option<TextLimit>) -> Self {
+        let (limit, unit) = match limit {
             None => (None, Unit::Bytes),
-            Some(Budget::Tokens(tokens)) => (Some(tokens), Unit::Tokens(vocabulary)),
-            Some(Budget::Bytes(bytes)) => (Some(bytes), Unit::Bytes),
+            Some(TextLimit::Tokens(tokens, vocabulary)) => (Some(tokens), Unit::Tokens(vocabulary)),
+            Some(TextLimit::Bytes(bytes)) => (Some(bytes), Unit::Bytes),
         };
         Self {
             limit,
@@ -86,7 +90,7 @@ impl Cut {
     }
 
     /// Adds more of the text; the part that is certain to be kept is appended to `to`.
-    pub(crate) fn push(&mut self, text: &str, to: &mut dyn FnMut(&str)) {
+    pub fn push(&mut self, text: &str, to: &mut dyn FnMut(&str)) {
         self.bytes += text.len() as u64;
         if self.limit.is_none() {
             return to(text);
@@ -140,7 +144,7 @@ impl Cut {
     }
 
     /// Ends the text.
-    pub(crate) fn end(&mut self, to: &mut dyn FnMut(&str)) -> Sizes {
+    pub fn end(&mut self, to: &mut dyn FnMut(&str)) -> Sizes {
         if let Some(limit) = self.limit
             && self.out.is_none()
         {

@@ -83,7 +83,7 @@ const FIRST: [&str; 66] = [
 ];
 
 /// Whether a text is HTML: after white space, comments and declarations it begins with a usual tag.
-pub(crate) fn is_html(text: &str) -> bool {
+pub fn is_html(text: &str) -> bool {
     let mut rest = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n', '\u{c}']);
     // The number of comments before the first tag is limited.
     for _ in 0..32 {
@@ -110,27 +110,27 @@ fn starts_with(text: &str, lower: &str) -> bool {
 }
 
 /// Decodes the bytes of a document to text.
-pub(crate) struct Decoder {
+pub struct Decoder {
     decoder: encoding_rs::Decoder,
     encoding: &'static Encoding,
 }
 
 impl Decoder {
     /// Creates a decoder for a document with this beginning.
-    pub(crate) fn new(beginning: &[u8]) -> Self {
+    pub fn new(beginning: &[u8]) -> Self {
         let encoding = encoding(beginning);
         // A byte order mark does not belong to the text.
         Self { decoder: encoding.new_decoder_with_bom_removal(), encoding }
     }
 
     /// Creates a decoder for the same document, from its beginning.
-    pub(crate) fn again(&self) -> Self {
+    pub fn again(&self) -> Self {
         let encoding = self.encoding;
         Self { decoder: encoding.new_decoder_with_bom_removal(), encoding }
     }
 
     /// Decodes the next bytes; invalid sequences become U+FFFD.
-    pub(crate) fn decode(&mut self, bytes: &[u8], last: bool) -> String {
+    pub fn decode(&mut self, bytes: &[u8], last: bool) -> String {
         let room = self.decoder.max_utf8_buffer_length(bytes.len()).unwrap_or(bytes.len());
         let mut text = String::with_capacity(room);
         _ = self.decoder.decode_to_string(bytes, &mut text, last);

@@ -405,8 +405,8 @@ fn has_letters(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tags::Reader;
     use super::{Keep, Strip};
+    use crate::tags::Reader;
 
     fn is_over(before: &str, part: &str, count: usize) -> bool {
         let mut reader = Reader::new(Strip::new(Keep::Content, false));
