@@ -12,7 +12,7 @@ test *NAME:
 case NAME:
     cargo test --test cases -- {{NAME}}
 
-# Runs the tests of one package: cli, gateway, agents, bindings or interop.
+# Runs the tests of one package, such as cli or gateway.
 package NAME *ARGS:
     cargo test -p tamis-{{NAME}} {{ARGS}}
 

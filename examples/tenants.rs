@@ -127,7 +127,9 @@ impl Tenants {
             self.count("unknown", "refused");
             return Choice::Refuse(StatusCode::FORBIDDEN);
         };
-        let options = CallOptions::new().with_limits(Limits::new().with_pool(&self.pool));
+        let options = CallOptions::new()
+            .with_token_counter(tamis_tokens::o200k_base())
+            .with_limits(Limits::new().with_pool(&self.pool));
         let call = || program.with_options(&options);
         let media_type = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         // Other types are read as JSON, and refused if they are not.

@@ -53,7 +53,7 @@ export interface Report {
   tokens_original?: number
   /** Number of tokens of the output, as its bytes are counted. */
   tokens_result?: number
-  /** Whether tokens were estimated at four bytes each. Feature `tokens` counts them instead. */
+  /** Whether tokens were estimated at four bytes each: the call has no vocabulary. */
   tokens_estimated?: boolean
   /** The reason why `compact` left the filtered output unchanged. */
   compact_error?: string

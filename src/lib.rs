@@ -92,17 +92,16 @@
 //! - `io`: drivers for readers, files, slices, streams of documents, and async code.
 //! - `http`: the public names of the asynchronous drivers and of what they need (feature `tokio`).
 //!
-//! Above this crate are:
+//! `tamis-tokens` (`crates/tokens`) is a vocabulary that a call may take. Above this crate are:
 //!
-//! - `tamis-tokens` (`crates/tokens`): the vocabulary `o200k_base`.
 //! - `tamis-manifest` (`crates/manifest`): files that map names of tools to specs, and the built-in ones.
 //! - `tamis-command` (`crates/command`): filters the output of commands by rules, and runs commands.
 //! - `tamis-chat` (`crates/chat`): replaces old tool results in a chat.
 //! - `tamis-insight` (`crates/insight`): counts the tokens of a payload per path, suggests filters, says which rule removed which
 //!   bytes, and attacks filters with hostile documents.
 //!
-//! The command line is the package `tamis-cli` in `crates/cli`. The store and the proxy in front of MCP servers are the
-//! package `tamis-gateway` in `crates/gateway`. The hooks and installers for coding agents are the package `tamis-agents`
+//! The command line is the package `tamis-cli` in `crates/cli`. The store of results is `tamis-store`, the
+//! proxy in front of MCP servers `tamis-mcp` (messages) and `tamis-gateway` (transports). The hooks and installers for coding agents are the package `tamis-agents`
 //! in `crates/agents`. The packages for Python and Node are in `python` and `node`; they share `crates/bindings`.
 //!
 //! # Promises

@@ -103,7 +103,7 @@ pub struct Report {
     /// Number of tokens of the output, as its bytes are counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_result: Option<u64>,
-    /// Whether tokens were estimated at four bytes each. Feature `tokens` counts them instead.
+    /// Whether tokens were estimated at four bytes each: the call has no vocabulary.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tokens_estimated: bool,
     /// The reason why `compact` left the filtered output unchanged.

@@ -114,7 +114,7 @@ class Report(TypedDict, total=False):
     tokens_result: int
     """Number of tokens of the output, as its bytes are counted."""
     tokens_estimated: bool
-    """Whether tokens were estimated at four bytes each. Feature `tokens` counts them instead."""
+    """Whether tokens were estimated at four bytes each: the call has no vocabulary."""
     compact_error: str
     """The reason why `compact` left the filtered output unchanged."""
     encode_skipped: str

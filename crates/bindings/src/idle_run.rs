@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use tamis::{Filter, Program};
 
 use crate::error::BindingError;
+use crate::options::BindingCall;
 use crate::program::text_of;
 
 /// Creating a run takes about as long as filtering five kilobytes. For longer documents that does not matter, and a run that
@@ -25,7 +26,10 @@ impl IdleRun {
         document: &[u8],
     ) -> Result<Vec<u8>, BindingError> {
         let idle = self.0.try_lock().ok().and_then(|mut idle| idle.take());
-        let mut filter = idle.unwrap_or_else(|| Box::new(Filter::new(program, Vec::new())));
+        let mut filter = idle.unwrap_or_else(|| {
+            let BindingCall(options) = BindingCall::default();
+            Box::new(Filter::new(program.with_options(&options), Vec::new()))
+        });
         match filter.write(document).and_then(|()| filter.end()) {
             Ok(_) => {
                 let output = std::mem::take(filter.sink_mut());

@@ -201,6 +201,7 @@ fn small_documents_take_turns_with_one_run() {
         r#"{"select": ["none"], "on_error": "closed"}"#,
         r#"{"exclude": ["next"], "root": "auto", "redact": "secrets"}"#,
         r#"{"extract": "/items", "budget": {"bytes": 12}}"#,
+        r#"{"budget": {"tokens": 6}}"#,
         r#"{"json_strings": [{"at": "/data", "apply": {"exclude": ["id"]}}]}"#,
         r#"{"when": [{"test": {"path": "/next", "value": "n"}, "retain": ["/items"]}], "otherwise": "drop"}"#,
     ] {

@@ -9,6 +9,9 @@ use std::fmt;
 use crate::test_work::{self, WorkKind, words};
 
 /// A vocabulary of a model. `tamis_tokens::o200k_base` is one.
+///
+/// No token of it may go on after an ASCII letter or digit followed by white space or punctuation other than an apostrophe: long
+/// texts are counted in pieces that end there.
 pub trait CountTokens: fmt::Debug + Send + Sync {
     /// Returns the number of tokens of a text.
     fn count(&self, text: &str) -> u64;
@@ -18,6 +21,7 @@ pub trait CountTokens: fmt::Debug + Send + Sync {
 }
 
 /// The maximum number of bytes that are counted together.
+#[doc(hidden)]
 pub const PIECE: usize = 64 << 10;
 
 /// Counts the tokens of a text that arrives in parts. The result does not depend on how the text is cut into parts.
@@ -108,6 +112,8 @@ impl TokenCounter {
 
 /// Returns the last certain end of a token in a piece. Without one, returns the end of the last complete character, and
 /// that a token may be cut there.
+#[doc(hidden)]
+#[must_use]
 pub fn piece_end(piece: &[u8]) -> (usize, bool) {
     let pairs = piece.windows(2).enumerate().rev();
     let mut pairs = pairs.filter_map(|(at, pair)| Some((at, pair.try_into().ok()?)));
@@ -121,6 +127,7 @@ pub fn piece_end(piece: &[u8]) -> (usize, bool) {
 }
 
 /// Returns whether a token ends between two bytes, whatever precedes and follows them.
+#[doc(hidden)]
 #[must_use]
 pub fn ends_token([before, after]: [u8; 2]) -> bool {
     // An apostrophe may continue a word: `it's` is one word.

@@ -62,6 +62,7 @@ pub struct Diagnostic {
 }
 
 impl ManifestError {
+    #[doc(hidden)]
     pub fn new(kind: ManifestErrorKind, problems: impl Into<Problems>) -> Self {
         let Problems { told, more } = problems.into();
         Self { kind, problems: told, more }
@@ -103,6 +104,7 @@ impl ManifestError {
 
 impl Diagnostic {
     /// Creates a problem without a place in the file.
+    #[doc(hidden)]
     pub fn nowhere(file: &str, message: impl Into<String>) -> Self {
         Self { file: file.into(), line: 0, column: 0, message: message.into(), shown: None }
     }
@@ -132,17 +134,20 @@ impl Diagnostic {
     }
 
     /// Returns a problem with another message at the same place.
+    #[doc(hidden)]
     pub fn with_message(mut self, message: String) -> Self {
         self.message = message;
         self
     }
 
     /// Returns line and column.
+    #[doc(hidden)]
     pub fn position(&self) -> (usize, usize) {
         (self.line, self.column)
     }
 
     /// Returns `FILE:LINE:COLUMN`, as far as it is known.
+    #[doc(hidden)]
     pub fn place(&self) -> String {
         let file = Clean(&self.file);
         if self.line == 0 {

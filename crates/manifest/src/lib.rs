@@ -23,7 +23,7 @@
 // Manifests: files that map the names of tools to specs, in the formats of several systems.
 //
 // Knows specs and programs, but no documents and no file system (`Manifest::load` is in
-// `io`). The format is recognised by content. Each format is one file in this folder and one row of `FORMATS`: how
+// `files`). The format is recognised by content. Each format is one file in this folder and one row of `FORMATS`: how
 // it is recognised, and how its entries are made. Everything is compiled while it is read, so that errors are
 // reported then, with their places.
 

@@ -281,3 +281,13 @@ fn chains_of_bases_are_followed_and_bounded() {
     let unknown = parse("extends: f9999", &|_| 9998).unwrap_err();
     assert_eq!(unknown.problems().len() + unknown.more(), COUNT);
 }
+
+/// A rule whose feature is off is refused at its place. The tests of the workspace turn all features on.
+#[test]
+fn rules_of_a_feature() {
+    let text = b"version: 1\nfilters: {page: {content: {max_tokens: 50}}}\n";
+    if let Err(error) = Manifest::read("tools.yaml", &text[..]) {
+        assert!(error.to_string().contains("the feature `content`"), "{error}");
+        assert!(error.to_string().starts_with("tools.yaml:2:"), "{error}");
+    }
+}

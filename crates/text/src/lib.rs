@@ -11,8 +11,6 @@
 //!
 //! The feature `filters` has all that runs regular expressions: `lines`, `quoted` (the contents of JSON strings), `invisible` and [`TextRedactor`].
 
-#![cfg_attr(docsrs, feature(doc_cfg))]
-
 pub mod ansi;
 pub mod fields;
 #[cfg(feature = "filters")]

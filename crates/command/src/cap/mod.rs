@@ -25,8 +25,7 @@ use size::CapSize;
 /// line says how many lines were left out at each place, and the last line where they can be read.
 ///
 /// The lines that report what was left out count, too. Only a limit of fewer than three lines, or of fewer than about
-/// hundred tokens, is exceeded by them. A token is estimated at four bytes, as elsewhere in this library without the
-/// feature `tokens`; see [`with_exact_tokens`](Self::with_exact_tokens). A line that is too long is cut between two
+/// hundred tokens, is exceeded by them. A token is estimated at four bytes; see [`with_exact_tokens`](Self::with_exact_tokens). A line that is too long is cut between two
 /// characters.
 ///
 /// Lines that look like a notice of tamis are prefixed with a mark: `| [tamis …`.

@@ -153,11 +153,7 @@ mod tests {
     fn call(safety: bool) -> ToolCall {
         let saving = || ToolFilter::of_profile(Profile::Standard).unwrap().unwrap();
         let filter = if safety { ToolFilter::refusing("") } else { saving() };
-        ToolCall {
-            tool: "t".into(),
-            filter: Arc::new(filter),
-            options: CallOptions::new().with_token_counter(tamis_tokens::o200k_base()),
-        }
+        ToolCall { tool: "t".into(), filter: Arc::new(filter), options: CallOptions::new() }
     }
 
     #[test]

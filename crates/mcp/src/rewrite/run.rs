@@ -306,24 +306,13 @@ fn run_one(
 /// Returns the size of a JSON value without white space between its tokens.
 pub(crate) fn minified(texts: &Texts<'_>, source: &Source) -> Option<u64> {
     let program = Program::compile(&tamis::Spec::new()).ok()?;
-    length(
-        texts,
-        source,
-        &program,
-        &CallOptions::new().with_token_counter(tamis_tokens::o200k_base()),
-    )
+    length(texts, source, &program, &CallOptions::new())
 }
 
 /// Reads a source to its end, to see whether it is one JSON value.
 pub(crate) fn is_json(texts: &Texts<'_>, source: &Source) -> Result<(), RunError> {
     let program = Program::compile(&tamis::Spec::new())?;
-    write_output(
-        texts,
-        source,
-        &program,
-        &CallOptions::new().with_token_counter(tamis_tokens::o200k_base()),
-        &mut Count(0),
-    )
+    write_output(texts, source, &program, &CallOptions::new(), &mut Count(0))
 }
 
 /// Returns the size of the output of a program. `None`: it fails.
@@ -377,13 +366,7 @@ impl<'a> FormOutputs<'a> {
         };
         let spool = Spool::new(SpoolLimits { spill: 0, ..limits });
         let kept = RefCell::new(KeptForms { spool, places: HashMap::new() });
-        Self {
-            program,
-            options: CallOptions::new()
-                .with_token_counter(tamis_tokens::o200k_base())
-                .with_is_error(is_error),
-            kept,
-        }
+        Self { program, options: CallOptions::new().with_is_error(is_error), kept }
     }
 
     /// Returns the size of the form of a value, and keeps a short one. `None`: there is no form.

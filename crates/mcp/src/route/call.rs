@@ -50,7 +50,7 @@ pub(crate) fn requested(
     if takes_any && !own.budget {
         cut.extend(parts.all(MessagePart::Budget).iter().cloned());
     }
-    let mut options = CallOptions::new().with_token_counter(tamis_tokens::o200k_base());
+    let mut options = CallOptions::new();
     let arguments = parts.last(MessagePart::Arguments).filter(|it| it.kind == ValueKind::Object);
     let Some(arguments) = arguments.filter(|_| !cut.is_empty()) else {
         return Ok(call(tool, filter, options).into());
@@ -73,6 +73,11 @@ pub(crate) fn requested(
     Ok(RequestedCall { expected: call(tool, filter, options), cuts })
 }
 
+/// The tokens of a profile's limit are estimated, those of a budget that somebody wrote are counted.
 fn call(tool: &str, filter: Arc<ToolFilter>, options: CallOptions) -> Expected {
+    let options = match filter.is_own() {
+        true => options.with_token_counter(tamis_tokens::o200k_base()),
+        false => options,
+    };
     Expected::ToolResult(ToolCall { tool: tool.into(), filter, options })
 }

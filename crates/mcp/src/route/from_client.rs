@@ -251,11 +251,7 @@ impl Session {
         } else {
             self.proxy.filter("")?
         };
-        Some(ToolCall {
-            tool: "".into(),
-            filter,
-            options: tamis::CallOptions::new().with_token_counter(tamis_tokens::o200k_base()),
-        })
+        Some(ToolCall { tool: "".into(), filter, options: tamis::CallOptions::new() })
     }
 
     pub(crate) fn batch_from_client(&mut self, message: &Spool, exchange: &mut Exchange) -> Route {

@@ -46,7 +46,7 @@
 //! read at most once for each of the 17 forms.
 //!
 //! A budget in tokens is first enforced as the largest number of bytes that these can have. The tokens are counted when the
-//! document is complete. Without the feature `tokens` a token is estimated as four bytes.
+//! document is complete. Without a vocabulary a token is estimated as four bytes.
 
 mod binary_text;
 mod budget;

@@ -91,6 +91,19 @@ fn the_report_sums_over_budgets() {
     }
 }
 
+#[test]
+fn the_report_says_that_tokens_were_estimated() {
+    let program = Program::compile(&Spec::new()).unwrap();
+    let options = CallOptions::new()
+        .with_budget(Budget::Tokens(1))
+        .with_min_items(0)
+        .with_omitted(Omitted::Silent);
+    let (_, _, report, error) = run(&program, &options, &b"[1,2,3]\n[1]\n[12345,67890]\n"[..]);
+    assert!(error.is_none() && report.budget_applied && report.tokens_estimated);
+    let said = (report.tokens_limit, report.tokens_original, report.tokens_result);
+    assert_eq!(said, (Some(1), Some(6), Some(2)));
+}
+
 #[cfg(feature = "template")]
 #[test]
 fn the_report_tells_the_first_template_that_failed() {
