@@ -61,7 +61,9 @@ fn the_corpus_at_the_budgets_of_models() {
                     let said = format!("{name}, root {root}, {budget}");
                     let spec = Spec::new().root(root).budget(budget);
                     let program = Program::compile(&spec).unwrap();
-                    let (output, report) = filter_slice(&program, &document).unwrap();
+                    let options = tamis_testkit::call_options();
+                    let call = program.with_options(&options);
+                    let (output, report) = filter_slice(call, &document).unwrap();
                     let fits = match budget {
                         Budget::Tokens(limit) => {
                             tiktoken::get_encoding("o200k_base")
