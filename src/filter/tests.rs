@@ -7,6 +7,7 @@ use super::Filter;
 use crate::filter::compile::program::Program;
 use crate::filter::costs::programs;
 use crate::filter::options::CallOptions;
+use crate::spec::rule_kind::{RuleGroup, RuleKind};
 use crate::spec::{OnError, PatchOp, Spec, Whitespace};
 
 /// A long key that matches nothing is not white space, and its value is dropped wherever the input is cut.
@@ -122,4 +123,74 @@ fn items_before_an_error_are_counted() {
         assert!(report.items_seen.is_some_and(|seen| seen > 0), "{spec:?}: {report:?}");
         assert_eq!(report.filter_partial_miss, ["zz"], "{spec:?}");
     }
+}
+
+/// Returns a spec with one rule, as JSON. Empty for settings, which do nothing on their own, and for what only formats of
+/// manifests set. A new rule does not compile before it has a spec here.
+fn only_rule(rule: RuleKind) -> &'static str {
+    match rule {
+        RuleKind::Extract => r#"{"extract": "/a"}"#,
+        RuleKind::JsonStrings => r#"{"json_strings": [{"at": "/a", "apply": {"exclude": ["b"]}}]}"#,
+        RuleKind::Retain => r#"{"retain": ["/a"]}"#,
+        RuleKind::Patches => r#"{"patches": [{"op": "remove", "path": "/a"}]}"#,
+        RuleKind::When => {
+            r#"{"when": [{"test": {"path": "/a", "value": 1}, "exclude": ["b"]}], "otherwise": "drop"}"#
+        }
+        RuleKind::Siblings => r#"{"siblings": "drop", "root": "items"}"#,
+        RuleKind::Where => r#"{"where": [{"path": "a", "equals": 1}]}"#,
+        RuleKind::MaxItems => r#"{"max_items": 1}"#,
+        RuleKind::Select => r#"{"select": ["a"]}"#,
+        RuleKind::Exclude => r#"{"exclude": ["a"]}"#,
+        RuleKind::DropNulls => r#"{"drop_nulls": true}"#,
+        RuleKind::DropEmpty => r#"{"drop_empty": true}"#,
+        RuleKind::TextFilter => r#"{"text_filter": {"strip_ansi": true}}"#,
+        RuleKind::OmitBase64Over => r#"{"omit_base64_over": 99}"#,
+        RuleKind::Redact => r#"{"redact": "secrets"}"#,
+        RuleKind::Budget => r#"{"budget": {"bytes": 99}}"#,
+        RuleKind::Compact => r#"{"compact": {"item": "{{.a}}"}}"#,
+        RuleKind::Encode => r#"{"encode": "toon"}"#,
+        RuleKind::Content => r#"{"content": {"max_tokens": 9}}"#,
+        RuleKind::LenientRemove
+        | RuleKind::OnTestFailure
+        | RuleKind::Test
+        | RuleKind::Otherwise
+        | RuleKind::Root
+        | RuleKind::StopEarly
+        | RuleKind::MinItems
+        | RuleKind::Omitted
+        | RuleKind::OnOver
+        | RuleKind::OnError
+        | RuleKind::Validation
+        | RuleKind::Whitespace
+        | RuleKind::AllowRaw
+        | RuleKind::DuplicateKeys
+        | RuleKind::Envelope
+        | RuleKind::Foreign
+        | RuleKind::Wrap
+        | RuleKind::Pass => "",
+    }
+}
+
+/// A rule with a row in the table that nothing runs would let through what it should remove.
+#[test]
+fn every_rule_has_a_stage() {
+    let explained = |json: &str| {
+        let spec: Spec = serde_json::from_str(json).unwrap();
+        Program::compile(&spec).map(|program| program.explain(&CallOptions::new()).to_string())
+    };
+    let nothing = explained("{}").unwrap();
+    let mut run = 0;
+    for rule in RuleKind::ALL {
+        let json = only_rule(*rule);
+        let is_setting = rule.traits().group == RuleGroup::Setting || *rule == RuleKind::Wrap;
+        assert_eq!(json.is_empty(), is_setting, "{rule:?}");
+        match explained(if json.is_empty() { continue } else { json }) {
+            Ok(text) => {
+                assert_ne!(text, nothing, "{rule:?}");
+                run += 1;
+            }
+            Err(error) => assert!(error.to_string().contains("the feature"), "{rule:?}: {error}"),
+        }
+    }
+    assert!(run >= 16, "{run}");
 }

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::fields::is_default;
+use tamis_text::fields::is_default;
 
 /// The content of a document: the main text of an HTML page, fields of a JSON response, or plain text. It may be cut
 /// after a paragraph, a sentence or a word. The output is text, not JSON. Needs feature `content`.

@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use serde::{Deserialize, Serialize};
 
 use super::RawJson;
-use super::fields::some;
+use tamis_text::fields::some;
 
 /// A condition of `where`: a test of the values at a path of an item.
 ///

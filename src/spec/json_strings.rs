@@ -7,7 +7,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Spec;
-use super::fields::some;
+use tamis_text::fields::some;
 
 /// An entry of [`Spec::json_strings`]: the strings at a pointer hold JSON, which has rules of its own.
 ///

@@ -22,7 +22,6 @@
 
 mod choices;
 pub(crate) mod content;
-mod fields;
 mod groups;
 mod item_conditions;
 mod json;

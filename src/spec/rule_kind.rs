@@ -3,8 +3,8 @@
 //! A new field does not compile until [`rules!`] lists it, and a new kind does not compile until [`RuleKind::traits`] has
 //! a row for it. Nothing else in the library lists all rules.
 
-use super::fields::is_default;
 use super::{Redact, Spec, summary};
+use tamis_text::fields::is_default;
 
 /// The part of a document that a rule applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +72,9 @@ macro_rules! rules {
         }
 
         impl RuleKind {
+            #[cfg(test)]
+            pub(crate) const ALL: &[Self] = &[$(Self::$kind),*];
+
             /// Returns the name of the field.
             pub(crate) const fn name(self) -> &'static str {
                 match self {

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::fields::{is_default, some};
 use super::{
     Budget, Compact, Condition, Content, DuplicateKeys, Encode, ItemCondition, JsonStrings,
     Omitted, OnError, OnOver, OnTestFailure, PatchOp, Redact, Root, SelectPath, Selection,
     Siblings, TextSpec, Validation, WhenFallback, Whitespace,
 };
+use tamis_text::fields::{is_default, some};
 
 /// The rules for the output of one tool.
 ///

@@ -10,7 +10,7 @@ use crate::spec::Encode;
 /// document in one pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::filter) enum StageKind {
-    /// Takes the document as a whole. There is no other stage then.
+    /// Takes the document as a whole. It is then the only stage.
     Whole,
     /// The value at `extract` becomes the document.
     Extract,

@@ -242,7 +242,7 @@ impl<'a> Next<'a> {
         meter: &'a mut Meter,
         sink: &'a mut dyn Sink,
     ) -> Self {
-        // Without another stage there is no error to place.
+        // If no stage follows, no error needs a place.
         let text = if stages.is_empty() { StageText::Filtered } else { stage.writes() };
         Self { stages, text, facts, meter, sink, error: None }
     }

@@ -213,21 +213,14 @@ impl Relay {
         };
         self.observer.message(Direction::FromClient, message.len());
         let route = handler.lock().from_client(&message, exchange);
-        match route {
-            Route::Forward => Ok(message),
-            Route::Run(job) => {
-                let (outcome, message) = jobs::run(job, message).await;
-                self.observer.record_all(&outcome.records);
-                match outcome.action {
-                    Action::Original => Ok(message),
-                    Action::Send(rewritten) => Ok(rewritten),
-                    Action::Answer(response) => Err(json_of(response)),
-                    Action::Drop(reason) => Err(self.dropped(reason)),
-                }
-            }
-            Route::Answer(response) => Err(json(response)),
-            Route::Reject { status, body } => Err(rejection(status, body)),
-            Route::Drop(reason) => Err(self.dropped(reason)),
+        let route = match route {
+            Route::Reject { status, body } => return Err(rejection(status, body)),
+            route => route,
+        };
+        match jobs::follow(route, message, &self.observer).await {
+            (Action::Original, message) | (Action::Send(message), _) => Ok(message),
+            (Action::Answer(response), _) => Err(json_of(response)),
+            (Action::Drop(reason), _) => Err(self.dropped(reason)),
         }
     }
 

@@ -70,17 +70,11 @@ impl Relay {
         } else {
             Route::Drop(DropReason::NotJson)
         };
-        let (action, message) = match route {
-            Route::Forward => (Action::Original, message),
-            Route::Run(job) => {
-                let (outcome, message) = jobs::run(job, message).await;
-                self.observer.record_all(&outcome.records);
-                (outcome.action, message)
-            }
-            Route::Answer(response) => return json(response),
+        let route = match route {
             Route::Reject { status, body } => return rejection(status, body),
-            Route::Drop(reason) => (Action::Drop(reason), message),
+            route => route,
         };
+        let (action, message) = jobs::follow(route, message, &self.observer).await;
         match action {
             Action::Original => reply.with(of_spool(message)),
             Action::Send(rewritten) => {
