@@ -117,6 +117,7 @@ fn flags(args: &McpArgs) -> Result<ConfigFlags, Failure> {
         }),
         client_reads: reads.map_err(|error| Failure::usage(format!("--client-reads: {error}")))?,
         store,
+        is_local: args.listen.is_none() && (args.stdio || args.upstream.is_none()),
         redact: args.redact.is_some(),
         // A boundary does not depend on a variable, which a project's settings can set.
         off: !args.closed && tamis_store::process::is_off(),

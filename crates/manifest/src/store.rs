@@ -17,8 +17,11 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, Unexpected, Visitor}
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StorePlace {
-    /// The memory of the process.
+    /// The user's own folder for a proxy on standard input and output, so that results outlive it, and the memory of the
+    /// process for servers.
     #[default]
+    Automatic,
+    /// The memory of the process.
     Memory,
     /// A folder, as it is written in the manifest: `~` is not expanded.
     Folder(String),

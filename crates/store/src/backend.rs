@@ -37,8 +37,8 @@ pub(crate) trait Backend: fmt::Debug + Send + Sync {
     /// Opens a complete entry. `None` if there is none with this name.
     fn open(&self, handle: Handle) -> io::Result<Option<StoredEntry>>;
 
-    /// Returns the handles of all complete entries, the newest first.
-    fn newest(&self) -> io::Result<Vec<Handle>>;
+    /// Returns the handle of the newest complete entry whose header is accepted.
+    fn newest(&self, accepts: &dyn Fn(&EntryHeader) -> bool) -> io::Result<Option<Handle>>;
 
     /// Removes expired entries, and what writers that no longer exist left behind.
     fn sweep(&self, now: SystemTime) -> Result<(), StoreError>;
@@ -166,7 +166,7 @@ impl Backend for NoBackend {
         Err(Self::unsupported())
     }
 
-    fn newest(&self) -> io::Result<Vec<Handle>> {
+    fn newest(&self, _: &dyn Fn(&EntryHeader) -> bool) -> io::Result<Option<Handle>> {
         Err(Self::unsupported())
     }
 

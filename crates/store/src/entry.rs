@@ -6,6 +6,7 @@
 //! 0                          1024                              1024 + size
 //! │ tamis-store 1            │ the bytes of the entry          │
 //! │ kind json                │                                 │
+//! │ handle tm_aaaqeaye…      │
 //! │ size 48213               │
 //! │ created 1795361717.5     │
 //! │ complete true            │
@@ -23,6 +24,7 @@ use std::time::{Duration, SystemTime};
 
 use tamis::text::TextRedactor;
 
+use super::handle::Handle;
 use super::scope::Scope;
 
 /// Bytes of the header of an entry. A store in memory charges the same.
@@ -166,6 +168,8 @@ fn printable(name: &str) -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct EntryHeader {
     pub(crate) meta: EntryMeta,
+    /// Its handle, which the name of its file does not say.
+    pub(crate) handle: Handle,
     pub(crate) scope: Scope,
     /// When the entry was begun.
     pub(crate) created: SystemTime,
@@ -180,8 +184,9 @@ impl EntryHeader {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let since = self.created.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let mut text = format!(
-            "{MAGIC}\nkind {}\nsize {}\ncreated {}.{:09}\ncomplete {}\nscope {}\ntool {}\n",
+            "{MAGIC}\nkind {}\nhandle {}\nsize {}\ncreated {}.{:09}\ncomplete {}\nscope {}\ntool {}\n",
             if self.meta.command { COMMAND } else { self.meta.kind.name() },
+            self.handle,
             self.size,
             since.as_secs(),
             since.subsec_nanos(),
@@ -225,6 +230,7 @@ impl EntryHeader {
                 Some(items) => meta.with_items(items),
                 None => meta,
             },
+            handle: fact("handle")?.parse().ok()?,
             scope: Scope::parse(fact("scope")?)?,
             created: SystemTime::UNIX_EPOCH.checked_add(since)?,
             size: fact("size")?.parse().ok()?,
@@ -239,6 +245,8 @@ mod tests {
 
     use super::{EntryHeader, EntryMeta, HEADER, LONGEST};
     use crate::Scope;
+
+    const HANDLE: &str = "tm_aaaqeayeaudaocajbifqydiob4";
 
     #[test]
     fn names_have_no_credentials() {
@@ -262,6 +270,7 @@ mod tests {
         ] {
             let header = EntryHeader {
                 meta,
+                handle: HANDLE.parse().unwrap(),
                 scope: Scope::session(b"s"),
                 created: SystemTime::UNIX_EPOCH + Duration::new(1_795_361_717, 5),
                 size: u64::MAX,
@@ -277,6 +286,7 @@ mod tests {
     fn other_bytes_are_no_header() {
         let header = EntryHeader {
             meta: EntryMeta::text("x"),
+            handle: HANDLE.parse().unwrap(),
             scope: Scope::user(),
             created: SystemTime::UNIX_EPOCH,
             size: 3,
@@ -285,9 +295,13 @@ mod tests {
         let bytes = header.encode();
         assert_eq!(EntryHeader::decode(&bytes), Some(header));
         let text = String::from_utf8(bytes).unwrap();
-        for (old, new) in
-            [("store 1", "store 2"), ("kind ", "kind x"), ("size ", "size -"), ("user", "")]
-        {
+        for (old, new) in [
+            ("store 1", "store 2"),
+            ("kind ", "kind x"),
+            ("size ", "size -"),
+            ("user", ""),
+            ("tm_", "tm"),
+        ] {
             assert_eq!(EntryHeader::decode(text.replace(old, new).as_bytes()), None, "{new}");
         }
         let newer = text.replace("tool x", "colour red\ntool x");

@@ -227,8 +227,12 @@ impl Backend for MemoryBackend {
         }))
     }
 
-    fn newest(&self) -> io::Result<Vec<Handle>> {
-        Ok(lock(&self.table).ages.iter().rev().map(|(_, handle)| *handle).collect())
+    fn newest(&self, accepts: &dyn Fn(&EntryHeader) -> bool) -> io::Result<Option<Handle>> {
+        let table = lock(&self.table);
+        let newest = table.ages.iter().rev().map(|(_, handle)| *handle);
+        let is_accepted =
+            |handle: &Handle| table.entries.get(handle).is_some_and(|it| accepts(&it.header));
+        Ok(newest.into_iter().find(is_accepted))
     }
 
     fn sweep(&self, now: SystemTime) -> Result<(), StoreError> {

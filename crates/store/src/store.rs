@@ -132,13 +132,9 @@ impl Store {
     /// [`ReadError::Io`].
     pub fn latest_command(&self, scope: &Scope) -> Result<Option<Handle>, ReadError> {
         let now = self.shared.clock.now();
-        for handle in self.backend.newest()? {
-            let Some(entry) = self.backend.open(handle)? else { continue };
-            if entry.header.meta.is_command() && self.is_readable(&entry.header, scope, now) {
-                return Ok(Some(handle));
-            }
-        }
-        Ok(None)
+        let accepts =
+            |header: &EntryHeader| header.meta.is_command() && self.is_readable(header, scope, now);
+        Ok(self.backend.newest(&accepts)?)
     }
 
     fn is_readable(&self, header: &EntryHeader, scope: &Scope, now: SystemTime) -> bool {

@@ -161,7 +161,7 @@ impl EntryWriter {
 
     fn commit(self, complete: bool) -> Result<Handle, StoreError> {
         let Self { pending, handle, created, scope, meta, written, .. } = self;
-        pending.commit(EntryHeader { meta, scope, created, size: written, complete })?;
+        pending.commit(EntryHeader { meta, handle, scope, created, size: written, complete })?;
         Ok(handle)
     }
 

@@ -38,12 +38,13 @@ pub use plan::{InstallError, Plan};
 pub use crate::program::as_started;
 
 pub(crate) use agents::{
-    CODEX_HOOK, CURSOR_HOOK, GEMINI_HOOK, PREFIX, extension_folder, own_block, own_positions,
-    plugin_path, prefix_of, programs,
+    CODEX_HOOK, CURSOR_HOOK, GEMINI_HOOK, PREFIX, PrefixScript, extension_folder, own_block,
+    own_positions, plugin_path, prefix_of, prefix_script_state, programs,
 };
 pub(crate) use deny_write::offer as deny_write_offer;
 pub(crate) use hooks::HookPlace;
-pub(crate) use mcp::wrapped;
+pub(crate) use mcp::{altered as altered_servers, wrapped};
+pub(crate) use started::foreign as foreign_hooks;
 pub(crate) use texts::opencode_plugin;
 pub(crate) use toml_text::TomlText;
 
@@ -96,12 +97,26 @@ pub fn install(
         let wrapping = Wrapping { scope: options.scope, is_closed: options.closed, program };
         mcp::wrap(&mut planner, agent, wrapping)?;
     }
+    planner.note(storage(places, options.mcp));
     let programs = programs(agent);
     if !programs.iter().any(|name| places.program(name).is_some()) {
         let (title, name) = (agents::title(agent), programs.join(" or "));
         planner.note(format!("{title} was not found: {name} is not on the PATH"));
     }
     planner.install()
+}
+
+/// Says where outputs are kept, and how to prevent it.
+fn storage(places: &Places, mcp: bool) -> String {
+    let (store, settings) = (places.shown(&places.store()), places.shown(&places.configuration()));
+    let memory = if mcp {
+        ", and `store: memory` there or --store memory of a server keeps its results in memory"
+    } else {
+        ""
+    };
+    format!(
+        "full outputs stay in {store} for 24 hours; `store: off` in {settings} stores and shortens nothing{memory}"
+    )
 }
 
 fn utf8<'p>(places: &Places, path: &'p Path) -> Result<&'p str, InstallError> {

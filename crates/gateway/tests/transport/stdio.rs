@@ -164,6 +164,45 @@ fn a_result_in_a_folder_is_read_by_other_commands_of_the_user() {
     assert_eq!(String::from_utf8(read).unwrap().trim(), "4999");
 }
 
+/// On standard input and output, handles outlive the proxy where the user's folder can be written.
+#[test]
+fn results_are_kept_in_the_folder_of_the_user() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
+    let items: Vec<_> = (0..5_000).map(|id| json!({"id": id, "text": "some text"})).collect();
+    let result = json!({"content": [{"type": "text", "text": json!(items).to_string()}]});
+    let call = json!({"name": "search", "arguments": {"result": result}});
+    let handle = |text: &str| text.find("tm_").map(|at| text[at..at + 29].to_owned());
+    let start = |flags: &[&str], state: &std::path::Path| {
+        Proxy::of_server_with(flags, &[], |command| {
+            command.env("TAMIS_STATE_DIR", state);
+        })
+    };
+    let mut off = start(&["--profile", "off"], &state);
+    assert_eq!(handle(&off.call(1, "tools/call", call.clone()).to_string()), None);
+    drop(off);
+    assert!(!state.exists());
+    let mut first = start(&[], &state);
+    let found = handle(&first.call(1, "tools/call", call.clone()).to_string()).unwrap();
+    assert_eq!(first.close().0, Some(0));
+    let read = |proxy: &mut Proxy, handle: &str| {
+        let arguments = json!({"handle": handle, "pointer": "/4999/id"});
+        let call = json!({"name": "tamis_retrieve", "arguments": arguments});
+        proxy.call(2, "tools/call", call)["content"][0]["text"].as_str().unwrap().to_owned()
+    };
+    let mut second = start(&[], &state);
+    assert_eq!(read(&mut second, &found).trim(), "4999");
+    drop(second);
+    // A file is in the way.
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let mut third = start(&[], &file);
+    let found = handle(&third.call(1, "tools/call", call).to_string()).unwrap();
+    assert_eq!(read(&mut third, &found).trim(), "4999");
+    let (code, _, errors) = third.close();
+    assert!(code == Some(0) && !errors.contains("not shortened"), "{errors}");
+}
+
 #[test]
 fn a_store_that_cannot_be_used_is_reported() {
     let folder = tempfile::tempdir().unwrap();
@@ -195,6 +234,7 @@ fn a_closed_standard_output_is_an_error() {
         let mut shell = std::process::Command::new("sh");
         shell.args(["-c", &format!("\"$GATEWAY\" {command} {output}")]);
         shell.env("GATEWAY", env!("CARGO_BIN_EXE_tamis-gateway")).env("XDG_CONFIG_HOME", "/none");
+        shell.env("TAMIS_STATE_DIR", "/dev/null/tamis");
         let ran = shell.stdin(std::process::Stdio::null()).output().unwrap();
         let said = String::from_utf8(ran.stderr).unwrap();
         assert_eq!(ran.status.code(), Some(1), "{command} {output}: {said}");

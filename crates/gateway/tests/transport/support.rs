@@ -35,6 +35,8 @@ impl Proxy {
         command.arg("mcp").args(args);
         // The files of whoever runs the tests do not count.
         command.env("XDG_CONFIG_HOME", "/nonexistent");
+        // No folder can be there, so results are kept in memory.
+        command.env("TAMIS_STATE_DIR", "/dev/null/tamis");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         change(&mut command);
         let mut process = command.spawn().unwrap();
@@ -48,11 +50,19 @@ impl Proxy {
 
     /// Starts a proxy for `server.py`.
     pub(crate) fn of_server(flags: &[&str], server_flags: &[&str]) -> Self {
+        Self::of_server_with(flags, server_flags, |_| {})
+    }
+
+    pub(crate) fn of_server_with(
+        flags: &[&str],
+        server_flags: &[&str],
+        change: impl FnOnce(&mut Command),
+    ) -> Self {
         let script = script("server.py");
         let mut args = flags.to_vec();
         args.extend(["--", "python3", script.to_str().unwrap()]);
         args.extend(server_flags);
-        Self::start(&args)
+        Self::start_with(&args, change)
     }
 
     pub(crate) fn send(&mut self, message: &Value) {

@@ -44,6 +44,8 @@ pub struct ConfigFlags {
     pub client_reads: Option<ClientReads>,
     /// Where results are stored.
     pub store: Option<StorePlace>,
+    /// Whether the process has one client, of this user, as on standard input and output.
+    pub is_local: bool,
     /// Whether credentials are replaced in all results.
     pub redact: bool,
     /// Whether all that only saves ends, as with `profile: off`, whatever profile the files name.
@@ -113,7 +115,9 @@ impl Config {
             true => Profile::Off,
             false => flags.profile.or(profile).unwrap_or_default(),
         };
-        let store = store(place, &stored, places, file)?;
+        // Without savings nothing is stored, so no folder is created.
+        let is_local = flags.is_local && profile != Profile::Off;
+        let store = store(place, is_local, &stored, places, file)?;
         let service = flags.service.clone().or(service);
         if let Some(service) = &service {
             known_service(service, [first.as_ref(), user.as_ref()])?;
@@ -252,19 +256,24 @@ pub fn open_store(
             "{path}: results cannot be kept in a folder on Windows yet; use `memory`, or an object store"
         )));
     }
-    let config = store(settings.place(), settings, places, file)?;
+    let config = store(settings.place(), false, settings, places, file)?;
     Ok(config.map(Store::open))
 }
 
 /// Returns the store for a place. Limits of the configuration apply to any place.
 fn store(
     place: &StorePlace,
+    is_local: bool,
     settings: &StoreSettings,
     places: &ConfigPlaces,
     file: Option<&Path>,
 ) -> Result<Option<StoreConfig>, ConfigError> {
     let (config, mut limits) = match place {
         StorePlace::Off => return Ok(None),
+        StorePlace::Automatic => match StoreConfig::of_user().filter(|_| is_local && cfg!(unix)) {
+            Some(config) if is_usable(&config) => (config, StoreLimits::folder()),
+            _ => (StoreConfig::memory(), StoreLimits::memory()),
+        },
         StorePlace::Memory => (StoreConfig::memory(), StoreLimits::memory()),
         StorePlace::Folder(path) => {
             let Some(folder) = places.expand(path, file) else {
@@ -285,6 +294,11 @@ fn store(
         limits = limits.with_age(age);
     }
     Ok(Some(config.with_limits(limits)))
+}
+
+/// Returns whether an entry can be written to a store.
+fn is_usable(config: &StoreConfig) -> bool {
+    Store::open(config.clone()).reserve().is_ok()
 }
 
 /// Returns the store in an object store, with the settings of the environment.

@@ -91,7 +91,9 @@ pub struct McpArgs {
     #[arg(long, value_name = "WHICH", value_parser = ["content", "structured", "both"], help_heading = "Rules")]
     pub client_reads: Option<String>,
 
-    /// Where results are kept for retrieval: a folder, in memory, or nowhere [default: memory]
+    /// Where results are kept for retrieval: a folder, in memory, or nowhere
+    ///
+    /// Default: your folder ($TAMIS_STATE_DIR, else $XDG_STATE_HOME/tamis, else ~/.local/state/tamis) on standard input and output, where it can be written, else memory.
     #[arg(long, value_name = "DIR|memory|off", help_heading = "Rules")]
     pub store: Option<OsString>,
 

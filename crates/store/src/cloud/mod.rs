@@ -41,7 +41,7 @@ use shared::CloudShared;
 use usage::Usage;
 use worker::Worker;
 
-/// The most handles that [`Backend::newest`] returns.
+/// The most entries that [`Backend::newest`] looks at.
 const NEWEST: usize = 1000;
 
 /// A store in an object store.
@@ -116,9 +116,9 @@ impl Backend for CloudBackend {
         }))
     }
 
-    fn newest(&self) -> io::Result<Vec<Handle>> {
+    fn newest(&self, accepts: &dyn Fn(&EntryHeader) -> bool) -> io::Result<Option<Handle>> {
         let shared = Arc::clone(&self.shared);
-        self.shared.wait_at_most(usage::LONGEST, async move {
+        let found = self.shared.wait_at_most(usage::LONGEST, async move {
             let mut found = std::collections::BTreeSet::new();
             let mut listed = shared.objects.list(Some(&shared.prefix));
             while let Some(object) = listed.try_next().await? {
@@ -128,8 +128,14 @@ impl Backend for CloudBackend {
                     found.pop_first();
                 }
             }
-            Ok(found.into_iter().rev().map(|(_, handle)| handle).collect())
-        })
+            Ok(found)
+        })?;
+        for (_, handle) in found.into_iter().rev() {
+            if self.open(handle)?.is_some_and(|entry| accepts(&entry.header)) {
+                return Ok(Some(handle));
+            }
+        }
+        Ok(None)
     }
 
     fn sweep(&self, now: SystemTime) -> Result<(), StoreError> {

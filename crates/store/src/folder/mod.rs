@@ -3,9 +3,11 @@
 //! ```text
 //! store/                          0700
 //!   lock                          locked while room is counted and reserved, and while an entry appears
-//!   .tm_….part                    an entry that is being written, locked by its writer; its length is its reservation
-//!   tm_…                          a complete entry: header and bytes
+//!   .HASH.part                    an entry that is being written, locked by its writer; its length is its reservation
+//!   HASH                          a complete entry: header and bytes
 //! ```
+//!
+//! HASH is the SHA-256 of the handle. So a list of the folder reveals no handle.
 //!
 //! Invariants:
 //! - An entry appears by being renamed, with its header and its length. A reader checks the length, so that not even a
@@ -19,6 +21,7 @@
 mod room;
 
 use std::ffi::CStr;
+use std::fmt::Write as _;
 use std::fs::{DirBuilder, File};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
@@ -29,6 +32,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
+use sha2::{Digest as _, Sha256};
 
 use super::backend::{Backend, PendingEntry, StoreError, StoredEntry};
 use super::entry::{EntryHeader, HEADER};
@@ -40,6 +44,8 @@ use super::scope::Scope;
 const LOCK: &CStr = c"lock";
 /// The beginning and the end of the name of an entry that is being written.
 const PART: (&str, &str) = (".", ".part");
+/// The length of the name of a complete entry.
+const HASH_CHARS: usize = 64;
 /// How long a process waits for the lock. It is held for the time of reading the folder, so a longer wait means that
 /// its holder is stopped.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -133,7 +139,7 @@ impl Backend for FolderBackend {
         now: SystemTime,
     ) -> Result<Box<dyn PendingEntry>, StoreError> {
         let folder = self.create()?;
-        let name = handle.to_string();
+        let name = file_name(handle);
         let part = format!("{}{name}{}", PART.0, PART.1);
         // Counting, removing and creating are one step for all processes.
         let lock = FolderLock::take(&folder)?;
@@ -173,7 +179,7 @@ impl Backend for FolderBackend {
             folder => folder?,
         };
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = match rustix::fs::openat(&folder, handle.to_string(), flags, Mode::empty()) {
+        let file = match rustix::fs::openat(&folder, file_name(handle), flags, Mode::empty()) {
             Err(Errno::NOENT | Errno::LOOP | Errno::MLINK) => return Ok(None),
             file => file?,
         };
@@ -185,15 +191,17 @@ impl Backend for FolderBackend {
         let header = read_header(&mut file)?;
         // A file of another length lost its end, or is not ours.
         let length = u64::try_from(stat.st_size).unwrap_or_default();
-        let header = header.filter(|header| HEADER.checked_add(header.size) == Some(length));
+        let header = header.filter(|header| {
+            header.handle == handle && HEADER.checked_add(header.size) == Some(length)
+        });
         Ok(header.map(|header| StoredEntry { header, bytes: Box::new(FileBytes(file)) }))
     }
 
-    fn newest(&self) -> io::Result<Vec<Handle>> {
+    fn newest(&self, accepts: &dyn Fn(&EntryHeader) -> bool) -> io::Result<Option<Handle>> {
         let path = std::path::absolute(&self.path)?;
         match open_folder(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-            folder => room::newest(&folder?),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            folder => room::newest(&folder?, accepts),
         }
     }
 
@@ -206,6 +214,22 @@ impl Backend for FolderBackend {
         let _lock = FolderLock::take(&folder)?;
         room::make(&folder, 0, &self.limits, now)
     }
+}
+
+/// Returns the name of the file of an entry.
+fn file_name(handle: Handle) -> String {
+    let mut name = String::with_capacity(HASH_CHARS);
+    for byte in Sha256::digest(handle.to_string()) {
+        _ = write!(name, "{byte:02x}");
+    }
+    name
+}
+
+/// Returns whether a name is one that [`file_name`] returns, or a handle, as earlier versions named entries: these can no
+/// longer be read, and are removed when they are expired.
+fn is_file_name(name: &str) -> bool {
+    let is_hash = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    name.len() == HASH_CHARS && name.bytes().all(is_hash) || name.parse::<Handle>().is_ok()
 }
 
 /// Reads the header of an entry. `None`: the file does not begin with one.

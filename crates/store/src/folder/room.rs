@@ -11,7 +11,10 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::{HEADER, Handle, PART, Scope, StoreError, StoreLimits, is_own_file, read_header};
+use super::{
+    EntryHeader, HEADER, Handle, PART, Scope, StoreError, StoreLimits, is_file_name, is_own_file,
+    read_header,
+};
 
 /// Entries that a folder may have, so that counting stays fast. More count as a full store.
 const MAX_ENTRIES: usize = 10_000;
@@ -107,35 +110,46 @@ fn by_session(folder: &OwnedFd, entries: Vec<EntryFile>) -> BTreeMap<Option<Scop
 }
 
 fn scope_of(folder: &OwnedFd, name: &CStr) -> Option<Scope> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(folder, name, flags, Mode::empty()).ok()?;
-    let header = read_header(&mut File::from(file)).ok()??;
-    Some(header.scope)
+    Some(header_of(folder, name)?.scope)
 }
 
-/// Returns the handles of all complete entries, the newest first.
-pub(super) fn newest(folder: &OwnedFd) -> std::io::Result<Vec<Handle>> {
+/// Reads the header of a file. `None`: it is not an entry, or vanished.
+fn header_of(folder: &OwnedFd, name: &CStr) -> Option<EntryHeader> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(folder, name, flags, Mode::empty()).ok()?;
+    read_header(&mut File::from(file)).ok()?
+}
+
+/// Returns the handle of the newest complete entry whose header is accepted.
+pub(super) fn newest(
+    folder: &OwnedFd,
+    accepts: &dyn Fn(&EntryHeader) -> bool,
+) -> std::io::Result<Option<Handle>> {
     let mut found = Vec::new();
     let mut names = Dir::read_from(folder)?;
     while let Some(entry) = names.read() {
         let entry = entry?;
-        let handle = entry.file_name().to_str().ok().and_then(|name| name.parse().ok());
-        let Some(handle) = handle else { continue };
+        let name = entry.file_name();
+        if is_complete(name) != Some(true) {
+            continue;
+        }
         // A file that vanished in between was removed.
-        if let Ok(stat) = rustix::fs::statat(folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
-            found.push((modified(&stat), handle));
+        if let Ok(stat) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
+            && is_own_file(&stat)
+        {
+            found.push((modified(&stat), name.to_owned()));
         }
     }
     found.sort_unstable_by(|a, b| b.cmp(a));
-    Ok(found.into_iter().map(|(_, handle)| handle).collect())
+    let mut headers = found.iter().filter_map(|(_, name)| header_of(folder, name));
+    Ok(headers.find(|header| accepts(header)).map(|header| header.handle))
 }
 
 /// Returns whether a name is that of a complete entry, or of one that is being written. `None` for other files.
 fn is_complete(name: &CStr) -> Option<bool> {
     let name = name.to_str().ok()?;
     let part = name.strip_prefix(PART.0).and_then(|name| name.strip_suffix(PART.1));
-    let handle: Result<Handle, _> = part.unwrap_or(name).parse();
-    handle.ok().map(|_| part.is_none())
+    is_file_name(part.unwrap_or(name)).then_some(part.is_none())
 }
 
 fn modified(stat: &rustix::fs::Stat) -> SystemTime {

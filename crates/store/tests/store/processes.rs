@@ -7,8 +7,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use sha2::{Digest as _, Sha256};
 use tamis_store::{
-    EntryMeta, ReadError, Scope, Store, StoreConfig, StoreError, StoreLimits, Window,
+    EntryMeta, Handle, ReadError, Scope, Store, StoreConfig, StoreError, StoreLimits, Window,
 };
 
 use super::{is_unknown, put, read};
@@ -159,6 +160,47 @@ fn only_the_owner_has_access() {
     assert!(!is_unknown(&store_in_folder, &Scope::user(), handle));
 }
 
+/// The name of the file of an entry.
+fn file_name(handle: Handle) -> String {
+    let hash = Sha256::digest(handle.to_string());
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A list of the files reveals no handle.
+#[test]
+fn files_are_not_named_by_handles() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("store");
+    let store = store(&folder);
+    let scope = Scope::user();
+    let handle = put(&store, &scope, EntryMeta::text("x"), b"some text");
+    let pending = store.begin(scope.clone(), EntryMeta::text("x")).unwrap();
+    let parts = [file_name(handle), format!(".{}.part", file_name(pending.handle()))];
+    let mut expected: Vec<String> = parts.into_iter().chain(["lock".to_owned()]).collect();
+    let mut names: Vec<String> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    expected.sort();
+    assert_eq!(names, expected);
+    drop(pending);
+    // A file under the name of another entry is not that entry.
+    let other = put(&store, &scope, EntryMeta::text("x"), b"other text");
+    std::fs::copy(folder.join(file_name(handle)), folder.join(file_name(other))).unwrap();
+    assert!(is_unknown(&store, &scope, other));
+    assert!(!is_unknown(&store, &scope, handle));
+    // An earlier version named files by handles.
+    let older = folder.join(handle.to_string());
+    std::fs::write(&older, "x").unwrap();
+    store.sweep().unwrap();
+    assert!(older.exists());
+    let old = std::time::SystemTime::UNIX_EPOCH;
+    std::fs::File::open(&older).unwrap().set_modified(old).unwrap();
+    store.sweep().unwrap();
+    assert!(!older.exists());
+}
+
 #[test]
 fn damaged_and_foreign_files_are_no_entries() {
     let root = tempfile::tempdir().unwrap();
@@ -166,7 +208,7 @@ fn damaged_and_foreign_files_are_no_entries() {
     let store = store(&folder);
     let scope = Scope::user();
     let write = || put(&store, &scope, EntryMeta::text("x"), b"some text");
-    let path = |handle| folder.join(format!("{handle}"));
+    let path = |handle: Handle| folder.join(file_name(handle));
     // The end of the file is missing, as after a power failure.
     for length in [0, 10, 1023, 1024, 1024 + 8] {
         let handle = write();
