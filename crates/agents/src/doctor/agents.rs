@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::finding::Finding;
+use super::scripts;
 use crate::agent::Agent;
 use crate::install::{
     CODEX_HOOK, CURSOR_HOOK, GEMINI_HOOK, HookPlace, PREFIX, Places, Scope, TomlText,
@@ -33,6 +34,7 @@ pub(super) fn examine(places: &Places) -> Vec<Installed> {
                 continue;
             }
             hooks(places, agent, scope, &mut found);
+            found.findings.extend(scripts::examine(places, agent, scope));
             let mut started = started::hooks(places, agent, scope);
             programs(places, agent, started.clone(), &mut found);
             started.extend(servers(places, agent, scope, &mut found));

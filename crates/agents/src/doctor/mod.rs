@@ -6,6 +6,7 @@ mod agents;
 mod calls;
 mod finding;
 mod process;
+mod scripts;
 
 pub use finding::{Finding, Level};
 

@@ -56,6 +56,11 @@ pub(crate) fn is_own(agent: Agent, line: &str) -> bool {
     })
 }
 
+/// Returns whether a command line names tamis, but not in a form that an installation writes.
+pub(crate) fn is_foreign(agent: Agent, line: &str) -> bool {
+    line.contains("tamis") && !is_own(agent, line)
+}
+
 /// Returns the program that a command line of ours starts. `None`: it is looked up by its name.
 pub(crate) fn program_of(agent: Agent, line: &str) -> Option<PathBuf> {
     [Scope::User, Scope::Project].iter().find_map(|scope| form(agent, *scope).program(line))
@@ -78,7 +83,7 @@ pub(crate) struct HookPlace {
     pub(crate) list: HookList,
 }
 
-/// A hook of ours in a text.
+/// A hook in a text.
 struct OwnHook<'a> {
     steps: Vec<Step<'static>>,
     command: JsonNode<'a>,
@@ -87,6 +92,21 @@ struct OwnHook<'a> {
 impl HookPlace {
     /// Returns our hooks, in the order of the text.
     fn own<'a>(&self, text: &'a str) -> Result<Vec<OwnHook<'a>>, JsonFault> {
+        self.hooks(text, |line| is_own(self.agent, line))
+    }
+
+    /// Returns the command lines of hooks that name tamis, but not in a form of ours.
+    pub(crate) fn foreign(&self, text: &str) -> Result<Vec<String>, JsonFault> {
+        let found = self.hooks(text, |line| is_foreign(self.agent, line))?;
+        Ok(found.iter().filter_map(|hook| hook.command.string()).collect())
+    }
+
+    /// Returns the hooks whose command lines are wanted, in the order of the text.
+    fn hooks<'a>(
+        &self,
+        text: &'a str,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> Result<Vec<OwnHook<'a>>, JsonFault> {
         if text.trim_start_matches('\u{feff}').trim().is_empty() {
             return Ok(Vec::new());
         }
@@ -110,7 +130,7 @@ impl HookPlace {
             };
             for (inner, hook) in hooks {
                 let Some(command) = hook.get("command")? else { continue };
-                if command.string().is_some_and(|line| is_own(self.agent, &line)) {
+                if command.string().is_some_and(|line| is_wanted(&line)) {
                     let steps = base.into_iter().chain([Step::Element(at)]).chain(inner).collect();
                     found.push(OwnHook { steps, command });
                 }

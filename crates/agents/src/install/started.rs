@@ -1,12 +1,14 @@
-//! The programs that entries of ours start, for `tamis doctor`.
+//! The programs that entries of ours start, and entries that are not ours any more, for `tamis doctor`.
 
 use std::path::{Path, PathBuf};
 
 use super::agents::{
-    CODEX_HOOK, CURSOR_HOOK, GEMINI_HOOK, extension_folder, own_block, plugin_path, prefix_of,
+    CODEX_HOOK, CURSOR_HOOK, GEMINI_HOOK, extension_folder, foreign_in_toml, own_block,
+    plugin_path, prefix_of,
 };
 use super::hooks::program_of;
 use super::places::{Places, Scope};
+use super::toml_text::TomlText;
 use crate::agent::Agent;
 
 /// A program that an entry starts. `None`: an earlier version wrote the entry, which looks `tamis` up in `PATH`.
@@ -47,6 +49,31 @@ pub(crate) fn hooks(places: &Places, agent: Agent, scope: Scope) -> Vec<Started>
         (Agent::Copilot, _) => Vec::new(),
     };
     lines.iter().map(|line| program_of(agent, line)).collect()
+}
+
+/// Returns the command lines of hooks that name tamis, but not in a form of ours, with the files that have them.
+pub(crate) fn foreign(places: &Places, agent: Agent, scope: Scope) -> Vec<(PathBuf, String)> {
+    let folder = places.folder(agent, scope);
+    let (place, path) = match (agent, scope) {
+        (Agent::Codex, _) => (CODEX_HOOK, folder.join("hooks.json")),
+        (Agent::Gemini, Scope::User) => {
+            (GEMINI_HOOK, extension_folder(places).join("hooks/hooks.json"))
+        }
+        (Agent::Gemini, Scope::Project) => (GEMINI_HOOK, folder.join("settings.json")),
+        (Agent::Cursor, _) => (CURSOR_HOOK, folder.join("hooks.json")),
+        (Agent::ClaudeCode | Agent::Opencode | Agent::Copilot, _) => return Vec::new(),
+    };
+    let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
+    // A file that cannot be parsed is reported on its own.
+    let lines = place.foreign(&read(&path)).unwrap_or_default();
+    let mut found: Vec<_> = lines.into_iter().map(|line| (path.clone(), line)).collect();
+    if agent == Agent::Codex {
+        let path = folder.join("config.toml");
+        let text = read(&path);
+        let lines = TomlText::parse(&text).map(|toml| foreign_in_toml(&toml)).unwrap_or_default();
+        found.extend(lines.into_iter().map(|line| (path.clone(), line)));
+    }
+    found
 }
 
 fn in_script(text: &str) -> Started {

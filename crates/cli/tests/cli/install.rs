@@ -131,6 +131,62 @@ fn doctor_reports_what_is_missing() {
     assert!(line(&out, "store: ~/.local/state/tamis/store").starts_with("ok "));
     // Nothing was written.
     assert!(!folder.path("home/.local/state/tamis/store").exists());
+    assert!(!out.contains("tamis-shell is not"), "{out}");
+    // The script was changed, does not parse, is another program.
+    let script = folder.read("home/.claude/tamis-shell");
+    let first = |text: &str| text.lines().take(2).collect::<Vec<_>>().join("\n");
+    for (text, level, words) in [
+        (
+            format!("{script}# mine\n"),
+            "note    claude-code: ",
+            "is not the script of this version, or was changed",
+        ),
+        (
+            format!("{script}if\n"),
+            "broken  claude-code: ",
+            "does not parse (`/bin/sh -n`), so every command fails",
+        ),
+        (format!("{}\ncase x in\n", first(&script)), "broken  claude-code: ", "does not parse"),
+        (
+            "#!/bin/sh\nexec /opt/other \"$@\"\n".to_owned(),
+            "broken  claude-code: ",
+            "is not a script of tamis any more",
+        ),
+    ] {
+        folder.write("home/.claude/tamis-shell", text);
+        let found = line(&examine(), words);
+        assert!(found.starts_with(&format!("{level}~/.claude/tamis-shell ")), "{found}");
+    }
+    folder.write("home/.claude/tamis-shell", script);
+    // Hooks and servers that name tamis in another form. `touch` would run, if they were run.
+    let report = || at_home(&folder, &["doctor"]).out;
+    let hooks = folder.read("home/.codex/hooks.json");
+    let ran = folder.path("home/ran");
+    let touch = format!("touch {}; tamis hook codex", ran.display());
+    let hook = |command: &str| {
+        let command = serde_json::json!({"type": "command", "command": command});
+        serde_json::json!({"hooks": {"PreToolUse": [{"matcher": "x", "hooks": [command]}]}})
+            .to_string()
+    };
+    for (command, level, words) in [
+        (touch.as_str(), "note    codex: ", "in another form than an installation writes"),
+        ("tamis hook codex; if", "broken  codex: ", "a hook names tamis, and does not parse"),
+        ("[ x ] && 'tamis hook codex", "broken  codex: ", "a hook names tamis, and does not parse"),
+    ] {
+        folder.write("home/.codex/hooks.json", hook(command));
+        let found = line(&report(), words);
+        assert!(found.starts_with(&format!("{level}~/.codex/hooks.json: ")), "{found}");
+    }
+    folder.write("home/.codex/hooks.json", hook("/opt/other hook"));
+    assert!(!report().contains("a hook names tamis"));
+    folder.write("home/.codex/hooks.json", hooks);
+    let script = "exec \"$0\" mcp --config user -- \"$@\" |";
+    let servers = serde_json::json!({"mcpServers": {"x": {"command": "sh", "args": ["-c", script, "/opt/tamis-gateway", "npx"]}}});
+    folder.write("home/.claude.json", servers.to_string());
+    let found = line(&report(), "an MCP server names tamis, and does not parse");
+    assert!(found.starts_with("broken  claude-code: ~/.claude.json: "), "{found}");
+    std::fs::remove_file(folder.path("home/.claude.json")).unwrap();
+    assert!(!ran.exists());
     std::fs::remove_file(folder.path("home/.claude/tamis-shell")).unwrap();
     // An approval, as Codex writes it.
     let file = folder.path("home/.codex/hooks.json").canonicalize().unwrap();

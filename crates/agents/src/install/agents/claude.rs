@@ -10,6 +10,7 @@ use crate::install::places::{Places, Scope};
 use crate::install::plan::{InstallError, Planner};
 use crate::install::shape::Shape;
 use crate::install::texts::{SCRIPT_MARKER, shell_script};
+use crate::program::unquoted;
 
 /// The variable that names the program.
 pub(crate) const PREFIX: &str = "CLAUDE_CODE_SHELL_PREFIX";
@@ -48,6 +49,41 @@ pub(crate) fn prefix_of(
     let text = std::fs::read_to_string(&settings).unwrap_or_default();
     let value = value_in(&text);
     (settings, script, value)
+}
+
+/// The state of the script that starts commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PrefixScript {
+    /// As this version writes it.
+    Current,
+    /// With our first lines, but another text.
+    Changed,
+    /// Another program.
+    Foreign,
+}
+
+/// Returns the script that the settings name and its state. `None`: they name another one, or the
+/// file is missing.
+pub(crate) fn prefix_script_state(
+    places: &Places,
+    scope: Scope,
+) -> Option<(PathBuf, PrefixScript)> {
+    let (_, script, value) = prefix_of(places, scope);
+    let value = value.ok().flatten()?;
+    if Some(value.as_str()) != script.to_str() || !script.is_file() {
+        return None;
+    }
+    let text = std::fs::read_to_string(&script).unwrap_or_default();
+    let program = text.lines().find_map(|line| unquoted(line.strip_prefix("tamis=")?));
+    let written = program.and_then(|program| shell_script(scope, Path::new(&program)));
+    let state = if written.is_some_and(|written| written == text) {
+        PrefixScript::Current
+    } else if text.lines().any(|line| line == SCRIPT_MARKER) {
+        PrefixScript::Changed
+    } else {
+        PrefixScript::Foreign
+    };
+    Some((script, state))
 }
 
 fn value_in(text: &str) -> Result<Option<String>, JsonFault> {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::agent::Agent;
-use crate::install::hooks::{HookList, HookPlace, command, is_own};
+use crate::install::hooks::{HookList, HookPlace, command, is_foreign, is_own};
 use crate::install::places::{Places, Scope};
 use crate::install::plan::{InstallError, PlannedFile, Planner};
 use crate::install::shape::{Shape, newline_of, quoted};
@@ -80,17 +80,28 @@ fn has_own(toml: &TomlText<'_>) -> bool {
 
 /// Returns the positions of our hooks: that of the group, and that in the group.
 pub(crate) fn own_positions(toml: &TomlText<'_>) -> Vec<(usize, usize)> {
+    let own = |(group, at, line): (usize, usize, String)| {
+        is_own(Agent::Codex, &line).then_some((group, at))
+    };
+    command_lines(toml).into_iter().filter_map(own).collect()
+}
+
+/// Returns the command lines of hooks that name tamis, but not in a form of ours.
+pub(crate) fn foreign(toml: &TomlText<'_>) -> Vec<String> {
+    let lines = command_lines(toml).into_iter().map(|(.., line)| line);
+    lines.filter(|line| is_foreign(Agent::Codex, line)).collect()
+}
+
+/// Returns the command lines of hooks with their positions: that of the group, and that in the group.
+fn command_lines(toml: &TomlText<'_>) -> Vec<(usize, usize, String)> {
     let groups = toml.get(&["hooks", HOOK.event]).map(|event| event.elements()).unwrap_or_default();
     let mut found = Vec::new();
     for (group, node) in groups.iter().enumerate() {
         let hooks = node.get("hooks").map(|hooks| hooks.elements()).unwrap_or_default();
         for (at, hook) in hooks.iter().enumerate() {
             let command = hook.get("command");
-            if command
-                .and_then(|command| command.string())
-                .is_some_and(|line| is_own(Agent::Codex, line))
-            {
-                found.push((group, at));
+            if let Some(line) = command.and_then(|command| command.string()) {
+                found.push((group, at, line.to_owned()));
             }
         }
     }

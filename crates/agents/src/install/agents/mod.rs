@@ -7,8 +7,8 @@ mod cursor;
 mod gemini;
 mod opencode;
 
-pub(crate) use claude::{PREFIX, prefix_of};
-pub(crate) use codex::{HOOK as CODEX_HOOK, own_block, own_positions};
+pub(crate) use claude::{PREFIX, PrefixScript, prefix_of, prefix_script_state};
+pub(crate) use codex::{HOOK as CODEX_HOOK, foreign as foreign_in_toml, own_block, own_positions};
 pub(crate) use cursor::HOOK as CURSOR_HOOK;
 pub(crate) use gemini::{HOOK as GEMINI_HOOK, extension_folder};
 pub(crate) use opencode::plugin_path;

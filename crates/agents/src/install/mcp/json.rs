@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::http::{original, proxied};
 use super::servers::Servers;
-use super::wrapping::{Outcome, Outcomes, Wrapping, is_proxied, is_wrapped, started_by};
+use super::wrapping::{self, Outcome, Outcomes, Wrapping, is_proxied, is_wrapped, started_by};
 use crate::install::edit::{Step, remove, splice};
 use crate::install::json::{JsonFault, JsonMember, JsonNode, parse};
 use crate::install::record::{FileRecord, pointer};
@@ -237,6 +237,17 @@ pub(super) fn unwrap(text: &str, kind: Servers, record: &FileRecord) -> Result<S
         text = remove(&text, &steps, Some(record)).map_err(fault)?.unwrap_or_default();
     }
     Ok(text)
+}
+
+/// Returns the scripts of servers that start the proxy, but not in a form of ours.
+pub(super) fn altered(text: &str, kind: Servers) -> Result<Vec<String>, String> {
+    let fault = |fault: JsonFault| fault.to_string();
+    let mut found = Vec::new();
+    for server in servers(&parse(text).map_err(fault)?, kind).map_err(fault)? {
+        let Ok(line) = CommandLine::read(&server.value, kind).map_err(fault)? else { continue };
+        found.extend(wrapping::altered(line.args()).map(str::to_owned));
+    }
+    Ok(found)
 }
 
 /// Returns the program that each wrapped server starts.

@@ -124,3 +124,21 @@ pub(crate) fn wrapped(
     }
     found
 }
+
+/// Returns the scripts of servers that start the proxy, but not in a form of ours, with the files that have them.
+pub(crate) fn altered(places: &Places, agent: Agent, scope: Scope) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    for (path, servers) in files(places, agent, scope) {
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        if !text.contains("tamis") {
+            continue;
+        }
+        let scripts = match servers {
+            Servers::Toml => toml::altered(&text),
+            _ => json::altered(&text, servers),
+        };
+        // A file that cannot be read is reported with its servers.
+        found.extend(scripts.unwrap_or_default().into_iter().map(|script| (path.clone(), script)));
+    }
+    found
+}

@@ -1,6 +1,6 @@
 //! MCP servers in `config.toml`.
 
-use super::wrapping::{Outcome, Outcomes, Wrapping, is_proxied, is_wrapped, started_by};
+use super::wrapping::{self, Outcome, Outcomes, Wrapping, is_proxied, is_wrapped, started_by};
 use crate::install::edit::splice;
 use crate::install::record::{FileRecord, pointer};
 use crate::install::shape::{newline_of, quoted};
@@ -145,7 +145,15 @@ pub(super) fn unwrap(text: &str, record: &FileRecord) -> Result<String, String> 
     checked(text, splice(text, splices))
 }
 
-/// Returns how many servers are wrapped.
+/// Returns the scripts of servers that start the proxy, but not in a form of ours.
+pub(super) fn altered(text: &str) -> Result<Vec<String>, String> {
+    let toml = parse(text)?;
+    let all = servers(&toml);
+    let scripts = all.iter().filter_map(|(_, server)| wrapping::altered(words(server)?));
+    Ok(scripts.map(str::to_owned).collect())
+}
+
+/// Returns the program that each wrapped server starts.
 pub(super) fn started(text: &str) -> Result<Vec<Started>, String> {
     let toml = parse(text)?;
     let servers = servers(&toml);

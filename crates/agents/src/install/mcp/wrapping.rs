@@ -76,6 +76,17 @@ pub(super) fn is_wrapped<'a>(args: impl IntoIterator<Item = &'a str>) -> bool {
     *flag == "-c" && (is_path && written(script) || *zero == OLDER_ZERO && written(older_script))
 }
 
+/// Returns the script in the arguments of `sh`, if it starts the proxy, but not in a form of ours.
+pub(super) fn altered<'a>(args: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let args: Vec<&str> = args.into_iter().take(4).collect();
+    let starts_it = |word: &&str| word.contains("tamis");
+    let [flag, script, ..] = args.as_slice() else { return None };
+    let is_altered = *flag == "-c"
+        && (starts_it(script) || args.get(2).is_some_and(starts_it))
+        && !is_wrapped(args.iter().copied());
+    is_altered.then_some(*script)
+}
+
 /// Whether the user started the proxy in another way.
 pub(super) fn is_proxied(command: &str, first: Option<&str>) -> bool {
     let name = command.rsplit('/').next().unwrap_or_default();
