@@ -13,6 +13,9 @@ use super::table::KINDS;
 /// The most quotes, backslashes and blanks between a name and its sign.
 pub(super) const BETWEEN: usize = 4;
 
+/// The last digits of the number of an account that are in reach before `:secret`. They may be masked.
+const ACCOUNT: usize = 9;
+
 /// Returns whether a value may follow this sign after a name.
 #[inline(always)]
 fn is_name_sign(byte: u8) -> bool {
@@ -37,7 +40,17 @@ pub(super) fn announced_by(text: &[u8], at: usize, before: Before) -> Option<&'s
             return None;
         }
     }
-    kind_of_name(name)
+    let is_arn = sign == b':' && ends_arn(name);
+    if is_arn { None } else { kind_of_name(name) }
+}
+
+/// Returns whether the name of a secret in AWS follows: `arn:aws:secretsmanager:eu-west-1:123456789012:secret:`. Six random
+/// characters are at the end of this name, which is public.
+fn ends_arn(name: &[u8]) -> bool {
+    let account = name.strip_suffix(b":secret").and_then(|before| before.last_chunk::<ACCOUNT>());
+    account.is_some_and(|account| {
+        account.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'*' | b'x' | b'X'))
+    })
 }
 
 /// Returns the text without the characters that may be between its last name and a sign.
@@ -114,6 +127,9 @@ mod tests {
             ("MAX_TOKENS=", None),
             ("next_page_token=", None),
             ("key:", None),
+            ("user:secret:", Some("client-secret")),
+            ("12345678:secret:", Some("client-secret")),
+            ("arn:aws:secretsmanager:eu-west-1:123456789012:secret:", None),
             ("translation:", None),
         ] {
             let at = text.len() - 1;

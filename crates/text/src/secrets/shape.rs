@@ -11,7 +11,7 @@ use super::kinds::{
 };
 use super::names::{announced_by, kind_of_name};
 use super::percent::{Beginning, Spelled, Spelling, beginning, encoded};
-use super::rest::{Rest, WIDEST};
+use super::rest::{Rest, WIDEST, has_key};
 use super::table::KINDS;
 use super::words::{
     from_base64, holds_private_key, is_credentials, is_placeholder, is_random, is_words,
@@ -183,10 +183,14 @@ fn needed(kind: &Kind, text: Spelled<'_>, from: usize, to: usize) -> Match {
             let is_key = [&b"PRIVATE KEY"[..], b"PRIVATE+KEY"]
                 .iter()
                 .any(|name| memchr::memmem::find(secret, name).is_some());
-            if is_key {
-                return Match::Long { from, to, rest: Rest::PrivateKey };
+            let after = text.text.get(to..).unwrap_or_default();
+            match has_key(after, text.ended) {
+                None if is_key => return Match::More,
+                Some(true) if is_key => {
+                    return Match::Long { from, to, rest: Rest::PrivateKey };
+                }
+                _ => false,
             }
-            false
         }
         Needs::EncodedKey => {
             let is_key = holds_private_key(secret);
