@@ -37,6 +37,8 @@ fn folder() -> tempfile::TempDir {
 fn gateway(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tamis-gateway"));
     command.current_dir(folder).env("XDG_CONFIG_HOME", folder).env("HOME", folder);
+    // No folder can be there, so results are kept in memory.
+    command.env("TAMIS_STATE_DIR", "/dev/null/tamis");
     command
 }
 
