@@ -324,9 +324,9 @@ fn filter(
         let (log, name) = (Arc::clone(&config.log), route.name.clone());
         let request = format!("{} {}", asked.method, asked.uri.path());
         Some(transform.with_on_end(move |outcome, result| {
-            let (read, written) = outcome.report().map_or((0, 0), |report| {
-                (report.filter_original_bytes, report.filter_result_bytes)
-            });
+            let (read, written) = outcome
+                .report()
+                .map_or((0, 0), |report| (report.original_bytes, report.result_bytes));
             match result {
                 Ok(()) => log(&format!("{request}: {name}: {read} bytes in, {written} out")),
                 Err(error) => log(&format!("{request}: {name}: {read} bytes in, failed: {error}")),

@@ -142,9 +142,9 @@ impl Tenants {
             let outcome_name = result.map_or_else(|error| error.kind().as_str(), |()| "filtered");
             responses.get_or_create(&labels(&tenant, "outcome", outcome_name)).inc();
             if let Some(report) = outcome.report() {
-                let read = report.filter_original_bytes;
+                let read = report.original_bytes;
                 bytes.get_or_create(&labels(&tenant, "stage", "in")).inc_by(read);
-                let written = report.output_bytes.unwrap_or(report.filter_result_bytes);
+                let written = report.output_bytes.unwrap_or(report.result_bytes);
                 bytes.get_or_create(&labels(&tenant, "stage", "out")).inc_by(written);
             }
         }))

@@ -16,7 +16,7 @@
 //!     {"id": 8, "node_id": "R_2", "owner": {"login": "sol", "id": 2}}]}"#;
 //! let (output, report) = filter_slice(&program, document)?;
 //! assert_eq!(output, br#"{"total":2,"items":[{"id":7,"login":"mira"}]}"#);
-//! assert_eq!(report.filter_items_truncated_from, Some(2));
+//! assert_eq!(report.items_truncated_from, Some(2));
 //! # Ok::<(), tamis::Error>(())
 //! ```
 //!

@@ -6,8 +6,9 @@ use serde::Serialize;
 
 use tamis_json::error::Error;
 
-/// The report of one run: sizes, what was cut, and how. Serialises to the keys of SPEC §11 with the same names. Keys
-/// that do not apply are left out.
+/// The report of one run: sizes, what was cut, and how. Serialises to keys of the names of the fields; seven of
+/// them then begin with `filter_` (`filter_applied`, `filter_error` for `fallback`). Keys that do
+/// not apply are left out.
 ///
 /// ```
 /// use tamis::{Program, Spec, filter_slice};
@@ -15,31 +16,34 @@ use tamis_json::error::Error;
 /// let program = Program::compile(&Spec::new().select("id").max_items(1))?;
 /// let (output, report) = filter_slice(&program, br#"[{"id":1,"x":2},{"id":3}]"#)?;
 /// assert_eq!(output, br#"[{"id":1}]"#);
-/// assert!(report.filter_applied);
-/// assert_eq!(report.filter_items_truncated_from, Some(2));
+/// assert!(report.applied);
+/// assert_eq!(report.items_truncated_from, Some(2));
 /// # Ok::<(), tamis::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Report {
-    /// Whether the output was made by the rules (kimbap: `filter_applied`).
-    pub filter_applied: bool,
+    /// Whether the output was made by the rules.
+    #[serde(rename = "filter_applied")]
+    pub applied: bool,
     /// Number of bytes of the document that were consumed; a final newline does not count. If `stop_early` stops after
     /// an `extract`, a `retain` or `patches`, number of bytes of the output of these.
-    pub filter_original_bytes: u64,
+    #[serde(rename = "filter_original_bytes")]
+    pub original_bytes: u64,
     /// Size of the filtered output in bytes, before `budget` and `compact`.
-    pub filter_result_bytes: u64,
+    #[serde(rename = "filter_result_bytes")]
+    pub result_bytes: u64,
     /// Size of the output in bytes, if `budget` or `compact` changed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<u64>,
     /// Length of the payload before `max_items`, if something was cut. Absent after `stop_early`, because the rest of
     /// the array was not read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub filter_items_truncated_from: Option<u64>,
+    #[serde(rename = "filter_items_truncated_from", skip_serializing_if = "Option::is_none")]
+    pub items_truncated_from: Option<u64>,
     /// Selected paths that no item has.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub filter_partial_miss: Vec<String>,
-    /// Selected paths that were not found in the whole run, for a warning: those of `filter_partial_miss`, or in a
+    #[serde(rename = "filter_partial_miss", skip_serializing_if = "Vec::is_empty")]
+    pub partial_miss: Vec<String>,
+    /// Selected paths that were not found in the whole run, for a warning: those of `partial_miss`, or in a
     /// stream of documents those that no document has. Not serialised.
     #[serde(skip)]
     pub missed: Vec<MissedPath>,
@@ -50,13 +54,13 @@ pub struct Report {
     #[serde(skip)]
     pub(crate) is_dropped: bool,
     /// The reason why rules were skipped.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub filter_skipped: Option<SkipReason>,
+    #[serde(rename = "filter_skipped", skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<SkipReason>,
     /// A warning that rules did not apply, with the reason: a total miss, patches that failed, a `content` filter
     /// without content (and what is written instead), or a tool without a filter of a known type in its registry, whose
     /// full response passes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub filter_error: Option<String>,
+    #[serde(rename = "filter_error", skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<String>,
     /// The branch of `when` that applied: `when[0]`, or `otherwise`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
@@ -86,7 +90,7 @@ pub struct Report {
     /// The budget in bytes, if it shortened the output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_limit: Option<u64>,
-    /// Size of the filtered output in bytes, if a budget shortened it; equal to `filter_result_bytes`.
+    /// Size of the filtered output in bytes, if a budget shortened it; equal to `result_bytes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_original_bytes: Option<u64>,
     /// Size of the output in bytes, including marks and the text that `compact` rendered. More than the limit with
@@ -172,9 +176,11 @@ pub struct InnerReport {
     /// Number of values that are not strings with JSON, and were kept or dropped.
     pub not_json: u64,
     /// Number of bytes of the filtered texts, after unescaping.
-    pub filter_original_bytes: u64,
+    #[serde(rename = "filter_original_bytes")]
+    pub original_bytes: u64,
     /// Number of bytes of the texts that are left, before escaping.
-    pub filter_result_bytes: u64,
+    #[serde(rename = "filter_result_bytes")]
+    pub result_bytes: u64,
     /// Number of elements of the payloads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items_seen: Option<u64>,
@@ -188,11 +194,11 @@ pub struct InnerReport {
     #[serde(skip_serializing_if = "is_zero")]
     pub projection_skipped: u64,
     /// Selected paths that none of the texts has.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub filter_partial_miss: Vec<String>,
+    #[serde(rename = "filter_partial_miss", skip_serializing_if = "Vec::is_empty")]
+    pub partial_miss: Vec<String>,
     /// The first warning that rules did not apply to a text.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub filter_error: Option<String>,
+    #[serde(rename = "filter_error", skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<String>,
     /// The first reason why `compact` left a text unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compact_error: Option<String>,
@@ -232,18 +238,18 @@ impl InnerReport {
     pub(crate) fn add(&mut self, one: &Report) {
         let first = self.filtered == 0;
         self.filtered += 1;
-        self.filter_original_bytes += one.filter_original_bytes;
-        self.filter_result_bytes += one.output_bytes.unwrap_or(one.filter_result_bytes);
+        self.original_bytes += one.original_bytes;
+        self.result_bytes += one.output_bytes.unwrap_or(one.result_bytes);
         self.items_seen = sum(self.items_seen, one.items_seen);
         self.items_kept = sum(self.items_kept, one.items_kept);
         self.where_dropped += one.where_dropped;
         self.projection_skipped += one.projection_skipped;
         if first {
-            self.filter_partial_miss.clone_from(&one.filter_partial_miss);
+            self.partial_miss.clone_from(&one.partial_miss);
         } else {
-            self.filter_partial_miss.retain(|path| one.filter_partial_miss.contains(path));
+            self.partial_miss.retain(|path| one.partial_miss.contains(path));
         }
-        keep_first(&mut self.filter_error, one.filter_error.as_ref());
+        keep_first(&mut self.fallback, one.fallback.as_ref());
         keep_first(&mut self.compact_error, one.compact_error.as_ref());
         self.budget_applied |= one.budget_applied;
         self.budget_exceeded |= one.budget_exceeded;
@@ -269,19 +275,19 @@ impl InnerReport {
     /// Adds the sums of another run.
     fn merge(&mut self, more: &Self) {
         if more.filtered > 0 && self.filtered > 0 {
-            self.filter_partial_miss.retain(|path| more.filter_partial_miss.contains(path));
+            self.partial_miss.retain(|path| more.partial_miss.contains(path));
         } else if self.filtered == 0 {
-            self.filter_partial_miss.clone_from(&more.filter_partial_miss);
+            self.partial_miss.clone_from(&more.partial_miss);
         }
         self.filtered += more.filtered;
         self.not_json += more.not_json;
-        self.filter_original_bytes += more.filter_original_bytes;
-        self.filter_result_bytes += more.filter_result_bytes;
+        self.original_bytes += more.original_bytes;
+        self.result_bytes += more.result_bytes;
         self.items_seen = sum(self.items_seen, more.items_seen);
         self.items_kept = sum(self.items_kept, more.items_kept);
         self.where_dropped += more.where_dropped;
         self.projection_skipped += more.projection_skipped;
-        keep_first(&mut self.filter_error, more.filter_error.as_ref());
+        keep_first(&mut self.fallback, more.fallback.as_ref());
         keep_first(&mut self.compact_error, more.compact_error.as_ref());
         self.budget_applied |= more.budget_applied;
         self.budget_exceeded |= more.budget_exceeded;

@@ -24,7 +24,7 @@ use crate::spec::{Budget, Omitted, OnOver};
 /// let options = CallOptions::new().with_raw(true);
 /// let (output, report) = filter_slice(program.with_options(&options), br#"{"id": 1, "x": 2}"#)?;
 /// assert_eq!(output, br#"{"id":1,"x":2}"#);
-/// assert_eq!(report.filter_skipped, Some(SkipReason::RawMode));
+/// assert_eq!(report.skipped, Some(SkipReason::RawMode));
 /// # Ok::<(), tamis::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -134,7 +134,7 @@ impl CallOptions {
     /// let options = CallOptions::new().with_is_error(true);
     /// let (output, report) = filter_slice(program.with_options(&options), br#"{"error": "no", "token": "x"}"#)?;
     /// assert_eq!(output, br#"{"error":"no"}"#);
-    /// assert_eq!(report.filter_skipped, Some(SkipReason::ErrorResponse));
+    /// assert_eq!(report.skipped, Some(SkipReason::ErrorResponse));
     /// # Ok::<(), tamis::Error>(())
     /// ```
     #[must_use]

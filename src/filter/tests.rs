@@ -59,8 +59,7 @@ fn every_kernel_filters_alike() {
                     let written = document.chunks(chunk).try_for_each(|chunk| filter.write(chunk));
                     let ended =
                         written.and_then(|()| filter.end()).map_err(|error| error.to_string());
-                    let said =
-                        (filter.sink().clone(), ended.map(|report| report.filter_original_bytes));
+                    let said = (filter.sink().clone(), ended.map(|report| report.original_bytes));
                     let expected = expected.get_or_insert_with(|| said.clone());
                     assert!(*expected == said, "{name}, {rules}, {isa:?}, chunks of {chunk}");
                 }
@@ -121,7 +120,7 @@ fn items_before_an_error_are_counted() {
         filter.end().unwrap_err();
         let report = filter.report();
         assert!(report.items_seen.is_some_and(|seen| seen > 0), "{spec:?}: {report:?}");
-        assert_eq!(report.filter_partial_miss, ["zz"], "{spec:?}");
+        assert_eq!(report.partial_miss, ["zz"], "{spec:?}");
     }
 }
 

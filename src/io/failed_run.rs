@@ -43,7 +43,7 @@ impl<R> FailedRun<R> {
     /// let program = Program::compile(&Spec::new().select("id"))?;
     /// let result = filter_ndjson(&program, &b"{\"id\": 1}\noops"[..], std::io::sink(), |_, _| {});
     /// let (report, result) = FailedRun::split(result);
-    /// assert_eq!(report.filter_result_bytes, 8);
+    /// assert_eq!(report.result_bytes, 8);
     /// assert!(result.is_err());
     /// # Ok::<(), tamis::Error>(())
     /// ```

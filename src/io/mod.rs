@@ -82,7 +82,7 @@ pub use transform::{OtherReport, Outcome, Transform};
 /// let mut output = Vec::new();
 /// let report = filter_reader(&program, &b"{\"id\": 1, \"secret\": 2}"[..], &mut output)?;
 /// assert_eq!(output, b"{\"id\":1}");
-/// assert_eq!(report.filter_original_bytes, 22);
+/// assert_eq!(report.original_bytes, 22);
 /// # Ok::<(), tamis::Error>(())
 /// ```
 pub fn filter_reader<'a, R: Read, W: Write>(

@@ -46,7 +46,7 @@ use crate::report::{FailureReport, Report};
 /// let mut output = Vec::new();
 /// let report = filter_async(&program, &b"{\"id\": 1, \"secret\": 2}"[..], &mut output).await?;
 /// assert_eq!(output, b"{\"id\":1}");
-/// assert_eq!(report.filter_original_bytes, 22);
+/// assert_eq!(report.original_bytes, 22);
 /// # Ok(())
 /// # }
 /// ```

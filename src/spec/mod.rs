@@ -11,7 +11,7 @@
 //! let program = Program::compile(&spec)?;
 //! let (output, report) = filter_slice(&program, br#"{"items": [{"id": 1, "x": 2}]}"#)?;
 //! assert_eq!(output, br#"{"items":[{"id":1}]}"#);
-//! assert_eq!(report.filter_items_truncated_from, None);
+//! assert_eq!(report.items_truncated_from, None);
 //! # Ok::<(), tamis::Error>(())
 //! ```
 //!

@@ -143,7 +143,7 @@ fn run_answer(case: &cases::Case<Answer>) -> Result<(), String> {
     let (output, report) = filter_slice(&program, &document).expect(&answer.tool);
     let (tool, text) = (&answer.tool, std::str::from_utf8(&output).expect("UTF-8"));
 
-    assert!(report.filter_applied, "{tool}");
+    assert!(report.applied, "{tool}");
     // Printed as a manifest of its own, the filter does the same.
     let printed = Manifest::catalog_yaml(tool).expect(tool);
     let printed = Manifest::parse("printed.yaml", &printed).expect(tool);
@@ -198,7 +198,7 @@ fn run_error(case: &cases::Case<Failure>) -> Result<(), String> {
         let (output, report) =
             filter_slice(&program(tool), failure.document.as_bytes()).expect(tool);
         assert_eq!(std::str::from_utf8(&output), Ok(failure.document.as_str()), "{tool}");
-        let missed = !report.filter_applied && report.filter_error.is_some();
+        let missed = !report.applied && report.fallback.is_some();
         assert!(missed || !failure.reported, "{tool}");
     }
     Ok(())

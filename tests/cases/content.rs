@@ -36,10 +36,10 @@ pub(crate) fn tests() -> Vec<CaseTest> {
             &report.content_from.map(ContentSource::as_str),
             &Some(case.from.as_str()),
         )?;
-        expect("filter_error", &report.filter_error, &case.note)?;
+        expect("filter_error", &report.fallback, &case.note)?;
         expect("content_hidden", &report.content_hidden, &case.hidden)?;
-        expect("filter_applied", &report.filter_applied, &(case.from != "response"))?;
+        expect("filter_applied", &report.applied, &(case.from != "response"))?;
         let bytes = case.input.trim_end_matches('\n').len() as u64;
-        expect("filter_original_bytes", &report.filter_original_bytes, &bytes)
+        expect("filter_original_bytes", &report.original_bytes, &bytes)
     })
 }

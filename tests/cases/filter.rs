@@ -218,7 +218,7 @@ impl FilterCase {
         }
         let report = run.report.as_ref();
         let remained_json = report
-            .is_none_or(|report| report.encode_skipped.is_some() || report.filter_error.is_some());
+            .is_none_or(|report| report.encode_skipped.is_some() || report.fallback.is_some());
         let is_encoded = self.spec.get("encode").is_some_and(|form| form.as_str() != Some("json"));
         if self.error.is_none() && (!is_encoded || remained_json) {
             let lines = self.options().0.lines();

@@ -168,14 +168,10 @@ fn run(case: &ManifestCase) {
                     *tool.output.as_ref().unwrap(),
                     "{at}"
                 );
-                assert_eq!(
-                    report.filter_skipped.map(SkipReason::as_str),
-                    tool.skipped.as_deref(),
-                    "{at}"
-                );
+                assert_eq!(report.skipped.map(SkipReason::as_str), tool.skipped.as_deref(), "{at}");
                 if tool.root.is_some() {
                     assert_eq!(report.root, tool.root, "{at}");
-                    assert_eq!(report.filter_error.is_some(), tool.missed, "{at}");
+                    assert_eq!(report.fallback.is_some(), tool.missed, "{at}");
                 }
             }
             Err(error) => assert_eq!(Some(error.to_string()), tool.fails, "{at}"),
@@ -190,8 +186,8 @@ fn shown(run: &Run) -> String {
     match run {
         Ok((output, report)) => {
             let output = String::from_utf8_lossy(output);
-            let Report { filter_skipped, filter_partial_miss, filter_error, root, .. } = report;
-            format!("{output} {filter_skipped:?} {filter_partial_miss:?} {filter_error:?} {root:?}")
+            let Report { skipped, partial_miss, fallback, root, .. } = report;
+            format!("{output} {skipped:?} {partial_miss:?} {fallback:?} {root:?}")
         }
         Err(error) => error.to_string(),
     }

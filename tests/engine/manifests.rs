@@ -32,14 +32,14 @@ fn long_members_around_an_object_pass() {
         by_bytes(&program, &options, &input),
     ] {
         let (filtered, report) = run.unwrap();
-        assert!(filtered == output.as_bytes() && report.filter_applied);
-        assert_eq!(report.filter_partial_miss, [""; 0]);
+        assert!(filtered == output.as_bytes() && report.applied);
+        assert_eq!(report.partial_miss, [""; 0]);
     }
     let (filtered, report) =
         filter_slice(program.with_options(&options), input_without.as_bytes()).unwrap();
-    assert!(filtered == input_without.as_bytes() && !report.filter_applied);
+    assert!(filtered == input_without.as_bytes() && !report.applied);
     assert_eq!(
-        report.filter_error.as_deref(),
+        report.fallback.as_deref(),
         Some("no item has any of the selected paths (id): select does not apply")
     );
 }

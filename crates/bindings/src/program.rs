@@ -46,7 +46,7 @@ impl BindingRun {
     /// Returns why the output was not made by the rules: the reason of a total miss, for a warning.
     #[must_use]
     pub fn warning(&self) -> Option<&str> {
-        self.report.filter_error.as_deref()
+        self.report.fallback.as_deref()
     }
 }
 

@@ -316,7 +316,7 @@ impl Manifest {
 
     /// Returns the compiled filter for a tool. In an AIOS tool registry that is used without other manifests, a tool
     /// that no name matches has a filter that passes the full response and reports it
-    /// (`filter_error`).
+    /// (`fallback`).
     ///
     /// # Errors
     /// [`ManifestErrorKind::UnknownTool`] with the nearest name, or [`ManifestErrorKind::Ambiguous`] with both

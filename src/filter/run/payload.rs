@@ -465,19 +465,19 @@ impl Stage for PayloadStage {
         } else if let Some(seen) = counts.seen
             && seen > counts.kept
         {
-            report.filter_items_truncated_from = Some(seen);
+            report.items_truncated_from = Some(seen);
         }
         report.select_judged = items.is_judged();
         report.is_dropped = counts.is_document_dropped;
-        report.filter_partial_miss = items.partial_miss();
+        report.partial_miss = items.partial_miss();
         if items.is_raw_text() && self.program.compiled().items.select.is_some() {
-            report.filter_skipped = Some(crate::report::SkipReason::RawOutput);
+            report.skipped = Some(crate::report::SkipReason::RawOutput);
         }
         // After a miss the document was written without the select, so the rules did not apply.
         if let Some(missed) = items.miss() {
-            report.filter_applied = false;
+            report.applied = false;
             // A failure of the patches is reported even if the rules on items miss as well.
-            report.filter_error = Some(match report.filter_error.take() {
+            report.fallback = Some(match report.fallback.take() {
                 Some(passed) => format!("{passed}; {missed}"),
                 None => missed,
             });

@@ -30,7 +30,7 @@ pub(super) fn redact_report(program: &Program, report: &mut Report) {
     if let Some(root) = &mut report.root {
         *root = redacted_path(&rules, root);
     }
-    for text in [&mut report.filter_error, &mut report.compact_error].into_iter().flatten() {
+    for text in [&mut report.fallback, &mut report.compact_error].into_iter().flatten() {
         if let Some(redacted) = redacted_text(&rules, text) {
             *text = redacted;
         }

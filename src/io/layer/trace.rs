@@ -26,9 +26,8 @@ pub(super) fn filtered(
     );
     transform.also_on_end(move |outcome, result| {
         let report = outcome.report();
-        let read = report.map(|report| report.filter_original_bytes);
-        let written =
-            report.map(|report| report.output_bytes.unwrap_or(report.filter_result_bytes));
+        let read = report.map(|report| report.original_bytes);
+        let written = report.map(|report| report.output_bytes.unwrap_or(report.result_bytes));
         match result {
             Ok(()) => {
                 tracing::debug!(target: TARGET, parent: &span, read, written, "response filtered");

@@ -20,8 +20,8 @@ use crate::report::Report;
 /// the whole input.
 ///
 /// The report sums over all lines. Sizes and lengths are added up; those of items exclude bad lines, which emit none, and those of
-/// budgets include only lines that a budget made shorter. `filter_partial_miss` is the union and `held_peak_bytes` the maximum.
-/// `root` is present if it is the same in all lines. `error` is that of the first bad line; `filter_error` and `compact_error` are
+/// budgets include only lines that a budget made shorter. `partial_miss` is the union and `held_peak_bytes` the maximum.
+/// `root` is present if it is the same in all lines. `error` is that of the first bad line; `fallback` and `compact_error` are
 /// those of the first line that has one.
 ///
 /// Memory: as for one line, and each line's output up to [`Limits::held`](crate::Limits::held), then a temporary file up to
@@ -43,7 +43,7 @@ use crate::report::Report;
 /// assert_eq!(output, b"{\"id\":1}\n{\"id\":3}\n");
 /// assert_eq!(bad, [(2, Some(25))]);
 /// assert_eq!(result.unwrap_err().offset(), Some(25));
-/// assert_eq!(report.filter_result_bytes, 16);
+/// assert_eq!(report.result_bytes, 16);
 /// # Ok::<(), tamis::Error>(())
 /// ```
 pub fn filter_ndjson<'a, R: Read, W: Write>(
@@ -79,7 +79,7 @@ pub fn filter_ndjson<'a, R: Read, W: Write>(
 /// let mut output = Vec::new();
 /// let report = filter_documents(&program, input, &mut output, |_, _: &Error| {})?;
 /// assert_eq!(output, b"{\"id\":1}\n{\"id\":2}\n{\"id\":3}\n");
-/// assert_eq!(report.filter_result_bytes, 24);
+/// assert_eq!(report.result_bytes, 24);
 /// # Ok::<(), tamis::Error>(())
 /// ```
 pub fn filter_documents<'a, R: Read, W: Write>(
@@ -140,7 +140,7 @@ pub fn filter_documents<'a, R: Read, W: Write>(
 /// assert_eq!(output, b"id: 7\ndata: {\"id\":1}\n\n: ping\n\ndata: [DONE]\n\n");
 /// assert_eq!(bad, [(2, Some(52))]);
 /// assert_eq!(result.unwrap_err().to_string(), "byte 52: event 2: expected a value");
-/// assert_eq!(report.filter_result_bytes, 8);
+/// assert_eq!(report.result_bytes, 8);
 /// # Ok::<(), tamis::Error>(())
 /// ```
 pub fn filter_events<'a, R: Read, W: Write>(

@@ -107,7 +107,7 @@ impl<C: RecordForm, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
         self.record.filter.suggest(&mut report.missed);
         if let Some(failure) = &self.failure {
             report.error = Some(failure.clone());
-            report.filter_applied = false;
+            report.applied = false;
         }
         report
     }
@@ -218,7 +218,7 @@ impl<S: Sink, F: FnMut(u64, &Error)> Record<S, F> {
         self.is_dropped = report.is_dropped;
         if self.is_dropped {
             // The output of the document is not written.
-            report.filter_result_bytes = 0;
+            report.result_bytes = 0;
         }
         self.sum.add(number, &report);
         Ok(())

@@ -56,15 +56,15 @@ impl ReportSum {
     pub(super) fn add(&mut self, number: u64, one: &Report) {
         let record = self.record;
         let sum = &mut self.report;
-        self.unfiltered |= !one.filter_applied;
-        sum.filter_original_bytes += one.filter_original_bytes;
-        sum.filter_result_bytes += one.filter_result_bytes;
+        self.unfiltered |= !one.applied;
+        sum.original_bytes += one.original_bytes;
+        sum.result_bytes += one.result_bytes;
         // The key is present as soon as one record has it, and then counts all.
-        let before = sum.filter_result_bytes - one.filter_result_bytes;
+        let before = sum.result_bytes - one.result_bytes;
         if let Some(bytes) = one.output_bytes {
             sum.output_bytes = Some(sum.output_bytes.unwrap_or(before) + bytes);
         } else if let Some(bytes) = &mut sum.output_bytes {
-            *bytes += one.filter_result_bytes;
+            *bytes += one.result_bytes;
         }
         sum.duplicates_dropped += one.duplicates_dropped;
         sum.base64_omitted += one.base64_omitted;
@@ -76,29 +76,29 @@ impl ReportSum {
         sum.where_dropped += one.where_dropped;
         sum.projection_skipped += one.projection_skipped;
         sum.items_kept = added(sum.items_kept, one.items_kept);
-        let length = one.filter_items_truncated_from.or(one.items_at_least).or(one.items_seen);
+        let length = one.items_truncated_from.or(one.items_at_least).or(one.items_seen);
         self.lengths += length.unwrap_or(0);
-        self.cut |= one.filter_items_truncated_from.is_some();
+        self.cut |= one.items_truncated_from.is_some();
         // A sum that includes a lower bound is a lower bound.
         if one.items_at_least.is_some() {
             sum.items_at_least = Some(0);
         }
         self.judged += u64::from(one.select_judged);
-        for path in &one.filter_partial_miss {
+        for path in &one.partial_miss {
             count(WorkKind::Names, 1 + words(path.len()));
             match self.missed.get_mut(path) {
                 Some((_, last)) if *last == number => {}
                 Some((records, last)) => (*records, *last) = (*records + 1, number),
                 None => {
                     self.missed.insert(path.clone(), (1, number));
-                    sum.filter_partial_miss.push(path.clone());
+                    sum.partial_miss.push(path.clone());
                 }
             }
         }
-        sum.filter_skipped = sum.filter_skipped.or(one.filter_skipped);
-        if let Some(why) = &one.filter_error {
+        sum.skipped = sum.skipped.or(one.skipped);
+        if let Some(why) = &one.fallback {
             self.fallbacks += 1;
-            sum.filter_error.get_or_insert_with(|| format!("{record} {number}: {why}"));
+            sum.fallback.get_or_insert_with(|| format!("{record} {number}: {why}"));
         }
         if let Some(why) = &one.compact_error {
             self.uncompacted += 1;
@@ -129,7 +129,7 @@ impl ReportSum {
 
     /// Counts bytes of a bad record.
     pub(super) fn add_bad_bytes(&mut self, bytes: u64) {
-        self.report.filter_original_bytes += bytes;
+        self.report.original_bytes += bytes;
     }
 
     /// Returns the largest number of bytes held at once for a complete record.
@@ -164,13 +164,13 @@ impl ReportSum {
         let record = self.record;
         let mut report = self.report.clone();
         report.error.clone_from(&self.failed);
-        report.filter_applied = !self.unfiltered && self.failed.is_none();
+        report.applied = !self.unfiltered && self.failed.is_none();
         if report.items_at_least.is_some() {
             report.items_at_least = Some(self.lengths);
         } else if self.cut {
-            report.filter_items_truncated_from = Some(self.lengths);
+            report.items_truncated_from = Some(self.lengths);
         }
-        let missed = report.filter_partial_miss.iter();
+        let missed = report.partial_miss.iter();
         let by_all = |(records, _): &(u64, u64)| *records == self.judged;
         let missed = missed.filter(|path| self.missed.get(*path).is_some_and(by_all));
         report.missed = missed.map(|path| MissedPath { path: path.clone(), meant: None }).collect();
@@ -179,10 +179,9 @@ impl ReportSum {
         report.plan.push(format!(
             "{record}s: hold each {record}'s output until its end (limits held, spill)"
         ));
-        for (why, records) in [
-            (&mut report.filter_error, self.fallbacks),
-            (&mut report.compact_error, self.uncompacted),
-        ] {
+        for (why, records) in
+            [(&mut report.fallback, self.fallbacks), (&mut report.compact_error, self.uncompacted)]
+        {
             if let Some(why) = why
                 && records > 1
             {
@@ -226,15 +225,12 @@ mod tests {
             let missed = |from: usize| (from..from + paths).map(|path| format!("a{path:06}.b"));
             done();
             for record in 0..10 {
-                let filter_partial_miss = missed(record % 2).collect();
-                sum.add(record as u64, &Report { filter_partial_miss, ..Report::default() });
+                let partial_miss = missed(record % 2).collect();
+                sum.add(record as u64, &Report { partial_miss, ..Report::default() });
             }
             let report = sum.report(Vec::new());
             assert!(
-                report
-                    .filter_partial_miss
-                    .into_iter()
-                    .eq(missed(0).chain([format!("a{paths:06}.b")]))
+                report.partial_miss.into_iter().eq(missed(0).chain([format!("a{paths:06}.b")]))
             );
             done().iter().sum::<u64>()
         };

@@ -47,7 +47,7 @@ use text::{RedactedText, TextPush};
 /// let mut output = Vec::new();
 /// let outcome = transform_async(Transform::ndjson(&program), lines, &mut output).await?;
 /// assert_eq!(output, b"{\"id\":1}\n{\"id\":3}\n");
-/// assert_eq!(outcome.report().map(|report| report.filter_original_bytes), Some(26));
+/// assert_eq!(outcome.report().map(|report| report.original_bytes), Some(26));
 /// # Ok(())
 /// # }
 /// ```

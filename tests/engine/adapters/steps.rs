@@ -290,7 +290,7 @@ fn a_writer_that_fails_ends_the_run() {
     let (outcome, result) =
         FailedRun::split(ready(transform_async(transform, &document[..], Full)));
     assert_eq!(result.unwrap_err().kind(), ErrorKind::Write);
-    assert!(!outcome.report().unwrap().filter_applied);
+    assert!(!outcome.report().unwrap().applied);
     assert_eq!(told.load(Ordering::Relaxed), 1, "the end is told once");
 }
 
@@ -314,7 +314,7 @@ fn output_leaves_while_the_reader_waits() {
             assert_eq!(rest, b",2]");
         };
         let (report, ()) = tokio::join!(run, talk);
-        assert_eq!(report.unwrap().filter_original_bytes, 6);
+        assert_eq!(report.unwrap().original_bytes, 6);
     });
 }
 

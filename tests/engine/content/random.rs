@@ -46,7 +46,7 @@ fn never_empty_never_too_long_however_it_comes() {
             }
         }
         assert_eq!(
-            report.output_bytes.unwrap_or(report.filter_result_bytes),
+            report.output_bytes.unwrap_or(report.result_bytes),
             output.len() as u64,
             "{context}"
         );

@@ -131,8 +131,8 @@ fn suggest(console: &Console, args: &SuggestArgs) -> Result<Exit, Stop> {
     for input in &mut inputs {
         let report = input.filter(&program, &tallies, &mut io::sink())?;
         let [before, after] = &mut bytes;
-        *before += report.filter_original_bytes;
-        *after += report.output_bytes.unwrap_or(report.filter_result_bytes);
+        *before += report.original_bytes;
+        *after += report.output_bytes.unwrap_or(report.result_bytes);
     }
     let text = if args.json {
         let [bytes_in, bytes_out] = bytes;

@@ -20,8 +20,8 @@ pub(crate) struct Stats<'a> {
 
 impl fmt::Display for Stats<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report { filter_result_bytes, output_bytes, .. } = *self.report;
-        let result = output_bytes.unwrap_or(filter_result_bytes);
+        let Report { result_bytes, output_bytes, .. } = *self.report;
+        let result = output_bytes.unwrap_or(result_bytes);
         f.write_str(&saved([self.original, result], self.tokens))?;
         let Some(kept) = self.report.items_kept else { return Ok(()) };
         match (self.report.items_seen, self.report.items_at_least) {
@@ -65,7 +65,7 @@ mod tests {
     fn savings_in_words() {
         let shown = |original, result, items: [Option<u64>; 3]| {
             let mut report = Report::default();
-            report.filter_result_bytes = result;
+            report.result_bytes = result;
             [report.items_kept, report.items_seen, report.items_at_least] = items;
             Stats { report: &report, original, tokens: [None; 2] }.to_string()
         };

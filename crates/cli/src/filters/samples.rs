@@ -54,7 +54,7 @@ impl FilteredSample {
         let (report, result) =
             FailedRun::split(filter_file(program.with_options(options), source, writer));
         result?;
-        let tokens = [before.first(report.filter_original_bytes), after.all()];
+        let tokens = [before.first(report.original_bytes), after.all()];
         Ok(Self { output, report, tokens })
     }
 }
@@ -64,7 +64,7 @@ impl FilteredSample {
     pub(crate) fn summary(&self, name: &str) -> String {
         let stats = Stats {
             report: &self.report,
-            original: self.report.filter_original_bytes,
+            original: self.report.original_bytes,
             tokens: self.tokens,
         };
         let mut text = format!("{name}: {stats}\n");
@@ -81,7 +81,7 @@ impl FilteredSample {
 
     /// Returns the reasons why the output is not what the filter is for.
     fn problems(&self) -> Vec<String> {
-        let mut problems: Vec<String> = self.report.filter_error.iter().cloned().collect();
+        let mut problems: Vec<String> = self.report.fallback.iter().cloned().collect();
         if self.report.budget_exceeded {
             problems
                 .push("the output exceeds its budget and cannot be shortened further".to_owned());
@@ -185,7 +185,7 @@ fn wrong(sample: &FilteredSample, expected: &Path) -> Vec<String> {
 
 /// Returns the columns of a sample.
 fn row(name: &str, sample: &FilteredSample) -> Row {
-    let Report { filter_original_bytes, items_kept, items_seen, missed, .. } = &sample.report;
+    let Report { original_bytes, items_kept, items_seen, missed, .. } = &sample.report;
     let count = |tokens: Option<Tokens>| tokens.map_or_else(String::new, |count| count.to_string());
     let [before, after] = sample.tokens;
     let items = match (items_kept, items_seen) {
@@ -196,11 +196,7 @@ fn row(name: &str, sample: &FilteredSample) -> Row {
     let missed: Vec<&str> = missed.iter().map(|missed| missed.path.as_str()).collect();
     [
         one_line(name),
-        format!(
-            "{} → {}",
-            HumanCount(*filter_original_bytes),
-            HumanCount(sample.output.len() as u64)
-        ),
+        format!("{} → {}", HumanCount(*original_bytes), HumanCount(sample.output.len() as u64)),
         format!("{} → {}", count(before), count(after)),
         items,
         if missed.is_empty() { "-".to_owned() } else { one_line(&missed.join(", ")) },

@@ -51,7 +51,7 @@ pub(crate) fn run(job: &Job) -> Exit {
     }
     // There is output even if some of many documents were bad.
     if job.stats && (report.error.is_none() || job.form.is_many()) {
-        let consumed = report.filter_original_bytes;
+        let consumed = report.original_bytes;
         // The tokens are those of the text with its comments, so the bytes must be as well.
         let read = tally.input.bytes().filter(|_| job.form == Form::Lenient);
         let stops = job.selected.options.max_documents().is_some();
@@ -304,10 +304,10 @@ impl Job {
 fn conclude(job: &Job, report: &Report, result: Result<(), Failure>, names: &NameWatch) -> Exit {
     let console = Console::default();
     let input = job.input_name();
-    if job.selected.raw && report.filter_skipped != Some(SkipReason::RawMode) && result.is_ok() {
+    if job.selected.raw && report.skipped != Some(SkipReason::RawMode) && result.is_ok() {
         console.warn(&input, "--raw is ignored: the filter of this tool does not allow it");
     }
-    if let Some(why) = &report.filter_error
+    if let Some(why) = &report.fallback
         && result.is_ok()
     {
         console.warn(&input, why);
@@ -331,7 +331,7 @@ fn conclude(job: &Job, report: &Report, result: Result<(), Failure>, names: &Nam
     }
     if let Some(root) = &job.selected.counted_at
         && result.is_ok()
-        && report.filter_applied
+        && report.applied
         && report.root.is_some()
         && report.items_seen.or(report.items_at_least).is_none()
     {

@@ -150,10 +150,9 @@ fn counted(transform: Transform, route: &str, metrics: &Arc<RouteMetrics>) -> Tr
     metrics.begin();
     transform.with_on_end(move |outcome, result| {
         let sizes = match outcome {
-            Outcome::Filter(report) => [
-                report.filter_original_bytes,
-                report.output_bytes.unwrap_or(report.filter_result_bytes),
-            ],
+            Outcome::Filter(report) => {
+                [report.original_bytes, report.output_bytes.unwrap_or(report.result_bytes)]
+            }
             Outcome::Text(report) => [report.bytes_in, report.bytes_out],
             _ => [0, 0],
         };

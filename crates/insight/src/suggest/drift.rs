@@ -74,7 +74,7 @@ impl Drift {
     /// Adds the report of the run over one sample.
     pub fn add(&mut self, report: &Report) {
         self.runs += 1;
-        if report.filter_error.is_some() {
+        if report.fallback.is_some() {
             self.unfiltered += 1;
         }
         for missed in &report.missed {

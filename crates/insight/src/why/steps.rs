@@ -185,7 +185,7 @@ impl<'a> Builder<'a> {
         self.rules.lenient_remove = own.lenient_remove;
         self.rules.on_test_failure = own.on_test_failure;
         // A sequence that fails has no effect, so that its operations have no effect of their own.
-        let groups = match report.filter_error {
+        let groups = match report.fallback {
             None => groups(list.len()),
             Some(_) => vec![(0, list.len())],
         };
@@ -205,7 +205,7 @@ impl<'a> Builder<'a> {
 
     /// Adds the rules on items.
     fn items(&mut self, own: &'a Spec, report: &Report) {
-        let missed = report.filter_error.is_some() && !report.filter_applied;
+        let missed = report.fallback.is_some() && !report.applied;
         let is_list = report.items_seen.or(report.items_at_least).is_some();
         // With kimbap's `type: object`, the select decides what the payload is.
         let by_select = own.envelope && own.root == Root::Object && own.select.is_some();
@@ -236,7 +236,7 @@ impl<'a> Builder<'a> {
         self.rules.root = own.root.clone();
         if let Some(select) = &own.select {
             self.rules.select = Some(select.clone());
-            let effect = if missed || report.filter_skipped.is_some() {
+            let effect = if missed || report.skipped.is_some() {
                 Effect::Ordered
             } else {
                 Effect::Selected(Sources::new(own))

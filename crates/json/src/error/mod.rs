@@ -11,7 +11,7 @@
 //! |---|---|---|---|
 //! | `Machine::offset` | `json::machine` | by a chunk, after the chunk was handled | places of errors; offsets that handlers receive |
 //! | `Lookahead::mark` | `filter`, each probe | not at all: it is the first byte that the probe reads | the place of the error if the decision of the probe needs more bytes than may be held |
-//! | the run's count of consumed bytes | `filter`, the run | by a chunk, or to the offset where the run stopped | `filter_original_bytes` in the report; never an error |
+//! | the run's count of consumed bytes | `filter`, the run | by a chunk, or to the offset where the run stopped | `original_bytes` in the report; never an error |
 //!
 //! Bytes before a document (a byte order mark, white space before a first pass) are not fed to the machine.
 //! `Machine::skip_prefix` adds them, so that offsets stay absolute. While a chunk is handled, positions (`at`, `pos`)

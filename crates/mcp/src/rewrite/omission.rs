@@ -78,7 +78,7 @@ impl ResultRewrite<'_> {
     /// Returns whether something was left out of a JSON value, and what.
     fn of_json(&self, source: &Source, run: &JsonRun) -> (bool, Omission) {
         let report = &run.report;
-        let of = report.items_seen.or(report.filter_items_truncated_from);
+        let of = report.items_seen.or(report.items_truncated_from);
         let shown = report.items_kept.zip(Some(of));
         let shown =
             shown.filter(|(shown, of)| of.is_none_or(|of| of > *shown) || report.tail_unread);

@@ -90,7 +90,7 @@ impl FilteredParts<'_> {
         });
         let structured = self.structured.run().map(|structured| &structured.run);
         let mut runs = structured.into_iter().chain(of_texts).peekable();
-        runs.peek().is_some() && runs.all(|run| run.report.filter_error.is_some())
+        runs.peek().is_some() && runs.all(|run| run.report.fallback.is_some())
     }
 
     /// Returns the number of credentials that were replaced. Texts in addition to a structured result mostly repeat it.

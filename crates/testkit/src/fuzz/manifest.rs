@@ -104,7 +104,7 @@ fn program(program: &Program) {
     assert!(!explanation.to_string().is_empty());
     _ = program.spec().summary();
     if let Ok((output, report)) = filter_slice(program, DOCUMENT) {
-        let reported = report.output_bytes.unwrap_or(report.filter_result_bytes);
+        let reported = report.output_bytes.unwrap_or(report.result_bytes);
         assert_eq!(reported, output.len() as u64, "{:?}", program.spec());
     }
     let written = match serde_json::to_string(program.spec()) {

@@ -164,15 +164,15 @@ fn valid(driver: &str, output: &[u8]) -> Result<(), String> {
 fn reported(report: &Report, expected: &Expected) -> Expected {
     let number = |value: Option<u64>| value.map(|value| value as usize);
     Expected {
-        applied: report.filter_applied,
-        missed: report.filter_error.is_some(),
-        skipped: report.filter_skipped.map(SkipReason::as_str),
-        partial_miss: report.filter_partial_miss.clone(),
+        applied: report.applied,
+        missed: report.fallback.is_some(),
+        skipped: report.skipped.map(SkipReason::as_str),
+        partial_miss: report.partial_miss.clone(),
         root: expected.root.is_some().then(|| report.root.clone()).flatten(),
         dropped: report.where_dropped as usize,
         seen: expected.seen.and(number(report.items_seen)),
         kept: expected.kept.and(number(report.items_kept)),
-        truncated_from: number(report.filter_items_truncated_from),
+        truncated_from: number(report.items_truncated_from),
         at_least: number(report.items_at_least),
         duplicates: expected.duplicates.map(|_| report.duplicates_dropped as usize),
         projection_skipped: expected.projection_skipped.map(|_| report.projection_skipped as usize),

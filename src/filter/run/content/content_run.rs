@@ -9,7 +9,7 @@
 //! hidden. For this the document is held: a page until it has text, JSON until its end. Documents are processed in
 //! pieces of fixed size, so that the result does not depend on chunks.
 //!
-//! | document | output | `content_from` | `filter_error` |
+//! | document | output | `content_from` | `fallback` |
 //! |---|---|---|---|
 //! | page with an article | the article | `Article` | |
 //! | page with other content | the body without navigation | `Body` | |
@@ -487,9 +487,9 @@ impl ContentRun {
         }
         report.content_from = self.from;
         report.content_hidden = self.hid;
-        report.filter_error.clone_from(&self.note);
-        report.filter_applied = self.from != Some(ContentSource::Response);
-        report.filter_result_bytes = self.sizes.bytes;
+        report.fallback.clone_from(&self.note);
+        report.applied = self.from != Some(ContentSource::Response);
+        report.result_bytes = self.sizes.bytes;
         // The budget is only reported if it left something out.
         let (true, Some(budget)) = (self.sizes.cut, self.budget) else { return };
         report.budget_applied = true;

@@ -128,9 +128,9 @@ impl Stage for WholeDocument {
                 if let Some(search) = secrets.as_ref().and_then(|passed| passed.search.as_ref()) {
                     add_counts(&mut report.redacted, &search.found());
                 }
-                report.filter_applied = false;
+                report.applied = false;
                 if *warns && report.error.is_none() {
-                    report.filter_error = Some(NO_FILTER.to_owned());
+                    report.fallback = Some(NO_FILTER.to_owned());
                 }
             }
             WholeRun::Content(run) => run.report(report),

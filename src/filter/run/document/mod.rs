@@ -327,8 +327,8 @@ impl Stage for DocumentStage {
             return;
         }
         if let Some(passed) = &self.passed {
-            report.filter_applied = false;
-            report.filter_error = Some(format!("{passed}; the document passes unpatched"));
+            report.applied = false;
+            report.fallback = Some(format!("{passed}; the document passes unpatched"));
         }
         if let Some(applied) = &self.applied {
             report.patches_applied = Some(applied.operations);

@@ -104,7 +104,7 @@ fn streamed(program: &Program, document: &[u8], chunk: usize) -> Outcome {
         }
     };
     let output = String::from_utf8(filter.into_sink()).unwrap();
-    Ok((output, report.patches_applied, report.patches_without_effect, report.filter_error))
+    Ok((output, report.patches_applied, report.patches_without_effect, report.fallback))
 }
 
 /// Patches the retained document as a tree.

@@ -38,9 +38,9 @@ impl Stage for FilterRun {
         let outer = std::mem::take(report);
         let inner = self.tally();
         *report = Report {
-            filter_applied: outer.filter_applied && (inner.filter_applied || !self.applies),
-            filter_original_bytes: outer.filter_original_bytes,
-            filter_skipped: outer.filter_skipped.or(inner.filter_skipped),
+            applied: outer.applied && (inner.applied || !self.applies),
+            original_bytes: outer.original_bytes,
+            skipped: outer.skipped.or(inner.skipped),
             held_peak_bytes: outer.held_peak_bytes + inner.held_peak_bytes,
             branch: outer.branch.or(inner.branch),
             error: outer.error,

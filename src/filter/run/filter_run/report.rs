@@ -63,7 +63,7 @@ impl FilterRun {
         let mut report = self.tally();
         // A path may be selected twice, under two keys.
         let mut known = HashSet::new();
-        let missed = report.filter_partial_miss.iter().filter(|path| known.insert(path.as_str()));
+        let missed = report.partial_miss.iter().filter(|path| known.insert(path.as_str()));
         report.missed = missed.map(|path| MissedPath { path: path.clone(), meant: None }).collect();
         self.suggest(&mut report.missed);
         report.plan = self.whole_plan();
@@ -96,10 +96,10 @@ impl FilterRun {
         };
         let written = self.pipe.as_ref().map_or(0, Pipe::written);
         let mut report = Report {
-            filter_applied: self.applies && self.failure.is_none(),
-            filter_original_bytes: consumed,
-            filter_result_bytes: written,
-            filter_skipped: self.skips.map(Skips::reason),
+            applied: self.applies && self.failure.is_none(),
+            original_bytes: consumed,
+            result_bytes: written,
+            skipped: self.skips.map(Skips::reason),
             held_peak_bytes: self.meter.peak(),
             branch: self.branch.as_ref().map(|(branch, _)| branch.name()),
             error: self.failure.clone(),
@@ -108,7 +108,7 @@ impl FilterRun {
         if let Some(pipe) = &self.pipe {
             pipe.report(&mut report);
             // An output stage has replaced the size, so the size of the actual output is reported, too.
-            let same = report.filter_result_bytes == written;
+            let same = report.result_bytes == written;
             report.output_bytes = (!same).then_some(written);
         }
         redact_report(&self.program, &mut report);

@@ -65,7 +65,7 @@ impl Stage for SizeStage {
         if !self.begun || report.error.is_some() {
             return;
         }
-        report.filter_result_bytes = facts.filtered;
+        report.result_bytes = facts.filtered;
         let Some(budget) = self.policy.budget else { return };
         report.budget_exceeded = facts.exceeded;
         // A budget that left everything in is not reported.

@@ -207,7 +207,7 @@ fn a_document_does_not_wait() {
         (String::from_utf8(output).unwrap().as_str(), bad),
         ("data: {\"id\":1}\n\n", vec![])
     );
-    assert!(report.filter_original_bytes > 1_000_000);
+    assert!(report.original_bytes > 1_000_000);
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn comments_between_events_and_whole_events_do_not_wait() {
         let output = std::mem::take(events.sink_mut());
         assert_eq!(String::from_utf8_lossy(&output), left, "{chunk:?}");
     }
-    assert_eq!(events.report().filter_result_bytes, 8);
+    assert_eq!(events.report().result_bytes, 8);
     assert!(events.end().is_ok());
     assert_eq!(events.write(b"x").unwrap_err().kind(), ErrorKind::Failed);
     assert_eq!(events.end().unwrap_err().kind(), ErrorKind::Failed);
@@ -276,12 +276,12 @@ fn the_report_sums_and_tells_the_first_error() {
     let (_, bad, report, error) = at_every_split(&program, &CallOptions::new(), stream);
     assert_eq!(bad.iter().map(|(event, _)| *event).collect::<Vec<_>>(), [4, 5]);
     assert!(error.unwrap().contains(": event 4: "));
-    assert_eq!(report.filter_original_bytes, 19 + 9 + 1 + 2);
-    assert_eq!(report.filter_items_truncated_from, Some(3));
-    assert!(report.filter_error.unwrap().starts_with("event 3: "));
+    assert_eq!(report.original_bytes, 19 + 9 + 1 + 2);
+    assert_eq!(report.items_truncated_from, Some(3));
+    assert!(report.fallback.unwrap().starts_with("event 3: "));
     let told = report.error.unwrap();
     assert!(told.message.starts_with("event 4: "));
-    assert!(!report.filter_applied);
+    assert!(!report.applied);
 }
 
 #[test]

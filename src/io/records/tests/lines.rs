@@ -39,7 +39,7 @@ fn the_same_at_every_split() {
     assert_eq!(lines, [5, 7]);
     assert!(whole.1[0].1.starts_with("byte 36 at /id: "), "{:?}", whole.1);
     assert!(whole.3.as_ref().is_some_and(|error| error.starts_with("byte 36 at /id: line 5: ")));
-    assert!(whole.2.filter_error.as_ref().is_some_and(|why| why.starts_with("line 6: ")));
+    assert!(whole.2.fallback.as_ref().is_some_and(|why| why.starts_with("line 6: ")));
     for cut in 0..LINES.len() {
         let reader = Pieces::new(LINES, &[cut, LINES.len()]);
         assert_eq!(run(&program, &options, reader), whole, "cut at {cut}");
@@ -59,11 +59,11 @@ fn the_report_sums() {
     assert_eq!(output, b"[{\"id\":1}]\n[{\"id\":3}]\n[{\"id\":4}]\n");
     assert_eq!((bad.len(), error), (0, None));
     assert_eq!((report.items_seen, report.items_kept), (Some(6), Some(3)));
-    assert_eq!(report.filter_items_truncated_from, Some(6));
-    assert_eq!(report.filter_original_bytes, input.len() as u64 - 3);
-    assert_eq!(report.filter_result_bytes, 30);
+    assert_eq!(report.items_truncated_from, Some(6));
+    assert_eq!(report.original_bytes, input.len() as u64 - 3);
+    assert_eq!(report.result_bytes, 30);
     assert_eq!(report.root.as_deref(), Some(""));
-    assert!(report.filter_applied);
+    assert!(report.applied);
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn where_drops_lines() {
     let whole = run(&program, &options, &input[..]);
     assert_eq!(String::from_utf8_lossy(&whole.0), expected);
     assert_eq!((whole.1.len(), whole.2.where_dropped), (0, 3));
-    assert!(whole.2.filter_applied && whole.2.filter_error.is_none());
+    assert!(whole.2.applied && whole.2.fallback.is_none());
     for size in 1..input.len() {
         assert_eq!(run(&program, &options, Pieces::new(input, &[size])), whole, "pieces of {size}");
     }
@@ -159,7 +159,7 @@ fn stop_early_skips_the_rest_of_the_line() {
     assert_eq!((bad.len(), error), (0, None));
     assert!(report.tail_unread);
     assert_eq!(report.items_at_least, Some(3), "at least two and one");
-    assert_eq!(report.filter_items_truncated_from, None);
+    assert_eq!(report.items_truncated_from, None);
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn no_lines_are_no_error() {
     for input in [&b""[..], b"\n", b"  \n\r\n\t"] {
         let (output, bad, report, error) = run(&select_id(), &CallOptions::new(), input);
         assert_eq!((output, bad, error), (Vec::new(), Vec::new(), None));
-        assert_eq!((report.filter_original_bytes, report.filter_result_bytes), (0, 0));
+        assert_eq!((report.original_bytes, report.result_bytes), (0, 0));
     }
 }
 
@@ -243,7 +243,7 @@ fn lines_refuse_filters_whose_output_is_text() {
     let error = result.unwrap_err();
     assert_eq!((error.kind(), output.len()), (ErrorKind::Spec, 0));
     assert_eq!(report.error.map(|told| told.message).as_deref(), Some(error.message()));
-    assert!(!report.filter_applied);
+    assert!(!report.applied);
 }
 
 /// A path that is selected under two keys is missed once per line.
@@ -269,7 +269,7 @@ fn missed_paths_are_those_that_no_line_has() {
     let lines = b"{\"id\":1,\"name\":2}\n[]\n{\"id\":3}\n{\"x\":0}\n{\"id\":tru}\n";
     let (.., report, error) = run(&program, &options, &lines[..]);
     assert!(error.is_some());
-    assert_eq!(report.filter_partial_miss, ["nmae", "name"]);
+    assert_eq!(report.partial_miss, ["nmae", "name"]);
     assert_eq!(report.missed.len(), 1);
     assert_eq!(report.missed[0].path, "nmae");
     assert_eq!(report.missed[0].meant.as_deref(), Some("name"));

@@ -90,8 +90,8 @@ impl Model {
                     self.output.extend([b"data: ", line, line_end].concat());
                 }
                 self.output.extend(blank(line_end));
-                self.original += report.filter_original_bytes;
-                self.result += report.filter_result_bytes;
+                self.original += report.original_bytes;
+                self.result += report.result_bytes;
             }
             Err(FailedRun { error, .. }) => {
                 let at = error.offset().unwrap_or(0);
@@ -223,7 +223,7 @@ fn streams_are_what_a_model_makes_of_them() {
         assert_eq!(bad, model.bad, "{stream:?}");
         assert_same_events(program, stream.as_bytes(), &output);
         assert_eq!(result.is_err(), !bad.is_empty());
-        let bytes = (report.filter_original_bytes, report.filter_result_bytes);
+        let bytes = (report.original_bytes, report.result_bytes);
         assert_eq!(bytes, (model.original, model.result), "{stream:?}");
         good += u64::from(model.result > 0);
         bad_ones += bad.len();

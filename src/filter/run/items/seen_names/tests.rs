@@ -45,7 +45,7 @@ fn suggestions_do_not_depend_on_chunks() {
     let meant = report.missed.iter().map(|missed| missed.meant.as_deref());
     assert!(meant.eq([Some("name"), Some("owner.login")]), "{:?}", report.missed);
     let report = run(paths[1], &[documents[1]]);
-    assert!(report.filter_error.unwrap().contains("did you mean `name`?"));
+    assert!(report.fallback.unwrap().contains("did you mean `name`?"));
 }
 
 #[test]
