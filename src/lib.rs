@@ -166,7 +166,7 @@ pub mod spec;
 pub mod text;
 pub use tamis_json::tokens;
 
-pub use filter::{Call, CallOptions, ExecutionMode, Explanation, Filter, Program};
+pub use filter::{Call, CallOptions, Explanation, Filter, Program};
 #[cfg(feature = "tokio")]
 pub use io::filter_async;
 #[cfg(feature = "lenient")]
@@ -177,7 +177,10 @@ pub use io::{
     FailedRun, FileSource, PrettyWriter, RunResult, TeeReader, WriteSink, filter_documents,
     filter_events, filter_file, filter_ndjson, filter_reader, filter_slice,
 };
-pub use report::{FailureReport, InnerReport, MissedPath, Report, SkipReason};
+pub use report::{
+    EncodeSkip, ExecutionMode, FailureReport, InnerReport, MissedPath, PatchesMode, PayloadPath,
+    PlanStep, Report, SkipReason, WhenBranch,
+};
 pub use spec::rules::Spec;
 pub use tamis_json::error::{Error, ErrorKind, Fault};
 pub use tamis_json::limits::Limits;

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use tamis_json::StringDecoder;
 
-use super::skip::SkipReason;
+use crate::report::EncodeSkip;
 
 /// The number of values of the largest document.
 const MOST_VALUES: usize = 1 << 20;
@@ -73,11 +73,11 @@ struct Part {
 const DECODED: u32 = 1 << 31;
 
 impl Part {
-    fn new(start: usize, end: usize) -> Result<Self, SkipReason> {
+    fn new(start: usize, end: usize) -> Result<Self, EncodeSkip> {
         let length = u32::try_from(end.saturating_sub(start)).ok().filter(|len| *len < DECODED);
         match (u32::try_from(start), length) {
             (Ok(start), Some(length)) => Ok(Self { start, length }),
-            _ => Err(SkipReason::Size),
+            _ => Err(EncodeSkip::Size),
         }
     }
 
@@ -100,9 +100,9 @@ impl<'t> Document<'t> {
     /// Parses a valid JSON text. `spell` returns the spelling of a number, or `None` if it is kept.
     pub(super) fn parse(
         text: &'t [u8],
-        spell: impl Fn(&str) -> Result<Option<String>, SkipReason>,
-    ) -> Result<Self, SkipReason> {
-        let text = std::str::from_utf8(text).map_err(|_error| SkipReason::LoneSurrogate)?;
+        spell: impl Fn(&str) -> Result<Option<String>, EncodeSkip>,
+    ) -> Result<Self, EncodeSkip> {
+        let text = std::str::from_utf8(text).map_err(|_error| EncodeSkip::LoneSurrogate)?;
         let bytes = text.as_bytes();
         // Each value but the first one comes after one of these, so that no list has to grow.
         let most = bytes.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count() + 1;
@@ -171,9 +171,9 @@ impl<'t> Document<'t> {
             at += 1;
             let id = document.values.len();
             if id >= MOST_VALUES {
-                return Err(SkipReason::Size);
+                return Err(EncodeSkip::Size);
             }
-            let id = ValueId::try_from(id).map_err(|_error| SkipReason::Size)?;
+            let id = ValueId::try_from(id).map_err(|_error| EncodeSkip::Size)?;
             let name = name.take().unwrap_or_default();
             document.values.push(StoredValue { name, content, kind });
             if !open.is_empty() {
@@ -188,20 +188,20 @@ impl<'t> Document<'t> {
     }
 
     /// Returns the string between these places of the text.
-    fn string(&mut self, start: usize, end: usize) -> Result<Part, SkipReason> {
+    fn string(&mut self, start: usize, end: usize) -> Result<Part, EncodeSkip> {
         let spelled = self.text.get(start..end).unwrap_or_default().as_bytes();
         if memchr::memchr(b'\\', spelled).is_none() {
             return Part::new(start, end);
         }
         let (mut decoder, mut text) = (StringDecoder::new(), Vec::new());
         let decoded = decoder.write(spelled, &mut text).and_then(|()| decoder.end());
-        decoded.map_err(|_error| SkipReason::LoneSurrogate)?;
-        let text = String::from_utf8(text).map_err(|_error| SkipReason::LoneSurrogate)?;
+        decoded.map_err(|_error| EncodeSkip::LoneSurrogate)?;
+        let text = String::from_utf8(text).map_err(|_error| EncodeSkip::LoneSurrogate)?;
         self.keep(&text)
     }
 
     /// Keeps a text that is not a part of the document's.
-    fn keep(&mut self, text: &str) -> Result<Part, SkipReason> {
+    fn keep(&mut self, text: &str) -> Result<Part, EncodeSkip> {
         let start = self.decoded.len();
         self.decoded.push_str(text);
         let part = Part::new(start, self.decoded.len())?;
@@ -214,7 +214,7 @@ impl<'t> Document<'t> {
         parent: &mut OpenContainer<'t>,
         siblings: &[ValueId],
         name: Part,
-    ) -> Result<(), SkipReason> {
+    ) -> Result<(), EncodeSkip> {
         let is_new = if siblings.len() < FEW_NAMES {
             siblings.iter().all(|sibling| self.name(*sibling) != self.part(name))
         } else {
@@ -224,7 +224,7 @@ impl<'t> Document<'t> {
             }
             parent.names.insert(self.owned(name))
         };
-        if is_new { Ok(()) } else { Err(SkipReason::DuplicateKey) }
+        if is_new { Ok(()) } else { Err(EncodeSkip::DuplicateKey) }
     }
 
     /// Ends a container.
@@ -232,7 +232,7 @@ impl<'t> Document<'t> {
         &mut self,
         id: ValueId,
         children: impl Iterator<Item = ValueId>,
-    ) -> Result<(), SkipReason> {
+    ) -> Result<(), EncodeSkip> {
         let start = self.children.len();
         self.children.extend(children);
         let part = Part::new(start, self.children.len())?;

@@ -5,23 +5,21 @@
 mod document;
 mod number;
 mod rows;
-mod skip;
 mod table;
 #[cfg(test)]
 mod tests;
 mod toon;
 
+use crate::report::EncodeSkip;
 use crate::spec::Encode;
 
-pub(crate) use skip::SkipReason;
-
 /// Encodes a valid JSON text. `depth`: the number of containers around the payload.
-pub(crate) fn encode(form: Encode, text: &[u8], depth: usize) -> Result<String, SkipReason> {
+pub(crate) fn encode(form: Encode, text: &[u8], depth: usize) -> Result<String, EncodeSkip> {
     match form {
         Encode::Toon => toon::encode(text),
         Encode::Csv => rows::csv(text, depth),
         Encode::Markdown => rows::markdown(text, depth),
         // Written without this function.
-        Encode::Json => Err(SkipReason::NotRows),
+        Encode::Json => Err(EncodeSkip::NotRows),
     }
 }

@@ -2,17 +2,17 @@
 
 use tamis_json::tree::same_number;
 
-use super::skip::SkipReason;
+use crate::report::EncodeSkip;
 
 /// Returns the spelling of a valid JSON number.
 ///
 /// A plain decimal keeps its spelling. A number with an exponent, with trailing zeros of its fraction, or `-0` is
 /// written as JavaScript prints it, if that has exactly the same value.
-pub(super) fn written(number: String) -> Result<String, SkipReason> {
-    let value: f64 = number.parse().map_err(|_error| SkipReason::Number)?;
+pub(super) fn written(number: String) -> Result<String, EncodeSkip> {
+    let value: f64 = number.parse().map_err(|_error| EncodeSkip::Number)?;
     // Readers take a number that is too large for a string.
     if !value.is_finite() {
-        return Err(SkipReason::Number);
+        return Err(EncodeSkip::Number);
     }
     let has_exponent = number.contains(['e', 'E']);
     let has_trailing_zero = number.contains('.') && number.ends_with('0');
@@ -20,7 +20,7 @@ pub(super) fn written(number: String) -> Result<String, SkipReason> {
         return Ok(number);
     }
     let printed = printed(value);
-    if same_number(&number, &printed) { Ok(printed) } else { Err(SkipReason::Number) }
+    if same_number(&number, &printed) { Ok(printed) } else { Err(EncodeSkip::Number) }
 }
 
 /// Prints a number as JavaScript does (ECMA-262, `Number::toString`).

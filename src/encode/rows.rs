@@ -16,10 +16,10 @@ use std::collections::HashMap;
 use tamis_text::notice;
 
 use super::document::{Content, Document, ValueId};
-use super::skip::SkipReason;
+use crate::report::EncodeSkip;
 
 /// Encodes rows as CSV. Lines end with a line feed, except for the last one.
-pub(super) fn csv(text: &[u8], depth: usize) -> Result<String, SkipReason> {
+pub(super) fn csv(text: &[u8], depth: usize) -> Result<String, EncodeSkip> {
     let document = Document::parse(text, |_| Ok(None))?;
     let rows = Rows::new(&document, depth)?;
     let mut out = String::new();
@@ -42,7 +42,7 @@ pub(super) fn csv(text: &[u8], depth: usize) -> Result<String, SkipReason> {
 }
 
 /// Encodes rows as a Markdown table.
-pub(super) fn markdown(text: &[u8], depth: usize) -> Result<String, SkipReason> {
+pub(super) fn markdown(text: &[u8], depth: usize) -> Result<String, EncodeSkip> {
     let document = Document::parse(text, |_| Ok(None))?;
     let rows = Rows::new(&document, depth)?;
     let mut out = String::new();
@@ -73,14 +73,14 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn new(document: &'a Document<'a>, depth: usize) -> Result<Self, SkipReason> {
+    fn new(document: &'a Document<'a>, depth: usize) -> Result<Self, EncodeSkip> {
         let rows = payload(document, depth)?;
         let (mut names, mut columns) = (Vec::new(), HashMap::new());
         let mut cells = rows.len();
         for row in rows {
-            for member in document.members(*row).ok_or(SkipReason::NotRows)? {
+            for member in document.members(*row).ok_or(EncodeSkip::NotRows)? {
                 if !document.is_scalar(*member) {
-                    return Err(SkipReason::NotRows);
+                    return Err(EncodeSkip::NotRows);
                 }
                 let name = document.name(*member);
                 columns.entry(name).or_insert_with(|| {
@@ -91,14 +91,14 @@ impl<'a> Rows<'a> {
             cells = cells.max(names.len().saturating_mul(rows.len()));
         }
         if names.is_empty() {
-            return Err(SkipReason::Empty);
+            return Err(EncodeSkip::Empty);
         }
         if names.len() > MOST_COLUMNS {
-            return Err(SkipReason::Size);
+            return Err(EncodeSkip::Size);
         }
         // Refuses tables in which most cells would be empty: their size would grow with the square of the document's.
         if cells > MOST_CELLS.max(document.len().saturating_mul(SPARSE)) {
-            return Err(SkipReason::Sparse);
+            return Err(EncodeSkip::Sparse);
         }
         Ok(Self { document, rows, names, columns })
     }
@@ -135,19 +135,19 @@ const MOST_CELLS: usize = 10_000;
 const SPARSE: usize = 8;
 
 /// Returns the payload: the array in `depth` containers, each of which has nothing else.
-fn payload<'d>(document: &'d Document<'_>, depth: usize) -> Result<&'d [ValueId], SkipReason> {
+fn payload<'d>(document: &'d Document<'_>, depth: usize) -> Result<&'d [ValueId], EncodeSkip> {
     let mut at: ValueId = 0;
     for level in 0..=depth {
         match document.get(at).map(|value| value.content) {
             Some(Content::Array(rows)) if level == depth => return Ok(rows),
             Some(Content::Array(children) | Content::Object(children)) if level < depth => {
-                let [child] = children else { return Err(SkipReason::Siblings) };
+                let [child] = children else { return Err(EncodeSkip::Siblings) };
                 at = *child;
             }
-            _ => return Err(SkipReason::NotAList),
+            _ => return Err(EncodeSkip::NotAList),
         }
     }
-    Err(SkipReason::NotAList)
+    Err(EncodeSkip::NotAList)
 }
 
 /// Writes a cell, in quotes if it has a separator, a quote or a line break, or could be taken for a notice.

@@ -1,7 +1,7 @@
 //! Documents and what the encodings make of them.
 
-use super::skip::SkipReason;
 use super::toon::encode;
+use crate::report::EncodeSkip;
 
 #[track_caller]
 fn check(json: &str, expected: &str) {
@@ -48,14 +48,14 @@ fn numbers() {
         "[9]: 1.5,100,0,1.1,1000,1e+21,1e-7,0.0000015,12345678901234567890",
     );
     for number in ["1e400", "1e-400", "1.00000000000000000001e0", "0.100000000000000000010"] {
-        assert_eq!(encode(number.as_bytes()), Err(SkipReason::Number), "{number}");
+        assert_eq!(encode(number.as_bytes()), Err(EncodeSkip::Number), "{number}");
     }
 }
 
 #[test]
 fn documents_that_cannot_be_carried() {
-    assert_eq!(encode(br#"{"a":1,"\u0061":2}"#), Err(SkipReason::DuplicateKey));
-    assert_eq!(encode(br#"["\ud800"]"#), Err(SkipReason::LoneSurrogate));
+    assert_eq!(encode(br#"{"a":1,"\u0061":2}"#), Err(EncodeSkip::DuplicateKey));
+    assert_eq!(encode(br#"["\ud800"]"#), Err(EncodeSkip::LoneSurrogate));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn depth_does_not_recurse() {
 fn indentation_does_not_grow_without_bound() {
     let rows = vec!["[1]"; 20_000].join(",");
     let text = format!("{}{rows}{}", "[".repeat(1_000), "]".repeat(1_000));
-    assert_eq!(encode(text.as_bytes()), Err(SkipReason::Size));
+    assert_eq!(encode(text.as_bytes()), Err(EncodeSkip::Size));
 }
 
 /// Encodes the lines of the file in `TAMIS_TOON_INPUT` for a comparison with the reference. Each line of the output is

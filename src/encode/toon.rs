@@ -18,8 +18,8 @@ use tamis_text::notice;
 
 use super::document::{Content, Document, DocumentValue, ValueId};
 use super::number;
-use super::skip::SkipReason;
 use super::table::{self, HeaderPart, Table};
+use crate::report::EncodeSkip;
 
 /// The text may be this many times as long as the document, in addition to [`SMALL`].
 const GROWTH: usize = 8;
@@ -27,7 +27,7 @@ const GROWTH: usize = 8;
 const SMALL: usize = 4 << 20;
 
 /// Encodes a valid JSON text.
-pub(crate) fn encode(text: &[u8]) -> Result<String, SkipReason> {
+pub(crate) fn encode(text: &[u8]) -> Result<String, EncodeSkip> {
     let document = Document::parse(text, spelling)?;
     let mut encoder = ToonEncoder { document: &document, text: String::new(), work: Vec::new() };
     encoder.root();
@@ -36,14 +36,14 @@ pub(crate) fn encode(text: &[u8]) -> Result<String, SkipReason> {
     while let Some(work) = encoder.work.pop() {
         encoder.step(work);
         if encoder.text.len() > most {
-            return Err(SkipReason::Size);
+            return Err(EncodeSkip::Size);
         }
     }
     Ok(encoder.text)
 }
 
 /// Returns the spelling of a number, if it changes.
-fn spelling(number: &str) -> Result<Option<String>, SkipReason> {
+fn spelling(number: &str) -> Result<Option<String>, EncodeSkip> {
     let written = number::written(number.to_owned())?;
     Ok((written != number).then_some(written))
 }

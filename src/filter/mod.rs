@@ -29,7 +29,7 @@ use tamis_json::sink::Sink;
 use crate::report::{MissedPath, Report};
 
 pub use compile::program::Program;
-pub use explain::{ExecutionMode, Explanation};
+pub use explain::Explanation;
 pub use options::{Call, CallOptions};
 pub(crate) use run::document_facts::DocumentFacts;
 use run::filter_run::FilterRun;

@@ -12,12 +12,12 @@ pub type RunResult<R> = Result<R, FailedRun<R>>;
 /// The error that ended a run, and the report of what the run did until then.
 ///
 /// ```
-/// use tamis::{FailedRun, Program, Spec, filter_slice};
+/// use tamis::{ErrorKind, FailedRun, Program, Spec, filter_slice};
 ///
 /// let program = Program::compile(&Spec::new().select("id"))?;
 /// let FailedRun { error, report, .. } = filter_slice(&program, br#"[{"id": 1}, oops]"#).unwrap_err();
 /// assert_eq!(error.offset(), Some(12));
-/// assert_eq!(report.error.map(|error| error.kind), Some("syntax"));
+/// assert_eq!(report.error.map(|error| error.kind), Some(ErrorKind::Syntax));
 /// # Ok::<(), tamis::Error>(())
 /// ```
 #[derive(Debug)]

@@ -309,7 +309,7 @@ impl Spec {
     ///
     /// ```
     /// use tamis::spec::{Condition, RawJson, WhenFallback};
-    /// use tamis::{Program, Spec, filter_slice};
+    /// use tamis::{Program, Spec, WhenBranch, filter_slice};
     ///
     /// let spec = Spec::new()
     ///     .when(Condition::new("/type", "person"), Spec::new().retain("/person/name"))
@@ -318,7 +318,7 @@ impl Spec {
     /// let program = Program::compile(&spec)?;
     /// let (output, report) = filter_slice(&program, br#"{"type": "person", "person": {"name": "Ada", "ssn": 1}}"#)?;
     /// assert_eq!(output, br#"{"person":{"name":"Ada"}}"#);
-    /// assert_eq!(report.branch.as_deref(), Some("when[0]"));
+    /// assert_eq!(report.branch, Some(WhenBranch::Number(0)));
     /// assert_eq!(filter_slice(&program, br#"{"type": "ship"}"#)?.0, b"{}");
     /// # Ok::<(), tamis::Error>(())
     /// ```

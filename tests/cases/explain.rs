@@ -199,7 +199,7 @@ fn plan_of_a_report_agrees(case: &ExplainCase) {
         Ok(ran) => ran,
         Err(_) => return,
     };
-    let holds = report.plan.iter().any(|line| line.contains("hold"));
+    let holds = report.plan.iter().any(|step| step.mode() == ExecutionMode::Hold);
     let mode = program.explain(&options).mode();
     assert_eq!(mode == ExecutionMode::Hold, holds, "{}: {:?}", case.name, report.plan);
 }

@@ -131,7 +131,8 @@ impl FilterCase {
             }
             (Err(error), None) => return Err(format!("the spec does not compile: {error}")),
         };
-        let plan = program.plan().join("\n");
+        let plan: Vec<String> = program.plan().iter().map(ToString::to_string).collect();
+        let plan = plan.join("\n");
         for wanted in &self.plan {
             if !plan.contains(wanted) {
                 return Err(format!("{wanted:?} is not in the plan:\n{plan}"));
@@ -270,7 +271,7 @@ fn streams_as_explained(subject: drivers::Subject<'_>) -> Result<(), String> {
     let mode = subject.program.explain(subject.options).mode();
     for run in [subject.push([]), subject.bytes()] {
         let report = run.report.unwrap_or_default();
-        let says = report.plan.iter().any(|line| line.contains("hold"));
+        let says = report.plan.iter().any(|step| step.mode() == ExecutionMode::Hold);
         // A tree holds more than a plan lists, and other stages may hold bytes as well.
         if mode != ExecutionMode::Tree && says != (mode == ExecutionMode::Hold) {
             return Err(format!("explained as {mode}, the plan is {:?}", report.plan));

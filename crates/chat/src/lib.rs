@@ -57,7 +57,7 @@ mod tests;
 pub use chat_scan::ChatScan;
 pub use drivers::{prune_file, prune_reader, prune_slice};
 pub use program::PruneProgram;
-pub use report::{PruneReport, PrunedTool};
+pub use report::{PruneRefusal, PruneReport, PrunedTool};
 pub use run::PruneFilter;
 use run::{PruneScan, PruneWriter};
 pub use sizes::{ChatMessage, ChatSize, ChatSizes};

@@ -7,7 +7,7 @@ use tamis_json::error::Raise;
 
 use super::findings::{Entry, Finding, Findings, FindingsReader};
 use super::program::CompiledPrune;
-use super::report::{PruneReport, PrunedTool};
+use super::report::{PruneRefusal, PruneReport, PrunedTool};
 use super::spec::PruneSpec;
 use super::survey::{Calls, HistoryCounts};
 
@@ -96,9 +96,9 @@ impl Plan {
         // As in opencode, more than the minimum has to be removed; 0 disables the rule.
         let is_little_text = minimum_tokens > 0 && report.tokens_saved <= minimum_tokens;
         let refused = if is_little_text {
-            "minimum_tokens"
+            PruneRefusal::MinimumTokens
         } else if min_gain > 0 && is_little(report, min_gain) {
-            "min_gain"
+            PruneRefusal::MinGain
         } else {
             return Ok(plan);
         };

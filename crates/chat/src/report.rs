@@ -51,9 +51,9 @@ pub struct PruneReport {
     /// Bytes of the output from there on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes_invalidated: Option<u64>,
-    /// The rule that prevented pruning, if there was something to prune: `minimum_tokens` or `min_gain`.
+    /// The rule that prevented pruning, if there was something to prune.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub refused: Option<&'static str>,
+    pub refused: Option<PruneRefusal>,
     /// Numbers of pruned results for each tool. The name of an unknown tool is empty.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<String, PrunedTool>,
@@ -74,4 +74,26 @@ pub struct PrunedTool {
     pub bytes_saved: i64,
     /// Tokens of the pruned results.
     pub tokens_saved: u64,
+}
+
+/// A rule that prevents pruning if it would remove too little.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum PruneRefusal {
+    /// [`PruneSpec::minimum_tokens`](crate::PruneSpec).
+    MinimumTokens,
+    /// [`PruneSpec::min_gain`](crate::PruneSpec).
+    MinGain,
+}
+
+impl PruneRefusal {
+    /// Returns the word for this rule in a report.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::MinimumTokens => "minimum_tokens",
+            Self::MinGain => "min_gain",
+        }
+    }
 }

@@ -11,25 +11,10 @@ use tamis_json::regex_budget::RegexBudget;
 use super::nested::{TestRule, When};
 use super::program::Program;
 use super::rule_paths::{MAX_RULES, one_place, refuse, refuse_in, steps};
+use crate::report::WhenBranch;
 use crate::spec::{OnError, Spec, WhenFallback};
 
-/// The branch that applies to a document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Branch {
-    /// The branch with this index.
-    Number(usize),
-    Otherwise,
-}
-
-impl Branch {
-    /// Returns the name in the report.
-    pub(in crate::filter) fn name(self) -> String {
-        match self {
-            Self::Number(number) => format!("when[{number}]"),
-            Self::Otherwise => "otherwise".to_owned(),
-        }
-    }
-
+impl WhenBranch {
     /// Returns the program of the branch. `None` means an error.
     pub(in crate::filter) fn program(self, when: &When) -> Option<&Program> {
         match self {
@@ -72,7 +57,9 @@ impl When {
             tests.push(TestRule { value: test.value.clone() });
             let program = compile_branch(spec, extract, branch, allowance);
             programs.push(
-                program.map_err(|error| error.in_branch(entry, &Branch::Number(entry).name()))?,
+                program.map_err(|error| {
+                    error.in_branch(entry, &WhenBranch::Number(entry).to_string())
+                })?,
             );
         }
         let mut trie = Trie::new(&paths);
@@ -105,12 +92,12 @@ impl When {
         Ok(Some(Self { tests, trie, below, branches: programs, otherwise }))
     }
 
-    /// Returns the name and program of each branch, and of `otherwise`.
-    pub(in crate::filter) fn programs(&self) -> impl Iterator<Item = (String, &Program)> {
+    /// Returns each branch with its program, and of `otherwise`.
+    pub(in crate::filter) fn programs(&self) -> impl Iterator<Item = (WhenBranch, &Program)> {
         let branches = self.branches.iter().enumerate();
-        let branches = branches.map(|(number, program)| (Branch::Number(number), program));
-        let otherwise = self.otherwise.iter().map(|program| (Branch::Otherwise, program));
-        branches.chain(otherwise).map(|(branch, program)| (branch.name(), program))
+        let branches = branches.map(|(number, program)| (WhenBranch::Number(number), program));
+        let otherwise = self.otherwise.iter().map(|program| (WhenBranch::Otherwise, program));
+        branches.chain(otherwise)
     }
 
     /// Returns the error of a document that matches no branch.
@@ -149,7 +136,12 @@ fn check_beside(spec: &Spec) -> Result<(), Error> {
 
 fn check_branch(entry: usize, branch: &Spec) -> Result<&crate::spec::Condition, Error> {
     let refuse = |message: &str| {
-        refuse_in("when", entry, false, format!("{}: {message}", Branch::Number(entry).name()))
+        refuse_in(
+            "when",
+            entry,
+            false,
+            format!("{}: {message}", WhenBranch::Number(entry).to_string()),
+        )
     };
     let Some(test) = &branch.test else {
         return refuse("a branch requires a `test` with `path` and `value`");

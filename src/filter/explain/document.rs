@@ -2,14 +2,15 @@
 
 use super::explanation::BranchExplanation;
 use super::stage::{
-    ExecutionMode, HELD, HoldExplanation, ITEM, JsonStringExplanation, PASS, READ_TWICE,
-    StageAction, StageExplanation,
+    HELD, HoldExplanation, ITEM, JsonStringExplanation, PASS, READ_TWICE, StageAction,
+    StageExplanation,
 };
 use super::tree::PathList;
 use crate::filter::compile::nested::When;
 use crate::filter::compile::patches::Patches;
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::options::CallOptions;
+use crate::report::{ExecutionMode, PatchesMode};
 use crate::spec::{Budget, JsonStringFallback, PatchOpKind, Spec, WhenFallback, named};
 
 /// Returns the stage that extracts the document.
@@ -64,8 +65,8 @@ pub(super) fn branches(when: &When, spec: &Spec, options: &CallOptions) -> Vec<B
         Some(format!("{} is {}", named(&test.path), test.value))
     });
     let tests = tests.chain(std::iter::once(None));
-    let explained = when.programs().zip(tests).map(|((name, program), test)| BranchExplanation {
-        name,
+    let explained = when.programs().zip(tests).map(|((branch, program), test)| BranchExplanation {
+        branch,
         test,
         explanation: program.explained(options),
     });
@@ -119,16 +120,12 @@ impl Patches {
     }
 
     /// Returns the line of the plan.
-    pub(super) fn line(&self, spec: &Spec) -> String {
+    pub(super) fn mode(&self, spec: &Spec) -> PatchesMode {
         match (self.needs_tree(), self.can_fail()) {
-            (Some(why), _) => format!("patches: tree of what is left of the document (limit item); {why}"),
-            (None, true) if spec.is_closed() => {
-                "patches: stream, hold the output until no operation can fail (limits held, spill)".to_owned()
-            }
-            (None, true) => {
-                "patches: stream, hold the document until no operation can fail (limits held, spill)".to_owned()
-            }
-            (None, false) => "patches: stream".to_owned(),
+            (Some(reason), _) => PatchesMode::Tree { reason },
+            (None, true) if spec.is_closed() => PatchesMode::HoldOutput,
+            (None, true) => PatchesMode::HoldDocument,
+            (None, false) => PatchesMode::Stream,
         }
     }
 }

@@ -3,7 +3,8 @@
 use serde::Serialize;
 use tamis_json::limits::Limits;
 
-use super::stage::{ExecutionMode, StageExplanation};
+use super::stage::StageExplanation;
+use crate::report::{ExecutionMode, WhenBranch};
 use crate::spec::{DuplicateKeys, OnError, Validation, Whitespace};
 
 /// A description of how a program runs: its stages, whether each one streams or may have to hold input, and why.
@@ -86,7 +87,8 @@ pub struct Explanation {
 /// The explanation of one branch, or of `otherwise`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct BranchExplanation {
-    pub(super) name: String,
+    #[serde(rename = "name")]
+    pub(super) branch: WhenBranch,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) test: Option<String>,
     #[serde(flatten)]

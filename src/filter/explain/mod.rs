@@ -18,14 +18,13 @@ use crate::filter::compile::program::{CompiledProgram, Program};
 use crate::filter::compile::size_policy::SizePolicy;
 use crate::filter::compile::stages::StageKind;
 use crate::filter::options::CallOptions;
+use crate::report::{ExecutionMode, PlanStep};
 use crate::spec::{DuplicateKeys, OnError, Spec};
 use document::{
     branches, choice, extract_stage, patches_stage, retain_stage, strings_stage, whole_stage,
 };
 pub use explanation::Explanation;
 use explanation::{LimitValues, TotalMiss};
-pub(super) use plan::EXTRACT_SEARCH;
-pub use stage::ExecutionMode;
 use stage::{EarlySkip, HoldReason, StageAction, StageExplanation};
 use tree::PathList;
 
@@ -92,10 +91,10 @@ impl Program {
         }
     }
 
-    /// Returns one line for each stage: what it does, and what it may have to hold. The [`Report`](crate::Report)
-    /// contains these lines as its `plan`. [`explain`](Self::explain) returns more detail.
+    /// Returns a step for each stage: what it does, and what it may have to hold. The [`Report`](crate::Report)
+    /// contains these steps as its `plan`. [`explain`](Self::explain) returns more detail.
     #[must_use]
-    pub fn plan(&self) -> Vec<String> {
+    pub fn plan(&self) -> Vec<PlanStep> {
         self.plan_with(&CallOptions::new())
     }
 }

@@ -6,23 +6,11 @@ use super::explanation::Explanation;
 use super::tree::PathList;
 use crate::filter::compile::items::{ItemRules, WaitFrom};
 use crate::filter::compile::program::CompiledProgram;
+use crate::report::ExecutionMode;
 use crate::spec::{
     Budget, Content, Encode, ItemCondition, JsonStringFallback, Omitted, OnOver, OnTestFailure,
     Redact, Root, Siblings,
 };
-
-/// Whether a stage, or a program, holds input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ExecutionMode {
-    /// Output is written while input arrives. Nothing is held.
-    Stream,
-    /// A bounded amount may have to be held until something is decided.
-    Hold,
-    /// The document after earlier stages is held as a whole, as a tree of raw pieces.
-    Tree,
-}
 
 /// The explanation of one stage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -5,23 +5,11 @@ use std::fmt::{self, Write as _};
 use tamis_json::limits::Limits;
 
 use super::explanation::{Explanation, LimitValues};
-use super::stage::{
-    ExecutionMode, HoldExplanation, JsonStringExplanation, PASS, StageAction, StageExplanation,
-};
+use super::stage::{HoldExplanation, JsonStringExplanation, PASS, StageAction, StageExplanation};
 use crate::spec::{
     DuplicateKeys, JsonStringFallback, Omitted, OnError, OnOver, OnTestFailure, Root, Siblings,
     Validation, Whitespace,
 };
-
-impl fmt::Display for ExecutionMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Stream => "stream",
-            Self::Hold => "hold",
-            Self::Tree => "tree",
-        })
-    }
-}
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -81,7 +69,7 @@ impl fmt::Display for Explanation {
         self.fmt_stages(f)?;
         for branch in &self.branches {
             let test = branch.test.as_deref().map_or("no branch holds", |test| test);
-            writeln!(f, "\n{}: where {}", branch.name, OneLine(test))?;
+            writeln!(f, "\n{}: where {}", branch.branch, OneLine(test))?;
             branch.explanation.fmt_stages(f)?;
         }
         Ok(())

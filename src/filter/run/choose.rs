@@ -39,8 +39,8 @@ use super::lookahead::{Input, Lookahead, Probe};
 use super::stage::{StageHandler, StageState, machine_config};
 use crate::filter::compile::nested::When;
 use crate::filter::compile::program::CompiledProgram;
-use crate::filter::compile::when::Branch;
 use crate::filter::options::CallOptions;
+use crate::report::WhenBranch;
 
 /// The choice of a branch, reused for all documents of a run.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ pub(super) struct BranchChooser {
     /// The first test that has not failed.
     next: usize,
     /// The branch, and the offset of the byte that made it certain. Set once in a document.
-    choice: Option<(Branch, u64)>,
+    choice: Option<(WhenBranch, u64)>,
     /// The value that is being read for tests.
     captured: Option<TestedValue>,
     /// The limit of a tested value, in bytes.
@@ -236,8 +236,8 @@ impl BranchChooser {
                 // Undecided: a later byte may make it hold.
                 Some(None) => return,
                 Some(Some(false)) => self.next += 1,
-                Some(Some(true)) => self.choice = Some((Branch::Number(self.next), offset)),
-                None => self.choice = Some((Branch::Otherwise, offset)),
+                Some(Some(true)) => self.choice = Some((WhenBranch::Number(self.next), offset)),
+                None => self.choice = Some((WhenBranch::Otherwise, offset)),
             }
         }
     }
@@ -260,7 +260,8 @@ impl BranchChooser {
                     && let Some(test) = tests.get(number)
                 {
                     let same = equal(text.as_bytes(), test.value.as_bytes(), self.item);
-                    let same = same.map_err(|raise| raise.named(&Branch::Number(number).name()))?;
+                    let same =
+                        same.map_err(|raise| raise.named(&WhenBranch::Number(number).to_string()))?;
                     self.decide(number, same);
                 }
             }
@@ -293,9 +294,9 @@ fn twice() -> Raise {
 }
 
 impl Probe for BranchChooser {
-    type Decision = Branch;
+    type Decision = WhenBranch;
 
-    fn decided(&self) -> Option<(Branch, u64)> {
+    fn decided(&self) -> Option<(WhenBranch, u64)> {
         self.choice
     }
 }

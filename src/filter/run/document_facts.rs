@@ -1,13 +1,13 @@
 //! Facts about a document that a first pass finds, and a run begins with.
 
 use super::root::Payload;
-use crate::filter::compile::when::Branch;
+use crate::report::WhenBranch;
 
 /// Facts about a document that are known before a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DocumentFacts {
     /// The branch of `when`. `None` if it is unknown, or if the program has no branches.
-    pub(in crate::filter) branch: Option<Branch>,
+    pub(in crate::filter) branch: Option<WhenBranch>,
     /// The place of the payload. `None` if it is unknown, or if it needs no search.
     pub(in crate::filter) payload: Option<Payload>,
 }

@@ -43,7 +43,7 @@ use super::stage::{StageMachine, StageState, machine_config};
 use super::wrap_in_array::ArrayWrap;
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
-use crate::report::Report;
+use crate::report::{PayloadPath, Report, SkipReason};
 
 /// The stage on the payload, reused for all documents of a run.
 #[derive(Debug)]
@@ -451,7 +451,7 @@ impl Stage for PayloadStage {
         }
         let counts = items.counts();
         report.held_peak_bytes += counts.captured_peak;
-        report.root.clone_from(&counts.root);
+        report.root = counts.root.clone().map(PayloadPath::new);
         report.duplicates_dropped = counts.duplicates;
         report.items_seen = counts.seen;
         report.where_dropped = counts.dropped;
@@ -471,7 +471,7 @@ impl Stage for PayloadStage {
         report.is_dropped = counts.is_document_dropped;
         report.partial_miss = items.partial_miss();
         if items.is_raw_text() && self.program.compiled().items.select.is_some() {
-            report.skipped = Some(crate::report::SkipReason::RawOutput);
+            report.skipped = Some(SkipReason::RawOutput);
         }
         // After a miss the document was written without the select, so the rules did not apply.
         if let Some(missed) = items.miss() {

@@ -28,7 +28,7 @@ use super::root::Payload;
 use super::root_path::RootPath;
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
-use crate::report::Report;
+use crate::report::{PlanStep, Report};
 
 /// The text that a stage writes, and the next one reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ pub(super) trait Stage: fmt::Debug + Send {
     }
 
     /// Returns the plan of a run inside this one.
-    fn plan(&self) -> Option<Vec<String>> {
+    fn plan(&self) -> Option<Vec<PlanStep>> {
         None
     }
 
@@ -215,7 +215,7 @@ impl Pipe {
     }
 
     /// Returns the plan of a run inside this one.
-    pub(super) fn plan(&self) -> Option<Vec<String>> {
+    pub(super) fn plan(&self) -> Option<Vec<PlanStep>> {
         self.stages.iter().find_map(|stage| stage.plan())
     }
 

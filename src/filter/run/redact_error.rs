@@ -4,7 +4,7 @@ use tamis_json::error::Error;
 use tamis_text::secrets::{SecretRules, TextForm};
 
 use crate::filter::compile::program::Program;
-use crate::report::Report;
+use crate::report::{PayloadPath, Report};
 
 /// The longest name in a path that is searched. Longer ones are shortened, so a part of a credential may be at their end.
 const LONGEST: usize = 250;
@@ -28,7 +28,7 @@ pub(super) fn redact_report(program: &Program, report: &mut Report) {
         return;
     }
     if let Some(root) = &mut report.root {
-        *root = redacted_path(&rules, root);
+        *root = PayloadPath::new(redacted_path(&rules, root.as_str()));
     }
     for text in [&mut report.fallback, &mut report.compact_error].into_iter().flatten() {
         if let Some(redacted) = redacted_text(&rules, text) {

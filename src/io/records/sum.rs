@@ -7,7 +7,9 @@ use std::collections::HashMap;
 use tamis_json::error::Error;
 use tamis_json::test_work::{WorkKind, count, words};
 
-use crate::report::{FailureReport, InnerReport, MissedPath, Report, add_counts};
+use crate::report::{
+    FailureReport, InnerReport, MissedPath, PayloadPath, PlanStep, Report, add_counts,
+};
 
 /// The sum so far.
 #[derive(Debug)]
@@ -20,7 +22,7 @@ pub(super) struct ReportSum {
     /// Lengths of the payloads, if at least one of them was cut.
     lengths: u64,
     cut: bool,
-    roots: Option<Option<String>>,
+    roots: Option<Option<PayloadPath>>,
     /// The report's list of missed paths, each with the number of records that missed it and the last of them. Each
     /// record may miss ten thousand, and lists a path as often as it was selected.
     missed: HashMap<String, (u64, u64)>,
@@ -117,7 +119,7 @@ impl ReportSum {
         sum.tokens_estimated |= one.tokens_estimated;
         match &mut self.roots {
             None => self.roots = Some(one.root.clone()),
-            Some(root) if !is_same(root.as_deref(), one.root.as_deref()) => *root = None,
+            Some(root) if !is_same(root.as_ref(), one.root.as_ref()) => *root = None,
             Some(_) => {}
         }
     }
@@ -160,7 +162,7 @@ impl ReportSum {
     }
 
     /// Returns the report of all records, with the plan of one.
-    pub(super) fn report(&self, plan: Vec<String>) -> Report {
+    pub(super) fn report(&self, plan: Vec<PlanStep>) -> Report {
         let record = self.record;
         let mut report = self.report.clone();
         report.error.clone_from(&self.failed);
@@ -176,9 +178,7 @@ impl ReportSum {
         report.missed = missed.map(|path| MissedPath { path: path.clone(), meant: None }).collect();
         report.root = self.roots.clone().flatten();
         report.plan = plan;
-        report.plan.push(format!(
-            "{record}s: hold each {record}'s output until its end (limits held, spill)"
-        ));
+        report.plan.push(PlanStep::Records(record));
         for (why, records) in
             [(&mut report.fallback, self.fallbacks), (&mut report.compact_error, self.uncompacted)]
         {
@@ -203,9 +203,9 @@ fn added(sum: Option<u64>, more: Option<u64>) -> Option<u64> {
 
 /// Compares two roots, which are short and usually empty. The address of an empty string is invalid, and `memcmp`
 /// can take longer with an invalid address than everything else that is done for a record.
-fn is_same(one: Option<&str>, other: Option<&str>) -> bool {
+fn is_same(one: Option<&PayloadPath>, other: Option<&PayloadPath>) -> bool {
     match (one, other) {
-        (Some(one), Some(other)) => one.bytes().eq(other.bytes()),
+        (Some(one), Some(other)) => one.as_str().bytes().eq(other.as_str().bytes()),
         (one, other) => one.is_none() && other.is_none(),
     }
 }

@@ -237,7 +237,7 @@ fn errors_are_told_once_behind_what_was_emitted() {
     assert!(document.as_bytes().starts_with(&output));
     assert!(ready(stream.next()).is_none(), "nothing is behind an error");
     let told = stream.outcome().unwrap().report().unwrap().error.clone().unwrap();
-    assert_eq!(told.kind, "syntax");
+    assert_eq!(told.kind, ErrorKind::Syntax);
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn a_writer_that_fails_ends_the_run() {
     let count = Arc::clone(&told);
     let transform = Transform::json(&program).with_on_end(move |outcome, result| {
         assert_eq!(result.unwrap_err().kind(), ErrorKind::Write);
-        assert_eq!(outcome.report().unwrap().error.as_ref().unwrap().kind, "write");
+        assert_eq!(outcome.report().unwrap().error.as_ref().unwrap().kind, ErrorKind::Write);
         count.fetch_add(1, Ordering::Relaxed);
     });
     // More than one write, so that the writer fails in the middle of the run.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use tamis::{Error, ErrorKind, Limits};
-use tamis_chat::{PruneFilter, PruneProgram, PruneSpec, prune_slice};
+use tamis_chat::{PruneFilter, PruneProgram, PruneRefusal, PruneSpec, prune_slice};
 
 use tamis_testkit::clock::cpu_time;
 use tamis_testkit::history::drivers::{NOW, check, chunks, slice};
@@ -331,7 +331,7 @@ fn with_its_thresholds_it_does_what_opencode_does() {
         assert_eq!(report.results_pruned, gone, "{sizes:?}");
         assert_eq!(
             report.refused,
-            (sizes == [20_000, 40_000]).then_some("minimum_tokens"),
+            (sizes == [20_000, 40_000]).then_some(PruneRefusal::MinimumTokens),
             "{sizes:?}"
         );
         let (again, report) = prune_slice(&program(&prune), &output).unwrap();

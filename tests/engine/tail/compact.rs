@@ -247,7 +247,7 @@ fn the_corpus_in_every_template() {
     for (name, document) in documents() {
         for (number, spec) in specs().into_iter().enumerate() {
             let ground = Ground::new(spec, &document);
-            let way = ground.report.root.as_deref().map(way);
+            let way = ground.report.root.as_ref().map(|root| way(root.as_str()));
             for set in 0..TEMPLATES.len() {
                 // A tenth of the effort: some templates for each document and spec.
                 if effort() < TestEffort::Full && !random.one_in(5) {

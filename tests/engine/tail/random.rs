@@ -45,7 +45,7 @@ fn the_corpus_at_budgets_of_every_size() {
     for (number, (name, document)) in documents().iter().enumerate() {
         for spec in specs() {
             let ground = Ground::new(spec, document);
-            let way = ground.report.root.as_deref().map(way);
+            let way = ground.report.root.as_ref().map(|root| way(root.as_str()));
             let size = ground.filtered.len();
             let mut prng = Prng::named(name);
             // From 10 bytes on, each about 2.6 times the one before, and the sizes at which something changes.

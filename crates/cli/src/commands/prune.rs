@@ -252,7 +252,7 @@ fn stats(report: &PruneReport) -> String {
         text += &format!("; unchanged up to byte {first}");
     }
     if let Some(refused) = report.refused {
-        text += &format!("; refused by --{}", refused.replace('_', "-"));
+        text += &format!("; refused by --{}", refused.as_str().replace('_', "-"));
     }
     text
 }

@@ -6,8 +6,9 @@ use std::fs::File;
 use std::io::{IsTerminal, Read, Seek, SeekFrom, Write};
 
 use tamis::{
-    Error, ErrorKind, FailedRun, FailureReport, FileSource, MissedPath, PrettyWriter, Program,
-    Report, SkipReason, TeeReader, filter_documents, filter_file, filter_lenient, filter_ndjson,
+    EncodeSkip, Error, ErrorKind, FailedRun, FailureReport, FileSource, MissedPath, PrettyWriter,
+    Program, Report, SkipReason, TeeReader, filter_documents, filter_file, filter_lenient,
+    filter_ndjson,
 };
 
 use crate::console::print::is_closed_pipe;
@@ -198,18 +199,18 @@ fn check_text(job: &Job, program: &Program) -> Result<(), Error> {
 }
 
 /// Returns the warning for a document that remained JSON, with what to add.
-fn not_encoded(why: &str) -> String {
+fn not_encoded(why: EncodeSkip) -> String {
     let (reason, remedy) = match why {
-        "duplicate_key" => ("an object has two members of one name", "use --format json"),
-        "lone_surrogate" => ("a string has half a surrogate pair", "use --format json"),
-        "number" => ("a number would lose digits", "use --format json"),
-        "size" => ("it is too large, or too deeply nested", "select less"),
-        "empty" => ("the items have no members", "use --format json"),
-        "sparse" => {
+        EncodeSkip::DuplicateKey => ("an object has two members of one name", "use --format json"),
+        EncodeSkip::LoneSurrogate => ("a string has half a surrogate pair", "use --format json"),
+        EncodeSkip::Number => ("a number would lose digits", "use --format json"),
+        EncodeSkip::Size => ("it is too large, or too deeply nested", "select less"),
+        EncodeSkip::Empty => ("the items have no members", "use --format json"),
+        EncodeSkip::Sparse => {
             ("most cells of the table would be empty", "select members that all items have")
         }
-        "siblings" => ("the items have siblings", "add --siblings drop"),
-        "not_a_list" => ("the payload is not an array", "name it with --root"),
+        EncodeSkip::Siblings => ("the items have siblings", "add --siblings drop"),
+        EncodeSkip::NotAList => ("the payload is not an array", "name it with --root"),
         _ => ("the items are not objects with scalar members", "select such members"),
     };
     format!("the output remains JSON, because {reason}; {remedy}")

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::planted::Canary;
-use tamis::{CallOptions, Filter, Program};
+use tamis::{CallOptions, Filter, Program, WhenBranch};
 use tamis::{filter_documents, filter_ndjson};
 
 /// A way to call a filter.
@@ -26,7 +26,7 @@ pub(super) enum CallForm {
 pub(super) struct Ran {
     pub(super) output: Vec<u8>,
     /// The branch of `when` that applied.
-    pub(super) branch: Option<String>,
+    pub(super) branch: Option<WhenBranch>,
     pub(super) is_error: bool,
 }
 

@@ -17,7 +17,7 @@ use super::random::Random;
 use super::remedies::{Remedies, Remedy};
 use super::report::{AuditReport, Finding, Weakness};
 use super::shapes::Shape;
-use tamis::Program;
+use tamis::{Program, WhenBranch};
 
 /// The most leaks of one place that are examined.
 const MAX_EXAMINED: usize = 60;
@@ -140,7 +140,7 @@ impl<'a> Search<'a> {
         self.report.refused += u64::from(ran.is_error);
         let is_meant = match (&ran.branch, planted.branch) {
             (Some(branch), Some(number)) => {
-                *branch == format!("when[{number}]") || branch == "otherwise"
+                matches!(branch, WhenBranch::Otherwise) || *branch == WhenBranch::Number(number)
             }
             _ => true,
         };

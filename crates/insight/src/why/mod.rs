@@ -145,13 +145,10 @@ struct Account {
 impl Account {
     fn new(input_bytes: u64, report: &Report, traced: Option<Traced>) -> Self {
         let mut paths = Paths::new();
-        let root = report.root.as_deref().and_then(|root| Path::pointer(root).ok());
-        let root = root.map(|root| {
-            root.0.iter().fold(Paths::DOCUMENT, |path, step| match step {
-                tamis_json::path::PathToken::Name(name) => paths.member(path, name),
-                tamis_json::path::PathToken::Any => paths.element(path),
-            })
-        });
+        let root = report
+            .root
+            .as_ref()
+            .map(|root| root.names().fold(Paths::DOCUMENT, |path, name| paths.member(path, &name)));
         let counts = input_bytes <= COUNTED;
         Self {
             input_bytes,

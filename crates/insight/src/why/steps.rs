@@ -12,7 +12,7 @@ use tamis::spec::{
     Budget, Encode, InnerRules, JsonStringFallback, JsonStrings, Omitted, OnError, PatchOpKind,
     Root, Siblings, Whitespace,
 };
-use tamis::{CallOptions, Program};
+use tamis::{CallOptions, Program, WhenBranch};
 
 use super::merge::Effect;
 use super::select::Sources;
@@ -74,7 +74,10 @@ pub(super) fn steps(program: &Program, options: &CallOptions, report: &Report) -
         foreign: full.foreign,
         ..Spec::new()
     };
-    let branch = report.branch.as_deref().and_then(branch_number);
+    let branch = match report.branch {
+        Some(WhenBranch::Number(number)) => Some(number),
+        _ => None,
+    };
     let builder = Builder {
         full,
         options: before_output,
@@ -84,11 +87,6 @@ pub(super) fn steps(program: &Program, options: &CallOptions, report: &Report) -
         steps: Vec::new(),
     };
     builder.build(options, report)
-}
-
-/// Returns the number in `when[1]`.
-fn branch_number(name: &str) -> Option<usize> {
-    name.strip_prefix("when[")?.strip_suffix(']')?.parse().ok()
 }
 
 impl<'a> Builder<'a> {

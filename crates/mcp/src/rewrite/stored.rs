@@ -3,7 +3,7 @@
 use tamis::json::StringEncoder;
 use tamis::spec::Redact;
 use tamis::text::TextRedactor;
-use tamis::{Limits, Sink};
+use tamis::{Limits, PayloadPath, Sink};
 use tamis_store::{EntryMeta, EntryWriter, Handle, LostReason, Remedy, Reservation, StoreError};
 
 use super::block_text::BlockText;
@@ -27,7 +27,7 @@ pub(crate) enum StoredPart {
 #[derive(Debug)]
 pub(crate) enum StoredResult {
     /// One JSON value, and the path of its payload.
-    Json(Source, Option<String>),
+    Json(Source, Option<PayloadPath>),
     /// One text.
     Text(Source),
     /// All blocks, and the structured result if there is one.
@@ -134,7 +134,7 @@ impl Room {
         };
         let meta = match result {
             StoredResult::Json(_, None) | StoredResult::Blocks(..) => EntryMeta::json(tool),
-            StoredResult::Json(_, Some(items)) => EntryMeta::json(tool).with_items(items),
+            StoredResult::Json(_, Some(items)) => EntryMeta::json(tool).with_items(items.as_str()),
             StoredResult::Text(_) => EntryMeta::text(tool),
         };
         let mut writer = reservation.begin(context.scope.clone(), meta);

@@ -47,7 +47,8 @@ fn budgets(choices: &mut Choose<'_>, spec: Spec, document: &[u8], way: Option<Op
     }
     let size = filtered.len();
     let ground = Ground::new(spec.clone(), document);
-    let reported: Option<Vec<String>> = ground.report.root.as_deref().map(steps);
+    let reported: Option<Vec<String>> =
+        ground.report.root.as_ref().map(|root| steps(root.as_str()));
     let asked = Asked {
         limit: 1 + choices.below(size + 2),
         min_items: choices.pick(&[0, 1, 1, 3]),

@@ -168,7 +168,7 @@ fn reported(report: &Report, expected: &Expected) -> Expected {
         missed: report.fallback.is_some(),
         skipped: report.skipped.map(SkipReason::as_str),
         partial_miss: report.partial_miss.clone(),
-        root: expected.root.is_some().then(|| report.root.clone()).flatten(),
+        root: expected.root.is_some().then(|| report.root.clone().map(String::from)).flatten(),
         dropped: report.where_dropped as usize,
         seen: expected.seen.and(number(report.items_seen)),
         kept: expected.kept.and(number(report.items_kept)),

@@ -8,7 +8,7 @@ use tamis_json::sink::Sink;
 use super::FilterRun;
 use crate::filter::run::output::facts::OutputFacts;
 use crate::filter::run::pipe::{InnerRun, Next, Pipe, Stage};
-use crate::report::Report;
+use crate::report::{PlanStep, Report};
 
 impl Stage for FilterRun {
     fn restart(&mut self) {
@@ -53,7 +53,7 @@ impl Stage for FilterRun {
         self.pipe.as_ref()?.correction(path, pairs)
     }
 
-    fn plan(&self) -> Option<Vec<String>> {
+    fn plan(&self) -> Option<Vec<PlanStep>> {
         Some(self.whole_plan())
     }
 

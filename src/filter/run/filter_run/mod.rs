@@ -39,9 +39,8 @@ use super::run_mode::RunMode;
 use crate::filter::compile::call::Skips;
 use crate::filter::compile::nested::When;
 use crate::filter::compile::program::Program;
-use crate::filter::compile::when::Branch;
 use crate::filter::options::CallOptions;
-use crate::report::FailureReport;
+use crate::report::{FailureReport, WhenBranch};
 use crate::spec::Validation;
 
 /// A run over one document, or over one document after another ([`restart`](FilterRun::restart)).
@@ -60,7 +59,7 @@ pub(in crate::filter) struct FilterRun {
     /// Present if the program has branches.
     choosing: Option<BranchChoice>,
     /// The chosen branch and its program.
-    branch: Option<(Branch, Program)>,
+    branch: Option<(WhenBranch, Program)>,
     /// The stages of the program, or of the chosen branch.
     pipe: Option<Pipe>,
     /// Bytes held for decisions: now, and at most.
@@ -191,7 +190,7 @@ impl FilterRun {
     ///
     /// # Errors
     /// Fails if the branch is an error.
-    fn take_branch(&mut self, branch: Branch) -> Result<(), Raise> {
+    fn take_branch(&mut self, branch: WhenBranch) -> Result<(), Raise> {
         let when = self.program.compiled().when.as_ref();
         let Some(program) = when.and_then(|when| branch.program(when)) else {
             return Err(When::none_holds());

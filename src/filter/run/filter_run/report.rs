@@ -6,13 +6,12 @@ use tamis_json::nearest::ComparisonBudget;
 
 use super::{FilterRun, RunPhase};
 use crate::filter::compile::call::Skips;
-use crate::filter::explain::EXTRACT_SEARCH;
 use crate::filter::run::document_facts::DocumentFacts;
 use crate::filter::run::items::SHOWN;
 use crate::filter::run::lookahead::Probe;
 use crate::filter::run::pipe::{Pipe, Stage};
 use crate::filter::run::redact_error::redact_report;
-use crate::report::{MissedPath, Report};
+use crate::report::{MissedPath, PlanStep, Report};
 
 impl FilterRun {
     /// Returns whether a first pass can find out more than what is known.
@@ -71,7 +70,7 @@ impl FilterRun {
     }
 
     /// Returns the plan of the branch that was chosen, or that of the program.
-    pub(super) fn whole_plan(&self) -> Vec<String> {
+    pub(super) fn whole_plan(&self) -> Vec<PlanStep> {
         let after = self.pipe.as_ref().and_then(Pipe::plan);
         let mut plan = match (&self.branch, after) {
             (None, Some(rest)) => self.program.plan_of_strings(&rest),
@@ -80,8 +79,8 @@ impl FilterRun {
         };
         if self.seeking.is_some() && self.phase != RunPhase::Extract {
             // Whether or not the value was found.
-            plan.retain(|line| !line.starts_with("extract"));
-            plan.insert(0, EXTRACT_SEARCH.to_owned());
+            plan.retain(|step| !matches!(step, PlanStep::Extract { .. }));
+            plan.insert(0, PlanStep::Extract { may_lack: true });
         }
         plan
     }
@@ -101,7 +100,7 @@ impl FilterRun {
             result_bytes: written,
             skipped: self.skips.map(Skips::reason),
             held_peak_bytes: self.meter.peak(),
-            branch: self.branch.as_ref().map(|(branch, _)| branch.name()),
+            branch: self.branch.as_ref().map(|(branch, _)| *branch),
             error: self.failure.clone(),
             ..Report::default()
         };

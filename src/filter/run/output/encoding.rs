@@ -11,11 +11,11 @@ use tamis_json::test_work::{WorkKind, count, words};
 
 use super::facts::OutputFacts;
 use super::size::OutputSize;
-use crate::encode::{SkipReason, encode};
+use crate::encode::encode;
 use crate::filter::compile::size_policy::SizePolicy;
 use crate::filter::run::pipe::{Next, Stage};
 use crate::filter::run::root_path::RootPath;
-use crate::report::Report;
+use crate::report::{EncodeSkip, Report};
 use crate::spec::Encode;
 
 /// The stage.
@@ -30,7 +30,7 @@ pub(super) struct EncodeStage {
     /// Charged for the document.
     meter: Meter,
     /// Why the document remained JSON.
-    skipped: Option<SkipReason>,
+    skipped: Option<EncodeSkip>,
 }
 
 impl EncodeStage {
@@ -129,7 +129,7 @@ impl Stage for EncodeStage {
         }
         report.held_peak_bytes += self.meter.peak();
         if report.error.is_none() {
-            report.encode_skipped = self.skipped.map(SkipReason::as_str);
+            report.encode_skipped = self.skipped;
         }
     }
 }

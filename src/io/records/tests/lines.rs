@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use super::{Outcome, Pieces, invariant};
+use crate::report::PayloadPath;
 use crate::spec::{Budget, Encode, ItemCondition, Omitted, ValueTest};
 use crate::{CallOptions, ErrorKind, FailedRun, Limits, Program, Spec, filter_ndjson};
 
@@ -62,7 +63,7 @@ fn the_report_sums() {
     assert_eq!(report.items_truncated_from, Some(6));
     assert_eq!(report.original_bytes, input.len() as u64 - 3);
     assert_eq!(report.result_bytes, 30);
-    assert_eq!(report.root.as_deref(), Some(""));
+    assert_eq!(report.root, Some(PayloadPath::default()));
     assert!(report.applied);
 }
 
@@ -214,7 +215,7 @@ fn errors_of_reader_and_writer_end_the_run() {
     assert_eq!(output, b"{\"id\":1}\n");
     assert_eq!(bad, []);
     assert!(error.is_some_and(|error| error.starts_with("cannot read the input")));
-    assert_eq!(report.error.map(|error| error.kind), Some("read"));
+    assert_eq!(report.error.map(|error| error.kind), Some(ErrorKind::Read));
 
     let mut full = [0; 4];
     let (_, result) = FailedRun::split(filter_ndjson(

@@ -1,10 +1,20 @@
-//! The report of a run.
+//! The report of a run. The submodules have what its fields say: the steps of its plan, words, and a place.
+
+mod inner;
+mod payload_path;
+mod plan;
+mod words;
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use tamis_json::error::Error;
+use tamis_json::error::{Error, ErrorKind};
+
+pub use inner::InnerReport;
+pub use payload_path::PayloadPath;
+pub use plan::{ExecutionMode, PatchesMode, PlanStep};
+pub use words::{ContentSource, EncodeSkip, SkipReason, WhenBranch};
 
 /// The report of one run: sizes, what was cut, and how. Serialises to keys of the names of the fields; seven of
 /// them then begin with `filter_` (`filter_applied`, `filter_error` for `fallback`). Keys that do
@@ -61,9 +71,9 @@ pub struct Report {
     /// full response passes.
     #[serde(rename = "filter_error", skip_serializing_if = "Option::is_none")]
     pub fallback: Option<String>,
-    /// The branch of `when` that applied: `when[0]`, or `otherwise`.
+    /// The branch of `when` that applied.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub branch: Option<String>,
+    pub branch: Option<WhenBranch>,
     /// Number of operations of `patches` that were applied, including tests that held.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patches_applied: Option<u64>,
@@ -113,10 +123,9 @@ pub struct Report {
     /// The reason why `compact` left the filtered output unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compact_error: Option<String>,
-    /// The reason why the output is JSON although [`Spec::encode`](crate::Spec::encode) names another form:
-    /// `duplicate_key`, `lone_surrogate`, `number`, `size`, `not_a_list`, `not_rows` or `siblings`.
+    /// The reason why the output is JSON although [`Spec::encode`](crate::Spec::encode) names another form.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub encode_skipped: Option<&'static str>,
+    pub encode_skipped: Option<EncodeSkip>,
     /// Number of elements of the payload that were read, if it is an array.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items_seen: Option<u64>,
@@ -155,229 +164,14 @@ pub struct Report {
     /// at the paths of [`Spec::redact`](crate::Spec::redact).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub redacted: BTreeMap<String, u64>,
-    /// The payload, as a JSON Pointer; `""` is the document itself.
+    /// The place of the payload.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub root: Option<String>,
-    /// How each stage ran. Depends on the driver.
-    pub plan: Vec<String>,
+    pub root: Option<PayloadPath>,
+    /// How each stage ran. Depends on the driver. Each step is written as one line.
+    pub plan: Vec<PlanStep>,
     /// The error of a failed run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<FailureReport>,
-}
-
-/// The report of one entry of `json_strings`: the sums over all strings at its pointer.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct InnerReport {
-    /// The pointer of the entry.
-    pub at: String,
-    /// Number of strings whose JSON was filtered.
-    pub filtered: u64,
-    /// Number of values that are not strings with JSON, and were kept or dropped.
-    pub not_json: u64,
-    /// Number of bytes of the filtered texts, after unescaping.
-    #[serde(rename = "filter_original_bytes")]
-    pub original_bytes: u64,
-    /// Number of bytes of the texts that are left, before escaping.
-    #[serde(rename = "filter_result_bytes")]
-    pub result_bytes: u64,
-    /// Number of elements of the payloads.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub items_seen: Option<u64>,
-    /// Number of elements that are left.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub items_kept: Option<u64>,
-    /// Number of elements that `where` dropped.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub where_dropped: u64,
-    /// Number of values that projections left out, because they are not objects.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub projection_skipped: u64,
-    /// Selected paths that none of the texts has.
-    #[serde(rename = "filter_partial_miss", skip_serializing_if = "Vec::is_empty")]
-    pub partial_miss: Vec<String>,
-    /// The first warning that rules did not apply to a text.
-    #[serde(rename = "filter_error", skip_serializing_if = "Option::is_none")]
-    pub fallback: Option<String>,
-    /// The first reason why `compact` left a text unchanged.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub compact_error: Option<String>,
-    /// Whether a budget shortened a text.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub budget_applied: bool,
-    /// Whether a text exceeds its budget.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub budget_exceeded: bool,
-    /// Number of operations of `patches` that were applied.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub patches_applied: Option<u64>,
-    /// Number of members that were dropped because their name occurred before.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub duplicates_dropped: u64,
-    /// Whether the rest of a text was neither read nor validated.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub tail_unread: bool,
-    /// Number of replaced values, by kind.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub redacted: BTreeMap<String, u64>,
-    /// The reports of the entries of `json_strings` inside the texts.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub inner: Vec<InnerReport>,
-    /// Bytes that the rules inside held and that the meter of the run does not know.
-    #[serde(skip)]
-    pub(crate) held_peak_bytes: u64,
-}
-
-impl InnerReport {
-    /// The report of an entry before the first string.
-    pub(crate) fn new(at: &str) -> Self {
-        Self { at: at.to_owned(), ..Self::default() }
-    }
-
-    /// Adds the report of one text.
-    pub(crate) fn add(&mut self, one: &Report) {
-        let first = self.filtered == 0;
-        self.filtered += 1;
-        self.original_bytes += one.original_bytes;
-        self.result_bytes += one.output_bytes.unwrap_or(one.result_bytes);
-        self.items_seen = sum(self.items_seen, one.items_seen);
-        self.items_kept = sum(self.items_kept, one.items_kept);
-        self.where_dropped += one.where_dropped;
-        self.projection_skipped += one.projection_skipped;
-        if first {
-            self.partial_miss.clone_from(&one.partial_miss);
-        } else {
-            self.partial_miss.retain(|path| one.partial_miss.contains(path));
-        }
-        keep_first(&mut self.fallback, one.fallback.as_ref());
-        keep_first(&mut self.compact_error, one.compact_error.as_ref());
-        self.budget_applied |= one.budget_applied;
-        self.budget_exceeded |= one.budget_exceeded;
-        self.patches_applied = sum(self.patches_applied, one.patches_applied);
-        add_counts(&mut self.redacted, &one.redacted);
-        self.duplicates_dropped += one.duplicates_dropped;
-        self.tail_unread |= one.tail_unread;
-        self.held_peak_bytes = self.held_peak_bytes.max(one.held_peak_bytes);
-        Self::add_all(&mut self.inner, &one.inner);
-    }
-
-    /// Adds the reports of all entries of one run to those of others.
-    pub(crate) fn add_all(sums: &mut Vec<Self>, more: &[Self]) {
-        if sums.is_empty() {
-            sums.extend_from_slice(more);
-            return;
-        }
-        for (sum, one) in sums.iter_mut().zip(more) {
-            sum.merge(one);
-        }
-    }
-
-    /// Adds the sums of another run.
-    fn merge(&mut self, more: &Self) {
-        if more.filtered > 0 && self.filtered > 0 {
-            self.partial_miss.retain(|path| more.partial_miss.contains(path));
-        } else if self.filtered == 0 {
-            self.partial_miss.clone_from(&more.partial_miss);
-        }
-        self.filtered += more.filtered;
-        self.not_json += more.not_json;
-        self.original_bytes += more.original_bytes;
-        self.result_bytes += more.result_bytes;
-        self.items_seen = sum(self.items_seen, more.items_seen);
-        self.items_kept = sum(self.items_kept, more.items_kept);
-        self.where_dropped += more.where_dropped;
-        self.projection_skipped += more.projection_skipped;
-        keep_first(&mut self.fallback, more.fallback.as_ref());
-        keep_first(&mut self.compact_error, more.compact_error.as_ref());
-        self.budget_applied |= more.budget_applied;
-        self.budget_exceeded |= more.budget_exceeded;
-        self.patches_applied = sum(self.patches_applied, more.patches_applied);
-        add_counts(&mut self.redacted, &more.redacted);
-        self.duplicates_dropped += more.duplicates_dropped;
-        self.tail_unread |= more.tail_unread;
-        self.held_peak_bytes = self.held_peak_bytes.max(more.held_peak_bytes);
-        Self::add_all(&mut self.inner, &more.inner);
-    }
-}
-
-fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one + other),
-        (one, other) => one.or(other),
-    }
-}
-
-fn keep_first(first: &mut Option<String>, more: Option<&String>) {
-    if first.is_none() {
-        *first = more.cloned();
-    }
-}
-
-/// The reason why rules were skipped in a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum SkipReason {
-    /// The document is text output in a member `raw`, which rules on items do not apply to.
-    RawOutput,
-    /// The response of a failed call ([`CallOptions`](crate::CallOptions)).
-    ErrorResponse,
-    /// The call asked for raw output ([`CallOptions`](crate::CallOptions)).
-    RawMode,
-}
-
-impl SkipReason {
-    /// Returns the word for this reason in a report.
-    ///
-    /// ```
-    /// assert_eq!(tamis::SkipReason::RawMode.as_str(), "raw_mode");
-    /// ```
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::RawOutput => "raw_output",
-            Self::ErrorResponse => "error_response",
-            Self::RawMode => "raw_mode",
-        }
-    }
-}
-
-/// The source of the text that a `content` filter wrote.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ContentSource {
-    /// The main text of a page.
-    Article,
-    /// A page without the elements that are not content.
-    Body,
-    /// All visible text of a page, or a line that says that all of it is hidden.
-    Page,
-    /// Fields of a JSON response.
-    Fields,
-    /// The document was text.
-    Text,
-    /// The unchanged response, because nothing else was found.
-    Response,
-}
-
-impl ContentSource {
-    /// Returns the word for this source in a report.
-    ///
-    /// ```
-    /// assert_eq!(tamis::content::ContentSource::Article.as_str(), "article");
-    /// ```
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Article => "article",
-            Self::Body => "body",
-            Self::Page => "page",
-            Self::Fields => "fields",
-            Self::Text => "text",
-            Self::Response => "response",
-        }
-    }
 }
 
 /// A selected path that was not found.
@@ -403,8 +197,9 @@ impl MissedPath {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct FailureReport {
-    /// The [`ErrorKind`](crate::ErrorKind) in words.
-    pub kind: &'static str,
+    /// [`Error::kind`](crate::Error::kind), in words.
+    #[serde(serialize_with = "kind_in_words")]
+    pub kind: ErrorKind,
     /// [`Error::offset`](crate::Error::offset).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
@@ -418,7 +213,7 @@ pub struct FailureReport {
 impl From<&Error> for FailureReport {
     fn from(error: &Error) -> Self {
         Self {
-            kind: error.kind().as_str(),
+            kind: error.kind(),
             offset: error.offset(),
             path: error.path().to_owned(),
             message: error.full_message(),
@@ -431,6 +226,11 @@ pub(crate) fn add_counts(to: &mut BTreeMap<String, u64>, more: &BTreeMap<String,
     for (kind, count) in more {
         *to.entry(kind.clone()).or_default() += count;
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn kind_in_words<S: Serializer>(kind: &ErrorKind, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(kind.as_str())
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
