@@ -174,7 +174,7 @@ pub use io::filter_lenient;
 #[doc(hidden)]
 pub use io::parts;
 pub use io::{
-    FailedRun, FileSource, PrettyWriter, RunResult, TeeReader, WriteSink, filter_documents,
+    FailedRun, FileReader, PrettyWriter, RunResult, TeeReader, WriteSink, filter_documents,
     filter_events, filter_file, filter_ndjson, filter_reader, filter_slice,
 };
 pub use report::{

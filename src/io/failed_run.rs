@@ -4,10 +4,11 @@ use std::fmt;
 
 use tamis_json::error::Error;
 
-/// The result of a driver: a report of type `R`, or the error together with the report so far.
+/// The result of a driver: `T`, or the error together with the report so far, of type `R`. `T` is the report, or the output
+/// and the report.
 ///
 /// In a function that returns [`Error`], `?` drops the report. [`FailedRun::split`] keeps it in both cases.
-pub type RunResult<R> = Result<R, FailedRun<R>>;
+pub type RunResult<T, R = T> = Result<T, FailedRun<R>>;
 
 /// The error that ended a run, and the report of what the run did until then.
 ///

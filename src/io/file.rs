@@ -1,6 +1,5 @@
 //! Filters files. A regular file is read ahead where a stream would hold the document until its branch or its payload is found.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::time::SystemTime;
@@ -13,77 +12,48 @@ use crate::filter::{Call, DocumentFacts, Filter, FirstPass};
 use crate::io::sinks::WriteSink;
 use crate::report::Report;
 
-/// The input of [`filter_file`] and `prune_file`: a file, from its current position on.
+/// The input of [`filter_file`] and `prune_file`: a file, from its current position on, or a reader around a file.
 ///
-/// Both accept a [`File`] as well. A `FileSource` is for a caller who wants to see the bytes that are read, for a copy or a
-/// progress bar.
+/// A [`File`] is one. A reader around a file is for a caller who wants to see the bytes that are read, for a copy or a progress
+/// bar. Each byte of the document is read through it once. What has to be read a second time is read from
+/// [`file`](Self::file).
 ///
 /// ```
-/// use std::io::{Read, Seek, Write};
-/// use tamis::{FileSource, Program, Spec, TeeReader, filter_file};
+/// use std::io::{Seek, Write};
+/// use tamis::{Program, Spec, TeeReader, filter_file};
 ///
 /// let mut file = tempfile::tempfile()?;
 /// file.write_all(br#"{"data": [{"id": 1, "x": 2}]}"#)?;
 /// file.rewind()?;
-/// let mut copy = tempfile::tempfile()?;
-/// let record = copy.try_clone()?;
-/// let source = FileSource::new(file).map_reader(|reader| Box::new(TeeReader::new(reader, record)));
+/// let mut record = Vec::new();
 ///
 /// let program = Program::compile(&Spec::new().select("id"))?;
-/// filter_file(&program, source, std::io::sink())?;
-/// copy.rewind()?;
-/// assert_eq!(std::io::read_to_string(copy)?, r#"{"data": [{"id": 1, "x": 2}]}"#);
+/// filter_file(&program, TeeReader::new(file, &mut record), std::io::sink())?;
+/// assert_eq!(record, br#"{"data": [{"id": 1, "x": 2}]}"#);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct FileSource<'a> {
-    file: File,
-    map: Option<MapReader<'a>>,
+pub trait FileReader: Read {
+    /// Returns the file, at the position up to which this reader has read it. A driver moves the position, and the reader
+    /// continues there.
+    fn file(&mut self) -> &mut File;
 }
 
-type MapReader<'a> = Box<dyn FnOnce(Box<dyn Read>) -> Box<dyn Read> + 'a>;
-
-impl<'a> FileSource<'a> {
-    /// Creates a source that reads `file` from its current position on.
-    #[must_use]
-    pub fn new(file: File) -> Self {
-        Self { file, map: None }
-    }
-
-    /// Wraps the reader of one pass over the file.
-    ///
-    /// A file may be read twice. [`filter_file`] wraps the pass that is filtered. If the first pass fails, it reads the input up to
-    /// the error through the wrapper. `prune_file` wraps the first pass.
-    #[must_use]
-    pub fn map_reader(self, map: impl FnOnce(Box<dyn Read>) -> Box<dyn Read> + 'a) -> Self {
-        Self { map: Some(Box::new(map)), ..self }
-    }
-
-    #[doc(hidden)]
-    pub fn into_parts(self) -> (File, impl FnOnce(Box<dyn Read>) -> Box<dyn Read> + 'a) {
-        let map = self.map;
-        (self.file, move |reader| match map {
-            Some(map) => map(reader),
-            None => reader,
-        })
+impl FileReader for File {
+    fn file(&mut self) -> &mut File {
+        self
     }
 }
 
-impl From<File> for FileSource<'_> {
-    fn from(file: File) -> Self {
-        Self::new(file)
-    }
-}
-
-impl fmt::Debug for FileSource<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FileSource").field("file", &self.file).finish_non_exhaustive()
+impl<R: FileReader + ?Sized> FileReader for &mut R {
+    fn file(&mut self) -> &mut File {
+        (**self).file()
     }
 }
 
 /// Filters a file into `writer`.
 ///
 /// `call` is a [`&Program`](crate::Program), or a program [with options](crate::Program::with_options). `source` is a [`File`], which
-/// is read from its current position on, or a [`FileSource`].
+/// is read from its current position on, or a [reader around one](FileReader).
 ///
 /// A regular file is read twice where a stream would have to be held until its branch or its payload is found, so nothing is held
 /// for that. It is neither mapped nor loaded into memory. Any other file is read once, as by
@@ -106,29 +76,28 @@ impl fmt::Debug for FileSource<'_> {
 /// assert_eq!(report.root.as_ref().map(|root| root.as_str()), Some("/data"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn filter_file<'a, 's, W: Write>(
+pub fn filter_file<'a, W: Write>(
     call: impl Into<Call<'a>>,
-    source: impl Into<FileSource<'s>>,
+    mut source: impl FileReader,
     writer: W,
 ) -> RunResult<Report> {
     let call = call.into();
-    let (mut file, map) = source.into().into_parts();
+    let file = source.file();
     let regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
-    let before = if regular { FileStamp::of(&file) } else { None };
+    let before = if regular { FileStamp::of(file) } else { None };
     let mut facts = DocumentFacts::default();
-    if regular && let Err(error) = read_ahead(&mut file, &call, &mut facts) {
-        // The wrapper of the reader sees the bytes up to the error, as in a run that reads once.
+    if regular && let Err(error) = read_ahead(file, &call, &mut facts) {
+        // The caller's reader sees the bytes up to the error, as in a run that reads once.
         let read = error.offset().map_or(0, |offset| offset.saturating_add(1));
-        _ = std::io::copy(&mut map(Box::new(file)).take(read), &mut std::io::sink());
+        _ = std::io::copy(&mut source.take(read), &mut std::io::sink());
         let mut filter = Filter::with_facts(&call, Vec::new(), facts, false);
         let report = filter.fail(&error);
         return Err(FailedRun::new(error, report));
     }
     let twice = facts.is_known();
     let mut filter = Filter::with_facts(&call, WriteSink::new(writer), facts, false);
-    let again = if twice { file.try_clone().ok() } else { None };
-    let mut result = read_all(&mut filter, map(Box::new(file)));
-    if result.is_ok() && twice && again.is_none_or(|file| FileStamp::of(&file) != before) {
+    let mut result = read_all(&mut filter, &mut source);
+    if result.is_ok() && twice && FileStamp::of(source.file()) != before {
         let error = changed();
         filter.fail(&error);
         result = Err(error);

@@ -41,8 +41,6 @@ pub mod parts {
 
 use std::io::{Read, Write};
 
-use tamis_json::error::Error;
-
 use crate::filter::{Call, DocumentFacts, Filter, FirstPass};
 use crate::report::Report;
 
@@ -53,7 +51,7 @@ pub use body::FilterBody;
 #[cfg(feature = "decode")]
 pub use decode::{ContentCoding, DecodeOptions};
 pub use failed_run::{FailedRun, RunResult};
-pub use file::{FileSource, filter_file};
+pub use file::{FileReader, filter_file};
 #[cfg(feature = "tower")]
 pub use layer::{Choice, FilterFuture, FilterLayer, FilterService};
 #[cfg(feature = "lenient")]
@@ -69,8 +67,6 @@ pub use transform::{OtherReport, Outcome, Transform};
 /// `call` is a [`&Program`](crate::Program), or a program [with options](crate::Program::with_options). Output is written after
 /// each read, so a slow reader does not delay output that is ready. Nothing is written after an error. Interrupted reads are
 /// retried.
-///
-/// [`Filter::read_from`] does the same and has a report on failure, too.
 ///
 /// # Errors
 /// Malformed input, a reached limit, a miss under `on_error: closed`, and errors of the reader or the writer.
@@ -89,8 +85,10 @@ pub fn filter_reader<'a, R: Read, W: Write>(
     call: impl Into<Call<'a>>,
     reader: R,
     writer: W,
-) -> Result<Report, Error> {
-    Filter::new(call, WriteSink::new(writer)).read_from(reader)
+) -> RunResult<Report> {
+    let mut filter = Filter::new(call, WriteSink::new(writer));
+    let result = push::read_all(&mut filter, reader);
+    FailedRun::join(result, filter.report())
 }
 
 /// Filters a document that is in memory and returns the output with the report.
@@ -112,7 +110,7 @@ pub fn filter_reader<'a, R: Read, W: Write>(
 pub fn filter_slice<'a>(
     call: impl Into<Call<'a>>,
     document: &[u8],
-) -> Result<(Vec<u8>, Report), FailedRun<Report>> {
+) -> RunResult<(Vec<u8>, Report), Report> {
     let call = call.into();
     let mut facts = DocumentFacts::default();
     while let Some(mut first_pass) = FirstPass::new(&call, facts) {

@@ -1,9 +1,12 @@
 //! A sink over a writer, and a reader that copies its input.
 
+use std::fs::File;
 use std::io::{ErrorKind as IoKind, Write};
 
 use tamis_json::error::Error;
 use tamis_json::sink::Sink;
+
+use super::file::FileReader;
 
 /// Size of the buffer.
 const BUFFER: usize = 64 << 10;
@@ -131,6 +134,12 @@ impl<R, W> TeeReader<R, W> {
     /// Creates a reader over `reader` that copies to `record`.
     pub fn new(reader: R, record: W) -> Self {
         Self { reader, record }
+    }
+}
+
+impl<R: FileReader, W: Write> FileReader for TeeReader<R, W> {
+    fn file(&mut self) -> &mut File {
+        self.reader.file()
     }
 }
 

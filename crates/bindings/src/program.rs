@@ -5,8 +5,8 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 
 use tamis::{
-    Error, FailedRun, Filter, Program, Report, Spec, WriteSink, filter_events, filter_file,
-    filter_ndjson, filter_slice,
+    Error, FailedRun, Filter, Program, Report, RunResult, Spec, WriteSink, filter_events,
+    filter_file, filter_ndjson, filter_slice,
 };
 use tamis_manifest::ManifestEntry;
 
@@ -243,10 +243,7 @@ impl BindingProgram {
 }
 
 /// Returns the outcome of a run over several documents.
-fn ended(
-    output: Vec<u8>,
-    ran: Result<Report, FailedRun<Report>>,
-) -> Result<BindingRun, BindingError> {
+fn ended(output: Vec<u8>, ran: RunResult<Report>) -> Result<BindingRun, BindingError> {
     let (report, result) = FailedRun::split(ran);
     match result {
         Ok(()) => Ok(BindingRun { output, report }),

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
 use tamis::parts::{FileStamp, PushFilter, changed, each_chunk, read_all};
-use tamis::{FailedRun, FailureReport, FileSource, RunResult, WriteSink};
+use tamis::{FailedRun, FailureReport, FileReader, RunResult, WriteSink};
 use tamis_json::error::Error;
 use tamis_json::sink::Sink;
 
@@ -31,7 +31,7 @@ use crate::{PruneFilter, PruneProgram, PruneReport, PruneScan, PruneWriter};
 pub fn prune_slice(
     program: &PruneProgram,
     history: &[u8],
-) -> Result<(Vec<u8>, PruneReport), FailedRun<PruneReport>> {
+) -> RunResult<(Vec<u8>, PruneReport), PruneReport> {
     let mut scan = PruneScan::new(program);
     if let Err(error) = scan.write(history) {
         let report = scan.failure(&error);
@@ -77,7 +77,8 @@ pub fn prune_reader<R: Read, W: Write>(
 
 /// Prunes a file into `writer`.
 ///
-/// `source` is a [`File`], which is read from its current position on, or a [`FileSource`]. A regular file is read twice; it is
+/// `source` is a [`File`], which is read from its current position on, or a [reader around
+/// one](FileReader). A regular file is read twice; it is
 /// neither mapped nor loaded into memory. Any other file is held, as by [`prune_reader`].
 ///
 /// # Errors
@@ -97,24 +98,23 @@ pub fn prune_reader<R: Read, W: Write>(
 /// assert_eq!(report.user_turns, 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn prune_file<'s, W: Write>(
+pub fn prune_file<W: Write>(
     program: &PruneProgram,
-    source: impl Into<FileSource<'s>>,
+    mut source: impl FileReader,
     writer: W,
 ) -> RunResult<PruneReport> {
-    let (mut file, map) = source.into().into_parts();
-    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-        return prune_reader(program, map(Box::new(file)), writer);
+    if !source.file().metadata().is_ok_and(|metadata| metadata.is_file()) {
+        return prune_reader(program, source, writer);
     }
-    let before = FileStamp::of(&file);
+    let before = FileStamp::of(source.file());
     let mut scan = PruneScan::new(program);
-    let (mut report, decided) = match first_pass(&mut scan, &mut file, map) {
+    let (mut report, decided) = match first_pass(&mut scan, &mut source) {
         Ok(()) => scan.end(),
         Err(error) => (scan.failure(&error), Err(error)),
     };
     let result = decided.and_then(|decided| {
-        second_pass(decided, &mut file, report.bytes, writer)?;
-        if FileStamp::of(&file) == before { Ok(()) } else { Err(changed()) }
+        second_pass(decided, source.file(), report.bytes, writer)?;
+        if FileStamp::of(source.file()) == before { Ok(()) } else { Err(changed()) }
     });
     if let Err(error) = &result {
         report.error.get_or_insert_with(|| FailureReport::from(error));
@@ -123,15 +123,10 @@ pub fn prune_file<'s, W: Write>(
 }
 
 /// Scans the file, and returns to where it was.
-fn first_pass(
-    scan: &mut PruneScan,
-    file: &mut File,
-    map: impl FnOnce(Box<dyn Read>) -> Box<dyn Read>,
-) -> Result<(), Error> {
-    let begin = file.stream_position().map_err(Error::read)?;
-    let same = file.try_clone().map_err(Error::read)?;
-    each_chunk(map(Box::new(same)), |chunk| scan.write(chunk).map(|()| true))?;
-    file.seek(SeekFrom::Start(begin)).map_err(Error::read)?;
+fn first_pass(scan: &mut PruneScan, source: &mut impl FileReader) -> Result<(), Error> {
+    let begin = source.file().stream_position().map_err(Error::read)?;
+    each_chunk(&mut *source, |chunk| scan.write(chunk).map(|()| true))?;
+    source.file().seek(SeekFrom::Start(begin)).map_err(Error::read)?;
     Ok(())
 }
 

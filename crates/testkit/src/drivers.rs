@@ -147,8 +147,9 @@ impl Subject<'_> {
     fn reader(&self, seed: u64) -> Run {
         let mut output = Vec::new();
         let reader = Stutter { rest: self.document, prng: Prng::new(seed) };
-        let result = filter_reader(self.program.with_options(self.options), reader, &mut output);
-        Run::new(Some(output), result, None)
+        let call = self.program.with_options(self.options);
+        let (report, result) = FailedRun::split(filter_reader(call, reader, &mut output));
+        Run::new(Some(output), result.map(|()| report.clone()), Some(report))
     }
 
     fn file(&self) -> Run {

@@ -5,10 +5,10 @@ use std::fs::File;
 use std::io::{Read, Write};
 
 use tamis::spec::Condition;
-use tamis::{Error, ErrorKind, FailedRun, Fault, FileSource, Spec, filter_file};
+use tamis::{Error, ErrorKind, FailedRun, Fault, Spec, filter_file};
 use tamis_chat::{PruneProgram, PruneSpec, prune_file};
 
-use super::drivers::{Source, compiled, document, history};
+use super::drivers::{AroundFile, Source, compiled, document, history};
 
 /// Does something to the file that it reads from, when that ends.
 struct Meddler(Source, File, fn(&mut File));
@@ -29,11 +29,8 @@ type Run = Box<dyn Fn(File, Box<dyn FnOnce(Source) -> Source>) -> (bool, Result<
 fn filters(spec: &Spec) -> Run {
     let program = compiled(spec);
     Box::new(move |file, around| {
-        let (report, result) = FailedRun::split(filter_file(
-            &program,
-            FileSource::new(file).map_reader(around),
-            Vec::new(),
-        ));
+        let (report, result) =
+            FailedRun::split(filter_file(&program, AroundFile::new(file, around), Vec::new()));
         (report.error.is_some(), result)
     })
 }
@@ -41,11 +38,8 @@ fn filters(spec: &Spec) -> Run {
 fn prunes() -> Run {
     let program = PruneProgram::compile(&PruneSpec::new()).expect("it compiles");
     Box::new(move |file, around| {
-        let (report, result) = FailedRun::split(prune_file(
-            &program,
-            FileSource::new(file).map_reader(around),
-            Vec::new(),
-        ));
+        let (report, result) =
+            FailedRun::split(prune_file(&program, AroundFile::new(file, around), Vec::new()));
         (report.error.is_some(), result)
     })
 }

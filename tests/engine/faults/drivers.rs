@@ -1,14 +1,15 @@
 //! Every driver that blocks, over a document that is its own: one shape, so that all meet the same trouble.
 
+use std::fs::File;
 use std::io::{Cursor, ErrorKind as IoKind, Read, Seek, Write};
 
 use serde_json::Value as Json;
 use tamis::spec::{Budget, OnError, PatchOp};
 use tamis::text::{TextFilter, TextProgram, TextSpec};
 use tamis::{
-    Error, FailedRun, FileSource, Filter, Limits, PrettyWriter, Program, Report, Spec, TeeReader,
-    WriteSink, filter_documents, filter_events, filter_file, filter_lenient, filter_ndjson,
-    filter_reader,
+    Error, FailedRun, FileReader, Filter, Limits, PrettyWriter, Program, Report, RunResult, Spec,
+    TeeReader, WriteSink, filter_documents, filter_events, filter_file, filter_lenient,
+    filter_ndjson, filter_reader,
 };
 use tamis_chat::{PruneProgram, PruneSpec, prune_file, prune_reader};
 use tamis_command::{CommandLine, OutputFilterRegistry};
@@ -75,7 +76,29 @@ pub(crate) fn told(report: &impl serde::Serialize) -> Json {
     json
 }
 
-fn file(input: &[u8]) -> std::fs::File {
+/// A file, and a reader around it.
+pub(crate) struct AroundFile(File, Source);
+
+impl AroundFile {
+    pub(crate) fn new(file: File, around: impl FnOnce(Source) -> Source) -> Self {
+        let same = file.try_clone().expect("the file opens again");
+        Self(file, around(Box::new(same)))
+    }
+}
+
+impl Read for AroundFile {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.1.read(buffer)
+    }
+}
+
+impl FileReader for AroundFile {
+    fn file(&mut self) -> &mut File {
+        &mut self.0
+    }
+}
+
+fn file(input: &[u8]) -> File {
     let mut file = tempfile::tempfile().expect("a file");
     file.write_all(input).expect("it takes the document");
     file.rewind().expect("it goes back");
@@ -138,7 +161,7 @@ pub(crate) fn json(name: &str, program: &Program, input: &[u8]) -> Vec<Driver> {
             let reader = around(source(input));
             // With default limits, use the function that most callers use.
             if *limits == Limits::new() {
-                return reported(filter_reader(&one, reader, writer));
+                return driven(filter_reader(&one, reader, writer));
             }
             let options = tamis_testkit::call_options().with_limits(limits.clone());
             let mut filter = Filter::new(one.with_options(&options), WriteSink::new(writer));
@@ -149,7 +172,7 @@ pub(crate) fn json(name: &str, program: &Program, input: &[u8]) -> Vec<Driver> {
             let options = tamis_testkit::call_options().with_limits(limits.clone());
             let (report, result) = FailedRun::split(filter_file(
                 two.with_options(&options),
-                FileSource::new(file(input)).map_reader(around),
+                AroundFile::new(file(input), around),
                 writer,
             ));
             (result, told(&report))
@@ -158,6 +181,11 @@ pub(crate) fn json(name: &str, program: &Program, input: &[u8]) -> Vec<Driver> {
         Driver::new(format!("{name}, reader"), input, true, reader),
         Driver::new(format!("{name}, file"), input, true, from_file),
     ]
+}
+
+fn driven(result: RunResult<Report>) -> Ended {
+    let (report, result) = FailedRun::split(result);
+    (result, told(&report))
 }
 
 fn reported(result: Result<Report, Error>) -> Ended {
@@ -249,7 +277,7 @@ pub(crate) fn histories(input: &[u8]) -> Vec<Driver> {
             let program = two.clone().with_limits(limits.clone());
             let (report, result) = FailedRun::split(prune_file(
                 &program,
-                FileSource::new(file(input)).map_reader(around),
+                AroundFile::new(file(input), around),
                 writer,
             ));
             (result, told(&report))
@@ -326,20 +354,20 @@ pub(crate) fn all() -> Vec<Driver> {
     all.push(command("cargo build", OutputFilterRegistry::builtin(), &build()));
     let program = select.clone();
     all.push(Driver::new("pretty", document(), true, move |_, input, around, writer| {
-        reported(filter_reader(&program, around(source(input)), PrettyWriter::new(writer)))
+        driven(filter_reader(&program, around(source(input)), PrettyWriter::new(writer)))
     }));
     let program = select.clone();
     // The record is what is written.
     all.push(Driver::new("a record", document(), true, move |_, input, around, writer| {
         let mut output = Vec::new();
         let reader = TeeReader::new(around(source(input)), writer);
-        let (result, _) = reported(filter_reader(&program, reader, &mut output));
+        let (result, _) = driven(filter_reader(&program, reader, &mut output));
         (result, Json::from(output))
     }));
     all.push(Driver::new("recorded", document(), true, move |_, input, around, writer| {
         let mut record = Vec::new();
         let reader = TeeReader::new(around(source(input)), &mut record);
-        let (result, told) = reported(filter_reader(&select, reader, writer));
+        let (result, told) = driven(filter_reader(&select, reader, writer));
         assert!(result.is_err() || record == input, "the record is not the document");
         (result, told)
     }));

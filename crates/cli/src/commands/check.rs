@@ -338,7 +338,7 @@ fn names(path: &Path) -> Result<Vec<String>, String> {
     };
     // The engine reports JSON errors with their place.
     Program::compile(&Spec::new())
-        .and_then(|all| filter_reader(&all, text.as_bytes(), std::io::sink()))
+        .and_then(|all| Ok(filter_reader(&all, text.as_bytes(), std::io::sink())?))
         .map_err(|error| none(&format!(" ({error})")))?;
     let listed = JsonStreamReader::new(text.as_bytes()).deserialize_next::<Listed>();
     let tools = match listed.map_err(|_no_member_of_ours| none(""))? {

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use tamis::{Error, ErrorKind, FailedRun, FailureReport, FileSource};
+use tamis::{Error, ErrorKind, FailedRun, FailureReport};
 use tamis_chat::{PruneProgram, PruneReport, PruneSpec, prune_file};
 
 use crate::console::print::is_closed_pipe;
@@ -18,6 +18,7 @@ use crate::figures::stats::saved;
 use crate::figures::tokens::Tally;
 use crate::files::conflicts::Places;
 use crate::files::place::Place;
+use crate::files::watched::WatchedFile;
 use crate::files::{self, Output, conflicts};
 use crate::flags::groups::Bounds;
 use crate::flags::lists;
@@ -220,11 +221,10 @@ fn prune(
     let to_terminal = *output == Place::Standard && std::io::stdout().is_terminal();
     let bar = Bar::new(size, to_terminal);
     let around = |reader| tally_in.around(bar.around(reader));
-    let (mut report, result) = FailedRun::split(prune_file(
-        program,
-        FileSource::new(file).map_reader(around),
-        tally_out.through(&mut writer),
-    ));
+    let (mut report, result) = match WatchedFile::new(file, around) {
+        Ok(file) => FailedRun::split(prune_file(program, file, tally_out.through(&mut writer))),
+        Err(error) => (PruneReport::default(), Err(Error::read(error))),
+    };
     let result = result.and_then(|()| writer.finish().map_err(Error::write));
     if let Err(error) = &result {
         report.error.get_or_insert_with(|| FailureReport::from(error));

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use struson::writer::{JsonStreamWriter, JsonWriter};
 use tamis::spec::Encode;
-use tamis::{CallOptions, Error, FailedRun, FileSource, Program, Report, filter_file};
+use tamis::{CallOptions, Error, FailedRun, Program, Report, filter_file};
 use tamis_insight::suggest::{Drift, DriftReport, SampleReader, Samples, Suggestion};
 use tamis_manifest::{Manifest, ManifestError};
 
@@ -19,6 +19,7 @@ use crate::console::{Console, Exit, Usage};
 use crate::figures::stats::saved;
 use crate::figures::tokens::Tally;
 use crate::files::place::{Place, called, read_once};
+use crate::files::watched::WatchedFile;
 use crate::files::{self, Output};
 use crate::filters::by_name::load_all;
 
@@ -303,7 +304,8 @@ impl SampleFile {
     ) -> Result<Report, Stop> {
         let file = self.file.rewind().and_then(|()| self.file.try_clone());
         let file = file.map_err(|error| self.fail(Error::read(error)))?;
-        let source = FileSource::new(file).map_reader(|reader| before.around(reader));
+        let source = WatchedFile::new(file, |reader| before.around(reader));
+        let source = source.map_err(|error| self.fail(Error::read(error)))?;
         let writer = &mut after.through(output);
         let options = CallOptions::new().with_token_counter(tamis_tokens::o200k_base());
         let (report, result) =

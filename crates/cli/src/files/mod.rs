@@ -4,6 +4,7 @@
 
 pub(crate) mod conflicts;
 pub(crate) mod place;
+pub(crate) mod watched;
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Result, StdoutLock, Write};

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use indicatif::HumanCount;
-use tamis::{CallOptions, Error, FailedRun, FileSource, Program, Report, filter_file};
+use tamis::{CallOptions, Error, FailedRun, Program, Report, filter_file};
 use tamis_manifest::{Manifest, ManifestErrorKind};
 
 use crate::console::print::one_line;
@@ -16,6 +16,7 @@ use crate::console::{Console, Exit};
 use crate::figures::stats::Stats;
 use crate::figures::tokens::{Tally, Tokens};
 use crate::files::place::called;
+use crate::files::watched::WatchedFile;
 
 /// The end of the name of an expected output.
 const EXPECTED: &str = ".expected.json";
@@ -48,7 +49,7 @@ impl FilteredSample {
     ) -> Result<Self, Error> {
         let file = File::open(path).map_err(Error::read)?;
         let [before, after] = [Tally::new(true), Tally::new(true)];
-        let source = FileSource::new(file).map_reader(|reader| before.around(reader));
+        let source = WatchedFile::new(file, |reader| before.around(reader)).map_err(Error::read)?;
         let mut output = Vec::new();
         let writer = &mut after.through(&mut output);
         let (report, result) =

@@ -6,9 +6,8 @@ use std::fs::File;
 use std::io::{IsTerminal, Read, Seek, SeekFrom, Write};
 
 use tamis::{
-    EncodeSkip, Error, ErrorKind, FailedRun, FailureReport, FileSource, MissedPath, PrettyWriter,
-    Program, Report, SkipReason, TeeReader, filter_documents, filter_file, filter_lenient,
-    filter_ndjson,
+    EncodeSkip, Error, ErrorKind, FailedRun, FailureReport, MissedPath, PrettyWriter, Program,
+    Report, SkipReason, TeeReader, filter_documents, filter_file, filter_lenient, filter_ndjson,
 };
 
 use crate::console::print::is_closed_pipe;
@@ -19,6 +18,7 @@ use crate::figures::report::ReportFile;
 use crate::figures::stats::Stats;
 use crate::figures::tokens::{Tally, Tokens};
 use crate::files::place::Place;
+use crate::files::watched::WatchedFile;
 use crate::files::{self, Output, conflicts};
 use crate::job::misspelled::NameWatch;
 use crate::job::resolve::{Form, Job};
@@ -227,22 +227,20 @@ impl Opened {
                 None => reader,
             }
         };
+        let input = match WatchedFile::new(input, around) {
+            Ok(input) => input,
+            Err(error) => return (Report::default(), Err(job.blame(Error::read(error)))),
+        };
         let call = program.with_options(&job.selected.options);
         let go = |writer: &mut dyn Write| match job.form {
-            Form::Document => filter_file(call, FileSource::new(input).map_reader(around), writer),
-            Form::Lenient => filter_lenient(call, around(Box::new(input)), writer),
-            Form::Lines => {
-                let reader = around(Box::new(input));
-                filter_ndjson(call, reader, writer, |line, error| {
-                    console.say(&job.input_name(), InLine(line, error));
-                })
-            }
-            Form::Documents => {
-                let reader = around(Box::new(input));
-                filter_documents(call, reader, writer, |number, error| {
-                    console.say(&job.input_name(), InDocument(number, error));
-                })
-            }
+            Form::Document => filter_file(call, input, writer),
+            Form::Lenient => filter_lenient(call, input, writer),
+            Form::Lines => filter_ndjson(call, input, writer, |line, error| {
+                console.say(&job.input_name(), InLine(line, error));
+            }),
+            Form::Documents => filter_documents(call, input, writer, |number, error| {
+                console.say(&job.input_name(), InDocument(number, error));
+            }),
         };
         let mut output = Written { inner: output, any: false };
         let mut unquoted = Unquote::new(&mut output, job.lines || job.form.is_many());

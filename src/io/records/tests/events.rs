@@ -316,5 +316,5 @@ fn errors_of_the_reader_end_the_run() {
     let (output, bad, report, error) = run(&select_id(), &CallOptions::new(), reader);
     assert_eq!((output, bad), (b"data: {\"id\":1}\n\n".to_vec(), vec![]));
     assert!(error.unwrap().starts_with("cannot read the input"));
-    assert_eq!(report.error.unwrap().kind, "read");
+    assert_eq!(report.error.unwrap().kind, ErrorKind::Read);
 }
