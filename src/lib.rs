@@ -89,8 +89,8 @@
 //! - `spec`: the rules, as data.
 //! - `content`: the rules for pages.
 //! - `filter`: compiles a spec and runs it; explains what a program does before it runs ([`Program::explain`]).
-//! - `io`: drivers for readers, files, slices, streams of documents, and async code.
-//! - `http`: the public names of the asynchronous drivers and of what they need (feature `tokio`).
+//! - `io`: drivers for readers, files, slices and streams of documents.
+//! - `http`: drivers that do not block: async readers and writers, streams, bodies, services (feature `tokio`).
 //!
 //! `tamis-tokens` (`crates/tokens`) is a vocabulary that a call may take. Above this crate are:
 //!
@@ -168,7 +168,7 @@ pub use tamis_json::tokens;
 
 pub use filter::{Call, CallOptions, Explanation, Filter, Program};
 #[cfg(feature = "tokio")]
-pub use io::filter_async;
+pub use http::streams::filter_async;
 #[cfg(feature = "lenient")]
 pub use io::filter_lenient;
 #[doc(hidden)]

@@ -9,6 +9,7 @@ mod compile;
 mod explain;
 mod options;
 mod page;
+mod patterns;
 mod run;
 mod templates;
 

@@ -7,8 +7,6 @@ use tamis_json::limits::Limits;
 
 use super::compile::call::{CallPolicy, Skips};
 use crate::filter::compile::program::{CompiledProgram, Program};
-#[cfg(feature = "tokio")]
-use tamis_json::limits::SpillGate;
 use tamis_json::scan::Scanner;
 use tamis_json::tokens::CountTokens;
 
@@ -400,12 +398,6 @@ impl CallOptions {
 
     pub(super) fn scanner(&self) -> Scanner {
         self.scanner.unwrap_or_else(Scanner::new)
-    }
-
-    /// Returns the options with a gate for the bytes that the run holds.
-    #[cfg(feature = "tokio")]
-    pub(crate) fn with_spill_gate(&self, gate: &SpillGate) -> Self {
-        Self { limits: self.limits.clone().with_spill_gate(gate), ..self.clone() }
     }
 
     /// Sets that the document is one of many, which `where` may drop.

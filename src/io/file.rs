@@ -15,7 +15,7 @@ use crate::report::Report;
 /// The input of [`filter_file`] and `prune_file`: a file, from its current position on, or a reader around a file.
 ///
 /// A [`File`] is one. A reader around a file is for a caller who wants to see the bytes that are read, for a copy or a progress
-/// bar. Each byte of the document is read through it once. What has to be read a second time is read from
+/// bar. Each byte of the document is read through it once. A second pass reads
 /// [`file`](Self::file).
 ///
 /// ```

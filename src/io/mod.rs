@@ -1,42 +1,24 @@
-//! Drivers that run filters over readers, writers, slices, files, streams and HTTP bodies.
+//! Drivers that run filters over readers, writers, slices, files and streams of documents, and block meanwhile.
 //!
 //! Filters are push-based and perform no I/O except spilling; the drivers call them. This module knows I/O errors, retries and
 //! buffers, but no rules and no JSON.
 
-#[cfg(feature = "http-body")]
-mod body;
-#[cfg(feature = "decode")]
-mod decode;
 mod failed_run;
 mod file;
-#[cfg(feature = "tokio")]
-mod gather;
-#[cfg(feature = "tower")]
-mod layer;
 #[cfg(feature = "lenient")]
 mod lenient;
 mod pretty;
-mod push;
-mod records;
+pub(crate) mod push;
+pub(crate) mod records;
 mod sinks;
-#[cfg(feature = "tokio")]
-mod steps;
 #[cfg(test)]
 mod tests;
-#[cfg(feature = "tokio")]
-mod tokio;
-#[cfg(feature = "tokio")]
-mod transform;
 
 /// Parts of the drivers, for filters of other packages of the workspace.
 #[doc(hidden)]
 pub mod parts {
     pub use super::file::{FileStamp, changed};
-    #[cfg(feature = "tokio")]
-    pub use super::gather::GatherSink;
     pub use super::push::{PushFilter, each_chunk, read_all};
-    #[cfg(feature = "tokio")]
-    pub use super::transform::{BodyFilter, Pace};
 }
 
 use std::io::{Read, Write};
@@ -44,23 +26,13 @@ use std::io::{Read, Write};
 use crate::filter::{Call, DocumentFacts, Filter, FirstPass};
 use crate::report::Report;
 
-#[cfg(feature = "tokio")]
-pub use self::tokio::{FilterStream, filter_async, transform_async};
-#[cfg(feature = "http-body")]
-pub use body::FilterBody;
-#[cfg(feature = "decode")]
-pub use decode::{ContentCoding, DecodeOptions};
 pub use failed_run::{FailedRun, RunResult};
 pub use file::{FileReader, filter_file};
-#[cfg(feature = "tower")]
-pub use layer::{Choice, FilterFuture, FilterLayer, FilterService};
 #[cfg(feature = "lenient")]
 pub use lenient::filter_lenient;
 pub use pretty::PrettyWriter;
 pub use records::{filter_documents, filter_events, filter_ndjson};
 pub use sinks::{TeeReader, WriteSink};
-#[cfg(feature = "tokio")]
-pub use transform::{OtherReport, Outcome, Transform};
 
 /// Filters the document read from `reader` into `writer`, as it arrives.
 ///

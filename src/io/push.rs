@@ -14,7 +14,7 @@ use crate::filter::Filter;
 use crate::report::Report;
 
 /// Bytes that are read at once.
-pub(super) const CHUNK: usize = 64 << 10;
+pub(crate) const CHUNK: usize = 64 << 10;
 
 /// A filter of any kind, as a driver sees it.
 pub trait PushFilter {

@@ -1,7 +1,7 @@
 //! Filters of chats as transforms of bodies.
 
+use tamis::http::parts::{BodyFilter, GatherSink, Pace};
 use tamis::http::{Outcome, Transform};
-use tamis::parts::{BodyFilter, GatherSink, Pace};
 use tamis_json::limits::SpillGate;
 
 use crate::{PruneFilter, PruneProgram};

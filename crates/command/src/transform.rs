@@ -1,8 +1,9 @@
 //! Filters of the output of commands as transforms of bodies.
 
 use tamis::Limits;
+use tamis::http::parts::{BodyFilter, GatherSink, Pace};
 use tamis::http::{Outcome, Transform};
-use tamis::parts::{BodyFilter, GatherSink, Pace, PushFilter};
+use tamis::parts::PushFilter;
 use tamis_json::error::Error;
 use tamis_json::limits::SpillGate;
 

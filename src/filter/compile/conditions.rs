@@ -14,6 +14,7 @@ use tamis_json::regex_budget::RegexBudget;
 use tamis_json::tree::{canonical_number, compare_numbers};
 
 use super::rule_paths::{MAX_RULES, read, refuse_in, steps};
+use crate::filter::patterns::Pattern;
 use crate::spec::{ItemCondition, RawJson, ValueTest};
 
 const RULE: &str = "where";
@@ -41,8 +42,7 @@ pub(in crate::filter) struct Requirement {
 pub(in crate::filter) struct CompiledTest {
     /// Sets of scalars. The value must be in each.
     sets: Vec<ScalarSet>,
-    #[cfg(feature = "text")]
-    matches: Option<regex::bytes::Regex>,
+    matches: Option<Pattern>,
     less: Option<Bound>,
     greater: Option<Bound>,
 }
@@ -145,36 +145,16 @@ fn requirement(
     test.less = less.as_ref().map(|value| Bound::new(entry, value)).transpose()?;
     test.greater = greater.as_ref().map(|value| Bound::new(entry, value)).transpose()?;
     if let Some(pattern) = matches {
-        test.set_pattern(entry, pattern, allowance)?;
+        test.matches = Some(Pattern::compile(entry, pattern, allowance)?);
     }
     Ok(Some(Requirement { is_negative, is_single, test }))
 }
 
 impl CompiledTest {
-    #[cfg(feature = "text")]
-    fn set_pattern(
-        &mut self,
-        entry: usize,
-        pattern: &str,
-        allowance: &mut RegexBudget,
-    ) -> Result<(), Error> {
-        self.matches = Some(tamis_text::lines::value_pattern(entry, pattern, allowance)?);
-        Ok(())
-    }
-
-    #[cfg(not(feature = "text"))]
-    fn set_pattern(&mut self, entry: usize, _: &str, _: &mut RegexBudget) -> Result<(), Error> {
-        refuse(entry, "`matches` requires the feature `text`")
-    }
-
     /// Returns whether the test can hold for a container.
     pub(in crate::filter) fn takes_containers(&self) -> bool {
-        let Self { sets, less, greater, .. } = self;
-        #[cfg(feature = "text")]
-        if self.matches.is_some() {
-            return false;
-        }
-        sets.is_empty() && less.is_none() && greater.is_none()
+        let Self { sets, matches, less, greater } = self;
+        sets.is_empty() && matches.is_none() && less.is_none() && greater.is_none()
     }
 
     /// Returns whether the test holds for a scalar. `text` is its valid JSON text.
@@ -184,7 +164,6 @@ impl CompiledTest {
             _ => None,
         };
         let string = string.as_deref();
-        #[cfg(feature = "text")]
         if let Some(pattern) = &self.matches
             && !string.is_some_and(|string| pattern.is_match(string))
         {

@@ -10,18 +10,14 @@ use tamis_text::secrets::SecretRules;
 
 use super::items::trie_of;
 use super::rule_paths::refuse_in;
+use crate::filter::patterns::{TextProgram, compile_text, secret_rules};
 use crate::filter::templates::{TemplateError, TemplatePart, Templates};
 use crate::spec::Compact;
-use crate::spec::{Encode, Redact, Spec, Whitespace};
-#[cfg(feature = "text")]
-use crate::text::TextProgram;
-#[cfg(feature = "text")]
-use tamis_text::lines::rule_ops::RuleOperations;
+use crate::spec::{Encode, Spec, Whitespace};
 
 /// The compiled rules on the filtered document.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OutputRules {
-    #[cfg(feature = "text")]
     pub(in crate::filter) text: Option<TextProgram>,
     pub(in crate::filter) compact: Option<Arc<Templates>>,
     pub(in crate::filter) redact: Option<Arc<RedactRules>>,
@@ -37,26 +33,6 @@ pub(crate) struct RedactRules {
     /// The string that replaces a value.
     pub(in crate::filter) mark: Vec<u8>,
     pub(in crate::filter) secrets: Option<SecretRules>,
-}
-
-/// Compiles what the output is searched for, if it is.
-#[cfg(feature = "text")]
-fn secret_rules(
-    redact: &Redact,
-    allowance: &mut RegexBudget,
-) -> Result<Option<SecretRules>, Error> {
-    let rules = tamis_text::secret_rules(redact, allowance)?;
-    Ok(redact.searches().then_some(rules))
-}
-
-/// Returns what the output is searched for, if it is. Patterns need another feature.
-#[cfg(not(feature = "text"))]
-fn secret_rules(redact: &Redact, _: &mut RegexBudget) -> Result<Option<SecretRules>, Error> {
-    if !redact.patterns.is_empty() {
-        let message = "redact: `patterns` needs tamis built with the feature `text`";
-        return Err(Error::new(ErrorKind::Spec, message));
-    }
-    Ok(redact.secrets.then(SecretRules::built_in))
 }
 
 /// The text that replaces a value at a path.
@@ -100,18 +76,11 @@ impl OutputRules {
             let message = "`encode` cannot be combined with `compact`, which writes text";
             return refuse_in("encode", 0, true, message.into());
         }
-        if spec.text_filter.is_some() && !cfg!(feature = "text") {
-            let message = "`text_filter` needs tamis built with the feature `text`";
-            return Err(Error::new(ErrorKind::Spec, message));
-        }
         Ok(Self {
             redact: RedactRules::compile(spec, allowance)?,
-            #[cfg(feature = "text")]
             text: match &spec.text_filter {
                 None => None,
-                Some(filter) => {
-                    Some(TextProgram::compile_with(filter, &RuleOperations::default(), allowance)?)
-                }
+                Some(filter) => Some(compile_text(filter, allowance)?),
             },
             compact: match &spec.compact {
                 None => None,
@@ -127,7 +96,6 @@ impl OutputRules {
     pub(in crate::filter) fn failed(&self) -> Self {
         Self {
             redact: self.redact.as_ref().map(|redact| Arc::new(redact.of_source())),
-            #[cfg(feature = "text")]
             text: self.text.clone(),
             compact: None,
         }
@@ -138,12 +106,7 @@ impl OutputRules {
     /// Returns the rules for raw output.
     pub(in crate::filter) fn raw(&self) -> Self {
         let redact = self.redact.as_ref().map(|redact| Arc::new(redact.of_source()));
-        Self {
-            redact,
-            #[cfg(feature = "text")]
-            text: None,
-            compact: None,
-        }
+        Self { redact, text: None, compact: None }
     }
 }
 

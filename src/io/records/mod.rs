@@ -9,13 +9,15 @@ mod documents;
 mod drive;
 mod events;
 mod framing;
+#[cfg(feature = "tokio")]
+mod gathered;
 mod lines;
 mod sum;
 #[cfg(test)]
 mod tests;
 
 pub use drive::{filter_documents, filter_events, filter_ndjson};
-pub(super) use {events::Events, lines::Lines};
+pub(crate) use {events::Events, lines::Lines};
 
 use tamis_json::error::{Error, ErrorKind, Raise};
 use tamis_json::hold::Hold;
@@ -46,7 +48,7 @@ enum RecordsState {
 }
 
 impl<C: RecordForm, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
-    pub(super) fn new(call: &Call<'_>, sink: S, on_bad: F) -> Self {
+    pub(crate) fn new(call: &Call<'_>, sink: S, on_bad: F) -> Self {
         let limits = call.options().limits();
         let tested = if C::MAY_DROP { call.of_records() } else { call.clone() };
         let filter = Filter::new(tested, HeldOutput::new(limits));
@@ -110,19 +112,6 @@ impl<C: RecordForm, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
             report.applied = false;
         }
         report
-    }
-
-    /// Returns the largest number of bytes held at once so far.
-    #[cfg(feature = "tokio")]
-    pub(crate) fn held_peak(&self) -> u64 {
-        let Record { filter, sum, .. } = &self.record;
-        sum.peak().max(filter.held_peak() + filter.sink().peak())
-    }
-
-    /// Returns the sink.
-    #[cfg(feature = "tokio")]
-    pub(crate) fn sink(&self) -> &S {
-        &self.record.sink
     }
 
     /// Returns the sink.

@@ -16,7 +16,7 @@ use crate::report::{
 pub(super) struct ReportSum {
     /// The word for a record in messages.
     record: &'static str,
-    report: Report,
+    pub(super) report: Report,
     /// There are records to which the filter was not applied.
     unfiltered: bool,
     /// Lengths of the payloads, if at least one of them was cut.
@@ -132,12 +132,6 @@ impl ReportSum {
     /// Counts bytes of a bad record.
     pub(super) fn add_bad_bytes(&mut self, bytes: u64) {
         self.report.original_bytes += bytes;
-    }
-
-    /// Returns the largest number of bytes held at once for a complete record.
-    #[cfg(feature = "tokio")]
-    pub(super) fn peak(&self) -> u64 {
-        self.report.held_peak_bytes
     }
 
     /// Counts bytes that were held for something other than a document.

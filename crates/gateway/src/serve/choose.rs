@@ -7,7 +7,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode, request, response};
 use tamis::CallOptions;
 use tamis::http::{Choice, Outcome, Transform};
-use tamis::text::TextRedactor;
+use tamis::text::{TextRedactor, TextReport};
 use tamis_mcp::gateway_yaml::{Action, HttpFilter, RequestPath, Route, RouteRule, essence};
 
 use super::metrics::RouteMetrics;
@@ -153,8 +153,10 @@ fn counted(transform: Transform, route: &str, metrics: &Arc<RouteMetrics>) -> Tr
             Outcome::Filter(report) => {
                 [report.original_bytes, report.output_bytes.unwrap_or(report.result_bytes)]
             }
-            Outcome::Text(report) => [report.bytes_in, report.bytes_out],
-            _ => [0, 0],
+            other => match other.downcast_ref::<TextReport>() {
+                Some(report) => [report.bytes_in, report.bytes_out],
+                None => [0, 0],
+            },
         };
         let kind = result.map_or_else(|error| error.kind().as_str(), |()| "filtered");
         metrics.end(&route, kind, sizes, begun.elapsed());

@@ -222,7 +222,7 @@ fn text_filtered(choices: &mut Choose<'_>, raw: &[u8]) {
     let mut run = TextFilter::with_limits(&program, &limits, Vec::new());
     let reported = run.write(raw).and_then(|()| run.end()).expect("no text is an error");
     let output = run.into_sink();
-    let reported = Outcome::Text(reported);
+    let reported = Outcome::other(reported);
     is_alike(choices, &(output, Ok(()), reported), Transform::text(&program, &limits), raw);
 }
 

@@ -16,10 +16,11 @@
 //! fast it is. After a run is dropped, at most [`STEPS_AWAY`] of its steps are still executed, on a thread for blocking
 //! work.
 
+#[cfg(feature = "http-body")]
+pub(super) mod of_body;
+
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-#[cfg(feature = "http-body")]
-use std::{thread, time::Duration};
 
 use bytes::Bytes;
 use tamis_json::error::{Error, ErrorKind};
@@ -225,26 +226,6 @@ impl Steps {
         }
     }
 
-    /// Returns whether neither output nor an error is left.
-    #[cfg(feature = "http-body")]
-    pub(super) fn is_over(&self) -> bool {
-        match &self.state {
-            StepsState::Here(work) => work.is_over(),
-            StepsState::Away(_) => false,
-            StepsState::Lost => true,
-        }
-    }
-
-    /// Takes the error of a run that has failed already, before the output that precedes it.
-    #[cfg(feature = "tower")]
-    pub(super) fn take_error(&mut self) -> Option<Error> {
-        let StepsState::Here(work) = &mut self.state else { return None };
-        match &mut work.state {
-            RunState::Failed(error) => error.take(),
-            RunState::Running | RunState::Ended => None,
-        }
-    }
-
     /// Returns the report so far. `None` while a step runs on another thread.
     pub(super) fn outcome(&self) -> Option<Outcome> {
         match &self.state {
@@ -289,12 +270,6 @@ impl TransformRun {
             RunState::Failed(error) => Some(error.take().map_or(Ok(NextAction::Over), Err)),
             RunState::Ended => Some(Ok(NextAction::Over)),
         }
-    }
-
-    #[cfg(feature = "http-body")]
-    fn is_over(&self) -> bool {
-        matches!(self.state, RunState::Ended | RunState::Failed(None))
-            && self.transform.filter.sink().is_empty()
     }
 
     /// Runs a step that does not access the disk.
@@ -354,26 +329,6 @@ impl TransformRun {
         self.input = Bytes::new();
         self.transform.filter.fail(error);
         self.transform.report_end(Err(error));
-    }
-}
-
-/// A time that passes on a thread for blocking work, so that the runtime needs no timer.
-#[cfg(feature = "http-body")]
-#[derive(Debug)]
-pub(super) struct Pause(JoinHandle<()>);
-
-#[cfg(feature = "http-body")]
-impl Pause {
-    /// Starts a pause. Returns `None` outside of a runtime.
-    pub(super) fn start(time: Duration) -> Option<Self> {
-        let runtime = Handle::try_current().ok()?;
-        Some(Self(runtime.spawn_blocking(move || thread::sleep(time))))
-    }
-
-    /// Waits for its end.
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        // A runtime that is shut down ends it early.
-        Pin::new(&mut self.0).poll(cx).map(|_| ())
     }
 }
 

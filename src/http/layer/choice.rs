@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 
-use crate::io::transform::Transform;
+use crate::http::transform::Transform;
 
 /// The decision of a [`FilterLayer`](super::FilterLayer) about one response.
 #[derive(Debug)]

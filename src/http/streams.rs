@@ -14,11 +14,11 @@ use pin_project_lite::pin_project;
 use tamis_json::error::Error;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-use super::failed_run::{FailedRun, RunResult};
-use super::push::CHUNK;
 use super::steps::{NextAction, Steps, unreadable};
 use super::transform::{Outcome, Transform};
 use crate::filter::Call;
+use crate::io::push::CHUNK;
+use crate::io::{FailedRun, RunResult};
 use crate::report::{FailureReport, Report};
 
 /// Filters the document read from `reader` into `writer`, as it arrives: [`filter_reader`](crate::filter_reader) for

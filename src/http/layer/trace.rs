@@ -1,18 +1,18 @@
-//! Spans and events of filtered responses, for the crate `tracing`. Without the feature, nothing is recorded.
+//! Spans and events of filtered responses, for the crate `tracing`.
 //!
 //! A span lasts from the choice of a filter to the end of the body, so the span of the caller's request is its parent.
 //! Neither has data of a response: paths in the messages of errors name fields, so only the kind of an error is recorded.
 
 use http::{StatusCode, request, response};
 
-use crate::io::transform::Transform;
+use tamis_json::error::Error;
+
+use crate::http::transform::{Outcome, Transform};
 
 /// The target of spans and events.
-#[cfg(feature = "tracing")]
 const TARGET: &str = "tamis::http";
 
 /// Adds a span to the filter of a response, with an event at its end.
-#[cfg(feature = "tracing")]
 pub(super) fn filtered(
     transform: Transform,
     asked: &request::Parts,
@@ -46,16 +46,23 @@ pub(super) fn filtered(
 }
 
 /// Records that a response was refused by the choice.
-#[cfg(feature = "tracing")]
 pub(super) fn refused(asked: &request::Parts, status: StatusCode) {
     let (method, status) = (asked.method.as_str(), status.as_u16());
     tracing::debug!(target: TARGET, method, status, "response refused");
 }
 
-#[cfg(not(feature = "tracing"))]
-pub(super) fn filtered(transform: Transform, _: &request::Parts, _: &response::Parts) -> Transform {
-    transform
+impl Transform {
+    /// Calls `first` before the function of [`with_on_end`](Self::with_on_end).
+    fn also_on_end(
+        mut self,
+        first: impl FnOnce(&Outcome, Result<(), &Error>) + Send + 'static,
+    ) -> Self {
+        let then = self.on_end.take();
+        self.with_on_end(move |outcome, result| {
+            first(outcome, result);
+            if let Some(then) = then {
+                then(outcome, result);
+            }
+        })
+    }
 }
-
-#[cfg(not(feature = "tracing"))]
-pub(super) const fn refused(_: &request::Parts, _: StatusCode) {}

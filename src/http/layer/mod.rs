@@ -8,6 +8,9 @@
 mod choice;
 mod future;
 mod head;
+#[cfg(not(feature = "tracing"))]
+mod no_trace;
+#[cfg(feature = "tracing")]
 mod trace;
 mod version;
 
@@ -24,11 +27,12 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::body::FilterBody;
-#[cfg(feature = "decode")]
 use super::decode::DecodeOptions;
 use super::transform::Transform;
 pub use choice::Choice;
 pub use future::FilterFuture;
+#[cfg(not(feature = "tracing"))]
+use no_trace as trace;
 use tamis_json::error::Error;
 use version::RulesVersion;
 
@@ -113,7 +117,6 @@ pub struct FilterLayer<F> {
 struct LayerRules<F> {
     choose: Arc<F>,
     answer: ErrorResponder,
-    #[cfg(feature = "decode")]
     decoding: Option<DecodeOptions>,
     version: Option<RulesVersion>,
     vary: Vec<HeaderName>,
@@ -165,7 +168,6 @@ impl<F> FilterLayer<F> {
             rules: Arc::new(LayerRules {
                 choose: Arc::new(choose),
                 answer,
-                #[cfg(feature = "decode")]
                 decoding: None,
                 version: None,
                 vary: Vec::new(),
@@ -227,7 +229,6 @@ impl<F> Clone for LayerRules<F> {
         Self {
             choose: Arc::clone(&self.choose),
             answer: Arc::clone(&self.answer),
-            #[cfg(feature = "decode")]
             decoding: self.decoding.clone(),
             version: self.version.clone(),
             vary: self.vary.clone(),

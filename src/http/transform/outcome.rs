@@ -5,8 +5,6 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::report::Report;
-#[cfg(feature = "text")]
-use crate::text::TextReport;
 
 /// The report of a filter of any kind.
 #[derive(Clone, Debug)]
@@ -14,10 +12,7 @@ use crate::text::TextReport;
 pub enum Outcome {
     /// The report of a filter on JSON.
     Filter(Box<Report>),
-    /// The report of a filter on lines of text.
-    #[cfg(feature = "text")]
-    Text(TextReport),
-    /// The report of a filter that another package defines.
+    /// Any other report: a `TextReport` of a filter on lines of text, or that of a filter of another package.
     Other(Arc<dyn OtherReport>),
 }
 
@@ -37,7 +32,7 @@ impl Outcome {
         }
     }
 
-    /// Returns the report of a filter that another package defines, if it has this type.
+    /// Returns any other report, if it has this type.
     #[must_use]
     pub fn downcast_ref<R: OtherReport>(&self) -> Option<&R> {
         match self {
@@ -46,7 +41,7 @@ impl Outcome {
         }
     }
 
-    pub(in crate::io) fn into_report(self) -> Option<Report> {
+    pub(in crate::http) fn into_report(self) -> Option<Report> {
         match self {
             Self::Filter(report) => Some(*report),
             _ => None,
@@ -58,8 +53,6 @@ impl PartialEq for Outcome {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Filter(one), Self::Filter(other)) => one == other,
-            #[cfg(feature = "text")]
-            (Self::Text(one), Self::Text(other)) => one == other,
             (Self::Other(one), Self::Other(other)) => one.equals(&**other),
             _ => false,
         }

@@ -21,6 +21,7 @@ use compression_core::util::{PartialBuffer, WriteBuffer};
 
 use tamis_json::error::{Error, ErrorKind, LimitName, Raise};
 
+use super::transform::{Pace, Transform};
 pub use coding::{ContentCoding, DecodeOptions};
 
 /// Maximum number of decoded bytes that a call returns.
@@ -80,6 +81,38 @@ enum DecodeFlaw {
     Trailing,
     /// A Brotli stream with a window that RFC 7932 does not allow.
     LargeWindow,
+}
+
+impl Transform {
+    /// Decodes the input before it is filtered.
+    ///
+    /// All steps then run on the pool for blocking work, because the sender determines how long one takes.
+    ///
+    /// ```
+    /// use std::io::Write;
+    /// use tamis::http::{ContentCoding, DecodeOptions, Transform, transform_async};
+    /// use tamis::{Program, Spec};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    /// encoder.write_all(br#"{"id": 1, "x": 2}"#)?;
+    /// let response = encoder.finish()?;
+    ///
+    /// let program = Program::compile(&Spec::new().select("id"))?;
+    /// let transform = Transform::json(&program).with_decoding(ContentCoding::Gzip, &DecodeOptions::new());
+    /// let mut output = Vec::new();
+    /// transform_async(transform, &response[..], &mut output).await?;
+    /// assert_eq!(output, br#"{"id":1}"#);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_decoding(mut self, coding: ContentCoding, decoding: &DecodeOptions) -> Self {
+        self.decoder = Some(Decoder::new(coding, decoding));
+        self.pace = Pace::Work;
+        self
+    }
 }
 
 impl Decoder {

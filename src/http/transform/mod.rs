@@ -11,25 +11,18 @@ use std::fmt;
 
 use bytes::Bytes;
 
-#[cfg(feature = "decode")]
-use super::decode::{ContentCoding, DecodeOptions, Decoder};
 use tamis_json::error::Error;
+use tamis_json::limits::SpillGate;
 
+use super::decode::Decoder;
 use super::gather::GatherSink;
-use super::push::PushFilter;
-use super::records::{Events, Lines, RecordForm, Records};
 pub use outcome::{OtherReport, Outcome};
 
 use crate::filter::{Call, CallOptions, Filter, Program};
-#[cfg(feature = "text")]
-use tamis_json::limits::Limits;
-use tamis_json::limits::SpillGate;
 
+use crate::io::push::PushFilter;
+use crate::io::records::{Events, Lines, RecordForm, Records};
 use crate::spec::{Budget, ContentFormat, Encode, Spec};
-#[cfg(feature = "text")]
-use crate::text::{TextFilter, TextProgram, TextRedactor, TextReport};
-#[cfg(feature = "text")]
-use text::{RedactedText, TextPush};
 
 /// A filter for one input, of any kind, for the asynchronous adapters [`transform_async`](crate::http::transform_async),
 /// [`FilterStream`](crate::http::FilterStream) and `FilterBody`.
@@ -61,16 +54,14 @@ pub struct Transform {
     /// The input is a stream of records, which arrive whenever the sender has one.
     endless: bool,
     /// Whether the filter reports an error for empty input, or produces no output.
-    #[cfg_attr(not(feature = "tower"), expect(dead_code, reason = "only the layer reads it"))]
-    needs_input: bool,
+    pub(super) needs_input: bool,
     /// Empty input is acceptable, and no byte has been read yet.
-    may_be_empty: bool,
-    #[cfg(feature = "decode")]
-    decoder: Option<Decoder>,
-    on_end: Option<OnEnd>,
+    pub(super) may_be_empty: bool,
+    pub(super) decoder: Option<Decoder>,
+    pub(super) on_end: Option<OnEnd>,
 }
 
-type OnEnd = Box<dyn FnOnce(&Outcome, Result<(), &Error>) + Send>;
+pub(super) type OnEnd = Box<dyn FnOnce(&Outcome, Result<(), &Error>) + Send>;
 
 /// The speed of a filter, which decides the size of its steps and the thread that they run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,78 +189,11 @@ impl Transform {
         }
     }
 
-    /// Creates a filter over a text.
-    #[cfg(feature = "text")]
-    #[must_use]
-    pub fn text(program: &TextProgram, limits: &Limits) -> Self {
-        let filter = TextFilter::with_limits(program, limits, GatherSink::default());
-        let filter = TextPush::Text(Box::new(filter), TextReport::default());
-        Self::of(filter, Pace::Match, SpillGate::default()).without_input()
-    }
-
-    /// Creates a filter over a text in which credentials are replaced first.
-    ///
-    /// ```
-    /// use tamis::http::{Transform, transform_async};
-    /// use tamis::text::{TextProgram, TextRedactor, TextSpec};
-    /// use tamis::Limits;
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), tamis::Error> {
-    /// let program = TextProgram::compile(&TextSpec::new().dedup(true))?;
-    /// let transform = Transform::redacted_text(&program, TextRedactor::new(), &Limits::new());
-    /// let mut output = Vec::new();
-    /// let log = b"from https://mira:tide@example.org/\nfrom https://mira:tide@example.org/\n";
-    /// transform_async(transform, &log[..], &mut output).await?;
-    /// assert_eq!(output, b"from https://mira:[redacted:url-password]@example.org/ (x2)\n");
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[cfg(feature = "text")]
-    #[must_use]
-    pub fn redacted_text(program: &TextProgram, redactor: TextRedactor, limits: &Limits) -> Self {
-        let filter = TextFilter::with_limits(program, limits, GatherSink::default());
-        let text = RedactedText::new(redactor, filter);
-        let filter = TextPush::Redacted(Box::new(text), TextReport::default());
-        Self::of(filter, Pace::Match, SpillGate::default()).without_input()
-    }
-
     /// An input without a byte is filtered, too.
     #[doc(hidden)]
     #[must_use]
     pub fn without_input(self) -> Self {
         Self { needs_input: false, ..self }
-    }
-
-    /// Decodes the input before it is filtered.
-    ///
-    /// All steps then run on the pool for blocking work, because the sender determines how long one takes.
-    ///
-    /// ```
-    /// use std::io::Write;
-    /// use tamis::http::{ContentCoding, DecodeOptions, Transform, transform_async};
-    /// use tamis::{Program, Spec};
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    /// encoder.write_all(br#"{"id": 1, "x": 2}"#)?;
-    /// let response = encoder.finish()?;
-    ///
-    /// let program = Program::compile(&Spec::new().select("id"))?;
-    /// let transform = Transform::json(&program).with_decoding(ContentCoding::Gzip, &DecodeOptions::new());
-    /// let mut output = Vec::new();
-    /// transform_async(transform, &response[..], &mut output).await?;
-    /// assert_eq!(output, br#"{"id":1}"#);
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[cfg(feature = "decode")]
-    #[must_use]
-    pub fn with_decoding(mut self, coding: ContentCoding, decoding: &DecodeOptions) -> Self {
-        self.decoder = Some(Decoder::new(coding, decoding));
-        self.pace = Pace::Work;
-        self
     }
 
     /// Returns the media type of the output if it differs from the input's, as for a [`Content`](crate::content::Content).
@@ -302,21 +226,6 @@ impl Transform {
         self
     }
 
-    /// Calls `first` before the function of [`with_on_end`](Self::with_on_end).
-    #[cfg(feature = "tracing")]
-    pub(super) fn also_on_end(
-        mut self,
-        first: impl FnOnce(&Outcome, Result<(), &Error>) + Send + 'static,
-    ) -> Self {
-        let then = self.on_end.take();
-        self.with_on_end(move |outcome, result| {
-            first(outcome, result);
-            if let Some(then) = then {
-                then(outcome, result);
-            }
-        })
-    }
-
     /// Creates the transform of a filter. `spill_gate` is that of its limits.
     #[doc(hidden)]
     pub fn of(filter: impl BodyFilter + 'static, pace: Pace, spill_gate: SpillGate) -> Self {
@@ -328,24 +237,9 @@ impl Transform {
             endless: false,
             needs_input: true,
             may_be_empty: false,
-            #[cfg(feature = "decode")]
             decoder: None,
             on_end: None,
         }
-    }
-
-    /// Returns whether the filter reports an error for empty input, or produces no output. Filters of text do neither:
-    /// they may report that there was nothing.
-    #[cfg(feature = "tower")]
-    pub(super) fn needs_input(&self) -> bool {
-        self.needs_input
-    }
-
-    /// Accepts empty input: the body of a response that has none, which its head need not announce.
-    #[cfg(feature = "tower")]
-    pub(super) fn unless_empty(mut self) -> Self {
-        self.may_be_empty = self.needs_input;
-        self
     }
 
     /// Takes the next piece of `input`, which the filter reads in one step. Returns `None` if more input is needed, or
@@ -361,26 +255,23 @@ impl Transform {
     }
 
     fn decoded_piece(&mut self, input: &mut Bytes, complete: bool) -> Result<Option<Bytes>, Error> {
-        #[cfg(feature = "decode")]
         if let Some(decoder) = &mut self.decoder {
             return match decoder.next(input)? {
                 None if complete => decoder.finish(),
                 piece => Ok(piece),
             };
         }
-        _ = complete;
         let piece = input.split_to(input.len().min(self.pace.step()));
         Ok(Some(piece).filter(|piece| !piece.is_empty()))
     }
 
     /// Ends the filter after all input was read.
     pub(super) fn end(&mut self) -> Result<(), Error> {
-        if self.may_be_empty { Ok(()) } else { self.filter.end() }
+        if self.may_be_empty && self.needs_input { Ok(()) } else { self.filter.end() }
     }
 
     /// Returns whether there is certainly no further piece in `input`.
     pub(super) fn is_hungry(&self, input: &Bytes) -> bool {
-        #[cfg(feature = "decode")]
         if self.decoder.is_some() {
             return false;
         }
@@ -398,7 +289,8 @@ impl Transform {
 /// Returns the options of a call with a gate for the bytes that its run holds, and that gate.
 fn gated(call: &Call<'_>) -> (CallOptions, SpillGate) {
     let gate = SpillGate::default();
-    (call.options().with_spill_gate(&gate), gate)
+    let limits = call.options().limits().clone().with_spill_gate(&gate);
+    (call.options().clone().with_limits(limits), gate)
 }
 
 /// A filter whose output is gathered for a body.

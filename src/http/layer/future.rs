@@ -13,10 +13,9 @@ use tamis_json::error::{Error, ErrorKind};
 
 use super::choice::Choice;
 use super::{LayerRules, head, refusal, refused_by_choice, trace};
-use crate::io::body::FilterBody;
-#[cfg(feature = "decode")]
-use crate::io::decode::{ContentCoding, DecodeOptions};
-use crate::io::transform::Transform;
+use crate::http::body::FilterBody;
+use crate::http::decode::{ContentCoding, DecodeOptions};
+use crate::http::transform::Transform;
 
 pin_project! {
     /// The future of a [`FilterService`](super::FilterService).
@@ -142,7 +141,7 @@ where
         transform.report_end(Ok(()));
         return (Response::from_parts(head, FilterBody::none()), false);
     }
-    if body.is_end_stream() && transform.needs_input() {
+    if body.is_end_stream() && transform.needs_input {
         rules.mark(&mut head.headers, media_type);
         transform.report_end(Ok(()));
         return (Response::from_parts(head, FilterBody::full("")), false);
@@ -154,9 +153,11 @@ where
             return (refused(rules, asked, &error), false);
         }
     };
-    let transform = decoding.of(transform);
+    let mut transform = decoding.of(transform);
     rules.mark(&mut head.headers, media_type);
-    let mut body = FilterBody::new(transform.unless_empty(), body);
+    // The head of a response without a body need not say so.
+    transform.may_be_empty = true;
+    let mut body = FilterBody::new(transform, body);
     if endless {
         body.follow_headers();
     }
@@ -214,7 +215,6 @@ impl<F> LayerRules<F> {
         self.decoding(coding)
     }
 
-    #[cfg(feature = "decode")]
     fn decoding(&self, coding: &str) -> Result<Decoding<'_>, Error> {
         match (ContentCoding::from_content_encoding(coding)?, &self.decoding) {
             (None, _) => Ok(Decoding::default()),
@@ -222,30 +222,18 @@ impl<F> LayerRules<F> {
             (Some(_), None) => Err(encoded(coding)),
         }
     }
-
-    #[cfg(not(feature = "decode"))]
-    fn decoding(&self, coding: &str) -> Result<Decoding<'_>, Error> {
-        match coding.trim() {
-            "" | "identity" => Ok(Decoding::default()),
-            _ => Err(encoded(coding)),
-        }
-    }
 }
 
 /// How a body is decoded before it is filtered.
 #[derive(Default)]
-struct Decoding<'a>(
-    #[cfg(feature = "decode")] Option<(ContentCoding, &'a DecodeOptions)>,
-    #[cfg(not(feature = "decode"))] std::marker::PhantomData<&'a ()>,
-);
+struct Decoding<'a>(Option<(ContentCoding, &'a DecodeOptions)>);
 
 impl Decoding<'_> {
     fn of(self, transform: Transform) -> Transform {
-        #[cfg(feature = "decode")]
-        if let Some((coding, options)) = self.0 {
-            return transform.with_decoding(coding, options);
+        match self.0 {
+            Some((coding, options)) => transform.with_decoding(coding, options),
+            None => transform,
         }
-        transform
     }
 }
 

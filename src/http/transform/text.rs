@@ -1,13 +1,48 @@
-//! Filters of texts and of the output of commands as [`PushFilter`]s.
+//! Transforms of texts, and their filters as [`PushFilter`]s.
 
 use tamis_json::error::Error;
+use tamis_json::limits::{Limits, SpillGate};
 
-use super::{BodyFilter, Outcome};
-
-use crate::io::gather::GatherSink;
+use super::{BodyFilter, Outcome, Pace, Transform};
+use crate::http::gather::GatherSink;
 use crate::io::push::PushFilter;
+use crate::text::{TextFilter, TextProgram, TextRedactor, TextReport};
 
-use crate::text::{TextFilter, TextRedactor, TextReport};
+impl Transform {
+    /// Creates a filter over a text.
+    #[must_use]
+    pub fn text(program: &TextProgram, limits: &Limits) -> Self {
+        let filter = TextFilter::with_limits(program, limits, GatherSink::default());
+        let filter = TextPush::Text(Box::new(filter), TextReport::default());
+        Self::of(filter, Pace::Match, SpillGate::default()).without_input()
+    }
+
+    /// Creates a filter over a text in which credentials are replaced first.
+    ///
+    /// ```
+    /// use tamis::http::{Transform, transform_async};
+    /// use tamis::text::{TextProgram, TextRedactor, TextSpec};
+    /// use tamis::Limits;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tamis::Error> {
+    /// let program = TextProgram::compile(&TextSpec::new().dedup(true))?;
+    /// let transform = Transform::redacted_text(&program, TextRedactor::new(), &Limits::new());
+    /// let mut output = Vec::new();
+    /// let log = b"from https://mira:tide@example.org/\nfrom https://mira:tide@example.org/\n";
+    /// transform_async(transform, &log[..], &mut output).await?;
+    /// assert_eq!(output, b"from https://mira:[redacted:url-password]@example.org/ (x2)\n");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn redacted_text(program: &TextProgram, redactor: TextRedactor, limits: &Limits) -> Self {
+        let filter = TextFilter::with_limits(program, limits, GatherSink::default());
+        let text = RedactedText::new(redactor, filter);
+        let filter = TextPush::Redacted(Box::new(text), TextReport::default());
+        Self::of(filter, Pace::Match, SpillGate::default()).without_input()
+    }
+}
 
 /// A filter of text with the report of its end, once it has ended. It never fails before that.
 pub(super) enum TextPush {
@@ -87,7 +122,7 @@ impl BodyFilter for TextPush {
 
     fn outcome(&self) -> Outcome {
         match self {
-            Self::Text(_, report) | Self::Redacted(_, report) => Outcome::Text(*report),
+            Self::Text(_, report) | Self::Redacted(_, report) => Outcome::other(*report),
         }
     }
 

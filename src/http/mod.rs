@@ -30,10 +30,33 @@
 //! ```
 
 #[cfg(feature = "http-body")]
-pub use crate::io::FilterBody;
-#[cfg(feature = "tower")]
-pub use crate::io::{Choice, FilterFuture, FilterLayer, FilterService};
+mod body;
 #[cfg(feature = "decode")]
-pub use crate::io::{ContentCoding, DecodeOptions};
-pub use crate::io::{FilterStream, OtherReport, Outcome, Transform, transform_async};
+mod decode;
+mod gather;
+#[cfg(feature = "tower")]
+mod layer;
+#[cfg(not(feature = "decode"))]
+mod no_decode;
+mod steps;
+pub(crate) mod streams;
+mod transform;
+
+/// Parts of the adapters, for filters of other packages of the workspace.
+#[doc(hidden)]
+pub mod parts {
+    pub use super::gather::GatherSink;
+    pub use super::transform::{BodyFilter, Pace};
+}
+
+#[cfg(feature = "http-body")]
+pub use body::FilterBody;
+#[cfg(feature = "decode")]
+pub use decode::{ContentCoding, DecodeOptions};
+#[cfg(feature = "tower")]
+pub use layer::{Choice, FilterFuture, FilterLayer, FilterService};
+#[cfg(not(feature = "decode"))]
+use no_decode as decode;
+pub use streams::{FilterStream, transform_async};
 pub use tamis_json::limits::HeldPool;
+pub use transform::{OtherReport, Outcome, Transform};

@@ -3,6 +3,9 @@
 //! The body handles the frames of http-body, but no headers. The headers of a filtered response have another length and
 //! perhaps another type; `FilterLayer` sets them.
 
+#[cfg(feature = "tower")]
+mod of_layer;
+
 use std::error::Error as StdError;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -12,7 +15,8 @@ use bytes::{Buf, Bytes};
 use http_body::{Body, Frame, SizeHint};
 use tamis_json::error::Error;
 
-use super::steps::{NextAction, Pause, Steps, unreadable};
+use super::steps::of_body::Pause;
+use super::steps::{NextAction, Steps, unreadable};
 use super::transform::{Outcome, Transform};
 
 /// How long a server gets to send what precedes an error.
@@ -86,51 +90,9 @@ impl<B> FilterBody<B> {
         Self { inner, steps, first, trailers, is_unsent, error, pause, in_place }
     }
 
-    /// Creates an empty body for headers that belong to another response, whose length is unknown.
-    #[cfg(feature = "tower")]
-    pub(super) fn none() -> Self {
-        Self { in_place: true, ..Self::full(Bytes::new()) }
-    }
-
-    /// Notes that the headers are sent before the first output is known. They must not get lost with an error.
-    #[cfg(feature = "tower")]
-    pub(super) fn follow_headers(&mut self) {
-        self.is_unsent = true;
-    }
-
     /// Returns the report so far. `None` while a step runs on another thread, and if the body is not filtered.
     pub fn outcome(&self) -> Option<Outcome> {
         self.steps.as_ref().and_then(Steps::outcome)
-    }
-}
-
-impl<B> FilterBody<B>
-where
-    B: Body,
-    B::Error: Into<Box<dyn StdError + Send + Sync>>,
-{
-    /// Waits for the first output, the end of the body, or an error. Until then another response can be sent instead.
-    /// The output is kept and returned by `poll_frame`.
-    ///
-    /// # Errors
-    /// The error of the run, if it occurs before any output is returned. The body has ended then.
-    #[cfg(feature = "tower")]
-    pub(super) fn poll_first(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        if self.steps.is_none() || self.first.is_some() {
-            return Poll::Ready(Ok(()));
-        }
-        let first = ready!(Pin::new(&mut *self).poll_frame(cx)).transpose()?;
-        if let Some(first) = first {
-            match first.into_data() {
-                Ok(data) => self.first = Some(data),
-                Err(trailers) => self.trailers = Some(trailers),
-            }
-        }
-        // An error that is known by now can still change the response.
-        match self.steps.as_mut().and_then(Steps::take_error) {
-            Some(error) => Poll::Ready(Err(error)),
-            None => Poll::Ready(Ok(())),
-        }
     }
 }
 

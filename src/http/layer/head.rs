@@ -5,7 +5,7 @@
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
 
-use crate::io::body::DIGESTS;
+use crate::http::body::DIGESTS;
 
 /// Returns whether the connection switches to another protocol after the headers (RFC 9110 §9.3.6, §15.2.2).
 pub(super) fn is_tunnel(asked: &Method, status: StatusCode) -> bool {
