@@ -39,6 +39,7 @@ lint:
     cargo fmt --manifest-path node/Cargo.toml --check
     cargo clippy --workspace --all-targets --features tamis-gateway/cloud,tamis-gateway/tracing -- -D warnings
     .ci/english
+    .ci/api
     .ci/address --check
 
 # Formats the code.
