@@ -140,7 +140,7 @@ fn check_branch(entry: usize, branch: &Spec) -> Result<&crate::spec::Condition, 
             "when",
             entry,
             false,
-            format!("{}: {message}", WhenBranch::Number(entry).to_string()),
+            format!("{}: {message}", WhenBranch::Number(entry)),
         )
     };
     let Some(test) = &branch.test else {
