@@ -57,7 +57,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
             &["quoted"],
         ],
     ),
-    ("crates/insight/src", &[&["audit", "look", "misspelled", "suggest", "why"]]),
+    ("crates/insight/src", &[&["audit", "look", "misspelled", "suggest"], &["why"]]),
     (
         "src",
         &[

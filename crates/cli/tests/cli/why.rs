@@ -46,8 +46,8 @@ fn a_pipe_is_read_again() {
 fn one_value() {
     for (pointer, shown) in [
         ("/items/0/id", "/items/0/id: kept, at /items/0/id\n"),
-        ("/items/0/by/id", "/items/0/by/id: kept, at /items/0/who\n"),
-        ("/items/0/by", "/items/0/by: only values in it are kept, by select (id, by.id)\n"),
+        ("/items/0/by/id", "/items/0/by/id: removed by select (id, by.id)\n"),
+        ("/items/0/by", "/items/0/by: removed by select (id, by.id)\n"),
         ("/items/0/url", "/items/0/url: removed by select (id, by.id)\n"),
         ("/items/1", "/items/1: removed by max_items (1)\n"),
         ("/items/2", "/items/2: the input has no such value\n"),

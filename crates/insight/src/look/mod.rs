@@ -48,6 +48,7 @@ mod treemap;
 pub use chat::look_chat;
 pub use lines::LineLook;
 pub use page::{LookPage, to_page};
+pub(crate) use paths::{DOCUMENT, PathId, PathTable};
 pub use run::{Look, LookOptions};
 pub use svg::to_svg;
 pub use tree::{LookKind, LookNode, LookTree};

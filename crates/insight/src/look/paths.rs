@@ -5,15 +5,17 @@
 //! new names are summed in a `*` without any paths inside it.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::AddAssign;
 
 use tamis_json::ValueKind;
 use tamis_json::key::RawKey;
+use tamis_json::path::PathToken;
 
 /// The position of a path in the table.
-pub(super) type PathId = usize;
+pub(crate) type PathId = usize;
 
 /// The path of the document.
-pub(super) const DOCUMENT: PathId = 0;
+pub(crate) const DOCUMENT: PathId = 0;
 
 /// More names than this in one object are those of a map.
 const MOST_NAMES: usize = 1000;
@@ -38,16 +40,44 @@ pub(super) enum Step {
     Others,
 }
 
+impl Step {
+    /// Returns the step as it is written after another step.
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Document => String::new(),
+            Self::Elements => "[]".to_owned(),
+            Self::Others => "*".to_owned(),
+            Self::Name(name) => PathToken::Name(name.clone()).to_string(),
+        }
+    }
+}
+
+/// The values at a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Figures {
+    /// Number of values.
+    pub(crate) count: u64,
+    /// Bytes and tokens that are not those of a path below: the name, brackets, commas, the scalar itself.
+    pub(crate) bytes: u64,
+    pub(crate) tokens: u64,
+}
+
+impl AddAssign for Figures {
+    fn add_assign(&mut self, other: Self) {
+        self.count += other.count;
+        self.bytes += other.bytes;
+        self.tokens += other.tokens;
+    }
+}
+
 /// A path and its figures.
 #[derive(Debug)]
-pub(super) struct PathNode {
-    pub(super) parent: PathId,
+pub(crate) struct PathNode {
+    pub(crate) parent: PathId,
     pub(super) step: Step,
-    /// Number of values at the path.
-    pub(super) count: u64,
-    /// Bytes and tokens that are not those of a path below: the name, brackets, commas, the scalar itself.
-    pub(super) bytes: u64,
-    pub(super) tokens: u64,
+    pub(crate) figures: Figures,
+    /// The figures of the document before this one, to compare them.
+    pub(crate) earlier: Figures,
     /// One bit for each kind of value.
     pub(super) kinds: u8,
     level: usize,
@@ -71,9 +101,8 @@ impl PathNode {
         Self {
             parent,
             step,
-            count: 0,
-            bytes: 0,
-            tokens: 0,
+            figures: Figures::default(),
+            earlier: Figures::default(),
             kinds: 0,
             level,
             is_plain,
@@ -107,7 +136,7 @@ pub(super) type Moved = Vec<PathId>;
 
 /// All paths that were found.
 #[derive(Debug)]
-pub(super) struct PathTable {
+pub(crate) struct PathTable {
     nodes: Vec<PathNode>,
     most: usize,
     /// Merging maps has not made enough room, so it is not tried again.
@@ -120,8 +149,40 @@ impl PathTable {
         Self { nodes, most: most.max(1), is_full: false }
     }
 
-    pub(super) fn nodes(&self) -> &[PathNode] {
+    pub(crate) fn nodes(&self) -> &[PathNode] {
         &self.nodes
+    }
+
+    /// Makes the figures those of an earlier document. `keep`: otherwise they are dropped.
+    pub(super) fn next_document(&mut self, keep: bool) {
+        for node in &mut self.nodes {
+            let figures = std::mem::take(&mut node.figures);
+            if keep {
+                node.earlier = figures;
+            }
+        }
+    }
+
+    /// Returns the path that a step of a path leads to.
+    pub(super) fn child(&self, parent: PathId, token: &PathToken) -> Option<PathId> {
+        let node = self.nodes.get(parent)?;
+        let named = match token {
+            PathToken::Name(name) => self.find(node, name).map(|(id, _)| id),
+            PathToken::Any => None,
+        };
+        let is_element = token.index().is_some() || *token == PathToken::Any;
+        named.or_else(|| node.elements.filter(|_| is_element)).or(node.others)
+    }
+
+    /// Returns a path as text, without its first steps.
+    pub(crate) fn text(&self, path: PathId, skipped: usize) -> String {
+        let mut steps = Vec::new();
+        let mut at = path;
+        while let Some(node) = self.nodes.get(at).filter(|_| at != DOCUMENT) {
+            steps.push(node.step.text());
+            at = node.parent;
+        }
+        joined(steps.iter().rev().skip(skipped).map(String::as_str))
     }
 
     #[inline]
@@ -286,9 +347,8 @@ impl PathTable {
             let merged: Vec<&PathNode> = merged.iter().filter_map(|id| old.get(*id)).collect();
             if let Some(node) = self.nodes.get_mut(id) {
                 for before in &merged {
-                    node.count += before.count;
-                    node.bytes += before.bytes;
-                    node.tokens += before.tokens;
+                    node.figures += before.figures;
+                    node.earlier += before.earlier;
                     node.kinds |= before.kinds;
                     node.is_map |= before.is_map;
                 }
@@ -330,6 +390,18 @@ impl PathTable {
         }
         moved
     }
+}
+
+/// Joins the steps of a path.
+pub(super) fn joined<'a>(steps: impl Iterator<Item = &'a str>) -> String {
+    let mut path = String::new();
+    for step in steps {
+        if !path.is_empty() && !step.starts_with('[') {
+            path.push('.');
+        }
+        path.push_str(step);
+    }
+    path
 }
 
 /// Returns whether the members of an object look like those of a map: many, and all of one kind.

@@ -6,6 +6,7 @@ use tamis_json::bom::BomSkipper;
 use tamis_json::error::{Error, ErrorKind, Raise};
 use tamis_json::limits::Limits;
 use tamis_json::machine::{Machine, MachineConfig};
+use tamis_json::path::Path;
 use tamis_json::scan::{Scanner, Window};
 use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 
@@ -205,6 +206,30 @@ impl Look {
         LookTree::of_paths(&self.counts.paths, self.counts.figures())
     }
 
+    /// Begins another document, even if this one is not complete. If it `was_valid`, its figures are the
+    /// [earlier](super::paths::PathNode::earlier) ones from now on.
+    pub(crate) fn next_document(&mut self, was_valid: bool) {
+        self.counts.end_document();
+        self.counts.paths.next_document(was_valid);
+        self.machine.restart(self.config.clone());
+        (self.bom, self.failed) = (BomSkipper::new(), false);
+    }
+
+    /// Counts the next documents as the value at a path of the earlier one. Returns whether there is such a path.
+    pub(crate) fn enter(&mut self, path: &Path) -> bool {
+        let paths = &self.counts.paths;
+        let root = path.0.iter().try_fold(self.counts.root, |at, step| paths.child(at, step));
+        self.counts.root = root.unwrap_or(self.counts.root);
+        root.is_some()
+    }
+
+    /// Returns all paths, with the maps merged, and the path of the document.
+    pub(crate) fn paths(&mut self) -> (&PathTable, PathId) {
+        let moved = self.counts.paths.merge_maps();
+        self.counts.moved(&moved);
+        (&self.counts.paths, self.counts.root)
+    }
+
     fn check(&self) -> Result<(), Error> {
         if self.failed {
             return Err(Error::new(ErrorKind::Failed, "the run has failed"));
@@ -228,6 +253,8 @@ impl fmt::Debug for Look {
 /// The handler: follows the paths along the document.
 struct PathCounts {
     paths: PathTable,
+    /// The path of the document.
+    root: PathId,
     open: Vec<OpenContainer>,
     /// The path of the value whose bytes arrive.
     copied: PathId,
@@ -248,6 +275,7 @@ impl PathCounts {
     fn new(options: &LookOptions) -> Self {
         Self {
             paths: PathTable::new(options.max_paths),
+            root: DOCUMENT,
             open: Vec::new(),
             copied: DOCUMENT,
             tokens: options.exact.then(TokenParts::default),
@@ -265,7 +293,7 @@ impl PathCounts {
     #[inline]
     fn add(&mut self, path: PathId, bytes: &[u8]) {
         if let Some(node) = self.paths.node_mut(path) {
-            node.bytes += bytes.len() as u64;
+            node.figures.bytes += bytes.len() as u64;
         }
         self.count_tokens(path, bytes);
     }
@@ -275,7 +303,7 @@ impl PathCounts {
         if let Some(tokens) = &mut self.tokens {
             tokens.push(path, bytes, |path, count| {
                 if let Some(node) = self.paths.node_mut(path) {
-                    node.tokens += count;
+                    node.figures.tokens += count;
                 }
             });
         }
@@ -286,7 +314,7 @@ impl PathCounts {
         if let Some(tokens) = &mut self.tokens {
             tokens.finish(|path, count| {
                 if let Some(node) = self.paths.node_mut(path) {
-                    node.tokens += count;
+                    node.figures.tokens += count;
                 }
             });
         }
@@ -296,6 +324,7 @@ impl PathCounts {
     #[cold]
     fn moved(&mut self, moved: &Moved) {
         let now = |path: PathId| moved.get(path).copied().unwrap_or(DOCUMENT);
+        self.root = now(self.root);
         for open in &mut self.open {
             (open.path, open.next) = (now(open.path), 0);
         }
@@ -307,12 +336,12 @@ impl PathCounts {
     /// Returns the path of a value in the container that was entered last.
     #[inline]
     fn path_of(&mut self, slot: ValueSlot<'_>) -> PathId {
-        let Some(open) = self.open.last_mut() else { return DOCUMENT };
+        let Some(open) = self.open.last_mut() else { return self.root };
         let comma = open.children > 0;
         open.children += 1;
         let parent = open.path;
         let path = match slot {
-            ValueSlot::Top => DOCUMENT,
+            ValueSlot::Top => self.root,
             ValueSlot::Element(_) => self.paths.elements(parent),
             ValueSlot::Member(key) => match self.paths.expected(parent, &key, open.next) {
                 Some(path) => {
@@ -330,7 +359,7 @@ impl PathCounts {
             },
         };
         if comma {
-            let parent = self.open.last().map_or(DOCUMENT, |open| open.path);
+            let parent = self.open.last().map_or(self.root, |open| open.path);
             self.add(parent, b",");
         }
         if let ValueSlot::Member(key) = slot {
@@ -340,7 +369,7 @@ impl PathCounts {
                 self.count_tokens(path, b"\":");
             }
             if let Some(node) = self.paths.node_mut(path) {
-                node.bytes += key.raw().len() as u64 + 3;
+                node.figures.bytes += key.raw().len() as u64 + 3;
             }
         }
         path
@@ -352,7 +381,7 @@ impl Handler for PathCounts {
     fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Raise> {
         let path = self.path_of(slot);
         if let Some(node) = self.paths.node_mut(path) {
-            node.count += 1;
+            node.figures.count += 1;
             node.kinds |= kind_bit(kind);
         }
         if !kind.is_container() || self.paths.is_whole(path) {

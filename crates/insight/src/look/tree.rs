@@ -1,9 +1,8 @@
 //! The result of a look: a tree of paths with their figures, the heaviest first.
 
 use serde::ser::{Serialize, SerializeSeq, SerializeStruct, Serializer};
-use tamis_json::path::PathToken;
 
-use super::paths::{PathTable, Step};
+use super::paths::{PathTable, joined};
 
 /// The kind of nodes in a [`LookTree`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,15 +77,10 @@ impl LookTree {
     pub(super) fn of_paths(paths: &PathTable, tokens: TokenFigures) -> Self {
         let parts = paths.nodes().iter().map(|node| Part {
             parent: node.parent,
-            step: match &node.step {
-                Step::Document => String::new(),
-                Step::Elements => "[]".to_owned(),
-                Step::Others => "*".to_owned(),
-                Step::Name(name) => PathToken::Name(name.clone()).to_string(),
-            },
-            count: node.count,
-            bytes: node.bytes,
-            tokens: node.tokens,
+            step: node.step.text(),
+            count: node.figures.count,
+            bytes: node.figures.bytes,
+            tokens: node.figures.tokens,
             kinds: node.kinds,
         });
         Self::new(LookKind::Json, tokens, parts.collect())
@@ -239,16 +233,11 @@ impl<'a> LookNode<'a> {
             steps.push(step.step());
             node = step.parent();
         }
-        let mut path = String::new();
-        for step in steps.iter().rev() {
-            if self.tree.kind != LookKind::Json && !path.is_empty() {
-                path.push_str(" / ");
-            } else if !path.is_empty() && !step.starts_with('[') {
-                path.push('.');
-            }
-            path.push_str(step);
+        let steps = steps.into_iter().rev();
+        if self.tree.kind == LookKind::Json {
+            return joined(steps);
         }
-        path
+        steps.collect::<Vec<_>>().join(" / ")
     }
 
     /// Returns how often there is something at this path.

@@ -32,7 +32,7 @@ pub struct Why {
     pub tokens_counted: bool,
     /// The rules in the order in which they apply, each with the bytes that it removed from what the earlier ones left.
     pub rules: Vec<RuleEffect>,
-    /// The fate of the value that was asked about.
+    /// The value that was asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<ValueFate>,
 }
@@ -53,7 +53,7 @@ pub struct RuleEffect {
     pub removed_bytes: u64,
     /// Number of bytes that the output has instead or in addition.
     pub added_bytes: u64,
-    /// Number of tokens of the removed values, each counted on its own.
+    /// Number of tokens that the paths have less than before.
     pub tokens: u64,
     /// The same by path, merged over the elements of arrays, with the most removed bytes first. Empty if the rule gave
     /// the document another form.
@@ -73,7 +73,7 @@ pub struct PathEffect {
     pub removed_bytes: u64,
     /// Number of added bytes.
     pub added_bytes: u64,
-    /// Number of tokens of the removed values.
+    /// Number of tokens that the path has less than before.
     pub tokens: u64,
 }
 
@@ -103,11 +103,9 @@ pub struct ValueFate {
 pub enum ValueOutcome {
     /// The value is in the output. Values inside it may be removed.
     Kept,
-    /// The value is in the output with another text: it was cut, replaced or filtered.
+    /// Another value is at its place: it was cut, replaced or filtered, or elements before it were removed.
     Changed,
-    /// Only values inside it are in the output.
-    KeptInPart,
-    /// The value is not in the output.
+    /// The value is not at its place any more. A rule that moves or renames a value removes it.
     Removed,
     /// A rule gave the document another form, in which the value cannot be followed.
     Rewritten,
@@ -164,8 +162,7 @@ impl fmt::Display for ValueFate {
         match self.outcome {
             ValueOutcome::Kept if at.starts_with('/') => write!(f, "{name}: kept, at {at}"),
             ValueOutcome::Kept => write!(f, "{name}: kept, {at}"),
-            ValueOutcome::Changed => write!(f, "{name}: changed by {rule}, kept at {at}"),
-            ValueOutcome::KeptInPart => write!(f, "{name}: only values in it are kept, by {rule}"),
+            ValueOutcome::Changed => write!(f, "{name}: changed by {rule}, at {at}"),
             ValueOutcome::Removed => write!(f, "{name}: removed by {rule}"),
             ValueOutcome::Rewritten => {
                 write!(f, "{name}: kept up to {rule}, which gives the document another form")

@@ -4,18 +4,14 @@
 //! Each step has all rules of the one before it, and one more. A list whose entries apply one after the other is a step
 //! for each entry.
 
-use tamis_json::path::Path;
-
 use tamis::Report;
 use tamis::Spec;
 use tamis::spec::{
-    Budget, Encode, InnerRules, JsonStringFallback, JsonStrings, Omitted, OnError, PatchOpKind,
-    Root, Siblings, Whitespace,
+    Budget, Encode, InnerRules, JsonStringFallback, JsonStrings, Omitted, OnError, Root, Siblings,
+    Whitespace,
 };
 use tamis::{CallOptions, Program, WhenBranch};
-
-use super::merge::Effect;
-use super::select::Sources;
+use tamis_json::path::Path;
 
 /// The largest number of steps of one list. Neighbours of longer lists share a step.
 const MAX_ENTRIES: usize = 32;
@@ -23,7 +19,8 @@ const MAX_ENTRIES: usize = 32;
 /// How the documents before and after a step are compared.
 #[derive(Debug)]
 pub(super) enum Comparison {
-    Merge(Effect),
+    /// By path.
+    Paths,
     /// The document is the value at a path.
     Extract(Path),
     /// Only the lengths are compared: the output has another form.
@@ -109,7 +106,7 @@ impl<'a> Builder<'a> {
         for (rule, detail, entries) in json_strings(full, full.is_closed()) {
             self.outer.json_strings = entries;
             let outer = self.outer.clone();
-            self.push(rule, detail, outer, Comparison::Merge(Effect::Elements));
+            self.push(rule, detail, outer, Comparison::Paths);
         }
         match self.chosen() {
             Some(own) => {
@@ -121,7 +118,7 @@ impl<'a> Builder<'a> {
                 let detail = full.otherwise.map(|word| format!("{word:?}").to_lowercase());
                 self.options = options.clone();
                 let spec = Spec { whitespace: Whitespace::Minify, ..full.clone() };
-                let comparison = Comparison::Merge(Effect::Elements);
+                let comparison = Comparison::Paths;
                 self.push("otherwise".into(), detail.unwrap_or_default(), spec, comparison);
             }
         }
@@ -148,7 +145,7 @@ impl<'a> Builder<'a> {
                     on_error: branch.on_error.or(full.on_error).or(Some(OnError::Closed)),
                     ..Spec::new()
                 };
-                self.add(String::new(), String::new(), Effect::Ordered);
+                self.add(String::new(), String::new());
                 if let Some(path) = &branch.extract {
                     self.rules.extract = Some(path.clone());
                     let (spec, comparison) = (self.whole(), self.at(path));
@@ -164,7 +161,7 @@ impl<'a> Builder<'a> {
                 };
                 for (rule, detail, entries) in json_strings(&own, own.is_closed()) {
                     self.rules.json_strings = entries;
-                    self.add(rule, detail, Effect::Elements);
+                    self.add(rule, detail);
                 }
                 branch
             }
@@ -177,7 +174,7 @@ impl<'a> Builder<'a> {
     fn document(&mut self, own: &'a Spec, report: &Report) {
         if let Some(list) = &own.retain {
             self.rules.retain = Some(list.clone());
-            self.add("retain".into(), list_of(list.iter()), Effect::Elements);
+            self.add("retain".into(), list_of(list.iter()));
         }
         let Some(list) = &own.patches else { return };
         self.rules.lenient_remove = own.lenient_remove;
@@ -191,13 +188,7 @@ impl<'a> Builder<'a> {
             let Some(first) = list.get(..end) else { continue };
             self.rules.patches = Some(first.to_vec());
             let detail = first.last().map(ToString::to_string).unwrap_or_default();
-            let in_order = first.get(number..).unwrap_or_default().iter().all(|operation| {
-                let last = operation.path.rsplit('/').next().unwrap_or_default();
-                !matches!(operation.op, PatchOpKind::Move | PatchOpKind::Copy)
-                    && tamis_json::path::index(last).is_none()
-            });
-            let effect = if in_order { Effect::Ordered } else { Effect::Elements };
-            self.add(entry_name("patches", number, end), detail, effect);
+            self.add(entry_name("patches", number, end), detail);
         }
     }
 
@@ -215,44 +206,39 @@ impl<'a> Builder<'a> {
         if own.wrap {
             self.push_rules("root", "array".into(), Comparison::Lengths);
         } else if own.siblings == Siblings::Drop {
-            self.add(self.named("siblings"), "drop".into(), Effect::Ordered);
+            self.add(self.named("siblings"), "drop".into());
         }
         if !missed {
             for (number, end) in groups(own.conditions.len()) {
                 let Some(first) = own.conditions.get(..end) else { continue };
                 self.rules.conditions = first.to_vec();
                 let detail = first.last().map(ToString::to_string).unwrap_or_default();
-                self.add(entry_name("where", number, end), detail, Effect::Items);
+                self.add(entry_name("where", number, end), detail);
             }
         }
         self.rules.conditions = own.conditions.clone();
         self.rules.max_items = own.max_items;
         self.rules.stop_early = own.stop_early;
         if own.max_items > 0 && !missed {
-            self.add("max_items".into(), own.max_items.to_string(), Effect::Ordered);
+            self.add("max_items".into(), own.max_items.to_string());
         }
         self.rules.root = own.root.clone();
         if let Some(select) = &own.select {
             self.rules.select = Some(select.clone());
-            let effect = if missed || report.skipped.is_some() {
-                Effect::Ordered
-            } else {
-                Effect::Selected(Sources::new(own))
-            };
             let detail = list_of(select.0.iter().map(|source| &source.path));
-            self.add("select".into(), detail, effect);
+            self.add("select".into(), detail);
         }
         for (number, end) in groups(own.exclude.len()) {
             let Some(first) = own.exclude.get(..end) else { continue };
             self.rules.exclude = first.to_vec();
             let detail = first.last().cloned().unwrap_or_default();
-            self.add(entry_name("exclude", number, end), detail, Effect::Elements);
+            self.add(entry_name("exclude", number, end), detail);
         }
         for (name, there) in [("drop_nulls", own.drop_nulls), ("drop_empty", own.drop_empty)] {
             if there {
                 self.rules.drop_nulls = own.drop_nulls;
                 self.rules.drop_empty = own.drop_empty && name == "drop_empty";
-                self.add(name.into(), String::new(), Effect::Ordered);
+                self.add(name.into(), String::new());
             }
         }
     }
@@ -274,15 +260,15 @@ impl<'a> Builder<'a> {
         } = own;
         if text_filter.is_some() {
             self.rules.text_filter.clone_from(text_filter);
-            self.add("text_filter".into(), String::new(), Effect::Ordered);
+            self.add("text_filter".into(), String::new());
         }
         if *omit_base64_over > 0 {
             self.rules.omit_base64_over = *omit_base64_over;
-            self.add("omit_base64_over".into(), omit_base64_over.to_string(), Effect::Ordered);
+            self.add("omit_base64_over".into(), omit_base64_over.to_string());
         }
         if redact.is_some() {
             self.rules.redact.clone_from(redact);
-            self.add("redact".into(), String::new(), Effect::Ordered);
+            self.add("redact".into(), String::new());
         }
         (self.rules.budget, self.rules.min_items) = (*budget, *min_items);
         (self.rules.omitted, self.rules.on_over) = (*omitted, *on_over);
@@ -298,13 +284,13 @@ impl<'a> Builder<'a> {
             let rule = if limit.is_some() { "budget" } else { "omitted" };
             let detail = limit.map(|limit| limit.to_string()).unwrap_or_default();
             let rule = if options.budget().is_some() { rule.to_owned() } else { self.named(rule) };
-            let comparison = Comparison::Merge(Effect::Shortened);
+            let comparison = Comparison::Paths;
             let spec = self.whole();
             self.push(rule, detail, spec, comparison);
         }
         if compact.is_some() {
             self.rules.compact.clone_from(compact);
-            self.add("compact".into(), String::new(), Effect::Ordered);
+            self.add("compact".into(), String::new());
         }
         if *encode != Encode::Json {
             self.rules.encode = *encode;
@@ -360,11 +346,11 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds a step with the rules so far.
-    fn add(&mut self, rule: String, detail: String, effect: Effect) {
+    fn add(&mut self, rule: String, detail: String) {
         let rule =
             if rule.is_empty() || rule.starts_with("when[") { rule } else { self.named(&rule) };
         let spec = self.whole();
-        self.push(rule, detail, spec, Comparison::Merge(effect));
+        self.push(rule, detail, spec, Comparison::Paths);
     }
 
     fn push_rules(&mut self, rule: &str, detail: String, comparison: Comparison) {

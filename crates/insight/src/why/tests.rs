@@ -57,17 +57,17 @@ fn rules_and_paths() {
             "exclude[0] items[].a×1-6\nexclude[1] items[].b.c×1-6\n",
         ),
         (r#"{"select":["id"]}"#, r#"[{"id":1,"u":2},{"u":3,"id":4}]"#, "select [].u×2-12\n"),
-        // A key that is renamed, and the containers around a selected value.
+        // A value that moves is removed at one path, and added at another.
         (
             r#"{"select":{"login":"owner.login"}}"#,
             r#"[{"owner":{"login":"a","id":1}}]"#,
-            "select [].owner×0-10 [].owner.id×1-7\n",
+            "select [].owner×1-28 [].login×0-0+11\n",
         ),
-        (r#"{"select":{"k":"id"}}"#, r#"[{"id":1}]"#, "select [].id×0-1\n"),
+        (r#"{"select":{"k":"id"}}"#, r#"[{"id":1}]"#, "select [].id×1-6 [].k×0-0+5\n"),
         (
             r#"{"select":["l[].n"]}"#,
             r#"[{"l":[{"n":1,"x":2},{"n":3}]}]"#,
-            "select [].l[].n×0-8+0 [].l[].x×1-6 [].l×0-0+0 [].l[]×0-4\n",
+            "select [].l×1-27 [].n×0-0+9\n",
         ),
         (
             r#"{"select":["l[]{n}"]}"#,
@@ -83,7 +83,7 @@ fn rules_and_paths() {
         (
             r#"{"retain":["/items/id"]}"#,
             r#"{"n":1,"items":[{"x":1},{"id":2,"x":3}]}"#,
-            "retain items[]×1-8 items[].x×1-6 n×1-6\n",
+            "retain items[]×1-14 n×1-6\n",
         ),
         (
             r#"{"patches":[{"op":"remove","path":"/a"},{"op":"add","path":"/c","value":7}]}"#,
@@ -147,8 +147,8 @@ fn one_value_is_followed() {
     for (pointer, outcome, rule, at) in [
         ("/n", ValueOutcome::Kept, None, Some("/n")),
         ("/items/0/id", ValueOutcome::Kept, None, Some("/items/0/id")),
-        ("/items/0/owner/login", ValueOutcome::Kept, None, Some("/items/0/who")),
-        ("/items/0/owner", ValueOutcome::KeptInPart, Some("select"), None),
+        ("/items/0/owner/login", ValueOutcome::Removed, Some("select"), None),
+        ("/items/0/owner", ValueOutcome::Removed, Some("select"), None),
         ("/items/0/owner/id", ValueOutcome::Removed, Some("select"), None),
         ("/items/0/s", ValueOutcome::Removed, Some("exclude[0]"), None),
         ("/items/1/id", ValueOutcome::Removed, Some("max_items"), None),
@@ -198,15 +198,16 @@ fn chunks_and_places_make_no_difference() {
     let whole = why(&program, Cursor::new(&document), None).unwrap();
     let slow = why(&program, Slow(Cursor::new(document.clone().into_bytes())), None).unwrap();
     assert_eq!(whole, slow);
-    // In temporary files.
     let options = CallOptions::new().with_limits(Limits::new().with_held(20_000));
     let spilled = why(program.with_options(&options), Cursor::new(&document), None).unwrap();
     assert_eq!(whole, spilled);
     let mut later = Cursor::new(format!("skipped{document}"));
     later.set_position(7);
     assert_eq!(whole, why(&program, later, None).unwrap());
+    // The outputs of the first rules are longer than what may be held. They need not be.
     let options = CallOptions::new().with_limits(Limits::new().with_held(20_000).with_spill(0));
-    assert!(why(program.with_options(&options), Cursor::new(&document), None).is_err());
+    let unheld = why(program.with_options(&options), Cursor::new(&document), None).unwrap();
+    assert_eq!(whole, unheld);
 }
 
 #[test]
