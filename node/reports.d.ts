@@ -1,99 +1,17 @@
-// The types of reports.
+// The types of reports. Keys that do not apply are left out.
+//
+// Written by tests/engine/report_types.rs from the structs of the library.
 
-/** The report of one run: sizes, what was cut, and how. Keys that do not apply are left out. */
-export interface Report {
-  /** Whether the output was made by the rules. */
-  filter_applied: boolean
-  /** Number of bytes of the document that were consumed; a final newline does not count. If `stop_early` stops after an
-   * `extract`, a `retain` or `patches`, number of bytes of the output of these. */
-  filter_original_bytes: number
-  /** Size of the filtered output in bytes, before `budget` and `compact`. */
-  filter_result_bytes: number
-  /** Size of the output in bytes, if `budget` or `compact` changed it. */
-  output_bytes?: number
-  /** Length of the payload before `max_items`, if something was cut. Absent after `stop_early`, because the rest of the
-   * array was not read. */
-  filter_items_truncated_from?: number
-  /** Selected paths that no item has. */
-  filter_partial_miss?: string[]
-  /** The reason why rules were skipped. */
-  filter_skipped?: 'raw_output' | 'error_response' | 'raw_mode'
-  /** A warning that rules did not apply, with the reason: a total miss, patches that failed, a `content` filter without
-   * content (and what is written instead), or a tool without a filter of a known type in its registry, whose full response
-   * passes. */
-  filter_error?: string
-  /** The branch of `when` that applied: `when[0]`, or `otherwise`. */
-  branch?: string
-  /** Number of operations of `patches` that were applied, including tests that held. */
-  patches_applied?: number
-  /** Number of `remove` operations without a value to remove, where `lenient_remove` allows that. */
-  patches_without_effect?: number
-  /** The `test` of `patches` that failed and ended the sequence. */
-  patch_stopped_at?: string
-  /** The source of the text of a `content` filter. */
-  content_from?: 'article' | 'body' | 'page' | 'fields' | 'text' | 'response'
-  /** Whether a `content` filter left out a hidden part of a page. */
-  content_hidden?: boolean
-  /** Whether a budget shortened the output. */
-  budget_applied?: boolean
-  /** Whether the output exceeds its budget, because nothing more could be left out or because `compact` made it longer.
-   * */
-  budget_exceeded?: boolean
-  /** The budget in bytes, if it shortened the output. */
-  budget_limit?: number
-  /** Size of the filtered output in bytes, if a budget shortened it; equal to `filter_result_bytes`. */
-  budget_original_bytes?: number
-  /** Size of the output in bytes, including marks and the text that `compact` rendered. More than the limit with
-   * `budget_exceeded`. */
-  budget_result_bytes?: number
-  /** The budget in tokens, if it shortened the output. */
-  tokens_limit?: number
-  /** Number of tokens of the filtered output if tokens are estimated, or of the text of a `content` filter. Otherwise
-   * the bytes that a budget drops are not counted in tokens. */
-  tokens_original?: number
-  /** Number of tokens of the output, as its bytes are counted. */
-  tokens_result?: number
-  /** Whether tokens were estimated at four bytes each: the call has no vocabulary. */
-  tokens_estimated?: boolean
-  /** The reason why `compact` left the filtered output unchanged. */
-  compact_error?: string
-  /** The reason why the output is JSON although `encode` names another form: `duplicate_key`, `lone_surrogate`,
-   * `number`, `size`, `not_a_list`, `not_rows` or `siblings`. */
-  encode_skipped?: string
-  /** Number of elements of the payload that were read, if it is an array. */
-  items_seen?: number
-  /** Number of elements in the output. */
-  items_kept?: number
-  /** Number of elements that `where` dropped. They are not counted in the other keys. */
-  where_dropped?: number
-  /** Number of values that projections left out, because they are not objects. */
-  projection_skipped?: number
-  /** A lower bound for the number of elements of the payload, if `stop_early` stopped before its end. */
-  items_at_least?: number
-  /** Whether the rest of the input was neither read nor validated. */
-  tail_unread?: boolean
-  /** Number of members that were dropped because their name occurred before. Complete under `duplicate_keys: count`;
-   * otherwise only those that were seen. A member that two outputs need counts for each; paths with a common beginning
-   * count once up to their first wildcard. */
-  duplicates_dropped?: number
-  /** Maximum number of bytes held at once, in memory and in the temporary file. Depends on the driver and the chunks.
-   * */
-  held_peak_bytes: number
-  /** The reports of the entries of `json_strings`, in their order. Absent without the rule. */
-  inner?: InnerReport[]
-  /** Number of strings that `omit_base64_over` replaced. */
-  base64_omitted?: number
-  /** Size of these strings in bytes, without escapes. */
-  base64_omitted_bytes?: number
-  /** Number of replaced values, by kind: the kinds of the guide, and `path` for values at the paths of
-   * `redact`. */
-  redacted?: Record<string, number>
-  /** The payload, as a JSON Pointer; `""` is the document itself. */
-  root?: string
-  /** How each stage ran. Depends on the driver. */
-  plan: string[]
-  /** The error of a failed run. */
-  error?: FailureReport
+/** The error of a failed run in a report. */
+export interface FailureReport {
+  /** The kind of the error. */
+  kind: string
+  /** The byte of the input at which the run failed. */
+  offset?: number
+  /** The JSON Pointer of the value in which the run failed. */
+  path: string
+  /** The message, followed by the name of the limit or by the error of the operating system, if there is one. */
+  message: string
 }
 
 /** The report of one entry of `json_strings`: the sums over all strings at its pointer. */
@@ -138,19 +56,102 @@ export interface InnerReport {
   inner?: InnerReport[]
 }
 
-/** The error of a failed run. */
-export interface FailureReport {
-  /** The kind of the error. */
-  kind: string
-  /** The byte of the input at which the run failed. */
-  offset?: number
-  /** The JSON Pointer of the value in which the run failed. */
-  path: string
-  /** The message, followed by the name of the limit or by the error of the operating system, if there is one. */
-  message: string
+/** The report of one run: sizes, what was cut, and how. */
+export interface Report {
+  /** Whether the output was made by the rules (kimbap: `filter_applied`). */
+  filter_applied: boolean
+  /** Number of bytes of the document that were consumed; a final newline does not count. If `stop_early` stops after an
+   * `extract`, a `retain` or `patches`, number of bytes of the output of these. */
+  filter_original_bytes: number
+  /** Size of the filtered output in bytes, before `budget` and `compact`. */
+  filter_result_bytes: number
+  /** Size of the output in bytes, if `budget` or `compact` changed it. */
+  output_bytes?: number
+  /** Length of the payload before `max_items`, if something was cut. Absent after `stop_early`, because the rest of the
+   * array was not read. */
+  filter_items_truncated_from?: number
+  /** Selected paths that no item has. */
+  filter_partial_miss?: string[]
+  /** The reason why rules were skipped. */
+  filter_skipped?: 'raw_output' | 'error_response' | 'raw_mode'
+  /** A warning that rules did not apply, with the reason: a total miss, patches that failed, a `content` filter without
+   * content (and what is written instead), or a tool without a filter of a known type in its registry, whose full
+   * response passes. */
+  filter_error?: string
+  /** The branch of `when` that applied: `when[0]`, or `otherwise`. */
+  branch?: string
+  /** Number of operations of `patches` that were applied, including tests that held. */
+  patches_applied?: number
+  /** Number of `remove` operations without a value to remove, where `lenient_remove` allows that. */
+  patches_without_effect?: number
+  /** The `test` of `patches` that failed and ended the sequence. */
+  patch_stopped_at?: string
+  /** The source of the text of a `content` filter. */
+  content_from?: 'article' | 'body' | 'page' | 'fields' | 'text' | 'response'
+  /** Whether a `content` filter left out a hidden part of a page. */
+  content_hidden?: boolean
+  /** Whether a budget shortened the output. */
+  budget_applied?: boolean
+  /** Whether the output exceeds its budget, because nothing more could be left out or because `compact` made it
+   * longer. */
+  budget_exceeded?: boolean
+  /** The budget in bytes, if it shortened the output. */
+  budget_limit?: number
+  /** Size of the filtered output in bytes, if a budget shortened it; equal to `filter_result_bytes`. */
+  budget_original_bytes?: number
+  /** Size of the output in bytes, including marks and the text that `compact` rendered. More than the limit with
+   * `budget_exceeded`. */
+  budget_result_bytes?: number
+  /** The budget in tokens, if it shortened the output. */
+  tokens_limit?: number
+  /** Number of tokens of the filtered output if tokens are estimated, or of the text of a `content` filter. Otherwise
+   * the bytes that a budget drops are not counted in tokens. */
+  tokens_original?: number
+  /** Number of tokens of the output, as its bytes are counted. */
+  tokens_result?: number
+  /** Whether tokens were estimated at four bytes each: the call has no vocabulary. */
+  tokens_estimated?: boolean
+  /** The reason why `compact` left the filtered output unchanged. */
+  compact_error?: string
+  /** The reason why the output is JSON although `encode` names another form: `duplicate_key`, `lone_surrogate`,
+   * `number`, `size`, `not_a_list`, `not_rows` or `siblings`. */
+  encode_skipped?: string
+  /** Number of elements of the payload that were read, if it is an array. */
+  items_seen?: number
+  /** Number of elements in the output. */
+  items_kept?: number
+  /** Number of elements that `where` dropped. They are not counted in the other keys. */
+  where_dropped?: number
+  /** Number of values that projections left out, because they are not objects. */
+  projection_skipped?: number
+  /** A lower bound for the number of elements of the payload, if `stop_early` stopped before its end. */
+  items_at_least?: number
+  /** Whether the rest of the input was neither read nor validated. */
+  tail_unread?: boolean
+  /** Number of members that were dropped because their name occurred before. Complete under `duplicate_keys: count`;
+   * otherwise only those that were seen. A member that two outputs need counts for each; paths with a common beginning
+   * count once up to their first wildcard. */
+  duplicates_dropped?: number
+  /** Maximum number of bytes held at once, in memory and in the temporary file. Depends on the driver and the
+   * chunks. */
+  held_peak_bytes: number
+  /** The reports of the entries of `json_strings`, in their order. Absent without the rule. */
+  inner?: InnerReport[]
+  /** Number of strings that `omit_base64_over` replaced. */
+  base64_omitted?: number
+  /** Size of these strings in bytes, without escapes. */
+  base64_omitted_bytes?: number
+  /** Number of replaced values, by kind: the kinds of the guide, and `path` for values at the paths of `redact`. */
+  redacted?: Record<string, number>
+  /** The payload, as a JSON Pointer; `""` is the document itself. */
+  root?: string
+  /** How each stage ran. Depends on the driver. */
+  plan: string[]
+  /** The error of a failed run. */
+  error?: FailureReport
 }
 
-/** The report of a text. */
+/** The result of filtering one text. */
 export interface TextReport {
   /** Whether an operation changed anything. If not, the output equals the input. */
   changed: boolean
@@ -186,7 +187,7 @@ export interface TextReport {
   was_empty: boolean
 }
 
-/** The report of the output of a command. */
+/** The result of filtering the output of one command. */
 export interface OutputReport {
   /** Name of the filter that was applied, or `None`. */
   filter?: string
@@ -226,9 +227,21 @@ export interface OutputReport {
   lines_marked?: number
   /** Lines of the filtered output that the cap of the call left out, in whole or in part. */
   lines_capped?: number
+  /** Credentials that were replaced before the filter, by kind. */
+  redacted?: Record<string, number>
 }
 
-/** The report of the pruning of a chat. */
+/** Numbers of pruned results of one tool. */
+export interface PrunedTool {
+  /** Number of its results that were pruned. */
+  results: number
+  /** Bytes saved, after subtracting the replacements; negative if those are longer. */
+  bytes_saved: number
+  /** Tokens of the pruned results. */
+  tokens_saved: number
+}
+
+/** The report of one pruning run. */
 export interface PruneReport {
   /** Number of messages in the history. */
   messages: number
@@ -250,8 +263,8 @@ export interface PruneReport {
   tokens_saved: number
   /** Tokens were not counted but estimated at four bytes each. */
   tokens_estimated?: boolean
-  /** Offset of the first change, in the document and in the output. A provider's prompt cache stays valid up to here.
-   * */
+  /** Offset of the first change, in the document and in the output. A provider's prompt cache stays valid up to
+   * here. */
   first_changed?: number
   /** Bytes of the output from there on. */
   bytes_invalidated?: number
@@ -263,14 +276,4 @@ export interface PruneReport {
   held_peak_bytes: number
   /** The error, if the run failed. Nothing was written then. */
   error?: FailureReport
-}
-
-/** Numbers of pruned results of one tool. */
-export interface PrunedTool {
-  /** Number of its results that were pruned. */
-  results: number
-  /** Bytes saved, after subtracting the replacements; negative if those are longer. */
-  bytes_saved: number
-  /** Tokens of the pruned results. */
-  tokens_saved: number
 }

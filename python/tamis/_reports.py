@@ -1,10 +1,14 @@
-"""The types of reports, for type checkers and editors. Reports are dictionaries."""
+"""The types of reports, for type checkers and editors. Reports are dictionaries. Keys that do not apply are
+left out.
+
+Written by tests/engine/report_types.rs from the structs of the library.
+"""
 
 from typing import Literal, TypedDict
 
 
 class FailureReport(TypedDict, total=False):
-    """The error of a failed run."""
+    """The error of a failed run in a report."""
 
     kind: str
     """The kind of the error."""
@@ -60,28 +64,28 @@ class InnerReport(TypedDict, total=False):
 
 
 class Report(TypedDict, total=False):
-    """The report of one run: sizes, what was cut, and how. Keys that do not apply are left out."""
+    """The report of one run: sizes, what was cut, and how."""
 
     filter_applied: bool
-    """Whether the output was made by the rules."""
+    """Whether the output was made by the rules (kimbap: `filter_applied`)."""
     filter_original_bytes: int
-    """Number of bytes of the document that were consumed; a final newline does not count. If `stop_early` stops after an
-    `extract`, a `retain` or `patches`, number of bytes of the output of these."""
+    """Number of bytes of the document that were consumed; a final newline does not count. If `stop_early` stops after
+    an `extract`, a `retain` or `patches`, number of bytes of the output of these."""
     filter_result_bytes: int
     """Size of the filtered output in bytes, before `budget` and `compact`."""
     output_bytes: int
     """Size of the output in bytes, if `budget` or `compact` changed it."""
     filter_items_truncated_from: int
-    """Length of the payload before `max_items`, if something was cut. Absent after `stop_early`, because the rest of the
-    array was not read."""
+    """Length of the payload before `max_items`, if something was cut. Absent after `stop_early`, because the rest of
+    the array was not read."""
     filter_partial_miss: list[str]
     """Selected paths that no item has."""
     filter_skipped: Literal["raw_output", "error_response", "raw_mode"]
     """The reason why rules were skipped."""
     filter_error: str
-    """A warning that rules did not apply, with the reason: a total miss, patches that failed, a `content` filter without
-    content (and what is written instead), or a tool without a filter of a known type in its registry, whose full response
-    passes."""
+    """A warning that rules did not apply, with the reason: a total miss, patches that failed, a `content` filter
+    without content (and what is written instead), or a tool without a filter of a known type in its registry, whose
+    full response passes."""
     branch: str
     """The branch of `when` that applied: `when[0]`, or `otherwise`."""
     patches_applied: int
@@ -137,7 +141,8 @@ class Report(TypedDict, total=False):
     otherwise only those that were seen. A member that two outputs need counts for each; paths with a common beginning
     count once up to their first wildcard."""
     held_peak_bytes: int
-    """Maximum number of bytes held at once, in memory and in the temporary file. Depends on the driver and the chunks."""
+    """Maximum number of bytes held at once, in memory and in the temporary file. Depends on the driver and the
+    chunks."""
     inner: list[InnerReport]
     """The reports of the entries of `json_strings`, in their order. Absent without the rule."""
     base64_omitted: int
@@ -145,8 +150,7 @@ class Report(TypedDict, total=False):
     base64_omitted_bytes: int
     """Size of these strings in bytes, without escapes."""
     redacted: dict[str, int]
-    """Number of replaced values, by kind: the kinds of the guide, and `path` for values at the paths of
-    `redact`."""
+    """Number of replaced values, by kind: the kinds of the guide, and `path` for values at the paths of `redact`."""
     root: str
     """The payload, as a JSON Pointer; `""` is the document itself."""
     plan: list[str]
@@ -156,7 +160,7 @@ class Report(TypedDict, total=False):
 
 
 class TextReport(TypedDict, total=False):
-    """The report of a text."""
+    """The result of filtering one text."""
 
     changed: bool
     """Whether an operation changed anything. If not, the output equals the input."""
@@ -181,8 +185,8 @@ class TextReport(TypedDict, total=False):
     lines_left_out: int
     """Input lines left out because of `max_lines`."""
     lines_overwritten: int
-    """Input lines that a terminal would not show completely, because text after a carriage return or backspaces overwrote
-    a part of them."""
+    """Input lines that a terminal would not show completely, because text after a carriage return or backspaces
+    overwrote a part of them."""
     lines_marked: int
     """Input lines that look like a notice of tamis and were marked with `| `."""
     lines_too_long: int
@@ -193,7 +197,7 @@ class TextReport(TypedDict, total=False):
 
 
 class OutputReport(TypedDict, total=False):
-    """The report of the output of a command."""
+    """The result of filtering the output of one command."""
 
     filter: str
     """Name of the filter that was applied, or `None`."""
@@ -233,6 +237,8 @@ class OutputReport(TypedDict, total=False):
     """Lines that look like a notice of tamis and were marked with `| `."""
     lines_capped: int
     """Lines of the filtered output that the cap of the call left out, in whole or in part."""
+    redacted: dict[str, int]
+    """Credentials that were replaced before the filter, by kind."""
 
 
 class PrunedTool(TypedDict, total=False):
@@ -247,7 +253,7 @@ class PrunedTool(TypedDict, total=False):
 
 
 class PruneReport(TypedDict, total=False):
-    """The report of the pruning of a chat."""
+    """The report of one pruning run."""
 
     messages: int
     """Number of messages in the history."""
@@ -270,7 +276,8 @@ class PruneReport(TypedDict, total=False):
     tokens_estimated: bool
     """Tokens were not counted but estimated at four bytes each."""
     first_changed: int
-    """Offset of the first change, in the document and in the output. A provider's prompt cache stays valid up to here."""
+    """Offset of the first change, in the document and in the output. A provider's prompt cache stays valid up to
+    here."""
     bytes_invalidated: int
     """Bytes of the output from there on."""
     refused: str

@@ -25,6 +25,7 @@ mod manifests;
 mod model;
 mod patch;
 mod redact;
+mod report_types;
 mod suggest;
 mod tail;
 mod text;
