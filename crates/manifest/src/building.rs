@@ -10,7 +10,9 @@ use tamis_json::path::Path;
 use tamis_json::regex_budget::RegexBudget;
 
 use super::delivery::Delivery;
-use super::entry::{Alias, MAX_FILTERS, MAX_PATTERNS, ManifestEntry, Service, too_many_patterns};
+use super::entry::{
+    Alias, Built, MAX_FILTERS, MAX_PATTERNS, ManifestEntry, Service, too_many_patterns,
+};
 use super::error::{Diagnostic, Problems, Text};
 use super::node::{Flaw, Key, Node, Value};
 use super::scalar::byte_inside;
@@ -51,15 +53,6 @@ pub(super) struct Building<'a> {
     /// The keys of the file that only a gateway reads.
     pub(super) settings: Settings,
     problems: Problems,
-}
-
-/// The contents of a file that a format has read.
-#[derive(Default)]
-pub(super) struct Built {
-    pub(super) entries: Vec<ManifestEntry>,
-    /// The entry for all tools that are not named.
-    pub(super) others: Option<ManifestEntry>,
-    pub(super) settings: Settings,
 }
 
 impl<'a> Building<'a> {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::ManifestEntry;
+use super::entry::ManifestEntry;
 use super::node::{Node, Value};
 use tamis::Spec;
 use tamis::spec::{Encode, OnError, Retrieve};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::delivery::Delivery;
 use super::error::{Diagnostic, ManifestError, ManifestErrorKind};
+use super::settings::Settings;
 use super::{name, suggest};
 use tamis::Program;
 use tamis::Spec;
@@ -168,6 +169,15 @@ impl ManifestEntry {
         );
         ManifestError::new(ManifestErrorKind::Ambiguous, problem)
     }
+}
+
+/// The contents of a file that a format has read.
+#[derive(Default)]
+pub(super) struct Built {
+    pub(super) entries: Vec<ManifestEntry>,
+    /// The entry for all tools that are not named.
+    pub(super) others: Option<ManifestEntry>,
+    pub(super) settings: Settings,
 }
 
 /// Returns the message for more than [`MAX_PATTERNS`] patterns.

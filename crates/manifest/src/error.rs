@@ -64,8 +64,8 @@ pub struct Diagnostic {
 impl ManifestError {
     #[doc(hidden)]
     pub fn new(kind: ManifestErrorKind, problems: impl Into<Problems>) -> Self {
-        let Problems { told, more } = problems.into();
-        Self { kind, problems: told, more }
+        let Problems { shown, more } = problems.into();
+        Self { kind, problems: shown, more }
     }
 
     /// Creates the error of a driver that cannot read the manifest `name`.
@@ -296,7 +296,7 @@ impl<'a> Text<'a> {
     /// Returns the displayed part of the line around a byte, which is `before` characters into it, and the byte's
     /// place in that part.
     fn shown(&self, start: usize, at: usize, before: usize) -> Option<(String, usize)> {
-        let behind = self.text.get(at..)?.chars().take_while(|char| !matches!(char, '\n' | '\r'));
+        let after = self.text.get(at..)?.chars().take_while(|char| !matches!(char, '\n' | '\r'));
         let in_front = self.text.get(start..at)?.chars().rev();
         // The indentation of a line shows where in the file it is, so it is only left out of long lines.
         let clips = before > Self::AROUND + 20;
@@ -307,9 +307,9 @@ impl<'a> Text<'a> {
         }
         shown.reverse();
         let caret = shown.len();
-        let mut behind = behind.peekable();
-        shown.extend(behind.by_ref().take(Self::AROUND));
-        if behind.next().is_some() {
+        let mut after = after.peekable();
+        shown.extend(after.by_ref().take(Self::AROUND));
+        if after.next().is_some() {
             shown.push('…');
         }
         if shown.iter().all(|char| char.is_whitespace()) {
@@ -333,43 +333,43 @@ fn starts(bytes: &[u8]) -> usize {
 /// Collects problems: the first are kept, the others are counted.
 #[derive(Debug, Default)]
 pub struct Problems {
-    told: Vec<Diagnostic>,
+    shown: Vec<Diagnostic>,
     more: usize,
 }
 
 impl Problems {
     pub fn push(&mut self, problem: impl FnOnce() -> Diagnostic) {
-        if self.told.len() < SHOWN {
-            self.told.push(problem());
+        if self.shown.len() < SHOWN {
+            self.shown.push(problem());
         } else {
             self.more += 1;
         }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.told.is_empty()
+        self.shown.is_empty()
     }
 
     /// Returns whether the next problem is kept.
     pub fn lists_more(&self) -> bool {
-        self.told.len() < SHOWN
+        self.shown.len() < SHOWN
     }
 
     /// Returns the number of problems, including those that are only counted.
     pub fn count(&self) -> usize {
-        self.told.len() + self.more
+        self.shown.len() + self.more
     }
 
     /// Returns the error with its problems in the order of their places.
     pub fn in_order(mut self) -> Self {
-        self.told.sort_by_key(|problem| (problem.line, problem.column));
+        self.shown.sort_by_key(|problem| (problem.line, problem.column));
         self
     }
 }
 
 impl From<Diagnostic> for Problems {
     fn from(problem: Diagnostic) -> Self {
-        Self { told: vec![problem], more: 0 }
+        Self { shown: vec![problem], more: 0 }
     }
 }
 
@@ -379,7 +379,7 @@ mod tests {
 
     /// Suggestions are only computed for the problems that are listed, not for those that are counted.
     #[test]
-    fn problems_that_are_not_told_are_not_made() {
+    fn problems_that_are_not_shown_are_not_made() {
         let (mut problems, mut made) = (Problems::default(), 0);
         for _ in 0..1000 {
             problems.push(|| {
@@ -387,6 +387,6 @@ mod tests {
                 Diagnostic::nowhere("x.yaml", "wrong")
             });
         }
-        assert_eq!((made, problems.told.len(), problems.more), (SHOWN, SHOWN, 1000 - SHOWN));
+        assert_eq!((made, problems.shown.len(), problems.more), (SHOWN, SHOWN, 1000 - SHOWN));
     }
 }

@@ -8,8 +8,8 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::building::Building;
+use super::catalog::names::{self, NoBuiltin};
 use super::delivery::split;
-use super::lookup::{self, NoBuiltin};
 use super::node::{Flaw, Key, Node, Value};
 use super::suggest;
 use super::weakened::weakened_rules;
@@ -232,7 +232,7 @@ fn find<'n>(
     if let Some(own) = own.filter(|own| *own != number) {
         return Ok(Some(Base::SameFile(own, node)));
     }
-    let message = match lookup::builtin_rules(wanted) {
+    let message = match names::builtin_rules(wanted) {
         Ok(base) => return Ok(Some(Base::Builtin(base, node))),
         Err(_) if own.is_some() => {
             "`extends` names this filter itself, and the built-in catalog has no filter of this name"
@@ -244,7 +244,7 @@ fn find<'n>(
             names.join(", ")
         ),
         Err(NoBuiltin::Unknown) => {
-            let builtin = lookup::builtin_names().iter().copied();
+            let builtin = names::builtin_names().iter().copied();
             let others = filters.iter().enumerate().filter(|(other, _)| *other != number);
             let known = builtin.chain(others.map(|(_, (name, _))| name.text.as_str()));
             // Names are compared only for the problems that are listed.

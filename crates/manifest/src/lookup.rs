@@ -4,20 +4,15 @@
 //! `mcp__github__list_issues`. Names that the manifest declares always win.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
-use std::sync::OnceLock;
+use std::collections::HashSet;
 
+use super::catalog::names::{
+    self, NoBuiltin, builtin, builtin_name, hyphenated, meanings, parts_of_mcp_name,
+};
+use super::entry::ManifestEntry;
 use super::error::{Diagnostic, ManifestError, ManifestErrorKind};
-use super::node::Node;
-use super::{Manifest, ManifestEntry, suggest};
-
-/// Why a name means no single filter of the catalog.
-#[derive(Debug)]
-pub(super) enum NoBuiltin {
-    Unknown,
-    /// Several services have a tool of this name: the names of the filters.
-    Several(Vec<&'static str>),
-}
+use super::manifest::Manifest;
+use super::suggest;
 
 impl Manifest {
     /// Returns the filter of a tool: the one that [`entry`](Self::entry) returns, or else the one whose name means the
@@ -141,105 +136,8 @@ impl Manifest {
     /// ```
     #[must_use]
     pub fn services_of_server(server: &str) -> &'static [&'static str] {
-        static SERVICES: OnceLock<HashMap<String, Vec<&'static str>>> = OnceLock::new();
-        let services = SERVICES.get_or_init(|| {
-            let Ok(catalog) = Self::catalog() else { return HashMap::new() };
-            let mut services: HashMap<_, Vec<_>> = HashMap::new();
-            for entry in catalog.entries() {
-                let service = entry.name().split_once('.').map(|(service, _)| service);
-                let service = Self::services().find(|known| Some(*known) == service);
-                for server in entry.servers() {
-                    let found = services.entry(server.clone()).or_default();
-                    found.extend(service.filter(|service| !found.contains(service)));
-                }
-            }
-            services
-        });
-        services.get(server).map_or(&[], Vec::as_slice)
+        names::services_of_server(server)
     }
-}
-
-/// Returns the rules of the filter of the catalog that a name means.
-pub(super) fn builtin_rules(tool: &str) -> Result<&'static Node, NoBuiltin> {
-    let found = Manifest::builtin_filter(builtin_name(tool)?);
-    found.map(|(_, rules)| rules).ok_or(NoBuiltin::Unknown)
-}
-
-/// Returns the names of all filters of the catalog.
-pub(super) fn builtin_names() -> &'static [&'static str] {
-    static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
-    NAMES.get_or_init(|| {
-        let mut names: Vec<_> = Manifest::builtin_names().map(|(_, filter)| filter).collect();
-        names.dedup();
-        names
-    })
-}
-
-/// Returns the name of the filter of the catalog that a name means.
-fn builtin_name(tool: &str) -> Result<&'static str, NoBuiltin> {
-    let exact = Manifest::builtin_filter(tool).map(|(name, _)| name);
-    let with_service = || meanings(tool).into_iter().find_map(|(of, name)| builtin(of, name));
-    if let Some(name) = exact.or_else(with_service) {
-        return Ok(name);
-    }
-    let own = hyphenated(tool);
-    let mut meant: Vec<_> = Manifest::builtin_names()
-        .filter(|(name, _)| name.split_once('.').is_some_and(|(_, name)| name == own))
-        .map(|(_, filter)| filter)
-        .collect();
-    meant.dedup();
-    match *meant {
-        [] => Err(NoBuiltin::Unknown),
-        [name] => Ok(name),
-        _ => Err(NoBuiltin::Several(meant)),
-    }
-}
-
-/// Returns the name of the filter of the catalog for a tool of a service.
-fn builtin(service: &str, tool: &str) -> Option<&'static str> {
-    let name = format!("{}.{}", hyphenated(service), hyphenated(tool));
-    Some(Manifest::builtin_filter(&name)?.0)
-}
-
-/// Returns each service of the catalog that the name of a tool contains, with the rest of the name. A server may repeat
-/// the service: `mcp__slack__slack_list_channels`.
-fn meanings(tool: &str) -> Vec<(&'static str, &str)> {
-    let mut meanings = Vec::new();
-    let rest = tool.strip_prefix("mcp__").unwrap_or(tool);
-    for service in Manifest::services() {
-        let mut rest = rest;
-        while let Some(name) = without_service(rest, service) {
-            meanings.push((service, name));
-            rest = name;
-        }
-    }
-    if let Some((server, name)) = parts_of_mcp_name(tool) {
-        let services = Manifest::services_of_server(server);
-        for service in services {
-            if !meanings.contains(&(*service, name)) {
-                meanings.push((*service, name));
-            }
-        }
-    }
-    meanings
-}
-
-/// Returns the rest of a name that begins with a service.
-fn without_service<'a>(name: &'a str, service: &str) -> Option<&'a str> {
-    let (start, rest) = name.split_at_checked(service.len())?;
-    let rest = ["__", ".", "_", "-"].iter().find_map(|between| rest.strip_prefix(between))?;
-    (!rest.is_empty() && hyphenated(start) == service).then_some(rest)
-}
-
-/// Splits a name such as `mcp__crm__list_users` into the name of the server and that of the tool.
-fn parts_of_mcp_name(tool: &str) -> Option<(&str, &str)> {
-    let (server, name) = tool.strip_prefix("mcp__")?.split_once("__")?;
-    (!name.is_empty()).then_some((server, name))
-}
-
-/// Returns a name as the catalog writes it.
-fn hyphenated(name: &str) -> String {
-    name.replace('_', "-")
 }
 
 /// Returns the names under which a manifest may have a tool, the tool's own first.

@@ -89,7 +89,7 @@ fn read(building: &mut Building<'_>, root: &Node) {
             }
             (spec, delivery) => {
                 for flaw in [spec.err(), delivery.err()].into_iter().flatten() {
-                    building.refuse_tool(&name.text, &meant(flaw));
+                    building.refuse_tool(&name.text, &with_hint(flaw));
                 }
             }
         }
@@ -101,7 +101,7 @@ fn read(building: &mut Building<'_>, root: &Node) {
 }
 
 /// Suggests a key of [`Delivery`] for an unknown key, if one is closer than the rules.
-fn meant(flaw: Flaw) -> Flaw {
+fn with_hint(flaw: Flaw) -> Flaw {
     let keys: Vec<&str> = Delivery::KEYS.into_iter().chain(inherit::KEYS).collect();
     // A key that is spelled right is in a branch, where it is not allowed.
     let close =

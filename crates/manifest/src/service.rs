@@ -2,10 +2,10 @@
 //!
 //! Filters of several artifacts may have the same name if their services differ. A lookup must then name the service.
 
-use super::building::Built;
 use super::entry::ManifestEntry;
 use super::error::{Diagnostic, ManifestError, ManifestErrorKind};
-use super::{Manifest, suggest};
+use super::manifest::Manifest;
+use super::suggest;
 
 impl Manifest {
     /// Returns the filters of a service, `NAME@VERSION`, and those that are bound to no service. reShapr's artifacts
@@ -56,7 +56,6 @@ impl Manifest {
             return Err(ManifestError::new(ManifestErrorKind::UnknownService, problem));
         }
         let entries = self.entries().filter(fits).cloned().collect();
-        let (others, settings) = (self.0.others.clone(), self.0.settings.clone());
-        Self::build(self.0.files.clone(), Built { entries, others, settings })
+        self.with_entries(entries)
     }
 }

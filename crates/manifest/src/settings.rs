@@ -1,7 +1,7 @@
 //! The keys of tamis' own format that gateways read: `profile`, `service`, `catalog`, `store`, `servers` and `invisible`.
 //!
 //! They are parsed and checked here, so that `tamis check` finds mistakes and every gateway reads them in the same way.
-//! [`Manifest::find`] reads `service` and `catalog`, too. The defaults are the gateway's: a key that is absent is `None`.
+//! [`Manifest::find`](super::Manifest::find) reads `service` and `catalog`, too. The defaults are the gateway's: a key that is absent is `None`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::{Diagnostic, ManifestError, ManifestErrorKind, Problems};
+use super::error::{Diagnostic, Problems};
 use super::store::StoreSettings;
-use super::{Manifest, suggest};
+use super::{catalog, suggest};
 
 /// The rules of a gateway for the results of tools without a filter.
 ///
@@ -178,7 +178,7 @@ impl Settings {
     }
 
     /// Returns each key that has a value, with its place.
-    fn keys(&self) -> impl Iterator<Item = (&'static str, &Diagnostic)> {
+    pub(super) fn keys(&self) -> impl Iterator<Item = (&'static str, &Diagnostic)> {
         let Self { profile, service, catalog, store, servers, invisible } = self;
         let keys = [
             ("profile", profile.as_ref().map(|setting| &setting.place)),
@@ -209,58 +209,16 @@ fn either<T: Clone>(
     first.or_else(|| later.clone())
 }
 
-impl Manifest {
-    /// Returns the keys that only a gateway reads.
-    #[must_use]
-    pub fn settings(&self) -> &Settings {
-        &self.0.settings
-    }
-
-    /// Checks that the manifest only has keys that a file may have that was merely found: `filters` and `profile`. A
-    /// gateway that looks for a file in the working directory calls this, because such a file may come from a
-    /// repository that the user does not trust.
-    ///
-    /// ```
-    /// use tamis_manifest::Manifest;
-    ///
-    /// let manifest = Manifest::parse("tamis.yaml", "version: 1\nfilters: {}\nstore: /tmp\n")?;
-    /// assert_eq!(
-    ///     manifest.check_found().unwrap_err().to_string(),
-    ///     "tamis.yaml:3:1: `store` is not allowed in a file that was found and not named; set it in your own file, or name this one (--manifest)\n  store: /tmp\n  ^"
-    /// );
-    /// # Ok::<(), tamis_manifest::ManifestError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`ManifestErrorKind::Invalid`] with a problem for each other key.
-    pub fn check_found(&self) -> Result<(), ManifestError> {
-        let mut problems = Problems::default();
-        for (key, place) in self.settings().keys().filter(|(key, _)| *key != "profile") {
-            problems.push(|| {
-                let message = format!(
-                    "`{key}` is not allowed in a file that was found and not named; set it in your own file, or name \
-                     this one (--manifest)"
-                );
-                place.clone().with_message(message)
-            });
-        }
-        if problems.is_empty() {
-            return Ok(());
-        }
-        Err(ManifestError::new(ManifestErrorKind::Invalid, problems))
-    }
-}
-
 /// The value of `service`: a service of the catalog.
 pub(super) struct ServiceName(pub(super) String);
 
 impl<'de> Deserialize<'de> for ServiceName {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        if Manifest::services().any(|known| known == name) {
+        if catalog::files::services().any(|known| known == name) {
             return Ok(Self(name));
         }
-        let known: Vec<&str> = Manifest::services().collect();
+        let known: Vec<&str> = catalog::files::services().collect();
         let message = format!(
             "`service` must be a service of the built-in catalog ({}), {}",
             super::node::or(&known),

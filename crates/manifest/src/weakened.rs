@@ -64,8 +64,8 @@ fn lost_redaction(base: Option<&Node>, own: Option<&Node>, combined: Option<&Nod
         lost.push("`secrets`".to_owned());
     }
     let paths = |node: &'_ Node| node.get("paths").map(|paths| entries(paths).to_vec());
-    let is_meant = own.get("paths").is_some_and(is_empty_list);
-    if !is_meant {
+    let is_intended = own.get("paths").is_some_and(is_empty_list);
+    if !is_intended {
         let (theirs, ours) = (paths(base), paths(combined));
         lost.extend(missing(&theirs.unwrap_or_default(), &ours.unwrap_or_default()));
     }

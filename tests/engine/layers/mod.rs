@@ -57,6 +57,67 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
             &["quoted"],
         ],
     ),
+    (
+        "crates/template/src",
+        &[
+            &["buffer", "float", "lex", "number", "tree", "value"],
+            &["error", "escape", "parse", "reads", "verb"],
+            &["format", "item"],
+            &["functions", "quota"],
+            &["run"],
+            &["compiled"],
+        ],
+    ),
+    (
+        "crates/page/src",
+        &[
+            &["article", "css", "cut", "decode", "escapes", "references", "tags"],
+            &["render", "table", "values"],
+            &["style"],
+            &["strip"],
+            &["page"],
+        ],
+    ),
+    (
+        "crates/manifest/src",
+        &[
+            &["error", "name", "scalar", "schema", "store", "suggest"],
+            &["node"],
+            &["weakened", "yaml"],
+            &["catalog"],
+            &["settings"],
+            &["delivery", "entry"],
+            &["building", "manifest"],
+            &["inherit"],
+            &["aios", "kimbap", "native", "reshapr"],
+            &["parse"],
+            &["builtin", "files", "lookup", "service"],
+        ],
+    ),
+    (
+        "crates/command/src",
+        &[
+            &["cap", "engines", "full_output", "output_filter", "report", "rule_chain", "shell"],
+            &["command_line", "printing"],
+            &["builtin", "machine_output", "rules"],
+            &["command_filter", "compound"],
+            &["registry"],
+            &["run", "transform"],
+        ],
+    ),
+    (
+        "crates/chat/src",
+        &[
+            &["placeholder", "report", "spec", "text"],
+            &["findings", "sizes"],
+            &["program"],
+            &["survey"],
+            &["plan"],
+            &["splice"],
+            &["run"],
+            &["chat_scan", "drivers", "transform"],
+        ],
+    ),
     ("crates/insight/src", &[&["audit", "look", "misspelled", "suggest"], &["why"]]),
     (
         "src",
@@ -201,8 +262,7 @@ fn modules_use_those_above_them() {
 
 /// Larger circles that exist: the folder that has all files of the circle, and their number. The numbers must only
 /// shrink.
-const CIRCLES: [(&str, usize); 2] =
-    [("crates/agents/src/install/mcp", 4), ("crates/manifest/src", 9)];
+const CIRCLES: [(&str, usize); 1] = [("crates/agents/src/install/mcp", 4)];
 
 /// Files that import one another can be read only together, so circles have three files at most.
 #[test]
