@@ -259,8 +259,8 @@ fn decode(mut bytes: &[u8]) -> Option<Finding> {
             let tokens = number(rest)?;
             let edited = number(rest)?;
             let named = usize::try_from(number(rest)?).ok()?;
-            let (id, behind) = rest.split_at_checked(named)?;
-            *rest = behind;
+            let (id, after) = rest.split_at_checked(named)?;
+            *rest = after;
             let id = std::str::from_utf8(id).ok()?.to_owned();
             let mut edits = SmallVec::new();
             for _ in 0..edited {
@@ -277,8 +277,8 @@ fn decode(mut bytes: &[u8]) -> Option<Finding> {
 fn number(rest: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for shift in (0..u64::BITS).step_by(7) {
-        let (byte, behind) = rest.split_first()?;
-        *rest = behind;
+        let (byte, after) = rest.split_first()?;
+        *rest = after;
         number |= u64::from(byte & 0x7F) << shift;
         if *byte < 0x80 {
             return Some(number);

@@ -54,20 +54,20 @@ impl Placeholder {
         let mut text = String::new();
         let mut rest = template;
         while let Some(at) = rest.find(['{', '}']) {
-            let (before, behind) = rest.split_at(at);
+            let (before, after) = rest.split_at(at);
             text.push_str(before);
-            let offset = template.len() - behind.len();
-            if let Some(more) = behind.strip_prefix("{{") {
+            let offset = template.len() - after.len();
+            if let Some(more) = after.strip_prefix("{{") {
                 text.push('{');
                 rest = more;
                 continue;
             }
-            if let Some(more) = behind.strip_prefix("}}") {
+            if let Some(more) = after.strip_prefix("}}") {
                 text.push('}');
                 rest = more;
                 continue;
             }
-            let field = behind.strip_prefix('{').and_then(|field| field.split_once('}'));
+            let field = after.strip_prefix('{').and_then(|field| field.split_once('}'));
             let Some((field, more)) = field else {
                 return wrong(offset, "unmatched brace; write `{{` or `}}` for a brace");
             };

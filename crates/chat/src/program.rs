@@ -127,8 +127,8 @@ impl CompiledPrune {
     pub(super) fn replacement(&self, edit: Edit, facts: Facts<'_>, now: u64) -> Cow<'_, [u8]> {
         count(WorkKind::History, 1);
         let inside = || self.inside(facts);
-        let wrapped = |before: &str, behind: &str| {
-            [before.as_bytes(), &inside(), behind.as_bytes()].concat().into()
+        let wrapped = |before: &str, after: &str| {
+            [before.as_bytes(), &inside(), after.as_bytes()].concat().into()
         };
         let text = match edit.act {
             EditKind::Inside => return inside(),

@@ -167,10 +167,10 @@ impl ValueReader {
             if self.ends.is_none() && self.decoder.is_plain() {
                 let end = memchr2(b'"', b'\\', bytes).unwrap_or(bytes.len());
                 let most = if all { end } else { end.min(self.text.room() + 1) };
-                let (run, behind) = bytes.split_at(most);
+                let (run, after) = bytes.split_at(most);
                 self.take(run);
                 self.decoder.at += run.len() as u64;
-                bytes = behind;
+                bytes = after;
                 if self.text.over && !all {
                     return;
                 }
