@@ -177,8 +177,8 @@ impl MakeOutput {
         let Some(own) = self.folders.last().map(|folder| depth(&folder.entered).to_vec()) else {
             return;
         };
-        let beside = |folder: &&MakeFolder| depth(&folder.entered) == own;
-        let count = self.folders.iter().rev().take_while(beside).count();
+        let is_sibling = |folder: &&MakeFolder| depth(&folder.entered) == own;
+        let count = self.folders.iter().rev().take_while(is_sibling).count();
         let outer = self.folders.len() - count;
         for folder in self.folders.iter_mut().skip(outer).filter(|folder| !folder.written) {
             folder.written = true;

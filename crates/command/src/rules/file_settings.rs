@@ -98,12 +98,12 @@ impl RuleReader<'_> {
                 _ => match SECTIONS.iter().find(|(section, _)| *section == key) {
                     Some((_, keys)) => self.section(at, key, node, keys),
                     None => {
-                        let meant = closest(key, names.iter().copied().chain(KEYS));
-                        let meant = meant.map_or_else(
+                        let intended = closest(key, names.iter().copied().chain(KEYS));
+                        let intended = intended.map_or_else(
                             || "`tamis help commands` lists the built-in filters".to_owned(),
-                            |meant| format!("did you mean `{meant}`?"),
+                            |intended| format!("did you mean `{intended}`?"),
                         );
-                        self.problem(at, format!("unknown filter `{key}`; {meant}"));
+                        self.problem(at, format!("unknown filter `{key}`; {intended}"));
                     }
                 },
             }

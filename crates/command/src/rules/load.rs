@@ -204,11 +204,11 @@ impl RuleReader<'_> {
         if is_engine {
             // A rule with an engine may still declare what engines do not do: escape sequences, groups, and the text
             // for an empty output.
-            let mut beside = data
+            let mut other_keys = data
                 .iter()
                 .filter(|key| !matches!(**key, "on_empty" | "strip_ansi" | "group"))
                 .filter(|key| table.contains_key(**key));
-            if let Some(key) = beside.next() {
+            if let Some(key) = other_keys.next() {
                 self.problem(at, format!("{name}: `engine` cannot be combined with `{key}`"));
             }
         }
