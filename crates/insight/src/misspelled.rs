@@ -179,7 +179,7 @@ impl MisspelledPaths {
 
     /// Returns a path of `redact` that no document has and that is one letter from the word `secrets`, which finds credentials.
     #[must_use]
-    pub fn meant_secrets(&self) -> Option<&str> {
+    pub fn misspelled_secrets(&self) -> Option<&str> {
         let word = self.secrets.as_deref()?;
         let is_seen = self.wanted.get(word).copied().unwrap_or(false);
         (!is_seen).then_some(word)
@@ -201,9 +201,9 @@ impl MisspelledPaths {
         };
         let mut missed = Vec::new();
         for (text, path) in &self.paths {
-            let mut meant = path.clone();
+            let mut intended = path.clone();
             let mut is_close = false;
-            for token in &mut meant.0 {
+            for token in &mut intended.0 {
                 let PathToken::Name(name) = token else { continue };
                 if tamis_json::path::index(name).is_some() || is_seen(name) {
                     continue;
@@ -219,8 +219,9 @@ impl MisspelledPaths {
             }
             if is_close && !missed.iter().any(|one: &MissedPath| one.path == *text) {
                 let is_pointer = text.trim_start().starts_with('/');
-                let meant = if is_pointer { meant.to_pointer() } else { meant.to_string() };
-                missed.push(MissedPath::new(text, Some(meant)));
+                let intended =
+                    if is_pointer { intended.to_pointer() } else { intended.to_string() };
+                missed.push(MissedPath::new(text, Some(intended)));
             }
         }
         missed

@@ -33,9 +33,9 @@ impl NameWatch {
     }
 
     /// Returns advice if the word `secrets` was probably misspelled.
-    pub(crate) fn meant_secrets(&self) -> Option<String> {
+    pub(crate) fn misspelled_secrets(&self) -> Option<String> {
         let paths = self.0.as_ref()?.borrow();
-        let word = paths.meant_secrets()?;
+        let word = paths.misspelled_secrets()?;
         Some(format!(
             "redact: `{word}` is the name of a member, which was not found (did you mean `secrets`, which finds credentials?)"
         ))

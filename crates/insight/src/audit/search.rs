@@ -138,13 +138,13 @@ impl<'a> Search<'a> {
         self.report.documents += 1;
         let ran = form.run(self.program, &planted.document.text());
         self.report.refused += u64::from(ran.is_error);
-        let is_meant = match (&ran.branch, planted.branch) {
+        let is_expected = match (&ran.branch, planted.branch) {
             (Some(branch), Some(number)) => {
                 matches!(branch, WhenBranch::Otherwise) || *branch == WhenBranch::Number(number)
             }
             _ => true,
         };
-        if is_meant && self.canary.is_in(&ran.output) {
+        if is_expected && self.canary.is_in(&ran.output) {
             self.examine(base, planted, form);
         }
         true

@@ -50,9 +50,9 @@ const SIBLINGS: f64 = 0.1;
 pub(super) fn choose(samples: &Samples, payload: &Payload, candidates: &[Candidate]) -> Choice {
     let total =
         samples.nodes.iter().map(|node| node.cost + node.empty_cost).sum::<u64>().max(1) as f64;
-    let beside = beside(samples, payload);
-    let drops_siblings = beside.0 as f64 > SIBLINGS * total || beside.2;
-    let mut spent = if drops_siblings { 0.0 } else { beside.0 as f64 };
+    let siblings = siblings(samples, payload);
+    let drops_siblings = siblings.0 as f64 > SIBLINGS * total || siblings.2;
+    let mut spent = if drops_siblings { 0.0 } else { siblings.0 as f64 };
     let mut order: Vec<(f64, &Candidate)> =
         candidates.iter().map(|this| (priority(this, total), this)).collect();
     order.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.node.cmp(&other.1.node)));
@@ -83,7 +83,7 @@ pub(super) fn choose(samples: &Samples, payload: &Payload, candidates: &[Candida
             kept.insert(this.node);
         }
     }
-    Choice { kept, drops_siblings, sibling_bytes: beside.1 }
+    Choice { kept, drops_siblings, sibling_bytes: siblings.1 }
 }
 
 /// Returns the score of a member less a part for its cost: a cheap member does no harm.
@@ -93,7 +93,7 @@ fn priority(this: &Candidate, total: f64) -> f64 {
 }
 
 /// Returns the cost and the bytes of all members outside of the payload, and whether one holds a credential.
-fn beside(samples: &Samples, payload: &Payload) -> (u64, u64, bool) {
+fn siblings(samples: &Samples, payload: &Payload) -> (u64, u64, bool) {
     let (mut cost, mut bytes, mut has_credential) = (0, 0, false);
     let mut around = 0;
     for step in &payload.path {
