@@ -28,11 +28,11 @@ pub fn fits(pattern: &str, name: &str) -> bool {
             }
             _ => {}
         }
-        let Some((behind, from)) = &mut retry else { return false };
+        let Some((after, from)) = &mut retry else { return false };
         if from.next().is_none() {
             return false;
         }
-        pattern_left = behind.clone();
+        pattern_left = after.clone();
         name_left = from.clone();
     }
 }

@@ -153,11 +153,11 @@ fn code_point(rest: &mut &[u8]) -> Option<u32> {
     if !(0xD800..0xDC00).contains(&code) {
         return Some(code);
     }
-    let mut behind = *rest;
-    if let Some(tail) = behind.strip_prefix(b"\\u") {
-        behind = tail;
-        if let Some(low @ 0xDC00..0xE000) = hex(&mut behind) {
-            *rest = behind;
+    let mut after = *rest;
+    if let Some(tail) = after.strip_prefix(b"\\u") {
+        after = tail;
+        if let Some(low @ 0xDC00..0xE000) = hex(&mut after) {
+            *rest = after;
             return Some(0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00));
         }
     }
@@ -189,7 +189,7 @@ mod tests {
     use super::{RawKey, quote, unescape};
 
     #[test]
-    fn names_behind_escapes() {
+    fn names_after_escapes() {
         let cases: [(&str, Option<&str>); 9] = [
             ("plain", Some("plain")),
             (r"\u0073sn", Some("ssn")),

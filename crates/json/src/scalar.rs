@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn short_ones_are_told() {
+    fn short_ones_are_recognised() {
         let padded = |text: &str| format!("{text},                ");
         for text in ["0", "7", "10", "12345678", "true", "false", "null"] {
             assert!(is_short(padded(text).as_bytes(), 0, text.len()), "{text}");
@@ -356,7 +356,7 @@ mod tests {
     #[test]
     fn decimals_are_good() {
         const BYTES: &[u8] = b"-0019.e:";
-        let mut told = 0;
+        let mut recognised = 0;
         for len in 1..=6 {
             for number in 0..BYTES.len().pow(len) {
                 let text: Vec<u8> = (0..len)
@@ -367,10 +367,10 @@ mod tests {
                     .is_some_and(|first| first.run(&padded, 1) == ScalarStep::Ended(text.len()));
                 let decimal = is_decimal(&padded, 0, text.len());
                 assert_eq!(decimal, good && !text.contains(&b'e'), "{}", text.escape_ascii());
-                told += usize::from(decimal);
+                recognised += usize::from(decimal);
             }
         }
-        assert!(told > 5_000, "{told}");
+        assert!(recognised > 5_000, "{recognised}");
     }
 
     /// Numbers of any length with any byte at any position: reading eight bytes at a time agrees with reading one by

@@ -122,10 +122,10 @@ impl<'a> DotPathParser<'a> {
             }
             token => return Ok(token),
         };
-        let message = match meant(self.rest()) {
+        let message = match intended(self.rest()) {
             "" => format!("{why}; {instead}"),
             long if long.chars().count() > REPEATED => format!("{why}; leave it out"),
-            meant => format!("{why}; write `{meant}`"),
+            intended => format!("{why}; write `{intended}`"),
         };
         self.doubt_of(begin, message, read)?;
         Ok(token)
@@ -330,11 +330,11 @@ impl<'a> DotPathParser<'a> {
 }
 
 /// The rest of a path without the forms that no path begins with.
-fn meant(rest: &str) -> &str {
-    let mut meant = rest.trim_matches(BLANK);
+fn intended(rest: &str) -> &str {
+    let mut intended = rest.trim_matches(BLANK);
     loop {
-        let shorter = match meant.strip_prefix('[') {
-            None => meant.strip_prefix(['$', '.']),
+        let shorter = match intended.strip_prefix('[') {
+            None => intended.strip_prefix(['$', '.']),
             Some(inner) => {
                 let inner = inner.trim_start_matches(BLANK);
                 let inner = inner.strip_prefix('*').unwrap_or(inner);
@@ -342,8 +342,8 @@ fn meant(rest: &str) -> &str {
             }
         };
         match shorter {
-            Some(shorter) => meant = shorter.trim_start_matches(BLANK),
-            None => return meant,
+            Some(shorter) => intended = shorter.trim_start_matches(BLANK),
+            None => return intended,
         }
     }
 }
@@ -454,9 +454,9 @@ mod tests {
         ] {
             assert_eq!(name(text), (tokens.to_owned(), doubt), "{text}");
         }
-        let told = |text| Path::parse_foreign(text).unwrap().1.unwrap().message;
-        assert!(told("$.name").ends_with("(it is read as a name here)"));
-        assert!(told("[].name").ends_with("(it is read as every element here)"));
+        let doubt = |text| Path::parse_foreign(text).unwrap().1.unwrap().message;
+        assert!(doubt("$.name").ends_with("(it is read as a name here)"));
+        assert!(doubt("[].name").ends_with("(it is read as every element here)"));
         // Invalid paths are also invalid in this syntax.
         for text in ["a[?x]", "a[0:3]", "a[", "", "a[]{b}"] {
             assert!(Path::parse_foreign(text).is_err(), "{text}");

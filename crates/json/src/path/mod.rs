@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_told_on_one_line_of_bearable_length() {
+    fn errors_are_one_line_of_bearable_length() {
         let error = Path::parse("a..b").unwrap_err();
         let line = r#"select: expected a name here (an empty one is written `[""]`) (character 3 of `a..b`)"#;
         assert_eq!(error.line("select", "a..b"), line);

@@ -294,8 +294,8 @@ mod tests {
         for (n, name) in names.iter().enumerate() {
             assert_eq!(table.get(name.as_bytes()), Some(n as u32));
             assert_eq!(table.get(format!("{name}x").as_bytes()), None);
-            for behind in ["", "\":1", "\":\"0123456789\""] {
-                let text = format!("{{\"{name}{behind}");
+            for after in ["", "\":1", "\":\"0123456789\""] {
+                let text = format!("{{\"{name}{after}");
                 assert_eq!(table.get_in(text.as_bytes(), 2, name.len()), Some(n as u32));
                 assert_eq!(
                     table.get_in(text.as_bytes(), 2, name.len() - 1),
@@ -370,8 +370,8 @@ mod tests {
     /// The set never rejects a name, whatever bytes follow it, and rejects nearly all other keys.
     #[test]
     fn a_key_set_lets_names_through() {
-        let head = |key: &str, behind: &str| {
-            let text = format!("\"{key}{behind}\0\0\0\0\0\0\0");
+        let head = |key: &str, after: &str| {
+            let text = format!("\"{key}{after}\0\0\0\0\0\0\0");
             u64::from_le_bytes(*text.as_bytes().first_chunk().unwrap())
         };
         for count in [1, 2, 7, 11, 40, 64] {
@@ -383,8 +383,8 @@ mod tests {
             table.sharpen();
             let Some(key_set) = table.key_set() else { continue };
             for name in &names {
-                for behind in ["\":1", "\" : ", "", "\":\"0123456789"] {
-                    assert!(key_set.may_have(head(name, behind), name.len() + 1), "{name}");
+                for after in ["\":1", "\" : ", "", "\":\"0123456789"] {
+                    assert!(key_set.may_have(head(name, after), name.len() + 1), "{name}");
                 }
                 let longer = format!("{name}x");
                 let alike = |name: &String| {
@@ -401,8 +401,8 @@ mod tests {
     fn a_mark_does_not_depend_on_what_follows_the_key() {
         let text = b"abcdefghij";
         for len in 0..=text.len() {
-            for behind in [0, 0x0101_0101_0101_0101, u64::MAX] {
-                let mut bytes = u64::to_le_bytes(behind);
+            for after in [0, 0x0101_0101_0101_0101, u64::MAX] {
+                let mut bytes = u64::to_le_bytes(after);
                 let short = len.min(8);
                 bytes[..short].copy_from_slice(&text[..short]);
                 assert_eq!(hash_of(u64::from_le_bytes(bytes), len), hash(&text[..len]), "{len}");
