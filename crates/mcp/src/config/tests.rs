@@ -120,7 +120,7 @@ fn folders_are_expanded() {
 }
 
 #[test]
-fn the_users_rules_apply_beside_those_of_a_project() {
+fn the_users_rules_apply_with_those_of_a_project() {
     let home = Home::new();
     home.write(".config/tamis/tamis.yaml", "filters:\n  t: {exclude: [ssn], root: object}\n");
     home.write("repo/tamis.yaml", "filters:\n  t: {select: {x: ssn, id: id}, root: object}\n");

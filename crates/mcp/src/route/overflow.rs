@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_told_from_responses() {
+    fn requests_are_distinguished_from_responses() {
         for (message, has_method) in
             [(r#"{"method":"x","id":1}"#, true), (r#"{"result":{"method":"x"},"id":1}"#, false)]
         {

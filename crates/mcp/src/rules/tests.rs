@@ -62,7 +62,7 @@ fn rules_that_tie_withhold_every_result() {
 }
 
 #[test]
-fn the_users_rules_for_safety_apply_beside_those_of_a_project() {
+fn the_users_rules_for_safety_apply_with_those_of_a_project() {
     let rules = Rules::new(Profile::Off)
         .unwrap()
         .with_manifest(manifest("  a: {select: {x: ssn}}\n  b: {select: [id]}\n"))
