@@ -98,8 +98,8 @@ pub fn is_html(text: &str) -> bool {
             continue;
         }
         let name = inside.find(|char: char| !char.is_ascii_alphanumeric()).unwrap_or(inside.len());
-        let (name, behind) = inside.split_at(name);
-        let ended = behind.starts_with(['>', ' ', '/', '\t', '\n', '\r', '\u{c}']);
+        let (name, after) = inside.split_at(name);
+        let ended = after.starts_with(['>', ' ', '/', '\t', '\n', '\r', '\u{c}']);
         return ended && FIRST.iter().any(|first| first.eq_ignore_ascii_case(name));
     }
     false
