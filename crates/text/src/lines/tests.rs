@@ -162,8 +162,8 @@ fn repetitions_are_bounded() {
         (many(300, &|n| format!("{n}.*x+y?[a-c]*")), "256: strip_lines_matching: together, more"),
     ];
     for (patterns, error) in refused {
-        let told = compile(&patterns, &mut RegexBudget::new()).unwrap_err();
-        assert!(told.starts_with(error), "{told}");
+        let message = compile(&patterns, &mut RegexBudget::new()).unwrap_err();
+        assert!(message.starts_with(error), "{message}");
     }
     let fits: [Vec<String>; 4] = [
         vec![r"(?:.?){1024}\d\d".into()],
@@ -225,8 +225,8 @@ fn refused_patterns_are_charged_and_bounded() {
         ),
     ] {
         let mut allowance = RegexBudget::new();
-        let told = compile(&patterns, &mut allowance).unwrap_err();
-        assert!(told.starts_with(&error), "{what}: {told}");
+        let message = compile(&patterns, &mut allowance).unwrap_err();
+        assert!(message.starts_with(&error), "{what}: {message}");
         let charge = RegexBudget::BYTES - allowance.left();
         // Parsing costs something in addition.
         assert!((most.min(LIST)..=most + most / 4).contains(&charge), "{what}: {charge}");
