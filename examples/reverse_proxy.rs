@@ -368,7 +368,7 @@ async fn forward(
     }
     let called = format!("{} {path}", request.method());
     let is_filtered = config.route(&path).is_some();
-    let Some(uri) = behind(&config.upstream, request.uri()) else {
+    let Some(uri) = upstream_uri(&config.upstream, request.uri()) else {
         return own(StatusCode::BAD_REQUEST, "The target of the request is none.\n");
     };
     *request.uri_mut() = uri;
@@ -412,7 +412,7 @@ fn head_at_least(route: &Route, mut answer: Response<Answer>) -> Response<Answer
 }
 
 /// Returns the request target with the upstream's scheme and host.
-fn behind(upstream: &Uri, target: &Uri) -> Option<Uri> {
+fn upstream_uri(upstream: &Uri, target: &Uri) -> Option<Uri> {
     let path = target.path_and_query().map_or("/", |path| path.as_str());
     let authority = upstream.authority()?.clone();
     Uri::builder().scheme("http").authority(authority).path_and_query(path).build().ok()

@@ -65,9 +65,9 @@ def call(gateway, upstream, variables):
             if not line or "error" in json.loads(line):
                 break
         process.stdin.close()
-        told = process.stderr.read()
+        errors = process.stderr.read()
         process.wait(5)
-        return line or told, told
+        return line or errors, errors
     finally:
         process.kill()
 
@@ -80,8 +80,8 @@ def main():
 
     def expect(name, text, *parts, without=()):
         nonlocal failures
-        line, told = text
-        whole = line + told
+        line, errors = text
+        whole = line + errors
         missing = [part for part in parts if part not in whole]
         shown = [part for part in (PASSWORD, CREDENTIALS, *without) if part in whole]
         failures += bool(missing or shown)
