@@ -20,7 +20,7 @@ struct Answer {
     count: usize,
     first: Vec<String>,
     #[serde(default)]
-    beside: Vec<String>,
+    siblings: Vec<String>,
     least: f64,
     says: Vec<String>,
     never: Vec<String>,
@@ -159,9 +159,9 @@ fn run_answer(case: &cases::Case<Answer>) -> Result<(), String> {
     };
     assert_eq!(names(first), answer.first, "{tool}");
     if let Some((around, member)) = answer.items.rsplit_once('/') {
-        let mut beside = names(at(text, around));
-        beside.retain(|name| name != member);
-        assert_eq!(beside, answer.beside, "{tool}");
+        let mut siblings = names(at(text, around));
+        siblings.retain(|name| name != member);
+        assert_eq!(siblings, answer.siblings, "{tool}");
     }
 
     let less = 100.0 * (1.0 - output.len() as f64 / document.len() as f64);

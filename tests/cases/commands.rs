@@ -40,10 +40,10 @@ pub(crate) fn tests() -> Vec<CaseTest> {
 }
 
 fn places(problems: &[tamis_manifest::Diagnostic]) -> Vec<String> {
-    let told = |problem: &tamis_manifest::Diagnostic| {
+    let described = |problem: &tamis_manifest::Diagnostic| {
         format!("{}:{}: {}", problem.line(), problem.column(), problem.message())
     };
-    problems.iter().map(told).collect()
+    problems.iter().map(described).collect()
 }
 
 impl RulesCase {

@@ -101,11 +101,11 @@ fn held(program: &Program, options: &CallOptions, document: &[u8], piece: usize)
 
 fn json_agrees(case: &ExplainCase) {
     let explanation = program(case).explain(&case.options.call());
-    let told = serde_json::to_value(&explanation).expect("an explanation is JSON");
+    let actual = serde_json::to_value(&explanation).expect("an explanation is JSON");
     let wanted = serde_json::to_value(&case.json).expect("a table is JSON");
-    contains(&case.name, &told, &wanted);
-    assert_eq!(told["version"], 1);
-    let stages = told["stages"].as_array().expect("there are stages");
+    contains(&case.name, &actual, &wanted);
+    assert_eq!(actual["version"], 1);
+    let stages = actual["stages"].as_array().expect("there are stages");
     let holds = |stage: &Json| stage["holds"].as_array().is_some_and(|holds| !holds.is_empty());
     for stage in stages {
         let tree = !stage["tree"].is_null();
@@ -119,11 +119,11 @@ fn json_agrees(case: &ExplainCase) {
         let name = stage["stage"].as_str().expect("a stage has a name");
         assert!(case.text.contains(&format!(". {name}: {mode}\n")), "{}: {name}", case.name);
     }
-    let branches = told["branches"].as_array().into_iter().flatten();
+    let branches = actual["branches"].as_array().into_iter().flatten();
     let modes = stages.iter().chain(branches).map(|part| part["mode"].as_str());
     let modes: BTreeSet<_> = modes.flatten().collect();
     let mode = ["tree", "hold", "stream"].into_iter().find(|mode| modes.contains(mode));
-    assert_eq!(told["mode"].as_str(), mode, "{}", case.name);
+    assert_eq!(actual["mode"].as_str(), mode, "{}", case.name);
 }
 
 fn every_key_is_documented() {
@@ -140,8 +140,8 @@ fn every_key_is_documented() {
     }
 }
 
-fn collect(told: &Json, keys: &mut BTreeSet<String>) {
-    match told {
+fn collect(actual: &Json, keys: &mut BTreeSet<String>) {
+    match actual {
         Json::Object(members) => {
             for (key, value) in members {
                 keys.insert(key.clone());
@@ -154,19 +154,19 @@ fn collect(told: &Json, keys: &mut BTreeSet<String>) {
 }
 
 #[track_caller]
-fn contains(name: &str, told: &Json, wanted: &Json) {
-    match (told, wanted) {
-        (Json::Object(told), Json::Object(wanted)) => {
+fn contains(name: &str, actual: &Json, wanted: &Json) {
+    match (actual, wanted) {
+        (Json::Object(actual), Json::Object(wanted)) => {
             for (key, wanted) in wanted {
-                contains(name, told.get(key).unwrap_or(&Json::Null), wanted);
+                contains(name, actual.get(key).unwrap_or(&Json::Null), wanted);
             }
         }
-        (Json::Array(told), Json::Array(wanted)) if told.len() == wanted.len() => {
-            for (told, wanted) in told.iter().zip(wanted) {
-                contains(name, told, wanted);
+        (Json::Array(actual), Json::Array(wanted)) if actual.len() == wanted.len() => {
+            for (actual, wanted) in actual.iter().zip(wanted) {
+                contains(name, actual, wanted);
             }
         }
-        _ => assert_eq!(told, wanted, "{name}"),
+        _ => assert_eq!(actual, wanted, "{name}"),
     }
 }
 

@@ -53,7 +53,7 @@ fn regressions() {
     replay("regressions");
     let readme = std::fs::read_to_string(folder("", "").join("README.md"));
     let readme = readme.expect("the page can be read");
-    let told: BTreeSet<&str> = readme
+    let documented: BTreeSet<&str> = readme
         .lines()
         .skip_while(|line| *line != "## Regressions")
         .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
@@ -64,7 +64,11 @@ fn regressions() {
         let folder = file.strip_prefix(folder("regressions", "")).expect("a file in that folder");
         names.insert(folder.to_str().expect("a name in ASCII").to_owned());
     }
-    assert_eq!(names.iter().map(String::as_str).collect::<BTreeSet<_>>(), told, "fuzz/README.md");
+    assert_eq!(
+        names.iter().map(String::as_str).collect::<BTreeSet<_>>(),
+        documented,
+        "fuzz/README.md"
+    );
 }
 
 /// Random bytes of every length, with choices of every length.

@@ -45,7 +45,7 @@ fn trailers_are_kept_and_digests_go() {
 }
 
 #[test]
-fn no_trailers_behind_an_error() {
+fn no_trailers_after_an_error() {
     let body = frames(&["[1, 2"], &[("grpc-status", "0")]);
     let mut body = FilterBody::new(&program(&Spec::new()), body);
     assert_eq!(ready(body.frame()).unwrap().unwrap().into_data().unwrap(), "[1,2");

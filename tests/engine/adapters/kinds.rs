@@ -17,14 +17,14 @@ fn through(transform: impl Fn() -> Transform, document: &[u8]) -> (Vec<u8>, Outc
     let mut first = None;
     for size in [1, 7, 1000, 100_000] {
         let outcome = std::sync::Arc::new(std::sync::Mutex::new(None));
-        let told = std::sync::Arc::clone(&outcome);
+        let reported = std::sync::Arc::clone(&outcome);
         let transform = transform().with_on_end(move |outcome, result| {
             result.unwrap();
-            *told.lock().unwrap() = Some(outcome.clone());
+            *reported.lock().unwrap() = Some(outcome.clone());
         });
         let (output, result) = ready(collect(FilterStream::new(transform, chunks(document, size))));
         result.unwrap();
-        let outcome = outcome.lock().unwrap().take().expect("the end is told");
+        let outcome = outcome.lock().unwrap().take().expect("the end is reported");
         let (before, _) = first.get_or_insert((output.clone(), outcome));
         assert_eq!(*before, output, "chunks of {size} bytes");
     }
@@ -71,9 +71,9 @@ fn histories() {
     let (output, outcome) = through(|| Transform::from(&program), history.as_bytes());
     let (wanted, report) = prune_slice(&program, history.as_bytes()).unwrap();
     assert_eq!(String::from_utf8(output), String::from_utf8(wanted));
-    let Some(told) = outcome.downcast_ref::<PruneReport>() else { panic!("{outcome:?}") };
-    assert_eq!((told.results_pruned, report.results_pruned), (1, 1));
-    assert_eq!(told.bytes_saved, report.bytes_saved);
+    let Some(reported) = outcome.downcast_ref::<PruneReport>() else { panic!("{outcome:?}") };
+    assert_eq!((reported.results_pruned, report.results_pruned), (1, 1));
+    assert_eq!(reported.bytes_saved, report.bytes_saved);
 }
 
 /// The result of the synchronous driver of records.
@@ -102,9 +102,9 @@ fn records(transform: fn(Call<'_>) -> Transform, drive: Drive, stream: &[u8]) {
                 |result: &Result<(), Error>| result.as_ref().err().map(ToString::to_string);
             assert_eq!(message(&result), message(&bad));
             let outcome = filtered.outcome().unwrap();
-            let mut told = outcome.report().unwrap().clone();
-            told.held_peak_bytes = report.held_peak_bytes;
-            assert_eq!(told, report);
+            let mut reported = outcome.report().unwrap().clone();
+            reported.held_peak_bytes = report.held_peak_bytes;
+            assert_eq!(reported, report);
         }
     }
 }

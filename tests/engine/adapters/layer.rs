@@ -178,8 +178,8 @@ fn answered(
     frames: &[&'static [u8]],
     known: bool,
 ) -> (u16, String, Vec<bool>) {
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let tell = Arc::clone(&told);
+    let reported = Arc::new(Mutex::new(Vec::new()));
+    let tell = Arc::clone(&reported);
     let layer = FilterLayer::new(move |_, _| {
         let tell = Arc::clone(&tell);
         Some(transform().with_on_end(move |_, result| tell.lock().unwrap().push(result.is_ok())))
@@ -198,8 +198,8 @@ fn answered(
     let answer = ready(service.oneshot(Request::new(()))).unwrap();
     let status = answer.status().as_u16();
     let body = ready(answer.into_body().collect()).unwrap().to_bytes();
-    let told = told.lock().unwrap().clone();
-    (status, String::from_utf8(body.to_vec()).unwrap(), told)
+    let reported = reported.lock().unwrap().clone();
+    (status, String::from_utf8(body.to_vec()).unwrap(), reported)
 }
 
 #[test]
@@ -226,8 +226,8 @@ fn a_body_without_a_byte_is_no_document() {
     assert_eq!(answered(gzip, &[], false), none);
     assert_eq!(answered(gzip, &[nothing], false), none, "as many encoders send it");
     assert_eq!(answered(gzip, &[&nothing[..5]], false).0, 502, "cut off");
-    let (status, _, told) = answered(plain, &[b" "], false);
-    assert_eq!((status, told), (502, vec![false]), "white space is a byte");
+    let (status, _, reported) = answered(plain, &[b" "], false);
+    assert_eq!((status, reported), (502, vec![false]), "white space is a byte");
 }
 
 #[test]

@@ -131,15 +131,15 @@ fn a_source_that_is_not_needed_any_more_is_dropped() {
 /// The thread of the last step of a run.
 fn last_thread(transform: Transform, document: &[u8]) -> (ThreadId, Vec<u8>) {
     let thread = Arc::new(Mutex::new(None));
-    let told = Arc::clone(&thread);
+    let reported = Arc::clone(&thread);
     let transform = transform.with_on_end(move |_, result| {
         result.unwrap();
-        *told.lock().unwrap() = Some(std::thread::current().id());
+        *reported.lock().unwrap() = Some(std::thread::current().id());
     });
     let (output, result) =
         runtime().block_on(collect(FilterStream::new(transform, chunks(document, 5000))));
     result.unwrap();
-    let thread = thread.lock().unwrap().expect("the end is told");
+    let thread = thread.lock().unwrap().expect("the end is reported");
     (thread, output)
 }
 
@@ -221,7 +221,7 @@ fn a_long_run_that_is_kept_is_not_copied() {
 }
 
 #[test]
-fn errors_are_told_once_behind_what_was_emitted() {
+fn errors_are_reported_once_after_what_was_emitted() {
     let program = program(&Spec::new());
     let document = format!("[{}1,]", "123456,".repeat(20_000));
     let mut stream = FilterStream::new(&program, chunks(document.as_bytes(), 10_000));
@@ -236,8 +236,8 @@ fn errors_are_told_once_behind_what_was_emitted() {
     assert_eq!(output.len() + 1, document.len(), "another element has to follow the comma");
     assert!(document.as_bytes().starts_with(&output));
     assert!(ready(stream.next()).is_none(), "nothing is behind an error");
-    let told = stream.outcome().unwrap().report().unwrap().error.clone().unwrap();
-    assert_eq!(told.kind, ErrorKind::Syntax);
+    let reported = stream.outcome().unwrap().report().unwrap().error.clone().unwrap();
+    assert_eq!(reported.kind, ErrorKind::Syntax);
 }
 
 #[test]
@@ -278,8 +278,8 @@ fn a_writer_that_fails_ends_the_run() {
         }
     }
     let program = program(&Spec::new());
-    let told = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&told);
+    let reported = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&reported);
     let transform = Transform::json(&program).with_on_end(move |outcome, result| {
         assert_eq!(result.unwrap_err().kind(), ErrorKind::Write);
         assert_eq!(outcome.report().unwrap().error.as_ref().unwrap().kind, ErrorKind::Write);
@@ -291,7 +291,7 @@ fn a_writer_that_fails_ends_the_run() {
         FailedRun::split(ready(transform_async(transform, &document[..], Full)));
     assert_eq!(result.unwrap_err().kind(), ErrorKind::Write);
     assert!(!outcome.report().unwrap().applied);
-    assert_eq!(told.load(Ordering::Relaxed), 1, "the end is told once");
+    assert_eq!(reported.load(Ordering::Relaxed), 1, "the end is reported once");
 }
 
 #[test]

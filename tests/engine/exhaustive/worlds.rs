@@ -184,19 +184,19 @@ fn rules() -> Vec<Rules> {
     }
     // A select together with a rule on its output or on its input.
     let made = [vec!["k0"], vec!["k0", "a"], vec!["k0", "b"], vec!["k0", "[]"], vec!["k0", "0"]];
-    let mut beside = Vec::new();
+    let mut other_rules = Vec::new();
     for path in &all {
         let select = select(&[path]);
-        beside.extend(made.iter().map(|steps| {
+        other_rules.extend(made.iter().map(|steps| {
             let tokens = steps.iter().copied().map(token).collect();
             let path = Path { tokens, text: dotted(steps) };
             Rules { exclude: vec![path], ..select.clone() }
         }));
-        beside.extend(
+        other_rules.extend(
             places.iter().map(|place| Rules { retain: retain(&[place]).retain, ..select.clone() }),
         );
     }
-    for rules in &beside {
+    for rules in &other_rules {
         two.extend([
             rules.clone(),
             Rules { closed: Some(rules.retain.is_none()), ..rules.clone() },

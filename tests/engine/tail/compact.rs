@@ -232,10 +232,10 @@ fn compare(said: &str, run: &Run, expected: &str, text: Option<&str>) {
     let raw = serde_json::from_str::<&serde_json::value::RawValue>(output);
     assert!(raw.is_ok(), "{said}: {output}");
     let Some(text) = text else { return assert_eq!(output, expected, "{said}") };
-    let (before, behind) = expected.split_once(MARK).expect("the text has its place");
+    let (before, after) = expected.split_once(MARK).expect("the text has its place");
     let inside = output
         .strip_prefix(before)
-        .and_then(|rest| rest.strip_suffix(behind))
+        .and_then(|rest| rest.strip_suffix(after))
         .unwrap_or_else(|| panic!("{said}\n  expected: {expected}\n  got: {output}"));
     let inside: String = serde_json::from_str(inside).expect("the summary is one string");
     assert_eq!(inside, text, "{said}");

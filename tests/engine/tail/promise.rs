@@ -9,7 +9,7 @@ use super::corpus::documents;
 
 /// Checks that every omission from `input` is marked in `output`. With `beside`, this is the payload, whose mark is
 /// next to it.
-fn check_marked(input: &Json, output: &Json, beside: bool, place: &str) {
+fn check_marked(input: &Json, output: &Json, has_siblings: bool, place: &str) {
     match (input, output) {
         (Json::String(input), Json::String(output)) if input != output => {
             let kept = output.strip_suffix("...");
@@ -19,7 +19,7 @@ fn check_marked(input: &Json, output: &Json, beside: bool, place: &str) {
             let is_mark = |last: Option<&Json>| {
                 last.and_then(|last| last.get("_omitted")?.get("items")).is_some()
             };
-            let whole = beside || !is_mark(output.last()) || is_mark(input.last());
+            let whole = has_siblings || !is_mark(output.last()) || is_mark(input.last());
             let kept = if whole { output.len() } else { output.len() - 1 };
             if !whole {
                 let mark = output.last().and_then(|last| last.get("_omitted")).expect(place);
