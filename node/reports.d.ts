@@ -58,7 +58,7 @@ export interface InnerReport {
 
 /** The report of one run: sizes, what was cut, and how. */
 export interface Report {
-  /** Whether the output was made by the rules (kimbap: `filter_applied`). */
+  /** Whether the output was made by the rules. */
   filter_applied: boolean
   /** Number of bytes of the document that were consumed; a final newline does not count. If `stop_early` stops after an
    * `extract`, a `retain` or `patches`, number of bytes of the output of these. */
@@ -78,7 +78,7 @@ export interface Report {
    * content (and what is written instead), or a tool without a filter of a known type in its registry, whose full
    * response passes. */
   filter_error?: string
-  /** The branch of `when` that applied: `when[0]`, or `otherwise`. */
+  /** The branch of `when` that applied. */
   branch?: string
   /** Number of operations of `patches` that were applied, including tests that held. */
   patches_applied?: number
@@ -97,7 +97,7 @@ export interface Report {
   budget_exceeded?: boolean
   /** The budget in bytes, if it shortened the output. */
   budget_limit?: number
-  /** Size of the filtered output in bytes, if a budget shortened it; equal to `filter_result_bytes`. */
+  /** Size of the filtered output in bytes, if a budget shortened it; equal to `result_bytes`. */
   budget_original_bytes?: number
   /** Size of the output in bytes, including marks and the text that `compact` rendered. More than the limit with
    * `budget_exceeded`. */
@@ -113,9 +113,8 @@ export interface Report {
   tokens_estimated?: boolean
   /** The reason why `compact` left the filtered output unchanged. */
   compact_error?: string
-  /** The reason why the output is JSON although `encode` names another form: `duplicate_key`, `lone_surrogate`,
-   * `number`, `size`, `not_a_list`, `not_rows` or `siblings`. */
-  encode_skipped?: string
+  /** The reason why the output is JSON although `encode` names another form. */
+  encode_skipped?: 'duplicate_key' | 'lone_surrogate' | 'number' | 'size' | 'not_a_list' | 'not_rows' | 'empty' | 'sparse' | 'siblings'
   /** Number of elements of the payload that were read, if it is an array. */
   items_seen?: number
   /** Number of elements in the output. */
@@ -143,9 +142,9 @@ export interface Report {
   base64_omitted_bytes?: number
   /** Number of replaced values, by kind: the kinds of the guide, and `path` for values at the paths of `redact`. */
   redacted?: Record<string, number>
-  /** The payload, as a JSON Pointer; `""` is the document itself. */
+  /** The place of the payload. */
   root?: string
-  /** How each stage ran. Depends on the driver. */
+  /** How each stage ran. Depends on the driver. Each step is written as one line. */
   plan: string[]
   /** The error of a failed run. */
   error?: FailureReport
@@ -268,8 +267,8 @@ export interface PruneReport {
   first_changed?: number
   /** Bytes of the output from there on. */
   bytes_invalidated?: number
-  /** The rule that prevented pruning, if there was something to prune: `minimum_tokens` or `min_gain`. */
-  refused?: string
+  /** The rule that prevented pruning, if there was something to prune. */
+  refused?: 'minimum_tokens' | 'min_gain'
   /** Numbers of pruned results for each tool. The name of an unknown tool is empty. */
   tools?: Record<string, PrunedTool>
   /** Largest number of bytes held at once, in memory and in temporary files. Depends on the driver. */

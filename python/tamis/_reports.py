@@ -67,7 +67,7 @@ class Report(TypedDict, total=False):
     """The report of one run: sizes, what was cut, and how."""
 
     filter_applied: bool
-    """Whether the output was made by the rules (kimbap: `filter_applied`)."""
+    """Whether the output was made by the rules."""
     filter_original_bytes: int
     """Number of bytes of the document that were consumed; a final newline does not count. If `stop_early` stops after
     an `extract`, a `retain` or `patches`, number of bytes of the output of these."""
@@ -87,7 +87,7 @@ class Report(TypedDict, total=False):
     without content (and what is written instead), or a tool without a filter of a known type in its registry, whose
     full response passes."""
     branch: str
-    """The branch of `when` that applied: `when[0]`, or `otherwise`."""
+    """The branch of `when` that applied."""
     patches_applied: int
     """Number of operations of `patches` that were applied, including tests that held."""
     patches_without_effect: int
@@ -106,7 +106,7 @@ class Report(TypedDict, total=False):
     budget_limit: int
     """The budget in bytes, if it shortened the output."""
     budget_original_bytes: int
-    """Size of the filtered output in bytes, if a budget shortened it; equal to `filter_result_bytes`."""
+    """Size of the filtered output in bytes, if a budget shortened it; equal to `result_bytes`."""
     budget_result_bytes: int
     """Size of the output in bytes, including marks and the text that `compact` rendered. More than the limit with
     `budget_exceeded`."""
@@ -121,9 +121,8 @@ class Report(TypedDict, total=False):
     """Whether tokens were estimated at four bytes each: the call has no vocabulary."""
     compact_error: str
     """The reason why `compact` left the filtered output unchanged."""
-    encode_skipped: str
-    """The reason why the output is JSON although `encode` names another form: `duplicate_key`, `lone_surrogate`,
-    `number`, `size`, `not_a_list`, `not_rows` or `siblings`."""
+    encode_skipped: Literal["duplicate_key", "lone_surrogate", "number", "size", "not_a_list", "not_rows", "empty", "sparse", "siblings"]
+    """The reason why the output is JSON although `encode` names another form."""
     items_seen: int
     """Number of elements of the payload that were read, if it is an array."""
     items_kept: int
@@ -152,9 +151,9 @@ class Report(TypedDict, total=False):
     redacted: dict[str, int]
     """Number of replaced values, by kind: the kinds of the guide, and `path` for values at the paths of `redact`."""
     root: str
-    """The payload, as a JSON Pointer; `""` is the document itself."""
+    """The place of the payload."""
     plan: list[str]
-    """How each stage ran. Depends on the driver."""
+    """How each stage ran. Depends on the driver. Each step is written as one line."""
     error: FailureReport
     """The error of a failed run."""
 
@@ -280,8 +279,8 @@ class PruneReport(TypedDict, total=False):
     here."""
     bytes_invalidated: int
     """Bytes of the output from there on."""
-    refused: str
-    """The rule that prevented pruning, if there was something to prune: `minimum_tokens` or `min_gain`."""
+    refused: Literal["minimum_tokens", "min_gain"]
+    """The rule that prevented pruning, if there was something to prune."""
     tools: dict[str, PrunedTool]
     """Numbers of pruned results for each tool. The name of an unknown tool is empty."""
     held_peak_bytes: int
