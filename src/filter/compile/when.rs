@@ -136,12 +136,7 @@ fn check_beside(spec: &Spec) -> Result<(), Error> {
 
 fn check_branch(entry: usize, branch: &Spec) -> Result<&crate::spec::Condition, Error> {
     let refuse = |message: &str| {
-        refuse_in(
-            "when",
-            entry,
-            false,
-            format!("{}: {message}", WhenBranch::Number(entry)),
-        )
+        refuse_in("when", entry, false, format!("{}: {message}", WhenBranch::Number(entry)))
     };
     let Some(test) = &branch.test else {
         return refuse("a branch requires a `test` with `path` and `value`");

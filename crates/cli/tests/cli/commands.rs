@@ -27,7 +27,7 @@ impl Folder {
         Ran::new(&self.runner(&["--", "sh", "-c", script]).output().unwrap())
     }
 
-    /// The handles of the full outputs.
+    /// The names of the files with full outputs.
     pub(crate) fn records(&self) -> Vec<String> {
         let Ok(names) = std::fs::read_dir(self.path(RECORDS)) else { return Vec::new() };
         let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -288,7 +288,7 @@ fn output_that_cannot_be_written_is_reported() {
         1,
         &["tamis: standard output: ", "to print the output read so far: tamis recall tm_"],
     );
-    assert_eq!(folder.full(&folder.records()[0]), "a\n");
+    assert_eq!(folder.full(ran.handle()), "a\n");
 }
 
 /// Processes that a command leaves behind do not delay tamis. All output of the command itself is written.
@@ -359,10 +359,11 @@ fn output_is_filtered_while_it_comes_and_all_of_it_kept() {
     let ran = run(&["seq", "5000"]);
     let records = folder.records();
     assert_eq!((ran.code, ran.err.as_str(), records.len()), (0, "", 1));
-    let record = format!("tamis recall {}", records[0]);
+    let first = ran.handle().to_owned();
+    let record = format!("tamis recall {first}");
     let note = format!("[tamis tenths: 4500 of 5000 lines left out; full output: {record}]\n");
     assert_eq!(ran.out, format!("{tenths}{note}"));
-    assert_eq!(folder.full(&records[0]), all);
+    assert_eq!(folder.full(&first), all);
     let report: Value = serde_json::from_str(&folder.read("report.json")).unwrap();
     assert_eq!((&report["filter"], &report["cut"]), (&"tenths".into(), &true.into()));
     assert_eq!((&report["lines_in"], &report["lines_out"]), (&5000.into(), &501.into()));
@@ -381,8 +382,8 @@ fn output_is_filtered_while_it_comes_and_all_of_it_kept() {
     assert!(ran.out.ends_with(" (its first 1024 bytes)]\n"), "{}", ran.out);
     assert!(ran.err.contains("only the first 1024 bytes"), "{}", ran.err);
     let of_both = folder.records();
-    let second = of_both.iter().find(|handle| **handle != records[0]).unwrap();
-    let recalled = folder.tamis(&["recall", second], b"");
+    assert_ne!(ran.handle(), first);
+    let recalled = folder.tamis(&["recall", ran.handle()], b"");
     assert_eq!((of_both.len(), recalled.out.as_str()), (2, &all[..1024]));
     assert!(
         recalled.err.ends_with("only the beginning: a limit was reached\n"),
@@ -408,10 +409,10 @@ fn the_filters_that_come_with_tamis_are_there() {
     let ran = Ran::new(&folder.runner(&find).output().unwrap());
     let records = folder.records();
     assert_eq!((ran.code, ran.err.as_str(), records.len()), (0, "", 1));
-    assert_eq!(folder.full(&records[0]).as_bytes(), raw.stdout);
+    assert_eq!(folder.full(ran.handle()).as_bytes(), raw.stdout);
     assert!(ran.out.len() < raw.stdout.len(), "{}", ran.out);
     let last = ran.out.lines().last().unwrap();
-    assert!(last.starts_with("[tamis ") && last.contains(&records[0]), "{last}");
+    assert!(last.starts_with("[tamis ") && last.contains(ran.handle()), "{last}");
     // Machine-readable output, and output without a filter, is unchanged.
     let raw = raw.stdout.iter().map(|byte| if *byte == b'\n' { 0 } else { *byte }).collect();
     let ran = Ran::new(&folder.runner(&[&find[..], &["-print0"]].concat()).output().unwrap());
@@ -472,7 +473,9 @@ fn the_report_says_what_the_run_did() {
         (&3.into(), &4.into(), &4.into())
     );
     assert_eq!((&said["cut"], &said["left_open"]), (&false.into(), &false.into()));
-    assert_eq!(said["full_output"], format!("tamis recall {}", folder.records()[0]));
+    let recall = said["full_output"].as_str().unwrap();
+    assert_eq!(folder.full(handle_in(recall).unwrap()), "abc\n");
+    assert!(recall.starts_with("tamis recall tm_"), "{recall}");
     assert_eq!(said["full_output_complete"], true);
     let said = report(&["sh", "-c", "kill -9 $$"]);
     // As shells say it.

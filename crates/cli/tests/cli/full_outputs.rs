@@ -14,9 +14,9 @@ fn the_full_output_is_kept_where_that_is_asked_for() {
     );
     let records = folder.records();
     assert_eq!((ran.code, ran.out.as_str(), records.len()), (0, "a\nb\n", 1));
-    let said = format!("tamis: sh: to print the full output: tamis recall {}\n", records[0]);
+    let said = format!("tamis: sh: to print the full output: tamis recall {}\n", ran.handle());
     assert_eq!(ran.err, said);
-    folder.tamis(&["recall", &records[0]], b"").done("a\nb\n");
+    folder.tamis(&["recall", ran.handle()], b"").done("a\nb\n");
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o7777;
     assert_eq!(mode(&folder.path(RECORDS).join(&records[0])), 0o600);
     assert_eq!((mode(&folder.path(RECORDS)), mode(&folder.path(".state"))), (0o700, 0o700));
@@ -55,10 +55,10 @@ fn when_the_disk_is_full_nothing_more_is_cut() {
     assert_eq!(records.len(), 1);
     let (filtered, raw) = ran.out.split_once("[tamis tenths: ").unwrap();
     let (note, raw) = raw.split_once('\n').unwrap();
-    let said = format!("tamis recall {} (until it could not be written)]", records[0]);
+    let said = format!("tamis recall {} (until it could not be written)]", ran.handle());
     assert!(note.ends_with(&said), "{note}");
     assert!(filtered.starts_with("10\n20\n30\n"), "{filtered}");
-    let recorded = folder.full(&records[0]);
+    let recorded = folder.full(ran.handle());
     let all: String = (1..=600_000).map(|n| format!("{n}\n")).collect();
     assert!(all.starts_with(&recorded) && all.ends_with(raw));
     assert!(recorded.len() + raw.len() >= all.len(), "{} and {}", recorded.len(), raw.len());

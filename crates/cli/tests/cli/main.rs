@@ -139,6 +139,13 @@ impl Folder {
     }
 }
 
+/// The last handle in a text.
+fn handle_in(text: &str) -> Option<&str> {
+    let from = text.rfind("tm_")?;
+    let len = text[from..].find(|char: char| !(char.is_ascii_alphanumeric() || char == '_'));
+    Some(&text[from..len.map_or(text.len(), |len| from + len)])
+}
+
 /// How a process ended.
 #[derive(Debug, PartialEq, Eq)]
 struct Ran {
@@ -154,6 +161,12 @@ impl Ran {
             out: String::from_utf8(output.stdout.clone()).unwrap(),
             err: String::from_utf8(output.stderr.clone()).unwrap(),
         }
+    }
+
+    /// The handle of the full output that the output or a message names.
+    #[track_caller]
+    fn handle(&self) -> &str {
+        handle_in(&self.out).or_else(|| handle_in(&self.err)).expect("a handle")
     }
 
     /// Asserts exit code 0, this output, and no messages.
