@@ -166,7 +166,7 @@ impl Ran {
     /// The handle of the full output that the output or a message names.
     #[track_caller]
     fn handle(&self) -> &str {
-        handle_in(&self.out).or_else(|| handle_in(&self.err)).expect("a handle")
+        handle_in(&self.out).or_else(|| handle_in(&self.err)).unwrap()
     }
 
     /// Asserts exit code 0, this output, and no messages.
