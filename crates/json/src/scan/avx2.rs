@@ -17,7 +17,7 @@ use std::arch::x86_64::{
 use super::classes::{BRACKET, SEPARATOR, WHITE};
 use super::escapes::{EscapeClasses, halves};
 use super::forward::{call_functions, entry_points};
-use super::words::{self, WordClasses, WordMasks, classify_all};
+use super::words::{self, WordClasses, WordMasks, WordMasksReader, classify_all};
 use super::{BLOCK, BracketKinds, ByteClasses, Kernel};
 
 /// Proof that the CPU has AVX2, BMI1, BMI2, LZCNT, POPCNT and PCLMULQDQ.
@@ -43,13 +43,14 @@ impl Avx2 {
 impl Kernel for Avx2 {
     entry_points!("avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq");
 
-    fn words(self, bytes: &[u8], first: usize, masks: &mut WordMasks) {
+    fn words(self, bytes: &[u8], first: usize, masks: &mut WordMasks, then: impl WordMasksReader) {
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-        fn words(bytes: &[u8], first: usize, masks: &mut WordMasks) {
+        fn words(bytes: &[u8], first: usize, masks: &mut WordMasks, then: impl WordMasksReader) {
             classify_all(bytes, first, masks, |block| classify_words(block));
+            then.read(masks);
         }
         // SAFETY: as in `scan`.
-        unsafe { words(bytes, first, masks) }
+        unsafe { words(bytes, first, masks, then) }
     }
 
     /// The lowest byte of each lane, and all of them together.
@@ -191,6 +192,7 @@ fn classify_words(block: &[u8; BLOCK]) -> WordClasses {
         name_end: class!(words::halves::LAST, first_name, second_name)
             & (class!(words::halves::SECOND_LAST, first_name, second_name) << 1 | 1),
         backslash: byte!(b'\\'),
+        spelling: class!(words::halves::SPELLING, first_name, second_name),
     }
 }
 

@@ -19,8 +19,9 @@ use std::arch::x86_64::{
     _mm512_min_epu8, _mm512_movepi8_mask, _mm512_movepi64_mask, _mm512_or_si512,
     _mm512_permutex2var_epi8, _mm512_permutexvar_epi8, _mm512_set1_epi8, _mm512_set1_epi64,
     _mm512_setzero_si512, _mm512_shldi_epi64, _mm512_shuffle_epi8, _mm512_shuffle_i64x2,
-    _mm512_slli_epi64, _mm512_storeu_si512, _mm512_sub_epi64, _mm512_test_epi8_mask,
-    _mm512_test_epi64_mask, _mm512_unpackhi_epi64, _mm512_unpacklo_epi64, _mm512_xor_si512,
+    _mm512_slli_epi64, _mm512_srli_epi16, _mm512_storeu_si512, _mm512_sub_epi64,
+    _mm512_test_epi8_mask, _mm512_test_epi64_mask, _mm512_unpackhi_epi64, _mm512_unpacklo_epi64,
+    _mm512_xor_si512,
 };
 
 use super::avx2::{classify_escapes, pack, prefix_xor};
@@ -28,6 +29,7 @@ use super::classes::WHITE;
 use super::derive::MaskState;
 use super::escapes::{EscapeClasses, GOOD};
 use super::forward::{call_functions, entry_points};
+use super::words::{self, WordClasses, WordMasksReader, classify_all};
 use super::{BLOCK, BracketKinds, ByteClasses, Kernel, ROW, Row, RowMasks, Window, WordMasks};
 
 /// Proof that the CPU has AVX-512 F, BW, CD, DQ, VBMI and VBMI2, GFNI, VPCLMULQDQ, and what the AVX2 kernel needs.
@@ -54,9 +56,16 @@ impl Kernel for Avx512 {
         "avx512f,avx512bw,avx512cd,avx512dq,avx512vbmi,avx512vbmi2,gfni,vpclmulqdq,avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq"
     );
 
-    // Vectors of 64 bytes would not be faster here: most of the time is spent elsewhere.
-    fn words(self, bytes: &[u8], first: usize, masks: &mut WordMasks) {
-        self.0.words(bytes, first, masks);
+    fn words(self, bytes: &[u8], first: usize, masks: &mut WordMasks, then: impl WordMasksReader) {
+        #[target_feature(
+            enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vbmi,avx512vbmi2,gfni,vpclmulqdq,avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq"
+        )]
+        fn words(bytes: &[u8], first: usize, masks: &mut WordMasks, then: impl WordMasksReader) {
+            classify_all(bytes, first, masks, |block| classify_words(block));
+            then.read(masks);
+        }
+        // SAFETY: as in `scan`.
+        unsafe { words(bytes, first, masks, then) }
     }
 
     /// The lowest byte of each lane, and all of them together.
@@ -206,6 +215,36 @@ fn load(block: &[u8; BLOCK]) -> __m512i {
 fn table(bytes: &[u8; 16]) -> __m128i {
     // SAFETY: the table has 16 bytes, and the load needs no alignment.
     unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+}
+
+/// As in the AVX2 kernel, with masks from comparisons.
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn classify_words(block: &[u8; BLOCK]) -> WordClasses {
+    let bytes = load(block);
+    let half = _mm512_and_si512(_mm512_srli_epi16::<4>(bytes), _mm512_set1_epi8(0x0f));
+    let classes = |lower: &[u8; 16], upper: &[u8; 16]| {
+        let lower = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table(lower)), bytes);
+        let upper = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table(upper)), half);
+        _mm512_and_si512(lower, upper)
+    };
+    let found = classes(&words::halves::LOWER, &words::halves::UPPER);
+    let names = classes(&words::halves::NAMES_LOWER, &words::halves::NAMES_UPPER);
+    let class = |set: u8| _mm512_test_epi8_mask(found, _mm512_set1_epi8(set as i8));
+    let name = |set: u8| _mm512_test_epi8_mask(names, _mm512_set1_epi8(set as i8));
+    let byte = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8));
+    WordClasses {
+        word: class(words::halves::WORD),
+        letter: class(words::halves::LETTER),
+        run: class(words::halves::RUN),
+        blank: byte(b' ') | byte(b'\t'),
+        dash: byte(b'-'),
+        at: byte(b'@') | byte(b'~'),
+        colon: name(words::halves::COLON),
+        name_end: name(words::halves::LAST) & (name(words::halves::SECOND_LAST) << 1 | 1),
+        backslash: byte(b'\\'),
+        spelling: name(words::halves::SPELLING),
+    }
 }
 
 /// Two tables: the classes of the bytes up to 0x3f, and of those from 0x40 to 0x7e. Bytes from 0x7f on have no class.

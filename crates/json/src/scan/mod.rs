@@ -65,7 +65,7 @@ pub use diff::compare;
 use escapes::{EscapeClasses, EscapeState};
 pub use scanner::{Isa, Scanner};
 use utf8::Utf8State;
-pub use words::{WORD_BLOCKS, WordMasks};
+pub use words::{WORD_BLOCKS, WordMasks, WordMasksReader};
 
 /// Bytes that are scanned before the machine walks their tokens, so that their masks stay in the first-level cache.
 pub const WINDOW: usize = 4096;
@@ -134,7 +134,7 @@ trait Kernel: Copy {
         bracket_batch(self, window, text, block, most)
     }
     /// Writes the word classes of a text, from the block `first` on.
-    fn words(self, bytes: &[u8], first: usize, masks: &mut WordMasks);
+    fn words(self, bytes: &[u8], first: usize, masks: &mut WordMasks, then: impl WordMasksReader);
     fn classify(self, block: &[u8; BLOCK]) -> ByteClasses;
     fn classify_escapes(self, block: &[u8; BLOCK]) -> EscapeClasses;
     /// First pass: writes the masks `quote`, `backslash`, `bracket`, `separator` and `white`, without context.

@@ -19,7 +19,7 @@ use super::classes::{BRACKET, SEPARATOR, WHITE};
 use super::escapes::{EscapeClasses, halves};
 use super::forward::call_functions;
 use super::scalar::ScalarKernel;
-use super::words::{self, WordClasses, WordMasks, classify_all};
+use super::words::{self, WordClasses, WordMasks, WordMasksReader, classify_all};
 use super::{BLOCK, BracketKinds, ByteClasses, Carry, Kernel, Window, scan_with};
 
 /// Proof that the CPU has NEON, and with `PMULL` also carry-less multiplication. `PMULL` comes with AES, which small
@@ -54,13 +54,14 @@ impl<const PMULL: bool> Kernel for Neon<PMULL> {
         }
     }
 
-    fn words(self, bytes: &[u8], first: usize, masks: &mut WordMasks) {
+    fn words(self, bytes: &[u8], first: usize, masks: &mut WordMasks, then: impl WordMasksReader) {
         #[target_feature(enable = "neon")]
-        fn words(bytes: &[u8], first: usize, masks: &mut WordMasks) {
+        fn words(bytes: &[u8], first: usize, masks: &mut WordMasks, then: impl WordMasksReader) {
             classify_all(bytes, first, masks, |block| classify_words(block));
+            then.read(masks);
         }
         // SAFETY: as in `scan`.
-        unsafe { words(bytes, first, masks) }
+        unsafe { words(bytes, first, masks, then) }
     }
 
     /// The lowest byte of each lane, and all of them together.
@@ -172,6 +173,7 @@ fn classify_words(block: &[u8; BLOCK]) -> WordClasses {
         colon: name(words::halves::COLON),
         name_end: name(words::halves::LAST) & (name(words::halves::SECOND_LAST) << 1 | 1),
         backslash: byte(b'\\'),
+        spelling: name(words::halves::SPELLING),
     }
 }
 

@@ -1,15 +1,16 @@
 //! The kernel that every CPU runs, and the reference that the others are tested against. One byte at a time.
 
 use super::escapes::{EscapeClasses, GOOD};
-use super::words::{WordMasks, classify_all, classify_scalar};
+use super::words::{WordMasks, WordMasksReader, classify_all, classify_scalar};
 use super::{BLOCK, BracketKinds, ByteClasses, Kernel};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScalarKernel;
 
 impl Kernel for ScalarKernel {
-    fn words(self, bytes: &[u8], first: usize, masks: &mut WordMasks) {
+    fn words(self, bytes: &[u8], first: usize, masks: &mut WordMasks, then: impl WordMasksReader) {
         classify_all(bytes, first, masks, classify_scalar);
+        then.read(masks);
     }
 
     #[inline(always)]

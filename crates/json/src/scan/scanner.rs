@@ -5,7 +5,7 @@
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 use super::neon::Neon;
 use super::scalar::ScalarKernel;
-use super::{BracketBatch, Carry, Kernel as _, WINDOW, Window, WordMasks};
+use super::{BracketBatch, Carry, Kernel as _, WINDOW, Window, WordMasks, WordMasksReader};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2::Avx2, avx512::Avx512};
 
@@ -111,9 +111,16 @@ impl Scanner {
         with_kernel!(self, kernel => kernel.list_tokens(window));
     }
 
-    /// Writes the word classes of a text, from the block `first` on. Bytes before and after the text are in no class.
-    pub fn words(self, bytes: &[u8], first: usize, masks: &mut WordMasks) {
-        with_kernel!(self, kernel => kernel.words(bytes, first, masks));
+    /// Writes the word classes of a text, from the block `first` on. Bytes before and after the text are in no class. Then
+    /// lets a reader read them.
+    pub fn words(
+        self,
+        bytes: &[u8],
+        first: usize,
+        masks: &mut WordMasks,
+        then: impl WordMasksReader,
+    ) {
+        with_kernel!(self, kernel => kernel.words(bytes, first, masks, then));
     }
 
     /// See [`Window::bracket_batch`].

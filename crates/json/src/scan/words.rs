@@ -27,10 +27,13 @@ pub(super) struct WordClasses {
     pub at: u64,
     /// The signs `:`, `=` and `>`, which a value may follow.
     pub colon: u64,
-    /// The letters `d`, `e`, `n`, `t` and `y` after one of `e`, `o`, `r`, `s` and `w`, in either case: the last ones of names
+    /// The letters `d`, `e`, `h`, `n`, `t` and `y` after one of `e`, `o`, `r`, `s`, `t` and `w`, in either case: the last ones of names
     /// that a value may follow. Before the first byte of the block, any letter may be.
     pub name_end: u64,
     pub backslash: u64,
+    /// The bytes `0`, `e`, `u` and `x`, which spell a character by its number after a backslash, and four that do not matter
+    /// there: `5`, `` ` ``, `U` and `X`.
+    pub spelling: u64,
 }
 
 /// The number of blocks whose classes are together in [`WordMasks`].
@@ -57,6 +60,8 @@ pub struct WordMasks {
     pub name_end: [u64; WORD_BLOCKS],
     /// The sign `\`.
     pub backslash: [u64; WORD_BLOCKS],
+    /// The sign `\` before a byte that may spell a character by its number, or at the end of a block.
+    pub numeric_escape: [u64; WORD_BLOCKS],
 }
 
 impl WordMasks {
@@ -73,12 +78,24 @@ impl WordMasks {
             colon: NONE,
             name_end: NONE,
             backslash: NONE,
+            numeric_escape: NONE,
         }
     }
 
     fn set(&mut self, block: usize, classes: WordClasses) {
-        let WordClasses { word, letter, run, blank, dash, at, colon, name_end, backslash } =
-            classes;
+        let WordClasses {
+            word,
+            letter,
+            run,
+            blank,
+            dash,
+            at,
+            colon,
+            name_end,
+            backslash,
+            spelling,
+        } = classes;
+        let numeric_escape = backslash & (spelling >> 1 | 1 << (u64::BITS - 1));
         for (masks, mask) in [
             (&mut self.word, word),
             (&mut self.letter, letter),
@@ -89,12 +106,19 @@ impl WordMasks {
             (&mut self.colon, colon),
             (&mut self.name_end, name_end),
             (&mut self.backslash, backslash),
+            (&mut self.numeric_escape, numeric_escape),
         ] {
             if let Some(place) = masks.get_mut(block) {
                 *place = mask;
             }
         }
     }
+}
+
+/// Reads masks as soon as they are written. The method is compiled for the instruction set of the kernel, if it is inlined.
+pub trait WordMasksReader {
+    /// Reads the masks of all blocks, and may change them.
+    fn read(self, masks: &mut WordMasks);
 }
 
 /// Classes of bytes for a lookup by both halves of a byte, see [`halves`](super::escapes::halves).
@@ -129,15 +153,17 @@ pub(super) mod halves {
     pub(crate) const SECOND_LAST: u8 = 0b0_1100;
     /// The class of signs.
     pub(crate) const COLON: u8 = 0b1_0000;
+    /// The classes of bytes after a backslash.
+    pub(crate) const SPELLING: u8 = 0b110_0000;
 
     const NAMES: [(u16, u16); 7] = [
-        (1 << 4 | 1 << 6, 1 << 0x4 | 1 << 0x5 | 1 << 0xe), // d, e, n
-        (1 << 5 | 1 << 7, 1 << 0x4 | 1 << 0x9),            // t, y
-        (1 << 4 | 1 << 6, 1 << 0x5 | 1 << 0xf),            // e, o
-        (1 << 5 | 1 << 7, 1 << 0x2 | 1 << 0x3 | 1 << 0x7), // r, s, w
-        (1 << 3, 1 << 0xa | 1 << 0xd | 1 << 0xe),          // : = >
-        (0, 0),
-        (0, 0),
+        (1 << 4 | 1 << 6, 1 << 0x4 | 1 << 0x5 | 1 << 0x8 | 1 << 0xe), // d, e, h, n
+        (1 << 5 | 1 << 7, 1 << 0x4 | 1 << 0x9),                       // t, y
+        (1 << 4 | 1 << 6, 1 << 0x5 | 1 << 0xf),                       // e, o
+        (1 << 5 | 1 << 7, 1 << 0x2 | 1 << 0x3 | 1 << 0x4 | 1 << 0x7), // r, s, t, w
+        (1 << 3, 1 << 0xa | 1 << 0xd | 1 << 0xe),                     // : = >
+        (1 << 3 | 1 << 6, 1 << 0x0 | 1 << 0x5),                       // 0, 5, `, e
+        (1 << 5 | 1 << 7, 1 << 0x5 | 1 << 0x8),                       // U, X, u, x
     ];
 
     pub(crate) const NAMES_UPPER: [u8; 16] = table(&NAMES, true);
@@ -184,10 +210,12 @@ pub(super) fn classify_scalar(block: &[u8; BLOCK]) -> WordClasses {
         classes.at |= bit(matches!(byte, b'@' | b'~'));
         classes.colon |= bit(matches!(byte, b':' | b'=' | b'>'));
         let before = at.checked_sub(1).and_then(|before| block.get(before));
-        let is_before = |byte: &u8| matches!(byte | 0x20, b'e' | b'o' | b'r' | b's' | b'w');
-        let is_last = matches!(byte | 0x20, b'd' | b'e' | b'n' | b't' | b'y');
+        let is_before = |byte: &u8| matches!(byte | 0x20, b'e' | b'o' | b'r' | b's' | b't' | b'w');
+        let is_last = matches!(byte | 0x20, b'd' | b'e' | b'h' | b'n' | b't' | b'y');
         classes.name_end |= bit(letter && is_last && before.is_none_or(is_before));
         classes.backslash |= bit(*byte == b'\\');
+        let spelling = matches!(byte, b'0' | b'5' | b'`' | b'e' | b'U' | b'X' | b'u' | b'x');
+        classes.spelling |= bit(spelling);
     }
     classes
 }

@@ -198,6 +198,9 @@ impl SecretFilter {
                 Hit::Long => {
                     self.look_at_signs(Fingerprints::shared().long(), found.at, ended, sink)
                 }
+                Hit::Option => {
+                    self.look_at_places(Fingerprints::shared().options(), found.at, ended, sink)
+                }
                 Hit::EscapedName if found.at < self.floor => Look::Nothing,
                 Hit::EscapedName => self.look_around(found.at, ended, sink),
                 Hit::Name => self.look_at_name(found.at, ended, sink),

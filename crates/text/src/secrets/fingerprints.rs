@@ -6,199 +6,19 @@ use super::kinds::{ALNUM, Class, PASSWORD, RUN, WORD, class, has};
 use super::percent::percent_encoded;
 use super::table::KINDS;
 
-/// The texts with which a word begins that may be a secret. Each anchor except [`URL`], [`TILDE`] and those of
-/// [`LONG_ANCHORS`] contains one of them at the beginning of a word.
-static FINGERPRINTS: &[&str] = &[
-    "AKIA",
-    "AKID",
-    "ASIA",
-    "ABIA",
-    "ACCA",
-    "aws_sec",
-    "AWS_SEC",
-    "secret_",
-    "SECRET_A",
-    "SecretAcc",
-    "secretAc",
-    "IQoJb3Jp",
-    "FwoGZXIv",
-    "FQoGZXIv",
-    "ABSK",
-    "bedrock-",
-    "ghp_",
-    "gho_",
-    "ghu_",
-    "ghs_",
-    "ghr_",
-    "github_p",
-    "glpat-",
-    "gldt-",
-    "glrt-",
-    "glptt-",
-    "glsoat-",
-    "glcbt-",
-    "glffct-",
-    "glft-",
-    "glimt-",
-    "glagent-",
-    "gloas-",
-    "GR134",
-    "xoxb-",
-    "xoxp-",
-    "xoxa-",
-    "xoxr-",
-    "xoxs-",
-    "xoxc-",
-    "xoxd-",
-    "xoxo-",
-    "xoxe",
-    "xapp-",
-    "hooks.sl",
-    "discord",
-    "sk_live_",
-    "sk_test_",
-    "rk_live_",
-    "rk_test_",
-    "sk_prod_",
-    "rk_prod_",
-    "whsec_",
-    "sq0atp-",
-    "sq0csp-",
-    "EAA",
-    "access_t",
-    "sk-",
-    "AIza",
-    "ya29.",
-    "GOCSPX-",
-    "npm_",
-    "pypi-A",
-    "rubygems_",
-    "dckr_",
-    "hf_",
-    "api_org_",
-    "dop_v",
-    "doo_v",
-    "dor_v",
-    "SG.",
-    "key-",
-    "xkeysib",
-    "shpat_",
-    "shpca_",
-    "shppa_",
-    "shpss_",
-    "ATATT",
-    "ATCTT",
-    "ATBB",
-    "lin_",
-    "ntn_",
-    "figd_",
-    "dapi",
-    "hvs.",
-    "hvb.",
-    "hvr.",
-    "atlasv1.",
-    "pscale_",
-    "sbp_",
-    "sb_secr",
-    "dp.pt.",
-    "dp.st.",
-    "dp.ct.",
-    "dp.sa.",
-    "dp.scim.",
-    "dp.audit",
-    "glsa_",
-    "glc_",
-    "NRAK-",
-    "sntry",
-    "PMAK-",
-    "pul-",
-    "AGE-SE",
-    "r8_",
-    "gsk_",
-    "xai-",
-    "pplx-",
-    "lsv2_",
-    "tskey-",
-    "fm1_",
-    "fm2_",
-    "fo1_",
-    "HRKU-",
-    "CCIPAT",
-    "AKCp",
-    "CLOJARS",
-    "dt0c01",
-    "LTAI",
-    "CFPAT",
-    "pnu_",
-    "sgp_",
-    "tfp_",
-    "eyJ",
-    "ops_eyJ",
-    "AA",
-    "Bearer",
-    "bearer",
-    "BEARER",
-    "Basic",
-    "basic",
-    "BASIC",
-    "AccountK",
-    "SharedAc",
-    "LS0tLS1C",
-    "vcp_",
-    "vci_",
-    "vca_",
-    "vcr_",
-    "nvapi-",
-    "pcsk_",
-    "nfp_",
-    "rnd_",
-    "phx_",
-    "napi_",
-    "v1.0-",
-    "sha256~",
-    "sha256%7",
-    "EZAK",
-    "EZTK",
-    "duffel_",
-    "FLWSECK",
-    "fio-u-",
-    "rdme_",
-    "shippo_",
-    "tk-us-",
-    "pat",
-    "sat.",
-    "gitlab_s",
-    "API-",
-    "ico-",
-    "sm_pat_",
-    "sm_aat_",
-    "sm_sat_",
-    "sl.",
-    "AQ.Ab",
-    "re_",
-    "oy2",
-    "A3-",
-    "cmVmdGtu",
-    "webhook.",
-    "outlook.",
-    "PuTTY-Us",
-    "LS0tLSBC",
-    "Ci0tLS0t",
-    "CgotLS0t",
-    "DQotLS0t",
-    "sig=",
-    "sig%",
-    "BEGIN",
-];
-
 /// The anchor of passwords in URLs, which are found by the sign `@`.
 const URL: &str = "://";
 
 /// The anchor that is found by the sign `~`.
 const TILDE: &str = "Q~";
 
-/// The anchors that are found at the beginnings of very long runs ([`may_be_long_text`]).
-const LONG_ANCHORS: &[&str] = &["", "M", "N", "O", "1//0"];
+/// The anchors of options of commands, which are found by a dash after a blank.
+const OPTIONS: &[&str] = &["-u", "--user", "--proxy-user"];
+
+/// The anchors that are found at the beginnings of long words and very long runs ([`may_be_long_text`]). Some begin
+/// before that.
+const LONG_ANCHORS: &[&str] =
+    &["", "M", "N", "O", "1//0", "2", "SK", "4b1d", "0.A", "1.A", "1000.", "!AQ", "!AR"];
 
 /// The most bytes before a place that the search finds to which the secret may begin, with room for escaped slashes.
 pub(super) const BEFORE: usize = 640;
@@ -218,10 +38,13 @@ pub(super) struct AnchorPlace {
 
 /// The compiled table, shared by all filters.
 pub(super) struct Fingerprints {
-    /// For each hash of four bytes, the group of the texts that may begin with them. Most have the first group.
-    table: Box<[u8; 1 << BITS]>,
-    /// Groups of texts. The first one is empty.
-    groups: Vec<Vec<TextPrefix>>,
+    /// The texts with which a word begins that may be a secret. Each anchor contains one of them at the beginning of a word,
+    /// except those that are found by something else.
+    texts: Vec<String>,
+    /// The texts of at least four bytes, by these.
+    long_texts: TextTable<4>,
+    /// The texts of three bytes.
+    short_texts: TextTable<3>,
     /// The text of two bytes, which is not in the table: too many bytes may follow it.
     pair: Option<TextPrefix>,
     /// For each text, the anchors that contain it, in the order of the kinds.
@@ -230,6 +53,7 @@ pub(super) struct Fingerprints {
     url: Vec<AnchorPlace>,
     tilde: Vec<AnchorPlace>,
     long: Vec<AnchorPlace>,
+    options: Vec<AnchorPlace>,
     /// For each byte, the anchors that begin with it.
     by_first: Vec<Vec<AnchorPlace>>,
     /// The characters of all anchors.
@@ -243,7 +67,7 @@ struct TextPrefix {
     bytes: u64,
     /// All ones in the bytes that it has.
     mask: u64,
-    /// The index in [`FINGERPRINTS`].
+    /// The index in the list of texts.
     text: usize,
 }
 
@@ -254,13 +78,60 @@ impl TextPrefix {
     }
 }
 
+/// Texts by the hash of their first bytes, of which there are `LEN`.
+struct TextTable<const LEN: u32> {
+    /// One bit for each hash: a text may begin with these bytes.
+    known: Box<[u64; 1 << (BITS - 6)]>,
+    /// For each hash, the group of the texts that may begin with these bytes. Most have the first group.
+    table: Box<[u16; 1 << BITS]>,
+    /// Groups of texts. The first one is empty.
+    groups: Vec<Vec<TextPrefix>>,
+}
+
 /// The number of bits of a hash.
 const BITS: u32 = 14;
 
-/// Returns the hash of the first four bytes of eight.
-#[inline(always)]
-fn hash(eight: u64) -> usize {
-    ((eight as u32).wrapping_mul(0x9E37_79B1) >> (u32::BITS - BITS)) as usize
+impl<const LEN: u32> TextTable<LEN> {
+    fn new() -> Self {
+        Self {
+            known: Box::new([0; 1 << (BITS - 6)]),
+            table: Box::new([0; 1 << BITS]),
+            groups: vec![Vec::new()],
+        }
+    }
+
+    /// Returns the hash of the first bytes of eight.
+    #[inline(always)]
+    fn hash(eight: u64) -> usize {
+        let bytes = eight as u32 & u32::MAX >> (u32::BITS - 8 * LEN);
+        (bytes.wrapping_mul(0x9E37_79B1) >> (u32::BITS - BITS)) as usize
+    }
+
+    fn add(&mut self, text: TextPrefix) {
+        let hash = Self::hash(text.bytes);
+        if let Some(word) = self.known.get_mut(hash >> 6) {
+            *word |= 1 << (hash & 63);
+        }
+        let Some(group) = self.table.get_mut(hash) else { return };
+        if *group == 0 {
+            *group = u16::try_from(self.groups.len()).unwrap_or(0);
+            self.groups.push(Vec::new());
+        }
+        self.groups.get_mut(usize::from(*group)).into_iter().for_each(|group| group.push(text));
+    }
+
+    /// Returns whether a text may begin with these bytes, which is false for most.
+    #[inline(always)]
+    fn may_have(&self, eight: u64) -> bool {
+        let hash = Self::hash(eight);
+        self.known.get(hash >> 6).is_none_or(|word| word >> (hash & 63) & 1 != 0)
+    }
+
+    /// Returns the index of the text that is at the beginning of eight bytes.
+    fn find(&self, eight: u64) -> Option<usize> {
+        let group = self.groups.get(usize::from(*self.table.get(Self::hash(eight))?))?;
+        Some(group.iter().find(|text| text.is_at(eight))?.text)
+    }
 }
 
 /// Returns the first eight bytes, and zeros for those that are missing.
@@ -280,14 +151,17 @@ impl Fingerprints {
     }
 
     fn compile() -> Self {
+        let texts = texts_of_anchors();
         let mut compiled = Self {
-            table: Box::new([0; 1 << BITS]),
-            groups: vec![Vec::new()],
+            long_texts: TextTable::new(),
+            short_texts: TextTable::new(),
             pair: None,
-            places: vec![Vec::new(); FINGERPRINTS.len()],
+            places: vec![Vec::new(); texts.len()],
+            texts,
             url: Vec::new(),
             tilde: Vec::new(),
             long: Vec::new(),
+            options: Vec::new(),
             by_first: vec![Vec::new(); 256],
             anchors: 0,
         };
@@ -296,14 +170,8 @@ impl Fingerprints {
                 compiled.add_anchor(kind, anchor);
             }
         }
-        for (index, text) in FINGERPRINTS.iter().enumerate() {
-            let mask = u64::MAX >> (u64::BITS - 8 * text.len().min(8) as u32);
-            compiled.add_text(TextPrefix {
-                bytes: first_eight(text.as_bytes()),
-                mask,
-                text: index,
-            });
-        }
+        let prefixes: Vec<_> = compiled.texts.iter().enumerate().map(prefix).collect();
+        prefixes.into_iter().for_each(|prefix| compiled.add_text(prefix));
         compiled
     }
 
@@ -324,13 +192,21 @@ impl Fingerprints {
         match anchor {
             URL => self.url.push(place(0)),
             TILDE => self.tilde.push(place(0)),
-            _ if LONG_ANCHORS.contains(&anchor) => self.long.push(place(0)),
+            _ if OPTIONS.contains(&anchor) => self.options.push(place(0)),
+            _ if LONG_ANCHORS.contains(&anchor) => {
+                // A word begins at the sign after the number, or after the sign.
+                let before = match anchor {
+                    "1000." => anchor.len(),
+                    _ => usize::from(anchor.starts_with('!')),
+                };
+                self.long.push(place(before));
+            }
             _ => {}
         }
         let encoded = percent_encoded(anchor);
         for (spelled, is_encoded) in [(anchor, false), (encoded.as_str(), true)] {
             if !(is_encoded && encoded == anchor)
-                && let Some((index, offset)) = text_of(spelled)
+                && let Some((index, offset)) = text_of(&self.texts, spelled)
                 && let Some(list) = self.places.get_mut(index)
                 && !(is_encoded && (offset > 0 || list.iter().any(|place| place.kind == kind)))
             {
@@ -339,35 +215,12 @@ impl Fingerprints {
         }
     }
 
-    /// Adds a text to the groups of each four bytes with which it may begin.
+    /// Adds a text to the table of its length.
     fn add_text(&mut self, text: TextPrefix) {
-        if text.mask == u64::from(u16::MAX) {
-            self.pair = Some(text);
-            return;
-        }
-        // After a text of three bytes, any byte of a run may come.
-        let fourth = u64::from(u8::MAX) << 24;
-        let any = (0..=u8::MAX).filter(|byte| text.mask & fourth == 0 && has(RUN, *byte));
-        let mut hashes: Vec<_> = any.map(|byte| hash(text.bytes | u64::from(byte) << 24)).collect();
-        if hashes.is_empty() {
-            hashes.push(hash(text.bytes));
-        }
-        for hash in hashes {
-            let Some(group) = self.table.get_mut(hash) else { continue };
-            let mut texts = self.groups.get(usize::from(*group)).cloned().unwrap_or_default();
-            texts.push(text);
-            // A text of three bytes shares one group for all bytes after it.
-            let same = |other: &Vec<TextPrefix>| {
-                other.len() == texts.len()
-                    && other.iter().zip(&texts).all(|(one, other)| one.text == other.text)
-            };
-            // It is most often one of the last.
-            let known = self.groups.iter().rposition(same);
-            let index = known.unwrap_or(self.groups.len());
-            if known.is_none() {
-                self.groups.push(texts);
-            }
-            *group = u8::try_from(index).unwrap_or(0);
+        match text.mask.count_ones() / 8 {
+            2 => self.pair = Some(text),
+            3 => self.short_texts.add(text),
+            _ => self.long_texts.add(text),
         }
     }
 
@@ -376,7 +229,7 @@ impl Fingerprints {
     pub(super) fn may_be_text(&self, word: &[u8]) -> bool {
         let eight = first_eight(word);
         let is_pair = self.pair.as_ref().is_some_and(|text| text.is_at(eight));
-        is_pair | self.table.get(hash(eight)).is_none_or(|group| *group != 0)
+        is_pair | self.long_texts.may_have(eight) | self.short_texts.may_have(eight)
     }
 
     /// Returns the index of the text at the beginning of `rest`.
@@ -385,8 +238,7 @@ impl Fingerprints {
         if let Some(pair) = self.pair.as_ref().filter(|text| text.is_at(eight)) {
             return Some(pair.text);
         }
-        let group = self.groups.get(usize::from(*self.table.get(hash(eight))?))?;
-        Some(group.iter().find(|text| text.is_at(eight))?.text)
+        self.long_texts.find(eight).or_else(|| self.short_texts.find(eight))
     }
 
     /// Returns the index of the text that ends `bytes` and is followed by a blank in every secret, and where it begins.
@@ -394,10 +246,10 @@ impl Fingerprints {
         let blanks = bytes.iter().rev().take(8).take_while(|byte| matches!(byte, b' ' | b'\t'));
         let end = bytes.len() - blanks.count();
         let word = bytes.get(..end)?;
-        if !matches!(word.last()?, b'r' | b'R' | b'c' | b'C') {
+        if !matches!(word.last()? | 0x20, b'r' | b'c' | b'd') {
             return None;
         }
-        [6, 5].into_iter().find_map(|len| {
+        [6, 5, 8].into_iter().find_map(|len| {
             let begin = end.checked_sub(len)?;
             Some((self.text_at(word.get(begin..)?)?, begin))
         })
@@ -422,6 +274,11 @@ impl Fingerprints {
         &self.long
     }
 
+    /// Returns the anchors that are options of commands.
+    pub(super) fn options(&self) -> &[AnchorPlace] {
+        &self.options
+    }
+
     pub(super) fn beginning_with(&self, byte: u8) -> &[AnchorPlace] {
         self.by_first.get(usize::from(byte)).map_or(&[], Vec::as_slice)
     }
@@ -437,47 +294,115 @@ impl Fingerprints {
     }
 }
 
+/// The texts at fixed positions of secrets that have none at their beginning: in words that have only letters, digits and
+/// underscores for a while, and in other runs.
+const MARKS_IN_WORDS: &[(usize, [u8; 4])] =
+    &[(36, *b"NRAL"), (36, *b"_mmk"), (42, *b"AzSe"), (52, *b"JQQJ"), (76, *b"AZDO")];
+const MARKS: &[(usize, [u8; 4])] =
+    &[(44, *b"AzFu"), (76, *b"+ASt"), (76, *b"+ABa"), (76, *b"ACDb"), (76, *b"APIM")];
+
 /// Returns whether a secret without a text at its beginning may begin a very long run, which is false for most: a refresh
-/// token of Google, the base64 of a number, or a token of Azure.
+/// token, the base64 of a number, or a key of Azure.
 #[inline]
 pub(super) fn may_be_long_text(run: &[u8]) -> bool {
     match run {
-        [b'1', b'/' | b'\\' | b'%', ..] | [b'M'..=b'O', b'D' | b'T' | b'j' | b'z', ..] => true,
-        _ => [(52, &b"JQQJ"[..]), (76, b"AZDO")]
-            .iter()
-            .any(|(at, text)| run.get(*at..).is_some_and(|rest| rest.starts_with(text))),
+        [b'1', b'/' | b'\\' | b'%', ..]
+        | [b'M'..=b'O', b'D' | b'T' | b'j' | b'z', ..]
+        | [b'0' | b'1', b'.', b'A', ..]
+        | [b'A', b'Q' | b'R', ..] => true,
+        _ => has_mark(run, MARKS),
     }
 }
 
-/// Returns the text that an anchor has at the beginning of a word, and its position.
-fn text_of(anchor: &str) -> Option<(usize, usize)> {
-    let anchor = anchor.as_bytes();
-    let begins_word = |at: &usize| {
+/// Returns whether such a secret may begin with a long word, or shortly before it.
+#[inline]
+pub(super) fn may_be_long_word(before: &[u8], run: &[u8]) -> bool {
+    match run {
+        [b'S', b'K', b'0'..=b'9' | b'a'..=b'f', ..] | [b'4', b'b', b'1', b'd', ..] => true,
+        [b'2', ..] if run.get(27) == Some(&b'_') => true,
+        _ => {
+            run.get(32) == Some(&b'-')
+                || run.get(10..13) == Some(b"msh")
+                || has_mark(run, MARKS_IN_WORDS)
+                || before.ends_with(b"1000.")
+        }
+    }
+}
+
+#[inline]
+fn has_mark(run: &[u8], marks: &[(usize, [u8; 4])]) -> bool {
+    marks.iter().any(|(at, mark)| {
+        run.get(*at..).and_then(<[u8]>::first_chunk::<4>).is_some_and(|found| found == mark)
+    })
+}
+
+/// Returns the first eight bytes of a text, for comparisons.
+fn prefix((index, text): (usize, &String)) -> TextPrefix {
+    let mask = u64::MAX >> (u64::BITS - 8 * text.len().min(8) as u32);
+    TextPrefix { bytes: first_eight(text.as_bytes()), mask, text: index }
+}
+
+/// Returns the texts of all anchors that are found by one: what is at the first beginning of a word in the anchor, up to
+/// eight bytes. None of them is the beginning of another.
+fn texts_of_anchors() -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    for anchor in KINDS.iter().flat_map(|kind| kind.anchors) {
+        if [URL, TILDE].contains(anchor)
+            || OPTIONS.contains(anchor)
+            || LONG_ANCHORS.contains(anchor)
+        {
+            continue;
+        }
+        for spelled in [(*anchor).to_owned(), percent_encoded(anchor)] {
+            let begin = word_beginnings(spelled.as_bytes())
+                .find(|at| spelled.as_bytes().get(*at).is_some_and(u8::is_ascii_alphabetic));
+            texts.extend(begin.and_then(|begin| {
+                let end = spelled.len().min(begin + 8);
+                Some(spelled.get(begin..end)?.to_owned())
+            }));
+        }
+    }
+    texts.sort();
+    // A text that begins with another one comes after it.
+    texts.dedup_by(|text, before| text.starts_with(before.as_str()));
+    texts
+}
+
+/// Returns where words begin in an anchor.
+fn word_beginnings(anchor: &[u8]) -> impl Iterator<Item = usize> + '_ {
+    (0..anchor.len()).filter(|at| {
         let before = at.checked_sub(1).and_then(|before| anchor.get(before));
         before.is_none_or(|before| !has(WORD, *before))
-    };
-    (0..anchor.len()).filter(begins_word).find_map(|at| {
+    })
+}
+
+/// Returns the text that an anchor has at the beginning of a word, and its position.
+fn text_of(texts: &[String], anchor: &str) -> Option<(usize, usize)> {
+    let anchor = anchor.as_bytes();
+    word_beginnings(anchor).find_map(|at| {
         let rest = anchor.get(at..)?;
-        let text = FINGERPRINTS.iter().position(|text| rest.starts_with(text.as_bytes()))?;
+        let text = texts.iter().position(|text| rest.starts_with(text.as_bytes()))?;
         Some((text, at))
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{BEFORE, FINGERPRINTS, Fingerprints, LONG_ANCHORS, TILDE, URL, text_of};
+    use super::{BEFORE, Fingerprints, LONG_ANCHORS, OPTIONS, TILDE, URL, text_of};
     use crate::secrets::kinds::{RUN, WORD, has};
     use crate::secrets::search::AHEAD;
     use crate::secrets::table::KINDS;
 
     #[test]
     fn each_anchor_has_a_text_at_the_beginning_of_a_word() {
+        let texts = &Fingerprints::shared().texts;
         for kind in KINDS {
             let has_text = |anchor: &&&str| {
-                **anchor != URL && **anchor != TILDE && !LONG_ANCHORS.contains(*anchor)
+                let others = [URL, TILDE].contains(*anchor) || OPTIONS.contains(*anchor);
+                !others && !LONG_ANCHORS.contains(*anchor)
             };
             for anchor in kind.anchors.iter().filter(has_text) {
-                let Some((_, offset)) = text_of(anchor) else { panic!("{anchor}") };
+                let Some((_, offset)) = text_of(texts, anchor) else { panic!("{anchor}") };
                 assert!(offset > 0 || kind.not_after & WORD == WORD, "{anchor}");
                 assert!(anchor.len() - offset < AHEAD);
                 // Each slash may have a backslash before it.
@@ -490,8 +415,7 @@ mod tests {
     #[test]
     fn each_text_is_found_whatever_follows() {
         let found = Fingerprints::shared();
-        assert!(found.groups.len() <= 256, "{} groups", found.groups.len());
-        for (index, text) in FINGERPRINTS.iter().enumerate() {
+        for (index, text) in found.texts.iter().enumerate() {
             for after in (0..=u8::MAX).filter(|byte| has(RUN, *byte)) {
                 let bytes = [text.as_bytes(), &[after; 8]].concat();
                 assert_eq!(found.text_at(&bytes), Some(index), "{text} and {after:#x}");
@@ -503,11 +427,13 @@ mod tests {
 
     #[test]
     fn no_text_is_the_beginning_of_another() {
-        for (index, text) in FINGERPRINTS.iter().enumerate() {
+        let texts = &Fingerprints::shared().texts;
+        for (index, text) in texts.iter().enumerate() {
             assert!(text.len() >= 2 && text.bytes().all(|byte| byte < 128), "{text}");
             assert!(text.bytes().next().is_some_and(|first| first.is_ascii_alphabetic()));
-            let others = FINGERPRINTS.iter().enumerate().filter(|(other, _)| *other != index);
-            assert!(!others.into_iter().any(|(_, other)| other.starts_with(text)), "{text}");
+            let others = texts.iter().enumerate().filter(|(other, _)| *other != index);
+            let is_prefix = others.into_iter().any(|(_, other)| other.starts_with(text.as_str()));
+            assert!(!is_prefix, "{text}");
         }
     }
 

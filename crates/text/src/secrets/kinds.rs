@@ -97,8 +97,20 @@ pub(super) enum Needs {
     Password,
     /// It looks random.
     Random,
+    /// A digit, a capital and a small letter, and it does not read as a name.
+    Varied,
+    /// It ends with the checksum of its other characters, or it does not read as a name.
+    Checksum(Checksum),
     /// It is the base64 of a name and a password.
     Credentials,
+    /// It is the base64 of a JSON Web Token.
+    EncodedToken,
+    /// A sign of an encoded query, which base64 and names do not have.
+    Encoded,
+    /// A letter, and something that words in small letters do not have.
+    Login,
+    /// The fourth version of a UUID, which is random.
+    RandomUuid,
     /// It begins with the base64 of a number.
     Snowflake,
     /// This text at this position.
@@ -111,8 +123,18 @@ pub(super) enum Needs {
     PuttyKey,
 }
 
+/// A checksum at the end of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Checksum {
+    /// The CRC-32 of the other characters after the prefix, in six digits of base 62:
+    /// <https://github.blog/engineering/platform-security/behind-githubs-new-authentication-token-formats/>.
+    Crc32,
+    /// One letter or digit, for the exclusive or of the others: `crates_io_trustpub` in the sources of crates.io.
+    Xor,
+}
+
 /// A kind of secret.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Kind {
     /// The name in `[redacted:NAME]` and in the report.
     pub(super) name: &'static str,

@@ -16,7 +16,7 @@
 //! itself spells, as JSON in a string or in a log does, are resolved, too (`resolve`). A word also begins after one that
 //! is not, such as `\n` (`before`). The signs of a URL in a query are percent-encoded (`percent`).
 //!
-//! `table` has the kinds. Some secrets have no shape of their own, but a name before them (`names`); of others, the end
+//! `table` has the kinds, together with `table_clouds` and others. Some secrets have no shape of their own, but a name before them (`names`); of others, the end
 //! is not in sight (`rest`).
 //!
 //! The patterns of a user apply after that (`patterns`). `rules` joins both searches.
@@ -40,10 +40,16 @@ mod rules;
 mod sample_text;
 #[cfg(test)]
 mod samples;
+#[cfg(test)]
+mod samples_more;
 mod search;
 mod shape;
 mod strings;
 mod table;
+mod table_clouds;
+mod table_files;
+mod table_models;
+mod table_services;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -82,7 +88,11 @@ impl Default for SecretFinder {
 /// Returns the names of the built-in kinds, in the order in which they are tried.
 #[must_use]
 pub fn kind_names() -> Vec<&'static str> {
-    let mut names: Vec<_> = table::KINDS.iter().map(|kind| kind.name).collect();
-    names.dedup();
+    let mut names: Vec<&str> = Vec::new();
+    for kind in table::KINDS {
+        if !names.contains(&kind.name) {
+            names.push(kind.name);
+        }
+    }
     names
 }

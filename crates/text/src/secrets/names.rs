@@ -86,6 +86,8 @@ fn is_last_of_name(text: &[u8]) -> bool {
         || is(b"rase")
         || is(b"cret")
         || is(b"oken")
+        || is(b"auth")
+        || four >> 8 == u32::from_le_bytes(*b"pwd\0")
         || last == u64::from_le_bytes(*b"rization")
 }
 
@@ -95,6 +97,10 @@ static NAMED: LazyLock<Vec<&Kind>> =
 
 /// Returns the kind one of whose names ends a text, without case and signs.
 pub(super) fn kind_of_name(text: &[u8]) -> Option<&'static Kind> {
+    // The search looks for the last letter.
+    if !text.last().is_some_and(u8::is_ascii_alphabetic) {
+        return None;
+    }
     let fits = |name: &&str| {
         let mut rest = text.iter().rev().filter(|byte| !matches!(byte, b'_' | b'-' | b'.'));
         name.bytes().rev().all(|wanted| rest.next().is_some_and(|byte| byte | 0x20 == wanted))

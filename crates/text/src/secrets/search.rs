@@ -15,10 +15,10 @@
 //! blank, and a password in a URL ends with the sign `@`. An escape may spell any of them.
 
 use memchr::memchr_iter;
-use tamis_json::scan::{BLOCK, Scanner, WORD_BLOCKS, WordMasks};
+use tamis_json::scan::{BLOCK, Scanner, WORD_BLOCKS, WordMasks, WordMasksReader};
 
 use super::before::{MOST_SIGNS, REACH};
-use super::fingerprints::{Fingerprints, may_be_long_text};
+use super::fingerprints::{Fingerprints, may_be_long_text, may_be_long_word};
 use super::names::{BETWEEN, may_end_with_name};
 
 /// The number of bytes at the end of the text in which a place is only found if more text follows.
@@ -29,6 +29,9 @@ const SHORTEST: u32 = 14;
 
 /// The number of bytes of a long run. Some secrets have no text at their beginning, but are that long.
 const LONG: u32 = 4 * SHORTEST;
+
+/// The number of bytes of a long word. Digits and letters of that number are rarely a word.
+const LONG_WORD: u32 = 28;
 
 /// The kind of a place.
 #[derive(Clone, Copy, Debug)]
@@ -45,8 +48,10 @@ pub(super) enum Hit {
     Name,
     /// Such a sign, or a quote before it, that is spelled as an escape.
     EscapedName,
-    /// A word that begins a long run.
+    /// A word that begins a long run, or that is long.
     Long,
+    /// The dash of an option of a command.
+    Option,
     /// The beginning of an escape for an ASCII character.
     Escape,
 }
@@ -94,6 +99,8 @@ struct Places {
     longs: [u64; BLOCKS],
     /// A sign comes after what may be a name.
     names: [u64; BLOCKS],
+    /// A dash comes after a blank.
+    options: [u64; BLOCKS],
 }
 
 /// The number of positions that are written at once, so that fewer branches depend on the text.
@@ -109,6 +116,7 @@ impl Search {
                 tokens: [0; BLOCKS],
                 longs: [0; BLOCKS],
                 names: [0; BLOCKS],
+                options: [0; BLOCKS],
             }),
             words: Box::new([0; WINDOW + STEP]),
             found: Vec::new(),
@@ -152,21 +160,16 @@ impl Search {
             Some(begin) => (begin, 0),
             None => (window, 1),
         };
-        self.scanner.words(bytes.get(begin..end).unwrap_or_default(), first, &mut self.masks);
-        let any_escape = self.masks.backslash.iter().any(|mask| *mask != 0);
-        if any_escape {
-            self.places.read::<true>(&mut self.masks);
-        } else {
-            self.places.read::<false>(&mut self.masks);
-        }
+        let bytes_around = bytes.get(begin..end).unwrap_or_default();
+        self.scanner.words(bytes_around, first, &mut self.masks, &mut *self.places);
         let mut words = 0;
         for block in 0..BLOCKS {
             let of = |masks: &[u64]| masks.get(block).copied().unwrap_or(0);
             words = self.list_words(of(&self.places.words), block, words);
             let of_masks = |masks: &[u64; WORD_BLOCKS]| of(masks.get(1..).unwrap_or_default());
             let (tokens, ats) = (of(&self.places.tokens), of_masks(&self.masks.at));
-            let others = of(&self.places.longs) | of(&self.places.names);
-            let escapes = if any_escape { of_masks(&self.masks.backslash) } else { 0 };
+            let others = of(&self.places.longs) | of(&self.places.names) | of(&self.places.options);
+            let escapes = of_masks(&self.masks.numeric_escape);
             if tokens | ats | escapes | others != 0 {
                 self.find_others([tokens, ats, escapes, others], bytes, window + block * BLOCK);
             }
@@ -221,7 +224,10 @@ impl Search {
                 }
                 Some(b'\\') if rest.starts_with(br"\u00") => push(Hit::Escape, at),
                 Some(b':' | b'=' | b'>') if may_end_with_name(before) => push(Hit::Name, at),
-                _ if others & bit != 0 && may_be_long_text(rest) => push(Hit::Long, at),
+                Some(b'-') if may_be_option(rest) => push(Hit::Option, at),
+                _ if others & bit != 0 && is_long(before, rest) => {
+                    push(Hit::Long, at);
+                }
                 _ => {}
             }
             if escapes & bit != 0
@@ -254,7 +260,7 @@ impl Search {
         {
             self.found.push(Found { hit: Hit::Text(text), at, noticed: at });
         }
-        if may_be_long_text(word) {
+        if is_long(bytes.get(..at).unwrap_or_default(), word) {
             self.found.push(Found { hit: Hit::Long, at, noticed: at });
         }
     }
@@ -277,6 +283,17 @@ impl Search {
     }
 }
 
+/// Returns whether a secret without a text at its beginning may be at a position or shortly before it.
+#[inline]
+fn is_long(before: &[u8], rest: &[u8]) -> bool {
+    may_be_long_text(rest) || may_be_long_word(before, rest)
+}
+
+/// Returns whether an option whose value has a password may be at the beginning.
+fn may_be_option(rest: &[u8]) -> bool {
+    rest.starts_with(b"-u") || rest.starts_with(b"--user") || rest.starts_with(b"--proxy")
+}
+
 /// Returns whether an escape for a quote or for a sign after a name is at the beginning.
 fn is_name_sign_escaped(rest: &[u8]) -> bool {
     let code = rest.strip_prefix(br"\u00").and_then(<[u8]>::first_chunk::<2>);
@@ -296,12 +313,25 @@ fn terminal_sequence(rest: &[u8]) -> Option<usize> {
     Some(begin + parameters + 1)
 }
 
+impl WordMasksReader for &mut Places {
+    #[inline(always)]
+    fn read(self, masks: &mut WordMasks) {
+        if masks.backslash.iter().fold(0, |all, mask| all | mask) != 0 {
+            self.compute::<true>(masks);
+        } else {
+            self.compute::<false>(masks);
+        }
+    }
+}
+
 impl Places {
     /// Computes the places from the masks of the blocks and their neighbours. `ESCAPES`: there are some.
     ///
-    /// Each step is a loop over all blocks without branches, so that the compiler makes vectors of it.
+    /// Each step is a loop over all blocks without branches, so that the compiler makes vectors of it, for the instruction
+    /// set of the kernel.
+    #[inline(always)]
     #[allow(clippy::indexing_slicing, reason = "arrays indexed by constants and by loops to them")]
-    fn read<const ESCAPES: bool>(&mut self, masks: &mut WordMasks) {
+    fn compute<const ESCAPES: bool>(&mut self, masks: &mut WordMasks) {
         if ESCAPES {
             // An escaped slash does not end a run.
             for (run, backslash) in masks.run.iter_mut().zip(&masks.backslash) {
@@ -314,48 +344,67 @@ impl Places {
         let long = both(&eight, &eight, SHORTEST - 8);
         // The credentials after `Basic` may have twelve bytes.
         let twelve = both(&eight, &eight, 4);
+        let long_words = long_words(&masks.word);
+        // Arrays of their own, which the compiler knows to be apart from the masks.
         let mut firsts = [0; WORD_BLOCKS];
+        let (mut words, mut tokens, mut options) = ([0; BLOCKS], [0; BLOCKS], [0; BLOCKS]);
+        let (mut longs, mut names) = ([0; BLOCKS], [0; BLOCKS]);
         for block in 0..BLOCKS {
             // The bytes that come the given number of places after one of a class.
             let after = |masks: &[u64; WORD_BLOCKS], places: u32| {
                 masks[block + 1] << places | masks[block] >> (u64::BITS - places)
             };
-            // A word may also begin after up to three underscores: `_emphasis_` of Markdown.
-            let mut first = !after(&masks.word, 1);
-            let mut signs = !0;
-            for places in 1..=MOST_SIGNS as u32 {
-                signs &= after(&masks.word, places) & !after(&masks.letter, places);
-                first |= signs & !after(&masks.word, places + 1);
-            }
+            // A word may also begin after up to three underscores: `_emphasis_` of Markdown. Written out, because the compiler
+            // makes vectors only of loops without others inside.
+            const { assert!(MOST_SIGNS == 3) };
+            let sign = |places| after(&masks.word, places) & !after(&masks.letter, places);
+            let one = sign(1);
+            let two = one & sign(2);
+            let three = two & sign(3);
+            let mut first = !after(&masks.word, 1)
+                | one & !after(&masks.word, 2)
+                | two & !after(&masks.word, 3)
+                | three & !after(&masks.word, 4);
             if ESCAPES {
-                // After an escape, a word may begin: `\n`, `\x0a`, `\u000a`.
-                first |= after(&masks.backslash, 1)
-                    | after(&masks.backslash, 2)
-                    | after(&masks.backslash, 4)
-                    | after(&masks.backslash, 6);
-                // Or after it and up to three underscores.
-                for places in [3, 4, 5, 7, 8] {
-                    let sign = after(&masks.word, 1) & !after(&masks.letter, 1);
-                    first |= after(&masks.backslash, places) & sign;
-                }
+                // After an escape, a word may begin: `\n`, `\x0a`, `\u000a`. Or after it and up to three underscores.
+                let escape = |places| after(&masks.backslash, places);
+                first |= escape(1) | escape(2) | escape(4) | escape(6);
+                first |= one & (escape(3) | escape(4) | escape(5) | escape(7) | escape(8));
             }
             let dashes = after(&masks.dash, 1) & after(&masks.dash, 2) & after(&masks.dash, 3);
-            self.words[block] = masks.letter[block + 1] & first & (long[block + 1] | dashes);
+            words[block] = masks.letter[block + 1] & first & (long[block + 1] | dashes);
             let begins = masks.run[block + 1] & !after(&masks.run, 1);
-            self.tokens[block] = begins & after(&masks.blank, 1) & twelve[block + 1];
+            // A password may have eight: its name comes before the blank.
+            let is_long = twelve[block + 1] | (eight[block + 1] & after(&masks.name_end, 2));
+            tokens[block] = begins & after(&masks.blank, 1) & is_long;
+            options[block] = masks.dash[block + 1] & after(&masks.blank, 1);
             firsts[block + 1] = first;
         }
         let double = both(&long, &long, SHORTEST);
         let longest = both(&double, &double, LONG / 2);
+        // Numbers have no letters nearby.
+        let near = before_any(&before_any(&before_any(&before_any(&masks.letter, 1), 2), 4), 8);
         for block in 0..BLOCKS {
             let word = masks.word[block + 1] & firsts[block + 1];
-            self.longs[block] = word & longest[block + 1];
+            let long = (longest[block + 1] & near[block + 1]) | long_words[block + 1];
+            longs[block] = word & long;
         }
         let ends = after_names(masks);
         for block in 0..BLOCKS {
-            self.names[block] = masks.colon[block + 1] & ends[block + 1];
+            names[block] = masks.colon[block + 1] & ends[block + 1];
         }
+        *self = Self { words, tokens, longs, names, options };
     }
+}
+
+/// Returns the bytes that begin a word of at least [`LONG_WORD`] bytes, or are inside one.
+#[inline(always)]
+fn long_words(word: &[u64; WORD_BLOCKS]) -> [u64; WORD_BLOCKS] {
+    let two = both(word, word, 1);
+    let four = both(&two, &two, 2);
+    let eight = both(&four, &four, 4);
+    let sixteen = both(&eight, &eight, 8);
+    both(&sixteen, &sixteen, LONG_WORD - 16)
 }
 
 /// Returns the bytes that are in the first class and the given number of places before one in the second. After the last
@@ -370,6 +419,18 @@ fn both(one: &[u64; WORD_BLOCKS], other: &[u64; WORD_BLOCKS], places: u32) -> [u
     }
     both[WORD_BLOCKS - 1] = one[WORD_BLOCKS - 1] & other[WORD_BLOCKS - 1] >> places;
     both
+}
+
+/// Returns the bytes of a class, and those that come the given number of places before one.
+#[allow(clippy::indexing_slicing, reason = "arrays indexed by loops to their lengths")]
+#[inline(always)]
+fn before_any(masks: &[u64; WORD_BLOCKS], places: u32) -> [u64; WORD_BLOCKS] {
+    let mut any = *masks;
+    for block in 0..WORD_BLOCKS - 1 {
+        any[block] |= masks[block] >> places | masks[block + 1] << (u64::BITS - places);
+    }
+    any[WORD_BLOCKS - 1] |= masks[WORD_BLOCKS - 1] >> places;
+    any
 }
 
 /// Returns the bytes that come after what may be a name, directly or after a few blanks, quotes and backslashes.

@@ -14,7 +14,8 @@ use super::percent::{Beginning, Spelled, Spelling, beginning, encoded};
 use super::rest::{Rest, WIDEST, has_key};
 use super::table::KINDS;
 use super::words::{
-    from_base64, holds_private_key, is_credentials, is_placeholder, is_random, is_words,
+    ends_with_random_uuid, from_base64, has_checksum, holds_private_key, is_credentials,
+    is_encoded_token, is_login, is_placeholder, is_random, is_words,
 };
 
 /// The result of a comparison.
@@ -166,6 +167,17 @@ fn needed(kind: &Kind, text: Spelled<'_>, from: usize, to: usize) -> Match {
             any(u8::is_ascii_digit) && any(u8::is_ascii_uppercase) && any(u8::is_ascii_lowercase)
         }
         Needs::NoWords => !is_words(secret),
+        Needs::Varied => {
+            any(u8::is_ascii_digit)
+                && any(u8::is_ascii_uppercase)
+                && any(u8::is_ascii_lowercase)
+                && !is_words(secret)
+        }
+        Needs::Checksum(checksum) => has_checksum(secret, checksum) || !is_words(secret),
+        Needs::EncodedToken => is_encoded_token(secret),
+        Needs::Encoded => secret.contains(&b'%'),
+        Needs::Login => is_login(secret),
+        Needs::RandomUuid => ends_with_random_uuid(secret),
         Needs::Token => any(u8::is_ascii_digit) && !is_words(secret),
         Needs::Random => is_random(secret),
         Needs::Password => {
@@ -304,6 +316,20 @@ pub(super) fn may_follow(kind: &Kind, before: Before) -> bool {
         && !(kind.in_base64 && before.ends_base64())
 }
 
+/// Returns whether a kind without a text at its beginning may be at a position: its mark is there, or is not known yet.
+#[inline]
+fn may_have_mark(kind: &Kind, text: &[u8], index: usize) -> bool {
+    let Needs::Text(at, mark) = kind.needs else { return true };
+    // The signs of an encoded text have other positions.
+    let rest = text.get(index..).unwrap_or_default();
+    match rest.get(at..at + mark.len()) {
+        Some(found) => {
+            found == mark || memchr::memchr(b'%', rest.get(..at).unwrap_or_default()).is_some()
+        }
+        None => true,
+    }
+}
+
 /// Compares the text at `index` with all kinds. Returns the result and the name of the kind.
 pub(super) fn find_at(
     text: &[u8],
@@ -351,7 +377,7 @@ fn find_anchored(text: &[u8], index: usize, before: Before, ended: bool) -> (Mat
         let Some(kind) = KINDS.get(place.kind) else { continue };
         let found = match beginning(text, index, place.anchor, ended) {
             Beginning::Other => continue,
-            _ if !may_follow(kind, before) => continue,
+            _ if !may_follow(kind, before) || !may_have_mark(kind, text, index) => continue,
             Beginning::Cut => Match::More,
             Beginning::Anchor(at, spelling) => {
                 compare_after_anchor(kind, text, [index, at], spelling, ended)

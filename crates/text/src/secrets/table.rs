@@ -7,12 +7,17 @@
 
 use super::kinds::Part::{self, From, Not, Open, Password, Run, Scheme, Text};
 use super::kinds::{
-    ALNUM, BASE64, BLANK, CANDIDATE, Class, DIGIT, HEX, Kind, LOWER, Needs, TOKEN, TOKEN68, UPPER,
-    URL_USER, WORD, class,
+    ALNUM, BASE64, BLANK, CANDIDATE, Checksum, Class, DIGIT, HEX, Kind, LOWER, Needs, TOKEN,
+    TOKEN68, UPPER, URL_USER, WORD, class,
 };
 
+use super::table_clouds::CLOUDS;
+use super::table_files::FILES;
+use super::table_models::MODELS;
+use super::table_services::SERVICES;
+
 /// A kind whose anchors begin a word.
-const fn kind(
+pub(super) const fn kind(
     name: &'static str,
     anchors: &'static [&'static str],
     parts: &'static [Part],
@@ -31,7 +36,7 @@ const fn kind(
 }
 
 /// A kind whose secrets have no sign in them, so that a name of the same length could be one.
-const fn named(
+pub(super) const fn named(
     name: &'static str,
     anchors: &'static [&'static str],
     parts: &'static [Part],
@@ -39,13 +44,18 @@ const fn named(
     Kind { needs: Needs::NoWords, ..kind(name, anchors, parts) }
 }
 
-/// A kind of token of Azure that has nothing at its beginning, but this text at this position.
-const fn marked(name: &'static str, at: usize, text: &'static [u8]) -> Kind {
-    Kind { needs: Needs::Text(at, text), ..kind(name, &[""], &[Run(ALNUM, 84, 84)]) }
+/// A kind of token that has nothing at its beginning, but this text at this position (`long_text`).
+pub(super) const fn marked(
+    name: &'static str,
+    at: usize,
+    text: &'static [u8],
+    parts: &'static [Part],
+) -> Kind {
+    Kind { needs: Needs::Text(at, text), ..kind(name, &[""], parts) }
 }
 
 /// A kind whose secret has no shape of its own, but a name before it.
-const fn announced(
+pub(super) const fn announced(
     name: &'static str,
     names: &'static [&'static str],
     parts: &'static [Part],
@@ -55,20 +65,49 @@ const fn announced(
 }
 
 /// The signs between a name and its value.
-const BETWEEN: Class = class(b" \t\"'=:\\>|");
+pub(super) const BETWEEN: Class = class(b" \t\"'=:\\>|");
 /// The characters of passwords after a name. Others end them.
-const PASSWORD_SIGNS: Class = ALNUM | class(b"!#$%*+-./=?@^_~");
+pub(super) const PASSWORD_SIGNS: Class = ALNUM | class(b"!#$%*+-./=?@^_~");
 /// The characters of tokens after a name, and what may follow them. The sign after a name is not among them, so that no text
 /// is compared more often than once.
-const TOKEN_SIGNS: Class = TOKEN68 & !PADDING;
-const PADDING: Class = class(b"=");
+pub(super) const TOKEN_SIGNS: Class = TOKEN68 & !PADDING;
+pub(super) const PADDING: Class = class(b"=");
 /// The characters with which the value of a variable, a template or a path begins.
-const NO_VALUE: Class = class(b"$%*./#!?");
+pub(super) const NO_VALUE: Class = class(b"$%*./#!?");
 /// The characters after a value that show that it is a part of an expression, an address or a template.
-const EXPRESSION: Class = class(b"([{:$");
+pub(super) const EXPRESSION: Class = class(b"([{:$");
+
+/// The tables of kinds, in the order in which they are tried at one place.
+const TABLES: [&[Kind]; 5] = [BASE, CLOUDS, SERVICES, MODELS, FILES];
+
+/// The number of all kinds.
+const COUNT: usize = BASE.len() + CLOUDS.len() + SERVICES.len() + MODELS.len() + FILES.len();
 
 /// All kinds, in the order in which they are tried at one place.
-pub(super) static KINDS: &[Kind] = &[
+pub(super) static KINDS: &[Kind] = &joined();
+
+/// Puts the tables into one.
+#[allow(
+    clippy::indexing_slicing,
+    reason = "evaluated by the compiler, which reports an index that is too large"
+)]
+const fn joined() -> [Kind; COUNT] {
+    let mut all = [BASE[0]; COUNT];
+    let (mut table, mut next) = (0, 0);
+    while table < TABLES.len() {
+        let mut at = 0;
+        while at < TABLES[table].len() {
+            all[next] = TABLES[table][at];
+            next += 1;
+            at += 1;
+        }
+        table += 1;
+    }
+    all
+}
+
+/// The kinds that most people have, and those that have no issuer.
+const BASE: &[Kind] = &[
     kind("aws-access-key", &["AKIA", "ASIA", "ABIA", "ACCA"], &[Run(UPPER | DIGIT, 16, 16)]),
     Kind {
         needs: Needs::Mixed,
@@ -95,7 +134,10 @@ pub(super) static KINDS: &[Kind] = &[
         &[Open(BASE64 | class(b"%"), 100)],
     ),
     kind("aws-bedrock-key", &["ABSK", "bedrock-api-key-YmVk"], &[Open(BASE64, 100)]),
-    kind("github-token", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], &[Open(ALNUM, 36)]),
+    Kind {
+        needs: Needs::Checksum(Checksum::Crc32),
+        ..kind("github-token", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], &[Open(ALNUM, 36)])
+    },
     kind("github-fine-grained-token", &["github_pat_"], &[Open(WORD, 60)]),
     kind(
         "gitlab-token",
@@ -180,7 +222,10 @@ pub(super) static KINDS: &[Kind] = &[
     kind("google-api-key", &["AIza"], &[Run(TOKEN, 35, 35)]),
     kind("google-oauth-token", &["ya29."], &[Open(TOKEN, 20)]),
     kind("google-oauth-secret", &["GOCSPX-"], &[Run(TOKEN, 28, 28)]),
-    named("npm-token", &["npm_"], &[Run(ALNUM, 36, 36)]),
+    Kind {
+        needs: Needs::Checksum(Checksum::Crc32),
+        ..kind("npm-token", &["npm_"], &[Run(ALNUM, 36, 36)])
+    },
     kind("pypi-token", &["pypi-AgE"], &[Open(TOKEN, 50)]),
     kind("rubygems-key", &["rubygems_"], &[Run(HEX, 48, 48)]),
     kind("docker-token", &["dckr_pat_", "dckr_oat_"], &[Open(TOKEN, 27)]),
@@ -219,7 +264,7 @@ pub(super) static KINDS: &[Kind] = &[
     kind("grafana-token", &["glsa_"], &[Run(ALNUM, 32, 32), Text("_"), Run(HEX, 8, 8)]),
     kind("grafana-token", &["eyJrIjoi"], &[Open(BASE64, 70)]),
     kind("grafana-cloud-token", &["glc_"], &[Open(BASE64, 32)]),
-    kind("new-relic-key", &["NRAK-"], &[Run(UPPER | DIGIT, 27, 27)]),
+    kind("new-relic-key", &["NRAK-"], &[Run(ALNUM, 27, 27)]),
     kind("sentry-token", &["sntryu_"], &[Run(HEX, 64, 64)]),
     kind("sentry-token", &["sntrys_"], &[Open(BASE64 | class(b"_-"), 60)]),
     kind("postman-key", &["PMAK-"], &[Run(HEX, 24, 24), Text("-"), Run(HEX, 34, 34)]),
@@ -335,8 +380,8 @@ pub(super) static KINDS: &[Kind] = &[
         ..kind("azure-client-secret", &["Q~"], &[Open(TOKEN | class(b".~"), 31)])
     },
     // Tokens of Azure DevOps, and keys of Azure OpenAI.
-    marked("azure-devops-token", 76, b"AZDO"),
-    marked("azure-openai-key", 52, b"JQQJ99"),
+    marked("azure-devops-token", 76, b"AZDO", &[Run(ALNUM, 84, 84)]),
+    marked("azure-openai-key", 52, b"JQQJ99", &[Run(ALNUM, 84, 84)]),
     // https://discord.com/developers/docs/reference: the number of the bot in base64, a time, a hash.
     Kind {
         needs: Needs::Snowflake,
@@ -460,7 +505,7 @@ pub(super) static KINDS: &[Kind] = &[
     },
     announced(
         "password",
-        &["password", "passwd", "passphrase"],
+        &["password", "passwd", "passphrase", "pwd"],
         &[Run(BETWEEN, 1, 64), From, Not(NO_VALUE), Run(PASSWORD_SIGNS, 8, 256), Not(EXPRESSION)],
         Needs::Password,
     ),

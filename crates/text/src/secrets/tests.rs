@@ -9,8 +9,10 @@ use super::resolve::{TextForm, resolved};
 use super::rest::RestState;
 use super::sample_text::{Random, made};
 use super::samples::SAMPLES;
+use super::samples_more::SAMPLES as MORE;
 use super::shape::{Match, announced, compare_value, find_at};
 use super::strings::KEPT;
+use super::table::KINDS;
 
 fn run(form: TextForm, pieces: &[&[u8]]) -> (String, Vec<(&'static str, u64)>) {
     let mut filter = SecretFilter::new(form);
@@ -144,19 +146,18 @@ fn quoted(text: &str, how: usize) -> String {
 #[test]
 fn each_kind_is_found_and_its_near_misses_are_not() {
     let mut random = Random::new(1);
-    let mut known = BTreeSet::new();
-    for (kind, secrets, others) in SAMPLES {
+    let (mut known, mut wrong) = (BTreeSet::new(), Vec::new());
+    for (kind, secrets, others) in SAMPLES.iter().chain(MORE) {
         known.insert(*kind);
-        assert!(others.len() >= 3, "{kind}");
         for sample in *secrets {
             let (text, range) = made(sample, &mut random);
             let expected =
                 format!("{}[redacted:{kind}]{}", &text[..range.start], &text[range.end..]);
-            assert_eq!(
-                run(TextForm::Plain, &[text.as_bytes()]),
-                (expected.clone(), vec![(*kind, 1)]),
-                "{text}"
-            );
+            let output = run(TextForm::Plain, &[text.as_bytes()]);
+            if output != (expected.clone(), vec![(*kind, 1)]) {
+                wrong.push(format!("{kind} {text}\n  {output:?}"));
+                continue;
+            }
             for how in 0..3 {
                 let document = format!(r#"{{"a":[{}]}}"#, quoted(&text, how));
                 let (output, found) = run(TextForm::Json, &[document.as_bytes()]);
@@ -167,16 +168,63 @@ fn each_kind_is_found_and_its_near_misses_are_not() {
         }
         for sample in *others {
             let (text, _) = made(sample, &mut random);
-            assert_eq!(run(TextForm::Plain, &[text.as_bytes()]), (text.clone(), vec![]), "{kind}");
+            let plain = run(TextForm::Plain, &[text.as_bytes()]);
+            let mut outputs = vec![(text.clone(), plain)];
             for how in 0..3 {
                 let document = quoted(&text, how);
                 let same = run(TextForm::Json, &[document.as_bytes()]);
-                assert_eq!(same, (document, vec![]), "{kind}");
+                outputs.push((document, same));
+            }
+            outputs.retain(|(text, (output, _))| output != text);
+            wrong.extend(outputs.iter().map(|(text, found)| format!("{kind} {text}\n  {found:?}")));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(known, kind_names().into_iter().collect());
+    assert!(known.len() >= 200, "{} kinds", known.len());
+}
+
+/// Changes the first sample of each kind in ways in which it has no anchor or no end: with a letter before it, without its
+/// first character, with another sign, in the other case, and cut off.
+#[test]
+fn changed_secrets_are_none() {
+    let mut random = Random::new(21);
+    let (mut changes, mut wrong) = (0, Vec::new());
+    for (kind, secrets, _) in SAMPLES.iter().chain(MORE) {
+        let Some(sample) = secrets.iter().find(|sample| !sample.contains(['[', ' ', '\\'])) else {
+            continue;
+        };
+        let anchor = sample.split('{').next().unwrap_or_default();
+        let (text, _) = made(sample, &mut random);
+        let rest = &text[anchor.len()..];
+        let other_sign = anchor.replace(['_', '-', '.'], "*");
+        let other_case: String = anchor
+            .chars()
+            .map(|c| {
+                if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }
+            })
+            .collect();
+        for changed in [
+            format!("x{text}"),
+            text[1..].to_owned(),
+            format!("{other_sign}{rest}"),
+            format!("{other_case}{rest}"),
+            format!("{anchor}{}", &rest[..rest.len().min(6)]),
+        ] {
+            let is_cut = changed.len() < text.len() - 1;
+            let anchors = KINDS.iter().filter(|one| one.name == *kind).flat_map(|one| one.anchors);
+            let has_anchor = anchors.into_iter().any(|anchor| changed.starts_with(anchor));
+            if is_cut || !has_anchor {
+                let (output, found) = run(TextForm::Plain, &[changed.as_bytes()]);
+                if found.iter().any(|(found, _)| found == kind) {
+                    wrong.push(format!("{kind} {changed}\n  {output}"));
+                }
+                changes += 1;
             }
         }
     }
-    assert_eq!(known, kind_names().into_iter().collect());
-    assert!(known.len() >= 40);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(changes > 600, "{changes}");
 }
 
 #[test]
@@ -259,6 +307,7 @@ fn the_search_finds_what_a_comparison_of_all_places_finds() {
     let mut random = Random::new(3);
     let samples: Vec<&str> = SAMPLES
         .iter()
+        .chain(MORE)
         .flat_map(|(_, secrets, others)| secrets.iter().chain(*others))
         .copied()
         .collect();

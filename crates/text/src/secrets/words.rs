@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use super::kinds::{ALNUM, Class, class};
+use super::kinds::{ALNUM, Checksum, Class, class};
 
 /// The characters of base64.
 pub(super) const BASE64_SIGNS: Class = ALNUM | class(b"+/=");
@@ -69,6 +69,80 @@ pub(super) fn is_random(text: &[u8]) -> bool {
     any(u8::is_ascii_digit) && (is_hex || (is_mixed && !is_words(text)))
 }
 
+/// Returns whether a text is the base64 of a JSON Web Token.
+pub(super) fn is_encoded_token(text: &[u8]) -> bool {
+    let decoded = from_base64(text);
+    decoded.starts_with(b"eyJ") && memmem::find(&decoded, b".eyJ").is_some()
+}
+
+/// Returns whether a text is a password after the option of a command: it has a letter, and something that words in small
+/// letters do not have.
+pub(super) fn is_login(text: &[u8]) -> bool {
+    text.iter().any(u8::is_ascii_alphabetic)
+        && !text.iter().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b'_' | b'.'))
+}
+
+/// Returns whether a text ends with a UUID of random bits.
+pub(super) fn ends_with_random_uuid(text: &[u8]) -> bool {
+    let Some(uuid) = text.last_chunk::<36>() else { return false };
+    let dashes = uuid.iter().enumerate().filter(|(_, byte)| **byte == b'-');
+    dashes.map(|(at, _)| at).eq([8, 13, 18, 23])
+        && uuid.get(14) == Some(&b'4')
+        && matches!(uuid.get(19), Some(b'8' | b'9' | b'a' | b'b'))
+}
+
+/// The most letters and digits of a token with a checksum.
+const CHECKED: usize = 36;
+
+/// Returns whether the last part of a token ends with the checksum of the rest.
+pub(super) fn has_checksum(token: &[u8], checksum: Checksum) -> bool {
+    let part = token.rsplit(|byte| *byte == b'_').next().unwrap_or_default();
+    let digits = match checksum {
+        Checksum::Crc32 => 6,
+        Checksum::Xor => 1,
+    };
+    let Some((body, end)) = part.len().checked_sub(digits).map(|at| part.split_at(at)) else {
+        return false;
+    };
+    if part.len() > CHECKED {
+        return false;
+    }
+    match checksum {
+        Checksum::Crc32 => {
+            let mut rest = crc32(body);
+            end.iter().rev().all(|digit| {
+                let fits = base62(rest % 62) == *digit;
+                rest /= 62;
+                fits
+            })
+        }
+        Checksum::Xor => {
+            const SIGNS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+            let sum = body.iter().fold(0, |sum, byte| sum ^ byte);
+            end.first() == SIGNS.get(usize::from(sum) % SIGNS.len())
+        }
+    }
+}
+
+/// Returns a digit of base 62.
+fn base62(digit: u32) -> u8 {
+    match digit as u8 {
+        digit @ 0..=9 => b'0' + digit,
+        digit @ 10..=35 => b'A' + digit - 10,
+        digit => b'a' + digit - 36,
+    }
+}
+
+/// Returns the CRC-32 of a few bytes.
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
+            let is_odd = crc & 1 != 0;
+            crc >> 1 ^ if is_odd { 0xEDB8_8320 } else { 0 }
+        })
+    })
+}
+
 /// Returns whether base64 holds the first line of a private key in PEM, or at least its first two words.
 pub(super) fn holds_private_key(text: &[u8]) -> bool {
     let decoded = from_base64(text);
@@ -108,7 +182,10 @@ pub(super) fn from_base64(text: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{from_base64, is_credentials, is_placeholder, is_words};
+    use super::{
+        Checksum, base62, crc32, from_base64, has_checksum, is_credentials, is_placeholder,
+        is_words,
+    };
 
     #[test]
     fn names_are_words_and_random_characters_are_not() {
@@ -140,6 +217,28 @@ mod tests {
         for text in ["tide-4xkq81", "p4ssw0rd", "tide12345678"] {
             assert!(!is_placeholder(text.as_bytes()), "{text}");
         }
+    }
+
+    #[test]
+    fn checksums_are_verified() {
+        assert_eq!(crc32(b"123456789"), 0xCBF4_3926);
+        // The token of the article, which is of no account, and the example of a test of crates.io.
+        let made = |prefix: &str, body: &str| {
+            let mut sum = crc32(body.as_bytes());
+            let mut digits = [0; 6];
+            for digit in digits.iter_mut().rev() {
+                *digit = base62(sum % 62);
+                sum /= 62;
+            }
+            format!("{prefix}{body}{}", String::from_utf8_lossy(&digits))
+        };
+        let token = made("ghp_", "zQWBuTSOoRi4A9spHcVY5ncnsDkxkJ");
+        assert_eq!(token, ["gh", "p_zQWBuTSOoRi4A9spHcVY5ncnsDkxkJ0mLq17"].concat());
+        assert!(has_checksum(token.as_bytes(), Checksum::Crc32));
+        let other = token.replace("zQWB", "zQWC");
+        assert!(!has_checksum(other.as_bytes(), Checksum::Crc32));
+        assert!(has_checksum(b"cio_tp_0000000000000000000000000000000w", Checksum::Xor));
+        assert!(!has_checksum(b"cio_tp_00000000000000000000000000000000", Checksum::Xor));
     }
 
     #[test]
