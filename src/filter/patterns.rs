@@ -95,15 +95,19 @@ mod off {
         Err(Error::new(ErrorKind::Spec, message))
     }
 
-    /// Returns what the output is searched for, if it is. Patterns need the feature.
+    /// Returns what the output is searched for, if it is. Patterns and personal data need the feature.
     pub(in crate::filter) fn secret_rules(
         redact: &Redact,
         _: &mut RegexBudget,
     ) -> Result<Option<SecretRules>, Error> {
-        if !redact.patterns.is_empty() {
-            let message = "redact: `patterns` needs tamis built with the feature `text`";
+        if !redact.patterns.is_empty() || redact.personal {
+            let message =
+                "redact: `patterns` and `personal` need tamis built with the feature `text`";
             return Err(Error::new(ErrorKind::Spec, message));
         }
-        Ok(redact.secrets.then(SecretRules::built_in))
+        Ok(redact.secrets.then(|| match redact.aggressive {
+            true => SecretRules::aggressive(),
+            false => SecretRules::built_in(),
+        }))
     }
 }

@@ -92,7 +92,8 @@ pub(super) fn redact(spec: &Spec) -> Option<String> {
     let secrets = redact.secrets.then_some("secrets");
     let patterns = redact.patterns.iter().map(|(name, _)| name);
     let paths = redact.paths.iter().chain(patterns).map(String::as_str);
-    let redacted = paths.chain(secrets);
+    let personal = redact.personal.then_some("personal data");
+    let redacted = paths.chain(secrets).chain(personal);
     Some(format!("{} redacted", redacted.collect::<Vec<_>>().join(", ")))
 }
 

@@ -119,7 +119,7 @@ fn the_schema_has_both_forms_of_redact() {
     );
     assert_eq!(
         keys_of(&forms[1]),
-        ["paths", "patterns", "secrets", "with"].map(str::to_owned).into()
+        ["paths", "patterns", "personal", "secrets", "with"].map(str::to_owned).into()
     );
     for key in keys_of(&forms[1]) {
         let wrong = if key == "patterns" { "[]" } else { "{}" };

@@ -82,7 +82,9 @@ fn lost_redaction(base: Option<&Node>, own: Option<&Node>, combined: Option<&Nod
 /// Whether the rule `redact` finds credentials.
 fn has_secrets(redact: &Node) -> bool {
     redact.as_text() == Some("secrets")
-        || redact.get("secrets").is_some_and(|node| matches!(node.value, Value::Bool(true)))
+        || redact.get("secrets").is_some_and(|node| {
+            matches!(node.value, Value::Bool(true)) || node.as_text() == Some("aggressive")
+        })
 }
 
 /// Whether a miss is an error.

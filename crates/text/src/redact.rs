@@ -4,9 +4,10 @@ use std::fmt;
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
+use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::fields::{is_default, some};
+use crate::fields::some;
 
 /// The values that `Spec::redact` replaces. In files also `redact: secrets`, short for
 /// `redact: {secrets: true}`.
@@ -24,25 +25,58 @@ use crate::fields::{is_default, some};
 /// assert_eq!(report.redacted["github-token"], 1);
 /// # Ok::<(), tamis::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Redact {
     /// Paths of values that are replaced.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
     /// The replacement; by default, a mark.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub with: Option<String>,
     /// Whether credentials are replaced.
-    #[serde(skip_serializing_if = "is_default")]
     pub secrets: bool,
+    /// Whether random text after names such as `key` and `token` is replaced, too. In files `secrets: aggressive`.
+    pub aggressive: bool,
+    /// Whether personal data are replaced.
+    pub personal: bool,
     /// Names of kinds, and what they look like.
-    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
     pub patterns: Vec<(String, String)>,
 }
 
-fn as_map<S: Serializer>(patterns: &[(String, String)], to: S) -> Result<S::Ok, S::Error> {
-    to.collect_map(patterns.iter().map(|(name, pattern)| (name, pattern)))
+/// The form of a file: `secrets` is a truth value or a word.
+impl Serialize for Redact {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        if !self.paths.is_empty() {
+            map.serialize_entry("paths", &self.paths)?;
+        }
+        if let Some(text) = &self.with {
+            map.serialize_entry("with", text)?;
+        }
+        if self.aggressive {
+            map.serialize_entry("secrets", AGGRESSIVE)?;
+        } else if self.secrets {
+            map.serialize_entry("secrets", &true)?;
+        }
+        if self.personal {
+            map.serialize_entry("personal", &true)?;
+        }
+        if !self.patterns.is_empty() {
+            map.serialize_entry("patterns", &PatternMap(&self.patterns))?;
+        }
+        map.end()
+    }
 }
+
+/// Patterns as a map, in their order.
+struct PatternMap<'a>(&'a [(String, String)]);
+
+impl Serialize for PatternMap<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter().map(|(name, pattern)| (name, pattern)))
+    }
+}
+
+/// The word of `secrets: aggressive`.
+const AGGRESSIVE: &str = "aggressive";
 
 /// The text of `redact: secrets`.
 const SECRETS: &str = "secrets";
@@ -74,6 +108,34 @@ impl Redact {
     #[must_use]
     pub fn secrets(mut self, yes: bool) -> Self {
         self.secrets = yes;
+        self
+    }
+
+    /// Sets whether random text after any name of a key, a token, a secret or a password is replaced, too, by
+    /// `[redacted:random-value]`. This also replaces checksums and identifiers with such a name.
+    #[must_use]
+    pub fn aggressive(mut self, yes: bool) -> Self {
+        self.aggressive = yes;
+        self.secrets |= yes;
+        self
+    }
+
+    /// Sets whether personal data are replaced: e-mail addresses, phone numbers, IBANs and numbers of cards, national
+    /// identifiers, and IP addresses. Where a kind has a checksum, it must be right. Needs the feature `text`.
+    ///
+    /// ```
+    /// use tamis::spec::Redact;
+    /// use tamis::{Program, Spec, filter_slice};
+    ///
+    /// let spec = Spec::new().redact(Redact::new().personal(true));
+    /// let input = br#"{"by": "mira@example.org", "note": "from 192.0.2.7"}"#;
+    /// let (output, _) = filter_slice(&Program::compile(&spec)?, input)?;
+    /// assert_eq!(output, br#"{"by":"[redacted:email]","note":"from [redacted:ip-address]"}"#);
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn personal(mut self, yes: bool) -> Self {
+        self.personal = yes;
         self
     }
 
@@ -118,6 +180,8 @@ impl Redact {
             paths: self.paths.iter().chain(&other.paths).cloned().collect(),
             with: self.with.clone().or_else(|| other.with.clone()),
             secrets: self.secrets || other.secrets,
+            aggressive: self.aggressive || other.aggressive,
+            personal: self.personal || other.personal,
             patterns: self.patterns.iter().chain(&other.patterns).cloned().collect(),
         }
     }
@@ -129,7 +193,7 @@ impl Redact {
 
     /// Returns whether everything that leaves is searched.
     pub fn searches(&self) -> bool {
-        self.secrets || !self.patterns.is_empty()
+        self.secrets || self.personal || !self.patterns.is_empty()
     }
 }
 
@@ -146,9 +210,46 @@ struct RedactMap {
     paths: Vec<String>,
     #[serde(deserialize_with = "some")]
     with: Option<String>,
-    secrets: bool,
+    secrets: Secrets,
+    personal: bool,
     #[serde(deserialize_with = "patterns")]
     patterns: Vec<(String, String)>,
+}
+
+/// The value of `secrets`.
+#[derive(Default)]
+enum Secrets {
+    #[default]
+    No,
+    Yes,
+    Aggressive,
+}
+
+impl<'de> Deserialize<'de> for Secrets {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(SecretsVisitor)
+    }
+}
+
+struct SecretsVisitor;
+
+impl Visitor<'_> for SecretsVisitor {
+    type Value = Secrets;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("true, false or `aggressive`")
+    }
+
+    fn visit_bool<E>(self, yes: bool) -> Result<Secrets, E> {
+        Ok(if yes { Secrets::Yes } else { Secrets::No })
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Secrets, E> {
+        match text {
+            AGGRESSIVE => Ok(Secrets::Aggressive),
+            _ => Err(E::invalid_value(serde::de::Unexpected::Str(text), &self)),
+        }
+    }
 }
 
 /// Reads a map of names and regular expressions, in its order.
@@ -180,7 +281,7 @@ impl<'de> Visitor<'de> for RedactVisitor {
     type Value = Redact;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("`secrets` or a map with `paths`, `with`, `secrets` and `patterns`")
+        f.write_str("`secrets` or a map with `paths`, `with`, `secrets`, `personal` and `patterns`")
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Redact, E> {
@@ -191,8 +292,10 @@ impl<'de> Visitor<'de> for RedactVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Redact, A::Error> {
-        let RedactMap { paths, with, secrets, patterns } =
+        let RedactMap { paths, with, secrets, personal, patterns } =
             RedactMap::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(Redact { paths, with, secrets, patterns })
+        let aggressive = matches!(secrets, Secrets::Aggressive);
+        let secrets = !matches!(secrets, Secrets::No);
+        Ok(Redact { paths, with, secrets, aggressive, personal, patterns })
     }
 }

@@ -11,7 +11,9 @@ use super::lines::pipeline::TextPipeline;
 use super::lines::redact_pattern;
 use super::{TextProgram, TextReport};
 use crate::Redact;
-use crate::secrets::{Pattern, SecretRules, SecretSearch, TextForm, kind_names};
+use crate::secrets::{
+    Pattern, SecretLevel, SecretRules, SecretSearch, TextForm, kind_names, personal_patterns,
+};
 
 /// Replaces credentials in a text by `[redacted:KIND]`, as [`Redact::secrets`](crate::Redact::secrets) does in JSON.
 ///
@@ -237,8 +239,13 @@ pub fn secret_rules(redact: &Redact, allowance: &mut RegexBudget) -> Result<Secr
         let regex = redact_pattern(entry, text, allowance)?;
         patterns.push(Pattern { name: name.clone(), expression: Box::new(regex) });
     }
+    if redact.personal {
+        patterns.extend(personal_patterns());
+    }
     let patterns = (!patterns.is_empty()).then(|| patterns.into());
-    Ok(SecretRules { built_in: redact.secrets, patterns })
+    let level = if redact.aggressive { SecretLevel::Aggressive } else { SecretLevel::Known };
+    let built_in = redact.secrets.then_some(level);
+    Ok(SecretRules { built_in, patterns })
 }
 
 /// Returns the problem of the name of a pattern, if it has one.

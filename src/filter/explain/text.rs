@@ -254,6 +254,12 @@ impl StageExplanation {
                 if redact.secrets {
                     writeln!(f, "   credentials in strings and keys are replaced")?;
                 }
+                if redact.aggressive {
+                    writeln!(f, "   so is random text after names such as key and token")?;
+                }
+                if redact.personal {
+                    writeln!(f, "   personal data in strings, keys and numbers are replaced")?;
+                }
                 if !redact.patterns.is_empty() {
                     let names: Vec<_> = redact.patterns.iter().map(|(name, _)| &**name).collect();
                     writeln!(f, "   patterns are replaced: {}", names.join(", "))?;

@@ -126,12 +126,12 @@ fn no_character_around_a_secret_hides_it() {
                 if !is_marked || leaked {
                     wrong.push(format!("{kind} {before:?} {after:?}\n  {document}\n  {output}"));
                     continue;
-                    assert_none(&wrong);
                 }
                 assert_eq!(run(form, &document, 7), output);
             }
         }
     }
+    assert_none(&wrong);
 }
 
 /// One level of escapes in a text, in a string, and in a string that holds JSON.
@@ -160,7 +160,6 @@ fn no_writer_of_json_hides_a_secret() {
                 if !is_marked || leaked {
                     wrong.push(format!("{kind} {writer}\n  {document}\n  {output}"));
                     continue;
-                    assert_none(&wrong);
                 }
                 for piece in [1, 7] {
                     assert_eq!(run(form, document, piece), output, "{piece}");
@@ -168,6 +167,7 @@ fn no_writer_of_json_hides_a_secret() {
             }
         }
     }
+    assert_none(&wrong);
 }
 
 /// Writers of queries: JavaScript's `encodeURIComponent`, Python's `quote`, and one that encodes in small letters.
@@ -195,7 +195,9 @@ fn no_query_hides_a_secret() {
     let mut wrong = Vec::new();
     let named = ["password", "authorization", "client-secret", "api-key", "access-token"];
     for (kind, secret, text) in secrets() {
-        let is_other = text.contains('\\') || text.contains('%') || text.contains("LS0t");
+        // Options and names need their blanks and signs.
+        let spelled = ["LS0t", "%", "\\", " -u ", "--user", "_auth=", "\"auth\""];
+        let is_other = spelled.iter().any(|part| text.contains(part));
         if named.contains(&kind) || is_other {
             continue;
         }
@@ -212,12 +214,12 @@ fn no_query_hides_a_secret() {
                 if !is_marked || leaked {
                     wrong.push(format!("{kind} {writer}\n  {document}\n  {output}"));
                     continue;
-                    assert_none(&wrong);
                 }
                 assert_eq!(run(form, &document, 7), output);
             }
         }
     }
+    assert_none(&wrong);
 }
 
 /// Long texts are not read as a whole.
@@ -239,12 +241,12 @@ fn escapes_in_long_texts_hide_no_secret() {
                 if !is_marked || leaked {
                     wrong.push(format!("{kind} {writer} {text}"));
                     continue;
-                    assert_none(&wrong);
                 }
                 assert_eq!(run(form, document, 1000), output);
             }
         }
     }
+    assert_none(&wrong);
 }
 
 /// A name announces the value of a member as it announces a text after it.

@@ -22,6 +22,7 @@ use super::decode::MOST;
 use super::decode::{DecodedText, is_escaped};
 use super::fingerprints::{BEFORE, Fingerprints, URL_BEFORE};
 use super::keys::KeyNames;
+use super::kinds::SecretLevel;
 use super::resolve::TextForm;
 use super::rest::RestState;
 use super::search::{AHEAD, Hit, Search};
@@ -39,6 +40,7 @@ const UNKNOWN: (usize, usize) = (usize::MAX, 0);
 #[derive(Debug)]
 pub(super) struct SecretFilter {
     pub(super) form: TextForm,
+    pub(super) level: SecretLevel,
     search: Search,
     /// Input that is not written yet, after some that later bytes are compared with.
     pub(super) buffer: Vec<u8>,
@@ -77,6 +79,7 @@ impl SecretFilter {
     pub(super) fn new(form: TextForm) -> Self {
         Self {
             form,
+            level: SecretLevel::Known,
             search: Search::new(),
             buffer: Vec::new(),
             total: 0,
@@ -91,6 +94,12 @@ impl SecretFilter {
             decoded: DecodedText::default(),
             found: BTreeMap::new(),
         }
+    }
+
+    /// Sets which kinds are looked for.
+    pub(super) fn with_level(mut self, level: SecretLevel) -> Self {
+        self.level = level;
+        self
     }
 
     /// Returns how many secrets of each kind were replaced.
@@ -127,7 +136,7 @@ impl SecretFilter {
         decoded.read(self.form, &self.buffer, from, MOST, false);
         let text = decoded.text();
         for (index, byte) in text.iter().enumerate() {
-            if find_at(text, index, before, false).0 == Match::More {
+            if find_at(text, index, before, false, self.level).0 == Match::More {
                 return decoded.place(index);
             }
             before.push(*byte);

@@ -298,8 +298,16 @@ impl Fingerprints {
 /// underscores for a while, and in other runs.
 const MARKS_IN_WORDS: &[(usize, [u8; 4])] =
     &[(36, *b"NRAL"), (36, *b"_mmk"), (42, *b"AzSe"), (52, *b"JQQJ"), (76, *b"AZDO")];
-const MARKS: &[(usize, [u8; 4])] =
-    &[(44, *b"AzFu"), (76, *b"+ASt"), (76, *b"+ABa"), (76, *b"ACDb"), (76, *b"APIM")];
+const MARKS: &[(usize, [u8; 4])] = &[
+    (44, *b"AzFu"),
+    (76, *b"+ASt"),
+    (76, *b"+ABa"),
+    // The sign of these two in a query.
+    (76, *b"%2BA"),
+    (76, *b"%2bA"),
+    (76, *b"ACDb"),
+    (76, *b"APIM"),
+];
 
 /// Returns whether a secret without a text at its beginning may begin a very long run, which is false for most: a refresh
 /// token, the base64 of a number, or a key of Azure.
@@ -357,7 +365,9 @@ fn texts_of_anchors() -> Vec<String> {
             let begin = word_beginnings(spelled.as_bytes())
                 .find(|at| spelled.as_bytes().get(*at).is_some_and(u8::is_ascii_alphabetic));
             texts.extend(begin.and_then(|begin| {
-                let end = spelled.len().min(begin + 8);
+                // The digits after a sign `%` are written in both cases.
+                let sign = spelled.find('%').map_or(spelled.len(), |sign| sign + 1);
+                let end = sign.min(begin + 8);
                 Some(spelled.get(begin..end)?.to_owned())
             }));
         }

@@ -123,6 +123,24 @@ pub(super) enum Needs {
     PuttyKey,
 }
 
+/// Which kinds are looked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SecretLevel {
+    /// Those with a form of their own, or a name that nothing else has.
+    #[default]
+    Known,
+    /// Also random text after names such as `key` and `token`.
+    Aggressive,
+}
+
+impl SecretLevel {
+    /// Returns whether a kind is looked for.
+    #[inline]
+    pub(super) fn has(self, kind: &Kind) -> bool {
+        self == Self::Aggressive || !kind.only_on_request
+    }
+}
+
 /// A checksum at the end of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Checksum {
@@ -150,6 +168,8 @@ pub(super) struct Kind {
     pub(super) needs: Needs,
     /// The anchors are names, so the secret may also be the value of a member of that name.
     pub(super) by_name: bool,
+    /// It is only looked for on request: its values are not known to be credentials.
+    pub(super) only_on_request: bool,
     /// Names in small letters without signs, which announce the secret (`names`). The parts begin at the sign after the name.
     pub(super) names: &'static [&'static str],
 }

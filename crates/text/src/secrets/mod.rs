@@ -22,6 +22,7 @@
 //! The patterns of a user apply after that (`patterns`). `rules` joins both searches.
 
 mod before;
+mod checksums;
 #[cfg(test)]
 mod contexts;
 mod decode;
@@ -32,6 +33,7 @@ mod kinds;
 mod names;
 mod patterns;
 mod percent;
+mod personal;
 mod places;
 mod resolve;
 mod rest;
@@ -54,7 +56,9 @@ mod table_services;
 mod tests;
 mod words;
 
+pub use kinds::SecretLevel;
 pub use patterns::{Expression, Pattern};
+pub use personal::personal_patterns;
 pub use resolve::TextForm;
 pub use rules::{SecretRules, SecretSearch};
 

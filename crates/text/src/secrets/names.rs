@@ -7,7 +7,7 @@
 use std::sync::LazyLock;
 
 use super::before::Before;
-use super::kinds::Kind;
+use super::kinds::{Kind, SecretLevel};
 use super::table::KINDS;
 
 /// The most quotes, backslashes and blanks between a name and its sign.
@@ -24,7 +24,12 @@ fn is_name_sign(byte: u8) -> bool {
 
 /// Returns the kind that is announced by the name before the sign at a position. A tag must be open.
 #[inline]
-pub(super) fn announced_by(text: &[u8], at: usize, before: Before) -> Option<&'static Kind> {
+pub(super) fn announced_by(
+    text: &[u8],
+    at: usize,
+    before: Before,
+    level: SecretLevel,
+) -> Option<&'static Kind> {
     let sign = *text.get(at)?;
     if !is_name_sign(sign) {
         return None;
@@ -41,7 +46,7 @@ pub(super) fn announced_by(text: &[u8], at: usize, before: Before) -> Option<&'s
         }
     }
     let is_arn = sign == b':' && ends_arn(name);
-    if is_arn { None } else { kind_of_name(name) }
+    if is_arn { None } else { kind_of_name(name, level) }
 }
 
 /// Returns whether the name of a secret in AWS follows: `arn:aws:secretsmanager:eu-west-1:123456789012:secret:`. Six random
@@ -96,7 +101,7 @@ static NAMED: LazyLock<Vec<&Kind>> =
     LazyLock::new(|| KINDS.iter().filter(|kind| !kind.names.is_empty()).collect());
 
 /// Returns the kind one of whose names ends a text, without case and signs.
-pub(super) fn kind_of_name(text: &[u8]) -> Option<&'static Kind> {
+pub(super) fn kind_of_name(text: &[u8], level: SecretLevel) -> Option<&'static Kind> {
     // The search looks for the last letter.
     if !text.last().is_some_and(u8::is_ascii_alphabetic) {
         return None;
@@ -105,13 +110,14 @@ pub(super) fn kind_of_name(text: &[u8]) -> Option<&'static Kind> {
         let mut rest = text.iter().rev().filter(|byte| !matches!(byte, b'_' | b'-' | b'.'));
         name.bytes().rev().all(|wanted| rest.next().is_some_and(|byte| byte | 0x20 == wanted))
     };
-    NAMED.iter().find(|kind| kind.names.iter().any(fits)).copied()
+    NAMED.iter().find(|kind| level.has(kind) && kind.names.iter().any(fits)).copied()
 }
 
 #[cfg(test)]
 mod tests {
     use super::{announced_by, kind_of_name};
     use crate::secrets::before::Before;
+    use crate::secrets::kinds::SecretLevel;
 
     #[test]
     fn names_announce_before_signs() {
@@ -140,13 +146,17 @@ mod tests {
         ] {
             let at = text.len() - 1;
             let before = Before::EDGE.and(&text.as_bytes()[..at]);
-            let found = announced_by(text.as_bytes(), at, before).map(|kind| kind.name);
+            let found =
+                announced_by(text.as_bytes(), at, before, SecretLevel::Known).map(|kind| kind.name);
             assert_eq!(found, kind, "{text}");
         }
         assert_eq!(
-            kind_of_name(b"spring.datasource.password").map(|kind| kind.name),
+            kind_of_name(b"spring.datasource.password", SecretLevel::Known).map(|kind| kind.name),
             Some("password")
         );
-        assert!(kind_of_name(b"passwordPolicy").is_none());
+        let kind = |level| kind_of_name(b"deploy_key", level).map(|kind| kind.name);
+        assert_eq!(kind(SecretLevel::Known), None);
+        assert_eq!(kind(SecretLevel::Aggressive), Some("random-value"));
+        assert!(kind_of_name(b"passwordPolicy", SecretLevel::Known).is_none());
     }
 }

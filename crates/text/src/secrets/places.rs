@@ -111,7 +111,7 @@ impl SecretFilter {
         if self.may_be_after_escape(at) {
             return self.look_around(at, ended, sink);
         }
-        let Some(kind) = announced_by(&self.buffer, at, self.before(at)) else {
+        let Some(kind) = announced_by(&self.buffer, at, self.before(at), self.level) else {
             return Look::Nothing;
         };
         let (stop, is_end) = self.end_of_plain(at, ended);
@@ -228,7 +228,7 @@ impl SecretFilter {
                 if !is_key {
                     self.replace_all(&decoded, sink);
                 } else if !self.replace_key(&decoded, begin, close, sink) {
-                    announces = announced(decoded.text());
+                    announces = announced(decoded.text(), self.level);
                 }
                 self.decoded = decoded;
                 if let Some(kind) = announces {
@@ -271,7 +271,7 @@ impl SecretFilter {
     fn replace_all(&mut self, decoded: &DecodedText, sink: &mut dyn Sink) {
         let (text, mut index, mut before) = (decoded.text(), 0, Before::EDGE);
         while index < text.len() {
-            let (found, kind) = find_at(text, index, before, true);
+            let (found, kind) = find_at(text, index, before, true, self.level);
             let to = match found {
                 Match::No | Match::More => index + 1,
                 Match::Found { from, to } => {
@@ -319,7 +319,7 @@ impl SecretFilter {
         close: usize,
         sink: &mut dyn Sink,
     ) -> bool {
-        let Some(kind) = first_secret(decoded.text()) else { return false };
+        let Some(kind) = first_secret(decoded.text(), self.level) else { return false };
         let number = self.keys.number(kind, &self.buffer, begin);
         self.write_to(begin, sink);
         let name = match number {
@@ -350,7 +350,7 @@ impl SecretFilter {
             let is_end = decoded.is_closed() || (ended && !decoded.is_full());
             let mut index = 0;
             while let Some(byte) = text.get(index) {
-                let (found, kind) = find_at(text, index, before, is_end);
+                let (found, kind) = find_at(text, index, before, is_end, self.level);
                 match found {
                     Match::No => {}
                     Match::More if decoded.is_full() && (index > 0 || most < MOST) => {

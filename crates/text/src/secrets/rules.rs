@@ -6,14 +6,15 @@ use std::sync::Arc;
 use tamis_json::sink::Sink;
 
 use super::filter::SecretFilter;
+use super::kinds::SecretLevel;
 use super::patterns::{Pattern, PatternFilter};
 use super::resolve::TextForm;
 
 /// The rules of a search.
 #[derive(Clone, Debug)]
 pub struct SecretRules {
-    /// The built-in kinds.
-    pub built_in: bool,
+    /// The built-in kinds, as many of them as this level has.
+    pub built_in: Option<SecretLevel>,
     /// The patterns of the user.
     pub patterns: Option<Arc<[Pattern]>>,
 }
@@ -21,13 +22,18 @@ pub struct SecretRules {
 impl SecretRules {
     /// Looks for the built-in kinds.
     pub fn built_in() -> Self {
-        Self { built_in: true, patterns: None }
+        Self { built_in: Some(SecretLevel::Known), patterns: None }
+    }
+
+    /// Looks for the built-in kinds, and for random text after any name of a key.
+    pub fn aggressive() -> Self {
+        Self { built_in: Some(SecretLevel::Aggressive), patterns: None }
     }
 
     /// Returns the filter for a text of this form.
     pub fn filter(&self, form: TextForm) -> SecretSearch {
         SecretSearch {
-            built_in: self.built_in.then(|| SecretFilter::new(form)),
+            built_in: self.built_in.map(|level| SecretFilter::new(form).with_level(level)),
             patterns: self.patterns.clone().map(|patterns| PatternFilter::new(form, patterns)),
         }
     }

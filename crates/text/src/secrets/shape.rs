@@ -6,8 +6,8 @@
 use super::before::Before;
 use super::fingerprints::Fingerprints;
 use super::kinds::{
-    AFTER_AT, AFTER_PORT, CANDIDATE, Class, Kind, Needs, PASSWORD, Part, SIGNS, URL_PASSWORD,
-    class, has,
+    AFTER_AT, AFTER_PORT, CANDIDATE, Class, Kind, Needs, PASSWORD, Part, SIGNS, SecretLevel,
+    URL_PASSWORD, class, has,
 };
 use super::names::{announced_by, kind_of_name};
 use super::percent::{Beginning, Spelled, Spelling, beginning, encoded};
@@ -226,7 +226,7 @@ fn is_snowflake_token(secret: &[u8]) -> bool {
 pub(super) fn compare_value(kind: &Kind, value: &[u8]) -> Match {
     let after = kind.parts.iter().position(|part| matches!(part, Part::From));
     let parts = kind.parts.get(after.unwrap_or(0)..).unwrap_or_default();
-    if !kind.names.is_empty() && first_secret(value).is_some() {
+    if !kind.names.is_empty() && first_secret(value, SecretLevel::Known).is_some() {
         // It has the shape of another kind.
         return Match::No;
     }
@@ -235,21 +235,21 @@ pub(super) fn compare_value(kind: &Kind, value: &[u8]) -> Match {
 }
 
 /// Returns the kind of secret that the name of a member announces: it ends with an anchor or a name of the kind.
-pub(super) fn announced(name: &[u8]) -> Option<&'static Kind> {
+pub(super) fn announced(name: &[u8], level: SecretLevel) -> Option<&'static Kind> {
     let by_anchor = KINDS.iter().filter(|kind| kind.by_name).find(|kind| {
         kind.anchors.iter().any(|anchor| {
             let before = name.strip_suffix(anchor.as_bytes());
             before.is_some_and(|before| may_follow(kind, Before::EDGE.and(before)))
         })
     });
-    by_anchor.or_else(|| kind_of_name(name))
+    by_anchor.or_else(|| kind_of_name(name, level))
 }
 
 /// Returns the kind of the first secret of a text.
-pub(super) fn first_secret(text: &[u8]) -> Option<&'static str> {
+pub(super) fn first_secret(text: &[u8], level: SecretLevel) -> Option<&'static str> {
     let mut before = Before::EDGE;
     text.iter().enumerate().find_map(|(index, byte)| {
-        let (found, kind) = find_at(text, index, before, true);
+        let (found, kind) = find_at(text, index, before, true, level);
         before.push(*byte);
         matches!(found, Match::Found { .. } | Match::Long { .. }).then_some(kind)
     })
@@ -322,12 +322,8 @@ fn may_have_mark(kind: &Kind, text: &[u8], index: usize) -> bool {
     let Needs::Text(at, mark) = kind.needs else { return true };
     // The signs of an encoded text have other positions.
     let rest = text.get(index..).unwrap_or_default();
-    match rest.get(at..at + mark.len()) {
-        Some(found) => {
-            found == mark || memchr::memchr(b'%', rest.get(..at).unwrap_or_default()).is_some()
-        }
-        None => true,
-    }
+    let shown = rest.get(..at + mark.len());
+    shown.is_none_or(|shown| shown.ends_with(mark) || memchr::memchr(b'%', shown).is_some())
 }
 
 /// Compares the text at `index` with all kinds. Returns the result and the name of the kind.
@@ -336,12 +332,13 @@ pub(super) fn find_at(
     index: usize,
     before: Before,
     ended: bool,
+    level: SecretLevel,
 ) -> (Match, &'static str) {
     let found = find_anchored(text, index, before, ended);
     if found.0 != Match::No {
         return found;
     }
-    match announced_by(text, index, before)
+    match announced_by(text, index, before, level)
         .map(|kind| (compare_named(kind, text, index, ended), kind))
     {
         Some((found, kind)) => (found, kind.name),

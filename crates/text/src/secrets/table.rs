@@ -31,6 +31,7 @@ pub(super) const fn kind(
         parts,
         needs: Needs::Nothing,
         by_name: false,
+        only_on_request: false,
         names: &[],
     }
 }

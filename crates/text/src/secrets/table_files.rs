@@ -3,7 +3,9 @@
 
 use super::kinds::Part::{From, Not, Open, Run, Text};
 use super::kinds::{ALNUM, BASE64, BLANK, Kind, Needs, RUN, class};
-use super::table::{BETWEEN, EXPRESSION, NO_VALUE, PASSWORD_SIGNS, announced, kind};
+use super::table::{
+    BETWEEN, EXPRESSION, NO_VALUE, PADDING, PASSWORD_SIGNS, TOKEN_SIGNS, announced, kind,
+};
 
 pub(super) const FILES: &[Kind] = &[
     // `curl -u NAME:PASSWORD`, as histories, scripts and `set -x` show it. Numbers are a user and a group, and words in small
@@ -36,7 +38,9 @@ pub(super) const FILES: &[Kind] = &[
                 From,
                 Not(NO_VALUE),
                 Run(RUN & !class(b","), 8, 256),
-                Not(EXPRESSION | class(b"!#*?@^")),
+                // The search sees the characters of runs.
+                Run(PASSWORD_SIGNS, 0, 256),
+                Not(EXPRESSION),
             ],
         )
     },
@@ -60,6 +64,23 @@ pub(super) const FILES: &[Kind] = &[
             Run(PASSWORD_SIGNS, 8, 256),
         ],
     ),
+    // Any name of a key, a token, a secret or a password before text that looks random. On request: most identifiers and
+    // checksums look random, too.
+    Kind {
+        only_on_request: true,
+        ..announced(
+            "random-value",
+            &["key", "token", "secret", "auth", "password", "passwd", "pwd"],
+            &[
+                Run(BETWEEN, 1, 64),
+                From,
+                Open(TOKEN_SIGNS, 16),
+                Run(PADDING, 0, 2),
+                Not(EXPRESSION),
+            ],
+            Needs::Random,
+        )
+    },
     // A JSON Web Token that was encoded once more, as in a secret of Kubernetes.
     Kind {
         needs: Needs::EncodedToken,

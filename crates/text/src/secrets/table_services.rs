@@ -71,14 +71,7 @@ pub(super) const SERVICES: &[Kind] = &[
         "mailgun-key",
         32,
         b"-",
-        &[
-            Run(HEX, 32, 32),
-            Text("-"),
-            Run(HEX, 8, 8),
-            Text("-"),
-            Run(HEX, 8, 8),
-            Not(class(b"-_")),
-        ],
+        &[Run(HEX, 32, 32), Text("-"), Run(HEX, 8, 8), Text("-"), Run(HEX, 8, 8), Not(class(b"-"))],
     ),
     // https://developers.mailersend.com/general.
     kind("mailersend-token", &["mlsn."], &[Run(HEX, 64, 64)]),
