@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`look`] | the bytes and tokens of a document per path, of a chat per tool, of a text per kind of line |
 //! | [`misspelled`] | paths of a filter whose names are probably misspelled |
+//! | [`sensitive`] | which credentials and personal data are in a document, and where |
 //! | [`suggest`] | a filter that samples suggest, and whether samples still fit a filter |
 //! | [`why`] | which rule of a filter removed which bytes, per rule and path |
 //! | [`audit`] | attacks a filter with hostile documents, to find what it lets through |
@@ -14,6 +15,7 @@
 pub mod audit;
 pub mod look;
 pub mod misspelled;
+pub mod sensitive;
 pub mod suggest;
 pub mod why;
 

@@ -303,3 +303,26 @@ fn the_picture_of_the_readme() {
         "run with TAMIS_BLESS=1, then read the diff"
     );
 }
+
+/// Kinds and paths, and what a filter lets through; never values.
+#[test]
+fn credentials_and_personal_data() {
+    let folder = Folder::new();
+    let token = ["gh", "p_", &"a1B2".repeat(9)].concat();
+    let users = format!(
+        r#"{{"users":[{{"id":1,"mail":"mira@example.org","note":"use {token}","password":"tide"}}]}}"#
+    );
+    let table = "       1  email         users[].mail
+       1  github-token  users[].note
+       1  named         users[].password
+";
+    look(&folder, &["--secrets"], &users).done(table);
+    let after = look(&folder, &["--secrets", "--root", "/users", "--select", "id,note"], &users);
+    after.done(&format!("{table}after the filter: 1 github-token\n"));
+    let found = json(&folder, &["--secrets", "--root", "/users", "--select", "id"], &users);
+    assert_eq!(
+        (&found["places"][0]["kind"], &found["after"]),
+        (&"email".into(), &Value::Object(Default::default()))
+    );
+    look(&folder, &["--secrets"], "nothing here").done("no credentials or personal data found\n");
+}

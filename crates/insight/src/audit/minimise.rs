@@ -67,7 +67,9 @@ fn without(planted: &Planted, location: &[usize], number: usize) -> Option<Plant
 /// Returns forms of the document with a simpler planted value, or with plain keys on the way to it.
 fn simpler(planted: &Planted, canary: &Canary) -> Vec<Planted> {
     let mut forms = Vec::new();
-    if !planted.in_string && planted.document.at(&planted.at) != Some(&canary.value()) {
+    let value = planted.document.at(&planted.at);
+    let is_plain = value == Some(&canary.value()) || value == Some(&canary.credential());
+    if !planted.in_string && !is_plain {
         let mut plain = planted.clone();
         if let Some(value) = plain.document.at_mut(&planted.at) {
             *value = canary.value();

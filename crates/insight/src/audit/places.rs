@@ -188,6 +188,7 @@ impl<'a> Plan<'a> {
             rule: format!("redact {text}"),
             steps: path.0,
         }));
+        targets.extend(secret_targets(spec));
         for target in targets {
             let Some(place) = self.add(&target, notices || target.kind == RuleKind::Select) else {
                 continue;
@@ -255,7 +256,10 @@ impl<'a> Plan<'a> {
     ) -> Option<Planted> {
         let at = at?;
         need_all(spec, &mut document, item);
-        *document.at_mut(&at)? = self.canary.value();
+        *document.at_mut(&at)? = match self.places.get(place).map(|place| place.kind) {
+            Some(RuleKind::Secrets) => self.canary.credential(),
+            _ => self.canary.value(),
+        };
         Some(Planted {
             place,
             document,
@@ -471,6 +475,33 @@ fn selected_targets(spec: &Spec) -> Vec<Target> {
         }
     }
     strangers(&ways, &whole, RuleKind::Select, "select with on_error: closed")
+}
+
+/// Returns the places of credentials, which `redact: secrets` replaces: the members that a select keeps, or any.
+fn secret_targets(spec: &Spec) -> Vec<Target> {
+    if !spec.redact.as_ref().is_some_and(|redact| redact.secrets) {
+        return Vec::new();
+    }
+    let mut places = Vec::new();
+    for (path, fields) in spec.selected_sources() {
+        if fields.is_empty() {
+            places.push(path.0.clone());
+        }
+        for (number, field) in fields.iter().enumerate() {
+            if !field.is_object {
+                places.push([path.0.as_slice(), &field_steps(&fields, number)].concat());
+            }
+        }
+    }
+    if places.is_empty() {
+        places.push(vec![name("note")]);
+    }
+    let target = |steps: Vec<PathToken>| Target {
+        kind: RuleKind::Secrets,
+        rule: "redact: secrets".to_owned(),
+        steps,
+    };
+    places.into_iter().map(target).collect()
 }
 
 /// Returns the places next to the payload of a closed select.

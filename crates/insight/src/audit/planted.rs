@@ -23,6 +23,11 @@ impl Canary {
         Json::string(&format!("canary-{}", self.0))
     }
 
+    /// Returns a credential of a known form that has the number. It belongs to nobody.
+    pub(super) fn credential(&self) -> Json {
+        Json::string(&["gh", "p_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N", &self.0].concat())
+    }
+
     /// Returns whether the value is in an output, also if its characters are escaped there.
     pub(super) fn is_in(&self, output: &[u8]) -> bool {
         let holds =
@@ -57,6 +62,8 @@ pub(super) enum RuleKind {
     Exclude,
     /// `redact`: the value is replaced.
     Redact,
+    /// `redact: secrets`: a credential is replaced, wherever it is.
+    Secrets,
     Patch,
     /// `retain`: everything else is removed.
     Retain,

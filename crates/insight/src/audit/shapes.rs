@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::planted::{Canary, Place, Planted};
+use super::planted::{Canary, Place, Planted, RuleKind};
 use super::value::Json;
 
 /// A change to a document. Levels count the containers on the way to the planted value, from the document itself.
@@ -57,6 +57,10 @@ impl Shape {
             Self::Number,
             Self::Marks,
         ];
+        if place.kind == RuleKind::Secrets {
+            // Another value would not be a credential.
+            shapes.retain(|shape| !matches!(shape, Self::EscapedValue | Self::Number));
+        }
         if planted.in_string {
             // The value is a text with JSON.
             shapes.retain(|shape| !matches!(shape, Self::EscapedValue | Self::Number));

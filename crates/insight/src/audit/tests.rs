@@ -147,3 +147,15 @@ fn odd_specs() {
         _ = Audit::new(&spec).with_max_documents(3000).run();
     }
 }
+
+/// Credentials are planted in the members that leave, and none of them does.
+#[test]
+fn credentials_are_planted() {
+    for spec in [
+        r#"{"redact":{"secrets":true}}"#,
+        r#"{"select":["id","note"],"root":"object","redact":{"secrets":true}}"#,
+    ] {
+        let report = audited(spec);
+        assert!(report.findings.is_empty(), "{:?}", report.findings);
+    }
+}

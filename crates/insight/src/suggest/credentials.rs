@@ -160,7 +160,7 @@ const PLACES: &[&str] = &[
 ];
 
 /// Returns whether a member of this name holds a credential or a personal number.
-pub(super) fn is_credential(name: &str) -> bool {
+pub(crate) fn is_credential(name: &str) -> bool {
     let words: Vec<String> = Words::new(name).iter().map(str::to_owned).collect();
     WHOLE.contains(&words.concat().as_str()) || holds_credentials(name)
 }

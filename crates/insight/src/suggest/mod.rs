@@ -20,7 +20,7 @@
 // members (with `names` and `words`), `choose` chooses among them, `sources` writes paths, `suggestion` writes the manifest.
 
 mod choose;
-mod credentials;
+pub(crate) mod credentials;
 mod drift;
 mod names;
 mod rank;

@@ -18,6 +18,7 @@ Examples:
   tamis look --ndjson log.ndjson
   tamis look --chat history.json
   tamis look --command 'cargo test' test.log
+  tamis look --secrets repos.json --select id
 
 Tokens are estimated at four bytes each, with a leading ~. --exact counts them.
 
@@ -63,6 +64,10 @@ pub(crate) struct LookArgs {
         conflicts_with = "exact"
     )]
     pub(super) command: Option<String>,
+
+    /// Show which credentials and personal data are in the input, and how many remain after the filter; never values
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["chat", "command", "exact", "depth", "top", "html", "svg", "ndjson"])]
+    pub(super) secrets: bool,
 
     /// Print all paths as JSON, on one line
     #[arg(long, help_heading = "Output")]

@@ -145,7 +145,7 @@ fn hinted(error: &Error) -> Hinted<'_> {
 }
 
 /// Whether the flags have rules, so that there is something to compare.
-fn has_rules(args: &LookArgs) -> bool {
+pub(super) fn has_rules(args: &LookArgs) -> bool {
     let rules = &args.selection;
     let lists = [&rules.select, &rules.exclude, &rules.redact, &rules.retain];
     let files = [&rules.manifest, &rules.patch];

@@ -1,9 +1,11 @@
 //! `tamis look`: shows where the tokens of documents, chats and outputs of commands are.
 //!
-//! `args.rs` has the flags, `measure.rs` reads the files, `table.rs` prints the tree.
+//! `args.rs` has the flags, `measure.rs` reads the files, `table.rs` prints the tree. `secrets.rs` looks for
+//! credentials instead.
 
 mod args;
 mod measure;
+mod secrets;
 mod table;
 
 pub(crate) use args::{HELP, HELP_SHORT, LookArgs};
@@ -26,6 +28,9 @@ pub(crate) fn run(args: &LookArgs) -> Exit {
     let console = Console::default();
     if let Err(usage) = check(args) {
         return console.refuse(&usage);
+    }
+    if args.secrets {
+        return secrets::run(args, &console);
     }
     let measured = match measure::measure(args, &console) {
         Ok(measured) => measured,
