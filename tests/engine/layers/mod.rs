@@ -118,7 +118,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
             &["chat_scan", "drivers", "transform"],
         ],
     ),
-    ("crates/insight/src", &[&["audit", "look", "misspelled", "suggest"], &["why"]]),
+    ("crates/insight/src", &[&["audit", "look", "misspelled", "suggest"], &["sensitive", "why"]]),
     (
         "src",
         &[

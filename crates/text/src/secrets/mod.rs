@@ -30,6 +30,7 @@ mod filter;
 mod fingerprints;
 mod keys;
 mod kinds;
+mod makers;
 mod names;
 mod patterns;
 mod percent;

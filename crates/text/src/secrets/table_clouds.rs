@@ -7,7 +7,7 @@ use super::kinds::Part::{From, Not, Open, Run, Text};
 use super::kinds::{
     ALNUM, BASE64, Checksum, DIGIT, HEX, Kind, LOWER, Needs, TOKEN, UPPER, WORD, class,
 };
-use super::table::{kind, marked, named};
+use super::makers::{kind, marked, named};
 
 pub(super) const CLOUDS: &[Kind] = &[
     // https://developers.cloudflare.com/fundamentals/api/get-started/token-formats: 40 characters and a checksum.

@@ -3,7 +3,7 @@
 
 use super::kinds::Part::{From, Not, Open, Run, Text};
 use super::kinds::{ALNUM, BASE64, BLANK, Kind, Needs, RUN, class};
-use super::table::{
+use super::makers::{
     BETWEEN, EXPRESSION, NO_VALUE, PADDING, PASSWORD_SIGNS, TOKEN_SIGNS, announced, kind,
 };
 

@@ -4,7 +4,7 @@
 
 use super::kinds::Part::{Open, Run};
 use super::kinds::{ALNUM, DIGIT, HEX, Kind, LOWER, Needs, TOKEN, class};
-use super::table::{kind, named};
+use super::makers::{kind, named};
 
 pub(super) const MODELS: &[Kind] = &[
     // https://platform.openai.com: the session of a browser.

@@ -4,7 +4,7 @@
 
 use super::kinds::Part::{From, Not, Open, Run, Text};
 use super::kinds::{ALNUM, BASE64, DIGIT, HEX, Kind, LOWER, Needs, TOKEN, UPPER, WORD, class};
-use super::table::{kind, marked, named};
+use super::makers::{kind, marked, named};
 
 pub(super) const SERVICES: &[Kind] = &[
     // https://developer.adobe.com/developer-console/docs/guides/authentication, gitleaks `adobe-client-secret`.
