@@ -258,7 +258,7 @@ fn examples_of_the_help_run() {
         #[cfg(unix)]
         ("recall", 5),
         ("content", 4),
-        ("look", 7),
+        ("look", 8),
         ("explain", 6),
         ("suggest", 4),
         ("text", 4),
