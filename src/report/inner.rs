@@ -31,6 +31,12 @@ pub struct InnerReport {
     /// Number of elements that `where` dropped.
     #[serde(skip_serializing_if = "is_zero")]
     pub where_dropped: u64,
+    /// Number of values that `on_kind: keep` kept although they are of another kind than a path needs.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub kind_kept: u64,
+    /// Number of values that `omit` left out.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub omitted_members: u64,
     /// Number of values that projections left out, because they are not objects.
     #[serde(skip_serializing_if = "is_zero")]
     pub projection_skipped: u64,
@@ -84,6 +90,8 @@ impl InnerReport {
         self.items_seen = sum(self.items_seen, one.items_seen);
         self.items_kept = sum(self.items_kept, one.items_kept);
         self.where_dropped += one.where_dropped;
+        self.kind_kept += one.kind_kept;
+        self.omitted_members += one.omitted_members;
         self.projection_skipped += one.projection_skipped;
         if first {
             self.partial_miss.clone_from(&one.partial_miss);
@@ -127,6 +135,8 @@ impl InnerReport {
         self.items_seen = sum(self.items_seen, more.items_seen);
         self.items_kept = sum(self.items_kept, more.items_kept);
         self.where_dropped += more.where_dropped;
+        self.kind_kept += more.kind_kept;
+        self.omitted_members += more.omitted_members;
         self.projection_skipped += more.projection_skipped;
         keep_first(&mut self.fallback, more.fallback.as_ref());
         keep_first(&mut self.compact_error, more.compact_error.as_ref());

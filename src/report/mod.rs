@@ -135,6 +135,12 @@ pub struct Report {
     /// Number of elements that `where` dropped. They are not counted in the other keys.
     #[serde(skip_serializing_if = "is_zero")]
     pub where_dropped: u64,
+    /// Number of values that `on_kind: keep` kept although they are of another kind than a path needs.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub kind_kept: u64,
+    /// Number of values that `omit` left out.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub omitted_members: u64,
     /// Number of values that projections left out, because they are not objects.
     #[serde(skip_serializing_if = "is_zero")]
     pub projection_skipped: u64,

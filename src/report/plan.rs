@@ -61,6 +61,8 @@ pub enum PlanStep {
         /// Each string is held until it is known to be JSON.
         holds: bool,
     },
+    /// The search for the paths that identify the shape of a document.
+    Requires,
     /// The choice of a branch.
     When,
     /// The step of a branch that may apply.
@@ -134,6 +136,7 @@ impl PlanStep {
             Self::Content
             | Self::Extract { may_lack: true }
             | Self::JsonStrings { holds: true, .. }
+            | Self::Requires
             | Self::When
             | Self::Patches(PatchesMode::HoldOutput | PatchesMode::HoldDocument)
             | Self::AutoRoot
@@ -184,6 +187,9 @@ impl fmt::Display for PlanStep {
                     true => "hold each string until it is known to be JSON (limits held, spill)",
                 };
                 return write!(f, "json_strings {at:?}: {how}");
+            }
+            Self::Requires => {
+                "requires: hold the document until its shape is certain (limits held, spill)"
             }
             Self::When => {
                 "when: hold the document until a branch is certain (limits held, spill, item); slices and files are \

@@ -15,6 +15,8 @@ pub enum SkipReason {
     ErrorResponse,
     /// The call asked for raw output ([`CallOptions`](crate::CallOptions)).
     RawMode,
+    /// The document lacks a path of [`Spec::requires`](crate::Spec::requires).
+    Shape,
 }
 
 impl SkipReason {
@@ -29,6 +31,7 @@ impl SkipReason {
             Self::RawOutput => "raw_output",
             Self::ErrorResponse => "error_response",
             Self::RawMode => "raw_mode",
+            Self::Shape => "shape",
         }
     }
 }

@@ -36,7 +36,7 @@ mod select;
 mod stored;
 mod summary;
 
-pub use choices::{DuplicateKeys, OnError, Root, Siblings, Validation, Whitespace};
+pub use choices::{DuplicateKeys, OnError, OnKind, Root, Siblings, Validation, Whitespace};
 pub(crate) use content::Content;
 pub(crate) use content::ContentFormat;
 pub use item_conditions::{ItemCondition, ValueTest};

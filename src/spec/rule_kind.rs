@@ -97,8 +97,7 @@ macro_rules! rules {
             }
 
             /// Returns a spec with those rules that `keep` returns `true` for.
-            pub(crate) fn only(&self, keep: impl Fn(RuleTraits) -> bool) -> Self {
-                let keep = |rule: RuleKind| keep(rule.traits());
+            pub(crate) fn only(&self, keep: impl Fn(RuleKind) -> bool) -> Self {
                 // Has no `..`, so that every field is a kind.
                 Self {
                     $($field: if keep(RuleKind::$kind) {
@@ -116,8 +115,11 @@ macro_rules! rules {
 rules! {
     retain: Retain,
     select: Select,
+    on_kind: OnKind,
     exclude: Exclude,
+    omit: Omit,
     extract: Extract,
+    requires: Requires,
     json_strings: JsonStrings,
     root: Root,
     conditions: Where,
@@ -154,6 +156,12 @@ rules! {
 }
 
 impl RuleKind {
+    /// Returns whether the rule also applies to a document that lacks a path of `requires`.
+    pub(crate) const fn is_for_any_shape(self) -> bool {
+        let limits = matches!(self, Self::Budget | Self::MinItems | Self::Omitted | Self::OnOver);
+        limits || matches!(self, Self::DuplicateKeys) || matches!(self.traits().calls, Calls::Raw)
+    }
+
     /// Returns the row of a rule.
     pub(crate) const fn traits(self) -> RuleTraits {
         use RuleGroup::{Document, Items, Other, Output, Setting, Source};
@@ -162,6 +170,7 @@ impl RuleKind {
             Self::JsonStrings => {
                 row(Other, false, Calls::Failed, Stored::All, Some(summary::json_strings))
             }
+            Self::Requires => row(Setting, false, Calls::Filtered, Stored::All, None),
             Self::Retain => row(Document, true, Calls::Failed, Stored::All, Some(summary::retain)),
             Self::Patches | Self::When => row(Document, true, Calls::Failed, Stored::All, None),
             Self::LenientRemove | Self::OnTestFailure | Self::Test | Self::Otherwise => {
@@ -174,9 +183,11 @@ impl RuleKind {
                 row(Items, false, Calls::Filtered, Stored::None, Some(summary::max_items))
             }
             Self::StopEarly => row(Setting, false, Calls::Filtered, Stored::None, None),
+            Self::OnKind => row(Setting, false, Calls::Filtered, Stored::Cut, None),
             Self::Select => row(Items, false, Calls::Filtered, Stored::Cut, Some(summary::select)),
             // Failed calls and stored forms have its paths in the names of the source.
             Self::Exclude => row(Items, true, Calls::Filtered, Stored::Cut, Some(summary::exclude)),
+            Self::Omit => row(Items, false, Calls::Filtered, Stored::None, Some(summary::omit)),
             Self::DropNulls => RuleTraits {
                 explained: Some(
                     "null members are removed at every depth of an item; elements are kept",

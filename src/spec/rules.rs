@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Budget, Compact, Condition, Content, DuplicateKeys, Encode, ItemCondition, JsonStrings,
-    Omitted, OnError, OnOver, OnTestFailure, PatchOp, Redact, Root, SelectPath, Selection,
+    Omitted, OnError, OnKind, OnOver, OnTestFailure, PatchOp, Redact, Root, SelectPath, Selection,
     Siblings, TextSpec, Validation, WhenFallback, Whitespace,
 };
 use tamis_text::fields::{is_default, some};
@@ -40,13 +40,22 @@ pub struct Spec {
     pub extract: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[doc(hidden)]
+    pub requires: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[doc(hidden)]
     pub json_strings: Vec<JsonStrings>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[doc(hidden)]
     pub select: Option<Selection>,
+    #[serde(skip_serializing_if = "is_default")]
+    #[doc(hidden)]
+    pub on_kind: OnKind,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[doc(hidden)]
     pub exclude: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[doc(hidden)]
+    pub omit: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[doc(hidden)]
     pub retain: Option<Vec<String>>,
@@ -178,6 +187,28 @@ impl Spec {
         self
     }
 
+    /// Names a path of the document that identifies its shape. Repeat it: all of them must exist. In a document that lacks
+    /// one, only `json_strings`, `redact` and the budget apply, and the report says `filter_skipped: "shape"`. With a rule
+    /// that removes for safety such a document is an error instead.
+    ///
+    /// A wildcard looks at the first member or element, and so does a name that meets an array. A document is held until
+    /// its shape is certain.
+    ///
+    /// ```
+    /// use tamis::{Program, Spec, filter_slice};
+    ///
+    /// let program = Program::compile(&Spec::new().requires("items[].id").select("id").root("items"))?;
+    /// let filter = |input: &str| filter_slice(&program, input.as_bytes()).unwrap().0;
+    /// assert_eq!(filter(r#"{"items": [{"id": 1, "x": 2}]}"#), br#"{"items":[{"id":1}]}"#);
+    /// assert_eq!(filter(r#"{"error": {"code": 404}}"#), br#"{"error":{"code":404}}"#);
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn requires(mut self, path: impl Into<String>) -> Self {
+        self.requires.push(path.into());
+        self
+    }
+
     /// Filters the JSON inside the strings at a pointer by rules of its own. The rule can be added several times.
     ///
     /// Servers that wrap their results often write a document as the text of a string. Without this rule such a
@@ -209,15 +240,41 @@ impl Spec {
     /// Keeps the value at `path` of each item, under the last name of the path.
     #[must_use]
     pub fn select(mut self, path: impl Into<String>) -> Self {
-        self.select.get_or_insert_default().0.push(SelectPath { key: None, path: path.into() });
+        self.select.get_or_insert_default().0.push(SelectPath {
+            key: None,
+            path: path.into(),
+            on_kind: None,
+        });
         self
     }
 
     /// Keeps the value at `path` of each item, under `key`.
     #[must_use]
     pub fn select_as(mut self, key: impl Into<String>, path: impl Into<String>) -> Self {
-        let source = SelectPath { key: Some(key.into()), path: path.into() };
+        let source = SelectPath { key: Some(key.into()), path: path.into(), on_kind: None };
         self.select.get_or_insert_default().0.push(source);
+        self
+    }
+
+    /// Sets what the paths of `select` yield where they meet a value of another kind than the rest of the path needs. In a
+    /// document a source may have its own: `{"path": "labels[].name", "on_kind": "keep"}`.
+    ///
+    /// ```
+    /// use tamis::spec::OnKind;
+    /// use tamis::{Program, Spec, filter_slice};
+    ///
+    /// let spec = Spec::new().select_as("labels", "labels[].name").root("object");
+    /// let input = br#"{"labels": ["bug", {"name": "ui", "color": "f00"}]}"#;
+    /// let (output, _) = filter_slice(&Program::compile(&spec)?, input)?;
+    /// assert_eq!(output, br#"{"labels":["ui"]}"#);
+    /// let (output, report) = filter_slice(&Program::compile(&spec.on_kind(OnKind::Keep))?, input)?;
+    /// assert_eq!(output, br#"{"labels":["bug","ui"]}"#);
+    /// assert_eq!(report.kind_kept, 1);
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn on_kind(mut self, on_kind: OnKind) -> Self {
+        self.on_kind = on_kind;
         self
     }
 
@@ -226,6 +283,26 @@ impl Spec {
     #[must_use]
     pub fn exclude(mut self, path: impl Into<String>) -> Self {
         self.exclude.push(path.into());
+        self
+    }
+
+    /// Leaves out the values at `path` of each item, after `exclude` and read like its paths. The rule only saves: a gateway
+    /// stores what it leaves out, and it does not apply to failed calls, to raw output or after a total miss. Use
+    /// [`exclude`](Self::exclude) for what a caller must not see.
+    ///
+    /// ```
+    /// use tamis::{Program, Spec, filter_slice};
+    ///
+    /// let program = Program::compile(&Spec::new().omit("owner.avatar_url").root("object"))?;
+    /// let input = br#"{"id": 7, "owner": {"login": "mira", "avatar_url": "https://example.com/u/7"}}"#;
+    /// let (output, report) = filter_slice(&program, input)?;
+    /// assert_eq!(output, br#"{"id":7,"owner":{"login":"mira"}}"#);
+    /// assert_eq!(report.omitted_members, 1);
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn omit(mut self, path: impl Into<String>) -> Self {
+        self.omit.push(path.into());
         self
     }
 

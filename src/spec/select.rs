@@ -2,9 +2,12 @@
 
 use std::fmt;
 
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 use serde::{Deserialize, Serialize};
+
+use super::OnKind;
 
 /// The selected members in the order of declaration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,6 +22,9 @@ pub struct SelectPath {
     /// The path, with its projection if it has one.
     #[doc(hidden)]
     pub path: String,
+    /// What it yields for a value of another kind; `None` means what the spec says.
+    #[doc(hidden)]
+    pub on_kind: Option<OnKind>,
 }
 
 impl SelectPath {
@@ -39,7 +45,9 @@ impl SelectPath {
 /// Two selected paths are equal if they have the same output key, spelled out or not.
 impl PartialEq for SelectPath {
     fn eq(&self, other: &Self) -> bool {
-        self.path == other.path && self.output_key() == other.output_key()
+        self.path == other.path
+            && self.on_kind == other.on_kind
+            && self.output_key() == other.output_key()
     }
 }
 
@@ -50,13 +58,14 @@ impl Serialize for Selection {
         if self.0.iter().all(|source| source.key.is_none()) {
             let mut list = serializer.serialize_seq(Some(self.0.len()))?;
             for source in &self.0 {
-                list.serialize_element(&source.path)?;
+                list.serialize_element(&WrittenSource::from(source))?;
             }
             return list.end();
         }
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for source in &self.0 {
-            map.serialize_entry(&source.output_key().unwrap_or_default(), &source.path)?;
+            let written = WrittenSource::from(source);
+            map.serialize_entry(&source.output_key().unwrap_or_default(), &written)?;
         }
         map.end()
     }
@@ -74,20 +83,82 @@ impl<'de> Deserialize<'de> for Selection {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Selection, A::Error> {
                 let mut select = Selection::default();
-                while let Some((key, path)) = map.next_entry()? {
-                    select.0.push(SelectPath { key: Some(key), path });
+                while let Some((key, written)) = map.next_entry()? {
+                    let WrittenSource { path, on_kind } = written;
+                    select.0.push(SelectPath { key: Some(key), path, on_kind });
                 }
                 Ok(select)
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Selection, A::Error> {
                 let mut select = Selection::default();
-                while let Some(path) = list.next_element()? {
-                    select.0.push(SelectPath { key: None, path });
+                while let Some(WrittenSource { path, on_kind }) = list.next_element()? {
+                    select.0.push(SelectPath { key: None, path, on_kind });
                 }
                 Ok(select)
             }
         }
         deserializer.deserialize_any(SelectionVisitor)
+    }
+}
+
+/// A source as it is written: its path, or a map with the path and what it yields for a value of another kind.
+struct WrittenSource {
+    path: String,
+    on_kind: Option<OnKind>,
+}
+
+/// The form of a map.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SourceFields {
+    path: String,
+    on_kind: Option<OnKind>,
+}
+
+impl From<&SelectPath> for WrittenSource {
+    fn from(source: &SelectPath) -> Self {
+        Self { path: source.path.clone(), on_kind: source.on_kind }
+    }
+}
+
+impl Serialize for WrittenSource {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.on_kind {
+            None => serializer.serialize_str(&self.path),
+            on_kind => SourceFields { path: self.path.clone(), on_kind }.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for WrittenSource {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct SourceVisitor;
+        impl<'de> Visitor<'de> for SourceVisitor {
+            type Value = WrittenSource;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a path, or a map with `path` and `on_kind`")
+            }
+
+            fn visit_str<E: de::Error>(self, path: &str) -> Result<WrittenSource, E> {
+                Ok(WrittenSource { path: path.to_owned(), on_kind: None })
+            }
+
+            // A name in a manifest may look like a number or a literal.
+            fn visit_u64<E: de::Error>(self, name: u64) -> Result<WrittenSource, E> {
+                self.visit_str(&name.to_string())
+            }
+
+            fn visit_bool<E: de::Error>(self, name: bool) -> Result<WrittenSource, E> {
+                self.visit_str(if name { "true" } else { "false" })
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<WrittenSource, A::Error> {
+                let fields = SourceFields::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(WrittenSource { path: fields.path, on_kind: fields.on_kind })
+            }
+        }
+        deserializer.deserialize_any(SourceVisitor)
     }
 }

@@ -22,7 +22,7 @@ use tamis_json::path::projection::{ProjectedField, SelectedPath};
 use tamis_json::path::{Path, PathError, PathToken};
 
 use super::rule_kind::Stored;
-use super::{InnerRules, Redact, Retrieve, Root, SelectPath, Spec};
+use super::{InnerRules, OnKind, Redact, Retrieve, Root, SelectPath, Spec};
 
 /// The largest number of paths that a stored form excludes. A program may have as many rules in total.
 const MAX_EXCLUDED: usize = 10_000;
@@ -84,7 +84,7 @@ impl Spec {
 
     /// Returns the rules that remove for safety, and those that say where the items are.
     fn without_saving_rules(&self) -> Option<Self> {
-        let rules = self.only(|rule| rule.stored == Stored::All);
+        let rules = self.only(|rule| rule.traits().stored == Stored::All);
         // The values at the paths of `redact` are removed, so that only secrets are left.
         let redact = rules.redact.clone().map(|redact| Redact { paths: Vec::new(), ..redact });
         Some(Self {
@@ -99,7 +99,7 @@ impl Spec {
 
     /// Returns all rules except those that limit the length of the output.
     fn without_limits(&self) -> Self {
-        let rules = self.only(|rule| rule.stored != Stored::None);
+        let rules = self.only(|rule| rule.traits().stored != Stored::None);
         let mut stored = Self { allow_raw: Some(false), ..rules };
         if let Some(text) = &mut stored.text_filter {
             text.max_lines = 0;
@@ -191,10 +191,11 @@ impl Spec {
     /// Returns the selected paths with their output keys.
     fn sources(&self) -> Vec<SelectSource> {
         let selected = self.select.iter().flat_map(|select| &select.0);
-        let sources = selected.filter_map(|SelectPath { key, path }| {
-            let SelectedPath { path, fields, path_len: _ } = self.parse_selected(path).ok()?;
+        let sources = selected.filter_map(|SelectPath { key, path, on_kind }| {
+            let SelectedPath { path, fields, .. } = self.parse_selected(path).ok()?;
             let key = key.as_deref().or_else(|| path.last_name())?.to_owned();
-            Some(SelectSource { key, path, fields })
+            let keeps_kinds = on_kind.unwrap_or(self.on_kind) == OnKind::Keep;
+            Some(SelectSource { key, path, fields, keeps_kinds })
         });
         sources.collect()
     }
@@ -221,6 +222,8 @@ struct SelectSource {
     key: String,
     path: Path,
     fields: Vec<ProjectedField>,
+    /// A value of another kind is kept, so the output may have a value from the way to the end of the path.
+    keeps_kinds: bool,
 }
 
 impl SelectSource {
@@ -231,6 +234,9 @@ impl SelectSource {
         match first {
             PathToken::Name(name) if **name != *self.key => return None,
             PathToken::Name(_) | PathToken::Any => {}
+        }
+        if self.keeps_kinds {
+            return Some(Path(self.path.0.first().cloned().into_iter().collect()));
         }
         // A wildcard in the source makes the output an array of the values found, which the source does not have.
         let is_array = self.path.0.contains(&PathToken::Any);

@@ -58,6 +58,10 @@ pub(super) fn exclude(spec: &Spec) -> Option<String> {
     Some(format!("{which} {}", spec.exclude.join(", ")))
 }
 
+pub(super) fn omit(spec: &Spec) -> Option<String> {
+    Some(format!("leaves out {}", spec.omit.join(", ")))
+}
+
 pub(super) fn extract(spec: &Spec) -> Option<String> {
     spec.extract.as_ref().map(|path| format!("of {path}"))
 }

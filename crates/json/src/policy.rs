@@ -11,6 +11,7 @@
 //! | `select` | `items/policy.rs` | `Keep` or `Rename`; `Ask` for containers and before the first hit | `Skip` | `once`, `drop` |
 //! | `select`, every name was found | `items/policy.rs` | – | `SkipRest` | |
 //! | `exclude`, `drop_nulls`, `drop_empty` | `items/policy.rs` | `Skip` where a path ends, else `Ask` | `Keep` | `drop` |
+//! | `omit` | `items/policy.rs` | `Omit` where a path ends, else `Ask` | `Keep` | `omitted` |
 //! | `retain` | `document/retain.rs` | `Keep` where a pointer ends, else `Ask` | `Skip` | |
 //! | `patches` | `document/patcher.rs` | `Ask` | `Keep`, or `Skip` in a removed value | |
 //! | `patches` with `retain` | `document/patcher.rs` | `Ask` | `Skip` | |
@@ -68,6 +69,8 @@ pub struct Policy<'a> {
     pub once: Option<Once<'a>>,
     /// The keys of [`Action::Rename`], as JSON.
     pub keys: &'a [Vec<u8>],
+    /// The number of members dropped by [`Action::Omit`]. Without it the machine asks instead.
+    pub omitted: Option<&'a mut u64>,
     /// Receives what is kept. Without it nothing is kept, and the machine asks instead.
     pub output: Option<Output<'a>>,
 }
@@ -80,7 +83,15 @@ impl Policy<'_> {
 
     /// Treats every member and element like this.
     pub const fn all(others: Action) -> Self {
-        Self { names: None, others, drop: KindSet::EMPTY, once: None, keys: &[], output: None }
+        Self {
+            names: None,
+            others,
+            drop: KindSet::EMPTY,
+            once: None,
+            keys: &[],
+            omitted: None,
+            output: None,
+        }
     }
 }
 
@@ -122,6 +133,10 @@ impl Policy<'_> {
             // No rule counts names and keeps all other members: a run of members does not end at the last name.
             _ if kept && self.once.is_some() => return MemberResult::Ask,
             Action::Skip => false,
+            Action::Omit if let Some(omitted) = &mut self.omitted => {
+                **omitted += 1;
+                false
+            }
             Action::Keep if self.output.is_some() => true,
             Action::Rename(_) if self.output.is_some() && !kept => true,
             _ => return MemberResult::Ask,

@@ -64,13 +64,14 @@ impl CompiledProgram {
         let spec = Spec {
             on_error: Some(self.on_error()),
             pass: self.whole.is_some(),
-            ..self.spec.only(|rule| rule.calls == Calls::Raw)
+            ..self.spec.only(|rule| rule.traits().calls == Calls::Raw)
         };
         Self {
             spec,
             extract: self.extract.clone(),
             may_lack_extract: failed && self.may_lack_extract_of_failed(),
             json_strings: None,
+            requires: None,
             when: None,
             retain: None,
             patches: None,
@@ -88,7 +89,7 @@ impl CompiledProgram {
         let exclude = self.spec.excluded_from_source(false);
         let items = self.items.failed(exclude.as_deref(), self.spec.envelope);
         let exclude = exclude.unwrap_or_default();
-        let rules = self.spec.only(|rule| rule.calls >= Calls::Failed);
+        let rules = self.spec.only(|rule| rule.traits().calls >= Calls::Failed);
         let spec = Spec {
             exclude,
             on_error: Some(self.on_error()),
@@ -101,6 +102,7 @@ impl CompiledProgram {
             extract: self.extract.clone(),
             may_lack_extract: self.may_lack_extract_of_failed(),
             json_strings: self.json_strings.as_ref().map(JsonStringRules::failed),
+            requires: None,
             when: self.when.as_ref().map(|when| {
                 when.map(|program| {
                     // A branch is chosen inside the document, so the value that the branch itself extracts must
@@ -136,6 +138,9 @@ impl CompiledProgram {
             extract,
             may_lack_extract: false,
             json_strings: self.json_strings.clone(),
+            requires: self.requires.as_ref().map(|requires| {
+                requires.map(|program| Program::of(program.compiled().without_extract(depth)))
+            }),
             when: self.when.as_ref().map(|when| {
                 when.map(|program| Program::of(program.compiled().without_extract(depth)))
             }),

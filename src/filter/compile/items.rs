@@ -1,17 +1,17 @@
-//! Compiles the rules on items: the payload's root, `select`, `exclude`, `max_items` and the drops.
+//! Compiles the rules on items: the payload's root, `select`, `exclude`, `omit`, `max_items` and the drops.
 //!
 //! Compilation depends on rules and paths, not on a document.
 
 use tamis_json::error::Error;
 use tamis_json::path::Path;
-use tamis_json::path::trie::Trie;
+use tamis_json::path::trie::{Cursor, Trie};
 use tamis_json::policy::Action;
 use tamis_json::regex_budget::RegexBudget;
 
 use super::conditions::ItemConditions;
 use super::rule_paths::{one_place, read, refuse_in, steps};
 use super::select::SelectRules;
-use crate::spec::{DuplicateKeys, Root, Siblings, Spec};
+use crate::spec::{DuplicateKeys, OnKind, Root, Siblings, Spec};
 
 /// The compiled rules on items.
 #[derive(Clone, Debug)]
@@ -26,6 +26,10 @@ pub(in crate::filter) struct ItemRules {
     pub(in crate::filter) stop_early: bool,
     pub(in crate::filter) select: Option<SelectRules>,
     pub(in crate::filter) exclude: Trie,
+    /// The paths of `exclude`, then those of `omit`. `None` without `omit`.
+    pub(in crate::filter) with_omit: Option<Trie>,
+    /// The number of the first path of `omit` in that trie.
+    pub(in crate::filter) omits_from: u32,
     pub(in crate::filter) drop_nulls: bool,
     pub(in crate::filter) drop_empty: bool,
     pub(in crate::filter) closed: bool,
@@ -54,7 +58,9 @@ impl ItemRules {
     ) -> Result<Self, Error> {
         let Spec {
             select,
-            exclude,
+            on_kind,
+            exclude: excluded,
+            omit,
             root,
             siblings,
             conditions,
@@ -76,15 +82,34 @@ impl ItemRules {
                 RootRule::At(one_place("root", "the payload", text, false, allowance)?)
             }
         };
+        let sources = select.iter().flat_map(|select| &select.0);
+        let keeps = |own: Option<OnKind>| own.unwrap_or(*on_kind) == OnKind::Keep;
+        if let Some(entry) = sources.clone().position(|source| keeps(source.on_kind))
+            && spec.is_closed()
+        {
+            let text = sources.clone().nth(entry).map_or("", |source| &source.path);
+            let message = format!(
+                "select: {text}: `on_kind: keep` lets other values pass than a path names; it cannot be combined with `on_error: closed`"
+            );
+            return refuse_in("select", entry, false, message);
+        }
         if *stop_early && *max_items == 0 {
             let message = "`stop_early` requires `max_items`".into();
             return refuse_in("stop_early", 0, false, message);
         }
-        let exclude = excluded_trie(exclude, *envelope, allowance)?;
+        let exclude = excluded_trie(excluded, *envelope, allowance)?;
+        let omits_from = excluded.len() as u32;
+        let with_omit = match omit.as_slice() {
+            [] => None,
+            omit => Some(omitting_trie(excluded, omit, *envelope, allowance)?),
+        };
         let conditions = ItemConditions::compile(conditions, *envelope, allowance)?;
         let select = match select {
             None => None,
-            Some(select) => Some(SelectRules::compile(&select.0, *envelope, &exclude, allowance)?),
+            Some(select) => {
+                let removed = with_omit.as_ref().unwrap_or(&exclude);
+                Some(SelectRules::compile(&select.0, *on_kind, *envelope, removed, allowance)?)
+            }
         };
         let idle = !spec.has_item_rules() && !*wrap && !matches!(root, RootRule::At(_));
         Ok(Self {
@@ -96,6 +121,8 @@ impl ItemRules {
             stop_early: *stop_early,
             select,
             exclude,
+            with_omit,
+            omits_from,
             drop_nulls: *drop_nulls,
             drop_empty: *drop_empty,
             closed: spec.is_closed(),
@@ -103,6 +130,18 @@ impl ItemRules {
             refuses: false,
             duplicates: *duplicate_keys,
         })
+    }
+
+    /// Returns the paths at which values are removed. After a total miss nothing is removed that only saves.
+    #[inline]
+    pub(in crate::filter) fn removed(&self, has_missed: bool) -> &Trie {
+        self.with_omit.as_ref().filter(|_| !has_missed).unwrap_or(&self.exclude)
+    }
+
+    /// Returns whether a value that is removed is counted as omitted.
+    #[inline]
+    pub(in crate::filter) fn is_omitted(&self, place: &Cursor) -> bool {
+        place.rule().is_some_and(|path| path >= self.omits_from)
     }
 
     /// Returns whether the payload has to be located before the rules run.
@@ -136,6 +175,8 @@ impl ItemRules {
             stop_early: false,
             select: None,
             exclude: Trie::new([]),
+            with_omit: None,
+            omits_from: u32::MAX,
             drop_nulls: false,
             drop_empty: false,
             closed: false,
@@ -158,6 +199,8 @@ impl ItemRules {
             stop_early: _,
             select,
             exclude,
+            with_omit: _,
+            omits_from: _,
             drop_nulls: _,
             drop_empty: _,
             closed,
@@ -199,20 +242,44 @@ fn excluded_trie(
     Ok(trie)
 }
 
+/// Compiles the paths of `exclude` and those of `omit` into one trie.
+fn omitting_trie(
+    exclude: &[String],
+    omit: &[String],
+    envelope: bool,
+    allowance: &mut RegexBudget,
+) -> Result<Trie, Error> {
+    let mut paths = paths_of("exclude", exclude, envelope, allowance)?;
+    let first = paths.len() as u32;
+    paths.extend(paths_of("omit", omit, envelope, allowance)?);
+    let mut trie = Trie::new(&paths);
+    trie.sharpen(allowance);
+    trie.act_on_each_end(|path| if path < first { Action::Skip } else { Action::Omit });
+    Ok(trie)
+}
+
 /// Compiles the paths of a rule that reads the item as it is written.
-pub(super) fn trie_of(
+pub(in crate::filter) fn trie_of(
     rule: &'static str,
     list: &[String],
     envelope: bool,
     allowance: &mut RegexBudget,
 ) -> Result<Trie, Error> {
-    let mut paths = Vec::with_capacity(list.len());
-    for (entry, text) in list.iter().enumerate() {
-        paths.push(steps(read(text, envelope), rule, entry, text, allowance)?);
-    }
-    let mut trie = Trie::new(&paths);
+    let mut trie = Trie::new(&paths_of(rule, list, envelope, allowance)?);
     trie.sharpen(allowance);
     Ok(trie)
+}
+
+fn paths_of(
+    rule: &'static str,
+    list: &[String],
+    envelope: bool,
+    allowance: &mut RegexBudget,
+) -> Result<Vec<Path>, Error> {
+    let paths = list.iter().enumerate();
+    let paths =
+        paths.map(|(entry, text)| steps(read(text, envelope), rule, entry, text, allowance));
+    paths.collect()
 }
 
 /// The place from which bytes wait for the first hit.

@@ -17,6 +17,7 @@ pub(super) mod projections;
 pub(super) mod rule_paths;
 pub(super) mod select;
 pub(super) mod select_source;
+pub(super) mod shape;
 pub(super) mod size_policy;
 pub(super) mod stages;
 pub(super) mod when;

@@ -15,6 +15,7 @@ use super::nested::{JsonStringRules, When, WholeRules};
 use super::output::OutputRules;
 use super::patches::Patches;
 use super::rule_paths::{MAX_RULES, one_place, refuse, refuse_in, steps};
+use super::shape::RequiredShape;
 use crate::spec::{Encode, Spec};
 
 /// A compiled [`Spec`]. Immutable, cheap to clone, and shareable between threads and runs.
@@ -43,6 +44,8 @@ pub(crate) struct CompiledProgram {
     pub(in crate::filter) may_lack_extract: bool,
     /// The JSON in strings of the document, which is filtered before everything else.
     pub(in crate::filter) json_strings: Option<JsonStringRules>,
+    /// The shape of documents that the rules are for.
+    pub(in crate::filter) requires: Option<RequiredShape>,
     pub(in crate::filter) when: Option<When>,
     pub(in crate::filter) retain: Option<Trie>,
     pub(in crate::filter) patches: Option<Arc<Patches>>,
@@ -117,13 +120,15 @@ impl Program {
         extract: Option<Path>,
         allowance: &mut RegexBudget,
     ) -> Result<Self, Error> {
-        let Spec { select, exclude, retain, patches, conditions, .. } = spec;
+        let Spec { select, exclude, omit, requires, retain, patches, conditions, .. } = spec;
         let json_strings = JsonStringRules::compile(spec, allowance)?;
+        let shape = RequiredShape::compile(spec, allowance)?;
         let when = When::compile(spec, extract.as_ref(), allowance)?;
         let selects = select.as_ref().map_or(0, |select| select.0.len());
         let retains = retain.as_ref().map_or(0, Vec::len);
         let patches = patches.as_ref().map_or(0, Vec::len);
-        let rules = selects + exclude.len() + conditions.len() + retains + patches;
+        let removed = exclude.len() + omit.len();
+        let rules = selects + removed + requires.len() + conditions.len() + retains + patches;
         if rules > MAX_RULES {
             return refuse(format!("{rules} rules exceed the limit of {MAX_RULES}"));
         }
@@ -150,6 +155,7 @@ impl Program {
             extract,
             may_lack_extract: false,
             json_strings,
+            requires: shape,
             when,
             retain,
             patches,

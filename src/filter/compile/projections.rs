@@ -39,6 +39,8 @@ pub(in crate::filter) struct ProjectionNode {
     pub(in crate::filter) key_is_name: bool,
     /// How many levels of containers are between the member and what is kept.
     pub(in crate::filter) levels: usize,
+    /// A value of another kind is kept.
+    pub(in crate::filter) keeps_kinds: bool,
     /// Braces follow: objects are kept, with the children of this node as their members.
     pub(in crate::filter) is_object: bool,
     /// The number of fields in the braces.
@@ -66,6 +68,7 @@ impl ProjectionsBuilder {
         entry: usize,
         text: &str,
         parsed: &SelectedPath,
+        keeps_kinds: bool,
         leaves: &mut Vec<SelectSource>,
         allowance: &mut RegexBudget,
     ) -> Result<(), Error> {
@@ -74,6 +77,7 @@ impl ProjectionsBuilder {
         self.paths.push(Path(vec![root]));
         self.nodes.push(ProjectionNode {
             is_object: true,
+            keeps_kinds,
             leaves: leaves.len()..leaves.len(),
             ..ProjectionNode::default()
         });
@@ -109,6 +113,7 @@ impl ProjectionsBuilder {
                 key_is_name: key == name && quoted.len() == key.len() + 2,
                 levels: *levels,
                 is_object: *is_object,
+                keeps_kinds,
                 members: 0,
                 leaves: leaves.len()..leaves.len() + usize::from(!is_object),
                 action: Action::Ask,
@@ -119,6 +124,7 @@ impl ProjectionsBuilder {
                     text: leaf,
                     key_is_name: false,
                     path: document.clone(),
+                    keeps_kinds: None,
                     passing: false,
                     exclude: Cursor::default(),
                     projection: None,

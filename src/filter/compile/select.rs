@@ -12,7 +12,7 @@ use tamis_json::regex_budget::RegexBudget;
 use super::projections::{Projections, ProjectionsBuilder};
 use super::rule_paths::{read_selected, refuse_in, selected_steps};
 use super::select_source::SelectSource;
-use crate::spec::SelectPath as Written;
+use crate::spec::{OnKind, SelectPath as Written};
 
 /// The largest nesting of selected sources. Each level reads the value once more.
 const MAX_OVERLAP: usize = 32;
@@ -42,6 +42,8 @@ pub(in crate::filter) struct SelectNode {
     /// The action of the machine for a scalar at this node once its source was found: write it, if it is exactly one
     /// source and no other output needs it.
     pub(in crate::filter) action: Action,
+    /// Sources below this node that keep a value of another kind.
+    pub(in crate::filter) kept: Vec<u32>,
     /// More than one output needs this value. It is held and read once for each.
     pub(in crate::filter) shared: bool,
     /// This node and those below it only have sources that are kept with a single object.
@@ -57,6 +59,7 @@ impl SelectRules {
     /// `envelope`: parse paths as kimbap does, and also keep the members of its envelope.
     pub(super) fn compile(
         written: &[Written],
+        on_kind: OnKind,
         envelope: bool,
         exclude: &Trie,
         allowance: &mut RegexBudget,
@@ -69,10 +72,11 @@ impl SelectRules {
         let mut sources = Vec::with_capacity(written.len());
         let (mut names, mut keys) = (HashSet::new(), Vec::with_capacity(written.len()));
         for (entry, source) in written.iter().enumerate() {
-            let Written { key, path: text } = source;
+            let Written { key, path: text, on_kind: own } = source;
             let parsed = read_selected(text, envelope);
             let parsed = selected_steps(parsed, entry, text, allowance)?;
             let path = parsed.path.clone();
+            let keeps = own.unwrap_or(on_kind) == OnKind::Keep;
             let Some(name) = key.as_deref().or_else(|| path.last_name()) else {
                 let message = format!(
                     "select: {text} has no output key; add one: key={text}, in a file `key: \"{text}\"`"
@@ -100,6 +104,7 @@ impl SelectRules {
                 path_len: parsed.path_len,
                 key_is_name,
                 path,
+                keeps_kinds: keeps.then(|| parsed.brackets.clone()),
                 passing: false,
                 exclude: at_key,
                 projection: None,
@@ -107,7 +112,7 @@ impl SelectRules {
             });
             keys.push(quoted);
             if !parsed.fields.is_empty() {
-                projections.add(entry, text, &parsed, &mut leaves, allowance)?;
+                projections.add(entry, text, &parsed, keeps, &mut leaves, allowance)?;
             }
         }
         for name in ENVELOPE {
@@ -117,6 +122,7 @@ impl SelectRules {
                     path_len: name.len(),
                     key_is_name: true,
                     path: Path(vec![PathToken::Name(name.into())]),
+                    keeps_kinds: None,
                     passing: true,
                     exclude: exclude.start().member(exclude, Some(name.as_bytes())),
                     projection: None,
@@ -139,6 +145,12 @@ impl SelectRules {
             let mut depth = 0;
             for token in &source.path.0 {
                 let PathToken::Name(name) = token else { break };
+                if source.keeps_kinds.is_some()
+                    && node > 0
+                    && let Some(node) = nodes.get_mut(node as usize)
+                {
+                    node.kept.push(number as u32);
+                }
                 if let Some(count) = through.get_mut(node as usize) {
                     *count += 1;
                 }
@@ -223,6 +235,7 @@ impl SelectRules {
             starts: Vec::new(),
             depth: 0,
             action: Action::Ask,
+            kept: Vec::new(),
             shared: false,
             passing: false,
             members: 0,

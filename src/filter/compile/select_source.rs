@@ -14,6 +14,8 @@ pub(in crate::filter) struct SelectSource {
     /// is spelled the same.
     pub(in crate::filter) key_is_name: bool,
     pub(in crate::filter) path: Path,
+    /// Present if a value of another kind than the path needs is kept: the positions of the steps that need an array.
+    pub(in crate::filter) keeps_kinds: Option<Vec<usize>>,
     /// Kept with a payload that is a single object: neither a hit if found, nor a miss if not.
     pub(in crate::filter) passing: bool,
     /// The position of its value in the exclude trie.
@@ -39,6 +41,8 @@ impl SelectSource {
             path_len: _,
             key_is_name: _,
             path,
+            // Such a value is not at the end of the path.
+            keeps_kinds: _,
             passing: _,
             exclude,
             projection,

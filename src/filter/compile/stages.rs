@@ -16,6 +16,8 @@ pub(in crate::filter) enum StageKind {
     Extract,
     /// JSON in strings. A run of its own has all stages after it.
     JsonStrings,
+    /// The search for the paths of `requires`. A document that lacks one has another program.
+    Requires,
     Retain,
     Patches,
     /// The choice of a branch, whose stages follow.
@@ -51,6 +53,7 @@ impl CompiledProgram {
         let stages = [
             (StageKind::Extract, self.extract.is_some()),
             (StageKind::JsonStrings, self.json_strings.is_some()),
+            (StageKind::Requires, self.requires.is_some()),
             (StageKind::Retain, self.retain.is_some()),
             (StageKind::Patches, self.patches.is_some()),
             (StageKind::When, self.when.is_some()),
@@ -67,7 +70,8 @@ impl CompiledProgram {
         ];
         let stages = stages.into_iter().filter(|(_, is_used)| *is_used).map(|(stage, _)| stage);
         let mut stages: SmallVec<[StageKind; 8]> = stages.collect();
-        if stages.is_empty() {
+        // The search for a shape ends before the pipe begins.
+        if stages.iter().all(|stage| *stage == StageKind::Requires) {
             stages.push(StageKind::Validate);
         }
         stages

@@ -112,6 +112,7 @@ fn check_beside(spec: &Spec) -> Result<(), Error> {
     let defaults = Spec::new();
     let beside = Spec {
         extract: None,
+        requires: Vec::new(),
         json_strings: Vec::new(),
         when: None,
         otherwise: None,
@@ -130,7 +131,7 @@ fn check_beside(spec: &Spec) -> Result<(), Error> {
         return Ok(());
     }
     let message = "rules are not allowed next to `when`: move them into its branches, and keep only `otherwise`, `extract`, \
-                   `json_strings`, `on_error`, `lenient_remove`, `on_test_failure`, `validation`, `whitespace` and `allow_raw`";
+                   `requires`, `json_strings`, `on_error`, `lenient_remove`, `on_test_failure`, `validation`, `whitespace` and `allow_raw`";
     refuse_in("when", 0, true, message.into())
 }
 
@@ -143,6 +144,9 @@ fn check_branch(entry: usize, branch: &Spec) -> Result<&crate::spec::Condition, 
     };
     if branch.when.is_some() || branch.otherwise.is_some() {
         return refuse("branches cannot be nested");
+    }
+    if !branch.requires.is_empty() {
+        return refuse("`requires` is not allowed in a branch: write it next to `when`");
     }
     let alone = Spec { test: None, ..branch.clone() };
     if !alone.has_rules() {

@@ -42,6 +42,15 @@ pub(super) fn strings_stage(compiled: &CompiledProgram, options: &CallOptions) -
     StageExplanation { mode, ..stage }
 }
 
+/// Returns the stage that searches for a shape.
+pub(super) fn requires_stage(compiled: &CompiledProgram) -> StageExplanation {
+    let paths = compiled.spec.requires.clone();
+    let is_error = compiled.requires.as_ref().is_some_and(|requires| requires.other.is_none());
+    let until = "its shape is certain";
+    let holds = vec![HoldExplanation::new("the document", until, HELD)];
+    StageExplanation::new(StageAction::Requires { paths, is_error }, holds)
+}
+
 /// Returns the stage that chooses a branch.
 pub(super) fn choice(spec: &Spec) -> StageExplanation {
     let until = "a branch is certain to apply, or none";

@@ -21,7 +21,8 @@ use crate::filter::options::CallOptions;
 use crate::report::{ExecutionMode, PlanStep};
 use crate::spec::{DuplicateKeys, OnError, Spec};
 use document::{
-    branches, choice, extract_stage, patches_stage, retain_stage, strings_stage, whole_stage,
+    branches, choice, extract_stage, patches_stage, requires_stage, retain_stage, strings_stage,
+    whole_stage,
 };
 pub use explanation::Explanation;
 use explanation::{LimitValues, TotalMiss};
@@ -53,6 +54,7 @@ impl Program {
                 StageKind::JsonStrings => strings_stage(compiled, options),
                 StageKind::Retain => retain_stage(compiled),
                 StageKind::Patches => patches_stage(compiled),
+                StageKind::Requires => requires_stage(compiled),
                 StageKind::When => choice(spec),
                 StageKind::Validate => StageExplanation::plain("validate", "the document passes"),
                 StageKind::Items => {
@@ -121,7 +123,7 @@ impl ItemRules {
 
     fn stages(&self, compiled: &CompiledProgram) -> Vec<StageExplanation> {
         let spec = &compiled.spec;
-        let Self { root, conditions, select, exclude, refuses, .. } = self;
+        let Self { root, conditions, select, exclude, with_omit, refuses, .. } = self;
         let (at_root, at_select): (Vec<_>, Vec<_>) =
             self.reasons().into_iter().filter(|reason| *reason != HoldReason::Test).partition(
                 |reason| {
@@ -156,6 +158,9 @@ impl ItemRules {
         let mut streams = |does| stages.push(StageExplanation::stream(does));
         if !exclude.is_empty() {
             streams(StageAction::Exclude { paths: PathList::plain(exclude, &spec.exclude, false) });
+        }
+        if with_omit.is_some() {
+            streams(StageAction::Omit { paths: PathList::omitted(spec) });
         }
         stages.extend(spec.rules().filter_map(|rule| {
             rule.traits().explained.map(|text| StageExplanation::plain(rule.name(), text))

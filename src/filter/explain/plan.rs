@@ -27,6 +27,7 @@ impl Program {
                 StageKind::Whole if spec.content.is_some() => PlanStep::Content,
                 StageKind::Whole => PlanStep::Pass,
                 StageKind::Extract => PlanStep::Extract { may_lack: compiled.may_lack_extract },
+                StageKind::Requires => PlanStep::Requires,
                 StageKind::When => PlanStep::When,
                 StageKind::Retain => PlanStep::Retain,
                 StageKind::Patches => {

@@ -68,6 +68,13 @@ pub(super) enum StageAction {
     Exclude {
         paths: PathList,
     },
+    Omit {
+        paths: PathList,
+    },
+    Requires {
+        paths: Vec<String>,
+        is_error: bool,
+    },
     OmitBase64Over {
         over: u64,
     },

@@ -107,6 +107,8 @@ impl StageAction {
             Self::MaxItems { .. } => "max_items",
             Self::Select { .. } => "select",
             Self::Exclude { .. } => "exclude",
+            Self::Omit { .. } => "omit",
+            Self::Requires { .. } => "requires",
             Self::OmitBase64Over { .. } => "omit_base64_over",
             Self::Redact { .. } => "redact",
             Self::Budget { .. } => "budget",
@@ -219,6 +221,21 @@ impl StageExplanation {
             StageAction::Exclude { paths } => {
                 paths.drawn().try_for_each(|line| writeln!(f, "   {line}"))?;
                 writeln!(f, "   including duplicates; names match inside arrays")?;
+            }
+            StageAction::Requires { paths, is_error } => {
+                let otherwise = match is_error {
+                    true => "an error, because a rule removes for safety",
+                    false => "only json_strings, redact and the budget apply",
+                };
+                writeln!(f, "   {}", OneLine(&paths.join(", ")))?;
+                writeln!(f, "   if the document lacks one of them: {otherwise}")?;
+            }
+            StageAction::Omit { paths } => {
+                paths.drawn().try_for_each(|line| writeln!(f, "   {line}"))?;
+                writeln!(
+                    f,
+                    "   only saves: what is left out can be fetched where results are stored"
+                )?;
             }
             StageAction::Content { content } => {
                 let fields = match content.extract.as_slice() {

@@ -8,7 +8,9 @@ use std::fmt::Write as _;
 use serde::{Serialize, Serializer};
 use tamis_json::path::trie::{NodeId, Trie};
 use tamis_json::path::{Path, PathToken};
+use tamis_json::regex_budget::RegexBudget;
 
+use crate::filter::compile::items::trie_of;
 use crate::filter::compile::select::SelectRules;
 use crate::spec::Spec;
 
@@ -54,6 +56,12 @@ impl PathList {
         Self { leaves, drawn: draw(trie, root, retain, mark) }
     }
 
+    /// Returns the paths of `omit`. The rules on items have them in one trie with those of `exclude`.
+    pub(super) fn omitted(spec: &Spec) -> Self {
+        let trie = trie_of("omit", &spec.omit, spec.envelope, &mut RegexBudget::new());
+        trie.map_or_else(|_| Self::default(), |trie| Self::plain(&trie, &spec.omit, false))
+    }
+
     pub(super) fn selected(select: &SelectRules, spec: &Spec) -> Self {
         let written = spec.select.iter().flat_map(|select| &select.0);
         let leaves = select.sources.iter().zip(written).map(|(source, written)| PathEntry {
@@ -78,7 +86,11 @@ impl PathList {
                 let key = String::from_utf8_lossy(select.key(*number));
                 let many =
                     if source.path.0.contains(&PathToken::Any) { ", all in an array" } else { "" };
-                let gone = if source.exclude.is_hit() { ", removed by exclude" } else { "" };
+                let gone = match source.exclude.rule() {
+                    None => "",
+                    Some(path) if (path as usize) < spec.exclude.len() => ", removed by exclude",
+                    Some(_) => ", left out by omit",
+                };
                 let single =
                     if source.passing { ", of a single object: neither hit nor miss" } else { "" };
                 let braces = source.braces_as_written();

@@ -58,7 +58,7 @@ pub(super) fn build_pipe(
                 }
             }
             // The run has chosen, and this is the program of the branch.
-            StageKind::JsonStrings | StageKind::When => {}
+            StageKind::JsonStrings | StageKind::Requires | StageKind::When => {}
             StageKind::Items => {
                 stages.push(Box::new(PayloadStage::new(program, options, payload, length.clone())));
             }

@@ -11,7 +11,7 @@
 //! | `json_strings/` | how are documents inside strings filtered? |
 //! | `first_pass.rs`, `document_facts.rs` | which facts about a document can be found by reading it before the run? |
 //! | `lookahead.rs`, `hold.rs` | how does input wait for a decision, and where are its bytes? |
-//! | `extract_search.rs`, `choose.rs` | is there a value at `extract`, and which branch of `when` applies? |
+//! | `extract_search.rs`, `shape_search.rs`, `choose.rs` | is there a value at `extract`, does the document have the required shape, and which branch of `when` applies? |
 //! | `pipe.rs`, `build.rs` | how do stages follow one another, and which does a program need? |
 //! | `stage.rs` | what do stages that read JSON have in common? |
 //! | `payload.rs`, `root.rs` | where is the payload, and who reads the input until that is known? |
@@ -38,5 +38,6 @@ mod redact_error;
 mod root;
 mod root_path;
 pub(super) mod run_mode;
+mod shape_search;
 mod stage;
 mod wrap_in_array;

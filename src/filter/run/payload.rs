@@ -455,6 +455,8 @@ impl Stage for PayloadStage {
         report.duplicates_dropped = counts.duplicates;
         report.items_seen = counts.seen;
         report.where_dropped = counts.dropped;
+        report.kind_kept = counts.other_kinds;
+        report.omitted_members = counts.omitted;
         report.projection_skipped = counts.projection_skipped;
         report.items_kept = counts.seen.map(|_| counts.kept);
         // The rest was not read, so the number of items is a minimum.

@@ -76,6 +76,8 @@ impl ReportSum {
         sum.tail_unread |= one.tail_unread;
         sum.items_seen = added(sum.items_seen, one.items_seen);
         sum.where_dropped += one.where_dropped;
+        sum.kind_kept += one.kind_kept;
+        sum.omitted_members += one.omitted_members;
         sum.projection_skipped += one.projection_skipped;
         sum.items_kept = added(sum.items_kept, one.items_kept);
         let length = one.items_truncated_from.or(one.items_at_least).or(one.items_seen);

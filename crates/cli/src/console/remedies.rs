@@ -16,7 +16,16 @@ const PAIRS: (&str, &str) = (
     "--retain /items/labels/name,/items/labels/color",
 );
 /// How an error of a flag begins. An error of a manifest begins with its place in the file.
-const RULES: [&str; 6] = ["select: ", "exclude: ", "redact: ", "retain: ", "root: ", "extract: "];
+const RULES: [&str; 8] = [
+    "select: ",
+    "exclude: ",
+    "omit: ",
+    "requires: ",
+    "redact: ",
+    "retain: ",
+    "root: ",
+    "extract: ",
+];
 
 /// Text of the library, and its replacement on the command line. Errors carry no data about these, so they are found by
 /// their text.

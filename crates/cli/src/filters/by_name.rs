@@ -48,10 +48,13 @@ pub(crate) fn resolve(args: &Selection) -> Result<Option<Tool>, Usage> {
         return Ok(None);
     }
     let by = if args.tool.is_some() { "--tool" } else { "--manifest" };
-    let rules: [(&str, bool); 15] = [
+    let rules: [(&str, bool); 18] = [
         ("--extract", args.extract.is_some()),
         ("--select", !args.select.is_empty()),
         ("--exclude", !args.exclude.is_empty()),
+        ("--omit", !args.omit.is_empty()),
+        ("--requires", !args.requires.is_empty()),
+        ("--on-kind", args.on_kind.is_some()),
         ("--retain", !args.retain.is_empty()),
         ("--patch", !args.patch.is_empty()),
         ("--lenient-remove", args.lenient_remove),

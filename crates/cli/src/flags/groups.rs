@@ -8,7 +8,7 @@ use anstream::ColorChoice;
 use clap::builder::TypedValueParser;
 use tamis::Limits;
 use tamis::spec::{
-    DuplicateKeys, ItemCondition, Omitted, OnError, OnOver, Redact, Siblings, Validation,
+    DuplicateKeys, ItemCondition, Omitted, OnError, OnKind, OnOver, Redact, Siblings, Validation,
     Whitespace,
 };
 
@@ -55,6 +55,23 @@ pub(crate) struct Selection {
     /// Remove these values from each item, after --select
     #[arg(long, value_name = "PATH,PATH", help_heading = "Rules", allow_hyphen_values = true)]
     pub(crate) exclude: Vec<String>,
+
+    /// Leave out these values of each item, after --exclude, to save: gateways store them, and failed calls keep them
+    #[arg(long, value_name = "PATH,PATH", help_heading = "Rules", allow_hyphen_values = true)]
+    pub(crate) omit: Vec<String>,
+
+    /// Apply the rules only to documents that have all of these paths; others pass
+    ///
+    /// With a rule that removes for safety, a document without them is an error. `[]` and `*` look at the first element.
+    #[arg(long, value_name = "PATH,PATH", help_heading = "Rules", allow_hyphen_values = true)]
+    pub(crate) requires: Vec<String>,
+
+    /// What --select yields where a value is of another kind than the rest of its path needs
+    ///
+    /// keep: a scalar is the value itself, an array in place of an object applies the rest to each element, and an object
+    /// in place of an array is its only element.
+    #[arg(long, value_name = "WHAT", help_heading = "Rules", value_parser = on_kind())]
+    pub(crate) on_kind: Option<OnKind>,
 
     /// Replace credentials (secrets), or the values at these paths, by a mark: secrets,owner.email
     ///
@@ -238,6 +255,10 @@ fn siblings() -> impl TypedValueParser<Value = Siblings> {
         ("keep", "keep them unchanged (default)", Siblings::Keep),
         ("drop", "remove them", Siblings::Drop),
     ])
+}
+
+fn on_kind() -> impl TypedValueParser<Value = OnKind> {
+    one_of(&[("drop", "nothing (default)", OnKind::Drop), ("keep", "what is there", OnKind::Keep)])
 }
 
 fn on_error() -> impl TypedValueParser<Value = OnError> {

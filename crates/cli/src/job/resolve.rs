@@ -229,6 +229,7 @@ fn spec(args: &Selection) -> Spec {
         .drop_empty(args.drop_empty)
         .lenient_remove(args.lenient_remove)
         .siblings(args.siblings.unwrap_or_default())
+        .on_kind(args.on_kind.unwrap_or_default())
         .validation(args.validation.unwrap_or_default())
         .whitespace(args.whitespace.unwrap_or_default())
         .duplicate_keys(args.duplicate_keys.unwrap_or_default())
@@ -250,6 +251,12 @@ fn spec(args: &Selection) -> Spec {
     }
     for path in args.exclude.iter().flat_map(|list| lists::split(list)) {
         spec = spec.exclude(path);
+    }
+    for path in args.omit.iter().flat_map(|list| lists::split(list)) {
+        spec = spec.omit(path);
+    }
+    for path in args.requires.iter().flat_map(|list| lists::split(list)) {
+        spec = spec.requires(path);
     }
     if let Some(redact) = args.redaction() {
         spec = spec.redact(redact);

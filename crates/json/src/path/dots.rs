@@ -41,12 +41,21 @@ pub(super) struct DotPathParser<'a> {
     of_document: bool,
     /// The path may end with a projection.
     projects: bool,
+    /// The positions of the steps that were written as `[]` or `[*]`.
+    pub(super) brackets: Vec<usize>,
 }
 
 impl<'a> DotPathParser<'a> {
     /// Creates a parser that refuses syntax of other path languages.
     pub(super) fn strict(text: &'a str) -> Self {
-        Self { text, at: 0, reading: DotSyntax::Strict, of_document: false, projects: false }
+        Self {
+            text,
+            at: 0,
+            reading: DotSyntax::Strict,
+            of_document: false,
+            projects: false,
+            brackets: Vec::new(),
+        }
     }
 
     /// Creates a parser like [`strict`](Self::strict) for a path that begins at the document, not at an item, so that
@@ -85,7 +94,13 @@ impl<'a> DotPathParser<'a> {
             match self.peek() {
                 None => break,
                 Some('{') if self.projects => break,
-                Some('[') => tokens.push(self.bracket()?),
+                Some('[') => {
+                    let token = self.bracket()?;
+                    if token == PathToken::Any {
+                        self.brackets.push(tokens.len());
+                    }
+                    tokens.push(token);
+                }
                 Some('.') => {
                     self.bump();
                     tokens.push(self.name()?);

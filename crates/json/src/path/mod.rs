@@ -95,7 +95,7 @@ impl Path {
             None => Vec::new(),
             Some(_) => parser.projection()?,
         };
-        Ok(SelectedPath { path, fields, path_len })
+        Ok(SelectedPath { path, brackets: parser.brackets, fields, path_len })
     }
 
     /// Parses a path that begins at the document: a JSON Pointer, also the empty one, or a dot path, which may begin

@@ -18,6 +18,8 @@ pub enum Action {
     Ask,
     /// Drop the value. A container is dropped as a whole.
     Skip,
+    /// Drop the value and count it. The machine asks about a container.
+    Omit,
     /// Drop the value and the rest of its container. Only for all members of an object.
     SkipRest,
     /// Write the value, with its key as spelled. The machine asks about a container.

@@ -13,6 +13,8 @@ use super::{Path, PathError};
 pub struct SelectedPath {
     /// The path to the container of the fields, or to the value.
     pub path: Path,
+    /// The positions of the steps of the path that are elements of an array, and not members of an object as well: `[]`.
+    pub brackets: Vec<usize>,
     /// The fields of the projection, each after the field that it is in. Empty without a projection.
     pub fields: Vec<ProjectedField>,
     /// The number of bytes before the projection.
@@ -22,7 +24,7 @@ pub struct SelectedPath {
 impl SelectedPath {
     /// Returns a source without a projection.
     pub fn plain(path: Path, text: &str) -> Self {
-        Self { path, fields: Vec::new(), path_len: text.len() }
+        Self { path, brackets: Vec::new(), fields: Vec::new(), path_len: text.len() }
     }
 }
 

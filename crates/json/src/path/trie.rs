@@ -136,14 +136,19 @@ impl Trie {
 
     /// Lets the machine treat members at which a path ends like this.
     pub fn act_on_ends(&mut self, end: Action) {
+        self.act_on_each_end(|_| end);
+    }
+
+    /// Lets the machine treat members at which a path ends as `action` says for the number of the first such path.
+    pub fn act_on_each_end(&mut self, action: impl Fn(u32) -> Action) {
         let mut actions = vec![Action::Ask; self.nodes.len()];
         for (token, child) in self.nodes.iter().flat_map(|node| &node.children) {
             // A name that begins with a digit may also be an index, which does not apply everywhere.
-            if let (PathToken::Name(name), false) = (token, self.ends(*child).is_empty())
+            if let (PathToken::Name(name), Some(end)) = (token, self.ends(*child).first())
                 && !name.starts_with(|first: char| first.is_ascii_digit())
-                && let Some(action) = actions.get_mut(*child as usize)
+                && let Some(place) = actions.get_mut(*child as usize)
             {
-                *action = end;
+                *place = action(*end);
             }
         }
         self.actions = actions;
@@ -213,7 +218,7 @@ impl TrieNode {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
     places: SmallVec<[CursorPlace; 2]>,
-    /// The first path that ends at this value.
+    /// The first path, in the order of the list, that ends at this value.
     end: Option<u32>,
 }
 
@@ -234,7 +239,7 @@ impl Cursor {
         self.end.is_some()
     }
 
-    /// Returns the rule of the first path that ends at this value.
+    /// Returns the number of the first path that ends at this value.
     #[inline]
     pub fn rule(&self) -> Option<u32> {
         self.end
@@ -303,7 +308,8 @@ impl Cursor {
     }
 
     fn enter(&mut self, trie: &Trie, node: NodeId) {
-        self.end = self.end.or_else(|| trie.ends(node).first().copied());
+        let end = trie.ends(node).first().copied();
+        self.end = [self.end, end].into_iter().flatten().min();
         if !trie.children(node).is_empty() {
             self.add(CursorPlace { node, names_only: false });
         }

@@ -175,6 +175,8 @@ fn reported(report: &Report, expected: &Expected) -> Expected {
         truncated_from: number(report.items_truncated_from),
         at_least: number(report.items_at_least),
         duplicates: expected.duplicates.map(|_| report.duplicates_dropped as usize),
+        kind_kept: expected.kind_kept.map(|_| report.kind_kept as usize),
+        omitted: expected.omitted.map(|_| report.omitted_members as usize),
         projection_skipped: expected.projection_skipped.map(|_| report.projection_skipped as usize),
     }
 }

@@ -8,11 +8,12 @@ use tamis::spec::DuplicateKeys;
 
 use super::conditions::{self, Outcome};
 use super::dom::{Member, Node, Value, quote};
-use super::paths::Token;
+use super::paths::{Path, Token};
 use super::places::Places;
 use super::projections::Found;
 use super::root::{Target, extracted, locate};
 use super::rules::{Root, Rules, Source};
+use super::shape;
 
 /// The expected result.
 #[derive(Clone, Debug)]
@@ -44,6 +45,8 @@ pub struct Expected {
     pub at_least: Option<usize>,
     pub duplicates: Option<usize>,
     pub projection_skipped: Option<usize>,
+    pub kind_kept: Option<usize>,
+    pub omitted: Option<usize>,
 }
 
 pub fn run(rules: &Rules, document: &Node) -> Verdict {
@@ -55,6 +58,9 @@ pub fn run_failed(rules: &Rules, document: &Node) -> Verdict {
     let mut left = Rules {
         extract: None,
         select: None,
+        keeps_kinds: false,
+        omit: Vec::new(),
+        requires: Vec::new(),
         conditions: Vec::new(),
         max_items: 0,
         stop_early: false,
@@ -66,7 +72,8 @@ pub fn run_failed(rules: &Rules, document: &Node) -> Verdict {
     };
     // The document has the names of the source, which `exclude` is read against as well.
     for source in rules.select.iter().flatten() {
-        left.exclude.extend(rules.exclude.iter().filter_map(|path| source.excluded(path)));
+        let excluded = rules.exclude.iter();
+        left.exclude.extend(excluded.filter_map(|path| source.excluded(path, rules.keeps_kinds)));
     }
     let mut document = document;
     if let Some(path) = &rules.extract {
@@ -103,6 +110,9 @@ fn evaluate(rules: &Rules, document: &Node) -> Result<Verdict, Verdict> {
             extracted(document, &path.tokens).ok_or(Verdict::Fails(Some(ErrorKind::Miss)))?
         }
     };
+    if !shape::fits(document, &rules.requires) {
+        return shape::other(rules, document);
+    }
     let retained = match &rules.retain {
         None => document.clone(),
         Some(paths) => {
@@ -128,6 +138,10 @@ fn evaluate(rules: &Rules, document: &Node) -> Result<Verdict, Verdict> {
         followed: (Vec::new(), 0),
         all_of_object: false,
         skipped: 0,
+        brackets: Vec::new(),
+        is_kept: false,
+        kinds_kept: 0,
+        omitted: 0,
     };
     let mut report = Expected { applied: rules.any(), ..Expected::default() };
     let raw_text = target == Target::RawText;
@@ -162,7 +176,8 @@ fn evaluate(rules: &Rules, document: &Node) -> Result<Verdict, Verdict> {
     let (output, stopped) = state.payload(payload, raw_text, &mut report)?;
     let whole = state.around(&retained, &way, output, stopped);
     let excluded = rules.select.iter().flatten().any(|source| {
-        let places = Places::start(&rules.exclude);
+        let removed = [rules.exclude.clone(), rules.omit.clone()].concat();
+        let places = Places::start(&removed);
         places.member(source.output_key().as_deref()).hit
     });
     if excluded && rules.duplicates != DuplicateKeys::First && !state.seen_twice.is_empty() {
@@ -172,6 +187,10 @@ fn evaluate(rules: &Rules, document: &Node) -> Result<Verdict, Verdict> {
         return Err(Verdict::Fails(Some(ErrorKind::Duplicate)));
     }
     report.projection_skipped = Some(state.skipped);
+    report.kind_kept = Some(state.kinds_kept);
+    // The fields of projections count one by one.
+    let projects = rules.select.iter().flatten().any(|source| !source.fields.is_empty());
+    report.omitted = (!projects).then_some(state.omitted);
     if rules.duplicates == DuplicateKeys::Count && !report.missed {
         report.duplicates = Some(state.seen_twice.len());
     }
@@ -243,6 +262,26 @@ fn exclude(node: &Node, places: &Places<'_>) -> Node {
     Node { at: node.at, value }
 }
 
+/// The number of values that were removed from a tree, each without those inside it.
+fn removed(before: &Node, after: &Node) -> usize {
+    let children = |node: &Node| match &node.value {
+        Value::Scalar(_) => Vec::new(),
+        Value::Array(elements) => elements.clone(),
+        Value::Object(members) => members.iter().map(|member| member.node.clone()).collect(),
+    };
+    let (before, after) = (children(before), children(after));
+    // Values keep their places in the document. Those that a select wrote have one each.
+    let mut left = after.iter().peekable();
+    let mut count = 0;
+    for child in &before {
+        match left.next_if(|next| next.at == child.at) {
+            Some(next) => count += removed(child, next),
+            None => count += 1,
+        }
+    }
+    count
+}
+
 /// Removes null members and, from the leaves up, empty members.
 fn drop_members(node: &Node, rules: &Rules) -> Node {
     let value = match &node.value {
@@ -276,11 +315,19 @@ pub(super) struct State<'a> {
     /// Paths with the same beginning search once, up to their first wildcard. A member that two searches found counts for both.
     pub(super) seen_twice: BTreeSet<(usize, Vec<Token>, Option<usize>)>,
     /// The whole path that is followed, and the index of its output.
-    followed: (Vec<Token>, usize),
+    pub(super) followed: (Vec<Token>, usize),
     /// A wildcard took all members of an object with duplicates.
     pub(super) all_of_object: bool,
     /// Values that projections left out of the items.
     skipped: usize,
+    /// The steps of the followed path that need an array.
+    pub(super) brackets: Vec<usize>,
+    /// The followed path ended before its first wildcard, at a value of another kind.
+    is_kept: bool,
+    /// Values that were kept although they are of another kind than a path needs.
+    pub(super) kinds_kept: usize,
+    /// Values that `omit` removed.
+    omitted: usize,
 }
 
 impl State<'_> {
@@ -350,11 +397,11 @@ impl State<'_> {
             (report.applied, report.missed) = (false, true);
             report.partial_miss = Vec::new();
         }
-        self.skipped = 0;
+        (self.skipped, self.kinds_kept) = (0, 0);
         let limit = if missed { items.len() } else { limit };
         let selects = selects.filter(|_| !missed);
         let output: Vec<Node> =
-            items[..limit].iter().map(|item| self.item(item, selects)).collect();
+            items[..limit].iter().map(|item| self.item(item, selects, missed)).collect();
         let Some(length) = length else {
             let item = output.into_iter().next().expect("one item");
             return Ok((item, false));
@@ -374,7 +421,12 @@ impl State<'_> {
     }
 
     /// The payload, an object, with its first members, and whether the run stopped within it.
-    fn members(&self, payload: &Node, members: &[Member], report: &mut Expected) -> (Node, bool) {
+    fn members(
+        &mut self,
+        payload: &Node,
+        members: &[Member],
+        report: &mut Expected,
+    ) -> (Node, bool) {
         let (length, limit) = (members.len(), self.rules.max_items.min(members.len()));
         let stopped = self.rules.stop_early && limit < length;
         if stopped {
@@ -385,6 +437,7 @@ impl State<'_> {
         }
         let kept = Node { at: payload.at, value: Value::Object(members[..limit].to_vec()) };
         let kept = exclude_item(&kept, &Places::start(&self.rules.exclude));
+        let kept = self.omit(&kept);
         (drop_members(&kept, self.rules), stopped)
     }
 
@@ -397,7 +450,7 @@ impl State<'_> {
         let mut any = false;
         let mut leaves = Vec::new();
         for (number, source) in select.iter().enumerate() {
-            let values = objects.iter().map(|item| self.follow(item, number, &source.path.tokens));
+            let values = objects.iter().map(|item| self.follow(item, number, &source.path));
             let values: Vec<Node> = values.collect::<Vec<_>>().into_iter().flatten().collect();
             let mut found = Found::default();
             if source.fields.is_empty() {
@@ -417,19 +470,31 @@ impl State<'_> {
         !any
     }
 
-    fn item(&mut self, item: &Node, select: Option<&[Source]>) -> Node {
+    fn item(&mut self, item: &Node, select: Option<&[Source]>, missed: bool) -> Node {
         let projected = match select {
             Some(select) if item.is_object() => self.project(item, select),
             _ => item.clone(),
         };
-        drop_members(&exclude_item(&projected, &Places::start(&self.rules.exclude)), self.rules)
+        let mut left = exclude_item(&projected, &Places::start(&self.rules.exclude));
+        if !missed {
+            left = self.omit(&left);
+        }
+        drop_members(&left, self.rules)
+    }
+
+    /// What `omit` leaves of an item.
+    fn omit(&mut self, item: &Node) -> Node {
+        let left = exclude_item(item, &Places::start(&self.rules.omit));
+        self.omitted += removed(item, &left);
+        left
     }
 
     /// The selected members, in the order in which their values begin. The sort is stable, so ties keep the order of the spec.
     fn project(&mut self, item: &Node, select: &[Source]) -> Node {
         let mut members = Vec::new();
         for (number, source) in select.iter().enumerate() {
-            let Some(node) = self.follow(item, number, &source.path.tokens) else { continue };
+            let Some(node) = self.follow(item, number, &source.path) else { continue };
+            let inside = self.is_kept;
             let node = if source.fields.is_empty() {
                 node
             } else {
@@ -441,21 +506,28 @@ impl State<'_> {
             };
             let name = source.output_key().expect("a generated source has a key");
             let key = quote(&name);
-            members.push(Member { key, name: Some(name), node });
+            members.push((inside, Member { key, name: Some(name), node }));
         }
-        members.sort_by_key(|member| member.node.at);
+        members.sort_by_key(|(inside, member)| (member.node.at, *inside));
+        let members = members.into_iter().map(|(_, member)| member).collect();
         Node { at: item.at, value: Value::Object(members) }
     }
 
-    fn follow(&mut self, item: &Node, output: usize, path: &[Token]) -> Option<Node> {
-        self.followed = (path.to_vec(), output);
-        self.find(item, path)
+    fn follow(&mut self, item: &Node, output: usize, path: &Path) -> Option<Node> {
+        self.followed = (path.tokens.clone(), output);
+        self.brackets.clone_from(&path.brackets);
+        self.is_kept = false;
+        self.find(item, &path.tokens)
     }
 
     /// The result of a path: a value, or from the first wildcard on an array of values. `path` is the part that is not yet
     /// followed.
     fn find(&mut self, node: &Node, path: &[Token]) -> Option<Node> {
         let Some(token) = path.first() else { return Some(node.clone()) };
+        if let Some(kind) = self.other_kind(node, path) {
+            self.is_kept = *token != Token::Any;
+            return Some(self.keep(node, path, kind));
+        }
         if *token == Token::Any {
             if !node.is_container() {
                 return None;
@@ -468,8 +540,11 @@ impl State<'_> {
         self.find(child, &path[1..])
     }
 
-    fn gather(&mut self, node: &Node, path: &[Token], found: &mut Vec<Node>) {
+    pub(super) fn gather(&mut self, node: &Node, path: &[Token], found: &mut Vec<Node>) {
         let Some(token) = path.first() else { return found.push(node.clone()) };
+        if let Some(kind) = self.other_kind(node, path) {
+            return self.gather_kept(node, path, kind, found);
+        }
         match (token, &node.value) {
             (Token::Any, Value::Array(elements)) => {
                 for element in elements {

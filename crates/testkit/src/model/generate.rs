@@ -324,6 +324,12 @@ pub fn rules(prng: &mut impl Choices, document: &Node) -> Rules {
     if prng.one_in(3) {
         rules.exclude = (0..1 + prng.below(3)).map(|_| path(prng, items, true)).collect();
     }
+    if prng.one_in(5) {
+        rules.omit = (0..1 + prng.below(3)).map(|_| path(prng, items, true)).collect();
+    }
+    if prng.one_in(8) {
+        rules.requires = (0..1 + prng.below(2)).map(|_| path(prng, top, true)).collect();
+    }
     if prng.one_in(4) {
         rules.conditions = (0..1 + prng.below(2)).map(|_| condition(prng, items)).collect();
     }
@@ -341,6 +347,8 @@ pub fn rules(prng: &mut impl Choices, document: &Node) -> Rules {
     rules.drop_nulls = prng.one_in(5);
     rules.drop_empty = prng.one_in(5);
     rules.closed = prng.pick(&[None, None, None, Some(true), Some(false)]);
+    let is_closed = rules.is_closed();
+    rules.keeps_kinds = !is_closed && prng.one_in(3);
     rules.duplicates = match prng.below(8) {
         0 => DuplicateKeys::Count,
         1 => DuplicateKeys::Reject,
@@ -368,7 +376,7 @@ fn select(prng: &mut impl Choices, items: &Guide<'_>) -> Vec<Source> {
         let mut source = Source { key: None, path: path(prng, items, true), fields: Vec::new() };
         if prng.one_in(3) {
             // Braces after a pointer are part of its last name.
-            source.path.text = dot_text(prng, &source.path.tokens);
+            source.path = dot_path(prng, source.path.tokens);
             source.fields = fields(prng, 0);
         }
         let taken = |source: &Source, sources: &[Source]| {
@@ -469,7 +477,7 @@ fn random_token(prng: &mut impl Choices, wildcards: bool) -> Token {
 /// A pointer for `retain`, sometimes to the whole document.
 fn pointer(prng: &mut impl Choices, guide: &Guide<'_>) -> Path {
     let tokens = if prng.one_in(30) { Vec::new() } else { tokens(prng, guide, false) };
-    Path { text: pointer_text(&tokens), tokens }
+    Path { text: pointer_text(&tokens), tokens, brackets: Vec::new() }
 }
 
 /// The text of a pointer that often leads to a value, for rules that the model does not have.
@@ -480,12 +488,10 @@ pub fn pointer_into(prng: &mut impl Choices, document: &Node) -> String {
 /// A path in any of its forms.
 fn path(prng: &mut impl Choices, guide: &Guide<'_>, wildcards: bool) -> Path {
     let tokens = tokens(prng, guide, wildcards);
-    let text = if prng.one_in(4) && !tokens.contains(&Token::Any) {
-        pointer_text(&tokens)
-    } else {
-        dot_text(prng, &tokens)
-    };
-    Path { tokens, text }
+    if prng.one_in(4) && !tokens.contains(&Token::Any) {
+        return Path { text: pointer_text(&tokens), tokens, brackets: Vec::new() };
+    }
+    dot_path(prng, tokens)
 }
 
 fn pointer_text(tokens: &[Token]) -> String {
@@ -506,14 +512,17 @@ fn needs_quotes(name: &str) -> bool {
         || name.contains(['*', '{', '}', '|', '?', '$'])
 }
 
-fn dot_text(prng: &mut impl Choices, tokens: &[Token]) -> String {
-    let mut text = String::new();
+fn dot_path(prng: &mut impl Choices, tokens: Vec<Token>) -> Path {
+    let (mut text, mut brackets) = (String::new(), Vec::new());
     for (number, token) in tokens.iter().enumerate() {
         let dot = if number > 0 || prng.one_in(8) { "." } else { "" };
         match token {
             // Brackets at the start would select from the items themselves, and are refused.
             Token::Any if number == 0 || prng.one_in(2) => text.push_str(&format!("{dot}*")),
-            Token::Any => text.push_str(prng.pick(&["[]", "[*]"])),
+            Token::Any => {
+                brackets.push(number);
+                text.push_str(prng.pick(&["[]", "[*]"]));
+            }
             Token::Name(name) if token.index().is_some() && prng.one_in(2) => {
                 text.push_str(&format!("[{name}]"));
             }
@@ -534,5 +543,5 @@ fn dot_text(prng: &mut impl Choices, tokens: &[Token]) -> String {
             }
         }
     }
-    text
+    Path { tokens, text, brackets }
 }

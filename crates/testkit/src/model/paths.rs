@@ -20,4 +20,6 @@ impl Token {
 pub struct Path {
     pub tokens: Vec<Token>,
     pub text: String,
+    /// The positions of the tokens that are written as `[]` or `[*]`.
+    pub brackets: Vec<usize>,
 }

@@ -28,13 +28,37 @@ impl State<'_> {
         if !path.contains(&Token::Any) {
             return self.in_braces(node, &source.fields, (path, number), true, found);
         }
-        let Value::Array(elements) = &node.value else { return None };
+        let Value::Array(elements) = &node.value else {
+            let leaves = source.leaves();
+            found.leaves.extend(leaves);
+            return Some(node.clone());
+        };
         let mut kept = Vec::new();
         for element in elements {
             let fields = &source.fields;
-            kept.extend(self.in_braces(element, fields, (path, number), false, found));
+            self.in_element(element, fields, (path, number), found, &mut kept);
         }
         Some(Node { at: node.at, value: Value::Array(kept) })
+    }
+
+    /// Adds what braces keep of an element. With `on_kind: keep` an array inside an array adds its elements.
+    fn in_element(
+        &mut self,
+        element: &Node,
+        fields: &[Field],
+        from: (&[Token], usize),
+        found: &mut Found,
+        kept: &mut Vec<Node>,
+    ) {
+        match &element.value {
+            Value::Array(elements) if self.rules.keeps_kinds => {
+                self.kinds_kept += 1;
+                for element in elements {
+                    self.in_element(element, fields, from, found, kept);
+                }
+            }
+            _ => kept.extend(self.in_braces(element, fields, from, false, found)),
+        }
     }
 
     fn in_braces(
@@ -46,6 +70,18 @@ impl State<'_> {
         found: &mut Found,
     ) -> Option<Node> {
         if is_member && node.is("null") {
+            let mut leaves = Vec::new();
+            fields.iter().for_each(|field| field.leaves(from.0, &mut leaves));
+            found.leaves.extend(leaves.iter().map(|leaf| reported(leaf)));
+            return Some(node.clone());
+        }
+        if self.rules.keeps_kinds && !node.is_object() {
+            let mut kept = Vec::new();
+            if let Value::Array(_) = &node.value {
+                self.in_element(node, fields, from, found, &mut kept);
+                return Some(Node { at: node.at, value: Value::Array(kept) });
+            }
+            self.kinds_kept += 1;
             let mut leaves = Vec::new();
             fields.iter().for_each(|field| field.leaves(from.0, &mut leaves));
             found.leaves.extend(leaves.iter().map(|leaf| reported(leaf)));
@@ -83,6 +119,25 @@ impl State<'_> {
         let is_leaf = field.fields.is_empty();
         if field.levels == 0 && !is_leaf {
             return self.in_braces(node, &field.fields, from, true, found);
+        }
+        if field.levels > 0 && self.rules.keeps_kinds && !node.is_array() {
+            self.kinds_kept += 1;
+            if is_leaf {
+                found.leaves.insert(reported(from.0));
+            }
+            if !node.is_object() {
+                let mut leaves = Vec::new();
+                let path = &from.0[..from.0.len() - field.levels - 1];
+                field.leaves(path, &mut leaves);
+                found.leaves.extend(leaves.iter().map(|leaf| reported(leaf)));
+                return Some(node.clone());
+            }
+            let mut kept = Vec::new();
+            match is_leaf {
+                true => kept.push(node.clone()),
+                false => kept.extend(self.in_braces(node, &field.fields, from, false, found)),
+            }
+            return Some(Node { at: node.at, value: Value::Array(kept) });
         }
         if field.levels > 0 && !node.is_container() {
             found.skipped += 1;
@@ -122,12 +177,19 @@ impl State<'_> {
             }
         };
         for child in children {
-            if levels > 1 {
+            if levels > 1 && self.rules.keeps_kinds && !child.is_array() {
+                let is_leaf = field.fields.is_empty();
+                self.kinds_kept += usize::from(is_leaf || child.is_object());
+                match is_leaf {
+                    true => kept.push(child.clone()),
+                    false => self.in_element(child, &field.fields, from, found, kept),
+                }
+            } else if levels > 1 {
                 self.level(child, levels - 1, field, from, found, kept);
             } else if field.fields.is_empty() {
                 kept.push(child.clone());
             } else {
-                kept.extend(self.in_braces(child, &field.fields, from, false, found));
+                self.in_element(child, &field.fields, from, found, kept);
             }
         }
     }

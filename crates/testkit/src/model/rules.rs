@@ -1,7 +1,7 @@
 //! A spec in terms of the model: paths are tokens, not text.
 
 use tamis::Spec;
-use tamis::spec::{DuplicateKeys, OnError, Siblings};
+use tamis::spec::{DuplicateKeys, OnError, OnKind, Siblings};
 
 use super::conditions::Condition;
 use super::fields::{Field, braces, reported};
@@ -40,8 +40,8 @@ impl Source {
     }
 
     /// The place in an item of what `exclude` removes from the output of this path, or of more. `None` if it removes
-    /// nothing from it.
-    pub fn excluded(&self, exclude: &Path) -> Option<Path> {
+    /// nothing from it. `keeps`: a value of another kind may come from anywhere on the way.
+    pub fn excluded(&self, exclude: &Path, keeps: bool) -> Option<Path> {
         let key = Token::Name(self.output_key()?);
         let inside = match exclude.tokens.split_first()? {
             (first, inside) if *first == key || *first == Token::Any => inside,
@@ -53,6 +53,11 @@ impl Source {
             Some((first, _)) if first.index().is_some() => Vec::new(),
             _ => inside.to_vec(),
         };
+        if keeps {
+            let text = format!("{} of {}", exclude.text, self.path.text);
+            let tokens = self.path.tokens[..1].to_vec();
+            return Some(Path { tokens, text, brackets: Vec::new() });
+        }
         let mut inside = inside.to_vec();
         if self.path.tokens.contains(&Token::Any) {
             inside = in_array(&inside);
@@ -76,7 +81,7 @@ impl Source {
         }
         tokens.extend(inside);
         let text = format!("{} of {}", exclude.text, self.path.text);
-        Some(Path { tokens, text })
+        Some(Path { tokens, text, brackets: Vec::new() })
     }
 }
 
@@ -93,7 +98,11 @@ pub enum Root {
 pub struct Rules {
     pub extract: Option<Path>,
     pub select: Option<Vec<Source>>,
+    /// `on_kind: keep`.
+    pub keeps_kinds: bool,
     pub exclude: Vec<Path>,
+    pub omit: Vec<Path>,
+    pub requires: Vec<Path>,
     pub retain: Option<Vec<Path>>,
     pub root: Root,
     pub drop_siblings: bool,
@@ -111,6 +120,7 @@ impl Rules {
     pub fn on_items(&self) -> bool {
         self.select.is_some()
             || !self.exclude.is_empty()
+            || !self.omit.is_empty()
             || !self.conditions.is_empty()
             || self.max_items > 0
             || self.drop_nulls
@@ -148,6 +158,15 @@ impl Rules {
         }
         for path in &self.exclude {
             spec = spec.exclude(&path.text);
+        }
+        for path in &self.omit {
+            spec = spec.omit(&path.text);
+        }
+        for path in &self.requires {
+            spec = spec.requires(&path.text);
+        }
+        if self.keeps_kinds {
+            spec = spec.on_kind(OnKind::Keep);
         }
         for path in self.retain.iter().flatten() {
             spec = spec.retain(&path.text);
@@ -190,6 +209,15 @@ impl Rules {
         }
         for number in 0..self.exclude.len() {
             add(&|rules| _ = rules.exclude.remove(number));
+        }
+        for number in 0..self.omit.len() {
+            add(&|rules| _ = rules.omit.remove(number));
+        }
+        for number in 0..self.requires.len() {
+            add(&|rules| _ = rules.requires.remove(number));
+        }
+        if self.keeps_kinds {
+            add(&|rules| rules.keeps_kinds = false);
         }
         for number in 0..self.conditions.len() {
             add(&|rules| _ = rules.conditions.remove(number));

@@ -1,14 +1,15 @@
 //! One run: everything before the stages (byte order mark, search for `extract`, choice of a branch), and error handling.
 //!
 //! ```text
-//!           extract found or missing          branch certain          no duplicate can follow
-//! Extract ───────────────────────▶ Branch ────────────────▶ Watched ─────────────────────────▶ Running
-//!                                                             └────────── stop_early ─────────┴─▶ Stopped
+//!           found or missing          certain          branch certain          no duplicate can follow
+//! Extract ───────────────▶ Shape ────────────▶ Branch ─────────────▶ Watched ─────────────────────────▶ Running
+//!                                                                      └────────── stop_early ─────────┴─▶ Stopped
 //! ```
 //!
 //! | phase | who reads the input |
 //! |---|---|
 //! | `Extract` | the search for a value at `extract` that may be missing: a [`Lookahead`](super::lookahead) |
+//! | `Shape` | the search for the paths of `requires`: another one |
 //! | `Branch` | the choice of a branch of `when`: another one |
 //! | `Watched` | the stages, and before them the chooser, which looks for duplicate members |
 //! | `Running` | the stages: a [`Pipe`] |
@@ -36,6 +37,7 @@ use super::lookahead::{Decided, HeldInput, Input};
 use super::pipe::{InnerRun, Pipe};
 use super::redact_error::redacted_error;
 use super::run_mode::RunMode;
+use super::shape_search::ShapeSearch;
 use crate::filter::compile::call::Skips;
 use crate::filter::compile::nested::When;
 use crate::filter::compile::program::Program;
@@ -56,6 +58,8 @@ pub(in crate::filter) struct FilterRun {
     facts: DocumentFacts,
     /// Present if the document may lack the value at `extract`.
     seeking: Option<ExtractSearch>,
+    /// Present if the rules are for documents of a certain shape.
+    shaping: Option<ShapeSearch>,
     /// Present if the program has branches.
     choosing: Option<BranchChoice>,
     /// The chosen branch and its program.
@@ -76,6 +80,8 @@ pub(in crate::filter) struct FilterRun {
     skips: Option<Skips>,
     /// The program has rules that apply.
     applies: bool,
+    /// The document lacks a path of `requires`.
+    is_other_shape: bool,
     /// The error of the run, for the report.
     failure: Option<FailureReport>,
 }
@@ -84,6 +90,7 @@ pub(in crate::filter) struct FilterRun {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RunPhase {
     Extract,
+    Shape,
     Branch,
     Watched,
     Running,
@@ -115,14 +122,16 @@ impl FilterRun {
         let program = program.for_call(skips);
         let options = options.of_rest(skips);
         let seeking = ExtractSearch::new(program, &options);
-        // The bytes held for the search cannot be read again.
-        let mode = if seeking.is_some() && mode == RunMode::Slice { RunMode::Stream } else { mode };
+        // The bytes held for these searches cannot be read again.
+        let holds = seeking.is_some() || program.compiled().requires.is_some();
+        let mode = if holds && mode == RunMode::Slice { RunMode::Stream } else { mode };
         let raw = matches!(skips, Some(Skips::Raw | Skips::RawOfFailed));
         let mut run = Self {
             program: program.clone(),
             mode,
             phase: RunPhase::Extract,
             facts,
+            shaping: None,
             choosing: None,
             branch: None,
             pipe: None,
@@ -133,6 +142,7 @@ impl FilterRun {
             last: 0,
             skips,
             applies: !raw && program.compiled().spec.has_rules(),
+            is_other_shape: false,
             failure: None,
             options,
             seeking,
@@ -143,12 +153,24 @@ impl FilterRun {
         run
     }
 
-    /// Starts the choice of a branch, or creates the stages if there is none. The phases after the search for `extract`
-    /// begin here: at once, or when that search is done.
+    /// Starts the search for a shape, or what follows it. The phases after the search for `extract` begin here: at once, or
+    /// when that search is done.
     fn begin(&mut self) {
         let compiled = self.program.compiled();
-        // If strings are filtered first, the run after them chooses.
-        if compiled.when.is_none() || compiled.json_strings.is_some() {
+        // If strings are filtered first, the run after them searches and chooses.
+        if compiled.json_strings.is_some() {
+            return self.begin_pipe();
+        }
+        let Some(requires) = &compiled.requires else { return self.begin_choice() };
+        let search = ShapeSearch::new(&self.program, requires, &self.options, self.prefix);
+        self.shaping = Some(search);
+        self.phase = RunPhase::Shape;
+    }
+
+    /// Starts the choice of a branch, or creates the stages if there is none.
+    fn begin_choice(&mut self) {
+        let compiled = self.program.compiled();
+        if compiled.when.is_none() {
             return self.begin_pipe();
         }
         // A first pass holds nothing, and neither does a run whose branch is known.
@@ -207,8 +229,13 @@ impl FilterRun {
         if let Some(seeking) = &mut self.seeking {
             seeking.restart(&self.options);
             self.program = seeking.program.clone();
-            (self.choosing, self.pipe, self.branch) = (None, None, None);
+            (self.shaping, self.choosing, self.pipe, self.branch) = (None, None, None, None);
             self.phase = RunPhase::Extract;
+        } else if let Some(shaping) = &mut self.shaping {
+            shaping.restart(&self.options);
+            self.program = shaping.program.clone();
+            (self.choosing, self.pipe, self.branch) = (None, None, None);
+            self.phase = RunPhase::Shape;
         } else if let Some(choosing) = &mut self.choosing {
             choosing.restart(self.program.compiled(), &self.options);
             (self.pipe, self.branch) = (None, None);
@@ -223,6 +250,7 @@ impl FilterRun {
         self.bom = bom_of(&self.program);
         (self.prefix, self.consumed, self.last) = (0, 0, 0);
         self.failure = None;
+        self.is_other_shape = false;
     }
 
     /// Returns whether further input is ignored.
@@ -303,6 +331,7 @@ impl FilterRun {
     fn read(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Result<Option<u64>, Error> {
         match self.phase {
             RunPhase::Extract => self.seek(bytes, sink),
+            RunPhase::Shape => self.search_shape(bytes, sink),
             RunPhase::Branch => self.choose(bytes, sink),
             RunPhase::Watched => self.watch(bytes, sink),
             RunPhase::Running => self.feed(bytes, sink),
@@ -325,6 +354,34 @@ impl FilterRun {
             Some(stopped) => Ok(Some(stopped)),
             None => self.read(chunk, sink),
         }
+    }
+
+    /// Searches for the paths of `requires`. While the search is undecided, the chunk is held.
+    ///
+    /// # Errors
+    /// The document is of another shape, and a rule removes for safety.
+    fn search_shape(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<Option<u64>, Error> {
+        let Some(shaping) = &mut self.shaping else { return Ok(None) };
+        let found = shaping.ahead.write(chunk, self.options.limits(), &mut self.meter)?;
+        let Some(Decided { decision: fits, at, held, .. }) = found else { return Ok(None) };
+        self.take_shape(fits).map_err(|raise| Error::at(raise, at, String::new()))?;
+        match self.replay(held, sink, Self::read)? {
+            Some(stopped) => Ok(Some(stopped)),
+            None => self.read(chunk, sink),
+        }
+    }
+
+    /// Begins the program for a document that has the required shape, or has another one.
+    fn take_shape(&mut self, fits: bool) -> Result<(), Raise> {
+        let Some(shaping) = &self.shaping else { return Ok(()) };
+        let compiled = shaping.program.compiled();
+        match (shaping.program_for(fits), &compiled.requires) {
+            (None, Some(requires)) => return Err(requires.does_not_fit(&compiled.spec)),
+            (program, _) => self.program = program.unwrap_or(&shaping.program).clone(),
+        }
+        self.is_other_shape = !fits;
+        self.begin_choice();
+        Ok(())
     }
 
     /// Looks for the branch. While it is undecided, the chunk is held.
@@ -427,6 +484,9 @@ impl FilterRun {
             if let Some(seeking) = &mut self.seeking {
                 seeking.ahead.skip_prefix(prefix);
             }
+            if let Some(shaping) = &mut self.shaping {
+                shaping.ahead.skip_prefix(prefix);
+            }
             if let Some(choosing) = &mut self.choosing {
                 choosing.ahead.skip_prefix(prefix);
             }
@@ -449,6 +509,7 @@ impl FilterRun {
                     .as_mut()
                     .map_or(Ok(()), |seeking| seeking.ahead.end().map(|_| ()));
             }
+            RunPhase::Shape => self.end_shape(sink)?,
             RunPhase::Branch => self.end_choice(sink)?,
             _ => {}
         }
@@ -460,6 +521,15 @@ impl FilterRun {
             Some(pipe) if !chooses => pipe.end(&mut self.meter, sink),
             _ => Ok(()),
         }
+    }
+
+    /// Ends the search for a shape: the document is a scalar, which ends with the input, or incomplete.
+    fn end_shape(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
+        let Some(shaping) = &mut self.shaping else { return Ok(()) };
+        let Some(Decided { decision, at, held, .. }) = shaping.ahead.end()? else { return Ok(()) };
+        self.take_shape(decision).map_err(|raise| Error::at(raise, at, String::new()))?;
+        self.replay(held, sink, Self::read)?;
+        if self.phase == RunPhase::Branch { self.end_choice(sink) } else { Ok(()) }
     }
 
     /// Ends the choice of a branch: the stages have read nothing, and the end of the document decides. A scalar ends with

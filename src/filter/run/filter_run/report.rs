@@ -11,7 +11,7 @@ use crate::filter::run::items::SHOWN;
 use crate::filter::run::lookahead::Probe;
 use crate::filter::run::pipe::{Pipe, Stage};
 use crate::filter::run::redact_error::redact_report;
-use crate::report::{MissedPath, PlanStep, Report};
+use crate::report::{MissedPath, PlanStep, Report, SkipReason};
 
 impl FilterRun {
     /// Returns whether a first pass can find out more than what is known.
@@ -38,8 +38,9 @@ impl FilterRun {
     #[cfg(test)]
     pub(in crate::filter) fn steps(&self) -> u64 {
         let seeking = self.seeking.as_ref().map_or(0, |seeking| seeking.ahead.steps());
+        let shaping = self.shaping.as_ref().map_or(0, |shaping| shaping.ahead.steps());
         let choosing = self.choosing.as_ref().map_or(0, |choosing| choosing.ahead.steps());
-        seeking + choosing + self.pipe.as_ref().map_or(0, Pipe::steps)
+        seeking + shaping + choosing + self.pipe.as_ref().map_or(0, Pipe::steps)
     }
 
     /// Returns the steps of the stages after the first one, and the bytes read to shorten strings.
@@ -77,6 +78,10 @@ impl FilterRun {
             (None, None) => self.program.plan_with(&self.options),
             (Some((_, program)), _) => self.program.plan_of_branch(program, &self.options),
         };
+        if self.is_other_shape {
+            let at = usize::from(self.program.compiled().extract.is_some());
+            plan.insert(at.min(plan.len()), PlanStep::Requires);
+        }
         if self.seeking.is_some() && self.phase != RunPhase::Extract {
             // Whether or not the value was found.
             plan.retain(|step| !matches!(step, PlanStep::Extract { .. }));
@@ -94,11 +99,12 @@ impl FilterRun {
             None => self.consumed.saturating_sub(newline),
         };
         let written = self.pipe.as_ref().map_or(0, Pipe::written);
+        let other_shape = self.is_other_shape.then_some(SkipReason::Shape);
         let mut report = Report {
-            applied: self.applies && self.failure.is_none(),
+            applied: self.applies && !self.is_other_shape && self.failure.is_none(),
             original_bytes: consumed,
             result_bytes: written,
-            skipped: self.skips.map(Skips::reason),
+            skipped: self.skips.map(Skips::reason).or(other_shape),
             held_peak_bytes: self.meter.peak(),
             branch: self.branch.as_ref().map(|(branch, _)| *branch),
             error: self.failure.clone(),

@@ -15,6 +15,10 @@ pub(in crate::filter::run) struct ItemCounts {
     pub(in crate::filter::run) stopped: bool,
     /// Members that were dropped as duplicates.
     pub(in crate::filter::run) duplicates: u64,
+    /// Values that were kept although they are of another kind than a path needs.
+    pub(in crate::filter::run) other_kinds: u64,
+    /// Values that `omit` removed.
+    pub(in crate::filter::run) omitted: u64,
     /// Values that a projection left out, because they are not objects.
     pub(in crate::filter::run) projection_skipped: u64,
     /// The payload as a JSON Pointer, once it has begun.

@@ -9,8 +9,8 @@
 //! | value | result |
 //! |---|---|
 //! | a member `null` under `drop_nulls`, or `""` under `drop_empty` | skipped |
-//! | a value at which a path of `exclude` ends | skipped |
-//! | a container below which a path of `exclude` leads, or any one under a drop rule | opened, role `Emit` |
+//! | a value at which a path of `exclude` or `omit` ends | skipped |
+//! | a container below which such a path leads, or any one under a drop rule | opened, role `Emit` |
 //! | any other value | copied as a whole |
 //!
 //! Example: `exclude: a.b` on the item `{"a":{"b":1,"c":2},"d":[3]}`. Paths of `exclude` begin at the item as it is
@@ -68,7 +68,7 @@ impl ItemsState {
         }
         self.open(cx, slot, kind);
         let object = kind == ValueKind::Object;
-        self.roles.push(ContainerRole::Emit { cursor, object, item: !object });
+        self.roles.push(ContainerRole::Emit { cursor, object, item: !object, wrapped: false });
         Interest::Inspect
     }
 
@@ -87,6 +87,8 @@ impl ItemsState {
             stop_early: _,
             select: _,
             exclude: _,
+            with_omit: _,
+            omits_from: _,
             drop_nulls,
             drop_empty,
             closed: _,
@@ -160,6 +162,8 @@ impl ItemsState {
             stop_early: _,
             select: _,
             exclude: _,
+            with_omit: _,
+            omits_from: _,
             drop_nulls,
             drop_empty,
             closed: _,
@@ -177,6 +181,9 @@ impl ItemsState {
             };
         // A hit also removes a container, so nothing below it needs a look.
         if dropped || cursor.is_hit() {
+            if cx.rules.is_omitted(cursor) {
+                self.counts.omitted += 1;
+            }
             return Interest::Skip;
         }
         if self.is_changed_below(cx, kind, cursor) {
@@ -214,7 +221,8 @@ impl ItemsState {
         let member = !matches!(label, Label::None);
         self.open_labelled(cx, label, kind, member && cx.rules.drop_empty);
         let object = kind == ValueKind::Object;
-        self.roles.push(ContainerRole::Emit { cursor: cursor.clone(), object, item: false });
+        let cursor = cursor.clone();
+        self.roles.push(ContainerRole::Emit { cursor, object, item: false, wrapped: false });
         Interest::Inspect
     }
 
@@ -231,7 +239,7 @@ impl ItemsState {
         let Some(ContainerRole::Emit { cursor, item, .. }) = self.roles.last() else {
             return Ok(Interest::Skip);
         };
-        let trie = &cx.rules.exclude;
+        let trie = cx.rules.removed(self.has_missed());
         let below = match slot {
             _ if cursor.is_dead() => Cursor::default(),
             // An element of an array in place of an item: the paths of `exclude` begin again at it.

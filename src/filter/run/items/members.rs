@@ -24,7 +24,8 @@ impl ItemsState {
     pub(super) fn open_members(&mut self, cx: &mut Cx<'_>, slot: ValueSlot<'_>) -> Interest {
         self.counts.seen = Some(0);
         self.open(cx, slot, ValueKind::Object);
-        self.roles.push(ContainerRole::Members { cursor: cx.rules.exclude.start() });
+        self.roles
+            .push(ContainerRole::Members { cursor: cx.rules.removed(self.has_missed()).start() });
         Interest::Inspect
     }
 
@@ -50,7 +51,8 @@ impl ItemsState {
         let below = if cursor.is_dead() {
             Cursor::default()
         } else {
-            key.with_name(|name| cursor.member(&cx.rules.exclude, name))
+            let removed = cx.rules.removed(self.has_missed());
+            key.with_name(|name| cursor.member(removed, name))
         };
         Ok(self.emit(cx, slot.into(), kind, &below))
     }

@@ -1,4 +1,4 @@
-//! The stage for the rules on items: payload root, max_items, select, exclude, drops (seed: kimbap; SPEC §5).
+//! The stage for the rules on items: payload root, max_items, select, exclude, omit, drops (seed: kimbap; SPEC §5).
 //!
 //! Each open container that is inspected has a role, which defines what its members mean:
 //!
@@ -38,6 +38,7 @@ mod emit;
 mod field_marks;
 pub(super) mod first_hit;
 mod handler;
+mod kept;
 mod label;
 mod members;
 mod policy;
@@ -94,16 +95,18 @@ enum ContainerRole {
     Select { node: NodeId, serial: u64, left: u32, item: bool, names: bool },
     /// Inside a value on a wildcard's path. Children are compared with token number `token` of the source. `met`: a
     /// child of that name was seen. `outer`: the container of the first wildcard, whose end closes the output array.
-    Gather { source: u32, token: usize, met: bool, outer: bool },
+    /// `each`: an array where an object was expected, so the token applies to each element.
+    Gather { source: u32, token: usize, met: bool, outer: bool, each: bool },
     /// Inside an object that a projection keeps in part, at a node of the trie of projections and at `cursor` of the
     /// exclude trie. The rest is as for `Select`.
-    Project { node: NodeId, serial: u64, left: u32, names: bool, cursor: Cursor },
+    Project { node: NodeId, serial: u64, left: u32, names: bool, cursor: Cursor, wrapped: bool },
     /// Inside a container of a field with `[]`, of which `level` have begun. `index`: the elements written. `outer`:
     /// the container of the first level, whose end closes the output array.
     ProjectLevel { node: NodeId, level: usize, index: u64, cursor: Cursor, outer: bool },
     /// Inside an emitted value, at `cursor` of the exclude trie. `item`: an array in place of an item, whose elements
     /// are treated like items.
-    Emit { cursor: Cursor, object: bool, item: bool },
+    /// `wrapped`: an object in place of an array, in brackets of its own.
+    Emit { cursor: Cursor, object: bool, item: bool, wrapped: bool },
     /// The payload, an object whose members are counted. `cursor`: its place in the exclude trie.
     Members { cursor: Cursor },
     /// A held value is read again for this task.
@@ -117,6 +120,8 @@ enum ReplayTask {
     Source { source: u32, token: usize },
     /// For the sources inside the value.
     Inside(NodeId),
+    /// For a source that keeps the value, which is of another kind than this token of its path needs.
+    Kept { source: u32, token: usize },
 }
 
 /// The location of the payload, as far as it is known.
@@ -426,7 +431,10 @@ impl ItemsState {
             Some(ContainerRole::OnPath { .. }) => self.on_the_way(cx, slot, kind),
             Some(ContainerRole::Replay(task)) => match *task {
                 ReplayTask::Source { source, token } => self.source(cx, source, token, slot, kind),
-                ReplayTask::Inside(node) => self.inside(cx, node, kind),
+                ReplayTask::Inside(node) => self.enter_inside(cx, node, kind),
+                ReplayTask::Kept { source, token } => {
+                    Ok(self.keep(cx, source, token, Some(slot), kind).unwrap_or(Interest::Skip))
+                }
             },
             None => self.document(cx, slot, kind),
         }
@@ -434,7 +442,15 @@ impl ItemsState {
 
     /// Ends the innermost container, and writes its bracket if it was opened in the output.
     fn close(&mut self, cx: &mut Cx<'_>) -> Result<(), Raise> {
-        let bracket = match self.roles.pop() {
+        let role = self.roles.pop();
+        let wrapped = matches!(
+            role,
+            Some(
+                ContainerRole::Emit { wrapped: true, .. }
+                    | ContainerRole::Project { wrapped: true, .. }
+            )
+        );
+        let bracket = match role {
             Some(ContainerRole::OnPath { object, .. }) => {
                 if self.roles.is_empty() && !self.payload_met {
                     self.no_payload(cx)?;
@@ -470,6 +486,9 @@ impl ItemsState {
             _ => return Ok(()),
         };
         self.writer.close(cx.sink, bracket);
+        if wrapped {
+            self.writer.close(cx.sink, b']');
+        }
         Ok(())
     }
 
@@ -559,7 +578,7 @@ impl ItemsState {
             }
             // Each element of an array is treated like an item.
             _ => {
-                let start = cx.rules.exclude.start();
+                let start = cx.rules.removed(self.has_missed()).start();
                 return Ok(self.unselected(cx, slot, kind, start));
             }
         };

@@ -41,7 +41,9 @@ impl ItemsState {
             max_items: _,
             stop_early: _,
             select,
-            exclude,
+            exclude: _,
+            with_omit: _,
+            omits_from: _,
             drop_nulls,
             drop_empty,
             closed: _,
@@ -49,7 +51,8 @@ impl ItemsState {
             refuses: _,
             duplicates,
         } = rules;
-        let Self { roles, met, actions, fields, writer, .. } = self;
+        let removed = rules.removed(self.has_missed());
+        let Self { roles, met, actions, fields, writer, counts, .. } = self;
         let output = Some(Output { writer, sink });
         match roles.last_mut() {
             Some(
@@ -70,10 +73,11 @@ impl ItemsState {
                     drop: KindSet::new(*drop_nulls, *drop_empty),
                     once: Some(Once { met, serial: *serial, left }),
                     keys: select.as_ref().map_or(&[], |select| &select.keys),
+                    omitted: None,
                     output,
                 }
             }
-            Some(ContainerRole::Project { node, serial, left, names: false, cursor })
+            Some(ContainerRole::Project { node, serial, left, names: false, cursor, .. })
                 if cursor.is_dead() && !cursor.is_hit() =>
             {
                 let projections = select.as_ref().map(|select| &select.projections);
@@ -85,6 +89,7 @@ impl ItemsState {
                     drop: KindSet::new(*drop_nulls, *drop_empty),
                     once: Some(Once { met: &mut fields.met, serial: *serial, left }),
                     keys: &projections.keys,
+                    omitted: None,
                     output,
                 }
             }
@@ -92,8 +97,8 @@ impl ItemsState {
                 // A cursor at several places, or at a wildcard, has no single table of names.
                 let names = match (cursor.is_dead(), *object) {
                     (true, _) => None,
-                    (false, true) => match cursor.names(exclude) {
-                        Some(names) => Some((names, exclude.actions())),
+                    (false, true) => match cursor.names(removed) {
+                        Some(names) => Some((names, removed.actions())),
                         None => return Policy::ASK,
                     },
                     // Elements have indices, which may be excluded.
@@ -101,7 +106,8 @@ impl ItemsState {
                 };
                 let drop =
                     if *object { KindSet::new(*drop_nulls, *drop_empty) } else { KindSet::EMPTY };
-                Policy { names, drop, output, ..Policy::all(Action::Keep) }
+                let omitted = Some(&mut counts.omitted);
+                Policy { names, drop, omitted, output, ..Policy::all(Action::Keep) }
             }
             _ => Policy::ASK,
         }
@@ -120,6 +126,8 @@ impl ItemsState {
             stop_early: _,
             select,
             exclude: _,
+            with_omit: _,
+            omits_from: _,
             drop_nulls: _,
             drop_empty: _,
             closed: _,

@@ -7,6 +7,8 @@
 //! | null, as an element | left out | emitted |
 //! | anything else | left out | emitted |
 //!
+//! With `on_kind: keep` a value of another kind is kept ([`kept`](super::kept)).
+//!
 //! Values that `exclude` removes are read, too, so that hits and misses do not depend on it: the roles have a cursor with
 //! a hit, and nothing is written.
 //!
@@ -65,6 +67,7 @@ impl ItemsState {
                     left: at.members,
                     names,
                     cursor: cursor.clone(),
+                    wrapped: false,
                 });
                 Ok(Interest::Inspect)
             }
@@ -72,6 +75,7 @@ impl ItemsState {
                 let stopped = self.find_all(cx, select, node);
                 Ok(stopped.unwrap_or_else(|| self.emit(cx, label, kind, cursor)))
             }
+            _ if at.keeps_kinds => Ok(self.keep_projected(cx, node, label, kind, cursor)),
             _ => Ok(self.leave_out()),
         }
     }
@@ -88,7 +92,7 @@ impl ItemsState {
         kind: ValueKind,
     ) -> Result<Interest, Raise> {
         let rules = cx.rules;
-        let (Some(ContainerRole::Project { node, serial, left, names, cursor }), Some(select)) =
+        let (Some(ContainerRole::Project { node, serial, left, names, cursor, .. }), Some(select)) =
             (self.roles.last_mut(), &rules.select)
         else {
             return Ok(Interest::Skip);
@@ -123,7 +127,7 @@ impl ItemsState {
         let below = match (cursor.is_hit(), cursor.is_dead()) {
             (true, _) => cursor.clone(),
             (false, true) => Cursor::default(),
-            (false, false) => cursor.member(&rules.exclude, Some(field.key.as_bytes())),
+            (false, false) => cursor.member(rules.removed(false), Some(field.key.as_bytes())),
         };
         let written = select.projections.key(child);
         let label = match field.key_is_name && key.raw().len() + 2 == written.len() {
@@ -157,10 +161,14 @@ impl ItemsState {
         cursor: Cursor,
     ) -> Interest {
         let Some(select) = &cx.rules.select else { return Interest::Skip };
+        let field = select.projections.node(node);
+        if field.is_some_and(|field| field.keeps_kinds) && kind != ValueKind::Array {
+            return self.keep_in_place_of_array(cx, node, label, kind, &cursor);
+        }
         if !kind.is_container() {
             return self.leave_out();
         }
-        let is_leaf = select.projections.node(node).is_some_and(|field| !field.is_object);
+        let is_leaf = field.is_some_and(|field| !field.is_object);
         if is_leaf && let Some(stopped) = self.find_all(cx, select, node) {
             return stopped;
         }
@@ -183,6 +191,19 @@ impl ItemsState {
         let node = *node;
         let Some(field) = select.projections.node(node) else { return Ok(Interest::Skip) };
         if *level < field.levels {
+            if field.keeps_kinds && kind != ValueKind::Array {
+                let below = match cursor.is_hit() {
+                    true => cursor.clone(),
+                    false => cursor.element(rules.removed(false), *index),
+                };
+                *index += 1;
+                // A projection counts values of other kinds than objects.
+                self.counts.other_kinds += u64::from(!field.is_object || kind == ValueKind::Object);
+                return match field.is_object {
+                    true => self.project(cx, node, Label::None, kind, &below),
+                    false => Ok(self.emit(cx, Label::None, kind, &below)),
+                };
+            }
             if !kind.is_container() {
                 return Ok(self.leave_out());
             }
@@ -193,9 +214,10 @@ impl ItemsState {
         }
         let below = match cursor.is_hit() {
             true => cursor.clone(),
-            false => cursor.element(&rules.exclude, *index),
+            false => cursor.element(rules.removed(false), *index),
         };
-        *index += u64::from(!field.is_object || kind == ValueKind::Object);
+        let is_kept = !field.is_object || kind == ValueKind::Object || field.keeps_kinds;
+        *index += u64::from(is_kept);
         match field.is_object {
             true => self.project(cx, node, Label::None, kind, &below),
             false => Ok(self.emit(cx, Label::None, kind, &below)),

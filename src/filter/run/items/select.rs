@@ -155,13 +155,29 @@ impl ItemsState {
                 }
                 Ok(interest)
             }
-            None => self.inside(cx, child, kind),
+            None => self.inside(cx, child, slot, kind),
         }
     }
 
     /// Handles a value that contains selected values. A scalar cannot contain them, so it is skipped, and its sources
     /// have no hit here.
     pub(super) fn inside(
+        &mut self,
+        cx: &mut Cx<'_>,
+        node: NodeId,
+        slot: ValueSlot<'_>,
+        kind: ValueKind,
+    ) -> Result<Interest, Raise> {
+        let Some(selection) = &cx.rules.select else { return Ok(Interest::Skip) };
+        let at = selection.node(node);
+        if !at.kept.is_empty() && kind != ValueKind::Object {
+            return self.inside_other_kind(cx, node, at, slot, kind);
+        }
+        self.enter_inside(cx, node, kind)
+    }
+
+    /// Enters a container with selected values at a node.
+    pub(super) fn enter_inside(
         &mut self,
         cx: &mut Cx<'_>,
         node: NodeId,
@@ -199,6 +215,12 @@ impl ItemsState {
         }
         // The rest of the path begins with a wildcard, which needs a container.
         let gathers = token < source.path.0.len();
+        if gathers
+            && source.keeps_kinds.is_some()
+            && let Some(interest) = self.keep(cx, number, token, Some(slot), kind)
+        {
+            return Ok(interest);
+        }
         if gathers && !kind.is_container() {
             return Ok(Interest::Skip);
         }
@@ -208,14 +230,7 @@ impl ItemsState {
         if gathers {
             return Ok(self.gather(cx, number, select, source, token));
         }
-        let key = select.key(number);
-        let label = match slot {
-            // The key is spelled the same, so the member can be copied as a whole.
-            ValueSlot::Member(name) if source.key_is_name && name.raw().len() + 2 == key.len() => {
-                Label::Spelled(name)
-            }
-            _ => Label::Given(key),
-        };
+        let label = label_of(select, source, number, slot);
         match source.projection {
             None => Ok(self.emit(cx, label, kind, &source.exclude)),
             Some(node) => self.project(cx, node, label, kind, &source.exclude),
@@ -246,6 +261,7 @@ impl ItemsState {
     ) -> Interest {
         let is_excluded = source.exclude.is_hit();
         if is_excluded && source.projection.is_none() {
+            self.counts.omitted += u64::from(cx.rules.is_omitted(&source.exclude));
             return Interest::Skip;
         }
         // Without matches the array is empty, and `drop_empty` drops it.
@@ -255,7 +271,13 @@ impl ItemsState {
         }
         self.gathered = 0;
         let outer = !is_excluded;
-        self.roles.push(ContainerRole::Gather { source: number, token, met: false, outer });
+        self.roles.push(ContainerRole::Gather {
+            source: number,
+            token,
+            met: false,
+            outer,
+            each: false,
+        });
         Interest::Inspect
     }
 
@@ -272,7 +294,8 @@ impl ItemsState {
         kind: ValueKind,
     ) -> Result<Interest, Raise> {
         let rules = cx.rules;
-        let Some(ContainerRole::Gather { source: number, token, met, .. }) = self.roles.last_mut()
+        let Some(ContainerRole::Gather { source: number, token, met, each, .. }) =
+            self.roles.last_mut()
         else {
             return Ok(Interest::Skip);
         };
@@ -283,6 +306,7 @@ impl ItemsState {
         };
         // A wildcard matches every child. A name after a wildcard is compared directly, without the trie.
         let here = match (source.path.0.get(*token), slot) {
+            _ if *each => true,
             (Some(PathToken::Any), _) => true,
             (Some(PathToken::Name(name)), ValueSlot::Member(key)) => {
                 if *met && rules.duplicates == DuplicateKeys::First {
@@ -301,19 +325,25 @@ impl ItemsState {
         if !here {
             return Ok(Interest::Skip);
         }
-        let (number, next) = (*number, *token + 1);
+        let (number, next) = (*number, *token + usize::from(!*each));
         // The end of the path: the match is an element of the output, which may have its own excluded parts.
         if next == source.path.0.len() {
             let cursor = match source.exclude.is_hit() {
                 true => source.exclude.clone(),
-                false => source.exclude.element(&rules.exclude, self.gathered),
+                false => source.exclude.element(rules.removed(false), self.gathered),
             };
             // A projection leaves out what is not an object.
-            self.gathered += u64::from(source.projection.is_none() || kind == ValueKind::Object);
+            let is_kept = source.projection.is_none() || source.keeps_kinds.is_some();
+            self.gathered += u64::from(is_kept || kind == ValueKind::Object);
             return match source.projection {
                 None => Ok(self.emit(cx, Label::None, kind, &cursor)),
                 Some(node) => self.project(cx, node, Label::None, kind, &cursor),
             };
+        }
+        if source.keeps_kinds.is_some()
+            && let Some(interest) = self.keep(cx, number, next, None, kind)
+        {
+            return Ok(interest);
         }
         if !kind.is_container() {
             return Ok(Interest::Skip);
@@ -323,6 +353,7 @@ impl ItemsState {
             token: next,
             met: false,
             outer: false,
+            each: false,
         });
         Ok(Interest::Inspect)
     }
@@ -332,6 +363,23 @@ impl ItemsState {
     /// the value is the item itself, whose opening bracket was already written. The end of the value calls `replay`.
     pub(super) fn capture(&mut self, node: NodeId, item: bool) {
         self.capture = Some(CapturedValue { node, item, bytes: Vec::new(), over: false });
+    }
+}
+
+/// Returns the label of a selected value.
+pub(super) fn label_of<'a>(
+    select: &'a SelectRules,
+    source: &SelectSource,
+    number: u32,
+    slot: ValueSlot<'a>,
+) -> Label<'a> {
+    let key = select.key(number);
+    match slot {
+        // The key is spelled the same, so the member can be copied as a whole.
+        ValueSlot::Member(name) if source.key_is_name && name.raw().len() + 2 == key.len() => {
+            Label::Spelled(name)
+        }
+        _ => Label::Given(key),
     }
 }
 
@@ -363,13 +411,14 @@ impl StageHandler<'_, ItemsStage> {
         state.captured += bytes;
         state.counts.captured_peak = state.counts.captured_peak.max(state.captured);
 
-        let starts = node
-            .starts
-            .iter()
-            .map(|source| ReplayTask::Source { source: *source, token: node.depth });
+        let token = node.depth;
+        let starts = node.starts.iter().map(|source| ReplayTask::Source { source: *source, token });
+        let is_object = capture.bytes.first() == Some(&b'{');
+        let kept = node.kept.iter().filter(|_| !is_object);
+        let kept = kept.map(|source| ReplayTask::Kept { source: *source, token });
         let inside = (node.members > 0).then_some(ReplayTask::Inside(capture.node));
         // The role `Replay` is the container of the value: `value` for the top of the held text carries out the task.
-        for task in starts.chain(inside) {
+        for task in starts.chain(kept).chain(inside) {
             self.stage.state.roles.push(ContainerRole::Replay(task));
             let config = machine_config(&program.spec, &self.stage.state.limits, rules.drop_empty);
             let mut engine = match self.stage.state.replays.0.pop() {

@@ -147,7 +147,7 @@ fn hinted(error: &Error) -> Hinted<'_> {
 /// Whether the flags have rules, so that there is something to compare.
 pub(super) fn has_rules(args: &LookArgs) -> bool {
     let rules = &args.selection;
-    let lists = [&rules.select, &rules.exclude, &rules.redact, &rules.retain];
+    let lists = [&rules.select, &rules.exclude, &rules.omit, &rules.redact, &rules.retain];
     let files = [&rules.manifest, &rules.patch];
     lists.iter().any(|list| !list.is_empty())
         || files.iter().any(|list| !list.is_empty())
