@@ -32,6 +32,10 @@ export interface InnerReport {
   items_kept?: number
   /** Number of elements that `where` dropped. */
   where_dropped?: number
+  /** Number of values that `on_kind: keep` kept although they are of another kind than a path needs. */
+  kind_kept?: number
+  /** Number of values that `omit` left out. */
+  omitted_members?: number
   /** Number of values that projections left out, because they are not objects. */
   projection_skipped?: number
   /** Selected paths that none of the texts has. */
@@ -73,7 +77,7 @@ export interface Report {
   /** Selected paths that no item has. */
   filter_partial_miss?: string[]
   /** The reason why rules were skipped. */
-  filter_skipped?: 'raw_output' | 'error_response' | 'raw_mode'
+  filter_skipped?: 'raw_output' | 'error_response' | 'raw_mode' | 'shape'
   /** A warning that rules did not apply, with the reason: a total miss, patches that failed, a `content` filter without
    * content (and what is written instead), or a tool without a filter of a known type in its registry, whose full
    * response passes. */
@@ -121,6 +125,10 @@ export interface Report {
   items_kept?: number
   /** Number of elements that `where` dropped. They are not counted in the other keys. */
   where_dropped?: number
+  /** Number of values that `on_kind: keep` kept although they are of another kind than a path needs. */
+  kind_kept?: number
+  /** Number of values that `omit` left out. */
+  omitted_members?: number
   /** Number of values that projections left out, because they are not objects. */
   projection_skipped?: number
   /** A lower bound for the number of elements of the payload, if `stop_early` stopped before its end. */

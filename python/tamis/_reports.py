@@ -39,6 +39,10 @@ class InnerReport(TypedDict, total=False):
     """Number of elements that are left."""
     where_dropped: int
     """Number of elements that `where` dropped."""
+    kind_kept: int
+    """Number of values that `on_kind: keep` kept although they are of another kind than a path needs."""
+    omitted_members: int
+    """Number of values that `omit` left out."""
     projection_skipped: int
     """Number of values that projections left out, because they are not objects."""
     filter_partial_miss: list[str]
@@ -80,7 +84,7 @@ class Report(TypedDict, total=False):
     the array was not read."""
     filter_partial_miss: list[str]
     """Selected paths that no item has."""
-    filter_skipped: Literal["raw_output", "error_response", "raw_mode"]
+    filter_skipped: Literal["raw_output", "error_response", "raw_mode", "shape"]
     """The reason why rules were skipped."""
     filter_error: str
     """A warning that rules did not apply, with the reason: a total miss, patches that failed, a `content` filter
@@ -129,6 +133,10 @@ class Report(TypedDict, total=False):
     """Number of elements in the output."""
     where_dropped: int
     """Number of elements that `where` dropped. They are not counted in the other keys."""
+    kind_kept: int
+    """Number of values that `on_kind: keep` kept although they are of another kind than a path needs."""
+    omitted_members: int
+    """Number of values that `omit` left out."""
     projection_skipped: int
     """Number of values that projections left out, because they are not objects."""
     items_at_least: int

@@ -51,6 +51,6 @@ pub use patch::{PatchOpKind, named};
 pub(crate) use rules::Spec;
 
 pub use safety::Retrieve;
-pub use select::{SelectPath, Selection};
+pub use select::{SOURCE, SelectPath, Selection};
 pub use tamis_text::Redact;
 pub(crate) use tamis_text::TextSpec;

@@ -187,12 +187,10 @@ impl Spec {
         self
     }
 
-    /// Names a path of the document that identifies its shape. Repeat it: all of them must exist. In a document that lacks
-    /// one, only `json_strings`, `redact` and the budget apply, and the report says `filter_skipped: "shape"`. With a rule
-    /// that removes for safety such a document is an error instead.
+    /// Names a path that identifies the shape of documents. Repeat it: all must exist. To a document that lacks one only
+    /// `json_strings`, `redact` and the budget apply; with a rule that removes for safety it is an error.
     ///
-    /// A wildcard looks at the first member or element, and so does a name that meets an array. A document is held until
-    /// its shape is certain.
+    /// A wildcard, or a name that meets an array, looks at the first element. A document is held until its shape is certain.
     ///
     /// ```
     /// use tamis::{Program, Spec, filter_slice};
@@ -256,8 +254,8 @@ impl Spec {
         self
     }
 
-    /// Sets what the paths of `select` yield where they meet a value of another kind than the rest of the path needs. In a
-    /// document a source may have its own: `{"path": "labels[].name", "on_kind": "keep"}`.
+    /// Sets what the paths of `select` yield for a value of another kind than they need. A source may have its own, written
+    /// as `{"path": "labels[].name", "on_kind": "keep"}`.
     ///
     /// ```
     /// use tamis::spec::OnKind;
@@ -286,9 +284,8 @@ impl Spec {
         self
     }
 
-    /// Leaves out the values at `path` of each item, after `exclude` and read like its paths. The rule only saves: a gateway
-    /// stores what it leaves out, and it does not apply to failed calls, to raw output or after a total miss. Use
-    /// [`exclude`](Self::exclude) for what a caller must not see.
+    /// Leaves out the values at `path` of each item, like [`exclude`](Self::exclude), but only to save: gateways store them,
+    /// and failed calls, raw output and a total miss keep them.
     ///
     /// ```
     /// use tamis::{Program, Spec, filter_slice};

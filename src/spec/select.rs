@@ -102,6 +102,10 @@ impl<'de> Deserialize<'de> for Selection {
     }
 }
 
+/// The name by which a format recognises a source: a path that looks like a number is a path.
+#[doc(hidden)]
+pub const SOURCE: &str = "tamis: a path, or a map";
+
 /// A source as it is written: its path, or a map with the path and what it yields for a value of another kind.
 struct WrittenSource {
     path: String,
@@ -145,13 +149,11 @@ impl<'de> Deserialize<'de> for WrittenSource {
                 Ok(WrittenSource { path: path.to_owned(), on_kind: None })
             }
 
-            // A name in a manifest may look like a number or a literal.
-            fn visit_u64<E: de::Error>(self, name: u64) -> Result<WrittenSource, E> {
-                self.visit_str(&name.to_string())
-            }
-
-            fn visit_bool<E: de::Error>(self, name: bool) -> Result<WrittenSource, E> {
-                self.visit_str(if name { "true" } else { "false" })
+            fn visit_newtype_struct<D: Deserializer<'de>>(
+                self,
+                deserializer: D,
+            ) -> Result<WrittenSource, D::Error> {
+                deserializer.deserialize_any(self)
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<WrittenSource, A::Error> {
@@ -159,6 +161,6 @@ impl<'de> Deserialize<'de> for WrittenSource {
                 Ok(WrittenSource { path: fields.path, on_kind: fields.on_kind })
             }
         }
-        deserializer.deserialize_any(SourceVisitor)
+        deserializer.deserialize_newtype_struct(SOURCE, SourceVisitor)
     }
 }

@@ -12,7 +12,7 @@ use serde::de::{
 };
 
 use super::suggest;
-use tamis::spec::{JSON_TEXT, RawJson};
+use tamis::spec::{JSON_TEXT, RawJson, SOURCE};
 
 /// A value and its place.
 #[derive(Clone, Debug)]
@@ -370,6 +370,9 @@ impl<'a> Deserializer<'a> for Reader<'a> {
             let mut text = String::new();
             self.write_json(&mut text)?;
             return visitor.visit_str(&text).map_err(|flaw: Flaw| flaw.or_at(self.node.at.start));
+        }
+        if name == SOURCE {
+            return self.deserialize_str(visitor);
         }
         visitor.visit_newtype_struct(self)
     }

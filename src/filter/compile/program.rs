@@ -11,11 +11,10 @@ use tamis_json::policy::Action;
 use tamis_json::regex_budget::RegexBudget;
 
 use super::items::ItemRules;
-use super::nested::{JsonStringRules, When, WholeRules};
+use super::nested::{JsonStringRules, RequiredShape, When, WholeRules};
 use super::output::OutputRules;
 use super::patches::Patches;
 use super::rule_paths::{MAX_RULES, one_place, refuse, refuse_in, steps};
-use super::shape::RequiredShape;
 use crate::spec::{Encode, Spec};
 
 /// A compiled [`Spec`]. Immutable, cheap to clone, and shareable between threads and runs.

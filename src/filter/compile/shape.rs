@@ -7,24 +7,11 @@ use tamis_json::path::Path;
 use tamis_json::path::trie::Trie;
 use tamis_json::regex_budget::RegexBudget;
 
+use super::nested::RequiredShape;
 use super::program::Program;
 use super::rule_paths::{read, steps};
 use crate::spec::Spec;
 use crate::spec::rule_kind::RuleKind;
-
-/// The compiled rule.
-#[derive(Clone, Debug)]
-pub(in crate::filter) struct RequiredShape {
-    /// The required paths.
-    pub(in crate::filter) trie: Arc<Trie>,
-    /// By node of the trie: the paths that end at it or below it.
-    pub(in crate::filter) below: Arc<Vec<Vec<u32>>>,
-    /// The number of paths.
-    pub(in crate::filter) count: usize,
-    /// The rules for a document that lacks one of the paths. `None`: it is an error, because a rule that removes for safety
-    /// could not be applied.
-    pub(in crate::filter) other: Option<Program>,
-}
 
 impl RequiredShape {
     pub(super) fn compile(spec: &Spec, allowance: &mut RegexBudget) -> Result<Option<Self>, Error> {

@@ -22,8 +22,8 @@ use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 use super::document::scope::DocumentScope;
 use super::lookahead::{Input, Lookahead, Probe};
 use super::stage::{StageHandler, StageState, machine_config};
+use crate::filter::compile::nested::RequiredShape;
 use crate::filter::compile::program::Program;
-use crate::filter::compile::shape::RequiredShape;
 use crate::filter::options::CallOptions;
 
 /// The search, reused for all documents of a run.

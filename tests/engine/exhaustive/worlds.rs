@@ -98,6 +98,7 @@ fn paths(steps: &[&str], text: fn(&[&str]) -> String) -> Vec<Path> {
         .map(|steps| Path {
             tokens: steps.iter().copied().map(token).collect(),
             text: text(&steps),
+            brackets: brackets(&steps),
         })
         .collect()
 }
@@ -115,6 +116,11 @@ fn dotted(steps: &[&str]) -> String {
         }
     }
     text
+}
+
+/// The positions of the steps that `dotted` writes in brackets.
+fn brackets(steps: &[&str]) -> Vec<usize> {
+    (1..steps.len()).filter(|at| steps[*at] == "[]").collect()
 }
 
 fn pointer(steps: &[&str]) -> String {
@@ -160,6 +166,13 @@ fn rules() -> Vec<Rules> {
     let mut two = Vec::new();
     for (number, path) in all.iter().enumerate() {
         one.extend([select(&[path]), exclude(&[path])]);
+        one.push(Rules { omit: vec![path.clone()], ..Rules::default() });
+        one.push(Rules { requires: vec![path.clone()], drop_nulls: true, ..Rules::default() });
+        one.push(Rules { keeps_kinds: true, ..select(&[path]) });
+        one.extend(braces.iter().map(|fields| {
+            let select = vec![Source { fields: fields.clone(), ..source(0, path) }];
+            Rules { select: Some(select), keeps_kinds: true, ..Rules::default() }
+        }));
         one.extend(braces.iter().map(|fields| {
             let select = vec![Source { fields: fields.clone(), ..source(0, path) }];
             Rules { select: Some(select), ..Rules::default() }
@@ -170,6 +183,7 @@ fn rules() -> Vec<Rules> {
         }
         for other in &all[number + 1..] {
             two.extend([select(&[path, other]), exclude(&[path, other])]);
+            two.push(Rules { keeps_kinds: true, ..select(&[path, other]) });
         }
         one.extend(
             places
@@ -189,7 +203,7 @@ fn rules() -> Vec<Rules> {
         let select = select(&[path]);
         other_rules.extend(made.iter().map(|steps| {
             let tokens = steps.iter().copied().map(token).collect();
-            let path = Path { tokens, text: dotted(steps) };
+            let path = Path { tokens, text: dotted(steps), brackets: brackets(steps) };
             Rules { exclude: vec![path], ..select.clone() }
         }));
         other_rules.extend(

@@ -108,6 +108,8 @@ impl<'a> Builder<'a> {
             let outer = self.outer.clone();
             self.push(rule, detail, outer, Comparison::Paths);
         }
+        // Every further step has the same shape.
+        self.outer.requires.clone_from(&full.requires);
         match self.chosen() {
             Some(own) => {
                 self.document(own, report);
@@ -225,6 +227,7 @@ impl<'a> Builder<'a> {
         self.rules.root = own.root.clone();
         if let Some(select) = &own.select {
             self.rules.select = Some(select.clone());
+            self.rules.on_kind = own.on_kind;
             let detail = list_of(select.0.iter().map(|source| &source.path));
             self.add("select".into(), detail);
         }
@@ -233,6 +236,12 @@ impl<'a> Builder<'a> {
             self.rules.exclude = first.to_vec();
             let detail = first.last().cloned().unwrap_or_default();
             self.add(entry_name("exclude", number, end), detail);
+        }
+        for (number, end) in groups(own.omit.len()) {
+            let Some(first) = own.omit.get(..end) else { continue };
+            self.rules.omit = first.to_vec();
+            let detail = first.last().cloned().unwrap_or_default();
+            self.add(entry_name("omit", number, end), detail);
         }
         for (name, there) in [("drop_nulls", own.drop_nulls), ("drop_empty", own.drop_empty)] {
             if there {

@@ -9,8 +9,9 @@ use tamis::spec::DuplicateKeys;
 use super::conditions::{self, Outcome};
 use super::dom::{Member, Node, Value, quote};
 use super::paths::{Path, Token};
-use super::places::Places;
+use super::places::{Places, pointer};
 use super::projections::Found;
+use super::removal::{exclude_item, removed};
 use super::root::{Target, extracted, locate};
 use super::rules::{Root, Rules, Source};
 use super::shape;
@@ -111,7 +112,7 @@ fn evaluate(rules: &Rules, document: &Node) -> Result<Verdict, Verdict> {
         }
     };
     if !shape::fits(document, &rules.requires) {
-        return shape::other(rules, document);
+        return other_shape(rules, document);
     }
     let retained = match &rules.retain {
         None => document.clone(),
@@ -187,9 +188,10 @@ fn evaluate(rules: &Rules, document: &Node) -> Result<Verdict, Verdict> {
         return Err(Verdict::Fails(Some(ErrorKind::Duplicate)));
     }
     report.projection_skipped = Some(state.skipped);
-    report.kind_kept = Some(state.kinds_kept);
-    // The fields of projections count one by one.
     let projects = rules.select.iter().flatten().any(|source| !source.fields.is_empty());
+    // The engine does not count what it does not write, and the fields of projections one by one.
+    let writes_all = !projects && rules.exclude.is_empty() && rules.omit.is_empty();
+    report.kind_kept = writes_all.then_some(state.kinds_kept);
     report.omitted = (!projects).then_some(state.omitted);
     if rules.duplicates == DuplicateKeys::Count && !report.missed {
         report.duplicates = Some(state.seen_twice.len());
@@ -198,6 +200,15 @@ fn evaluate(rules: &Rules, document: &Node) -> Result<Verdict, Verdict> {
         return Err(Verdict::Silent("a wildcard over duplicate members"));
     }
     Ok(Verdict::Passes { output: whole.minified(), report: Box::new(report) })
+}
+
+/// The result for a document of another shape.
+fn other_shape(rules: &Rules, document: &Node) -> Result<Verdict, Verdict> {
+    if rules.is_closed() || rules.retain.is_some() || !rules.exclude.is_empty() {
+        return Err(Verdict::Fails(Some(ErrorKind::Miss)));
+    }
+    let report = Expected { skipped: Some("shape"), ..Expected::default() };
+    Ok(Verdict::Passes { output: document.minified(), report: Box::new(report) })
 }
 
 /// The part of a value that `retain` keeps. `None` if it keeps nothing.
@@ -227,59 +238,6 @@ fn retain(node: &Node, places: &Places<'_>) -> Option<Node> {
         Value::Scalar(_) => false,
     };
     if nothing { None } else { Some(Node { at: node.at, value }) }
-}
-
-/// Applies `exclude` to an item. Each element of an item that is an array is treated as an item.
-fn exclude_item(node: &Node, places: &Places<'_>) -> Node {
-    let Value::Array(elements) = &node.value else { return exclude(node, places) };
-    let below = elements.iter().enumerate().map(|(at, node)| (node, places.element(at).begin()));
-    let kept = below.filter(|(_, places)| !places.hit);
-    let kept = kept.map(|(node, places)| exclude_item(node, &places));
-    Node { at: node.at, value: Value::Array(kept.collect()) }
-}
-
-/// Applies `exclude` below a value that is not excluded itself.
-fn exclude(node: &Node, places: &Places<'_>) -> Node {
-    let value = match &node.value {
-        Value::Scalar(_) => node.value.clone(),
-        Value::Array(elements) => {
-            let below = elements.iter().enumerate().map(|(at, node)| (node, places.element(at)));
-            let kept = below.filter(|(_, places)| !places.hit);
-            Value::Array(kept.map(|(node, places)| exclude(node, &places)).collect())
-        }
-        Value::Object(members) => {
-            let below = members.iter().map(|member| {
-                let places = places.member(member.name.as_deref());
-                (member, places)
-            });
-            let kept = below.filter(|(_, places)| !places.hit).map(|(member, places)| {
-                let node = exclude(&member.node, &places);
-                Member { node, ..member.clone() }
-            });
-            Value::Object(kept.collect())
-        }
-    };
-    Node { at: node.at, value }
-}
-
-/// The number of values that were removed from a tree, each without those inside it.
-fn removed(before: &Node, after: &Node) -> usize {
-    let children = |node: &Node| match &node.value {
-        Value::Scalar(_) => Vec::new(),
-        Value::Array(elements) => elements.clone(),
-        Value::Object(members) => members.iter().map(|member| member.node.clone()).collect(),
-    };
-    let (before, after) = (children(before), children(after));
-    // Values keep their places in the document. Those that a select wrote have one each.
-    let mut left = after.iter().peekable();
-    let mut count = 0;
-    for child in &before {
-        match left.next_if(|next| next.at == child.at) {
-            Some(next) => count += removed(child, next),
-            None => count += 1,
-        }
-    }
-    count
 }
 
 /// Removes null members and, from the leaves up, empty members.
@@ -627,21 +585,4 @@ impl Node {
             Value::Object(members) => &members[number].node,
         }
     }
-}
-
-/// The path as a JSON Pointer. `None` if a key on it has a lone surrogate.
-fn pointer(document: &Node, way: &[usize]) -> Option<String> {
-    let (mut node, mut pointer) = (document, String::new());
-    for child in way {
-        pointer.push('/');
-        match &node.value {
-            Value::Object(members) => {
-                let name = members[*child].name.as_ref()?;
-                pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
-            }
-            _ => pointer.push_str(&child.to_string()),
-        }
-        node = node.child(*child);
-    }
-    Some(pointer)
 }

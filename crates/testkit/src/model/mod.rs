@@ -11,6 +11,7 @@ mod kinds;
 pub mod paths;
 mod places;
 mod projections;
+mod removal;
 mod root;
 pub mod rules;
 pub mod runs;

@@ -1,5 +1,6 @@
 //! Follows the paths of `exclude` and `retain` while a value is walked. Names apply to the elements of arrays.
 
+use super::dom::{Node, Value};
 use super::paths::{Path, Token};
 
 /// All paths that still match at one value.
@@ -75,4 +76,21 @@ impl<'a> Places<'a> {
         }
         next
     }
+}
+
+/// The path as a JSON Pointer. `None` if a key on it has a lone surrogate.
+pub(crate) fn pointer(document: &Node, way: &[usize]) -> Option<String> {
+    let (mut node, mut pointer) = (document, String::new());
+    for child in way {
+        pointer.push('/');
+        match &node.value {
+            Value::Object(members) => {
+                let name = members[*child].name.as_ref()?;
+                pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
+            }
+            _ => pointer.push_str(&child.to_string()),
+        }
+        node = node.child(*child);
+    }
+    Some(pointer)
 }

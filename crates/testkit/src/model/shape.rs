@@ -1,24 +1,11 @@
 //! `requires` in terms of the model.
 
-use tamis::ErrorKind;
-
 use super::dom::{Node, Value};
-use super::eval::{Expected, Verdict};
 use super::paths::{Path, Token};
-use super::rules::Rules;
 
 /// Whether a document has all required paths.
 pub(crate) fn fits(document: &Node, requires: &[Path]) -> bool {
     requires.iter().all(|path| has(document, &path.tokens, false))
-}
-
-/// The result for a document of another shape.
-pub(crate) fn other(rules: &Rules, document: &Node) -> Result<Verdict, Verdict> {
-    if rules.is_closed() || rules.retain.is_some() || !rules.exclude.is_empty() {
-        return Err(Verdict::Fails(Some(ErrorKind::Miss)));
-    }
-    let report = Expected { skipped: Some("shape"), ..Expected::default() };
-    Ok(Verdict::Passes { output: document.minified(), report: Box::new(report) })
 }
 
 /// `names_only`: the value was reached as the first element of an array, so no index applies.

@@ -16,6 +16,17 @@ pub(super) struct CapturedValue {
     pub(super) over: bool,
 }
 
+/// The use of a held value for one output.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ReplayTask {
+    /// For a source that begins with the value, at this token of its path.
+    Source { source: u32, token: usize },
+    /// For the sources inside the value.
+    Inside(NodeId),
+    /// For a source that keeps the value, which is of another kind than this token of its path needs.
+    Kept { source: u32, token: usize },
+}
+
 /// Machines that read held values, one for each level of nesting. A copy of a stage has its own.
 #[derive(Debug, Default)]
 pub(super) struct ReplayMachines(pub(super) Vec<StageMachine>);

@@ -53,7 +53,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use captured::{CapturedValue, ReplayMachines};
+use captured::{CapturedValue, ReplayMachines, ReplayTask};
 use counts::ItemCounts;
 use field_marks::FieldMarks;
 use first_hit::HitSearch;
@@ -111,17 +111,6 @@ enum ContainerRole {
     Members { cursor: Cursor },
     /// A held value is read again for this task.
     Replay(ReplayTask),
-}
-
-/// The use of a held value for one output.
-#[derive(Clone, Copy, Debug)]
-enum ReplayTask {
-    /// For a source that begins with the value, at this token of its path.
-    Source { source: u32, token: usize },
-    /// For the sources inside the value.
-    Inside(NodeId),
-    /// For a source that keeps the value, which is of another kind than this token of its path needs.
-    Kept { source: u32, token: usize },
 }
 
 /// The location of the payload, as far as it is known.

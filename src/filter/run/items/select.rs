@@ -37,11 +37,11 @@ use tamis_json::path::PathToken;
 use tamis_json::path::trie::NodeId;
 use tamis_json::{Interest, ValueKind, ValueSlot};
 
-use super::captured::CapturedValue;
+use super::captured::{CapturedValue, ReplayTask};
 use super::first_hit::HitOutcome;
 use super::label::Label;
 use super::seen_names::SeenNames;
-use super::{ContainerRole, Cx, ItemsStage, ItemsState, ReplayTask};
+use super::{ContainerRole, Cx, ItemsStage, ItemsState};
 use crate::filter::compile::select::SelectRules;
 use crate::filter::compile::select_source::SelectSource;
 use crate::filter::run::stage::{StageHandler, StageMachine, machine_config};

@@ -1,0 +1,57 @@
+//! `exclude` and `omit` in terms of the model.
+
+use super::dom::{Member, Node, Value};
+use super::places::Places;
+
+/// Applies `exclude` to an item. Each element of an item that is an array is treated as an item.
+pub(crate) fn exclude_item(node: &Node, places: &Places<'_>) -> Node {
+    let Value::Array(elements) = &node.value else { return exclude(node, places) };
+    let below = elements.iter().enumerate().map(|(at, node)| (node, places.element(at).begin()));
+    let kept = below.filter(|(_, places)| !places.hit);
+    let kept = kept.map(|(node, places)| exclude_item(node, &places));
+    Node { at: node.at, value: Value::Array(kept.collect()) }
+}
+
+/// Applies `exclude` below a value that is not excluded itself.
+fn exclude(node: &Node, places: &Places<'_>) -> Node {
+    let value = match &node.value {
+        Value::Scalar(_) => node.value.clone(),
+        Value::Array(elements) => {
+            let below = elements.iter().enumerate().map(|(at, node)| (node, places.element(at)));
+            let kept = below.filter(|(_, places)| !places.hit);
+            Value::Array(kept.map(|(node, places)| exclude(node, &places)).collect())
+        }
+        Value::Object(members) => {
+            let below = members.iter().map(|member| {
+                let places = places.member(member.name.as_deref());
+                (member, places)
+            });
+            let kept = below.filter(|(_, places)| !places.hit).map(|(member, places)| {
+                let node = exclude(&member.node, &places);
+                Member { node, ..member.clone() }
+            });
+            Value::Object(kept.collect())
+        }
+    };
+    Node { at: node.at, value }
+}
+
+/// The number of values that were removed from a tree, each without those inside it.
+pub(crate) fn removed(before: &Node, after: &Node) -> usize {
+    let children = |node: &Node| match &node.value {
+        Value::Scalar(_) => Vec::new(),
+        Value::Array(elements) => elements.clone(),
+        Value::Object(members) => members.iter().map(|member| member.node.clone()).collect(),
+    };
+    let (before, after) = (children(before), children(after));
+    // Values keep their places in the document. Those that a select wrote have one each.
+    let mut left = after.iter().peekable();
+    let mut count = 0;
+    for child in &before {
+        match left.next_if(|next| next.at == child.at) {
+            Some(next) => count += removed(child, next),
+            None => count += 1,
+        }
+    }
+    count
+}
