@@ -213,7 +213,7 @@ fn rules() -> Vec<Rules> {
     for rules in &other_rules {
         two.extend([
             rules.clone(),
-            Rules { closed: Some(rules.retain.is_none()), ..rules.clone() },
+            Rules { closed: Some(rules.retain.is_none()), keeps_kinds: false, ..rules.clone() },
         ]);
     }
     // Other options of a spec, with one path.
@@ -226,7 +226,7 @@ fn rules() -> Vec<Rules> {
             Rules { root: Root::Object, ..rules.clone() },
             Rules { drop_siblings: true, ..rules.clone() },
             // Not the default.
-            Rules { closed: Some(!rules.is_closed()), ..rules.clone() },
+            Rules { closed: Some(!rules.is_closed()), keeps_kinds: false, ..rules.clone() },
         ]);
     }
     [one, two].concat()

@@ -15,7 +15,6 @@ use tamis_json::path::trie::{Cursor, NodeId};
 use tamis_json::{Interest, ValueKind, ValueSlot};
 
 use super::label::Label;
-use super::select::label_of;
 use super::{ContainerRole, Cx, ItemsState};
 use crate::filter::compile::select::SelectNode;
 use crate::filter::compile::select_source::SelectSource;
@@ -94,7 +93,8 @@ impl ItemsState {
             (None, false) => source.exclude.element(removed, self.gathered),
             _ => source.exclude.clone(),
         };
-        let label = slot.map_or(Label::None, |slot| label_of(select, source, number, slot));
+        // The key of the value is that of a step on the way.
+        let label = slot.map_or(Label::None, |_| Label::Given(select.key(number)));
         // Nothing of a removed source is written.
         if is_itself || source.exclude.is_hit() {
             self.gathered += u64::from(slot.is_none());
@@ -102,8 +102,7 @@ impl ItemsState {
         }
         let outer = slot.is_some();
         if outer {
-            let key = Label::Given(select.key(number));
-            self.open_labelled(cx, key, ValueKind::Array, cx.rules.drop_empty);
+            self.open_labelled(cx, label, ValueKind::Array, cx.rules.drop_empty);
             self.gathered = 0;
         }
         let (token, each) = match other {

@@ -367,7 +367,7 @@ impl ItemsState {
 }
 
 /// Returns the label of a selected value.
-pub(super) fn label_of<'a>(
+fn label_of<'a>(
     select: &'a SelectRules,
     source: &SelectSource,
     number: u32,
