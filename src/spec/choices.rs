@@ -76,14 +76,14 @@ pub enum OnError {
     Closed,
 }
 
-/// What a select source yields where it meets a value of another kind than the rest of its path needs.
+/// The treatment of a value of another kind than the rest of a select source's path needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnKind {
-    /// Nothing.
+    /// It is left out.
     #[default]
     Drop,
-    /// What is there. Where an object is needed and an array is there, the rest of the path applies to each element. Where
+    /// It is kept as it is there. Where an object is needed and an array is there, the rest of the path applies to each element. Where
     /// `[]` needs an array and an object is there, it is the only element. A scalar is the value itself.
     Keep,
 }

@@ -22,7 +22,7 @@ pub struct SelectPath {
     /// The path, with its projection if it has one.
     #[doc(hidden)]
     pub path: String,
-    /// What it yields for a value of another kind; `None` means what the spec says.
+    /// The treatment of a value of another kind; `None`: that of the spec.
     #[doc(hidden)]
     pub on_kind: Option<OnKind>,
 }

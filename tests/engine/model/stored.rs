@@ -63,7 +63,7 @@ fn compare(rules: &Rules, text: &str) -> Option<Found> {
     assert!(leaked.is_empty(), "stored: {leaked:?} in {all}\n{}", context());
     let cut = stored(&spec, Retrieve::Cut, text)?;
     if !missed {
-        // What `omit` leaves out can be fetched.
+        // Values that `omit` leaves out can be fetched.
         let whole = Rules { omit: Vec::new(), ..unlimited };
         assert_eq!(values(&cut), values(&run(&whole.spec(), text)?), "{}", context());
     }

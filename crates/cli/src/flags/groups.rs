@@ -66,7 +66,7 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "PATH,PATH", help_heading = "Rules", allow_hyphen_values = true)]
     pub(crate) requires: Vec<String>,
 
-    /// What --select yields where a value is of another kind than the rest of its path needs
+    /// Say what --select yields where a value is of another kind than the rest of its path needs
     ///
     /// keep: a scalar is the value itself, an array in place of an object applies the rest to each element, and an object
     /// in place of an array is its only element.

@@ -440,7 +440,7 @@ impl State<'_> {
         drop_members(&left, self.rules)
     }
 
-    /// What `omit` leaves of an item.
+    /// The rest of an item after `omit`.
     fn omit(&mut self, item: &Node) -> Node {
         let left = exclude_item(item, &Places::start(&self.rules.omit));
         self.omitted += removed(item, &left);

@@ -4,7 +4,7 @@ use super::dom::{Node, Value};
 use super::eval::State;
 use super::paths::Token;
 
-/// What a value of another kind than a path needs is for the rest of the path.
+/// The use of a value of another kind than a path needs, for the rest of the path.
 #[derive(Clone, Copy)]
 pub(crate) enum OtherKind {
     Itself,
@@ -13,7 +13,7 @@ pub(crate) enum OtherKind {
 }
 
 impl State<'_> {
-    /// What a value is for the rest of the followed path, if it is of another kind than that needs.
+    /// The use of a value for the rest of the followed path, if it is of another kind than that needs.
     pub(crate) fn other_kind(&self, node: &Node, path: &[Token]) -> Option<OtherKind> {
         if !self.rules.keeps_kinds {
             return None;

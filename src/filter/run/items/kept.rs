@@ -19,7 +19,7 @@ use super::{ContainerRole, Cx, ItemsState};
 use crate::filter::compile::select::SelectNode;
 use crate::filter::compile::select_source::SelectSource;
 
-/// What a value of another kind is for the rest of a path.
+/// The use of a value of another kind for the rest of a path.
 enum OtherKind {
     /// The value itself.
     Itself,
