@@ -140,6 +140,7 @@ fn only_rule(rule: RuleKind) -> &'static str {
         RuleKind::MaxItems => r#"{"max_items": 1}"#,
         RuleKind::Select => r#"{"select": ["a"]}"#,
         RuleKind::Exclude => r#"{"exclude": ["a"]}"#,
+        RuleKind::Omit => r#"{"omit": ["a"]}"#,
         RuleKind::DropNulls => r#"{"drop_nulls": true}"#,
         RuleKind::DropEmpty => r#"{"drop_empty": true}"#,
         RuleKind::TextFilter => r#"{"text_filter": {"strip_ansi": true}}"#,
@@ -149,7 +150,10 @@ fn only_rule(rule: RuleKind) -> &'static str {
         RuleKind::Compact => r#"{"compact": {"item": "{{.a}}"}}"#,
         RuleKind::Encode => r#"{"encode": "toon"}"#,
         RuleKind::Content => r#"{"content": {"max_tokens": 9}}"#,
-        RuleKind::LenientRemove
+        // A shape decides whether other rules apply.
+        RuleKind::Requires
+        | RuleKind::OnKind
+        | RuleKind::LenientRemove
         | RuleKind::OnTestFailure
         | RuleKind::Test
         | RuleKind::Otherwise
