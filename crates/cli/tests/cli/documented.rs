@@ -336,12 +336,15 @@ fn documented_savings_of_the_catalog() {
 }
 
 /// A minimal example of each flag of `tamis filter`.
-const FLAGS: [(&str, &[&str], &str); 47] = [
+const FLAGS: [(&str, &[&str], &str); 50] = [
     ("--manifest", &["--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
     ("--tool", &["--tool", "crm.list", "--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
     ("--extract", &["--extract", "[0].id"], "1\n"),
     ("--select", &["--select", "id"], "[{\"id\":1}]\n"),
     ("--exclude", &["--exclude", "x"], "[{\"id\":1,\"n\":null,\"e\":\"\"}]\n"),
+    ("--omit", &["--omit", "n,x"], "[{\"id\":1,\"e\":\"\"}]\n"),
+    ("--requires", &["--requires", "[].y", "--select", "id"], WHOLE),
+    ("--on-kind", &["--on-kind", "keep", "--select", "e.z"], "[{\"z\":\"\"}]\n"),
     ("--retain", &["--retain", "/id"], "[{\"id\":1}]\n"),
     ("--patch", &["--patch", "patch.json"], "[{\"id\":1,\"n\":null,\"e\":\"\"}]\n"),
     (

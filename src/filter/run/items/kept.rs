@@ -164,12 +164,12 @@ impl ItemsState {
                 Interest::Inspect
             }
         };
-        match self.roles.get_mut(begun) {
-            Some(
-                ContainerRole::Emit { wrapped: ends, .. }
-                | ContainerRole::Project { wrapped: ends, .. },
-            ) => *ends = wrapped,
-            _ => {}
+        if let Some(
+            ContainerRole::Emit { wrapped: ends, .. }
+            | ContainerRole::Project { wrapped: ends, .. },
+        ) = self.roles.get_mut(begun)
+        {
+            *ends = wrapped;
         }
         interest
     }
