@@ -132,7 +132,7 @@ impl Settings {
         self.profile.as_ref().map(|profile| profile.value)
     }
 
-    /// Returns the service of the built-in catalog that the server is: one of [`Manifest::services`].
+    /// Returns the service of the built-in catalog that the server is: one of [`Manifest::services`](super::Manifest::services).
     #[must_use]
     pub fn service(&self) -> Option<&str> {
         self.service.as_ref().map(|service| service.value.as_str())
