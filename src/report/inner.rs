@@ -83,31 +83,30 @@ impl InnerReport {
 
     /// Adds the report of one text.
     pub(crate) fn add(&mut self, one: &Report) {
-        let first = self.filtered == 0;
-        self.filtered += 1;
-        self.original_bytes += one.original_bytes;
-        self.result_bytes += one.output_bytes.unwrap_or(one.result_bytes);
-        self.items_seen = sum(self.items_seen, one.items_seen);
-        self.items_kept = sum(self.items_kept, one.items_kept);
-        self.where_dropped += one.where_dropped;
-        self.kind_kept += one.kind_kept;
-        self.omitted_members += one.omitted_members;
-        self.projection_skipped += one.projection_skipped;
-        if first {
-            self.partial_miss.clone_from(&one.partial_miss);
-        } else {
-            self.partial_miss.retain(|path| one.partial_miss.contains(path));
-        }
-        keep_first(&mut self.fallback, one.fallback.as_ref());
-        keep_first(&mut self.compact_error, one.compact_error.as_ref());
-        self.budget_applied |= one.budget_applied;
-        self.budget_exceeded |= one.budget_exceeded;
-        self.patches_applied = sum(self.patches_applied, one.patches_applied);
-        add_counts(&mut self.redacted, &one.redacted);
-        self.duplicates_dropped += one.duplicates_dropped;
-        self.tail_unread |= one.tail_unread;
-        self.held_peak_bytes = self.held_peak_bytes.max(one.held_peak_bytes);
-        Self::add_all(&mut self.inner, &one.inner);
+        self.merge(&Self {
+            at: String::new(),
+            filtered: 1,
+            not_json: 0,
+            original_bytes: one.original_bytes,
+            result_bytes: one.output_bytes.unwrap_or(one.result_bytes),
+            items_seen: one.items_seen,
+            items_kept: one.items_kept,
+            where_dropped: one.where_dropped,
+            kind_kept: one.kind_kept,
+            omitted_members: one.omitted_members,
+            projection_skipped: one.projection_skipped,
+            partial_miss: one.partial_miss.clone(),
+            fallback: one.fallback.clone(),
+            compact_error: one.compact_error.clone(),
+            budget_applied: one.budget_applied,
+            budget_exceeded: one.budget_exceeded,
+            patches_applied: one.patches_applied,
+            duplicates_dropped: one.duplicates_dropped,
+            tail_unread: one.tail_unread,
+            redacted: one.redacted.clone(),
+            inner: one.inner.clone(),
+            held_peak_bytes: one.held_peak_bytes,
+        });
     }
 
     /// Adds the reports of all entries of one run to those of others.

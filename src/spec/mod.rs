@@ -27,6 +27,7 @@ mod item_conditions;
 mod json;
 mod json_strings;
 mod output;
+mod output_rules;
 mod patch;
 mod redact;
 pub(crate) mod rule_kind;

@@ -170,7 +170,8 @@ impl RuleKind {
             Self::JsonStrings => {
                 row(Other, false, Calls::Failed, Stored::All, Some(summary::json_strings))
             }
-            Self::Requires => row(Setting, false, Calls::Filtered, Stored::All, None),
+            // The stored form removes values by their names in the source, in documents of any shape.
+            Self::Requires => row(Setting, false, Calls::Filtered, Stored::Cut, None),
             Self::Retain => row(Document, true, Calls::Failed, Stored::All, Some(summary::retain)),
             Self::Patches | Self::When => row(Document, true, Calls::Failed, Stored::All, None),
             Self::LenientRemove | Self::OnTestFailure | Self::Test | Self::Otherwise => {

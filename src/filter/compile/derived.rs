@@ -1,5 +1,5 @@
-//! Derives the programs of calls that skip rules: of raw output, and of the response of a failed call (seed: kimbap;
-//! SPEC §3).
+//! Derives the programs that skip rules: of calls for raw output, of the response of a failed call, and of documents of another
+//! shape (seed: kimbap; SPEC §3, §5).
 //!
 //! Each is a complete program with the rules that still apply, so that the run, the plan and the explanation only
 //! deal with programs. It shares the compiled rules of the original program, and is created when a call first needs
@@ -11,7 +11,7 @@ use super::call::Skips;
 use super::items::{ItemRules, RootRule};
 use super::nested::{JsonStringRules, When, WholeRules};
 use super::program::{CompiledProgram, DerivedPrograms, Program};
-use crate::spec::rule_kind::Calls;
+use crate::spec::rule_kind::{Calls, RuleKind};
 use crate::spec::{OnError, Root, Spec};
 
 impl Program {
@@ -21,12 +21,21 @@ impl Program {
         let derived = &compiled.derived;
         match skips {
             None => self,
-            Some(Skips::Raw) => derived.raw.get_or_init(|| Self::of(compiled.raw(false))),
+            Some(Skips::Raw) => derived.raw.get_or_init(|| Self::of(compiled.raw())),
             Some(Skips::RawOfFailed) => {
-                derived.raw_of_failed.get_or_init(|| Self::of(compiled.raw(true)))
+                derived.raw_of_failed.get_or_init(|| Self::of(compiled.raw_of_failed()))
             }
             Some(Skips::Failed) => derived.failed.get_or_init(|| Self::of(compiled.failed())),
         }
+    }
+
+    /// Returns the program for a document that lacks a path of `requires`.
+    pub(in crate::filter) fn other_shape(&self) -> &Self {
+        let compiled = self.compiled();
+        compiled
+            .derived
+            .other_shape
+            .get_or_init(|| Self::of(compiled.of_source(RuleKind::is_for_any_shape)))
     }
 
     /// Returns the program with the same rules for a document that lacks the value at `extract`.
@@ -51,8 +60,19 @@ impl Program {
 }
 
 impl CompiledProgram {
-    /// Returns a program with no rules but `extract` and `redact`. `failed`: the call failed as well.
-    fn raw(&self, failed: bool) -> Self {
+    /// Returns a program with no rules but `extract` and `redact`.
+    fn raw(&self) -> Self {
+        self.of_source(|rule| rule.traits().calls == Calls::Raw)
+    }
+
+    /// Returns the same program for the response of a failed call.
+    fn raw_of_failed(&self) -> Self {
+        Self { may_lack_extract: self.may_lack_extract_of_failed(), ..self.raw() }
+    }
+
+    /// Returns a program that keeps the document as the source wrote it, with `extract`, `redact` and such of the other rules
+    /// as need no items. The paths of `redact` are read as names of the source.
+    fn of_source(&self, keeps: impl Fn(RuleKind) -> bool) -> Self {
         let output = self.output.raw();
         let has_paths =
             output.redact.as_ref().is_some_and(|redact| !redact.source_paths.is_empty());
@@ -64,12 +84,12 @@ impl CompiledProgram {
         let spec = Spec {
             on_error: Some(self.on_error()),
             pass: self.whole.is_some(),
-            ..self.spec.only(|rule| rule.traits().calls == Calls::Raw)
+            ..self.spec.only(keeps)
         };
         Self {
             spec,
             extract: self.extract.clone(),
-            may_lack_extract: failed && self.may_lack_extract_of_failed(),
+            may_lack_extract: false,
             json_strings: None,
             requires: None,
             when: None,
@@ -138,9 +158,7 @@ impl CompiledProgram {
             extract,
             may_lack_extract: false,
             json_strings: self.json_strings.clone(),
-            requires: self.requires.as_ref().map(|requires| {
-                requires.map(|program| Program::of(program.compiled().without_extract(depth)))
-            }),
+            requires: self.requires.clone(),
             when: self.when.as_ref().map(|when| {
                 when.map(|program| Program::of(program.compiled().without_extract(depth)))
             }),

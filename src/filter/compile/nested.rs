@@ -1,5 +1,4 @@
-//! The rules that have programs of their own: the branches of `when`, documents of another shape, the JSON inside strings, the fields of a
-//! response.
+//! The rules that have programs of their own: the branches of `when`, the JSON inside strings, the fields of a response.
 //!
 //! A program contains these rules and they contain programs, so their types are apart from the files that compile them.
 
@@ -22,20 +21,6 @@ pub(crate) struct When {
     pub(in crate::filter) branches: Vec<Program>,
     /// `None`: a document that matches no branch is an error.
     pub(in crate::filter) otherwise: Option<Program>,
-}
-
-/// The shape of documents that the rules of a spec are for (`requires`).
-#[derive(Clone, Debug)]
-pub(in crate::filter) struct RequiredShape {
-    /// The required paths.
-    pub(in crate::filter) trie: Arc<Trie>,
-    /// By node of the trie: the paths that end at it or below it.
-    pub(in crate::filter) below: Arc<Vec<Vec<u32>>>,
-    /// The number of paths.
-    pub(in crate::filter) count: usize,
-    /// The rules for a document that lacks one of the paths. `None`: it is an error, because a rule that removes for safety
-    /// could not be applied.
-    pub(in crate::filter) other: Option<Program>,
 }
 
 /// The test of a branch.

@@ -11,10 +11,11 @@ use tamis_json::policy::Action;
 use tamis_json::regex_budget::RegexBudget;
 
 use super::items::ItemRules;
-use super::nested::{JsonStringRules, RequiredShape, When, WholeRules};
+use super::nested::{JsonStringRules, When, WholeRules};
 use super::output::OutputRules;
 use super::patches::Patches;
 use super::rule_paths::{MAX_RULES, one_place, refuse, refuse_in, steps};
+use super::shape::RequiredShape;
 use crate::spec::{Encode, Spec};
 
 /// A compiled [`Spec`]. Immutable, cheap to clone, and shareable between threads and runs.
@@ -44,7 +45,7 @@ pub(crate) struct CompiledProgram {
     /// The JSON in strings of the document, which is filtered before everything else.
     pub(in crate::filter) json_strings: Option<JsonStringRules>,
     /// The shape of documents that the rules are for.
-    pub(in crate::filter) requires: Option<RequiredShape>,
+    pub(in crate::filter) requires: Option<Arc<RequiredShape>>,
     pub(in crate::filter) when: Option<When>,
     pub(in crate::filter) retain: Option<Trie>,
     pub(in crate::filter) patches: Option<Arc<Patches>>,
@@ -52,7 +53,7 @@ pub(crate) struct CompiledProgram {
     /// Used instead of all the other rules: the document is taken as a whole.
     pub(in crate::filter) whole: Option<WholeRules>,
     pub(in crate::filter) output: OutputRules,
-    /// The programs of calls that skip rules.
+    /// The programs that skip rules.
     pub(in crate::filter) derived: DerivedPrograms,
 }
 
@@ -62,6 +63,7 @@ pub(in crate::filter) struct DerivedPrograms {
     pub(in crate::filter) raw: OnceLock<Program>,
     pub(in crate::filter) raw_of_failed: OnceLock<Program>,
     pub(in crate::filter) failed: OnceLock<Program>,
+    pub(in crate::filter) other_shape: OnceLock<Program>,
     pub(in crate::filter) unextracted: OnceLock<Program>,
     pub(in crate::filter) after_strings: OnceLock<Program>,
 }
@@ -121,7 +123,7 @@ impl Program {
     ) -> Result<Self, Error> {
         let Spec { select, exclude, omit, requires, retain, patches, conditions, .. } = spec;
         let json_strings = JsonStringRules::compile(spec, allowance)?;
-        let shape = RequiredShape::compile(spec, allowance)?;
+        let shape = RequiredShape::compile(spec, allowance)?.map(Arc::new);
         let when = When::compile(spec, extract.as_ref(), allowance)?;
         let selects = select.as_ref().map_or(0, |select| select.0.len());
         let retains = retain.as_ref().map_or(0, Vec::len);

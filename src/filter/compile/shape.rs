@@ -1,17 +1,26 @@
-//! Compiles `requires`: the paths that identify the shape of a document, and the program for documents of another shape.
-
-use std::sync::Arc;
+//! Compiles `requires`: the paths that identify the shape of a document.
 
 use tamis_json::error::{Error, ErrorKind, Raise};
 use tamis_json::path::Path;
 use tamis_json::path::trie::Trie;
 use tamis_json::regex_budget::RegexBudget;
 
-use super::nested::RequiredShape;
-use super::program::Program;
 use super::rule_paths::{read, steps};
 use crate::spec::Spec;
 use crate::spec::rule_kind::RuleKind;
+
+/// The shape of documents that the rules of a spec are for.
+#[derive(Debug)]
+pub(in crate::filter) struct RequiredShape {
+    /// The required paths.
+    pub(in crate::filter) trie: Trie,
+    /// By node of the trie: the paths that end at it or below it.
+    pub(in crate::filter) below: Vec<Vec<u32>>,
+    /// The number of paths.
+    pub(in crate::filter) count: usize,
+    /// A document of another shape is an error, because a rule that removes for safety could not be applied.
+    pub(in crate::filter) is_enforced: bool,
+}
 
 impl RequiredShape {
     pub(super) fn compile(spec: &Spec, allowance: &mut RegexBudget) -> Result<Option<Self>, Error> {
@@ -35,38 +44,16 @@ impl RequiredShape {
                 *place = paths;
             }
         }
-        let other = if spec.needs_its_shape() {
-            None
-        } else {
-            Some(Program::compile_within(&spec.for_any_shape(), allowance)?)
-        };
-        let count = spec.requires.len();
-        Ok(Some(Self { trie: Arc::new(trie), below: Arc::new(below), count, other }))
-    }
-
-    /// Returns the rule with another program for documents of another shape.
-    pub(super) fn map(&self, to: impl Fn(&Program) -> Program) -> Self {
-        Self { other: self.other.as_ref().map(to), ..self.clone() }
+        let removes = |rule: RuleKind| rule != RuleKind::Redact && rule.traits().removes;
+        let is_enforced = spec.is_closed() || spec.rules().any(removes);
+        Ok(Some(Self { trie, below, count: spec.requires.len(), is_enforced }))
     }
 
     /// Returns the error of a document of another shape.
-    pub(in crate::filter) fn does_not_fit(&self, spec: &Spec) -> Raise {
+    pub(in crate::filter) fn does_not_fit(spec: &Spec) -> Raise {
         let paths = spec.requires.join(", ");
         let message =
             format!("requires: the document is not of the shape that the rules are for ({paths})");
         Raise::new(ErrorKind::Miss, message)
-    }
-}
-
-impl Spec {
-    /// Returns whether a rule that removes for safety would not apply to a document of another shape.
-    fn needs_its_shape(&self) -> bool {
-        self.is_closed()
-            || self.rules().any(|rule| rule != RuleKind::Redact && rule.traits().removes)
-    }
-
-    /// Returns the rules that apply to a document of any shape.
-    fn for_any_shape(&self) -> Self {
-        self.only(RuleKind::is_for_any_shape)
     }
 }

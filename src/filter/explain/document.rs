@@ -45,7 +45,7 @@ pub(super) fn strings_stage(compiled: &CompiledProgram, options: &CallOptions) -
 /// Returns the stage that searches for a shape.
 pub(super) fn requires_stage(compiled: &CompiledProgram) -> StageExplanation {
     let paths = compiled.spec.requires.clone();
-    let is_error = compiled.requires.as_ref().is_some_and(|requires| requires.other.is_none());
+    let is_error = compiled.requires.as_ref().is_some_and(|requires| requires.is_enforced);
     let until = "its shape is certain";
     let holds = vec![HoldExplanation::new("the document", until, HELD)];
     StageExplanation::new(StageAction::Requires { paths, is_error }, holds)

@@ -11,6 +11,8 @@
 //! A wildcard looks at the first member or element, and so does a name that meets an array. Of duplicate members the first
 //! one counts.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 use tamis_json::error::Raise;
 use tamis_json::key::is_too_long_for;
@@ -22,8 +24,8 @@ use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
 use super::document::scope::DocumentScope;
 use super::lookahead::{Input, Lookahead, Probe};
 use super::stage::{StageHandler, StageState, machine_config};
-use crate::filter::compile::nested::RequiredShape;
 use crate::filter::compile::program::Program;
+use crate::filter::compile::shape::RequiredShape;
 use crate::filter::options::CallOptions;
 
 /// The search, reused for all documents of a run.
@@ -39,7 +41,9 @@ pub(super) struct ShapeSearch {
 pub(super) struct ShapeProbe {
     /// Follows `extract`: the paths begin at the extracted value.
     scope: DocumentScope,
-    shape: RequiredShape,
+    shape: Arc<RequiredShape>,
+    /// By node: whether a value was found there. Later ones are duplicates.
+    met: Vec<bool>,
     /// The open containers on a path.
     open: Vec<OpenContainer>,
     /// By path: whether it was found.
@@ -68,7 +72,7 @@ impl ShapeSearch {
     /// `prefix`: the number of bytes before the document.
     pub(super) fn new(
         program: &Program,
-        shape: &RequiredShape,
+        shape: &Arc<RequiredShape>,
         options: &CallOptions,
         prefix: u64,
     ) -> Self {
@@ -77,6 +81,7 @@ impl ShapeSearch {
         let probe = ShapeProbe {
             scope: DocumentScope::new(compiled, false),
             shape: shape.clone(),
+            met: vec![false; shape.trie.len()],
             open: Vec::new(),
             found: vec![false; shape.count],
             missing: shape.count,
@@ -94,25 +99,38 @@ impl ShapeSearch {
         let probe = self.ahead.probe_mut();
         probe.scope.restart();
         probe.open.clear();
+        probe.met.fill(false);
         probe.found.fill(false);
         (probe.missing, probe.decided) = (probe.shape.count, None);
     }
 
-    /// Returns the program for a document: `fits` says whether it has the shape. `None`: the document is an error.
-    pub(super) fn program_for(&self, fits: bool) -> Option<&Program> {
-        if fits { Some(&self.program) } else { self.ahead.probe().shape.other.as_ref() }
+    /// Returns the program for a document that has the shape, or does not.
+    ///
+    /// # Errors
+    /// It does not, and a rule removes for safety.
+    pub(super) fn program_for(&self, fits: bool) -> Result<&Program, Raise> {
+        match fits {
+            true => Ok(&self.program),
+            false if self.ahead.probe().shape.is_enforced => {
+                Err(RequiredShape::does_not_fit(&self.program.compiled().spec))
+            }
+            false => Ok(self.program.other_shape()),
+        }
     }
 }
 
 impl ShapeProbe {
     /// Returns the places of a child of the innermost open container.
     fn child(&mut self, slot: ValueSlot<'_>) -> SmallVec<[Place; 2]> {
-        let trie = self.shape.trie.clone();
+        let trie = &self.shape.trie;
+        let met = &mut self.met;
         let mut next = SmallVec::new();
+        // A place is entered once: of duplicates the first one counts.
         let mut add = |node, names_only| {
-            let place = Place { node, names_only };
-            if !next.contains(&place) {
-                next.push(place);
+            let is_new = names_only
+                || met.get_mut(node as usize).is_some_and(|met| !std::mem::replace(met, true));
+            if is_new {
+                next.push(Place { node, names_only });
             }
         };
         let Some(top) = self.open.last_mut() else {

@@ -80,8 +80,6 @@ pub(in crate::filter) struct FilterRun {
     skips: Option<Skips>,
     /// The program has rules that apply.
     applies: bool,
-    /// The document lacks a path of `requires`.
-    is_other_shape: bool,
     /// The error of the run, for the report.
     failure: Option<FailureReport>,
 }
@@ -142,7 +140,6 @@ impl FilterRun {
             last: 0,
             skips,
             applies: !raw && program.compiled().spec.has_rules(),
-            is_other_shape: false,
             failure: None,
             options,
             seeking,
@@ -250,7 +247,6 @@ impl FilterRun {
         self.bom = bom_of(&self.program);
         (self.prefix, self.consumed, self.last) = (0, 0, 0);
         self.failure = None;
-        self.is_other_shape = false;
     }
 
     /// Returns whether further input is ignored.
@@ -374,12 +370,7 @@ impl FilterRun {
     /// Begins the program for a document that has the required shape, or has another one.
     fn take_shape(&mut self, fits: bool) -> Result<(), Raise> {
         let Some(shaping) = &self.shaping else { return Ok(()) };
-        let compiled = shaping.program.compiled();
-        match (shaping.program_for(fits), &compiled.requires) {
-            (None, Some(requires)) => return Err(requires.does_not_fit(&compiled.spec)),
-            (program, _) => self.program = program.unwrap_or(&shaping.program).clone(),
-        }
-        self.is_other_shape = !fits;
+        self.program = shaping.program_for(fits)?.clone();
         self.begin_choice();
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! The report of a run, and the facts that a first pass has found.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use tamis_json::nearest::ComparisonBudget;
 
@@ -78,7 +79,7 @@ impl FilterRun {
             (None, None) => self.program.plan_with(&self.options),
             (Some((_, program)), _) => self.program.plan_of_branch(program, &self.options),
         };
-        if self.is_other_shape {
+        if self.is_other_shape() {
             let at = usize::from(self.program.compiled().extract.is_some());
             plan.insert(at.min(plan.len()), PlanStep::Requires);
         }
@@ -90,6 +91,12 @@ impl FilterRun {
         plan
     }
 
+    /// Returns whether the program is that for documents of another shape.
+    fn is_other_shape(&self) -> bool {
+        let of_shape = self.shaping.as_ref().map(|shaping| shaping.program.compiled());
+        of_shape.is_some_and(|of_shape| !Arc::ptr_eq(of_shape, self.program.compiled()))
+    }
+
     /// Returns the report without the plan.
     pub(in crate::filter) fn tally(&self) -> Report {
         // A final newline is not part of the document, so its byte does not count.
@@ -99,9 +106,9 @@ impl FilterRun {
             None => self.consumed.saturating_sub(newline),
         };
         let written = self.pipe.as_ref().map_or(0, Pipe::written);
-        let other_shape = self.is_other_shape.then_some(SkipReason::Shape);
+        let other_shape = self.is_other_shape().then_some(SkipReason::Shape);
         let mut report = Report {
-            applied: self.applies && !self.is_other_shape && self.failure.is_none(),
+            applied: self.applies && other_shape.is_none() && self.failure.is_none(),
             original_bytes: consumed,
             result_bytes: written,
             skipped: self.skips.map(Skips::reason).or(other_shape),

@@ -51,7 +51,7 @@ impl ItemsState {
             refuses: _,
             duplicates,
         } = rules;
-        let removed = rules.removed(self.has_missed());
+        let has_missed = self.has_missed();
         let Self { roles, met, actions, fields, writer, counts, .. } = self;
         let output = Some(Output { writer, sink });
         match roles.last_mut() {
@@ -94,6 +94,7 @@ impl ItemsState {
                 }
             }
             Some(ContainerRole::Emit { cursor, object, .. }) => {
+                let removed = rules.removed(has_missed);
                 // A cursor at several places, or at a wildcard, has no single table of names.
                 let names = match (cursor.is_dead(), *object) {
                     (true, _) => None,
