@@ -46,10 +46,10 @@ fn a_pipe_is_read_again() {
 fn one_value() {
     for (pointer, shown) in [
         ("/items/0/id", "/items/0/id: kept, at /items/0/id\n"),
-        ("/items/0/by/id", "/items/0/by/id: removed by select (id, by.id)\n"),
-        ("/items/0/by", "/items/0/by: removed by select (id, by.id)\n"),
-        ("/items/0/url", "/items/0/url: removed by select (id, by.id)\n"),
-        ("/items/1", "/items/1: removed by max_items (1)\n"),
+        ("/items/0/by/id", "/items/0/by/id: no longer there after select (id, by.id)\n"),
+        ("/items/0/by", "/items/0/by: no longer there after select (id, by.id)\n"),
+        ("/items/0/url", "/items/0/url: no longer there after select (id, by.id)\n"),
+        ("/items/1", "/items/1: no longer there after max_items (1)\n"),
         ("/items/2", "/items/2: the input has no such value\n"),
     ] {
         let ran = ask(&[&format!("--why={pointer}")]);
@@ -126,5 +126,5 @@ fn a_manifest_is_explained_by_its_places() {
         "version: 1\nfilters:\n  a.list:\n    when:\n      - test: {path: /n, value: 1}\n        exclude: [url, by.x]\n",
     );
     let ran = folder.run(["--manifest", "tools.yaml", "--why=/items/0/by/x", "a.json"]);
-    assert_eq!(ran.err, "/items/0/by/x: removed by when[0].exclude[1] (by.x)\n");
+    assert_eq!(ran.err, "/items/0/by/x: no longer there after when[0].exclude[1] (by.x)\n");
 }

@@ -33,7 +33,7 @@ pub use report::{PathEffect, RuleEffect, ValueFate, ValueOutcome, Why};
 use steps::{Comparison, Step};
 use tamis::{Call, CallOptions, Filter, Limits, Program, Report, WriteSink};
 use tamis_json::error::{Error, ErrorKind};
-use value::{TracedValue, ValueProbe};
+use value::{DocumentChange, TracedValue, ValueProbe};
 
 use crate::look::{Look, LookOptions};
 
@@ -163,9 +163,10 @@ impl Account {
         }
         let has_path = match &comparison {
             Comparison::Extract(path) => self.look.enter(path),
-            Comparison::Paths => true,
+            Comparison::Paths | Comparison::Elements => true,
             Comparison::Lengths => false,
         };
+        let before = self.len;
         let probe = self.traced.as_ref().and_then(|traced| traced.probe(&self.limits));
         let output = Output { len: 0, look: Some(&mut self.look), probe };
         let ran =
@@ -200,8 +201,12 @@ impl Account {
         }
         if let Some(traced) = &mut self.traced {
             let rule = self.rules.last().map_or(WHITE_SPACE, |effect| &effect.rule);
-            let is_other_form = matches!(comparison, Comparison::Lengths) && rule != WHITE_SPACE;
-            traced.step(probe.and_then(ValueProbe::end), rule, is_other_form);
+            let change = match comparison {
+                Comparison::Lengths if rule != WHITE_SPACE => DocumentChange::Form,
+                Comparison::Elements if after != before => DocumentChange::Elements,
+                _ => DocumentChange::Members,
+            };
+            traced.step(probe.and_then(ValueProbe::end), rule, change);
         }
         if let Comparison::Extract(path) = &comparison {
             self.depth += path.0.len();
@@ -246,7 +251,7 @@ impl Account {
             let mut effect = RuleEffect::new(&rule);
             self.lengths(&mut effect, output_bytes);
             if let Some(traced) = &mut self.traced {
-                traced.step(None, &rule, true);
+                traced.step(None, &rule, DocumentChange::Form);
             }
             self.rules.push(effect);
         }

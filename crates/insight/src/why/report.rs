@@ -109,6 +109,8 @@ pub enum ValueOutcome {
     Removed,
     /// A rule gave the document another form, in which the value cannot be followed.
     Rewritten,
+    /// A rule moved elements of arrays, and the place is inside one.
+    Unfollowed,
     /// The input has no such value.
     Missing,
 }
@@ -163,7 +165,10 @@ impl fmt::Display for ValueFate {
             ValueOutcome::Kept if at.starts_with('/') => write!(f, "{name}: kept, at {at}"),
             ValueOutcome::Kept => write!(f, "{name}: kept, {at}"),
             ValueOutcome::Changed => write!(f, "{name}: changed by {rule}, at {at}"),
-            ValueOutcome::Removed => write!(f, "{name}: removed by {rule}"),
+            ValueOutcome::Removed => write!(f, "{name}: no longer there after {rule}"),
+            ValueOutcome::Unfollowed => {
+                write!(f, "{name}: not followed past {rule}, which moves elements of arrays")
+            }
             ValueOutcome::Rewritten => {
                 write!(f, "{name}: kept up to {rule}, which gives the document another form")
             }

@@ -21,6 +21,8 @@ const MAX_ENTRIES: usize = 32;
 pub(super) enum Comparison {
     /// By path.
     Paths,
+    /// By path, apart from the indices of array elements.
+    Elements,
     /// The document is the value at a path.
     Extract(Path),
     /// Only the lengths are compared: the output has another form.
@@ -176,7 +178,7 @@ impl<'a> Builder<'a> {
     fn document(&mut self, own: &'a Spec, report: &Report) {
         if let Some(list) = &own.retain {
             self.rules.retain = Some(list.clone());
-            self.add("retain".into(), list_of(list.iter()));
+            self.add_moving("retain".into(), list_of(list.iter()));
         }
         let Some(list) = &own.patches else { return };
         self.rules.lenient_remove = own.lenient_remove;
@@ -190,7 +192,7 @@ impl<'a> Builder<'a> {
             let Some(first) = list.get(..end) else { continue };
             self.rules.patches = Some(first.to_vec());
             let detail = first.last().map(ToString::to_string).unwrap_or_default();
-            self.add(entry_name("patches", number, end), detail);
+            self.add_moving(entry_name("patches", number, end), detail);
         }
     }
 
@@ -215,7 +217,7 @@ impl<'a> Builder<'a> {
                 let Some(first) = own.conditions.get(..end) else { continue };
                 self.rules.conditions = first.to_vec();
                 let detail = first.last().map(ToString::to_string).unwrap_or_default();
-                self.add(entry_name("where", number, end), detail);
+                self.add_moving(entry_name("where", number, end), detail);
             }
         }
         self.rules.conditions = own.conditions.clone();
@@ -360,6 +362,14 @@ impl<'a> Builder<'a> {
             if rule.is_empty() || rule.starts_with("when[") { rule } else { self.named(&rule) };
         let spec = self.whole();
         self.push(rule, detail, spec, Comparison::Paths);
+    }
+
+    /// Adds a step with the rules so far, of which the last may move elements.
+    fn add_moving(&mut self, rule: String, detail: String) {
+        self.add(rule, detail);
+        if let Some(step) = self.steps.last_mut() {
+            step.comparison = Comparison::Elements;
+        }
     }
 
     fn push_rules(&mut self, rule: &str, detail: String, comparison: Comparison) {

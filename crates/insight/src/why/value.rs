@@ -22,6 +22,17 @@ pub(super) struct TracedValue {
     rule: Option<String>,
 }
 
+/// The parts of a document that a rule may have changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DocumentChange {
+    /// Values at their places.
+    Members,
+    /// The places of elements, too.
+    Elements,
+    /// Its form.
+    Form,
+}
+
 /// Enough of a value to see that it is another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fingerprint {
@@ -66,10 +77,14 @@ impl TracedValue {
         is_open.then(|| ValueProbe::new(&self.pointer, limits)).flatten()
     }
 
-    /// Records the value that is at the place after a rule. `is_other_form`: of the document.
-    pub(super) fn step(&mut self, now: Option<Fingerprint>, rule: &str, is_other_form: bool) {
+    /// Records the value that is at the place after a rule.
+    pub(super) fn step(&mut self, now: Option<Fingerprint>, rule: &str, change: DocumentChange) {
+        let is_other_form = change == DocumentChange::Form;
+        let has_index = self.pointer.0.iter().any(|step| step.index().is_some());
+        let is_elsewhere = change == DocumentChange::Elements && has_index;
         let outcome = match (self.value, now) {
             (None, _) if self.outcome.is_some() => return,
+            (Some(_), _) if is_elsewhere => ValueOutcome::Unfollowed,
             (None, None) if !is_other_form => ValueOutcome::Missing,
             (None, Some(_)) if !is_other_form => ValueOutcome::Kept,
             (Some(before), Some(now)) if !now.is_another(before) => return,
@@ -80,7 +95,7 @@ impl TracedValue {
         self.outcome = Some(outcome);
         let is_decided = !matches!(outcome, ValueOutcome::Missing | ValueOutcome::Kept);
         self.rule = is_decided.then(|| rule.to_owned());
-        self.value = now;
+        self.value = now.filter(|_| outcome != ValueOutcome::Unfollowed);
     }
 
     /// Returns what became of the value.
