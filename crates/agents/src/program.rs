@@ -80,6 +80,17 @@ impl HookLine {
     }
 }
 
+/// Returns whether a word of a shell's text is the name or the path of a program of ours.
+pub(crate) fn names_program(text: &str) -> bool {
+    let is_part =
+        |char: char| char.is_alphanumeric() || matches!(char, '/' | '.' | '_' | '-' | '~');
+    let mut words = text.split(|char: char| !is_part(char));
+    words.any(|word| {
+        let name = word.rsplit('/').next().unwrap_or_default();
+        matches!(name, "tamis" | "tamis-gateway" | "tamis-shell")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;

@@ -36,13 +36,14 @@ fn prefix_script(places: &Places, scope: Scope) -> Option<Finding> {
     let again = "run tamis install claude-code again";
     let (script, state) = prefix_script_state(places, scope)?;
     let shown = places.shown(&script);
-    if let Err(why) = parse(&["-n", "--", script.to_str()?]) {
-        let text = format!("{shown} {why}, so every command fails");
-        return Some(Finding::broken(name, text, again));
-    }
+    let refused = || parse(&["-n", "--", script.to_str()?]).err();
     match state {
         PrefixScript::Current => None,
         PrefixScript::Changed => {
+            if let Some(why) = refused() {
+                let text = format!("{shown} {why}, so every command fails");
+                return Some(Finding::broken(name, text, again));
+            }
             let text = format!(
                 "{shown} is not the script of this version, or was changed; {again} to replace it"
             );
@@ -56,17 +57,16 @@ fn prefix_script(places: &Places, scope: Scope) -> Option<Finding> {
     }
 }
 
-/// A line that names tamis, but not in the form of an installation.
+/// A line that starts tamis, but not in the form of an installation. It is not shown: it may hold credentials.
 fn changed(agent: Agent, place: &str, line: &str) -> Finding {
-    let shown = excerpt(line);
     match parse(&["-n", "-c", line]) {
         Err(why) => {
-            let text = format!("{place}, and {why}: {shown}");
+            let text = format!("{place}, and {why}");
             Finding::broken(agent.as_str(), text, "correct or remove it")
         }
         Ok(()) => {
             let text = format!(
-                "{place} in another form than an installation writes, so tamis uninstall {agent} leaves it: {shown}"
+                "{place} in another form than an installation writes, so tamis uninstall {agent} leaves it"
             );
             Finding::note(agent.as_str(), text)
         }
@@ -83,21 +83,4 @@ fn parse(args: &[&str]) -> Result<(), String> {
         Ended::Code { .. } => Err(format!("does not parse (`{SHELL} -n`)")),
         ended => Err(format!("cannot be parsed: {SHELL} {ended}")),
     }
-}
-
-/// Returns the beginning of a line, for one line of a report.
-fn excerpt(line: &str) -> String {
-    const LONGEST: usize = 120;
-    let mut shown = String::new();
-    for char in line.chars().take(LONGEST) {
-        if char.is_control() {
-            shown.extend(char.escape_default());
-        } else {
-            shown.push(char);
-        }
-    }
-    if line.chars().count() > LONGEST {
-        shown.push('…');
-    }
-    shown
 }

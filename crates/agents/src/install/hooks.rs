@@ -8,7 +8,7 @@ use super::places::Scope;
 use super::plan::{InstallError, PlannedFile};
 use super::shape::{Shape, quoted};
 use crate::agent::Agent;
-use crate::program::HookLine;
+use crate::program::{HookLine, names_program};
 
 /// Returns the form of the command line of a hook.
 ///
@@ -56,9 +56,9 @@ pub(crate) fn is_own(agent: Agent, line: &str) -> bool {
     })
 }
 
-/// Returns whether a command line names tamis, but not in a form that an installation writes.
+/// Returns whether a command line starts tamis, but not in a form that an installation writes.
 pub(crate) fn is_foreign(agent: Agent, line: &str) -> bool {
-    line.contains("tamis") && !is_own(agent, line)
+    names_program(line) && !is_own(agent, line)
 }
 
 /// Returns the program that a command line of ours starts. `None`: it is looked up by its name.

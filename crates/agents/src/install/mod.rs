@@ -110,12 +110,12 @@ pub fn install(
 fn storage(places: &Places, mcp: bool) -> String {
     let (store, settings) = (places.shown(&places.store()), places.shown(&places.configuration()));
     let memory = if mcp {
-        ", and `store: memory` there or --store memory of a server keeps its results in memory"
+        "; `store: memory` there, or --store memory of a server, keeps its results in memory"
     } else {
         ""
     };
     format!(
-        "full outputs stay in {store} for 24 hours; `store: off` in {settings} stores and shortens nothing{memory}"
+        "full outputs stay in {store} for 24 hours; with `store: off` in {settings} hooks and servers store and shorten nothing{memory}"
     )
 }
 

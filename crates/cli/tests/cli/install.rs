@@ -177,14 +177,24 @@ fn doctor_reports_what_is_missing() {
         let found = line(&report(), words);
         assert!(found.starts_with(&format!("{level}~/.codex/hooks.json: ")), "{found}");
     }
-    folder.write("home/.codex/hooks.json", hook("/opt/other hook"));
-    assert!(!report().contains("a hook names tamis"));
+    // Not a program of ours, and no text of the user is shown.
+    for command in
+        ["/opt/other hook", "/home/tamis/bin/lint.sh", "cd /srv/tamis-api; if", "tamisx; ("]
+    {
+        folder.write("home/.codex/hooks.json", hook(command));
+        assert!(!report().contains("a hook names tamis"), "{command}");
+    }
+    folder.write("home/.codex/hooks.json", hook("API_KEY=tide4xkq81 tamis hook codex"));
+    assert!(!report().contains("tide4xkq81"));
     folder.write("home/.codex/hooks.json", hooks);
     let script = "exec \"$0\" mcp --config user -- \"$@\" |";
     let servers = serde_json::json!({"mcpServers": {"x": {"command": "sh", "args": ["-c", script, "/opt/tamis-gateway", "npx"]}}});
     folder.write("home/.claude.json", servers.to_string());
     let found = line(&report(), "an MCP server names tamis, and does not parse");
     assert!(found.starts_with("broken  claude-code: ~/.claude.json: "), "{found}");
+    let python = serde_json::json!({"mcpServers": {"x": {"command": "python3", "args": ["-c", "from tamis import serve\nserve(a=[1])"]}}});
+    folder.write("home/.claude.json", python.to_string());
+    assert!(!report().contains("an MCP server names tamis"));
     std::fs::remove_file(folder.path("home/.claude.json")).unwrap();
     assert!(!ran.exists());
     std::fs::remove_file(folder.path("home/.claude/tamis-shell")).unwrap();

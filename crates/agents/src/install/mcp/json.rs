@@ -245,7 +245,7 @@ pub(super) fn altered(text: &str, kind: Servers) -> Result<Vec<String>, String> 
     let mut found = Vec::new();
     for server in servers(&parse(text).map_err(fault)?, kind).map_err(fault)? {
         let Ok(line) = CommandLine::read(&server.value, kind).map_err(fault)? else { continue };
-        found.extend(wrapping::altered(line.args()).map(str::to_owned));
+        found.extend(wrapping::altered(&line.program(), line.args()).map(str::to_owned));
     }
     Ok(found)
 }

@@ -149,7 +149,10 @@ pub(super) fn unwrap(text: &str, record: &FileRecord) -> Result<String, String> 
 pub(super) fn altered(text: &str) -> Result<Vec<String>, String> {
     let toml = parse(text)?;
     let all = servers(&toml);
-    let scripts = all.iter().filter_map(|(_, server)| wrapping::altered(words(server)?));
+    let scripts = all.iter().filter_map(|(_, server)| {
+        let command = server.get("command").and_then(|command| command.string())?;
+        wrapping::altered(command, words(server)?)
+    });
     Ok(scripts.map(str::to_owned).collect())
 }
 

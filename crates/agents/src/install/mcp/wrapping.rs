@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::install::places::Scope;
 use crate::install::shape::quoted;
 use crate::install::started::Started;
+use crate::program::names_program;
 
 /// The `$0` of the script in entries of earlier versions. Now it is the path of the program.
 const OLDER_ZERO: &str = "tamis";
@@ -76,13 +77,17 @@ pub(super) fn is_wrapped<'a>(args: impl IntoIterator<Item = &'a str>) -> bool {
     *flag == "-c" && (is_path && written(script) || *zero == OLDER_ZERO && written(older_script))
 }
 
-/// Returns the script in the arguments of `sh`, if it starts the proxy, but not in a form of ours.
-pub(super) fn altered<'a>(args: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+/// Returns the script of a command line that begins with the shell of wrapped servers, if it starts the proxy, but not in a
+/// form of ours.
+pub(super) fn altered<'a>(
+    command: &str,
+    args: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     let args: Vec<&str> = args.into_iter().take(4).collect();
-    let starts_it = |word: &&str| word.contains("tamis");
     let [flag, script, ..] = args.as_slice() else { return None };
-    let is_altered = *flag == "-c"
-        && (starts_it(script) || args.get(2).is_some_and(starts_it))
+    let is_altered = command.rsplit('/').next() == Some("sh")
+        && *flag == "-c"
+        && (names_program(script) || args.get(2).is_some_and(|zero| names_program(zero)))
         && !is_wrapped(args.iter().copied());
     is_altered.then_some(*script)
 }
