@@ -9,7 +9,7 @@ use tamis_mcp::program::McpArgs;
 use tamis_mcp::rules::{Profile, Structured};
 use tamis_mcp::spool::SpoolLimits;
 use tamis_mcp::{MessageLimits, Proxy, Session};
-use tamis_store::{Scope, Store, StoreConfig, StoreError};
+use tamis_store::{Scope, Store, StoreConfig};
 
 use crate::{Failure, note};
 
@@ -37,7 +37,10 @@ impl Setup {
         let store = config.store().filter(|_| config.profile() != Profile::Off);
         let in_memory = store.is_none_or(StoreConfig::is_in_memory);
         let local_scope = if in_memory { Scope::process() } else { Scope::user() };
-        if let Some(error) = store.and_then(unusable) {
+        if let Some(error) = config.store_warning() {
+            note(format_args!("results are kept in memory, until the proxy ends: {error}"));
+        }
+        if let Some(error) = store.and_then(|store| Store::open(store.clone()).reserve().err()) {
             let place = args.store.as_deref().map(|place| format!(" in {}", place.display()));
             let place = place.unwrap_or_default();
             note(format_args!(
@@ -78,11 +81,6 @@ fn sweep_hourly(store: &Store) {
         _ = store.sweep();
         std::thread::sleep(std::time::Duration::from_secs(60 * 60));
     }
-}
-
-/// Returns the reason why nothing can be stored, such as a folder that others may read.
-fn unusable(store: &StoreConfig) -> Option<StoreError> {
-    Store::open(store.clone()).reserve().err()
 }
 
 /// Returns the part of the command line that configuration files can say too. The parser has checked the words.

@@ -197,10 +197,22 @@ fn results_are_kept_in_the_folder_of_the_user() {
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
     let mut third = start(&[], &file);
-    let found = handle(&third.call(1, "tools/call", call).to_string()).unwrap();
+    let found = handle(&third.call(1, "tools/call", call.clone()).to_string()).unwrap();
     assert_eq!(read(&mut third, &found).trim(), "4999");
     let (code, _, errors) = third.close();
     assert!(code == Some(0) && !errors.contains("not shortened"), "{errors}");
+    assert!(errors.contains("results are kept in memory, until the proxy ends: "), "{errors}");
+    // Other programs keep outputs in that folder, so limits of a proxy do not apply to it.
+    let limited = folder.path().join("limited");
+    for limit in ["max_total: 64M", "max_age: 7d"] {
+        let manifest = folder.path().join("tamis.yaml");
+        std::fs::write(&manifest, format!("version: 1\nstore: {{{limit}}}\nfilters: {{}}\n"))
+            .unwrap();
+        let mut proxy = start(&["--manifest", manifest.to_str().unwrap()], &limited);
+        let found = handle(&proxy.call(1, "tools/call", call.clone()).to_string()).unwrap();
+        assert_eq!(read(&mut proxy, &found).trim(), "4999", "{limit}");
+        assert!(!limited.exists(), "{limit}");
+    }
 }
 
 #[test]

@@ -22,6 +22,8 @@ pub(crate) struct Proxy {
     pub(crate) input: Option<ChildStdin>,
     pub(crate) output: BufReader<ChildStdout>,
     pub(crate) errors: BufReader<ChildStderr>,
+    /// Its results are kept there, unless the test says otherwise.
+    _state: tempfile::TempDir,
 }
 
 impl Proxy {
@@ -35,8 +37,8 @@ impl Proxy {
         command.arg("mcp").args(args);
         // The files of whoever runs the tests do not count.
         command.env("XDG_CONFIG_HOME", "/nonexistent");
-        // No folder can be there, so results are kept in memory.
-        command.env("TAMIS_STATE_DIR", "/dev/null/tamis");
+        let state = tempfile::tempdir().unwrap();
+        command.env("TAMIS_STATE_DIR", state.path());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         change(&mut command);
         let mut process = command.spawn().unwrap();
@@ -45,6 +47,7 @@ impl Proxy {
             output: BufReader::new(process.stdout.take().unwrap()),
             errors: BufReader::new(process.stderr.take().unwrap()),
             process,
+            _state: state,
         }
     }
 

@@ -65,6 +65,7 @@ pub struct Config {
     structured: Option<Structured>,
     client_reads: Option<ClientReads>,
     store: Option<StoreConfig>,
+    store_warning: Option<String>,
     scope: StoreScope,
     redact: bool,
     keeps_invisible: bool,
@@ -117,7 +118,7 @@ impl Config {
         };
         // Without savings nothing is stored, so no folder is created.
         let is_local = flags.is_local && profile != Profile::Off;
-        let store = store(place, is_local, &stored, places, file)?;
+        let (store, store_warning) = store(place, is_local, &stored, places, file)?;
         let service = flags.service.clone().or(service);
         if let Some(service) = &service {
             known_service(service, [first.as_ref(), user.as_ref()])?;
@@ -129,6 +130,7 @@ impl Config {
             structured: flags.structured,
             client_reads: flags.client_reads,
             store,
+            store_warning,
             scope: stored.scope().clone(),
             redact: flags.redact,
             keeps_invisible: keeps_invisible.unwrap_or_default(),
@@ -154,6 +156,12 @@ impl Config {
     #[must_use]
     pub fn scope(&self) -> &StoreScope {
         &self.scope
+    }
+
+    /// Returns the reason why results are kept in memory instead of the user's folder, if that could not be used.
+    #[must_use]
+    pub fn store_warning(&self) -> Option<&str> {
+        self.store_warning.as_deref()
     }
 
     /// Returns where results are stored. `None`: nowhere.
@@ -256,24 +264,35 @@ pub fn open_store(
             "{path}: results cannot be kept in a folder on Windows yet; use `memory`, or an object store"
         )));
     }
-    let config = store(settings.place(), false, settings, places, file)?;
+    let (config, _) = store(settings.place(), false, settings, places, file)?;
     Ok(config.map(Store::open))
 }
 
-/// Returns the store for a place. Limits of the configuration apply to any place.
+/// Returns the store for a place, and the reason if it is not the usual one.
+///
+/// Limits of the configuration apply to any place but the user's folder, where other processes keep outputs as well: a proxy
+/// with limits on the whole or on the age keeps its results in memory.
 fn store(
     place: &StorePlace,
     is_local: bool,
     settings: &StoreSettings,
     places: &ConfigPlaces,
     file: Option<&Path>,
-) -> Result<Option<StoreConfig>, ConfigError> {
+) -> Result<(Option<StoreConfig>, Option<String>), ConfigError> {
+    let mut warning = None;
+    let is_shared = settings.max_total().is_none() && settings.max_age().is_none();
+    let of_user = || StoreConfig::of_user().filter(|_| is_local && is_shared && cfg!(unix));
     let (config, mut limits) = match place {
-        StorePlace::Off => return Ok(None),
-        StorePlace::Automatic => match StoreConfig::of_user().filter(|_| is_local && cfg!(unix)) {
-            Some(config) if is_usable(&config) => (config, StoreLimits::folder()),
-            _ => (StoreConfig::memory(), StoreLimits::memory()),
-        },
+        StorePlace::Off => return Ok((None, None)),
+        StorePlace::Automatic => {
+            let config = of_user();
+            let reserve = |config: &StoreConfig| Store::open(config.clone()).reserve().err();
+            warning = config.as_ref().and_then(reserve).map(|error| error.to_string());
+            match config.filter(|_| warning.is_none()) {
+                Some(config) => (config, StoreLimits::folder()),
+                None => (StoreConfig::memory(), StoreLimits::memory()),
+            }
+        }
         StorePlace::Memory => (StoreConfig::memory(), StoreLimits::memory()),
         StorePlace::Folder(path) => {
             let Some(folder) = places.expand(path, file) else {
@@ -293,12 +312,7 @@ fn store(
     if let Some(age) = settings.max_age() {
         limits = limits.with_age(age);
     }
-    Ok(Some(config.with_limits(limits)))
-}
-
-/// Returns whether an entry can be written to a store.
-fn is_usable(config: &StoreConfig) -> bool {
-    Store::open(config.clone()).reserve().is_ok()
+    Ok((Some(config.with_limits(limits)), warning))
 }
 
 /// Returns the store in an object store, with the settings of the environment.
