@@ -147,6 +147,9 @@ def fill(work, env):
         for i in range(PASSING)
     )
     (work / "Cargo.toml").write_text(CARGO_TOML)
+    # One after the other: agents cut long outputs, and another order of tests would leave other lines.
+    (work / ".cargo").mkdir(exist_ok=True)
+    (work / ".cargo" / "config.toml").write_text('[env]\nRUST_TEST_THREADS = "1"\n')
     (work / "src" / "lib.rs").write_text(LIB_RS.replace("PASSING\n", passing))
     (work / ".gitignore").write_text("target\n")
     (work / "noise.py").write_text(NOISE)
