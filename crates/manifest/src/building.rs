@@ -199,25 +199,15 @@ impl<'a> Building<'a> {
             return;
         }
         let spec = &self.own(spec);
-        let program = match Program::compile_within(spec, self.allowance) {
-            Ok(program) => program,
-            Err(error) => {
-                let place = error.rule();
-                let at = place.and_then(|place| self.locate(place, &rules)).unwrap_or(at);
-                let message = place.map_or(error.message(), |place| &place.message);
-                self.refuse(at, format!("{}: {message}", suggest::short(&name)));
-                return;
-            }
-        };
+        let Some(program) = self.compile(&name, at, spec, &rules, None) else { return };
         let place = self.text.problem(at, String::new());
-        let mut warnings = self.warnings(&name, at, spec, &rules);
-        warnings.extend(self.path_warnings(&name, at, spec, &rules));
-        warnings.extend(self.unknown(&name, at, &program, &rules));
+        let warnings = self.all_warnings(&name, at, &program, &rules);
         let (format, service) = (self.format, self.service.clone());
         self.entries.push(ManifestEntry {
             name,
             aliases: Arc::new([]),
             program,
+            careful: None,
             format,
             service,
             place,
@@ -226,6 +216,69 @@ impl<'a> Building<'a> {
             servers: Arc::new([]),
             is_builtin: false,
         });
+    }
+
+    /// Gives the filter added last a tight level. Its own rules become the careful one.
+    pub(super) fn tighten<'n>(
+        &mut self,
+        tool: &str,
+        at: usize,
+        spec: &Spec,
+        rules: impl Fn(&str) -> Option<(&'n Key, &'n Node)>,
+    ) {
+        let is_same = |entry: &ManifestEntry| entry.name == tool && entry.careful.is_none();
+        // A tool that was refused already has an error.
+        let last = self.entries.last().filter(|entry| is_same(entry));
+        let Some(careful) = last.map(|entry| entry.program.clone()) else { return };
+        let spec = self.own(spec);
+        let Some(tight) = self.compile(tool, at, &spec, &rules, Some(&careful)) else { return };
+        let warnings = self.all_warnings(tool, at, &tight, &rules);
+        if let Some(entry) = self.entries.last_mut() {
+            let known: Vec<String> = entry.warnings.iter().map(ToString::to_string).collect();
+            let is_new = |warning: &Diagnostic| !known.contains(&warning.to_string());
+            entry.warnings.extend(warnings.into_iter().filter(is_new));
+            entry.program = tight;
+            entry.careful = Some(careful);
+        }
+    }
+
+    /// Compiles the rules of a tool, or records an error in them. `careful`: the level for documents of another shape.
+    fn compile<'n>(
+        &mut self,
+        name: &str,
+        at: usize,
+        spec: &Spec,
+        rules: &impl Fn(&str) -> Option<(&'n Key, &'n Node)>,
+        careful: Option<&Program>,
+    ) -> Option<Program> {
+        let compiled = match careful {
+            None => Program::compile_within(spec, self.allowance),
+            Some(careful) => Program::compile_before(spec, careful, self.allowance),
+        };
+        let error = match compiled {
+            Ok(program) => return Some(program),
+            Err(error) => error,
+        };
+        let place = error.rule();
+        let at = place.and_then(|place| self.locate(place, rules)).unwrap_or(at);
+        let message = place.map_or(error.message(), |place| &place.message);
+        self.refuse(at, format!("{}: {message}", suggest::short(name)));
+        None
+    }
+
+    /// Returns all warnings about a program.
+    fn all_warnings<'n>(
+        &self,
+        name: &str,
+        at: usize,
+        program: &Program,
+        rules: &impl Fn(&str) -> Option<(&'n Key, &'n Node)>,
+    ) -> Vec<Diagnostic> {
+        let spec = program.spec();
+        let mut warnings = self.warnings(name, at, spec, rules);
+        warnings.extend(self.path_warnings(name, at, spec, rules));
+        warnings.extend(self.unknown(name, at, program, rules));
+        warnings
     }
 
     /// Applies the meaning that this format gives to a spec.

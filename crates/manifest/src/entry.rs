@@ -36,13 +36,27 @@ pub(super) struct Alias {
     pub(super) place: Diagnostic,
 }
 
+/// How much a filter with two levels leaves out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Level {
+    /// What is known to be noise. Members that nobody knew of stay.
+    Careful,
+    /// All but what is known to matter: the rules under `tight`.
+    #[default]
+    Tight,
+}
+
 /// One filter of a [`Manifest`](super::Manifest).
 #[derive(Clone, Debug)]
 pub struct ManifestEntry {
     pub(super) name: String,
     /// More names of the tool, with their places in the file.
     pub(super) aliases: Arc<[Alias]>,
+    /// The only program, or the one of the tight level.
     pub(super) program: Program,
+    /// The program of the careful level, if there are two.
+    pub(super) careful: Option<Program>,
     pub(super) format: &'static str,
     /// The service that its artifact is bound to.
     pub(super) service: Option<Service>,
@@ -103,16 +117,46 @@ impl ManifestEntry {
         fits(&self.name) || self.aliases().any(fits)
     }
 
-    /// Returns the rules as they were declared.
+    /// Returns the rules as they were declared: those of the tight level, if there are two.
     #[must_use]
     pub fn spec(&self) -> &Spec {
         self.program.spec()
     }
 
-    /// Returns the compiled filter. Clones share it.
+    /// Returns the compiled filter: that of the tight level, if there are two. A document that lacks what its `requires`
+    /// names is filtered by the careful one. Clones share it.
     #[must_use]
     pub fn program(&self) -> &Program {
         &self.program
+    }
+
+    /// Returns the compiled filter of a level. A filter without `tight` has the same at both.
+    ///
+    /// ```
+    /// use tamis::filter_slice;
+    /// use tamis_manifest::{Level, Manifest};
+    ///
+    /// let text = "version: 1\nfilters:\n  crm.list: {root: items, omit: [etag], tight: {select: [id]}}\n";
+    /// let manifest = Manifest::parse("tools.yaml", text)?;
+    /// let entry = manifest.entry("crm.list")?;
+    /// let json = br#"{"items":[{"id":1,"etag":"x","owner":"mira"}]}"#;
+    /// let filtered = |level| filter_slice(entry.program_at(level), json).map(|(output, _)| output);
+    /// assert_eq!(filtered(Level::Careful)?, br#"[{"id":1,"owner":"mira"}]"#);
+    /// assert_eq!(filtered(Level::Tight)?, br#"[{"id":1}]"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn program_at(&self, level: Level) -> &Program {
+        match level {
+            Level::Careful => self.careful.as_ref().unwrap_or(&self.program),
+            Level::Tight => &self.program,
+        }
+    }
+
+    /// Returns whether the filter has two levels.
+    #[must_use]
+    pub fn has_levels(&self) -> bool {
+        self.careful.is_some()
     }
 
     /// Returns the format of the file that declares it: `tamis`, `kimbap`, `reshapr` or `aios`.

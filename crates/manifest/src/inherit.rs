@@ -17,6 +17,12 @@ use super::weakened::weakened_rules;
 /// The keys of a filter that are read here.
 pub(super) const KEYS: [&str; 2] = ["extends", "aliases"];
 
+/// The key with the rules of the tight level.
+pub(super) const TIGHT: &str = "tight";
+/// The rules on items that save. Those of the tight level take their place.
+pub(super) const REPLACED: [&str; 8] =
+    ["select", "on_kind", "omit", "where", "max_items", "stop_early", "drop_nulls", "drop_empty"];
+
 /// The maximum number of keys and values that all filters of a file together take over from their bases.
 const MAX_INHERITED: usize = 200_000;
 /// The number of names that an error about a circle lists.
@@ -126,7 +132,7 @@ pub(super) fn complete<'n>(
         let rules = match base_node {
             None => Rc::clone(rules),
             Some((node, _)) => {
-                let combined = Rc::new(combined(&node, rules, false));
+                let combined = Rc::new(at_both_levels(&node, rules));
                 if base_of(number).is_some() {
                     weakened = weakened_rules(&node, rules, &combined);
                 }
@@ -345,7 +351,7 @@ fn moved(node: &Node, to: &Node) -> Node {
 
 /// Combines rules with those of a base: maps key by key, and other values replace those of the base. Inside a rule, null
 /// removes a key of the base. A budget is replaced as a whole, because it has one of several units.
-fn combined(base: &Node, own: &Node, is_inside: bool) -> Node {
+pub(super) fn combined(base: &Node, own: &Node, is_inside: bool) -> Node {
     let (Some(of_base), Some(entries)) = (base.entries(), own.entries()) else {
         return own.clone();
     };
@@ -363,6 +369,26 @@ fn combined(base: &Node, own: &Node, is_inside: bool) -> Node {
     let new = entries.iter().filter(|(key, _)| added.contains_key(key.text.as_str()));
     all.extend(new.cloned());
     Node { at: own.at.clone(), value: Value::Map(all) }
+}
+
+/// Returns the rules of a filter and of its base, whose tight level gets the filter's rules on items, too.
+///
+/// A base whose careful level keeps all members keeps them: a `select` then only adds to the tight level.
+fn at_both_levels(base: &Node, own: &Node) -> Node {
+    let Some(tight) = base.get(TIGHT) else { return combined(base, own, false) };
+    let (items, _) = split(own, &REPLACED);
+    let (_, careful) = split(own, if base.has("select") { &[] } else { &["select"] });
+    let mut tight = combined(tight, &items, false);
+    if let Some(own) = own.get(TIGHT) {
+        tight = combined(&tight, own, false);
+    }
+    let mut all = combined(base, &careful, false);
+    if let Value::Map(entries) = &mut all.value {
+        for (_, node) in entries.iter_mut().filter(|(key, _)| key.text == TIGHT) {
+            *node = tight.clone();
+        }
+    }
+    all
 }
 
 /// Returns the number of keys and values.

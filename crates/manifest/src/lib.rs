@@ -64,7 +64,7 @@ mod weakened;
 
 pub use building::SpecWarning;
 pub use delivery::{Structured, UnreadText};
-pub use entry::ManifestEntry;
+pub use entry::{Level, ManifestEntry};
 pub use error::{Diagnostic, ManifestError, ManifestErrorKind};
 pub use manifest::Manifest;
 pub use settings::{Profile, Settings, UnknownProfile};

@@ -7,8 +7,8 @@ use std::collections::HashSet;
 
 use super::building::{Building, Format, NATIVE, inside};
 use super::delivery::{Delivery, split};
-use super::inherit::{self, CompleteFilter};
-use super::node::{Flaw, Node, Value};
+use super::inherit::{self, CompleteFilter, REPLACED, TIGHT, combined};
+use super::node::{Flaw, Key, Node, Value};
 use super::settings::WrittenSettings;
 use super::suggest;
 use tamis::Spec;
@@ -77,10 +77,14 @@ fn read(building: &mut Building<'_>, root: &Node) {
         }
         let before = building.problem_count();
         let (delivery, rules) = split(&node, &Delivery::KEYS);
+        let (_, rules) = split(&rules, &[TIGHT]);
         let text = building.text.text;
         match (rules.read::<Spec>(text), delivery.read::<Delivery>(text)) {
             (Ok(spec), Ok(delivery)) => {
                 building.add(name.text.clone(), name.at.start, &spec, |rule| inside(&node, rule));
+                if let Some((key, tight)) = node.entry(TIGHT) {
+                    read_tight(building, &name.text, key, tight, &rules);
+                }
                 building.deliver(&name.text, delivery);
                 building.call(&name.text, aliases);
                 for (at, message) in weakened {
@@ -100,9 +104,44 @@ fn read(building: &mut Building<'_>, root: &Node) {
     building.sort();
 }
 
+/// Rules that remove for safety, or decide whether others do. They hold at both levels.
+const AT_BOTH_LEVELS: [&str; 9] = [
+    "exclude",
+    "retain",
+    "patches",
+    "when",
+    "redact",
+    "on_error",
+    "json_strings",
+    "extract",
+    "allow_raw",
+];
+
+/// Reads the tight level of a filter: its own rules take the place of the careful rules on items.
+fn read_tight(building: &mut Building<'_>, name: &str, key: &Key, tight: &Node, careful: &Node) {
+    let at = |key: &Key, node: &Node| if node.at.is_empty() { key.at.start } else { node.at.start };
+    let Some(entries) = tight.entries() else {
+        let message = format!("`{TIGHT}` must be a map of rules, not {}", tight.what());
+        building.refuse_tool(name, &Flaw::new(at(key, tight), message));
+        return;
+    };
+    let both = entries.iter().find(|(key, _)| AT_BOTH_LEVELS.contains(&key.text.as_str()));
+    if let Some((rule, _)) = both {
+        let message = format!("`{}` holds at both levels; write it beside `{TIGHT}`", rule.text);
+        building.refuse_tool(name, &Flaw::new(rule.at.start, message));
+        return;
+    }
+    let (_, kept) = split(careful, &REPLACED);
+    let rules = combined(&kept, tight, false);
+    match rules.read::<Spec>(building.text.text) {
+        Ok(spec) => building.tighten(name, key.at.start, &spec, |rule| inside(&rules, rule)),
+        Err(flaw) => building.refuse_tool(name, &with_hint(flaw)),
+    }
+}
+
 /// Suggests a key of [`Delivery`] for an unknown key, if one is closer than the rules.
 fn with_hint(flaw: Flaw) -> Flaw {
-    let keys: Vec<&str> = Delivery::KEYS.into_iter().chain(inherit::KEYS).collect();
+    let keys: Vec<&str> = Delivery::KEYS.into_iter().chain(inherit::KEYS).chain([TIGHT]).collect();
     // A key that is spelled right is in a branch, where it is not allowed.
     let close =
         |key: &str| suggest::closest(key, keys.iter().copied()).filter(|_| !keys.contains(&key));

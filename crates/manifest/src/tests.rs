@@ -45,6 +45,7 @@ fn the_schema_has_the_keys_that_specs_read() {
     let mut keys = keys_known(UNKNOWN);
     keys.extend(Delivery::KEYS.map(str::to_owned));
     keys.extend(inherit::KEYS.map(str::to_owned));
+    keys.insert(inherit::TIGHT.to_owned());
     assert_eq!(keys_of(&schema["$defs"]["spec"]), keys);
     for map in MAPS {
         let keys = match map {

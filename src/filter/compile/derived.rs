@@ -32,6 +32,9 @@ impl Program {
     /// Returns the program for a document that lacks a path of `requires`.
     pub(in crate::filter) fn other_shape(&self) -> &Self {
         let compiled = self.compiled();
+        if let Some(fallback) = &compiled.fallback {
+            return fallback;
+        }
         compiled
             .derived
             .other_shape
@@ -54,7 +57,8 @@ impl Program {
             let depth = compiled.extract.as_ref().map_or(0, |path| path.0.len());
             let rest = compiled.without_extract(depth);
             let spec = Spec { json_strings: Vec::new(), ..rest.spec };
-            Self::of(CompiledProgram { spec, json_strings: None, ..rest })
+            let fallback = rest.fallback.map(|fallback| fallback.after_strings().clone());
+            Self::of(CompiledProgram { spec, json_strings: None, fallback, ..rest })
         })
     }
 }
@@ -92,6 +96,7 @@ impl CompiledProgram {
             may_lack_extract: false,
             json_strings: None,
             requires: None,
+            fallback: None,
             when: None,
             retain: None,
             patches: None,
@@ -123,6 +128,7 @@ impl CompiledProgram {
             may_lack_extract: self.may_lack_extract_of_failed(),
             json_strings: self.json_strings.as_ref().map(JsonStringRules::failed),
             requires: None,
+            fallback: None,
             when: self.when.as_ref().map(|when| {
                 when.map(|program| {
                     // A branch is chosen inside the document, so the value that the branch itself extracts must
@@ -159,6 +165,10 @@ impl CompiledProgram {
             may_lack_extract: false,
             json_strings: self.json_strings.clone(),
             requires: self.requires.clone(),
+            fallback: self
+                .fallback
+                .as_ref()
+                .map(|fallback| Program::of(fallback.compiled().without_extract(depth))),
             when: self.when.as_ref().map(|when| {
                 when.map(|program| Program::of(program.compiled().without_extract(depth)))
             }),

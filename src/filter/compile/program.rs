@@ -46,6 +46,8 @@ pub(crate) struct CompiledProgram {
     pub(in crate::filter) json_strings: Option<JsonStringRules>,
     /// The shape of documents that the rules are for.
     pub(in crate::filter) requires: Option<Arc<RequiredShape>>,
+    /// The program for documents of another shape, if it is not derived from this one.
+    pub(in crate::filter) fallback: Option<Program>,
     pub(in crate::filter) when: Option<When>,
     pub(in crate::filter) retain: Option<Trie>,
     pub(in crate::filter) patches: Option<Arc<Patches>>,
@@ -97,6 +99,22 @@ impl Program {
         let spec = &self.compiled().spec;
         let branches = spec.when.iter().flatten();
         branches.chain([spec]).any(|spec| spec.encode != Encode::Json)
+    }
+
+    /// Compiles a spec whose rules, for a document that lacks a path of [`requires`](Spec::requires), give way to those of
+    /// another program.
+    #[doc(hidden)]
+    pub fn compile_before(
+        spec: &Spec,
+        fallback: &Self,
+        allowance: &mut RegexBudget,
+    ) -> Result<Self, Error> {
+        let mut program = Self::compile_within(spec, allowance)?;
+        // It has no other owner yet.
+        if let Some(compiled) = Arc::get_mut(&mut program.0) {
+            compiled.fallback = Some(fallback.clone());
+        }
+        Ok(program)
     }
 
     /// Compiles a spec within an allowance for patterns that other specs share.
@@ -157,6 +175,7 @@ impl Program {
             may_lack_extract: false,
             json_strings,
             requires: shape,
+            fallback: None,
             when,
             retain,
             patches,

@@ -33,6 +33,8 @@ use crate::filter::options::CallOptions;
 pub(super) struct ShapeSearch {
     /// The program for documents of the shape.
     pub(super) program: Program,
+    /// The program of the first search in a document. Another one follows if its fallback has a shape, too.
+    pub(super) first: Program,
     pub(super) ahead: Lookahead<ShapeProbe>,
 }
 
@@ -69,8 +71,9 @@ struct Place {
 }
 
 impl ShapeSearch {
-    /// `prefix`: the number of bytes before the document.
+    /// `first`: the program of the first search. `prefix`: the number of bytes before the document.
     pub(super) fn new(
+        first: &Program,
         program: &Program,
         shape: &Arc<RequiredShape>,
         options: &CallOptions,
@@ -89,7 +92,12 @@ impl ShapeSearch {
         };
         let mut ahead = Lookahead::new(config, options.scanner(), probe, Input::once());
         ahead.skip_prefix(prefix);
-        Self { program: program.clone(), ahead }
+        Self { program: program.clone(), first: first.clone(), ahead }
+    }
+
+    /// Returns whether another search came before.
+    pub(super) fn is_later(&self) -> bool {
+        !Arc::ptr_eq(self.first.compiled(), self.program.compiled())
     }
 
     /// Begins a new document.
@@ -104,6 +112,11 @@ impl ShapeSearch {
         (probe.missing, probe.decided) = (probe.shape.count, None);
     }
 
+    /// Whether a document of another shape is an error.
+    fn is_enforced(&self) -> bool {
+        self.ahead.probe().shape.is_enforced && self.program.compiled().fallback.is_none()
+    }
+
     /// Returns the program for a document that has the shape, or does not.
     ///
     /// # Errors
@@ -111,7 +124,7 @@ impl ShapeSearch {
     pub(super) fn program_for(&self, fits: bool) -> Result<&Program, Raise> {
         match fits {
             true => Ok(&self.program),
-            false if self.ahead.probe().shape.is_enforced => {
+            false if self.is_enforced() => {
                 Err(RequiredShape::does_not_fit(&self.program.compiled().spec))
             }
             false => Ok(self.program.other_shape()),

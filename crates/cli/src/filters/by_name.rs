@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tamis::spec::{Encode, Redact, Siblings, Validation, Whitespace};
 use tamis::{Error, Program};
-use tamis_manifest::{Manifest, ManifestError, ManifestErrorKind};
+use tamis_manifest::{Level, Manifest, ManifestError, ManifestErrorKind};
 
 use crate::console::Usage;
 use crate::files;
@@ -24,6 +24,7 @@ pub(crate) struct Tool {
     pub(crate) name: Option<String>,
     /// Only artifacts of this service are used.
     pub(crate) service: Option<String>,
+    pub(crate) level: Level,
     pub(crate) validation: Option<Validation>,
     pub(crate) whitespace: Option<Whitespace>,
     /// Set by `--lines`.
@@ -45,6 +46,11 @@ pub(crate) fn resolve(args: &Selection) -> Result<Option<Tool>, Usage> {
         return Err(Usage::new("--service needs --manifest: it selects artifacts of the manifest"));
     }
     if args.manifest.is_empty() && args.tool.is_none() {
+        if args.level.is_some() {
+            return Err(Usage::new(
+                "--level needs --tool or --manifest: rules given as flags have one level",
+            ));
+        }
         return Ok(None);
     }
     let by = if args.tool.is_some() { "--tool" } else { "--manifest" };
@@ -78,6 +84,7 @@ pub(crate) fn resolve(args: &Selection) -> Result<Option<Tool>, Usage> {
         manifests: args.manifest.clone(),
         name: args.tool.clone(),
         service: args.service.clone(),
+        level: args.level.unwrap_or_default(),
         validation: args.validation,
         whitespace: args.whitespace,
         siblings: None,
@@ -97,7 +104,7 @@ impl Tool {
             ([], Some(name)) if self.service.is_none() => {
                 _ = self.is_builtin.set(true);
                 let entry = Manifest::catalog_entry(name).map_err(|error| self.remedied(error))?;
-                entry.program().clone()
+                entry.program_at(self.level).clone()
             }
             (paths, name) => {
                 if let Some(program) = gateway_file::program(paths, name.as_deref())? {
@@ -112,7 +119,7 @@ impl Tool {
                     Some(name) => {
                         let entry = manifest.find(name)?;
                         _ = self.is_builtin.set(entry.is_builtin());
-                        entry.program().clone()
+                        entry.program_at(self.level).clone()
                     }
                     None => self.only(&manifest)?,
                 }
@@ -174,7 +181,7 @@ impl Tool {
         let files = files.join(", ");
         let mut entries = manifest.entries();
         match (entries.next(), entries.len()) {
-            (Some(entry), 0) => Ok(entry.program().clone()),
+            (Some(entry), 0) => Ok(entry.program_at(self.level).clone()),
             (None, _) => Err(Error::spec(format!(
                 "{files}: no filter; add one under `filters:` (see tamis help manifests)"
             ))),

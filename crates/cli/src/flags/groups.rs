@@ -11,6 +11,7 @@ use tamis::spec::{
     DuplicateKeys, ItemCondition, Omitted, OnError, OnKind, OnOver, Redact, Siblings, Validation,
     Whitespace,
 };
+use tamis_manifest::Level;
 
 use crate::flags::choice::one_of;
 use crate::flags::{conditions, lists};
@@ -37,6 +38,13 @@ pub(crate) struct Selection {
     /// `tamis tools`.
     #[arg(long, value_name = "NAME", help_heading = "Rules")]
     pub(crate) tool: Option<String>,
+
+    /// How much a filter with two levels leaves out
+    ///
+    /// careful: what is known to be noise; members that nobody knew of stay. tight (the default): all but what is known to
+    /// matter.
+    #[arg(long, value_name = "LEVEL", help_heading = "Rules", value_parser = level())]
+    pub(crate) level: Option<Level>,
 
     /// Continue with only the value at this path, as the new document
     ///
@@ -259,6 +267,13 @@ fn siblings() -> impl TypedValueParser<Value = Siblings> {
 
 fn on_kind() -> impl TypedValueParser<Value = OnKind> {
     one_of(&[("drop", "nothing (default)", OnKind::Drop), ("keep", "what is there", OnKind::Keep)])
+}
+
+fn level() -> impl TypedValueParser<Value = Level> {
+    one_of(&[
+        ("careful", "without what is known to be noise", Level::Careful),
+        ("tight", "only what is known to matter (default)", Level::Tight),
+    ])
 }
 
 fn on_error() -> impl TypedValueParser<Value = OnError> {

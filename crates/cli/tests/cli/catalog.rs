@@ -99,3 +99,46 @@ fn lists_of_tools_may_have_the_names_of_mcp_servers() {
     assert!(warnings.iter().all(|warning| ran.err.contains(warning)), "{}", ran.err);
     assert_eq!(ran.err.lines().count(), 2, "{}", ran.err);
 }
+
+#[test]
+fn a_filter_has_two_levels() {
+    let folder = Folder::new();
+    let manifest = "version: 1
+filters:
+  a:
+    root: items
+    requires: [items]
+    omit: [etag]
+    tight: {requires: [items, 'items[].id'], select: [id, ssn]}
+    exclude: [ssn]
+  b: {extends: a, select: [x], drop_nulls: true}
+";
+    folder.write("levels.yaml", manifest);
+    let known = r#"{"items":[{"id":1,"ssn":2,"etag":3,"x":null}]}"#;
+    folder.write("known.json", known);
+    folder.write("close.json", r#"{"items":[{"ID":1,"ssn":2,"etag":3}]}"#);
+    let run = |tool: &str, level: &[&str], file: &str| {
+        let mut args = vec!["--manifest", "levels.yaml", "--tool", tool, file];
+        args.extend(level);
+        folder.run(args)
+    };
+    run("a", &[], "known.json").done("{\"items\":[{\"id\":1}]}\n");
+    run("a", &["--level", "tight"], "known.json").done("{\"items\":[{\"id\":1}]}\n");
+    run("a", &["--level", "careful"], "known.json").done("{\"items\":[{\"id\":1,\"x\":null}]}\n");
+    // A document of another shape gets the careful level, and what removes for safety still applies.
+    run("a", &[], "close.json").done("{\"items\":[{\"ID\":1}]}\n");
+    // Rules beside `extends` hold at both levels, but a `select` does not take the members of the careful one away.
+    run("b", &["--level", "careful"], "known.json").done("{\"items\":[{\"id\":1}]}\n");
+    run("b", &[], "known.json").done("{\"items\":[{}]}\n");
+    folder
+        .run(["--level", "careful", "--select", "id", "known.json"])
+        .refused(2, &["--level needs --tool or --manifest"]);
+    for (rules, message) in [
+        ("exclude: [id]", "`exclude` holds at both levels; write it beside `tight`"),
+        ("tight: {}", "unknown key `tight`"),
+        ("selct: [id]", "unknown key `selct`; did you mean `select`?"),
+    ] {
+        folder.write("wrong.yaml", &format!("version: 1\nfilters:\n  a: {{tight: {{{rules}}}}}\n"));
+        folder.tamis(&["check", "wrong.yaml"], b"").refused(2, &[message]);
+    }
+}

@@ -1,12 +1,13 @@
 //! Rewrites the result of a tool: `structuredContent`, and the texts of `content`.
 //!
-//! The filter of the call rewrites it. There are five more ways, and each is tried only if an earlier one falls short:
+//! The filter of the call rewrites it. There are more ways, and each is tried only if an earlier one falls short:
 //!
 //! | attempt | if |
 //! |---|---|
-//! | the profile | a filter of the catalog selects nothing of the result |
+//! | the careful level | the result is not of the shape of the tight level of the catalog |
+//! | the profile | the result is not of the shape of a filter of the catalog, or has nothing that it selects |
 //! | the filter that keeps every value | the catalog or a profile saves nothing, or cuts what cannot be stored |
-//! | these three with a limit of bytes | the result is longer than clients accept |
+//! | these four with a limit of bytes | the result is longer than clients accept |
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -95,7 +96,7 @@ pub(crate) fn rewrite(
                 if shortfall == Shortfall::NoRoom {
                     record.reason = Some(NOT_SHORTENED);
                 }
-                next = attempt.after(shortfall);
+                next = attempt.after(shortfall, call);
             }
         }
     }
@@ -137,6 +138,8 @@ struct Attempt {
 enum FilterChoice {
     /// The filter of the call.
     Own,
+    /// The next level of that filter.
+    Next,
     Profile,
     Lossless,
 }
@@ -144,8 +147,8 @@ enum FilterChoice {
 /// Why an attempt is not the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shortfall {
-    /// No part of the result has what a filter of the catalog selects: the server is not the one that the filter was
-    /// written for, or its results look different.
+    /// No part of the result is of the shape of a filter of the catalog, or has what it selects: the server is not the
+    /// one that the filter was written for, or its results look different.
     Missed,
     /// The result is not shorter than one that keeps everything.
     NoGain,
@@ -159,18 +162,23 @@ impl Attempt {
     const FIRST: Self = Self { filter: FilterChoice::Own, is_capped: false };
 
     /// All attempts, in order: what is tried after a shortfall is further down.
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 8] = [
         Self::FIRST,
+        Self { filter: FilterChoice::Next, is_capped: false },
         Self { filter: FilterChoice::Profile, is_capped: false },
         Self { filter: FilterChoice::Lossless, is_capped: false },
         Self { filter: FilterChoice::Own, is_capped: true },
+        Self { filter: FilterChoice::Next, is_capped: true },
         Self { filter: FilterChoice::Profile, is_capped: true },
         Self { filter: FilterChoice::Lossless, is_capped: true },
     ];
 
     /// Returns the attempt after this one.
-    fn after(self, shortfall: Shortfall) -> Self {
+    fn after(self, shortfall: Shortfall, call: &ToolCall) -> Self {
         match shortfall {
+            Shortfall::Missed if self.filter == FilterChoice::Own && call.filter.next.is_some() => {
+                Self { filter: FilterChoice::Next, ..self }
+            }
             Shortfall::Missed => Self { filter: FilterChoice::Profile, ..self },
             Shortfall::NoGain | Shortfall::NoRoom => {
                 Self { filter: FilterChoice::Lossless, ..self }
@@ -182,6 +190,7 @@ impl Attempt {
     fn filter(self, call: &ToolCall, context: &Context) -> Option<Arc<ToolFilter>> {
         match self.filter {
             FilterChoice::Own => Some(Arc::clone(&call.filter)),
+            FilterChoice::Next => call.filter.next.clone(),
             FilterChoice::Profile => context.proxy.profile(),
             FilterChoice::Lossless => context.proxy.lossless().cloned(),
         }
@@ -262,9 +271,13 @@ impl ResultRewrite<'_> {
 
     /// Whether the profile may replace this filter.
     fn has_profile(&self) -> bool {
+        let removes = self.filter.removes_for_safety;
         self.filter.source == RuleSource::Catalog
-            && !self.filter.removes_for_safety
-            && self.context.proxy.profile().is_some()
+            && self
+                .context
+                .proxy
+                .profile()
+                .is_some_and(|profile| profile.removes_for_safety || !removes)
     }
 
     /// Whether a result is longer than clients accept, and a limit of bytes may help.

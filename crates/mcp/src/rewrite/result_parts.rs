@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tamis::CallOptions;
+use tamis::{CallOptions, SkipReason};
 
 use super::block_text::BlockText;
 use super::blocks::Block;
@@ -90,7 +90,10 @@ impl FilteredParts<'_> {
         });
         let structured = self.structured.run().map(|structured| &structured.run);
         let mut runs = structured.into_iter().chain(of_texts).peekable();
-        runs.peek().is_some() && runs.all(|run| run.report.fallback.is_some())
+        runs.peek().is_some()
+            && runs.all(|run| {
+                run.report.fallback.is_some() || run.report.skipped == Some(SkipReason::Shape)
+            })
     }
 
     /// Returns the number of credentials that were replaced. Texts in addition to a structured result mostly repeat it.

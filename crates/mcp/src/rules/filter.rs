@@ -1,10 +1,12 @@
 //! The filter of one tool, with everything that the proxy has to know about it.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 use tamis::spec::{Redact, Retrieve};
 use tamis::text::{TextProgram, TextSpec};
 use tamis::{Error, Program, Spec};
-use tamis_manifest::{ManifestEntry, Profile, Structured, UnreadText};
+use tamis_manifest::{Level, ManifestEntry, Profile, Structured, UnreadText};
 
 use super::profile;
 use crate::record::RuleSource;
@@ -61,6 +63,8 @@ pub struct ToolFilter {
     pub(crate) minds_errors: bool,
     /// Why no result passes, if the rules cannot be used.
     pub(crate) refuses: Option<&'static str>,
+    /// The level of the catalog for results of another shape.
+    pub(crate) next: Option<Arc<ToolFilter>>,
 }
 
 /// The parameters that a filtered tool takes in addition to its own.
@@ -103,6 +107,7 @@ impl ToolFilter {
             drops_copies: false,
             minds_errors: true,
             refuses: None,
+            next: None,
         })
     }
 
@@ -125,6 +130,33 @@ impl ToolFilter {
             parameters: Parameters::default(),
             renders: false,
             ..own
+        })
+    }
+
+    /// Compiles a filter of the catalog with the rules and the limit of a profile.
+    pub(crate) fn of_catalog(entry: &ManifestEntry, profile: Profile) -> Result<Self, Error> {
+        let tight = profile::level(profile) == Level::Tight && entry.has_levels();
+        let careful = Self::of_level(entry, Level::Careful, profile)?;
+        if !tight {
+            return Ok(careful);
+        }
+        let next = Some(Arc::new(careful));
+        Ok(Self { next, ..Self::of_level(entry, Level::Tight, profile)? })
+    }
+
+    /// Compiles one level of a filter of the catalog.
+    fn of_level(entry: &ManifestEntry, level: Level, profile: Profile) -> Result<Self, Error> {
+        let spec = profile::with_catalog(entry.program_at(level).spec(), profile);
+        let keys = keys(&spec);
+        Ok(Self {
+            programs: vec![Program::compile(&spec)?],
+            text: text_rules(&keys).as_ref().map(TextProgram::compile).transpose()?,
+            renders: renders(&keys),
+            max_tokens: profile::max_tokens(profile),
+            parameters: Parameters::default(),
+            keeps_everything: false,
+            drops_copies: true,
+            ..Self::own(entry)?
         })
     }
 
@@ -152,6 +184,7 @@ impl ToolFilter {
             drops_copies: true,
             minds_errors: false,
             refuses: None,
+            next: None,
         }))
     }
 
@@ -176,6 +209,7 @@ impl ToolFilter {
             drops_copies: false,
             minds_errors: true,
             refuses: Some(reason),
+            next: None,
         }
     }
 
@@ -212,6 +246,10 @@ impl ToolFilter {
             keeps_text: self.keeps_text || saves,
             keeps_error_text: self.keeps_error_text || saves,
             parameters: Parameters { raw: false, ..self.parameters },
+            next: match self.next {
+                Some(next) => Some(Arc::new(Self::clone(&next).redacting()?)),
+                None => None,
+            },
             ..self
         })
     }

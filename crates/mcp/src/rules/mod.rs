@@ -39,6 +39,8 @@ pub struct Rules {
     /// The service that the server is said to be.
     service: Option<String>,
     uses_catalog: bool,
+    /// The profile that decides the level and the limit of the catalog's filters.
+    level: Profile,
     /// Whether rules that only save apply. Otherwise only those for safety do.
     saves: bool,
     /// Replaces what filters say.
@@ -63,6 +65,7 @@ impl Rules {
             first: None,
             user: None,
             service: None,
+            level: profile,
             uses_catalog: matches!(profile, Profile::Standard | Profile::Tight),
             saves: true,
             structured: None,
@@ -244,7 +247,7 @@ impl Rules {
             // The user's rules may remove for safety, so they are not left out.
             (_, Some(Err(why))) => Some(ToolFilter::refusing(why)),
             (Some(own), _) | (None, Some(own)) => Some(compiled(own.and_then(own_filter))),
-            (None, None) if self.uses_catalog => of_catalog(tool, &known),
+            (None, None) if self.uses_catalog => of_catalog(tool, &known, self.level),
             (None, None) => None,
         }
     }
@@ -282,8 +285,8 @@ fn compiled(filter: Result<ToolFilter, &'static str>) -> ToolFilter {
     filter.unwrap_or_else(ToolFilter::refusing)
 }
 
-fn of_catalog(tool: &str, known: &[&str]) -> Option<ToolFilter> {
-    ToolFilter::own(&Manifest::catalog_entry_of_service(tool, known)?).ok()
+fn of_catalog(tool: &str, known: &[&str], profile: Profile) -> Option<ToolFilter> {
+    ToolFilter::of_catalog(&Manifest::catalog_entry_of_service(tool, known)?, profile).ok()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use tamis::Spec;
 use tamis::spec::{Budget, Omitted};
-use tamis_manifest::Profile;
+use tamis_manifest::{Level, Profile};
 
 /// Base64 and data URLs that are longer are left out by `standard` and `tight`.
 const LONGEST_BASE64: u64 = 256;
@@ -14,6 +14,28 @@ pub(super) fn max_tokens(profile: Profile) -> Option<u64> {
         Profile::Tight => Some(2_000),
         _ => None,
     }
+}
+
+/// Returns the rules of a filter of the catalog with those of a profile, as far as the filter has none of its own.
+pub(super) fn with_catalog(spec: &Spec, profile: Profile) -> Spec {
+    let spec = spec.clone();
+    let Some(tokens) = max_tokens(profile) else { return spec };
+    // A page or a text has its own limit, that of the whole result.
+    if spec.content.is_some() || spec.when.is_some() {
+        return spec;
+    }
+    let base64 = if spec.omit_base64_over == 0 { LONGEST_BASE64 } else { spec.omit_base64_over };
+    let budget = spec.budget.unwrap_or(Budget::Tokens(tokens));
+    spec.drop_nulls(true)
+        .drop_empty(true)
+        .omit_base64_over(base64)
+        .budget(budget)
+        .omitted(Omitted::Silent)
+}
+
+/// Returns the level of the catalog that a profile uses.
+pub(super) fn level(profile: Profile) -> Level {
+    if profile == Profile::Tight { Level::Tight } else { Level::Careful }
 }
 
 /// Returns the rules of a profile. `None`: results are not changed.

@@ -159,7 +159,8 @@ impl FilterRun {
             return self.begin_pipe();
         }
         let Some(requires) = &compiled.requires else { return self.begin_choice() };
-        let search = ShapeSearch::new(&self.program, requires, &self.options, self.prefix);
+        let first = self.shaping.as_ref().map_or(&self.program, |earlier| &earlier.first);
+        let search = ShapeSearch::new(first, &self.program, requires, &self.options, self.prefix);
         self.shaping = Some(search);
         self.phase = RunPhase::Shape;
     }
@@ -228,6 +229,10 @@ impl FilterRun {
             self.program = seeking.program.clone();
             (self.shaping, self.choosing, self.pipe, self.branch) = (None, None, None, None);
             self.phase = RunPhase::Extract;
+        } else if let Some(later) = self.shaping.take_if(|shaping| shaping.is_later()) {
+            self.program = later.first;
+            (self.choosing, self.pipe, self.branch, self.prefix) = (None, None, None, 0);
+            self.begin();
         } else if let Some(shaping) = &mut self.shaping {
             shaping.restart(&self.options);
             self.program = shaping.program.clone();
@@ -371,7 +376,11 @@ impl FilterRun {
     fn take_shape(&mut self, fits: bool) -> Result<(), Raise> {
         let Some(shaping) = &self.shaping else { return Ok(()) };
         self.program = shaping.program_for(fits)?.clone();
-        self.begin_choice();
+        match fits {
+            true => self.begin_choice(),
+            // It may be for another shape.
+            false => self.begin(),
+        }
         Ok(())
     }
 
@@ -516,10 +525,15 @@ impl FilterRun {
 
     /// Ends the search for a shape: the document is a scalar, which ends with the input, or incomplete.
     fn end_shape(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
-        let Some(shaping) = &mut self.shaping else { return Ok(()) };
-        let Some(Decided { decision, at, held, .. }) = shaping.ahead.end()? else { return Ok(()) };
-        self.take_shape(decision).map_err(|raise| Error::at(raise, at, String::new()))?;
-        self.replay(held, sink, Self::read)?;
+        while self.phase == RunPhase::Shape
+            && let Some(shaping) = &mut self.shaping
+        {
+            let Some(Decided { decision, at, held, .. }) = shaping.ahead.end()? else {
+                return Ok(());
+            };
+            self.take_shape(decision).map_err(|raise| Error::at(raise, at, String::new()))?;
+            self.replay(held, sink, Self::read)?;
+        }
         if self.phase == RunPhase::Branch { self.end_choice(sink) } else { Ok(()) }
     }
 

@@ -12,6 +12,7 @@ use crate::filter::run::items::SHOWN;
 use crate::filter::run::lookahead::Probe;
 use crate::filter::run::pipe::{Pipe, Stage};
 use crate::filter::run::redact_error::redact_report;
+use crate::filter::run::shape_search::ShapeSearch;
 use crate::report::{MissedPath, PlanStep, Report, SkipReason};
 
 impl FilterRun {
@@ -79,7 +80,7 @@ impl FilterRun {
             (None, None) => self.program.plan_with(&self.options),
             (Some((_, program)), _) => self.program.plan_of_branch(program, &self.options),
         };
-        if self.is_other_shape() {
+        if self.has_left_shape() {
             let at = usize::from(self.program.compiled().extract.is_some());
             plan.insert(at.min(plan.len()), PlanStep::Requires);
         }
@@ -91,10 +92,16 @@ impl FilterRun {
         plan
     }
 
-    /// Returns whether the program is that for documents of another shape.
-    fn is_other_shape(&self) -> bool {
+    /// Returns whether the document is not of the shape that was searched for last.
+    fn has_left_shape(&self) -> bool {
         let of_shape = self.shaping.as_ref().map(|shaping| shaping.program.compiled());
         of_shape.is_some_and(|of_shape| !Arc::ptr_eq(of_shape, self.program.compiled()))
+    }
+
+    /// Returns whether the document is of no shape that rules are for.
+    fn is_other_shape(&self) -> bool {
+        let has_fallback = |shaping: &ShapeSearch| shaping.program.compiled().fallback.is_some();
+        self.has_left_shape() && !self.shaping.as_ref().is_some_and(has_fallback)
     }
 
     /// Returns the report without the plan.
