@@ -40,9 +40,9 @@ pub(super) struct Alias {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Level {
-    /// What is known to be noise. Members that nobody knew of stay.
+    /// It leaves out only what is known to be noise, so that members that nobody knew of stay.
     Careful,
-    /// All but what is known to matter: the rules under `tight`.
+    /// It keeps only what is known to matter: the rules under `tight`.
     #[default]
     Tight,
 }

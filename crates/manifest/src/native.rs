@@ -127,7 +127,7 @@ fn read_tight(building: &mut Building<'_>, name: &str, key: &Key, tight: &Node, 
     };
     let both = entries.iter().find(|(key, _)| AT_BOTH_LEVELS.contains(&key.text.as_str()));
     if let Some((rule, _)) = both {
-        let message = format!("`{}` holds at both levels; write it beside `{TIGHT}`", rule.text);
+        let message = format!("`{}` holds at both levels; write it before `{TIGHT}`", rule.text);
         building.refuse_tool(name, &Flaw::new(rule.at.start, message));
         return;
     }

@@ -127,14 +127,14 @@ filters:
     run("a", &["--level", "careful"], "known.json").done("{\"items\":[{\"id\":1,\"x\":null}]}\n");
     // A document of another shape gets the careful level, and what removes for safety still applies.
     run("a", &[], "close.json").done("{\"items\":[{\"ID\":1}]}\n");
-    // Rules beside `extends` hold at both levels, but a `select` does not take the members of the careful one away.
+    // Rules of a filter with a base hold at both levels, but a `select` does not take the members of the careful one away.
     run("b", &["--level", "careful"], "known.json").done("{\"items\":[{\"id\":1}]}\n");
     run("b", &[], "known.json").done("{\"items\":[{}]}\n");
     folder
         .run(["--level", "careful", "--select", "id", "known.json"])
         .refused(2, &["--level needs --tool or --manifest"]);
     for (rules, message) in [
-        ("exclude: [id]", "`exclude` holds at both levels; write it beside `tight`"),
+        ("exclude: [id]", "`exclude` holds at both levels; write it before `tight`"),
         ("tight: {}", "unknown key `tight`"),
         ("selct: [id]", "unknown key `selct`; did you mean `select`?"),
     ] {
