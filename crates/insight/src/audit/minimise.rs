@@ -1,15 +1,15 @@
 //! Makes a document with a leak as small as a reader wants it.
 
-use super::planted::{Canary, Planted};
+use super::planted::Planted;
 use super::value::Json;
 
 /// The most documents that are tried.
 const MAX_TRIES: usize = 3000;
 
-/// Removes members and elements, and simplifies values and keys, while `leaks` holds.
+/// Removes members and elements, and replaces the planted value by the plain one of its rule, while `leaks` holds.
 pub(super) fn minimise(
     mut planted: Planted,
-    canary: &Canary,
+    plain_value: &Json,
     leaks: &dyn Fn(&Planted) -> bool,
 ) -> Planted {
     let mut tries = 0;
@@ -41,7 +41,7 @@ pub(super) fn minimise(
             containers
                 .extend(below.filter(|at| planted.document.at(at).is_some_and(Json::is_container)));
         }
-        for candidate in simpler(&planted, canary) {
+        if let Some(candidate) = simpler(&planted, plain_value) {
             has_changed |= attempt(candidate, &mut planted);
         }
         if !has_changed {
@@ -64,17 +64,13 @@ fn without(planted: &Planted, location: &[usize], number: usize) -> Option<Plant
     Some(smaller)
 }
 
-/// Returns forms of the document with a simpler planted value, or with plain keys on the way to it.
-fn simpler(planted: &Planted, canary: &Canary) -> Vec<Planted> {
-    let mut forms = Vec::new();
-    let value = planted.document.at(&planted.at);
-    let is_plain = value == Some(&canary.value()) || value == Some(&canary.credential());
-    if !planted.in_string && !is_plain {
-        let mut plain = planted.clone();
-        if let Some(value) = plain.document.at_mut(&planted.at) {
-            *value = canary.value();
-            forms.push(plain);
-        }
+/// Returns the document with the plain value, if it has another one.
+fn simpler(planted: &Planted, plain_value: &Json) -> Option<Planted> {
+    let is_plain = planted.document.at(&planted.at) == Some(plain_value);
+    if planted.in_string || is_plain {
+        return None;
     }
-    forms
+    let mut plain = planted.clone();
+    *plain.document.at_mut(&planted.at)? = plain_value.clone();
+    Some(plain)
 }

@@ -146,6 +146,7 @@ impl Audit {
                 path: place.path.clone(),
                 leaks: CallForm::ALL.iter().any(|form| form.leaks(&program, &text, &canary)),
                 text,
+                value: canary.text(place.kind),
                 canary: canary.digits().to_owned(),
             })
         };

@@ -168,7 +168,7 @@ impl<'a> Plan<'a> {
             let Some(place) = self.add(&target, true) else { continue };
             for (number, base) in bases.iter().enumerate() {
                 let mut document = base.clone();
-                let at = document.set(&target.steps, self.canary.value());
+                let at = document.set(&target.steps, self.canary.value(target.kind));
                 let form = if number == 0 { forms.first() } else { None };
                 let form = form.map(|form| form.steps.as_slice()).unwrap_or_default();
                 planted.extend(self.finish(spec, place, document, at, form, 0, &tests));
@@ -188,7 +188,7 @@ impl<'a> Plan<'a> {
             rule: format!("redact {text}"),
             steps: path.0,
         }));
-        targets.extend(secret_targets(spec));
+        targets.extend(recognised_targets(spec));
         for target in targets {
             let Some(place) = self.add(&target, notices || target.kind == RuleKind::Select) else {
                 continue;
@@ -196,7 +196,7 @@ impl<'a> Plan<'a> {
             for form in &forms {
                 let steps = [form.steps.as_slice(), &target.steps].concat();
                 let mut document = Json::object();
-                let at = document.set(&steps, self.canary.value());
+                let at = document.set(&steps, self.canary.value(target.kind));
                 planted.extend(self.finish(
                     spec,
                     place,
@@ -211,7 +211,7 @@ impl<'a> Plan<'a> {
                 let form = form_of_sample(&spec.root, sample);
                 let steps = [form.steps.as_slice(), &target.steps].concat();
                 let mut document = sample.clone();
-                let at = document.set(&steps, self.canary.value());
+                let at = document.set(&steps, self.canary.value(target.kind));
                 planted.extend(self.finish(
                     spec,
                     place,
@@ -256,10 +256,7 @@ impl<'a> Plan<'a> {
     ) -> Option<Planted> {
         let at = at?;
         need_all(spec, &mut document, item);
-        *document.at_mut(&at)? = match self.places.get(place).map(|place| place.kind) {
-            Some(RuleKind::Secrets) => self.canary.credential(),
-            _ => self.canary.value(),
-        };
+        *document.at_mut(&at)? = self.canary.value(self.places.get(place)?.kind);
         Some(Planted {
             place,
             document,
@@ -477,11 +474,9 @@ fn selected_targets(spec: &Spec) -> Vec<Target> {
     strangers(&ways, &whole, RuleKind::Select, "select with on_error: closed")
 }
 
-/// Returns the places of credentials, which `redact: secrets` replaces: the members that a select keeps, or any.
-fn secret_targets(spec: &Spec) -> Vec<Target> {
-    if !spec.redact.as_ref().is_some_and(|redact| redact.secrets) {
-        return Vec::new();
-    }
+/// Returns the places of credentials and personal data, which `redact` replaces: the members that a select keeps, or any.
+fn recognised_targets(spec: &Spec) -> Vec<Target> {
+    let Some(redact) = &spec.redact else { return Vec::new() };
     let mut places = Vec::new();
     for (path, fields) in spec.selected_sources() {
         if fields.is_empty() {
@@ -496,12 +491,17 @@ fn secret_targets(spec: &Spec) -> Vec<Target> {
     if places.is_empty() {
         places.push(vec![name("note")]);
     }
-    let target = |steps: Vec<PathToken>| Target {
-        kind: RuleKind::Secrets,
-        rule: "redact: secrets".to_owned(),
-        steps,
+    let rules = [
+        (redact.secrets, RuleKind::Secrets, "redact: secrets"),
+        (redact.personal, RuleKind::Personal, "redact: {personal: true}"),
+    ];
+    let rules = rules.into_iter().filter(|(is_given, ..)| *is_given);
+    let target = |(_, kind, rule): (bool, RuleKind, &str), steps: &Vec<PathToken>| Target {
+        kind,
+        rule: rule.to_owned(),
+        steps: steps.clone(),
     };
-    places.into_iter().map(target).collect()
+    rules.flat_map(|rule| places.iter().map(move |steps| target(rule, steps))).collect()
 }
 
 /// Returns the places next to the payload of a closed select.

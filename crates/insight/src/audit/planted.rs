@@ -19,13 +19,24 @@ impl Canary {
         &self.0
     }
 
-    pub(super) fn value(&self) -> Json {
-        Json::string(&format!("canary-{}", self.0))
+    /// Returns the text that is planted for a rule: one that the rule must remove.
+    pub(super) fn text(&self, kind: RuleKind) -> String {
+        match kind {
+            // A credential of a known form. It belongs to nobody.
+            RuleKind::Secrets => ["gh", "p_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N", &self.0].concat(),
+            // The domain is reserved for examples (RFC 2606).
+            RuleKind::Personal => format!("canary-{}@example.org", self.0),
+            RuleKind::Exclude
+            | RuleKind::Redact
+            | RuleKind::Patch
+            | RuleKind::Retain
+            | RuleKind::Select => format!("canary-{}", self.0),
+        }
     }
 
-    /// Returns a credential of a known form that has the number. It belongs to nobody.
-    pub(super) fn credential(&self) -> Json {
-        Json::string(&["gh", "p_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N", &self.0].concat())
+    /// Returns the value that is planted for a rule.
+    pub(super) fn value(&self, kind: RuleKind) -> Json {
+        Json::string(&self.text(kind))
     }
 
     /// Returns whether the value is in an output, also if its characters are escaped there.
@@ -64,6 +75,8 @@ pub(super) enum RuleKind {
     Redact,
     /// `redact: secrets`: a credential is replaced, wherever it is.
     Secrets,
+    /// `redact: {personal: true}`: an e-mail address is replaced, wherever it is.
+    Personal,
     Patch,
     /// `retain`: everything else is removed.
     Retain,

@@ -82,7 +82,8 @@ pub struct Finding {
     pub rule: String,
     /// The path of the value. For `retain` and `select`, which remove everything else, that of an example.
     pub path: String,
-    /// The smallest document that was found. The planted value begins with `canary-`, or is a number.
+    /// The smallest document that was found. The planted value begins with `canary-`, or is a number. For
+    /// `redact: secrets` it is a credential.
     pub document: String,
     /// The output.
     pub output: String,
@@ -118,6 +119,9 @@ pub struct PlantedDocument {
     pub path: String,
     /// The document.
     pub text: String,
+    /// The planted value, which the rule removes: a credential for `redact: secrets`. It is plain text, so a document of
+    /// escapes may spell it in another way.
+    pub value: String,
     /// The digits that the value has, and that are nowhere else.
     pub canary: String,
     /// Whether the value leaves the filter itself.

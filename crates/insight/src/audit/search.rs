@@ -173,11 +173,12 @@ impl<'a> Search<'a> {
             return;
         }
         let (program, canary) = (self.program, self.canary);
-        let smallest = minimise(planted.clone(), canary, &|candidate: &Planted| {
-            let document = candidate.document.text();
-            form.leaks(program, &document, canary)
-                && is_stopped(remedy.as_ref(), form, &document, canary)
-        });
+        let smallest =
+            minimise(planted.clone(), &canary.value(place.kind), &|candidate: &Planted| {
+                let document = candidate.document.text();
+                form.leaks(program, &document, canary)
+                    && is_stopped(remedy.as_ref(), form, &document, canary)
+            });
         let document = smallest.document.text();
         let output = form.run(program, &document).output;
         let mut how: Vec<String> = planted.shapes.iter().map(ToString::to_string).collect();

@@ -57,9 +57,13 @@ impl Shape {
             Self::Number,
             Self::Marks,
         ];
-        if place.kind == RuleKind::Secrets {
-            // Another value would not be a credential.
-            shapes.retain(|shape| !matches!(shape, Self::EscapedValue | Self::Number));
+        if matches!(place.kind, RuleKind::Secrets | RuleKind::Personal) {
+            // The number by itself is neither a credential nor personal.
+            shapes.retain(|shape| *shape != Self::Number);
+        }
+        if place.kind == RuleKind::Personal {
+            // Only credentials are recognised through the escapes that the text of a string spells.
+            shapes.retain(|shape| *shape != Self::EscapedValue);
         }
         if planted.in_string {
             // The value is a text with JSON.
@@ -136,7 +140,9 @@ impl Shape {
                 ]))?;
             }
             Self::EscapedValue => {
-                changed.put(Json::Scalar(format!("\"{}\"", escaped(canary.digits()))))?;
+                let Json::Scalar(value) = changed.document.at(&changed.at)? else { return None };
+                let text = Json::string_content(value)?;
+                changed.put(Json::Scalar(format!("\"{}\"", escaped(&text))))?;
             }
             Self::EscapedKeys => {
                 for level in 0..changed.at.len() {

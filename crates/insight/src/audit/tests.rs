@@ -148,14 +148,85 @@ fn odd_specs() {
     }
 }
 
+/// The rule of places at which credentials are planted.
+const SECRETS: &str = "redact: secrets";
+
 /// Credentials are planted in the members that leave, and none of them does.
 #[test]
 fn credentials_are_planted() {
-    for spec in [
-        r#"{"redact":{"secrets":true}}"#,
-        r#"{"select":["id","note"],"root":"object","redact":{"secrets":true}}"#,
+    for (spec, paths) in [
+        (r#"{"redact":{"secrets":true}}"#, &["note"][..]),
+        (r#"{"redact":{"secrets":"aggressive"}}"#, &["note"]),
+        (r#"{"select":["id","note"],"root":"object","redact":{"secrets":true}}"#, &["id", "note"]),
+        (
+            r#"{"exclude":["ssn"],"root":"object","on_error":"closed","redact":{"secrets":true}}"#,
+            &["note"],
+        ),
     ] {
         let report = audited(spec);
-        assert!(report.findings.is_empty(), "{:?}", report.findings);
+        let of_secrets = report.findings.iter().filter(|one| one.rule == SECRETS);
+        assert_eq!(of_secrets.count(), 0, "{spec}: {:?}", report.findings);
+        let parsed: Spec = serde_json::from_str(spec).unwrap();
+        let documents = Audit::new(&parsed).documents().unwrap();
+        let secret: Vec<_> = documents.iter().filter(|one| one.rule == SECRETS).collect();
+        for path in paths {
+            assert!(secret.iter().any(|one| one.path == **path), "{spec}: {documents:?}");
+        }
+        for one in secret {
+            assert!(one.value.starts_with("ghp_") && one.text.contains(&one.value), "{one:?}");
+            assert!(one.value.ends_with(&one.canary) && !one.leaks, "{one:?}");
+        }
+        for one in documents.iter().filter(|one| one.rule != SECRETS) {
+            assert!(one.value.starts_with("canary-") && one.text.contains(&one.value), "{one:?}");
+        }
+    }
+}
+
+/// Personal data are planted, too, by themselves and next to credentials.
+#[test]
+fn personal_data_are_planted() {
+    const PERSONAL: &str = "redact: {personal: true}";
+    for (spec, places) in [
+        (r#"{"redact":{"personal":true}}"#, 1),
+        (r#"{"redact":{"personal":true,"secrets":true}}"#, 2),
+        (r#"{"select":["id","note"],"root":"object","redact":{"personal":true}}"#, 2),
+    ] {
+        let report = audited(spec);
+        assert_eq!(report.places, places, "{spec}");
+        assert!(report.findings.is_empty(), "{spec}: {:?}", report.findings);
+        let parsed: Spec = serde_json::from_str(spec).unwrap();
+        let documents = Audit::new(&parsed).documents().unwrap();
+        let mut personal = documents.iter().filter(|one| one.rule == PERSONAL);
+        assert!(personal.clone().count() > 0, "{documents:?}");
+        assert!(personal.all(|one| one.text.contains('@') && !one.leaks), "{documents:?}");
+    }
+    let spec = r#"{"json_strings":[{"at":"/text","apply":{"redact":{"personal":true},"root":"object"},"otherwise":"keep"}],"root":"object"}"#;
+    let report = audited(spec);
+    let finding = report.findings.first().unwrap();
+    assert_eq!(finding.weakness, Weakness::StringFallback);
+    assert!(finding.output.contains("@example.org"), "{finding:?}");
+}
+
+/// A credential that leaves is found, and is still a credential in the smallest document: a plain value would leave
+/// under every rule.
+#[test]
+fn credentials_that_leave_are_found() {
+    for (spec, weakness) in [
+        (
+            r#"{"when":[{"test":{"path":"/kind","value":"a"},"redact":{"secrets":true}}],"otherwise":"pass"}"#,
+            Weakness::OtherwisePass,
+        ),
+        (
+            r#"{"json_strings":[{"at":"/text","apply":{"redact":{"secrets":true},"root":"object"},"otherwise":"keep"}],"root":"object"}"#,
+            Weakness::StringFallback,
+        ),
+    ] {
+        let report = audited(spec);
+        let mut found = report.findings.iter().filter(|one| one.rule.ends_with(SECRETS));
+        let finding = found.find(|one| one.weakness == weakness);
+        let finding = finding.unwrap_or_else(|| panic!("{spec}: {report:#?}"));
+        for text in [&finding.document, &finding.output] {
+            assert!(text.contains("ghp_") && !text.contains("canary-"), "{finding:?}");
+        }
     }
 }

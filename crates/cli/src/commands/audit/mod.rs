@@ -34,8 +34,10 @@ pub(crate) const HELP_SHORT: &str = "For more and for examples see --help.";
 
 pub(crate) const HELP: &str = "\
 Attacked are the rules that remove for safety: exclude, retain, patches that remove, all of them in branches of when and in
-json_strings, and select with on_error: closed. Filters of manifests are also attacked as tamis mcp runs them, with results
-whose text is no JSON. A finding has the smallest document that was found, what leaves, and the rule to change.
+json_strings, select with on_error: closed, and redact. The planted value begins with canary-. For redact: secrets it is a
+credential that belongs to nobody, and for personal: true an e-mail address. Filters of manifests are also attacked as
+tamis mcp runs them, with results whose text is no JSON. A finding has the smallest document that was found, what leaves,
+and the rule to change.
 
 Examples:
   tamis audit tools.yaml

@@ -16,7 +16,7 @@ use super::table::Row;
 /// The most documents of one filter that are put into results.
 const MAX_DOCUMENTS: usize = 60;
 
-/// Results of a tool. `$OBJECT` is a document, `$TEXT` the same inside of a string, `$CANARY` the planted value.
+/// Results of a tool. `$OBJECT` is a document, `$TEXT` the same inside of a string, `$VALUE` the planted value.
 const RESULTS: [(Part, &str); 14] = [
     (Part::Json, r#"{"structuredContent":$OBJECT}"#),
     (Part::Json, r#"{"content":[{"type":"text","text":"$TEXT"}]}"#),
@@ -29,13 +29,13 @@ const RESULTS: [(Part, &str); 14] = [
     (Part::Json, r#"{"content":[{"type":"resource","resource":{"uri":"x:1","text":"$TEXT"}}]}"#),
     (Part::Json, r#"{"content":[{"type":"text","text":"$TEXT"}],"isError":true}"#),
     (Part::Json, r#"{"isError":true,"content":[],"structuredContent":$OBJECT}"#),
-    (Part::Text, r#"{"content":[{"type":"text","text":"the value is $CANARY"}]}"#),
+    (Part::Text, r#"{"content":[{"type":"text","text":"the value is $VALUE"}]}"#),
     (Part::Text, r#"{"content":[{"type":"text","text":"$TEXT\n$TEXT"}]}"#),
     (
         Part::Text,
-        r#"{"content":[{"type":"resource","resource":{"uri":"x:1","text":"the value is $CANARY"}}]}"#,
+        r#"{"content":[{"type":"resource","resource":{"uri":"x:1","text":"the value is $VALUE"}}]}"#,
     ),
-    (Part::Error, r#"{"content":[{"type":"text","text":"failed for $CANARY"}],"isError":true}"#),
+    (Part::Error, r#"{"content":[{"type":"text","text":"failed for $VALUE"}],"isError":true}"#),
     (Part::Error, r#"{"content":[{"type":"text","text":"$TEXT\n$TEXT"}],"isError":true}"#),
     (Part::Json, r#"{"content":[{"type":"text","text":"$TEXT","data":$OBJECT}],"data":$OBJECT}"#),
 ];
@@ -96,11 +96,10 @@ impl ProxyAttack {
                 if rows.iter().any(|row| row.weakness == part.weakness()) {
                     continue;
                 }
-                let canary = format!("canary-{}", document.canary);
                 let result = form
                     .replace("$OBJECT", &document.text)
                     .replace("$TEXT", &inside_string(&document.text))
-                    .replace("$CANARY", &canary);
+                    .replace("$VALUE", &inside_string(&document.value));
                 count += 1;
                 let Some(output) = self.filtered(&tool, &result) else { continue };
                 if output.contains(&document.canary) {
