@@ -62,7 +62,7 @@ mod off {
     use tamis_text::secrets::SecretRules;
 
     use crate::filter::compile::rule_paths::refuse_in;
-    use crate::spec::{Redact, TextSpec};
+    use crate::spec::{Redact, SecretLevel, TextSpec};
 
     /// A compiled pattern of a condition.
     #[derive(Clone, Debug)]
@@ -105,9 +105,9 @@ mod off {
                 "redact: `patterns` and `personal` need tamis built with the feature `text`";
             return Err(Error::new(ErrorKind::Spec, message));
         }
-        Ok(redact.secrets.then(|| match redact.aggressive {
-            true => SecretRules::aggressive(),
-            false => SecretRules::built_in(),
+        Ok(redact.secrets.map(|level| match level {
+            SecretLevel::Aggressive => SecretRules::aggressive(),
+            SecretLevel::Known => SecretRules::built_in(),
         }))
     }
 }

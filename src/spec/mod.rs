@@ -53,5 +53,5 @@ pub(crate) use rules::Spec;
 
 pub use safety::Retrieve;
 pub use select::{SOURCE, SelectPath, Selection};
-pub use tamis_text::Redact;
 pub(crate) use tamis_text::TextSpec;
+pub use tamis_text::{Redact, SecretLevel};

@@ -93,7 +93,7 @@ pub(super) fn text_filter(_: &Spec) -> Option<String> {
 
 pub(super) fn redact(spec: &Spec) -> Option<String> {
     let redact = spec.redact.as_ref()?;
-    let secrets = redact.secrets.then_some("secrets");
+    let secrets = redact.secrets.map(|_| "secrets");
     let patterns = redact.patterns.iter().map(|(name, _)| name);
     let paths = redact.paths.iter().chain(patterns).map(String::as_str);
     let personal = redact.personal.then_some("personal data");

@@ -37,3 +37,4 @@ pub use quoted::QuotedTextFilter;
 pub use redact::Redact;
 #[cfg(feature = "filters")]
 pub use redactor::{RedactProgram, TextRedactor, secret_rules};
+pub use secrets::SecretLevel;

@@ -8,6 +8,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::fields::some;
+use crate::secrets::SecretLevel;
 
 /// The values that `Spec::redact` replaces. In files also `redact: secrets`, short for
 /// `redact: {secrets: true}`.
@@ -31,10 +32,8 @@ pub struct Redact {
     pub paths: Vec<String>,
     /// The replacement; by default, a mark.
     pub with: Option<String>,
-    /// Whether credentials are replaced.
-    pub secrets: bool,
-    /// Whether random text after names such as `key` and `token` is replaced, too. In files `secrets: aggressive`.
-    pub aggressive: bool,
+    /// Which credentials are replaced; by default, none. In files `secrets: true` and `secrets: aggressive`.
+    pub secrets: Option<SecretLevel>,
     /// Whether personal data are replaced.
     pub personal: bool,
     /// Names of kinds, and what they look like.
@@ -51,10 +50,10 @@ impl Serialize for Redact {
         if let Some(text) = &self.with {
             map.serialize_entry("with", text)?;
         }
-        if self.aggressive {
-            map.serialize_entry("secrets", AGGRESSIVE)?;
-        } else if self.secrets {
-            map.serialize_entry("secrets", &true)?;
+        match self.secrets {
+            Some(SecretLevel::Aggressive) => map.serialize_entry("secrets", AGGRESSIVE)?,
+            Some(SecretLevel::Known) => map.serialize_entry("secrets", &true)?,
+            None => {}
         }
         if self.personal {
             map.serialize_entry("personal", &true)?;
@@ -107,16 +106,25 @@ impl Redact {
     /// [`Redact::kinds`].
     #[must_use]
     pub fn secrets(mut self, yes: bool) -> Self {
-        self.secrets = yes;
+        self.secrets = yes.then_some(self.secrets.unwrap_or_default());
         self
     }
 
     /// Sets whether random text after any name of a key, a token, a secret or a password is replaced, too, by
-    /// `[redacted:random-value]`. This also replaces checksums and identifiers with such a name.
+    /// `[redacted:random-value]`. This also replaces checksums and identifiers with such a name. Implies
+    /// [`secrets`](Self::secrets).
+    ///
+    /// ```
+    /// use tamis::spec::{Redact, SecretLevel};
+    ///
+    /// assert_eq!(Redact::new().aggressive(true).secrets, Some(SecretLevel::Aggressive));
+    /// ```
     #[must_use]
     pub fn aggressive(mut self, yes: bool) -> Self {
-        self.aggressive = yes;
-        self.secrets |= yes;
+        self.secrets = match yes {
+            true => Some(SecretLevel::Aggressive),
+            false => self.secrets.map(|_| SecretLevel::Known),
+        };
         self
     }
 
@@ -179,8 +187,10 @@ impl Redact {
         Self {
             paths: self.paths.iter().chain(&other.paths).cloned().collect(),
             with: self.with.clone().or_else(|| other.with.clone()),
-            secrets: self.secrets || other.secrets,
-            aggressive: self.aggressive || other.aggressive,
+            secrets: match (self.secrets, other.secrets) {
+                (Some(SecretLevel::Aggressive), _) => self.secrets,
+                (own, more) => more.or(own),
+            },
             personal: self.personal || other.personal,
             patterns: self.patterns.iter().chain(&other.patterns).cloned().collect(),
         }
@@ -193,7 +203,7 @@ impl Redact {
 
     /// Returns whether everything that leaves is searched.
     pub fn searches(&self) -> bool {
-        self.secrets || self.personal || !self.patterns.is_empty()
+        self.secrets.is_some() || self.personal || !self.patterns.is_empty()
     }
 }
 
@@ -210,43 +220,34 @@ struct RedactMap {
     paths: Vec<String>,
     #[serde(deserialize_with = "some")]
     with: Option<String>,
-    secrets: Secrets,
+    #[serde(deserialize_with = "secret_level")]
+    secrets: Option<SecretLevel>,
     personal: bool,
     #[serde(deserialize_with = "patterns")]
     patterns: Vec<(String, String)>,
 }
 
-/// The value of `secrets`.
-#[derive(Default)]
-enum Secrets {
-    #[default]
-    No,
-    Yes,
-    Aggressive,
+/// Reads the value of `secrets`.
+fn secret_level<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SecretLevel>, D::Error> {
+    from.deserialize_any(SecretLevelVisitor)
 }
 
-impl<'de> Deserialize<'de> for Secrets {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(SecretsVisitor)
-    }
-}
+struct SecretLevelVisitor;
 
-struct SecretsVisitor;
-
-impl Visitor<'_> for SecretsVisitor {
-    type Value = Secrets;
+impl Visitor<'_> for SecretLevelVisitor {
+    type Value = Option<SecretLevel>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("true, false or `aggressive`")
     }
 
-    fn visit_bool<E>(self, yes: bool) -> Result<Secrets, E> {
-        Ok(if yes { Secrets::Yes } else { Secrets::No })
+    fn visit_bool<E>(self, yes: bool) -> Result<Self::Value, E> {
+        Ok(yes.then_some(SecretLevel::Known))
     }
 
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Secrets, E> {
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self::Value, E> {
         match text {
-            AGGRESSIVE => Ok(Secrets::Aggressive),
+            AGGRESSIVE => Ok(Some(SecretLevel::Aggressive)),
             _ => Err(E::invalid_value(serde::de::Unexpected::Str(text), &self)),
         }
     }
@@ -294,8 +295,59 @@ impl<'de> Visitor<'de> for RedactVisitor {
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Redact, A::Error> {
         let RedactMap { paths, with, secrets, personal, patterns } =
             RedactMap::deserialize(MapAccessDeserializer::new(map))?;
-        let aggressive = matches!(secrets, Secrets::Aggressive);
-        let secrets = !matches!(secrets, Secrets::No);
-        Ok(Redact { paths, with, secrets, aggressive, personal, patterns })
+        Ok(Redact { paths, with, secrets, personal, patterns })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Redact, SecretLevel};
+
+    const LEVELS: [Option<SecretLevel>; 3] =
+        [None, Some(SecretLevel::Known), Some(SecretLevel::Aggressive)];
+
+    fn of(secrets: Option<SecretLevel>) -> Redact {
+        Redact { secrets, ..Redact::new() }
+    }
+
+    /// Each level has one form in files, in both directions.
+    #[test]
+    fn levels_have_a_form_in_files() {
+        for (level, text) in
+            LEVELS.into_iter().zip(["{}", r#"{"secrets":true}"#, r#"{"secrets":"aggressive"}"#])
+        {
+            assert_eq!(serde_json::to_string(&of(level)).unwrap(), text);
+            assert_eq!(serde_json::from_str::<Redact>(text).unwrap(), of(level), "{text}");
+        }
+        assert_eq!(serde_json::from_str::<Redact>(r#"{"secrets":false}"#).unwrap(), of(None));
+        assert_eq!(serde_json::from_str::<Redact>(r#""secrets""#).unwrap(), of(LEVELS[1]));
+        for wrong in ["null", "1", r#""yes""#] {
+            let error = serde_json::from_str::<Redact>(&format!("{{\"secrets\":{wrong}}}"));
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains("true, false or `aggressive`"), "{error}");
+        }
+    }
+
+    /// Setters and the union of rules never find less than one of them asks for.
+    #[test]
+    fn levels_are_combined() {
+        let [none, known, aggressive] = LEVELS;
+        for (redact, level) in [
+            (of(none).secrets(true), known),
+            (of(aggressive).secrets(true), aggressive),
+            (of(aggressive).secrets(false), none),
+            (of(known).aggressive(true), aggressive),
+            (of(none).aggressive(false), none),
+            (of(aggressive).aggressive(false), known),
+        ] {
+            assert_eq!(redact.secrets, level);
+            assert_eq!(redact.searches(), level.is_some());
+        }
+        for (number, level) in LEVELS.into_iter().enumerate() {
+            for (other, more) in LEVELS.into_iter().enumerate() {
+                let both = of(level).and(&of(more));
+                assert_eq!(both.secrets, LEVELS[number.max(other)], "{level:?} {more:?}");
+            }
+        }
     }
 }

@@ -11,9 +11,7 @@ use super::lines::pipeline::TextPipeline;
 use super::lines::redact_pattern;
 use super::{TextProgram, TextReport};
 use crate::Redact;
-use crate::secrets::{
-    Pattern, SecretLevel, SecretRules, SecretSearch, TextForm, kind_names, personal_patterns,
-};
+use crate::secrets::{Pattern, SecretRules, SecretSearch, TextForm, kind_names, personal_patterns};
 
 /// Replaces credentials in a text by `[redacted:KIND]`, as [`Redact::secrets`](crate::Redact::secrets) does in JSON.
 ///
@@ -243,9 +241,7 @@ pub fn secret_rules(redact: &Redact, allowance: &mut RegexBudget) -> Result<Secr
         patterns.extend(personal_patterns());
     }
     let patterns = (!patterns.is_empty()).then(|| patterns.into());
-    let level = if redact.aggressive { SecretLevel::Aggressive } else { SecretLevel::Known };
-    let built_in = redact.secrets.then_some(level);
-    Ok(SecretRules { built_in, patterns })
+    Ok(SecretRules { built_in: redact.secrets, patterns })
 }
 
 /// Returns the problem of the name of a pattern, if it has one.

@@ -7,8 +7,8 @@ use tamis_json::limits::Limits;
 use super::explanation::{Explanation, LimitValues};
 use super::stage::{HoldExplanation, JsonStringExplanation, PASS, StageAction, StageExplanation};
 use crate::spec::{
-    DuplicateKeys, JsonStringFallback, Omitted, OnError, OnOver, OnTestFailure, Root, Siblings,
-    Validation, Whitespace,
+    DuplicateKeys, JsonStringFallback, Omitted, OnError, OnOver, OnTestFailure, Root, SecretLevel,
+    Siblings, Validation, Whitespace,
 };
 
 impl fmt::Display for Explanation {
@@ -268,10 +268,10 @@ impl StageExplanation {
                     let with = redact.with.as_deref().unwrap_or("[redacted]");
                     writeln!(f, "   replaced by {with}: {}", redact.paths.join(", "))?;
                 }
-                if redact.secrets {
+                if redact.secrets.is_some() {
                     writeln!(f, "   credentials in strings and keys are replaced")?;
                 }
-                if redact.aggressive {
+                if redact.secrets == Some(SecretLevel::Aggressive) {
                     writeln!(f, "   so is random text after names such as key and token")?;
                 }
                 if redact.personal {

@@ -492,7 +492,7 @@ fn recognised_targets(spec: &Spec) -> Vec<Target> {
         places.push(vec![name("note")]);
     }
     let rules = [
-        (redact.secrets, RuleKind::Secrets, "redact: secrets"),
+        (redact.secrets.is_some(), RuleKind::Secrets, "redact: secrets"),
         (redact.personal, RuleKind::Personal, "redact: {personal: true}"),
     ];
     let rules = rules.into_iter().filter(|(is_given, ..)| *is_given);
