@@ -326,3 +326,84 @@ fn credentials_and_personal_data() {
     );
     look(&folder, &["--secrets"], "nothing here").done("no credentials or personal data found\n");
 }
+
+/// A name that is a credential or personal is shown as a mark: in tables, in JSON and in errors.
+#[test]
+fn names_that_are_credentials() {
+    let folder = Folder::new();
+    let token = ["gh", "p_", &"a1B2".repeat(9)].concat();
+    let document = format!(
+        r#"{{"mira@example.org":{{"pin":7}},"{token}":["noor@example.org"],"\u006dira@example.org":{{"pin":7}}}}"#
+    );
+    let table = "       2  email         (text)
+       1  github-token  (text)
+       2  named         [redacted:email].pin
+       1  email         [redacted:github-token][]
+";
+    look(&folder, &["--secrets"], &document).done(table);
+    let found = json(&folder, &["--secrets", "--exclude", "a"], &document).to_string();
+    assert!(found.contains("[redacted:github-token][]"), "{found}");
+    assert!(!found.contains('@') && !found.contains(&token), "{found}");
+    let failed = look(&folder, &["--secrets", "--select", "id"], r#"{"mira@example.org":[1,}"#);
+    assert_eq!((failed.code, failed.out.as_str()), (1, ""));
+    assert!(failed.err.contains("[redacted:email]"), "{}", failed.err);
+    assert!(!failed.err.contains('@'), "{}", failed.err);
+}
+
+/// The options of the filter that apply to one call hold for the search, too.
+#[test]
+fn credentials_and_the_options_of_a_call() {
+    let folder = Folder::new();
+    let users = r#"[{"id":1,"mail":"mira@example.org"}]"#;
+    let after = |flags: &[&str]| {
+        let flags = [&["--secrets"], flags].concat();
+        json(&folder, &flags, users)["after"].clone()
+    };
+    let (none, email) = (serde_json::json!({}), serde_json::json!({"email": 1}));
+    for (flags, expected) in [
+        (&["--select", "id"][..], &none),
+        (&["--select", "id", "--raw"], &email),
+        (&["--select", "id", "--is-error"], &email),
+        (&["--exclude", "mail", "--is-error"], &none),
+        (&["--select", "id", "--requires", "[].nothing"], &email),
+        (&["--requires", "[].id"], &email),
+        (&["--raw"], &Value::Null),
+    ] {
+        assert_eq!(after(flags), *expected, "{flags:?}");
+    }
+    // So do limits.
+    let failed = look(&folder, &["--secrets", "--select", "id", "--max-depth", "1"], users);
+    assert_eq!(failed.code, 1, "{}", failed.out);
+}
+
+/// The places of lines and files are counted together.
+#[test]
+fn credentials_in_lines_and_files() {
+    let folder = Folder::new();
+    let lines = "{\"mail\":\"mira@example.org\"}\n\n{\"mail\":\"noor@example.org\",\"pin\":7}\n";
+    folder.write("a.ndjson", lines);
+    folder.write("b.ndjson", "{\"pin\":[7]}\nnot JSON: mira@example.org");
+    let table = "       1  email  (text)
+       2  email  mail
+       1  named  pin
+";
+    look(&folder, &["--secrets", "--ndjson", "a.ndjson", "b.ndjson"], "").done(table);
+    let filtered = ["--secrets", "--ndjson", "a.ndjson", "--exclude", "mail"];
+    let table = "       2  email  mail\n       1  named  pin\nafter the filter: 1 named\n";
+    look(&folder, &filtered, "").done(table);
+    let failed = look(&folder, &["--secrets", "--ndjson", "b.ndjson", "--exclude", "mail"], "");
+    assert_eq!(failed.code, 1);
+    assert!(failed.err.starts_with("tamis: b.ndjson: line 2: "), "{}", failed.err);
+    // Without the flag, lines are one text.
+    look(&folder, &["--secrets", "a.ndjson"], "").done("       2  email  (text)\n");
+    folder.write("a.json", r#"{"mail":"mira@example.org"}"#);
+    look(&folder, &["--secrets", "a.json", "-"], r#"{"mail":"noor@example.org"}"#)
+        .done("       2  email  mail\n");
+}
+
+/// `--requires` is a rule: it decides whether the others apply, and is compared with the input like them.
+#[test]
+fn requires_is_a_rule() {
+    let found = json(&Folder::new(), &["--requires", "items[].id"], ITEMS);
+    assert_eq!(found["after"]["bytes"], found["before"]["bytes"]);
+}

@@ -11,22 +11,27 @@
 //! assert_eq!(found, [("users[].mail", "email"), ("users[].password", "named")]);
 //! ```
 
+// ```text
+// document ─┬▶ scan ─▶ machine ─▶ values (handler) ─▶ search of each string, key and number ─▶ places
+//           └▶ search of the whole text ─▶ places, if the document turns out not to be JSON
+// ```
+//
+// Invariants: memory is bounded, whatever the document is. Nothing depends on how the input was cut into chunks.
+
+mod places;
+mod search;
+#[cfg(test)]
+mod tests;
+mod values;
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tamis::spec::RawJson;
-use tamis_json::key::unescape;
-use tamis_json::tree::children;
-use tamis_text::secrets::{SecretRules, SecretSearch, TextForm, personal_patterns};
+use tamis_text::secrets::TextForm;
 
-use crate::suggest::credentials::is_credential;
-
-/// The kind of a value that only its name shows, such as `password`.
-const NAMED: &str = "named";
-/// The deepest container that is entered. Deeper ones are searched as one text.
-const MAX_DEPTH: usize = 64;
-/// The most paths that are told apart. Further ones count as one.
-const MAX_PLACES: usize = 10_000;
+use places::FoundPlaces;
+use search::Search;
+use values::JsonScan;
 
 /// The credentials and personal data of documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -38,7 +43,8 @@ pub struct SensitiveReport {
 /// How much of a kind is at a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SensitivePlace {
-    /// The path, with `[]` for the elements of arrays. Empty in a text that is not JSON, and at the root.
+    /// The path, with `[]` for the elements of arrays. Empty in a text that is not JSON, and at the root. A name that is
+    /// itself a credential or personal is replaced by a mark, such as `[redacted:email]`.
     pub path: String,
     /// The kind, as in the marks of `redact`; `named` if only the name of the member shows it.
     pub kind: String,
@@ -50,18 +56,10 @@ impl SensitiveReport {
     /// Searches a document, or any other text.
     #[must_use]
     pub fn of(document: &[u8]) -> Self {
-        let text = std::str::from_utf8(document).ok();
-        let json: Option<RawJson> = text.and_then(|text| text.parse().ok());
-        let mut scan = Scan::new();
-        match &json {
-            Some(json) => scan.read(json.as_str()),
-            None => {
-                scan.search("", document);
-            }
-        }
-        let places = scan.found.into_iter();
-        let places = places.map(|((path, kind), count)| SensitivePlace { path, kind, count });
-        Self { places: places.collect() }
+        let mut scan = SensitiveScan::new();
+        scan.write(document);
+        scan.end();
+        scan.into_report()
     }
 
     /// Returns how much there is of each kind.
@@ -75,115 +73,88 @@ impl SensitiveReport {
     }
 }
 
-/// The search through one document.
-struct Scan {
-    search: SecretSearch,
-    /// The counts of the search after the last text.
-    before: BTreeMap<String, u64>,
-    found: BTreeMap<(String, String), u64>,
+/// Searches documents while their bytes arrive. The places of all documents are counted together.
+///
+/// Chunks may be cut anywhere. A document that is not valid JSON, or that has a key over the limit, is searched as one
+/// text. Containers that are nested deeper than 64 levels are searched as a whole.
+///
+/// Memory: at most 10,000 places with 4 MiB of paths, for the report and for the open document. Work is linear in the
+/// document.
+///
+/// ```
+/// use tamis_insight::sensitive::SensitiveScan;
+///
+/// let mut scan = SensitiveScan::new();
+/// for chunk in [r#"{"mail": "mira@exam"#, r#"ple.org"}"#] {
+///     scan.write(chunk.as_bytes());
+/// }
+/// scan.end();
+/// scan.write(br#"{"mail": "noor@example.org"}"#);
+/// scan.end();
+/// assert_eq!(scan.into_report().places[0].count, 2);
+/// ```
+#[derive(Debug)]
+pub struct SensitiveScan {
+    json: JsonScan,
+    /// The open document as a text.
+    text: Search,
+    found: FoundPlaces,
 }
 
-impl Scan {
-    fn new() -> Self {
-        let mut rules = SecretRules::built_in();
-        rules.patterns = Some(personal_patterns().into());
+impl Default for SensitiveScan {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl SensitiveScan {
+    /// Creates a search that has found nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
         Self {
-            search: rules.filter(TextForm::Plain),
-            before: BTreeMap::new(),
-            found: BTreeMap::new(),
+            json: JsonScan::new(),
+            text: Search::new(TextForm::Plain),
+            found: FoundPlaces::default(),
         }
     }
 
-    fn add(&mut self, path: &str, kind: &str, count: u64) {
-        let mut place = (path.to_owned(), kind.to_owned());
-        if self.found.len() >= MAX_PLACES && !self.found.contains_key(&place) {
-            place.0 = "…".to_owned();
-        }
-        *self.found.entry(place).or_default() += count;
+    /// Reads the next bytes of a document.
+    pub fn write(&mut self, chunk: &[u8]) {
+        self.json.write(chunk);
+        self.text.write(chunk);
     }
 
-    /// Searches a text. Returns whether something was found.
-    fn search(&mut self, path: &str, text: &[u8]) -> bool {
-        let mut output = Vec::new();
-        self.search.write(text, &mut output);
-        self.search.end(&mut output);
-        if output == text {
-            return false;
-        }
-        let found = self.search.found();
-        for (kind, count) in &found {
-            let more = count - self.before.get(kind).copied().unwrap_or(0);
-            if more > 0 {
-                self.add(path, kind, more);
-            }
-        }
-        self.before = found;
-        true
-    }
-
-    /// Searches each string, key and number of a valid JSON text.
-    fn read(&mut self, json: &str) {
-        // The path, the depth, whether the name of the member is that of a credential, and the value.
-        let mut open = vec![(String::new(), 0, false, json)];
-        while let Some((path, depth, is_named, value)) = open.pop() {
-            let first = value.as_bytes().first().copied();
-            if matches!(first, Some(b'{' | b'[')) && depth < MAX_DEPTH {
-                for (key, child) in children(value) {
-                    let name = unescape(key.as_bytes())
-                        .map(|key| String::from_utf8_lossy(&key).into_owned());
-                    let name = name.unwrap_or_default();
-                    let below = match (first, path.is_empty()) {
-                        (Some(b'['), _) => format!("{path}[]"),
-                        (_, true) => name.clone(),
-                        (_, false) => format!("{path}.{name}"),
-                    };
-                    if first == Some(b'{') {
-                        self.search(&path, name.as_bytes());
-                    }
-                    let is_named = first == Some(b'{') && is_credential(&name);
-                    open.push((below, depth + 1, is_named, child));
+    /// Ends a document. The next bytes begin another one.
+    pub fn end(&mut self) {
+        let of_text = self.text.end();
+        match self.json.end() {
+            Some(places) => self.found.add_all(places),
+            None => {
+                for (kind, count) in of_text {
+                    self.found.add("", &kind, count);
                 }
-                continue;
-            }
-            let content = value.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-            let decoded = content.and_then(|content| unescape(content.as_bytes()));
-            let text = decoded.as_deref().unwrap_or(value.as_bytes());
-            let is_value = !matches!(value, "null" | "true" | "false" | "\"\"");
-            if !(self.search(&path, text) || !is_named || !is_value) {
-                self.add(&path, NAMED, 1);
             }
         }
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::SensitiveReport;
+    /// Returns what was found in the documents that were ended.
+    #[must_use]
+    pub fn into_report(self) -> SensitiveReport {
+        let places = self.found.into_iter();
+        let places = places.map(|(path, kind, count)| SensitivePlace { path, kind, count });
+        SensitiveReport { places: places.collect() }
+    }
 
-    #[test]
-    fn places_have_paths_and_kinds() {
-        let token = ["gh", "p_", &"a1B2".repeat(9)].concat();
-        let document = format!(
-            r#"{{"by":[{{"mail":"mira@example.org"}},{{"mail":"x"}}],"log":"use {token}","card":4111111111111111,"api_key":null,"note":"\u0031\u00392.0.2.7"}}"#
-        );
-        let report = SensitiveReport::of(document.as_bytes());
-        let places: Vec<_> = report
-            .places
-            .iter()
-            .map(|one| (one.path.as_str(), one.kind.as_str(), one.count))
-            .collect();
-        assert_eq!(
-            places,
-            [
-                ("by[].mail", "email", 1),
-                ("card", "card", 1),
-                ("log", "github-token", 1),
-                ("note", "ip-address", 1)
-            ]
-        );
-        assert_eq!(report.kinds()["email"], 1);
-        let text = SensitiveReport::of(format!("{token} and {token}").as_bytes());
-        assert_eq!(text.places[0].count, 2);
-        assert!(SensitiveReport::of(b"[1, {\"a\": \"b\"}]").places.is_empty());
+    /// Returns a text with marks in place of credentials and personal data, such as an error with names of a document.
+    ///
+    /// ```
+    /// use tamis_insight::sensitive::SensitiveScan;
+    ///
+    /// let text = SensitiveScan::redacted("expected an array at mira@example.org");
+    /// assert_eq!(text, "expected an array at [redacted:email]");
+    /// ```
+    #[must_use]
+    pub fn redacted(text: &str) -> String {
+        search::redacted(text)
     }
 }

@@ -66,7 +66,9 @@ pub(crate) struct LookArgs {
     pub(super) command: Option<String>,
 
     /// Show which credentials and personal data are in the input, and how many remain after the filter; never values
-    #[arg(long, help_heading = "Output", conflicts_with_all = ["chat", "command", "exact", "depth", "top", "html", "svg", "ndjson"])]
+    ///
+    /// A name in a path that is itself one of them is shown as a mark, such as `[redacted:email]`.
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["chat", "command", "exact", "depth", "top", "html", "svg"])]
     pub(super) secrets: bool,
 
     /// Print all paths as JSON, on one line

@@ -12,16 +12,15 @@ use tamis_command::{CommandFilter, CommandLine};
 use tamis_insight::look::{LineLook, Look, LookOptions, LookTree, look_chat};
 
 use super::args::LookArgs;
+use super::documents::{CHUNK, DocumentSink, FailedInput, read_documents};
 use crate::console::progress::Bar;
 use crate::console::remedies::Hinted;
 use crate::console::{Console, Exit, Usage};
 use crate::files;
 use crate::files::place::Place;
 use crate::filters::command_rules;
+use crate::flags::groups::Selection;
 use crate::job::resolve;
-
-/// Bytes that are read at once, and by which the form of the input is recognised.
-const CHUNK: usize = 64 << 10;
 
 /// The figures of all inputs.
 #[derive(Debug)]
@@ -127,9 +126,12 @@ pub(super) fn measure(args: &LookArgs, console: &Console) -> Result<Measured, Ex
             let program = PruneProgram::compile(&PruneSpec::new()).map_err(said)?;
             run.chat = Some(ChatScan::new(&program));
         }
-        run.read_all(&mut first.as_slice().chain(reader)).map_err(|error| match run.line {
-            0 => said(error),
-            line => console.fail(&name, format_args!("line {line}: {}", hinted(&error))),
+        let mut input = first.as_slice().chain(reader);
+        read_documents(&mut input, args.ndjson, &mut run).map_err(|failed| match failed {
+            FailedInput { error, line: None } => said(error),
+            FailedInput { error, line: Some(line) } => {
+                console.fail(&name, format_args!("line {line}: {}", hinted(&error)))
+            }
         })?;
     }
     let name = args
@@ -139,27 +141,65 @@ pub(super) fn measure(args: &LookArgs, console: &Console) -> Result<Measured, Ex
     run.end().map_err(|error| console.fail(&name, error))
 }
 
-fn hinted(error: &Error) -> Hinted<'_> {
+pub(super) fn hinted(error: &Error) -> Hinted<'_> {
     let documents = "(more than one document? try --ndjson for one per line)";
     Hinted { error, documents, has_limits: true }
 }
 
 /// Whether the flags have rules, so that there is something to compare.
 pub(super) fn has_rules(args: &LookArgs) -> bool {
-    let rules = &args.selection;
-    let lists = [&rules.select, &rules.exclude, &rules.omit, &rules.redact, &rules.retain];
-    let files = [&rules.manifest, &rules.patch];
+    // Every flag is named, so that a new one cannot be forgotten.
+    let Selection {
+        manifest,
+        tool,
+        extract,
+        select,
+        exclude,
+        omit,
+        requires,
+        redact,
+        retain,
+        patch,
+        siblings,
+        conditions,
+        max_items,
+        drop_nulls,
+        drop_empty,
+        budget,
+        budget_tokens,
+        on_error: _,
+        is_error: _,
+        raw: _,
+        service: _,
+        root: _,
+        on_kind: _,
+        lenient_remove: _,
+        stop_early: _,
+        min_items: _,
+        omitted: _,
+        on_over: _,
+        validation: _,
+        duplicate_keys: _,
+        whitespace: _,
+        item: _,
+        bounds: _,
+    } = &args.selection;
+    let lists = [select, exclude, omit, requires, redact, retain];
+    let files = [manifest, patch];
+    let is_set = [
+        !conditions.is_empty(),
+        tool.is_some(),
+        extract.is_some(),
+        max_items.is_some(),
+        budget.is_some(),
+        budget_tokens.is_some(),
+        siblings.is_some(),
+        *drop_nulls,
+        *drop_empty,
+    ];
     lists.iter().any(|list| !list.is_empty())
         || files.iter().any(|list| !list.is_empty())
-        || !rules.conditions.is_empty()
-        || rules.tool.is_some()
-        || rules.extract.is_some()
-        || rules.max_items.is_some()
-        || rules.budget.is_some()
-        || rules.budget_tokens.is_some()
-        || rules.siblings.is_some()
-        || rules.drop_nulls
-        || rules.drop_empty
+        || is_set.contains(&true)
 }
 
 /// Reads until the buffer is full or the input ends.
@@ -223,11 +263,8 @@ fn may_be_chat(first: &[u8]) -> bool {
 
 /// One run over documents.
 struct Documents<'a> {
-    ndjson: bool,
     /// The input is said to be a chat, so that errors of the chat are those of the run.
     is_chat: bool,
-    /// The number of the open line, with `ndjson`.
-    line: u64,
     look: Look,
     filter: Option<Filter<FilteredLook>>,
     chat: Option<ChatScan>,
@@ -245,9 +282,7 @@ impl<'a> Documents<'a> {
         let filter = filter
             .map(|program| Filter::new(program.with_options(call), FilteredLook::new(options)));
         Self {
-            ndjson: args.ndjson,
             is_chat: args.chat,
-            line: 0,
             look: Look::new(options),
             filter,
             chat: None,
@@ -255,41 +290,9 @@ impl<'a> Documents<'a> {
             options,
         }
     }
+}
 
-    /// Reads an input to its end.
-    fn read_all(&mut self, reader: &mut impl Read) -> Result<(), Error> {
-        let mut buffer = vec![0; CHUNK];
-        // The bytes of the open line that are not white space.
-        let mut open = false;
-        self.line = u64::from(self.ndjson);
-        loop {
-            let count = match reader.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(count) => count,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(Error::read(error)),
-            };
-            let mut chunk = buffer.get(..count).unwrap_or_default();
-            while self.ndjson
-                && let Some(at) = chunk.iter().position(|byte| *byte == b'\n')
-            {
-                let (line, rest) = chunk.split_at(at + 1);
-                open |= !line.trim_ascii().is_empty();
-                if open {
-                    self.write(line)?;
-                    self.end_document()?;
-                }
-                (open, chunk) = (false, rest);
-                self.line += 1;
-            }
-            if !self.ndjson || open || !chunk.trim_ascii().is_empty() {
-                open = true;
-                self.write(chunk)?;
-            }
-        }
-        if open || !self.ndjson { self.end_document() } else { Ok(()) }
-    }
-
+impl DocumentSink for Documents<'_> {
     fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
         self.look.write(chunk)?;
         if let Some(filter) = self.filter.as_mut().filter(|filter| !filter.is_done()) {
@@ -315,7 +318,9 @@ impl<'a> Documents<'a> {
         }
         Ok(())
     }
+}
 
+impl Documents<'_> {
     fn end(self) -> Result<Measured, Error> {
         let Self { look, filter, chat, documents, options, is_chat, .. } = self;
         let read = look.bytes_read();

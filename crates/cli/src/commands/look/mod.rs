@@ -1,9 +1,10 @@
 //! `tamis look`: shows where the tokens of documents, chats and outputs of commands are.
 //!
-//! `args.rs` has the flags, `measure.rs` reads the files, `table.rs` prints the tree. `secrets.rs` looks for
-//! credentials instead.
+//! `args.rs` has the flags, `documents.rs` reads the files, `measure.rs` measures them, `table.rs` prints the tree.
+//! `secrets.rs` looks for credentials instead.
 
 mod args;
+mod documents;
 mod measure;
 mod secrets;
 mod table;

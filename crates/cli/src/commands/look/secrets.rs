@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Read;
 
 use serde::Serialize;
-use tamis::filter_slice;
-use tamis_insight::sensitive::{SensitivePlace, SensitiveReport};
+use tamis::{Error, Filter, Sink};
+use tamis_insight::sensitive::{SensitivePlace, SensitiveScan};
 
 use super::args::LookArgs;
-use super::measure::has_rules;
+use super::documents::{DocumentSink, FailedInput, read_documents};
+use super::measure::{has_rules, hinted};
 use crate::console::print::{self, print};
 use crate::console::{Console, Exit, Usage};
 use crate::files;
@@ -26,6 +26,41 @@ struct Json<'a> {
     after: Option<&'a BTreeMap<String, u64>>,
 }
 
+/// The search before and after the filter.
+struct BothSides {
+    before: SensitiveScan,
+    filter: Option<Filter<Filtered>>,
+}
+
+/// The output of the filter.
+struct Filtered(SensitiveScan);
+
+impl Sink for Filtered {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.write(bytes);
+    }
+}
+
+impl DocumentSink for BothSides {
+    fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
+        self.before.write(chunk);
+        match self.filter.as_mut().filter(|filter| !filter.is_done()) {
+            Some(filter) => filter.write(chunk).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    fn end_document(&mut self) -> Result<(), Error> {
+        self.before.end();
+        if let Some(filter) = &mut self.filter {
+            filter.end()?;
+            filter.sink_mut().0.end();
+            filter.restart();
+        }
+        Ok(())
+    }
+}
+
 /// Searches all inputs, and prints what was found.
 pub(super) fn run(args: &LookArgs, console: &Console) -> Exit {
     let usage = |usage: Usage| console.refuse(&usage);
@@ -37,34 +72,31 @@ pub(super) fn run(args: &LookArgs, console: &Console) -> Exit {
         Ok(program) => program,
         Err(error) => return usage(Usage::from(&error)),
     };
-    let mut places: BTreeMap<(String, String), u64> = BTreeMap::new();
-    let mut after: BTreeMap<String, u64> = BTreeMap::new();
+    let filter = program.map(|program| {
+        Filter::new(program.with_options(&selected.options), Filtered(SensitiveScan::new()))
+    });
+    let mut sides = BothSides { before: SensitiveScan::new(), filter };
     for file in &args.files {
         let place = Place::from(file.clone());
         let name = place.name("standard input");
-        let mut document = Vec::new();
-        let read = files::open(&place).and_then(|mut input| input.read_to_end(&mut document));
-        if let Err(error) = read {
-            return console.fail(&name, error);
-        }
-        for found in SensitiveReport::of(&document).places {
-            *places.entry((found.path, found.kind)).or_default() += found.count;
-        }
-        let Some(program) = &program else { continue };
-        match filter_slice(program, &document) {
-            Ok((output, _)) => {
-                for (kind, count) in SensitiveReport::of(&output).kinds() {
-                    *after.entry(kind.to_owned()).or_default() += count;
-                }
-            }
-            Err(failed) => return console.fail(&name, failed),
+        let mut input = match files::open(&place) {
+            Ok(input) => input,
+            Err(error) => return console.fail(&name, Error::read(error)),
+        };
+        if let Err(failed) = read_documents(&mut input, args.ndjson, &mut sides) {
+            let FailedInput { error, line } = failed;
+            let line = line.map_or_else(String::new, |line| format!("line {line}: "));
+            // The path to the place may have names that are credentials.
+            let error = SensitiveScan::redacted(&hinted(&error).to_string());
+            return console.fail(&name, format_args!("{line}{error}"));
         }
     }
-    let places: Vec<SensitivePlace> = places
-        .into_iter()
-        .map(|((path, kind), count)| SensitivePlace { path, kind, count })
-        .collect();
-    let after = program.is_some().then_some(&after);
+    let places = sides.before.into_report().places;
+    let after = sides.filter.map(|filter| {
+        let report = filter.into_sink().0.into_report();
+        report.kinds().into_iter().map(|(kind, count)| (kind.to_owned(), count)).collect()
+    });
+    let after: Option<&BTreeMap<String, u64>> = after.as_ref();
     if args.json {
         return match print::json(&Json { version: 1, places: &places, after }) {
             Ok(text) => print(&text),
