@@ -1,3 +1,5 @@
+//! Kinds, paths and counts of documents of any size, however they are cut; never a name or a value that was found.
+
 use super::places::{MAX_PATH_BYTES, MAX_PLACES};
 use super::{SensitivePlace, SensitiveReport, SensitiveScan};
 
