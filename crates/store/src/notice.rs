@@ -95,6 +95,8 @@ pub struct OmissionNotice {
     shown: Option<(u64, Option<u64>)>,
     gap: Option<(u64, u64)>,
     bytes: Option<(u64, u64)>,
+    cursor: Option<&'static str>,
+    argument: Option<&'static str>,
     tool: &'static str,
 }
 
@@ -105,7 +107,16 @@ impl OmissionNotice {
     /// Creates a notice.
     #[must_use]
     pub fn new(unit: OmittedUnit, remedy: Remedy) -> Self {
-        Self { unit, remedy, shown: None, gap: None, bytes: None, tool: Self::TOOL }
+        Self {
+            unit,
+            remedy,
+            shown: None,
+            gap: None,
+            bytes: None,
+            cursor: None,
+            argument: None,
+            tool: Self::TOOL,
+        }
     }
 
     /// Sets how many items or lines are shown, from the first one on, and of how many. `None`: more, but how many is
@@ -127,6 +138,20 @@ impl OmissionNotice {
     #[must_use]
     pub fn with_bytes(mut self, before: u64, after: u64) -> Self {
         self.bytes = Some((before, after));
+        self
+    }
+
+    /// Sets the member of the result that leads to the next page. What was left out comes before that page.
+    #[must_use]
+    pub fn with_cursor(mut self, name: Option<&'static str>) -> Self {
+        self.cursor = name;
+        self
+    }
+
+    /// Sets the argument of the tool that makes its result smaller.
+    #[must_use]
+    pub fn with_argument(mut self, name: Option<&'static str>) -> Self {
+        self.argument = name;
         self
     }
 
@@ -197,6 +222,12 @@ impl Display for OmissionNotice {
             (None, Remedy::Lost(reason)) => write!(f, "; cannot be fetched: {reason}")?,
             (call, _) => write!(f, "; {}", call.unwrap_or_default())?,
         }
+        if let Some(cursor) = self.cursor {
+            write!(f, "; these come before the page of `{cursor}`")?;
+        }
+        if let Some(argument) = self.argument {
+            write!(f, "; the tool's `{argument}` returns less")?;
+        }
         f.write_str("]")
     }
 }
@@ -233,6 +264,17 @@ mod tests {
                 OmissionNotice::new(items, retrieve).with_shown(25, Some(137)).with_bytes(4_000, 5),
                 format!(
                     "112 of 137 items left out (~1,000 → ~2 tokens); {}",
+                    call(", items=\"25-49\"")
+                ),
+            ),
+            (
+                OmissionNotice::new(items, retrieve)
+                    .with_shown(25, Some(137))
+                    .with_cursor(Some("next_cursor"))
+                    .with_argument(Some("per_page")),
+                format!(
+                    "112 of 137 items left out; {}; these come before the page of `next_cursor`; the tool's `per_page` \
+                     returns less",
                     call(", items=\"25-49\"")
                 ),
             ),

@@ -336,9 +336,14 @@ fn documented_savings_of_the_catalog() {
 }
 
 /// A minimal example of each flag of `tamis filter`.
-const FLAGS: [(&str, &[&str], &str); 50] = [
+const FLAGS: [(&str, &[&str], &str); 51] = [
     ("--manifest", &["--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
     ("--tool", &["--tool", "crm.list", "--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
+    (
+        "--level",
+        &["--level", "careful", "--tool", "crm.list", "--manifest", "tools.yaml"],
+        "[{\"id\":1}]\n",
+    ),
     ("--extract", &["--extract", "[0].id"], "1\n"),
     ("--select", &["--select", "id"], "[{\"id\":1}]\n"),
     ("--exclude", &["--exclude", "x"], "[{\"id\":1,\"n\":null,\"e\":\"\"}]\n"),

@@ -1,4 +1,7 @@
-//! Which part of a result a client shows to the model.
+//! What a client shows of a result to the model: which part, and how much.
+//!
+//! A client that shows less than a profile's limit cuts a result itself, where nobody can fetch the rest. For these, the limit
+//! is lower.
 //!
 //! Some clients show only `structuredContent` if there is one, and drop the text. For these, a text that
 //! repeats the structured result costs bytes and nothing else. A client that is not on the list may show the text, so
@@ -21,6 +24,35 @@ pub enum ClientReads {
 /// Clients that show only `structuredContent` if there is one, by the name that they send: Claude Code and Codex CLI.
 /// A client is on this list only if it was seen to do so, because without the text a wrong entry leaves nothing to show.
 const READ_STRUCTURED: [&str; 2] = ["claude-code", "codex-mcp-client"];
+
+/// The bytes that clients show whole, by the beginning of the name that they send. Clients that are not listed show at least
+/// as much as a profile keeps, or are not known.
+///
+/// | client | cut | seen in |
+/// |---|---|---|
+/// | Claude Code | 25,000 tokens, saved to a file | Claude Code 2.1.332 |
+/// | Codex CLI | 10,000 tokens, the middle is lost | Codex 0.171.0 |
+/// | opencode | 50 KB or 2,000 lines | opencode 1.18.33 |
+/// | Gemini CLI | 40,000 characters, the middle is lost | Gemini CLI 0.61.0 |
+/// | VS Code | 8 KB, saved to a file | microsoft/vscode pull request 329276 |
+/// | Copilot CLI | 8 KB, saved to a file | github/copilot-cli issue 1732 |
+/// | Cline | 8,000 characters | cline/cline issue 13263 |
+const SHOWN_WHOLE: [(&str, u64); 8] = [
+    ("claude-code", 100_000),
+    ("codex-mcp-client", 40_000),
+    ("opencode", 50_000),
+    ("gemini-cli-mcp-client", 40_000),
+    ("Visual Studio Code", 8_192),
+    ("github-copilot-developer", 8_192),
+    ("copilot-cli", 8_192),
+    ("Cline", 8_000),
+];
+
+/// Returns the most bytes that a result for the client with this name should have: three quarters of what it shows whole.
+pub(crate) fn limit(client: &str) -> Option<u64> {
+    let known = SHOWN_WHOLE.iter().find(|(name, _)| client.starts_with(name));
+    known.map(|(_, bytes)| bytes / 4 * 3)
+}
 
 /// Returns which part the client with this name shows.
 pub(crate) fn reads(client: &str) -> ClientReads {
@@ -54,7 +86,20 @@ impl std::error::Error for UnknownClientReads {}
 
 #[cfg(test)]
 mod tests {
-    use super::{ClientReads, reads};
+    use super::{ClientReads, limit, reads};
+
+    #[test]
+    fn a_result_fits_into_what_a_client_shows() {
+        for (client, expected) in [
+            ("claude-code", Some(75_000)),
+            ("Visual Studio Code - Insiders", Some(6_144)),
+            ("gemini-cli-mcp-client-github", Some(30_000)),
+            ("cursor-vscode", None),
+            ("", None),
+        ] {
+            assert_eq!(limit(client), expected, "{client}");
+        }
+    }
 
     #[test]
     fn clients_that_show_text_get_it() {

@@ -139,8 +139,8 @@ pub struct Proxy {
     pub(crate) options: ProxyOptions,
     /// The name that the server gave itself.
     server: Mutex<Option<Arc<str>>>,
-    /// Tools with a parameter of their own that has the name of one of ours.
-    own_parameters: Mutex<HashMap<String, Parameters>>,
+    /// Tools with parameters that matter here.
+    own_parameters: Mutex<HashMap<String, OwnParameters>>,
     /// The tasks and resources of clients without sessions.
     pub(crate) memory: Arc<Memory>,
     pub(crate) may_remove_for_safety: bool,
@@ -242,16 +242,21 @@ impl Proxy {
         self.options.rules.lossless()
     }
 
+    /// Returns the most bytes that a client shows whole, with a reserve.
+    pub(crate) fn client_limit(&self, client: Option<&str>) -> Option<u64> {
+        client.and_then(clients::limit)
+    }
+
     /// Returns which part of a result a client shows to the model.
     pub(crate) fn client_reads(&self, client: Option<&str>) -> ClientReads {
         let by_name = || client.map_or(ClientReads::Both, clients::reads);
         self.options.client_reads.unwrap_or_else(by_name)
     }
 
-    /// Remembers that a tool has a parameter of its own with the name of one of ours.
-    pub(crate) fn learn_parameters(&self, tool: String, own: Parameters) {
+    /// Remembers the parameters of a tool that matter here.
+    pub(crate) fn learn_parameters(&self, tool: String, own: OwnParameters) {
         let mut known = self.own_parameters.lock().unwrap_or_else(PoisonError::into_inner);
-        if own == Parameters::default() || tool.len() > LONGEST_TOOL_NAME {
+        if own == OwnParameters::default() || tool.len() > LONGEST_TOOL_NAME {
             known.remove(&tool);
         } else if known.len() < MOST_TOOLS || known.contains_key(&tool) {
             known.insert(tool, own);
@@ -260,9 +265,27 @@ impl Proxy {
 
     /// Returns the parameters of a tool's own that have the name of one of ours.
     pub(crate) fn own_parameters(&self, tool: &str) -> Parameters {
+        self.learned(tool).as_ours
+    }
+
+    /// Returns the argument of a tool that makes its results smaller, if the list of tools has one.
+    pub(crate) fn shrinking_argument(&self, tool: &str) -> Option<&'static str> {
+        self.learned(tool).shrinking
+    }
+
+    fn learned(&self, tool: &str) -> OwnParameters {
         let known = self.own_parameters.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(tool).copied().unwrap_or_default()
     }
+}
+
+/// The parameters of a tool's own that matter here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct OwnParameters {
+    /// Those that have the name of one of ours.
+    pub(crate) as_ours: Parameters,
+    /// One that makes results smaller.
+    pub(crate) shrinking: Option<&'static str>,
 }
 
 impl fmt::Debug for Proxy {

@@ -8,12 +8,12 @@ use std::ops::Range;
 
 use tamis::Spec;
 
-use super::retrieve;
+use super::{hint, retrieve};
 use crate::jsonrpc::find::{FindError, Found, ValueKind};
 use crate::jsonrpc::head::{ListPart, Parts, short_text};
 use crate::jsonrpc::splice::{Splice, cut_members, end_of};
 use crate::policy::failure::Failure;
-use crate::policy::proxy::Proxy;
+use crate::policy::proxy::{OwnParameters, Proxy};
 use crate::rules::{Parameters, Structured};
 use crate::spool::Spool;
 
@@ -43,7 +43,8 @@ pub(crate) fn rewrite(
         }
         proxy.note_listed(&name);
         let own = Parameters { raw: members.has_output_mode, budget: members.has_budget };
-        proxy.learn_parameters(name.clone(), own);
+        let shrinking = hint::argument(message, members.properties)?;
+        proxy.learn_parameters(name.clone(), OwnParameters { as_ours: own, shrinking });
         let Some(filter) = proxy.filter(&name) else { continue };
         if !filter.keeps_everything || filter.structured == Structured::Drop {
             cut_members(message, &tool.span, members.output_schemas, &mut splice)?;

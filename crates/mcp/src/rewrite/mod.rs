@@ -9,7 +9,7 @@
 //! | `blocks`, `block_text`, `text_cut` | the texts of its content |
 //! | `wrapped`, `unreached`, `copies` | texts and structured content that repeat each other |
 //! | `run` | the programs of a filter, over a part of the message |
-//! | `omission`, `stored`, `notice` | what was left out of it, what is stored, and the notice about it |
+//! | `omission`, `hint`, `stored`, `notice` | what was left out of it, what is stored, and the notice about it |
 //! | `assemble` | the replacements in the message |
 //! | `outcome` | the message to send, and its record |
 
@@ -17,6 +17,7 @@ pub(crate) mod assemble;
 pub(crate) mod block_text;
 pub(crate) mod blocks;
 pub(crate) mod copies;
+mod hint;
 pub(crate) mod invisible;
 pub(crate) mod job;
 pub(crate) mod listing;

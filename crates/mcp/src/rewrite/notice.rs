@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use tamis_store::{OmissionNotice, OmittedUnit, Remedy, replaced};
 
+use super::hint::Hint;
 use crate::jsonrpc::text;
 use crate::spool::{Spool, SpoolError};
 
@@ -44,12 +45,14 @@ pub(crate) struct Omission {
     pub(crate) gap: Option<(u64, u64)>,
     pub(crate) bytes_in: u64,
     pub(crate) bytes_out: u64,
+    pub(crate) hint: Hint,
 }
 
 impl Omission {
     pub(crate) fn notice(&self, remedy: Remedy) -> OmissionNotice {
         let notice =
             OmissionNotice::new(self.unit, remedy).with_bytes(self.bytes_in, self.bytes_out);
+        let notice = notice.with_cursor(self.hint.cursor).with_argument(self.hint.argument);
         let notice = match self.shown {
             Some((shown, of)) => notice.with_shown(shown, of),
             None => notice,
@@ -89,6 +92,11 @@ impl Omission {
             Remedy::Lost(reason) => {
                 let reason = text::quoted(&reason.to_string());
                 member.push_str(&format!(",\"cannot_be_fetched\":{reason}"));
+            }
+        }
+        for (name, hint) in [("before", self.hint.cursor), ("argument", self.hint.argument)] {
+            if let Some(hint) = hint {
+                member.push_str(&format!(",\"{name}\":{}", text::quoted(hint)));
             }
         }
         member.push('}');

@@ -3,13 +3,18 @@
 use tamis_store::OmittedUnit;
 
 use super::block_text::BlockText;
+use super::hint::{self, Hint};
 use super::notice::Omission;
 use super::result_parts::{FilteredParts, ResultRewrite, StructuredRun};
 use super::run::{self, JsonRun, Source};
+use crate::policy::failure::Failure;
 use crate::rules::StoredForm;
+use crate::spool::Spool;
 
 /// About the bytes of a notice.
 const NOTICE: u64 = 160;
+/// A result is only replaced if it becomes shorter by so many bytes, and by a twentieth.
+const LEAST_SAVED: u64 = 200;
 
 impl ResultRewrite<'_> {
     /// Returns what was left out. `None`: nothing.
@@ -22,7 +27,7 @@ impl ResultRewrite<'_> {
         if let Some(StructuredRun { found, run, .. }) = structured {
             omissions.push(self.of_json(&Source::Value(found.span.clone()), run));
         }
-        let mut others = Vec::new();
+        let (mut others, hint) = (Vec::new(), Hint::default());
         for (block, text) in self.blocks.iter().zip(&filtered.texts) {
             let (Some(found), Some(text)) = (block.text, text) else { continue };
             let source = Source::characters(found);
@@ -45,13 +50,13 @@ impl ResultRewrite<'_> {
                     };
                     let shown = gap.map(|(first, last)| (of - (last + 1 - first), Some(of)));
                     let is_cut = report.left_out > 0 || !is_exact;
-                    (is_cut, Omission { unit, shown, gap, bytes_in: report.bytes, bytes_out })
+                    (is_cut, Omission { unit, shown, gap, bytes_in: report.bytes, bytes_out, hint })
                 }
                 BlockText::Dropped { is_cut } => {
-                    (*is_cut, Omission { unit, shown, gap, bytes_in, bytes_out: 0 })
+                    (*is_cut, Omission { unit, shown, gap, bytes_in, bytes_out: 0, hint })
                 }
                 BlockText::Same | BlockText::Escaped(_) | BlockText::Withheld => {
-                    (false, Omission { unit, shown, gap, bytes_in, bytes_out: bytes_in })
+                    (false, Omission { unit, shown, gap, bytes_in, bytes_out: bytes_in, hint })
                 }
             });
         }
@@ -71,8 +76,31 @@ impl ResultRewrite<'_> {
                 gap: None,
                 bytes_in: several.iter().map(|(_, part)| part.bytes_in).sum(),
                 bytes_out: several.iter().map(|(_, part)| part.bytes_out).sum(),
+                hint,
             }),
         }
+    }
+
+    /// Returns what else the notice should say, if the result is a list that was cut.
+    pub(crate) fn hint(
+        &self,
+        omission: &Omission,
+        filtered: &FilteredParts<'_>,
+        scratch: &Spool,
+    ) -> Result<Hint, Failure> {
+        if !matches!(omission.unit, OmittedUnit::Items | OmittedUnit::Lines | OmittedUnit::Bytes) {
+            return Ok(Hint::default());
+        }
+        let structured = filtered.structured.run().map(|structured| &structured.run);
+        let texts = filtered.texts.iter().filter_map(|text| match text {
+            Some(BlockText::Json(run)) => Some(&**run),
+            _ => None,
+        });
+        let mut cursor = None;
+        for run in structured.into_iter().chain(texts) {
+            cursor = cursor.or(hint::cursor(scratch, run.output.clone())?);
+        }
+        Ok(Hint { cursor, argument: self.context.proxy.shrinking_argument(self.tool) })
     }
 
     /// Returns whether something was left out of a JSON value, and what.
@@ -88,7 +116,8 @@ impl ResultRewrite<'_> {
             || report.base64_omitted_bytes > 0;
         let is_cut = is_counted || (!self.filter.keeps_everything && self.shrank(source, run));
         let unit = if shown.is_some() { OmittedUnit::Items } else { OmittedUnit::Values };
-        (is_cut, Omission { unit, shown, gap: None, bytes_in: run.bytes_in, bytes_out: run.len() })
+        let (bytes_in, bytes_out, hint) = (run.bytes_in, run.len(), Hint::default());
+        (is_cut, Omission { unit, shown, gap: None, bytes_in, bytes_out, hint })
     }
 
     /// Whether an output lacks more than white space, and what was removed for safety.
@@ -112,12 +141,16 @@ impl ResultRewrite<'_> {
         fetchable.is_some_and(|fetchable| run.len() < fetchable)
     }
 
-    /// Whether a profile removed less than the notice about it takes. A result over the limit of the profile is cut in
-    /// any case.
+    /// Whether the catalog or a profile saved too little to be worth a notice. A result over the limit of the profile is cut
+    /// in any case.
     pub(crate) fn costs_more_than_it_saves(&self, omission: &Omission) -> bool {
-        let fits = self.filter.max_tokens.is_some_and(|tokens| omission.bytes_in <= tokens * 4);
-        !self.filter.is_own()
+        let limit = self.context.limit(self.filter);
+        // A little more than the limit passes whole.
+        let fits = limit.is_some_and(|limit| omission.bytes_in <= limit / 10 * 11);
+        let is_over = limit.is_some_and(|limit| omission.bytes_in > limit);
+        let least = LEAST_SAVED.max(omission.bytes_in / if is_over { 10 } else { 20 });
+        !self.filter.is_of_user()
             && fits
-            && omission.bytes_in.saturating_sub(omission.bytes_out) < NOTICE
+            && omission.bytes_in.saturating_sub(omission.bytes_out) < NOTICE + least
     }
 }

@@ -8,6 +8,7 @@ use tamis::spec::Omitted;
 use tamis_store::OmittedUnit;
 
 use super::block_text::{BlockContext, BlockText};
+use super::hint::Hint;
 use super::notice::{NoticeFacts, Omission};
 use super::result_parts::Rewritten;
 use super::run::{FormOutputs, Source, Texts};
@@ -49,7 +50,7 @@ pub(crate) fn rewrite(
     let spool = context.proxy.limits().spool;
     let (mut scratch, unescaped) = (Spool::new(spool), Texts::new(message, spool));
     let options = call.options.clone().with_omitted(Omitted::Silent);
-    let mut left = filter.max_tokens.map(|tokens| tokens * 4);
+    let mut left = context.limit(filter);
     let mut new = NewContents::default();
     for found in texts.iter().filter(|found| found.kind == ValueKind::String) {
         let block = BlockContext {
@@ -161,6 +162,7 @@ impl<'a> NewContents<'a> {
             shown: None,
             bytes_in: sum_in + bytes_in,
             bytes_out: sum_out + bytes_out,
+            hint: Hint::default(),
         });
     }
 }

@@ -22,7 +22,7 @@ use super::notice::{NoticeFacts, Omission};
 use super::result_parts::{FilteredParts, ResultRewrite, Rewritten, StructuredPart, StructuredRun};
 use super::run::{self, FormOutputs, RunError, Source, Texts};
 use super::stored::{Room, ToStore};
-use super::task::{Context, Record};
+use super::task::{Context, Record, bytes_of};
 use crate::jsonrpc::find::{FindError, ValueKind};
 use crate::jsonrpc::head::{Parts, ResultPart, short_text};
 use crate::policy::failure::Failure;
@@ -119,9 +119,12 @@ fn options(
     let options = call.options.clone();
     let options = options.with_omitted(Omitted::Silent).with_limits(limits);
     let options = options.with_is_error(is_error && filter.minds_errors);
-    match cap {
+    match (filter.max_tokens, context.client_limit, cap) {
         // The limit of a profile is smaller.
-        Some(cap) if filter.max_tokens.is_none() => options.with_budget(Budget::Bytes(cap)),
+        (Some(tokens), Some(shown), _) if shown < bytes_of(tokens) => {
+            options.with_budget(Budget::Bytes(shown))
+        }
+        (None, _, Some(cap)) => options.with_budget(Budget::Bytes(cap)),
         _ => options,
     }
 }
@@ -323,6 +326,12 @@ impl ResultRewrite<'_> {
             let to_store = ToStore { result: &stored, tool: self.tool, redacted };
             room.store(self.texts, &to_store, self.context, self.filter, &self.forms)
         });
+        let omission = match omission {
+            Some(omission) => {
+                Some(Omission { hint: self.hint(&omission, &filtered, &scratch)?, ..omission })
+            }
+            None => None,
+        };
         let facts = NoticeFacts { omission: omission.zip(remedy), redacted };
         let splice = self.assemble(filtered, facts, &scratch)?;
         Ok((Rewritten { splice, scratch }, remedy))
@@ -370,7 +379,7 @@ impl ResultRewrite<'_> {
         is_wrapped: bool,
         scratch: &mut Spool,
     ) -> Result<Vec<Option<BlockText>>, Failure> {
-        let mut room = self.filter.max_tokens.map(|tokens| tokens * 4).or(self.cap);
+        let mut room = self.context.limit(self.filter).or(self.cap);
         let mut texts = Vec::with_capacity(self.blocks.len());
         for block in self.blocks {
             // Rules cannot read text in Base64. It is treated as text that they do not cover.

@@ -16,6 +16,7 @@ use crate::policy::memory::Memory;
 use crate::policy::proxy::Proxy;
 use crate::policy::tool_call::ToolCall;
 use crate::record::{CallOutcome, CallRecord, RuleSource};
+use crate::rules::ToolFilter;
 use crate::spool::Spool;
 
 /// The outcome for an element of a batch.
@@ -46,6 +47,8 @@ pub(crate) struct Context {
     pub(crate) limits_output: bool,
     pub(crate) is_modern: bool,
     pub(crate) reads: ClientReads,
+    /// The most bytes that it shows whole, if they are known.
+    pub(crate) client_limit: Option<u64>,
     /// The JSON text of the id of the request. Empty for notifications.
     pub(crate) raw_id: Box<[u8]>,
     pub(crate) arrived: Option<Instant>,
@@ -56,6 +59,17 @@ impl Context {
     pub(crate) fn is_too_long(&self, span: &Range<u64>) -> bool {
         self.limits_output && span.end.saturating_sub(span.start) > self.proxy.limits().output
     }
+
+    /// Returns the most bytes of a result of a filter with a profile's limit: the lesser of that and of what the client shows.
+    pub(crate) fn limit(&self, filter: &ToolFilter) -> Option<u64> {
+        let limit = bytes_of(filter.max_tokens?);
+        Some(self.client_limit.map_or(limit, |shown| shown.min(limit)))
+    }
+}
+
+/// Returns about how many bytes tokens have.
+pub(crate) fn bytes_of(tokens: u64) -> u64 {
+    tokens.saturating_mul(4)
 }
 
 /// The work that a message needs.

@@ -29,7 +29,7 @@ impl ResultRewrite<'_> {
     ///
     /// Only profiles treat it as text. The rules of a manifest address the members of `structuredContent`.
     pub(crate) fn wrapped(&self) -> Result<Option<Wrapped<'_>>, Failure> {
-        if self.filter.is_own() || self.filter.removes_for_safety {
+        if self.filter.is_of_user() || self.filter.removes_for_safety {
             return Ok(None);
         }
         let mut texts = self.blocks.iter().filter_map(|block| block.text);

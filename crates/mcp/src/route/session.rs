@@ -176,6 +176,7 @@ impl Session {
             limits_output: exchange.limits_output(),
             is_modern,
             reads: self.proxy.client_reads(self.client.as_deref()),
+            client_limit: self.proxy.client_limit(self.client.as_deref()),
             raw_id,
             arrived,
         };
