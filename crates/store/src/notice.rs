@@ -27,6 +27,8 @@ pub enum OmittedUnit {
     Lines,
     /// Bytes of text, where a line is too long to be shown.
     Bytes,
+    /// Blocks of the content of a result.
+    Blocks,
     /// Members, strings or anything else, whose number is not given.
     Values,
 }
@@ -168,7 +170,7 @@ impl OmissionNotice {
             OmittedUnit::Items => shown,
             // Lines count from 1.
             OmittedUnit::Lines => shown.checked_add(1)?,
-            OmittedUnit::Bytes | OmittedUnit::Values => return None,
+            OmittedUnit::Bytes | OmittedUnit::Blocks | OmittedUnit::Values => return None,
         };
         let end = first.saturating_add(shown.clamp(LEAST, MOST));
         let end = of.map_or(end, |of| end.min(of + (first - shown)));
@@ -203,6 +205,7 @@ impl Display for OmissionNotice {
             OmittedUnit::Items => "items",
             OmittedUnit::Lines => "lines",
             OmittedUnit::Bytes => "bytes",
+            OmittedUnit::Blocks => "blocks",
             OmittedUnit::Values => "values",
         };
         f.write_str("[tamis: ")?;

@@ -70,9 +70,8 @@ impl Omission {
 
     fn member(&self, remedy: Remedy, name: &str, redacted: u64) -> String {
         let mut member = format!("{}:{{", text::quoted(name));
-        if let Some((shown, of)) =
-            self.shown.filter(|_| matches!(self.unit, OmittedUnit::Items | OmittedUnit::Lines))
-        {
+        let counted = [OmittedUnit::Items, OmittedUnit::Lines, OmittedUnit::Blocks];
+        if let Some((shown, of)) = self.shown.filter(|_| counted.contains(&self.unit)) {
             member.push_str(&format!("\"shown\":{shown},"));
             if let Some(of) = of {
                 member.push_str(&format!("\"of\":{of},"));

@@ -67,12 +67,19 @@ impl ResultRewrite<'_> {
         if omissions.iter().all(|(cut, _)| !cut) {
             return None;
         }
-        let unit = OmittedUnit::Values;
+        let texts = filtered.texts.iter().flatten();
+        let (of, dropped) = texts.fold((0, 0), |(of, dropped), text| {
+            (of + 1, dropped + u64::from(matches!(text, BlockText::Dropped { is_cut: true })))
+        });
+        let (unit, shown) = match dropped {
+            0 => (OmittedUnit::Values, None),
+            _ => (OmittedUnit::Blocks, Some((of - dropped, Some(of)))),
+        };
         match omissions.as_slice() {
             [(_, one)] => Some(*one),
             several => Some(Omission {
                 unit,
-                shown: None,
+                shown,
                 gap: None,
                 bytes_in: several.iter().map(|(_, part)| part.bytes_in).sum(),
                 bytes_out: several.iter().map(|(_, part)| part.bytes_out).sum(),
@@ -88,7 +95,7 @@ impl ResultRewrite<'_> {
         filtered: &FilteredParts<'_>,
         scratch: &Spool,
     ) -> Result<Hint, Failure> {
-        if !matches!(omission.unit, OmittedUnit::Items | OmittedUnit::Lines | OmittedUnit::Bytes) {
+        if omission.unit == OmittedUnit::Values {
             return Ok(Hint::default());
         }
         let structured = filtered.structured.run().map(|structured| &structured.run);
