@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::block_text::BlockText;
+use super::images::{self, Image};
 use super::notice::{self, NoticeFacts};
 use super::result_parts::{FilteredParts, ResultRewrite, StructuredPart, StructuredRun};
 use crate::jsonrpc::find::{Found, ValueKind};
@@ -71,6 +72,14 @@ impl ResultRewrite<'_> {
             }
         }
         let mut added: Vec<Vec<u8>> = Vec::new();
+        if self.shows_images() {
+            let structured = self.parts.last(ResultPart::Structured);
+            let mut images = Vec::new();
+            for found in self.blocks.iter().filter_map(|block| block.text).chain(structured) {
+                images::find(self.message, &found.span, &mut images)?;
+            }
+            added.extend(images.iter().map(Image::block));
+        }
         match structured {
             StructuredPart::Absent => {}
             StructuredPart::Withheld | StructuredPart::InTexts => {

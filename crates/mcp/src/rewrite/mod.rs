@@ -10,6 +10,7 @@
 //! | `wrapped`, `unreached`, `copies` | texts and structured content that repeat each other |
 //! | `run` | the programs of a filter, over a part of the message |
 //! | `omission`, `hint`, `stored`, `notice` | what was left out of it, what is stored, and the notice about it |
+//! | `images` | images in its strings, which become blocks |
 //! | `assemble` | the replacements in the message |
 //! | `outcome` | the message to send, and its record |
 
@@ -18,6 +19,7 @@ pub(crate) mod block_text;
 pub(crate) mod blocks;
 pub(crate) mod copies;
 mod hint;
+mod images;
 pub(crate) mod invisible;
 pub(crate) mod job;
 pub(crate) mod listing;

@@ -18,6 +18,7 @@ use tamis_store::{Handle, LostReason, Remedy};
 
 use super::block_text::{BlockContext, BlockText};
 use super::blocks::{self, Block};
+use super::images;
 use super::notice::{NoticeFacts, Omission};
 use super::result_parts::{FilteredParts, ResultRewrite, Rewritten, StructuredPart, StructuredRun};
 use super::run::{self, FormOutputs, RunError, Source, Texts};
@@ -403,7 +404,12 @@ impl ResultRewrite<'_> {
                 room: room.filter(|_| !self.options.raw() || self.cap.is_some()),
             };
             let before = scratch.len();
-            let text = context.filter(self.texts, found, scratch)?;
+            // It becomes a block of its own.
+            let is_image = self.shows_images() && images::is_text(self.texts, found)?;
+            let text = match is_image {
+                true => BlockText::Dropped { is_cut: false },
+                false => context.filter(self.texts, found, scratch)?,
+            };
             let length = match &text {
                 BlockText::Same => found.span.end - found.span.start,
                 _ => scratch.len() - before,
@@ -412,6 +418,11 @@ impl ResultRewrite<'_> {
             texts.push(Some(text));
         }
         Ok(texts)
+    }
+
+    /// Whether images in strings become blocks: by the filters of the catalog and of profiles, which leave out base64.
+    pub(crate) fn shows_images(&self) -> bool {
+        self.filter.max_tokens.is_some() && !self.filter.removes_for_safety && !self.is_error
     }
 
     /// Whether `structuredContent` is removed, so that clients show the text.
