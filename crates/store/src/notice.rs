@@ -143,7 +143,7 @@ impl OmissionNotice {
         self
     }
 
-    /// Sets the member of the result that leads to the next page. What was left out comes before that page.
+    /// Sets the member of the result that leads to the next page. The omitted items come before that page.
     #[must_use]
     pub fn with_cursor(mut self, name: Option<&'static str>) -> Self {
         self.cursor = name;

@@ -1,4 +1,4 @@
-//! What a client shows of a result to the model: which part, and how much.
+//! The part of a result that a client shows to the model, and its size.
 //!
 //! A client that shows less than a profile's limit cuts a result itself, where nobody can fetch the rest. For these, the limit
 //! is lower.

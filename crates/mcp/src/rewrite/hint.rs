@@ -1,5 +1,4 @@
-//! What else a reader of a cut list should know: that the items come before the next page, and which argument of the tool
-//! returns fewer.
+//! Advice for a reader of a cut list: its rest comes before the next page, and an argument of the tool returns less.
 
 use std::ops::Range;
 

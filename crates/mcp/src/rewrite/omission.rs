@@ -13,7 +13,7 @@ use crate::spool::Spool;
 
 /// About the bytes of a notice.
 const NOTICE: u64 = 160;
-/// A result is only replaced if it becomes shorter by so many bytes, and by a twentieth.
+/// A result is replaced only if it becomes shorter by these bytes, and by a twentieth.
 const LEAST_SAVED: u64 = 200;
 
 impl ResultRewrite<'_> {
