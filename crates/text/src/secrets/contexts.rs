@@ -193,7 +193,14 @@ fn percent_encoded(text: &str, kept: &str, capitals: bool) -> String {
 #[test]
 fn no_query_hides_a_secret() {
     let mut wrong = Vec::new();
-    let named = ["password", "authorization", "client-secret", "api-key", "access-token"];
+    let named = [
+        "password",
+        "authorization",
+        "client-secret",
+        "api-key",
+        "access-token",
+        "launchdarkly-key",
+    ];
     for (kind, secret, text) in secrets() {
         // Options and names need their blanks and signs.
         let spelled = ["LS0t", "%", "\\", " -u ", "--user", "_auth=", "\"auth\""];

@@ -18,7 +18,7 @@ const OPTIONS: &[&str] = &["-u", "--user", "--proxy-user"];
 /// The anchors that are found at the beginnings of long words and very long runs ([`may_be_long_text`]). Some begin
 /// before that.
 const LONG_ANCHORS: &[&str] =
-    &["", "M", "N", "O", "1//0", "2", "SK", "4b1d", "0.A", "1.A", "1000.", "!AQ", "!AR"];
+    &["", "M", "N", "O", "1//0", "2", "4b1d", "0.A", "1.A", "1000.", "!AQ", "!AR"];
 
 /// The most bytes before a place that the search finds to which the secret may begin, with room for escaped slashes.
 pub(super) const BEFORE: usize = 640;
@@ -326,7 +326,7 @@ pub(super) fn may_be_long_text(run: &[u8]) -> bool {
 #[inline]
 pub(super) fn may_be_long_word(before: &[u8], run: &[u8]) -> bool {
     match run {
-        [b'S', b'K', b'0'..=b'9' | b'a'..=b'f', ..] | [b'4', b'b', b'1', b'd', ..] => true,
+        [b'4', b'b', b'1', b'd', ..] => true,
         [b'2', ..] if run.get(27) == Some(&b'_') => true,
         _ => {
             run.get(32) == Some(&b'-')

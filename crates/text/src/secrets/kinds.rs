@@ -109,8 +109,6 @@ pub(super) enum Needs {
     Encoded,
     /// A letter, and something that words in small letters do not have.
     Login,
-    /// The fourth version of a UUID, which is random.
-    RandomUuid,
     /// It begins with the base64 of a number.
     Snowflake,
     /// This text at this position.

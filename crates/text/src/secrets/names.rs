@@ -22,31 +22,28 @@ fn is_name_sign(byte: u8) -> bool {
     matches!(byte, b':' | b'=' | b'>')
 }
 
-/// Returns the kind that is announced by the name before the sign at a position. A tag must be open.
+/// Returns the kinds that are announced by the name before the sign at a position. A tag must be open.
 #[inline]
 pub(super) fn announced_by(
     text: &[u8],
     at: usize,
     before: Before,
     level: SecretLevel,
-) -> Option<&'static Kind> {
-    let sign = *text.get(at)?;
-    if !is_name_sign(sign) {
-        return None;
-    }
+) -> Vec<&'static Kind> {
+    let sign = text.get(at).copied().filter(|sign| is_name_sign(*sign));
     let bytes = before.bytes();
-    if !may_end_with_name(&bytes) {
-        return None;
-    }
+    let Some(sign) = sign.filter(|_| may_end_with_name(&bytes)) else { return Vec::new() };
     let name = name_of(&bytes);
-    if sign == b'>' {
-        let tag = name.iter().rev().find(|byte| !is_of_name(**byte))?;
-        if *tag != b'<' || name.len() < bytes.len() {
-            return None;
-        }
-    }
-    let is_arn = sign == b':' && ends_arn(name);
-    if is_arn { None } else { kind_of_name(name, level) }
+    let is_tag = || {
+        let tag = name.iter().rev().find(|byte| !is_of_name(**byte));
+        tag == Some(&b'<') && name.len() == bytes.len()
+    };
+    let announces = match sign {
+        b'>' => is_tag(),
+        b':' => !ends_arn(name),
+        _ => true,
+    };
+    if announces { kinds_of_name(name, level) } else { Vec::new() }
 }
 
 /// Returns whether the name of a secret in AWS follows: `arn:aws:secretsmanager:eu-west-1:123456789012:secret:`. Six random
@@ -100,22 +97,22 @@ fn is_last_of_name(text: &[u8]) -> bool {
 static NAMED: LazyLock<Vec<&Kind>> =
     LazyLock::new(|| KINDS.iter().filter(|kind| !kind.names.is_empty()).collect());
 
-/// Returns the kind one of whose names ends a text, without case and signs.
-pub(super) fn kind_of_name(text: &[u8], level: SecretLevel) -> Option<&'static Kind> {
+/// Returns the kinds one of whose names ends a text, without case and signs. The value shows which of them it is.
+pub(super) fn kinds_of_name(text: &[u8], level: SecretLevel) -> Vec<&'static Kind> {
     // The search looks for the last letter.
     if !text.last().is_some_and(u8::is_ascii_alphabetic) {
-        return None;
+        return Vec::new();
     }
     let fits = |name: &&str| {
         let mut rest = text.iter().rev().filter(|byte| !matches!(byte, b'_' | b'-' | b'.'));
         name.bytes().rev().all(|wanted| rest.next().is_some_and(|byte| byte | 0x20 == wanted))
     };
-    NAMED.iter().find(|kind| level.has(kind) && kind.names.iter().any(fits)).copied()
+    NAMED.iter().filter(|kind| level.has(kind) && kind.names.iter().any(fits)).copied().collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{announced_by, kind_of_name};
+    use super::{announced_by, kinds_of_name};
     use crate::secrets::before::Before;
     use crate::secrets::kinds::SecretLevel;
 
@@ -146,17 +143,23 @@ mod tests {
         ] {
             let at = text.len() - 1;
             let before = Before::EDGE.and(&text.as_bytes()[..at]);
-            let found =
-                announced_by(text.as_bytes(), at, before, SecretLevel::Known).map(|kind| kind.name);
-            assert_eq!(found, kind, "{text}");
+            let found = announced_by(text.as_bytes(), at, before, SecretLevel::Known);
+            let names: Vec<_> = found.iter().map(|kind| kind.name).collect();
+            assert_eq!(names, Vec::from_iter(kind), "{text}");
         }
-        assert_eq!(
-            kind_of_name(b"spring.datasource.password", SecretLevel::Known).map(|kind| kind.name),
-            Some("password")
-        );
-        let kind = |level| kind_of_name(b"deploy_key", level).map(|kind| kind.name);
-        assert_eq!(kind(SecretLevel::Known), None);
-        assert_eq!(kind(SecretLevel::Aggressive), Some("random-value"));
-        assert!(kind_of_name(b"passwordPolicy", SecretLevel::Known).is_none());
+        for (name, known, aggressive) in [
+            ("spring.datasource.password", &["password"][..], &["password", "random-value"][..]),
+            ("deploy_key", &[], &["random-value"]),
+            ("auth", &["basic-credentials"], &["basic-credentials", "random-value"]),
+            ("passwordPolicy", &[], &[]),
+        ] {
+            for (level, expected) in
+                [(SecretLevel::Known, known), (SecretLevel::Aggressive, aggressive)]
+            {
+                let kinds = kinds_of_name(name.as_bytes(), level);
+                let names: Vec<_> = kinds.iter().map(|kind| kind.name).collect();
+                assert_eq!(names, expected, "{name}");
+            }
+        }
     }
 }

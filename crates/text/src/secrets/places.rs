@@ -111,13 +111,19 @@ impl SecretFilter {
         if self.may_be_after_escape(at) {
             return self.look_around(at, ended, sink);
         }
-        let Some(kind) = announced_by(&self.buffer, at, self.before(at), self.level) else {
+        let kinds = announced_by(&self.buffer, at, self.before(at), self.level);
+        if kinds.is_empty() {
             return Look::Nothing;
-        };
+        }
         let (stop, is_end) = self.end_of_plain(at, ended);
-        let shown = self.buffer.get(..stop).unwrap_or_default();
-        let found = compare_named(kind, shown, at, is_end);
-        self.look_at_match(found, kind, [at, at, stop], ended, sink).unwrap_or(Look::Nothing)
+        for kind in kinds {
+            let shown = self.buffer.get(..stop).unwrap_or_default();
+            let found = compare_named(kind, shown, at, is_end);
+            if let Some(look) = self.look_at_match(found, kind, [at, at, stop], ended, sink) {
+                return look;
+            }
+        }
+        Look::Nothing
     }
 
     /// Compares the text at a place with the shapes of the kinds that may be there, as far as it has no escapes.
@@ -224,15 +230,15 @@ impl SecretFilter {
                 let mut decoded = std::mem::take(&mut self.decoded);
                 let contents = self.buffer.get(..close).unwrap_or_default();
                 decoded.read(self.form, contents, begin, MOST, true);
-                let mut announces = None;
+                let mut announces = Vec::new();
                 if !is_key {
                     self.replace_all(&decoded, sink);
                 } else if !self.replace_key(&decoded, begin, close, sink) {
                     announces = announced(decoded.text(), self.level);
                 }
                 self.decoded = decoded;
-                if let Some(kind) = announces {
-                    return self.look_at_value(kind, [begin - 1, close], ended, sink);
+                if !announces.is_empty() {
+                    return self.look_at_value(&announces, [begin - 1, close], ended, sink);
                 }
                 self.set_floor(close + 1, Before::EDGE);
                 Look::Read
@@ -291,20 +297,20 @@ impl SecretFilter {
         }
     }
 
-    /// Replaces the value of a key that announces a secret, if it has the form of one. The key has its quotes at `quote` and
+    /// Replaces the value of a key that announces secrets of these kinds, if it has the form of one. The key has its quotes at `quote` and
     /// `close`.
     fn look_at_value(
         &mut self,
-        kind: &'static Kind,
+        kinds: &[&'static Kind],
         [quote, close]: [usize; 2],
         ended: bool,
         sink: &mut dyn Sink,
     ) -> Look {
-        match value_after_key(&self.buffer, kind, close, ended) {
+        match value_after_key(&self.buffer, kinds, close, ended) {
             Value::Open => return Look::Wait(quote),
             Value::Other => self.set_floor(close + 1, Before::EDGE),
-            Value::Secret { from, to, before } => {
-                self.replace(from, to, kind.name, sink);
+            Value::Secret { kind, from, to, before } => {
+                self.replace(from, to, kind, sink);
                 self.set_floor(to, before);
             }
         }

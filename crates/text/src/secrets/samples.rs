@@ -501,6 +501,8 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
             "authorization: [1aB{A37}]",
             r#""Authorization": "GenieKey [{h8}-{h4}-{h4}-{h4}-{h12}]""#,
             "Proxy-Authorization: ApiKey [1aB{A20}==]",
+            "Authorization: token [v1.1{h39}]",
+            "Authorization: [sdk-1{h7}-{h4}-4{h3}-9{h3}-{h12}]",
         ],
         &[
             "Authorization: Bearer ${TOKEN1234567890abcDEF}",
@@ -518,6 +520,7 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
             "client_secret=[1aB{A29}]",
             r#""clientSecret": "[1aB{A29}]""#,
             "SECRET_KEY='[1aB{A29}]'",
+            "TWILIO_API_KEY_SECRET=[SK1{h31}]",
             "secret: [{h8}-{h4}-{h4}-{h4}-{h12}]",
         ],
         &[
@@ -531,8 +534,21 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "api-key",
-        &["X-Api-Key: [1aB{A29}]", "api_key=[1aB{A13}]", r#""apiKey":"[{h32}]""#],
-        &["api_key: YOUR_API_KEY_1234", "apikey=1aB{A9}", "key: 1aB{A29}", "apiKey: string"],
+        &[
+            "X-Api-Key: [1aB{A29}]",
+            "api_key=[1aB{A13}]",
+            r#""apiKey":"[{h32}]""#,
+            "LAUNCHDARKLY_API_KEY=[api-1{h7}-{h4}-4{h3}-9{h3}-{h12}]",
+            r#""dfuse_api_key": "[web_1{h31}]""#,
+        ],
+        &[
+            "api_key: YOUR_API_KEY_1234",
+            "apikey=1aB{A9}",
+            "key: 1aB{A29}",
+            "apiKey: string",
+            "account: AC{h32}, key: SK{h32}, site: web_{h32}",
+            "https://api.example.org/Accounts/AC{h32}/Keys/SK{h32}.json",
+        ],
     ),
     (
         "access-token",

@@ -11,7 +11,7 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
         &["cfut_{A43}", "cfut_{A60}"],
     ),
     ("gitlab-token", &["glrtr-{A20}", "glwt-{A20}"], &["glrtr-{A19}"]),
-    ("github-token", &["v1.{h40}"], &["v1.{h39}", "v1.{h41}", "v1.2.3-{h40}"]),
+    ("github-token", &["ghs_{A36}"], &["v1.{h40}", "v1.2.3-{h40}"]),
     (
         "crates-io-token",
         &["cio_tp_{A32}", "cioaB1{A29}"],
@@ -82,11 +82,16 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "launchdarkly-key",
-        &["sdk-{h8}-{h4}-4{h3}-a{h3}-{h12}", "api-{h8}-{h4}-4{h3}-9{h3}-{h12}"],
         &[
-            "sdk-{h8}-{h4}-1{h3}-a{h3}-{h12}",
-            "sdk-{h8}-{h4}-4{h3}-a{h3}-{h11}",
-            "mob-{h8}-{h4}-4{h3}-a{h3}-{h12}",
+            "LD_SDK_KEY=[sdk-{h8}-{h4}-4{h3}-a{h3}-1{h11}]",
+            r#""sdkKey": "[sdk-{h8}-{h4}-4{h3}-a{h3}-1{h11}]""#,
+        ],
+        &[
+            "sdk-{h8}-{h4}-4{h3}-a{h3}-{h12}",
+            "api-{h8}-{h4}-4{h3}-9{h3}-{h12}",
+            "sdk: sdk-{h8}-{h4}-4{h3}-a{h3}-{h12}",
+            "SDK_KEY=sdk-{h8}-{h4}-4{h3}-a{h3}-{h11}",
+            "SDK_KEY=mob-{h8}-{h4}-4{h3}-a{h3}-{h12}",
         ],
     ),
     ("nightfall-key", &["NF-aB1{A29}"], &["NF-aB1{A28}", "NF-{L32}"]),
@@ -118,7 +123,6 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
     ("logfire-token", &["pylf_v1_us_{A44}"], &["pylf_v1_us_{A30}", "pylf_v1_xx_{A44}"]),
     ("maxmind-key", &["{A6}_{A29}_mmk"], &["{A5}_{A29}_mmk", "{A6}_{A29}_mmx"]),
     ("discord-token", &["mfa.{A84}"], &["mfa.{A83}", "mfa.{A85}"]),
-    ("twilio-key", &["SK{h32}"], &["SK{h31}", "SK{h33}", "SK{U32}"]),
     // Services.
     ("adobe-client-secret", &["p8e-a1B{A29}"], &["p8e-a1B{A28}", "p8e-a1B{A30}"]),
     ("adyen-key", &["AQEyhmfx1B.{A60}"], &["AQEyhmfx1B.{A40}", "AQEyhmfx1B{A60}"]),
@@ -168,8 +172,13 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
     ("posthog-key", &["phs_a1B{A40}"], &["phs_a1B{A30}"]),
     (
         "pubnub-key",
-        &["sec-c-{A48}", "sub-c-{h8}-{h4}-{h4}-{h4}-{h12}"],
-        &["sec-c-{A39}", "sub-c-{h8}-{h4}-{h4}"],
+        &["sec-c-{A48}"],
+        &[
+            "sec-c-{A39}",
+            "sub-c-{h8}-{h4}-{h4}-{h4}-{h12}",
+            "pub-c-{h8}-{h4}-{h4}-{h4}-{h12}",
+            "publishKey: pub-c-{h8}-{h4}-{h4}-{h4}-{h12}",
+        ],
     ),
     ("ramp-secret", &["ramp_sec_a1B{A45}"], &["ramp_sec_a1B{A44}", "ramp_sec_a1B{A46}"]),
     (
@@ -195,7 +204,6 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
     ),
     ("woocommerce-key", &["ck_{h40}", "cs_{h40}"], &["ck_{h39}", "ck_{h41}"]),
     ("zoho-token", &["1000.{h32}.{h32}"], &["1000.{h32}.{h31}", "1001.{h32}.{h32}"]),
-    ("dfuse-key", &["web_{h32}"], &["web_{h31}", "web_{h33}"]),
     (
         "sidekiq-secret",
         &["BUNDLE_GEMS__CONTRIBSYS__COM=[{h8}:{h8}]"],

@@ -9,13 +9,13 @@ use super::kinds::{
     AFTER_AT, AFTER_PORT, CANDIDATE, Class, Kind, Needs, PASSWORD, Part, SIGNS, SecretLevel,
     URL_PASSWORD, class, has,
 };
-use super::names::{announced_by, kind_of_name};
+use super::names::{announced_by, kinds_of_name};
 use super::percent::{Beginning, Spelled, Spelling, beginning, encoded};
 use super::rest::{Rest, WIDEST, has_key};
 use super::table::KINDS;
 use super::words::{
-    ends_with_random_uuid, from_base64, has_checksum, holds_private_key, is_credentials,
-    is_encoded_token, is_login, is_placeholder, is_random, is_words,
+    from_base64, has_checksum, holds_private_key, is_credentials, is_encoded_token, is_login,
+    is_placeholder, is_random, is_words,
 };
 
 /// The result of a comparison.
@@ -177,7 +177,6 @@ fn needed(kind: &Kind, text: Spelled<'_>, from: usize, to: usize) -> Match {
         Needs::EncodedToken => is_encoded_token(secret),
         Needs::Encoded => secret.contains(&b'%'),
         Needs::Login => is_login(secret),
-        Needs::RandomUuid => ends_with_random_uuid(secret),
         Needs::Token => any(u8::is_ascii_digit) && !is_words(secret),
         Needs::Random => is_random(secret),
         Needs::Password => {
@@ -234,15 +233,15 @@ pub(super) fn compare_value(kind: &Kind, value: &[u8]) -> Match {
     compare_parts(kind, parts, value, 0, 0).unwrap_or(Match::No)
 }
 
-/// Returns the kind of secret that the name of a member announces: it ends with an anchor or a name of the kind.
-pub(super) fn announced(name: &[u8], level: SecretLevel) -> Option<&'static Kind> {
-    let by_anchor = KINDS.iter().filter(|kind| kind.by_name).find(|kind| {
+/// Returns the kinds of secrets that the name of a member announces: it ends with an anchor or a name of the kind.
+pub(super) fn announced(name: &[u8], level: SecretLevel) -> Vec<&'static Kind> {
+    let by_anchor = KINDS.iter().filter(|kind| kind.by_name).filter(|kind| {
         kind.anchors.iter().any(|anchor| {
             let before = name.strip_suffix(anchor.as_bytes());
             before.is_some_and(|before| may_follow(kind, Before::EDGE.and(before)))
         })
     });
-    by_anchor.or_else(|| kind_of_name(name, level))
+    by_anchor.chain(kinds_of_name(name, level)).collect()
 }
 
 /// Returns the kind of the first secret of a text.
@@ -338,12 +337,9 @@ pub(super) fn find_at(
     if found.0 != Match::No {
         return found;
     }
-    match announced_by(text, index, before, level)
-        .map(|kind| (compare_named(kind, text, index, ended), kind))
-    {
-        Some((found, kind)) => (found, kind.name),
-        None => (Match::No, ""),
-    }
+    let kinds = announced_by(text, index, before, level);
+    let mut found = kinds.iter().map(|kind| (compare_named(kind, text, index, ended), kind.name));
+    found.find(|(found, _)| *found != Match::No).unwrap_or((Match::No, ""))
 }
 
 /// Compares the text from the sign after a name on with the kind that the name announces. A value with the shape of another

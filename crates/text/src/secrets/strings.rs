@@ -24,7 +24,7 @@ pub(super) enum Around {
 /// The value of a key that announces a secret.
 pub(super) enum Value {
     /// A string with the secret `from..to`, and the characters before its end.
-    Secret { from: usize, to: usize, before: Before },
+    Secret { kind: &'static str, from: usize, to: usize, before: Before },
     /// It has no secret of the kind.
     Other,
     /// More input shows what it is.
@@ -54,8 +54,13 @@ pub(super) fn string_around(
     }
 }
 
-/// Compares the value after a key, whose quote is at `close`, with the kind of secret that the key announces.
-pub(super) fn value_after_key(input: &[u8], kind: &Kind, close: usize, ended: bool) -> Value {
+/// Compares the value after a key, whose quote is at `close`, with the kinds of secrets that the key announces.
+pub(super) fn value_after_key(
+    input: &[u8],
+    kinds: &[&'static Kind],
+    close: usize,
+    ended: bool,
+) -> Value {
     let mut at = close + 1;
     for wanted in [b':', b'"'] {
         match after_blanks(input, at) {
@@ -70,13 +75,18 @@ pub(super) fn value_after_key(input: &[u8], kind: &Kind, close: usize, ended: bo
     let contents = input.get(..close).unwrap_or_default();
     let mut value = DecodedText::default();
     value.read(TextForm::Json, contents, at, MOST, true);
-    match compare_value(kind, value.text()) {
-        Match::Found { from, to } => Value::Secret {
+    let found = kinds.iter().find_map(|kind| match compare_value(kind, value.text()) {
+        Match::Found { from, to } => Some((kind.name, from, to)),
+        _ => None,
+    });
+    match found {
+        Some((kind, from, to)) => Value::Secret {
+            kind,
             from: value.place(from),
             to: value.place(to),
             before: Before::EDGE.and(value.text().get(..to).unwrap_or_default()),
         },
-        _ => Value::Other,
+        None => Value::Other,
     }
 }
 

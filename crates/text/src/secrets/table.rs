@@ -2,8 +2,9 @@
 //!
 //! The shapes follow the public documentation of the issuers. Kinds with a random identifier have a fixed prefix, so an
 //! anchor of three or more characters begins each. A kind that only has a length, such as 40 hexadecimal digits, is not
-//! here: it would match hashes. Nor is one that only says who someone is, such as the `SK…` of Twilio, or one whose shape is
-//! that of code, such as the old `s.…` of Vault.
+//! here: it would match hashes. Nor is one that is a hash or a UUID after a short word (`web_…`, `v1.…`, `api-…`), or that only says
+//! who someone is, such as the `SK…` and `AC…` of Twilio: their names announce them. Nor is one whose shape is that of code,
+//! such as the old `s.…` of Vault.
 
 use super::kinds::Part::{From, Not, Open, Password, Run, Scheme, Text};
 use super::kinds::{

@@ -4,18 +4,14 @@
 //! trufflehog, which are public lists of such shapes.
 
 use super::kinds::Part::{From, Not, Open, Run, Text};
-use super::kinds::{
-    ALNUM, BASE64, Checksum, DIGIT, HEX, Kind, LOWER, Needs, TOKEN, UPPER, WORD, class,
-};
-use super::makers::{kind, marked, named};
+use super::kinds::{ALNUM, BASE64, Checksum, DIGIT, HEX, Kind, LOWER, Needs, TOKEN, WORD, class};
+use super::makers::{BETWEEN, EXPRESSION, announced, kind, marked, named};
 
 pub(super) const CLOUDS: &[Kind] = &[
     // https://developers.cloudflare.com/fundamentals/api/get-started/token-formats: 40 characters and a checksum.
     kind("cloudflare-token", &["cfk_", "cfut_", "cfat_"], &[Run(ALNUM, 44, 52)]),
     // https://docs.gitlab.com/security/tokens: workspaces, and runners that are registered.
     kind("gitlab-token", &["glrtr-", "glwt-"], &[Open(TOKEN, 20)]),
-    // https://docs.github.com/en/rest/apps: tokens of installations had this form before 2021.
-    kind("github-token", &["v1."], &[Run(HEX, 40, 40)]),
     // `crates_io_database` and `crates_io_trustpub` in the sources of crates.io.
     Kind { needs: Needs::Varied, ..kind("crates-io-token", &["cio"], &[Run(ALNUM, 32, 32)]) },
     Kind {
@@ -112,11 +108,14 @@ pub(super) const CLOUDS: &[Kind] = &[
     kind("new-relic-key", &["NRII-", "NRIQ-"], &[Run(TOKEN, 32, 32)]),
     kind("new-relic-key", &["NRJS-"], &[Run(HEX, 19, 19)]),
     marked("new-relic-key", 36, b"NRAL", &[Run(ALNUM, 40, 40)]),
-    // trufflehog `launchdarkly`: keys of servers and of the API. Those of mobile devices are public.
-    Kind {
-        needs: Needs::RandomUuid,
-        ..kind("launchdarkly-key", &["api-", "sdk-"], &[Run(HEX | class(b"-"), 36, 36)])
-    },
+    // trufflehog `launchdarkly`: the key of a server is a UUID after `sdk-`, which is also that of any identifier. Keys of the
+    // API are announced by names that others have, too.
+    announced(
+        "launchdarkly-key",
+        &["sdkkey"],
+        &[Run(BETWEEN, 1, 64), From, Text("sdk-"), Run(HEX | class(b"-"), 36, 36), Not(EXPRESSION)],
+        Needs::Digit,
+    ),
     // trufflehog `nightfall`, `nylas`, `trufflehogenterprise`.
     Kind { needs: Needs::Varied, ..kind("nightfall-key", &["NF-"], &[Run(ALNUM, 32, 32)]) },
     kind("nylas-key", &["nyk_v0_"], &[Run(ALNUM, 64, 64)]),
@@ -162,6 +161,4 @@ pub(super) const CLOUDS: &[Kind] = &[
     marked("maxmind-key", 36, b"_mmk", &[Run(WORD, 40, 40)]),
     // https://docs.discord.com: tokens of accounts with a second factor.
     kind("discord-token", &["mfa."], &[Run(TOKEN, 84, 84), Not(class(b"."))]),
-    // https://www.twilio.com/docs/iam/api-keys: the name of a key, which the public lists count as one.
-    kind("twilio-key", &["SK"], &[Run(HEX & !UPPER, 32, 32)]),
 ];

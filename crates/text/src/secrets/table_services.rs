@@ -100,9 +100,8 @@ pub(super) const SERVICES: &[Kind] = &[
     ),
     // https://posthog.com/docs/feature-flags: keys that evaluate flags on a server.
     named("posthog-key", &["phs_"], &[Open(ALNUM, 40)]),
-    // https://www.pubnub.com/docs.
+    // https://www.pubnub.com/docs: the key that grants access. Those that publish and subscribe are in clients.
     kind("pubnub-key", &["sec-c-"], &[Open(BASE64, 40)]),
-    kind("pubnub-key", &["pub-c-", "sub-c-"], &[Run(HEX | class(b"-"), 36, 36)]),
     // trufflehog `ramp`.
     named("ramp-secret", &["ramp_sec_"], &[Run(ALNUM, 48, 48)]),
     // https://docs.rapidapi.com/docs/keys: three marks among 50 characters.
@@ -142,8 +141,6 @@ pub(super) const SERVICES: &[Kind] = &[
     kind("woocommerce-key", &["ck_", "cs_"], &[Run(HEX, 40, 40)]),
     // https://www.zoho.com/developer/help/api: tokens that give access and that refresh.
     kind("zoho-token", &["1000."], &[Run(HEX, 32, 32), Text("."), Run(HEX, 32, 32)]),
-    // trufflehog `dfuse`.
-    kind("dfuse-key", &["web_"], &[Run(HEX, 32, 32)]),
     // gitleaks `sidekiq-secret`: the name of the variable, two numbers.
     Kind {
         by_name: true,

@@ -80,8 +80,8 @@ fn plain_model(text: &str) -> String {
 fn json_model(document: &str) -> String {
     let bytes = document.as_bytes();
     let (mut output, mut at, mut open) = (String::new(), 0, Vec::new());
-    // The kind that the last key announces, if only its colon came after it.
-    let mut announces = None;
+    // The kinds that the last key announces, if only its colon came after it.
+    let mut announces = Vec::new();
     while at < bytes.len() {
         match bytes[at] {
             b'{' | b'[' => open.push(Vec::new()),
@@ -91,7 +91,7 @@ fn json_model(document: &str) -> String {
         output.push(char::from(bytes[at]));
         at += 1;
         if bytes[at - 1] != b'"' {
-            announces = announces.filter(|_| b": \t\r\n".contains(&bytes[at - 1]));
+            announces.retain(|_| b": \t\r\n".contains(&bytes[at - 1]));
             continue;
         }
         let begin = at;
@@ -99,16 +99,19 @@ fn json_model(document: &str) -> String {
         ends.iter_mut().for_each(|end| *end += begin);
         at = ends[text.len()];
         let is_key = document[at + 1..].trim_start().starts_with(':') && at - begin <= KEPT;
-        let announced_before = announces.take();
+        let announced_before = std::mem::take(&mut announces);
         let mut secrets = secrets_of(&text);
         if is_key && secrets.is_empty() {
             announces = announced(&text, SecretLevel::Known);
-        } else if let Some(kind) = announced_before
-            && at - begin <= KEPT
-            && let Match::Found { from, to } = compare_value(kind, &text)
+        } else if at - begin <= KEPT
+            && let Some((from, to, name)) =
+                announced_before.iter().find_map(|kind| match compare_value(kind, &text) {
+                    Match::Found { from, to } => Some((from, to, kind.name)),
+                    _ => None,
+                })
         {
             secrets = secrets_after(&text, to);
-            secrets.insert(0, (from..to, kind.name));
+            secrets.insert(0, (from..to, name));
         }
         if let (true, Some((_, kind))) = (is_key, secrets.first()) {
             let names: &mut Vec<&str> = open.last_mut().unwrap();
@@ -192,7 +195,13 @@ fn names_announce_random_text_on_request() {
     let mut random = Random::new(22);
     let secret = made("1aB{A29}", &mut random).0;
     let mark = "[redacted:random-value]";
-    for text in ["deploy_key = VALUE", "token: VALUE", r#"{"webhook-secret": "VALUE"}"#] {
+    for text in [
+        "deploy_key = VALUE",
+        "token: VALUE",
+        r#"{"webhook-secret": "VALUE"}"#,
+        "auth: VALUE",
+        r#"{"auth": "VALUE"}"#,
+    ] {
         let text = text.replace("VALUE", &secret);
         for form in [TextForm::Plain, TextForm::Json] {
             if form == TextForm::Json && !text.starts_with('{') {

@@ -55,16 +55,25 @@ pub(super) fn is_placeholder(text: &[u8]) -> bool {
 
 /// The fewest characters of a number in hexadecimal digits that is random.
 const HEX: usize = 32;
+/// The most characters of the word that an issuer puts before such a number: `sdk-…`, `web_…`, `v1.…`.
+const PREFIX: usize = 8;
 
 /// Returns whether a text looks random: it has capitals, small letters and digits and does not read as a name, or it is a long
-/// number in hexadecimal digits, such as a UUID.
+/// number in hexadecimal digits, such as a UUID, also after a short word.
 pub(super) fn is_random(text: &[u8]) -> bool {
     // Signs at the end are those of the text around it.
     let end = text.iter().rposition(u8::is_ascii_alphanumeric).map_or(0, |last| last + 1);
     let text = text.get(..end).unwrap_or_default();
     let any = |test: fn(&u8) -> bool| text.iter().any(test);
-    let is_hex =
-        text.len() >= HEX && text.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
+    let is_number = |text: &[u8]| {
+        text.len() >= HEX && text.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-')
+    };
+    let word = text.iter().take(PREFIX).take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    let after_word = match text.get(word..) {
+        Some([b'-' | b'_' | b'.', after @ ..]) => after,
+        _ => &[],
+    };
+    let is_hex = is_number(text) || is_number(after_word);
     let is_mixed = any(u8::is_ascii_uppercase) && any(u8::is_ascii_lowercase);
     any(u8::is_ascii_digit) && (is_hex || (is_mixed && !is_words(text)))
 }
@@ -80,15 +89,6 @@ pub(super) fn is_encoded_token(text: &[u8]) -> bool {
 pub(super) fn is_login(text: &[u8]) -> bool {
     text.iter().any(u8::is_ascii_alphabetic)
         && !text.iter().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b'_' | b'.'))
-}
-
-/// Returns whether a text ends with a UUID of random bits.
-pub(super) fn ends_with_random_uuid(text: &[u8]) -> bool {
-    let Some(uuid) = text.last_chunk::<36>() else { return false };
-    let dashes = uuid.iter().enumerate().filter(|(_, byte)| **byte == b'-');
-    dashes.map(|(at, _)| at).eq([8, 13, 18, 23])
-        && uuid.get(14) == Some(&b'4')
-        && matches!(uuid.get(19), Some(b'8' | b'9' | b'a' | b'b'))
 }
 
 /// The most letters and digits of a token with a checksum.
