@@ -70,6 +70,11 @@ impl Before {
         count > 0 && (is_free || Self(self.0 >> (8 * count)).ends_escape())
     }
 
+    /// Returns whether the last characters spell a line end or a tab.
+    pub(super) fn ends_line_escape(self) -> bool {
+        self.back(1) == b'\\' && matches!(self.last(), b'n' | b'r' | b't')
+    }
+
     /// Returns whether the last characters spell another one, so that a word may begin after them: `\n`, `\x0a`, `\u000a`,
     /// `%0A`, or the sequence of a terminal such as `ESC [1;31m`. They are literal characters of a text that was escaped
     /// once more, such as JSON inside a string.

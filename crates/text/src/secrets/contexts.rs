@@ -86,6 +86,7 @@ fn spelled(text: &str, writer: Speller) -> String {
             (Some(escape), _) => spelled += &escape,
             (None, '"' | '\\') => spelled.extend(['\\', char]),
             (None, '\n') => spelled += "\\n",
+            (None, '\t') => spelled += "\\t",
             (None, char) => spelled.push(char),
         }
     }
@@ -203,7 +204,7 @@ fn no_query_hides_a_secret() {
     ];
     for (kind, secret, text) in secrets() {
         // Options and names need their blanks and signs.
-        let spelled = ["LS0t", "%", "\\", " -u ", "--user", "_auth=", "\"auth\""];
+        let spelled = ["LS0t", "%", "\\", "curl", "_auth=", "\"auth\"", "password "];
         let is_other = spelled.iter().any(|part| text.contains(part));
         if named.contains(&kind) || is_other {
             continue;

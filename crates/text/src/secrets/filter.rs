@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use tamis_json::sink::Sink;
 
 use super::before::{Before, REACH};
+use super::before_text::Earlier;
 use super::decode::MOST;
 use super::decode::{DecodedText, is_escaped};
 use super::fingerprints::{BEFORE, Fingerprints, URL_BEFORE};
@@ -136,7 +137,7 @@ impl SecretFilter {
         decoded.read(self.form, &self.buffer, from, MOST, false);
         let text = decoded.text();
         for (index, byte) in text.iter().enumerate() {
-            if find_at(text, index, before, false, self.level).0 == Match::More {
+            if find_at(Earlier::NONE, text, index, before, false, self.level).0 == Match::More {
                 return decoded.place(index);
             }
             before.push(*byte);
@@ -262,8 +263,8 @@ impl SecretFilter {
         let kept = if self.is_json() { KEPT + BEFORE } else { URL_BEFORE };
         let to = self.done.saturating_sub(kept).max(self.floor);
         self.write_to(to, sink);
-        // The characters before a secret may be written.
-        let bytes = self.written.min(to.saturating_sub(REACH + ESCAPE));
+        // What is before a secret may be written.
+        let bytes = self.written.min(self.done.saturating_sub(kept + REACH + ESCAPE));
         if self.keys.is_active() {
             self.keys.read_to(&self.buffer, bytes);
             self.keys.forget(bytes);

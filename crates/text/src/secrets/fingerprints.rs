@@ -12,8 +12,8 @@ const URL: &str = "://";
 /// The anchor that is found by the sign `~`.
 const TILDE: &str = "Q~";
 
-/// The anchors of options of commands, which are found by a dash after a blank.
-const OPTIONS: &[&str] = &["-u", "--user", "--proxy-user"];
+/// The anchors of options of commands, which are found by a dash at the beginning of a word.
+const OPTIONS: &[&str] = &["-", "--user", "--proxy-user"];
 
 /// The anchors that are found at the beginnings of long words and very long runs ([`may_be_long_text`]). Some begin
 /// before that.

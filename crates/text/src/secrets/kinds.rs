@@ -75,8 +75,13 @@ pub(super) enum Part {
     From,
     /// The password of a URL, which is the secret, and the sign `@` after it.
     Password,
+    /// One character of a class.
+    One(Class),
     /// None of these characters, which does not belong to the secret.
     Not(Class),
+    /// A name, a colon and a password, which is the secret: up to the end of an argument of a shell, or to the quote that is
+    /// before them.
+    Login,
     /// The scheme of an `Authorization` header and the blanks after it, if there is one. The secret begins after it.
     Scheme,
 }
@@ -107,7 +112,7 @@ pub(super) enum Needs {
     EncodedToken,
     /// A sign of an encoded query, which base64 and names do not have.
     Encoded,
-    /// A letter, and something that words in small letters do not have.
+    /// It is neither a variable nor the name of a password.
     Login,
     /// It begins with the base64 of a number.
     Snowflake,
@@ -119,6 +124,18 @@ pub(super) enum Needs {
     EncodedKey,
     /// A file of PuTTY, up to its last line.
     PuttyKey,
+}
+
+/// What must be before a secret (`before_text`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Context {
+    Any,
+    /// The command `curl`, to which the option belongs.
+    Curl,
+    /// The beginning of an option, whose name ends with the anchor.
+    Option,
+    /// Words of a `.netrc`.
+    Netrc,
 }
 
 /// Which kinds are looked for.
@@ -164,6 +181,7 @@ pub(super) struct Kind {
     pub(super) in_base64: bool,
     pub(super) parts: &'static [Part],
     pub(super) needs: Needs,
+    pub(super) context: Context,
     /// The anchors are names, so the secret may also be the value of a member of that name.
     pub(super) by_name: bool,
     /// It is only looked for on request: its values are not known to be credentials.

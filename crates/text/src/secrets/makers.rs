@@ -1,7 +1,7 @@
 //! The parts that the tables of kinds share: kinds of the usual forms, and classes of characters of several kinds.
 
 use super::kinds::Part;
-use super::kinds::{ALNUM, Class, Kind, Needs, TOKEN68, WORD, class};
+use super::kinds::{ALNUM, Class, Context, Kind, Needs, TOKEN68, WORD, class};
 
 /// A kind whose anchors begin a word.
 pub(super) const fn kind(
@@ -17,6 +17,7 @@ pub(super) const fn kind(
         in_base64: false,
         parts,
         needs: Needs::Nothing,
+        context: Context::Any,
         by_name: false,
         only_on_request: false,
         names: &[],

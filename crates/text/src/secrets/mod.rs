@@ -14,7 +14,7 @@
 //! inside each string, after its escapes are resolved (`decode`); the rest of a string with a secret keeps its spelling. A
 //! key that has a secret is replaced as a whole, and numbered if its object has several (`keys`). Escapes that the text
 //! itself spells, as JSON in a string or in a log does, are resolved, too (`resolve`). A word also begins after one that
-//! is not, such as `\n` (`before`). The signs of a URL in a query are percent-encoded (`percent`).
+//! is not, such as `\n` (`before`). A few kinds need the command or the words before them (`before_text`). The signs of a URL in a query are percent-encoded (`percent`).
 //!
 //! `table` has the kinds, together with `table_clouds` and others. Some secrets have no shape of their own, but a name before them (`names`); of others, the end
 //! is not in sight (`rest`).
@@ -22,6 +22,7 @@
 //! The patterns of a user apply after that (`patterns`). `rules` joins both searches.
 
 mod before;
+mod before_text;
 mod checksums;
 #[cfg(test)]
 mod contexts;

@@ -7,6 +7,7 @@ use memchr::memchr;
 use tamis_json::sink::Sink;
 
 use super::before::{Before, REACH};
+use super::before_text::{CONTEXT_BYTES, Earlier, has_context};
 use super::decode::{DecodedText, MOST, after_escape, hex, is_escaped};
 use super::filter::{ESCAPE, Look, SecretFilter};
 use super::fingerprints::{AnchorPlace, BEFORE, Fingerprints, URL_BEFORE};
@@ -19,7 +20,7 @@ use super::search::AHEAD;
 use super::shape::{
     Match, announced, compare_after_anchor, compare_named, find_at, first_secret, may_follow,
 };
-use super::strings::{Around, Value, string_around, value_after_key};
+use super::strings::{Around, Value, open_quote, string_around, value_after_key};
 use super::table::KINDS;
 
 /// The bytes of `:\/\/`, in which a backslash is looked for.
@@ -179,6 +180,9 @@ impl SecretFilter {
             Match::Found { from, to }
                 if matches!(self.string_around(at, ended), Around::Long(_)) =>
             {
+                if !has_context(kind.context, self.earlier(begin), b"") {
+                    return None;
+                }
                 self.replace(from, to, kind.name, sink);
                 Some(self.read_to(to))
             }
@@ -198,6 +202,15 @@ impl SecretFilter {
     pub(super) fn before(&self, at: usize) -> Before {
         let from = self.floor.max(at.saturating_sub(REACH));
         self.before_floor.and(self.buffer.get(from..at).unwrap_or_default())
+    }
+
+    /// Returns the bytes before a position that may be the context of a secret, from the beginning of its string on.
+    fn earlier(&self, at: usize) -> Earlier<'_> {
+        let mut from = at.saturating_sub(CONTEXT_BYTES);
+        if self.is_json() {
+            from = open_quote(&self.buffer, self.odd, from, at).map_or(from, |quote| quote + 1);
+        }
+        Earlier { bytes: self.buffer.get(from..at).unwrap_or_default(), form: self.form }
     }
 
     /// Returns whether an escape may spell one of the characters before a position.
@@ -277,7 +290,7 @@ impl SecretFilter {
     fn replace_all(&mut self, decoded: &DecodedText, sink: &mut dyn Sink) {
         let (text, mut index, mut before) = (decoded.text(), 0, Before::EDGE);
         while index < text.len() {
-            let (found, kind) = find_at(text, index, before, true, self.level);
+            let (found, kind) = find_at(Earlier::NONE, text, index, before, true, self.level);
             let to = match found {
                 Match::No | Match::More => index + 1,
                 Match::Found { from, to } => {
@@ -351,12 +364,14 @@ impl SecretFilter {
         // Most secrets are short, so little is decoded that is not read.
         let mut most = hit.saturating_sub(at) + AHEAD;
         let look = 'read: loop {
-            decoded.read(self.form, &self.buffer, at, most.min(MOST), ended);
+            let start = at;
+            decoded.read(self.form, &self.buffer, start, most.min(MOST), ended);
             let text = decoded.text();
             let is_end = decoded.is_closed() || (ended && !decoded.is_full());
             let mut index = 0;
             while let Some(byte) = text.get(index) {
-                let (found, kind) = find_at(text, index, before, is_end, self.level);
+                let earlier = self.earlier(start);
+                let (found, kind) = find_at(earlier, text, index, before, is_end, self.level);
                 match found {
                     Match::No => {}
                     Match::More if decoded.is_full() && (index > 0 || most < MOST) => {

@@ -18,8 +18,11 @@ use memchr::memchr_iter;
 use tamis_json::scan::{BLOCK, Scanner, WORD_BLOCKS, WordMasks, WordMasksReader};
 
 use super::before::{MOST_SIGNS, REACH};
+use super::before_text::OPTION;
 use super::fingerprints::{Fingerprints, may_be_long_text, may_be_long_word};
+use super::kinds::has;
 use super::names::{BETWEEN, may_end_with_name};
+use super::table_files::FLAGS;
 
 /// The number of bytes at the end of the text in which a place is only found if more text follows.
 pub(super) const AHEAD: usize = 96;
@@ -50,7 +53,7 @@ pub(super) enum Hit {
     EscapedName,
     /// A word that begins a long run, or that is long.
     Long,
-    /// The dash of an option of a command.
+    /// The dash of an option of a command whose argument has a password.
     Option,
     /// The beginning of an escape for an ASCII character.
     Escape,
@@ -99,7 +102,7 @@ struct Places {
     longs: [u64; BLOCKS],
     /// A sign comes after what may be a name.
     names: [u64; BLOCKS],
-    /// A dash comes after a blank.
+    /// A dash begins a word.
     options: [u64; BLOCKS],
 }
 
@@ -224,7 +227,14 @@ impl Search {
                 }
                 Some(b'\\') if rest.starts_with(br"\u00") => push(Hit::Escape, at),
                 Some(b':' | b'=' | b'>') if may_end_with_name(before) => push(Hit::Name, at),
-                Some(b'-') if may_be_option(rest) => push(Hit::Option, at),
+                Some(b'-') => match option(rest) {
+                    Some(LoginOption::Login) => push(Hit::Option, at),
+                    Some(LoginOption::Password(text, len)) => {
+                        let (hit, at) = (Hit::Text(text), at + len);
+                        self.found.push(Found { hit, at, noticed: at });
+                    }
+                    None => {}
+                },
                 _ if others & bit != 0 && is_long(before, rest) => {
                     push(Hit::Long, at);
                 }
@@ -289,9 +299,27 @@ fn is_long(before: &[u8], rest: &[u8]) -> bool {
     may_be_long_text(rest) || may_be_long_word(before, rest)
 }
 
-/// Returns whether an option whose value has a password may be at the beginning.
-fn may_be_option(rest: &[u8]) -> bool {
-    rest.starts_with(b"-u") || rest.starts_with(b"--user") || rest.starts_with(b"--proxy")
+/// An option whose argument has a password.
+enum LoginOption {
+    /// Its argument is a name and a password.
+    Login,
+    /// Its name ends with the text of this number at this position.
+    Password(usize, usize),
+}
+
+/// Returns the option at the beginning, if its argument may have a password.
+fn option(rest: &[u8]) -> Option<LoginOption> {
+    let flags = rest.get(1..)?.iter().take_while(|byte| has(FLAGS, **byte)).count();
+    let is_short = matches!(rest.get(1 + flags), Some(b'u' | b'U'));
+    if is_short || rest.starts_with(b"--user") || rest.starts_with(b"--proxy-user") {
+        return Some(LoginOption::Login);
+    }
+    let is_of_option = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let len = rest.iter().take(OPTION).take_while(is_of_option).count();
+    let name = rest.get(..len)?.iter().rposition(|byte| matches!(byte, b'-' | b'_'))? + 1;
+    let is_name = matches!(rest.get(len), None | Some(b' ' | b'\t' | b'"' | b'\'' | b'\\'));
+    let text = Fingerprints::shared().text_at(rest.get(name..)?).filter(|_| is_name)?;
+    Some(LoginOption::Password(text, name))
 }
 
 /// Returns whether an escape for a quote or for a sign after a name is at the beginning.
@@ -354,6 +382,10 @@ impl Places {
             let after = |masks: &[u64; WORD_BLOCKS], places: u32| {
                 masks[block + 1] << places | masks[block] >> (u64::BITS - places)
             };
+            // Those before one of a class.
+            let next = |masks: &[u64; WORD_BLOCKS]| {
+                masks[block + 1] >> 1 | masks[block + 2] << (u64::BITS - 1)
+            };
             // A word may also begin after up to three underscores: `_emphasis_` of Markdown. Written out, because the compiler
             // makes vectors only of loops without others inside.
             const { assert!(MOST_SIGNS == 3) };
@@ -377,7 +409,13 @@ impl Places {
             // A password may have eight: its name comes before the blank.
             let is_long = twelve[block + 1] | (eight[block + 1] & after(&masks.name_end, 2));
             tokens[block] = begins & after(&masks.blank, 1) & is_long;
-            options[block] = masks.dash[block + 1] & after(&masks.blank, 1);
+            // The first letter, or another dash, comes after the dash.
+            let is_followed = next(&masks.letter) | next(&masks.dash);
+            let mut is_first = !after(&masks.run, 1);
+            if ESCAPES {
+                is_first |= after(&masks.backslash, 2) | after(&masks.backslash, 6);
+            }
+            options[block] = masks.dash[block + 1] & is_first & is_followed;
             firsts[block + 1] = first;
         }
         let double = both(&long, &long, SHORTEST);

@@ -4,10 +4,11 @@
 //! part begins with a character that is not in that class. So a comparison reads each character once.
 
 use super::before::Before;
+use super::before_text::{Earlier, has_context};
 use super::fingerprints::Fingerprints;
 use super::kinds::{
-    AFTER_AT, AFTER_PORT, CANDIDATE, Class, Kind, Needs, PASSWORD, Part, SIGNS, SecretLevel,
-    URL_PASSWORD, class, has,
+    AFTER_AT, AFTER_PORT, CANDIDATE, Class, Context, Kind, Needs, PASSWORD, Part, SIGNS,
+    SecretLevel, URL_PASSWORD, class, has,
 };
 use super::names::{announced_by, kinds_of_name};
 use super::percent::{Beginning, Spelled, Spelling, beginning, encoded};
@@ -84,6 +85,15 @@ fn compare_parts(
                     }
                 }
             }
+            Part::One(class) => match text.at(at) {
+                Some((byte, len)) if has(class, byte) => at += len,
+                None if !text.ended => return Ok(Match::More),
+                _ => return Err(at),
+            },
+            Part::Login => match login(text, at) {
+                Ok((begin, end)) => (from, at) = (begin, end),
+                Err(result) => return Ok(result),
+            },
             Part::Not(class) => match text.at(at) {
                 Some((byte, _)) if has(class, byte) => return Err(at),
                 None if !text.ended => return Ok(Match::More),
@@ -248,7 +258,7 @@ pub(super) fn announced(name: &[u8], level: SecretLevel) -> Vec<&'static Kind> {
 pub(super) fn first_secret(text: &[u8], level: SecretLevel) -> Option<&'static str> {
     let mut before = Before::EDGE;
     text.iter().enumerate().find_map(|(index, byte)| {
-        let (found, kind) = find_at(text, index, before, true, level);
+        let (found, kind) = find_at(Earlier::NONE, text, index, before, true, level);
         before.push(*byte);
         matches!(found, Match::Found { .. } | Match::Long { .. }).then_some(kind)
     })
@@ -297,6 +307,52 @@ fn password_end(text: Spelled<'_>, from: usize) -> Result<(usize, usize), Match>
     }
 }
 
+/// The fewest and the most characters of a password after an option, and the most of the name before it.
+const LOGIN: std::ops::Range<usize> = 3..257;
+const LOGIN_NAME: usize = 128;
+/// The characters that end an argument of a shell without quotes.
+const ARGUMENT_END: Class = class(b"\"'`;&|<>()");
+
+/// Returns the password of `NAME:PASSWORD`, which is the argument of an option at `from`. `Err`: it is not, or more text
+/// decides.
+fn login(text: Spelled<'_>, from: usize) -> Result<(usize, usize), Match> {
+    let before = from.checked_sub(1).and_then(|before| text.text.get(before)).copied();
+    let quote = before.filter(|byte| matches!(byte, b'"' | b'\''));
+    let ends = |byte: u8, at: usize| match quote {
+        _ if byte < b' ' => true,
+        // A quote or a line end that is spelled as an escape.
+        _ if byte == b'\\' => text.at(at).is_some_and(|(next, _)| {
+            matches!(next, b'"' | b'\'' | b'n' | b'r' | b't') || next < b' '
+        }),
+        Some(quote) => byte == quote,
+        None => byte == b' ' || has(ARGUMENT_END, byte),
+    };
+    let run = |from: usize, most: usize, stop: u8| {
+        let (mut at, mut count) = (from, 0);
+        loop {
+            match text.at(at) {
+                None if text.ended => return Ok((at, count)),
+                None => return Err(Match::More),
+                Some((b'\\', len)) if text.at(at + len).is_none() && !text.ended => {
+                    return Err(Match::More);
+                }
+                Some((byte, len)) if byte == stop || ends(byte, at + len) => {
+                    return Ok((at, count));
+                }
+                Some(_) if count == most => return Err(Match::No),
+                Some((_, len)) => (at, count) = (at + len, count + 1),
+            }
+        }
+    };
+    let (colon, _) = run(from, LOGIN_NAME, b':')?;
+    let Some((b':', len)) = text.at(colon) else { return Err(Match::No) };
+    let begin = colon + len;
+    // No character stops it that does not end the argument.
+    let (end, count) = run(begin, LOGIN.end - 1, 0)?;
+    let is_url = text.text.get(begin..).is_some_and(|rest| rest.starts_with(b"//"));
+    if LOGIN.contains(&count) && !is_url { Ok((begin, end)) } else { Err(Match::No) }
+}
+
 /// Letters, of which the scheme of an `Authorization` header consists, and the most of them.
 const LETTERS: Class = class(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
 const SCHEME: usize = 20;
@@ -311,7 +367,9 @@ fn is_digest(text: &[u8], at: usize) -> bool {
 pub(super) fn may_follow(kind: &Kind, before: Before) -> bool {
     let last = before.last();
     (!has(kind.not_after, last) || before.ends_escape() || before.ends_opening_signs())
-        && (kind.only_after == 0 || has(kind.only_after, last))
+        && (kind.only_after == 0
+            || has(kind.only_after, last)
+            || kind.context == Context::Curl && before.ends_line_escape())
         && !(kind.in_base64 && before.ends_base64())
 }
 
@@ -325,15 +383,16 @@ fn may_have_mark(kind: &Kind, text: &[u8], index: usize) -> bool {
     shown.is_none_or(|shown| shown.ends_with(mark) || memchr::memchr(b'%', shown).is_some())
 }
 
-/// Compares the text at `index` with all kinds. Returns the result and the name of the kind.
+/// Compares the text at `index` with all kinds. Returns the result and the name of the kind. `earlier` is before the text.
 pub(super) fn find_at(
+    earlier: Earlier<'_>,
     text: &[u8],
     index: usize,
     before: Before,
     ended: bool,
     level: SecretLevel,
 ) -> (Match, &'static str) {
-    let found = find_anchored(text, index, before, ended);
+    let found = find_anchored(earlier, text, index, before, ended);
     if found.0 != Match::No {
         return found;
     }
@@ -350,7 +409,7 @@ pub(super) fn compare_named(kind: &Kind, text: &[u8], sign: usize, ended: bool) 
     let (Match::Found { from, .. } | Match::Long { from, .. }) = found else { return found };
     let mut before = Before::EDGE;
     for index in sign..=from {
-        match find_anchored(text, index, before, ended).0 {
+        match find_anchored(Earlier::NONE, text, index, before, ended).0 {
             Match::No => {}
             Match::More => return Match::More,
             _ => return Match::No,
@@ -360,7 +419,13 @@ pub(super) fn compare_named(kind: &Kind, text: &[u8], sign: usize, ended: bool) 
     found
 }
 
-fn find_anchored(text: &[u8], index: usize, before: Before, ended: bool) -> (Match, &'static str) {
+fn find_anchored(
+    earlier: Earlier<'_>,
+    text: &[u8],
+    index: usize,
+    before: Before,
+    ended: bool,
+) -> (Match, &'static str) {
     let first = match encoded(text, index, ended) {
         Some((first, _)) => first,
         None if index < text.len() => return (Match::More, ""),
@@ -376,7 +441,11 @@ fn find_anchored(text: &[u8], index: usize, before: Before, ended: bool) -> (Mat
                 compare_after_anchor(kind, text, [index, at], spelling, ended)
             }
         };
-        if found != Match::No {
+        let has_context = || {
+            let text = text.get(..index).unwrap_or_default();
+            found == Match::More || has_context(kind.context, earlier, text)
+        };
+        if found != Match::No && has_context() {
             return (found, kind.name);
         }
     }

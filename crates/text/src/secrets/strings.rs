@@ -100,7 +100,7 @@ fn after_blanks(input: &[u8], at: usize) -> (Option<u8>, usize) {
 }
 
 /// Returns the position of the quote that opens the string around `at`, if it is not before `earliest`.
-fn open_quote(input: &[u8], odd: bool, earliest: usize, at: usize) -> Option<usize> {
+pub(super) fn open_quote(input: &[u8], odd: bool, earliest: usize, at: usize) -> Option<usize> {
     let mut to = at;
     loop {
         let quote = earliest + memrchr(b'"', input.get(earliest..to)?)?;

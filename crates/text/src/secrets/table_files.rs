@@ -1,38 +1,61 @@
 //! Kinds of credentials in commands and files: `curl -u`, `.netrc`, `docker login`, NuGet, connection strings, tokens in
 //! base64.
 
-use super::kinds::Part::{From, Not, Open, Run, Text};
-use super::kinds::{ALNUM, BASE64, BLANK, Kind, Needs, RUN, class};
+use super::kinds::Part::{From, Login, Not, One, Open, Run, Text};
+use super::kinds::{BASE64, BLANK, Class, Context, Kind, Needs, Part, RUN, class};
 use super::makers::{
     BETWEEN, EXPRESSION, NO_VALUE, PADDING, PASSWORD_SIGNS, TOKEN_SIGNS, announced, kind,
 };
 
-pub(super) const FILES: &[Kind] = &[
-    // `curl -u NAME:PASSWORD`, as histories, scripts and `set -x` show it. Numbers are a user and a group, and words in small
-    // letters are names of groups.
+/// The options of `curl` without a value that one letter stands for.
+pub(super) const FLAGS: Class = class(b"BGIJLMNORSVZafgijklnpqsv");
+/// The characters before an option.
+const BEFORE_OPTION: Class = class(b" \t\r\n\"'`[(");
+/// The characters between an option and its argument, which may be separate strings of a list.
+const BEFORE_ARGUMENT: Class = class(b" \t='\"\\,");
+
+/// An option of `curl` with a name and a password.
+const fn option_of_curl(anchors: &'static [&'static str], parts: &'static [Part]) -> Kind {
     Kind {
         not_after: 0,
-        only_after: class(b" "),
+        only_after: BEFORE_OPTION,
         needs: Needs::Login,
+        context: Context::Curl,
+        ..kind("basic-credentials", anchors, parts)
+    }
+}
+
+pub(super) const FILES: &[Kind] = &[
+    // `curl -u NAME:PASSWORD`, as histories, scripts and `set -x` show it: https://curl.se/docs/manpage.html. Other options
+    // without a value may come before the letter.
+    option_of_curl(
+        &["-"],
+        &[Run(FLAGS, 0, 8), One(class(b"uU")), Run(BEFORE_ARGUMENT, 0, 16), Login],
+    ),
+    option_of_curl(&["--user", "--proxy-user"], &[Run(BEFORE_ARGUMENT, 1, 16), Login]),
+    // `--password VALUE`, `--db-password VALUE`.
+    Kind {
+        needs: Needs::Password,
+        context: Context::Option,
         ..kind(
-            "basic-credentials",
-            &["-u", "--user", "--proxy-user"],
+            "password",
+            &["password", "passwd", "passphrase"],
             &[
-                Run(class(b" \t='\"\\"), 1, 4),
-                Run(ALNUM | class(b"-._@+%"), 0, 128),
-                Text(":"),
+                Run(class(b" \t'\"\\"), 1, 8),
                 From,
-                Not(class(b"$%<{*")),
-                Run(PASSWORD_SIGNS | class(b"&;"), 4, 256),
+                Not(NO_VALUE | class(b"-")),
+                Run(PASSWORD_SIGNS, 8, 256),
+                Not(EXPRESSION),
             ],
         )
     },
-    // `.netrc` and options: a password after a blank.
+    // `.netrc`: https://everything.curl.dev/usingcurl/netrc.html.
     Kind {
         needs: Needs::Password,
+        context: Context::Netrc,
         ..kind(
             "password",
-            &["password", "Password", "PASSWORD", "passwd"],
+            &["password"],
             &[
                 Run(BLANK, 1, 1),
                 From,

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::before::Before;
+use super::before_text::Earlier;
 use super::filter::SecretFilter;
 use super::kind_names;
 use super::kinds::SecretLevel;
@@ -36,7 +37,7 @@ fn secrets_after(text: &[u8], begin: usize) -> Vec<(std::ops::Range<usize>, &'st
     let (mut found, mut index) = (Vec::new(), begin);
     let mut before = Before::EDGE.and(&text[..begin]);
     while index < text.len() {
-        let (result, kind) = find_at(text, index, before, true, SecretLevel::Known);
+        let (result, kind) = find_at(Earlier::NONE, text, index, before, true, SecretLevel::Known);
         let next = match result {
             Match::No | Match::More => index + 1,
             Match::Found { from, to } => {
@@ -139,6 +140,7 @@ fn quoted(text: &str, how: usize) -> String {
         match c {
             '"' | '\\' if how < 2 => quoted.extend(['\\', c]),
             '\n' if how < 2 => quoted.push_str("\\n"),
+            '\t' if how < 2 => quoted.push_str("\\t"),
             '/' if how == 1 => quoted.push_str("\\/"),
             _ if how == 2 && c.is_ascii() => quoted.push_str(&format!("\\u{:04x}", u32::from(c))),
             _ => quoted.push(c),

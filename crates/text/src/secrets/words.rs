@@ -84,11 +84,21 @@ pub(super) fn is_encoded_token(text: &[u8]) -> bool {
     decoded.starts_with(b"eyJ") && memmem::find(&decoded, b".eyJ").is_some()
 }
 
-/// Returns whether a text is a password after the option of a command: it has a letter, and something that words in small
-/// letters do not have.
+/// The words with which the name of a password or of a variable ends, in small letters.
+const NAMES_OF_PASSWORDS: &[&[u8]] =
+    &[b"password", b"passwd", b"pass", b"passphrase", b"pwd", b"token", b"apikey", b"api-key"];
+
+/// Returns whether the argument of an option is a password: neither a variable nor a template (`$PASS`, `%PASS%`, `<pass>`,
+/// `{pass}`, `***`), nor the name of one (`YOUR_PASSWORD`).
 pub(super) fn is_login(text: &[u8]) -> bool {
-    text.iter().any(u8::is_ascii_alphabetic)
-        && !text.iter().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b'_' | b'.'))
+    let is_template = matches!(text.first(), Some(b'$' | b'%' | b'<' | b'{' | b'[' | b'*' | b'.'));
+    let is_name = text.iter().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_'))
+        && NAMES_OF_PASSWORDS.iter().any(|name| {
+            let mut rest =
+                text.iter().rev().map(|byte| if *byte == b'_' { b'-' } else { byte | 0x20 });
+            name.iter().rev().all(|wanted| rest.next() == Some(*wanted))
+        });
+    !is_template && !is_name
 }
 
 /// The most letters and digits of a token with a checksum.
