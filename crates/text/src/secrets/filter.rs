@@ -263,7 +263,7 @@ impl SecretFilter {
         let kept = if self.is_json() { KEPT + BEFORE } else { URL_BEFORE };
         let to = self.done.saturating_sub(kept).max(self.floor);
         self.write_to(to, sink);
-        // What is before a secret may be written.
+        // The characters before a secret may be written.
         let bytes = self.written.min(self.done.saturating_sub(kept + REACH + ESCAPE));
         if self.keys.is_active() {
             self.keys.read_to(&self.buffer, bytes);

@@ -126,7 +126,7 @@ pub(super) enum Needs {
     PuttyKey,
 }
 
-/// What must be before a secret (`before_text`).
+/// The text that must be before a secret (`before_text`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Context {
     Any,

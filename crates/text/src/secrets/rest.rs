@@ -1,5 +1,6 @@
 //! Reads the rest of a secret whose end is not in sight: a long token, or a private key in several lines.
 
+use super::key_lines::{LAST, line_end, next_line};
 use super::kinds::{Class, PEM, class, has};
 use super::percent::Spelling;
 use super::words::BASE64_SIGNS;
@@ -25,39 +26,17 @@ impl Rest {
     }
 }
 
-/// The longest line of base64 that others may follow.
-pub(super) const WIDEST: usize = 128;
 /// The most characters between two such lines: indentation, or the sign of a quotation.
 const INDENT: usize = 64;
-/// The beginning of the last line of a private key in PEM, and the dashes at its end.
-const LAST: &[u8] = b"-----END";
+/// The dashes at the end of the last line of a private key in PEM.
 const DASHES: usize = 5;
+/// The characters of base64 in a row that show that a key has begun.
+const BEGUN: usize = 4;
 /// The beginning of the last line of a private key of PuTTY.
 const PUTTY_LAST: &[u8] = b"Private-MAC:";
 /// The characters of that file, whose comment is any text.
 const PUTTY: Class = PEM | class(b"'!&?{}~^%");
-/// The lines between the first one and the key, of a key that is encrypted (RFC 1421).
-const HEADERS: &[&[u8]] = &[b"Proc-Type:", b"DEK-Info:"];
-/// The quotes of string literals.
-const QUOTES: Class = class(b"\"'`");
-/// The characters between string literals that are one text, or elements of a list.
-const JOINS: Class = class(b" \t\\+,.&_()");
-/// The letters before a string literal.
-const PREFIXES: Class = class(b"bruLBRU@");
-/// The most characters between two of them.
-const GAP: usize = 128;
-/// The fewest characters of a line of a key, except for its last one.
-const SHORTEST: usize = 32;
-/// The characters after a line that show whether it is a name.
-const AFTER_LINE: usize = 4;
-/// The most dots that stand for a key.
-const DOTS: usize = 8;
-/// The spellings of a line end: also those of a text that was escaped, in a cell of a Markdown table, and in a URL.
-const LINE_ENDS: &[&[u8]] = &[
-    b"\n", b"\r", br"\n", br"\r", br"\\n", br"\\r", b"<br>", b"<br/>", b"<br />", b"%0A", b"%0D",
-    b"%0a", b"%0d",
-];
-/// Those of them that another one may follow.
+/// The spellings of a line end that another one may follow.
 const RETURNS: &[&[u8]] = &[b"\r", br"\r", br"\\r", b"%0D", b"%0d"];
 
 /// The progress through the rest of a secret.
@@ -68,13 +47,13 @@ pub(super) struct RestState {
     last: usize,
     /// The last line was read.
     is_over: bool,
-    /// Lines of the key are string literals of a program, each in quotes of its own.
-    is_quoted: bool,
+    /// The number of characters of base64 in a row, up to those that show that the key has begun.
+    run: usize,
 }
 
 impl RestState {
     pub(super) fn new(rest: Rest) -> Self {
-        Self { rest, last: 0, is_over: false, is_quoted: false }
+        Self { rest, last: 0, is_over: false, run: 0 }
     }
 
     /// Reads the next characters of the text. Returns how many of them belong to the secret, and whether it has ended after
@@ -98,21 +77,30 @@ impl RestState {
         match self.rest {
             Rest::Class(class) => Some(usize::from(has(class, byte))),
             Rest::PrivateKey if self.last == LAST.len() + DASHES => Some(0),
-            Rest::PrivateKey if byte == b'<' => line_end(text, ended),
-            Rest::PrivateKey if has(QUOTES, byte) => {
-                let len = quoted_line(text, self.is_quoted, ended)?;
-                self.is_quoted |= len > 0;
-                self.last = 0;
-                Some(len)
+            Rest::PrivateKey if has(PEM, byte) => {
+                self.read_of_key(byte);
+                Some(1)
             }
-            Rest::PrivateKey => Some(usize::from(self.takes_of_key(byte))),
+            Rest::PrivateKey => {
+                // A line end may be spelled as a tag.
+                let end = line_end(text, ended)?;
+                let is_begun = self.run == BEGUN;
+                let next = if end > 0 { Some(end) } else { next_line(text, is_begun, ended)? };
+                if next.is_some() {
+                    (self.last, self.run) = (0, BEGUN);
+                }
+                Some(next.unwrap_or(0))
+            }
             Rest::PuttyKey => Some(usize::from(self.takes_of_putty(byte))),
             Rest::Lines(_) if self.is_over => Some(0),
             Rest::Lines(width) => self.line(text, width, ended),
         }
     }
 
-    fn takes_of_key(&mut self, byte: u8) -> bool {
+    fn read_of_key(&mut self, byte: u8) {
+        if self.run < BEGUN {
+            self.run = if has(BASE64_SIGNS, byte) { self.run + 1 } else { 0 };
+        }
         let begun = self.last;
         if begun >= LAST.len() {
             // In the last line, whose end has five dashes.
@@ -123,7 +111,6 @@ impl RestState {
         } else if byte != b'-' || begun != DASHES {
             self.last = usize::from(byte == b'-');
         }
-        has(PEM, byte)
     }
 
     fn takes_of_putty(&mut self, byte: u8) -> bool {
@@ -163,80 +150,6 @@ impl RestState {
         self.is_over = len < width;
         Some(begin + len)
     }
-}
-
-/// Returns whether a private key follows its first line, in which `text` comes next. `None`: more text decides.
-///
-/// Programs and their documentation also have only that line, in quotes. Then nothing is secret.
-pub(super) fn has_key(text: &[u8], ended: bool) -> Option<bool> {
-    let dots = text.iter().take(DOTS).take_while(|byte| **byte == b'.').count();
-    let rest = text.get(dots..).unwrap_or_default();
-    match rest.first() {
-        None => (ended || dots == DOTS).then_some(true),
-        Some(b'<') => line_end(rest, ended).map(|len| len > 0),
-        Some(quote) if has(QUOTES, *quote) => quoted_line(rest, false, ended).map(|len| len > 0),
-        Some(_) => Some(true),
-    }
-}
-
-/// Returns the length of what is between two string literals, the second of which is a line of a private key: from the quote
-/// at the beginning of the text to the one before that line. 0: no such line follows. `None`: more text decides.
-///
-/// ```text
-/// "-----BEGIN PRIVATE KEY-----\n" +      [ "-----BEGIN PRIVATE KEY-----",
-/// "MIIEvQIBADANBgkqhkiG9w0BAQEF…\n"        "MIIEvQIBADANBgkqhkiG9w0BAQEF…", …
-/// ```
-fn quoted_line(text: &[u8], is_quoted: bool, ended: bool) -> Option<usize> {
-    let cut = |at: usize| if ended || at > GAP { Some(0) } else { None };
-    let mut at = 1;
-    let quote = loop {
-        let rest = text.get(at..).filter(|rest| !rest.is_empty() && at <= GAP);
-        let Some(rest) = rest else { return cut(at) };
-        let byte = *rest.first()?;
-        let end = line_end(rest, ended)?;
-        at += match byte {
-            _ if end > 0 => end,
-            quote if has(QUOTES, quote) => break quote,
-            byte if has(JOINS, byte) => 1,
-            // The prefix of a literal.
-            byte if has(PREFIXES, byte) && rest.get(1).is_none_or(|next| has(QUOTES, *next)) => 1,
-            _ => return Some(0),
-        };
-    };
-    let line = text.get(at + 1..).unwrap_or_default();
-    if HEADERS.iter().any(|header| line.starts_with(header)) {
-        return Some(at + 1);
-    }
-    if line.starts_with(LAST) {
-        return Some(if is_quoted { at + 1 } else { 0 });
-    }
-    let len = line.iter().take(WIDEST + 1).take_while(|byte| has(BASE64_SIGNS, **byte)).count();
-    let after = line.get(len..).unwrap_or_default();
-    let could_begin = |start: &&[u8]| start.starts_with(line);
-    if !ended
-        && (after.len() < AFTER_LINE && len <= WIDEST
-            || HEADERS.iter().chain([&LAST]).any(could_begin))
-    {
-        return None;
-    }
-    // The name of a member is followed by a colon.
-    let ends = [&[quote][..], b"\\"].iter().any(|end| after.starts_with(end))
-        || after.first().is_none_or(|byte| matches!(byte, b'\r' | b'\n'));
-    let is_name = after.iter().take(AFTER_LINE).any(|byte| matches!(byte, b':' | b'='));
-    let found = line.get(..len).unwrap_or_default();
-    let any = |test: fn(&u8) -> bool| found.iter().any(test);
-    let is_mixed = any(u8::is_ascii_uppercase) && any(u8::is_ascii_lowercase);
-    let is_line = len >= SHORTEST && is_mixed || is_quoted && len > 0 && len % 4 == 0;
-    Some(if is_line && len <= WIDEST && ends && !is_name { at + 1 } else { 0 })
-}
-
-/// Returns the length of the line end at the beginning of a text, or 0. `None`: more text decides.
-fn line_end(text: &[u8], ended: bool) -> Option<usize> {
-    if let Some(end) = LINE_ENDS.iter().find(|end| text.starts_with(end)) {
-        return Some(end.len());
-    }
-    let is_cut = !ended && LINE_ENDS.iter().any(|end| end.starts_with(text));
-    if is_cut { None } else { Some(0) }
 }
 
 #[cfg(test)]
@@ -306,27 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_line_without_a_key_is_not_secret() {
-        let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcw";
-        for (after, has) in [
-            ("\nMIIE".to_owned(), true),
-            ("\\nMIIE".to_owned(), true),
-            ("<br>MIIE".to_owned(), true),
-            (format!("\" +\n  \"{line}\""), true),
-            (String::new(), true),
-            ("\" and more".to_owned(), false),
-            ("', '-----END PRIVATE KEY-----'".to_owned(), false),
-            ("...\",".to_owned(), false),
-            ("`: the first line".to_owned(), false),
-            ("</code> or".to_owned(), false),
-        ] {
-            assert_eq!(super::has_key(after.as_bytes(), true), Some(has), "{after}");
-            // A beginning of the text decides alike, or not yet.
-            for end in 1..after.len() {
-                let found = super::has_key(&after.as_bytes()[..end], false);
-                assert!(found.is_none_or(|found| found == has), "{after} {end}");
-            }
-        }
+    fn files_of_putty_end_with_their_checksum() {
         let key = "Comment: a@b\nPrivate-Lines: 1\nabcd\nPrivate-MAC: 0123ab";
         assert_eq!(taken(Rest::PuttyKey, &format!("{key}\nx")), key.len());
     }

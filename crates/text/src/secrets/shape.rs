@@ -6,13 +6,14 @@
 use super::before::Before;
 use super::before_text::{Earlier, has_context};
 use super::fingerprints::Fingerprints;
+use super::key_lines::{WIDEST, has_key};
 use super::kinds::{
     AFTER_AT, AFTER_PORT, CANDIDATE, Class, Context, Kind, Needs, PASSWORD, Part, SIGNS,
     SecretLevel, URL_PASSWORD, class, has,
 };
 use super::names::{announced_by, kinds_of_name};
 use super::percent::{Beginning, Spelled, Spelling, beginning, encoded};
-use super::rest::{Rest, WIDEST, has_key};
+use super::rest::Rest;
 use super::table::KINDS;
 use super::words::{
     from_base64, has_checksum, holds_private_key, is_credentials, is_encoded_token, is_login,
