@@ -24,6 +24,7 @@
 mod before;
 mod before_text;
 mod checksums;
+mod contacts;
 #[cfg(test)]
 mod contexts;
 mod decode;

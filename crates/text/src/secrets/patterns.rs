@@ -15,11 +15,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use memchr::memchr;
 use tamis_json::sink::Sink;
 
 use super::decode::Utf8Text;
 use super::keys::KeyNames;
 use super::resolve::TextForm;
+use super::strings::close_quote;
 
 /// A pattern with the name of its kind.
 #[derive(Debug)]
@@ -34,6 +36,11 @@ pub struct Pattern {
 pub trait Expression: fmt::Debug + Send + Sync {
     /// Returns where the first match at or after a position begins and ends.
     fn find_at(&self, text: &[u8], at: usize) -> Option<(usize, usize)>;
+
+    /// Returns whether a text that is spelled like this may have a match. JSON has escapes there.
+    fn may_match(&self, _spelled: &[u8]) -> bool {
+        true
+    }
 }
 
 #[cfg(any(feature = "filters", test))]
@@ -187,11 +194,8 @@ impl PatternFilter {
             return Step::Wait;
         }
         let number = rest.get(..len).unwrap_or_default();
-        match self
-            .patterns
-            .iter()
-            .position(|pattern| pattern.expression.find_at(number, 0).is_some())
-        {
+        let mut patterns = self.patterns.iter().map(|pattern| &pattern.expression);
+        match patterns.position(|one| one.may_match(number) && one.find_at(number, 0).is_some()) {
             None => sink.write(number),
             Some(index) => {
                 sink.write(b"\"");
@@ -218,6 +222,13 @@ impl PatternFilter {
     /// Reads a string of JSON at its opening quote: as a whole if it is short, because it may be a key.
     fn read_string(&mut self, ended: bool, sink: &mut dyn Sink) -> Step {
         let begin = self.done + 1;
+        let end = self.buffer.len().min(begin + PIECE);
+        if let Some(close) = close_quote(&self.buffer, begin, end)
+            && !self.may_match(begin, close)
+        {
+            self.write_to(close + 1, sink);
+            return Step::Done;
+        }
         self.decoded.read_string(b"", &self.buffer, begin, PIECE);
         if !self.decoded.is_closed() {
             if !ended && !self.decoded.is_full() {
@@ -228,7 +239,7 @@ impl PatternFilter {
             return Step::Done;
         }
         let close = self.decoded.place(self.decoded.text().len());
-        let first = Matches::new(&self.patterns).next(self.decoded.text(), 0);
+        let first = Matches::new(&self.patterns, self.decoded.text()).next(self.decoded.text(), 0);
         let Some((index, ..)) = first else {
             sink.write(self.buffer.get(self.done..=close).unwrap_or_default());
             self.done = close + 1;
@@ -251,8 +262,22 @@ impl PatternFilter {
         Step::Done
     }
 
+    /// Returns whether a pattern may match in a part of the buffer, which is false for most.
+    fn may_match(&self, from: usize, to: usize) -> bool {
+        let spelled = self.buffer.get(from..to).unwrap_or_default();
+        self.patterns.iter().any(|pattern| pattern.expression.may_match(spelled))
+    }
+
     /// Reads a piece of a string or of a line.
     fn read_piece(&mut self, ended: bool, sink: &mut dyn Sink) -> Step {
+        if self.place == Place::Begin
+            && let rest = self.buffer.get(self.done..).unwrap_or_default()
+            && let Some(len) = memchr(b'\n', rest.get(..PIECE).unwrap_or(rest))
+            && !self.may_match(self.done, self.done + len)
+        {
+            self.write_to(self.done + len + 1, sink);
+            return Step::Done;
+        }
         let mut decoded = std::mem::take(&mut self.decoded);
         match self.form {
             TextForm::Json => decoded.read_string(&self.before, &self.buffer, self.done, PIECE),
@@ -271,7 +296,7 @@ impl PatternFilter {
         let text = decoded.text();
         let last = if is_last { text.len() } else { text.len().saturating_sub(AHEAD) };
         let (mut at, patterns) = (self.before.len(), Arc::clone(&self.patterns));
-        let mut matches = Matches::new(&patterns);
+        let mut matches = Matches::new(&patterns, text);
         let mut directly = match self.place {
             Place::Inside(pattern) => pattern,
             _ => None,
@@ -346,8 +371,9 @@ struct Matches<'a> {
 }
 
 impl<'a> Matches<'a> {
-    fn new(patterns: &'a [Pattern]) -> Self {
-        Self { patterns, next: vec![None; patterns.len()] }
+    fn new(patterns: &'a [Pattern], text: &[u8]) -> Self {
+        let next = |pattern: &Pattern| (!pattern.expression.may_match(text)).then_some(None);
+        Self { patterns, next: patterns.iter().map(next).collect() }
     }
 
     /// Returns the first match at or after a position that is not empty: its pattern, and where it begins and ends.

@@ -112,7 +112,7 @@ pub(super) fn open_quote(input: &[u8], odd: bool, earliest: usize, at: usize) ->
 }
 
 /// Returns the position of the quote before `to` that closes the string whose contents begin at `at`.
-fn close_quote(input: &[u8], mut at: usize, to: usize) -> Option<usize> {
+pub(super) fn close_quote(input: &[u8], mut at: usize, to: usize) -> Option<usize> {
     loop {
         let special = at + memchr2(b'"', b'\\', input.get(at..to)?)?;
         if input.get(special) == Some(&b'"') {
