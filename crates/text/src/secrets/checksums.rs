@@ -246,7 +246,7 @@ fn personnummer(digits: &[u32]) -> bool {
     matches!(number(2), 1..=12) && matches!(number(4), 1..=31 | 61..=91) && luhn(digits)
 }
 
-/// The same with the century. A date and a time of these years are none.
+/// The date with its century and the number of a person in Sweden. A recent date with a time of day is something else.
 fn long_personnummer(id: &Id<'_>) -> bool {
     let year = id.number(0, 4);
     let is_time = year >= 2010 && id.number(8, 10) < 24 && id.number(10, 12) < 60;

@@ -83,14 +83,14 @@ fn host(text: &[u8], at: usize) -> Option<&[u8]> {
     host.get(..host.iter().rposition(is_end)? + 1)
 }
 
-/// Returns whether an address is that of a place on another machine: `git@example.org:project/x`, `ssh://x@example.org:22`.
+/// Returns whether an address is that of a place on another machine: `git@example.org:project/x`, `ssh://git@example.org/x`.
 fn is_place(text: &[u8], from: usize, to: usize) -> bool {
-    let Some([b':', rest @ ..]) = text.get(to..) else { return false };
+    let is_git = text.get(from..to).is_some_and(|address| address.starts_with(b"git@"));
+    let is_url = text.get(..from).is_some_and(|before| before.ends_with(b"://"));
+    let Some([b':', rest @ ..]) = text.get(to..) else { return is_git && is_url };
     let is_path =
         |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b'~');
     let path = rest.iter().take_while(is_path).count();
-    let is_git = text.get(from..to).is_some_and(|address| address.starts_with(b"git@"));
-    let is_url = text.get(..from).is_some_and(|before| before.ends_with(b"://"));
     (is_git && path > 0) || is_url || rest.get(path) == Some(&b'/')
 }
 
@@ -225,7 +225,7 @@ fn separators(text: &[u8], at: usize, is_encoded: bool) -> usize {
     while count < 2 {
         let blank = blank(text, at + len);
         len += match text.get(at + len..) {
-            _ if blank > 0 => blank,
+            _ if blank > 0 && !is_encoded => blank,
             Some([b'-' | b'.' | b'/' | b'(' | b')', ..]) => 1,
             Some([b'+', ..]) if is_encoded => 1,
             Some([b'%', b'2', b'0' | b'8' | b'9' | b'D' | b'd', ..]) if is_encoded => 3,

@@ -61,6 +61,8 @@ pub(super) struct SecretFilter {
     pub(super) special: (usize, usize),
     /// The progress in a secret whose end is not known.
     pub(super) rest: Option<RestState>,
+    /// The last string has the first lines of a private key, and perhaps more than the first one.
+    pub(super) key_lines: Option<bool>,
     pub(super) keys: KeyNames<&'static str>,
     pub(super) decoded: DecodedText,
     pub(super) found: BTreeMap<&'static str, u64>,
@@ -91,6 +93,7 @@ impl SecretFilter {
             before_floor: Before::EDGE,
             special: UNKNOWN,
             rest: None,
+            key_lines: None,
             keys: KeyNames::default(),
             decoded: DecodedText::default(),
             found: BTreeMap::new(),
@@ -158,7 +161,7 @@ impl SecretFilter {
         self.buffer.clear();
         (self.total, self.odd, self.written, self.done) = (0, false, 0, 0);
         (self.floor, self.before_floor, self.special) = (0, Before::EDGE, UNKNOWN);
-        (self.rest, self.keys) = (None, KeyNames::default());
+        (self.rest, self.key_lines, self.keys) = (None, None, KeyNames::default());
     }
 
     pub(super) fn is_json(&self) -> bool {
@@ -171,6 +174,9 @@ impl SecretFilter {
         self.search.restart();
         loop {
             if self.rest.is_some() && !self.skip_rest(ended) {
+                return;
+            }
+            if self.key_lines.is_some() && !self.skip_key_lines(ended, sink) {
                 return;
             }
             match self.look(ended, sink) {

@@ -217,7 +217,7 @@ fn word(text: &[u8], [is_in_page, is_begun]: [bool; 2], ended: bool) -> Option<T
 }
 
 /// Returns whether base64 is a line of a key.
-fn is_line(found: &[u8], is_begun: bool) -> bool {
+pub(super) fn is_line(found: &[u8], is_begun: bool) -> bool {
     let any = |test: fn(&u8) -> bool| found.iter().any(test);
     let is_mixed = any(u8::is_ascii_uppercase) && any(u8::is_ascii_lowercase);
     let is_first = found.len() >= SHORT && begins_key(found);

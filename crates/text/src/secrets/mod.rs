@@ -17,7 +17,7 @@
 //! is not, such as `\n` (`before`). A few kinds need the command or the words before them (`before_text`). The signs of a URL in a query are percent-encoded (`percent`).
 //!
 //! `table` has the kinds, together with `table_clouds` and others. Some secrets have no shape of their own, but a name before them (`names`); of others, the end
-//! is not in sight (`rest`), or its lines are apart (`key_lines`).
+//! is not in sight (`rest`), or its lines are apart (`key_lines`, `key_list`).
 //!
 //! The patterns of a user apply after that (`patterns`). `rules` joins both searches.
 
@@ -31,6 +31,7 @@ mod decode;
 mod filter;
 mod fingerprints;
 mod key_lines;
+mod key_list;
 mod keys;
 mod kinds;
 mod makers;

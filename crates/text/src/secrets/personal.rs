@@ -195,13 +195,16 @@ mod tests {
                 "?email=[a.b%40example.org]&x=1 email%3D[mira%2Bx%40example.org]%26 %3C[a%40b.example]%3E",
             ),
             ("email", "[mira@example.org]: x, [mira@example.org]:login [müller@exämple.org]。"),
-            ("email", "a@b.c 100%40x deploy@db.example.org:/var/www ssh://mira@example.org:22/x"),
+            (
+                "email",
+                "a@b.c 100%40x deploy@db.example.org:/var/www ssh://mira@example.org:22/x ssh://git@example.org/x",
+            ),
             ("email", "git@example.org:project/x icon@2x.png getty@tty1.service a@b @types/x"),
             ("email", "user@localhost pkg@1.2.3 mira@ @example.org"),
             ("phone", "call [+49 30 1234567] or [+1 (212) 555-0123] or [+442071234567]"),
             ("phone", "[(212) 555-0123], [212-555-0123]"),
             ("phone", "phone=[+493012345678]&x tel:[+49-30-1234567] to=[%2B493012345678]&y"),
-            ("phone", "to=[%2B49+30+1234567] p=[%2b49%2030%201234567]"),
+            ("phone", "to=[%2B49+30+1234567] p=[%2b49%2030%201234567] [+49 30 1234567]"),
             (
                 "phone",
                 "[+33\u{a0}6\u{202f}12\u{202f}34\u{202f}56\u{202f}78] ([+358 40 1234567]) “[+442071234567]”",

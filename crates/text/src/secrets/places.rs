@@ -299,8 +299,12 @@ impl SecretFilter {
                 }
                 Match::Long { from, to, rest } => {
                     let more = text.get(to..).unwrap_or_default();
-                    let to = to + RestState::new(rest).take(more, true).0;
+                    let mut state = RestState::new(rest);
+                    let to = to + state.take(more, true).0;
                     self.replace(decoded.place(from), decoded.place(to), kind, sink);
+                    // The rest of a key may follow in strings of their own.
+                    self.key_lines =
+                        (state.is_open_key() && to == text.len()).then(|| state.is_begun());
                     to
                 }
             };

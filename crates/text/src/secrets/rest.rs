@@ -56,6 +56,16 @@ impl RestState {
         Self { rest, last: 0, is_over: false, run: 0 }
     }
 
+    /// Returns whether a line of a private key was read.
+    pub(super) fn is_begun(self) -> bool {
+        self.run == BEGUN
+    }
+
+    /// Returns whether the last line of a private key was not read.
+    pub(super) fn is_open_key(self) -> bool {
+        self.rest == Rest::PrivateKey && self.last < LAST.len() + DASHES
+    }
+
     /// Reads the next characters of the text. Returns how many of them belong to the secret, and whether it has ended after
     /// them. If it has not, more text decides about the others. `ended`: nothing follows the text.
     pub(super) fn take(&mut self, text: &[u8], ended: bool) -> (usize, bool) {
@@ -84,7 +94,7 @@ impl RestState {
             Rest::PrivateKey => {
                 // A line end may be spelled as a tag.
                 let end = line_end(text, ended)?;
-                let is_begun = self.run == BEGUN;
+                let is_begun = self.is_begun();
                 let next = if end > 0 { Some(end) } else { next_line(text, is_begun, ended)? };
                 if next.is_some() {
                     (self.last, self.run) = (0, BEGUN);

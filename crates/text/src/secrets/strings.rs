@@ -92,7 +92,7 @@ pub(super) fn value_after_key(
 
 /// Returns the first byte after the white space at a position, and the length of that white space. `None` if there is only
 /// white space, or very much of it.
-fn after_blanks(input: &[u8], at: usize) -> (Option<u8>, usize) {
+pub(super) fn after_blanks(input: &[u8], at: usize) -> (Option<u8>, usize) {
     let rest = input.get(at..input.len().min(at + KEPT)).unwrap_or_default();
     let is_blank = |byte: &&u8| matches!(**byte, b' ' | b'\t' | b'\r' | b'\n');
     let blanks = rest.iter().take_while(is_blank).count();

@@ -63,7 +63,7 @@ pub(super) const CLOUDS: &[Kind] = &[
     kind("aiven-password", &["AVNS_"], &[Run(TOKEN, 15, 24)]),
     // https://xata.io/docs/concepts/api-keys.
     kind("xata-key", &["xau_"], &[Open(ALNUM, 36)]),
-    // trufflehog `planetscale`, gitleaks `prefect-api-token`: keys of accounts that are not of people.
+    // trufflehog `prefect`: keys of accounts that are not of people.
     named("prefect-key", &["pnb_"], &[Run(ALNUM, 36, 36)]),
     // trufflehog `deno`.
     named("deno-deploy-token", &["ddp_", "ddw_"], &[Run(ALNUM, 36, 36)]),

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use super::before::Before;
 use super::before_text::Earlier;
 use super::filter::SecretFilter;
+use super::key_list::key_line;
 use super::kind_names;
-use super::kinds::SecretLevel;
+use super::kinds::{Needs, SecretLevel};
 use super::resolve::{TextForm, resolved};
 use super::rest::RestState;
 use super::sample_text::{Random, made};
@@ -83,6 +84,8 @@ fn json_model(document: &str) -> String {
     let (mut output, mut at, mut open) = (String::new(), 0, Vec::new());
     // The kinds that the last key announces, if only its colon came after it.
     let mut announces = Vec::new();
+    // The lines of a key may follow, if only a comma came after the first one.
+    let mut key_lines: Option<bool> = None;
     while at < bytes.len() {
         match bytes[at] {
             b'{' | b'[' => open.push(Vec::new()),
@@ -93,6 +96,7 @@ fn json_model(document: &str) -> String {
         at += 1;
         if bytes[at - 1] != b'"' {
             announces.retain(|_| b": \t\r\n".contains(&bytes[at - 1]));
+            key_lines = key_lines.filter(|_| b", \t\r\n".contains(&bytes[at - 1]));
             continue;
         }
         let begin = at;
@@ -101,6 +105,16 @@ fn json_model(document: &str) -> String {
         at = ends[text.len()];
         let is_key = document[at + 1..].trim_start().starts_with(':') && at - begin <= KEPT;
         let announced_before = std::mem::take(&mut announces);
+        if let Some(is_begun) = key_lines.take()
+            && !is_key
+            && at - begin <= KEPT
+            && let Some(is_last) = key_line(&bytes[begin..at], is_begun)
+        {
+            output += "[redacted:private-key]\"";
+            key_lines = (!is_last).then_some(true);
+            at += 1;
+            continue;
+        }
         let mut secrets = secrets_of(&text);
         if is_key && secrets.is_empty() {
             announces = announced(&text, SecretLevel::Known);
@@ -113,6 +127,17 @@ fn json_model(document: &str) -> String {
         {
             secrets = secrets_after(&text, to);
             secrets.insert(0, (from..to, name));
+        }
+        if let Some((range, "private-key")) = secrets.last()
+            && !is_key
+            && at - begin < KEPT
+            && range.end == text.len()
+            && let Match::Long { to, rest, .. } =
+                find_at(Earlier::NONE, &text, range.start, Before::EDGE, true, SecretLevel::Known).0
+        {
+            let mut state = RestState::new(rest);
+            state.take(&text[to..], true);
+            key_lines = state.is_open_key().then(|| state.is_begun());
         }
         if let (true, Some((_, kind))) = (is_key, secrets.first()) {
             let names: &mut Vec<&str> = open.last_mut().unwrap();
@@ -412,4 +437,62 @@ fn same(output: &str, expected: &str, round: usize, document: &str) {
         part(expected),
         part(document),
     );
+}
+
+/// The most beginnings of a kind that the documentation lists.
+const LISTED: usize = 8;
+
+/// Returns the beginning of each row of the table of kinds: the name, and what its secrets begin with or contain.
+fn rows_of_kinds() -> Vec<String> {
+    let row = |name: &str| {
+        let mut parts: Vec<String> = Vec::new();
+        for kind in KINDS.iter().filter(|kind| kind.name == name) {
+            let spelled = |anchor: &&str| match (*anchor, kind.needs) {
+                ("", Needs::Text(_, mark)) => format!("…{}…", String::from_utf8_lossy(mark)),
+                ("-", _) => "-…".to_owned(),
+                (anchor, _) => anchor.to_owned(),
+            };
+            for part in kind.anchors.iter().chain(kind.names).map(spelled) {
+                if !parts.contains(&part) {
+                    parts.push(part);
+                }
+            }
+        }
+        let listed: Vec<_> = parts.iter().take(LISTED).map(|part| format!("`{part}`")).collect();
+        let more = if parts.len() > LISTED { ", …" } else { "" };
+        format!("| `{name}` | {}{more} |", listed.join(", "))
+    };
+    kind_names().into_iter().map(row).collect()
+}
+
+/// The documentation has one row for each kind, with its beginnings and a source.
+#[test]
+fn the_documentation_lists_the_kinds() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/credentials.md");
+    // A package has no documentation of the project.
+    let Ok(page) = std::fs::read_to_string(path) else { return };
+    let (_, table) = page.split_once("## The kinds").unwrap();
+    let (table, compared) = table.split_once("\n## ").unwrap();
+    let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| `")).collect();
+    let expected = rows_of_kinds();
+    for (row, expected) in rows.iter().zip(&expected) {
+        let source = row.strip_prefix(expected.as_str()).unwrap_or_default();
+        assert!(source.len() > " x |".len() && source.ends_with(" |"), "{row}\n{expected}");
+    }
+    assert_eq!(rows.len(), expected.len(), "{:?}", expected.get(rows.len()));
+    // Rules of other lists are found by kinds.
+    let kinds = kind_names();
+    let found =
+        compared.lines().filter(|line| line.contains("| found |") || line.contains("| partly |"));
+    for line in found {
+        let by = line.rsplit(" | ").next().unwrap_or_default();
+        let names = by
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .filter(|name| name.ends_with("-token") || name.ends_with("-key"));
+        for name in names {
+            assert!(kinds.contains(&name), "{line}");
+        }
+    }
 }
