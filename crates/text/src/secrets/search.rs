@@ -375,16 +375,12 @@ impl Places {
         let long_words = long_words(&masks.word);
         // Arrays of their own, which the compiler knows to be apart from the masks.
         let mut firsts = [0; WORD_BLOCKS];
-        let (mut words, mut tokens, mut options) = ([0; BLOCKS], [0; BLOCKS], [0; BLOCKS]);
+        let (mut words, mut tokens) = ([0; BLOCKS], [0; BLOCKS]);
         let (mut longs, mut names) = ([0; BLOCKS], [0; BLOCKS]);
         for block in 0..BLOCKS {
             // The bytes that come the given number of places after one of a class.
             let after = |masks: &[u64; WORD_BLOCKS], places: u32| {
                 masks[block + 1] << places | masks[block] >> (u64::BITS - places)
-            };
-            // Those before one of a class.
-            let next = |masks: &[u64; WORD_BLOCKS]| {
-                masks[block + 1] >> 1 | masks[block + 2] << (u64::BITS - 1)
             };
             // A word may also begin after up to three underscores: `_emphasis_` of Markdown. Written out, because the compiler
             // makes vectors only of loops without others inside.
@@ -409,13 +405,6 @@ impl Places {
             // A password may have eight: its name comes before the blank.
             let is_long = twelve[block + 1] | (eight[block + 1] & after(&masks.name_end, 2));
             tokens[block] = begins & after(&masks.blank, 1) & is_long;
-            // The first letter, or another dash, comes after the dash.
-            let is_followed = next(&masks.letter) | next(&masks.dash);
-            let mut is_first = !after(&masks.run, 1);
-            if ESCAPES {
-                is_first |= after(&masks.backslash, 2) | after(&masks.backslash, 6);
-            }
-            options[block] = masks.dash[block + 1] & is_first & is_followed;
             firsts[block + 1] = first;
         }
         let double = both(&long, &long, SHORTEST);
@@ -431,6 +420,7 @@ impl Places {
         for block in 0..BLOCKS {
             names[block] = masks.colon[block + 1] & ends[block + 1];
         }
+        let options = first_dashes::<ESCAPES>(masks);
         *self = Self { words, tokens, longs, names, options };
     }
 }
@@ -482,6 +472,31 @@ fn after_names(masks: &WordMasks) -> [u64; WORD_BLOCKS] {
         all.iter_mut().zip(&reached).for_each(|(all, reached)| *all |= reached);
     }
     all
+}
+
+/// Returns the dashes that begin a run or come after an escape, and are followed by a letter or another dash.
+#[allow(clippy::indexing_slicing, reason = "arrays indexed by loops to their lengths")]
+#[inline(always)]
+fn first_dashes<const ESCAPES: bool>(masks: &WordMasks) -> [u64; BLOCKS] {
+    let mut dashes = [0; BLOCKS];
+    for block in 0..BLOCKS {
+        let after = |masks: &[u64; WORD_BLOCKS], places: u32| {
+            masks[block + 1] << places | masks[block] >> (u64::BITS - places)
+        };
+        let mut is_first = !after(&masks.run, 1);
+        if ESCAPES {
+            is_first |= after(&masks.backslash, 2) | after(&masks.backslash, 6);
+        }
+        dashes[block] = masks.dash[block + 1] & is_first;
+    }
+    // Few blocks have one.
+    for (block, dashes) in dashes.iter_mut().enumerate().filter(|(_, dashes)| **dashes != 0) {
+        let next = |masks: &[u64; WORD_BLOCKS]| {
+            masks[block + 1] >> 1 | masks[block + 2] << (u64::BITS - 1)
+        };
+        *dashes &= next(&masks.letter) | next(&masks.dash);
+    }
+    dashes
 }
 
 /// Returns the bytes after those of a class.
