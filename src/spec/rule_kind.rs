@@ -162,6 +162,14 @@ impl RuleKind {
         limits || matches!(self, Self::DuplicateKeys) || matches!(self.traits().calls, Calls::Raw)
     }
 
+    /// Returns the key of the rule in a manifest.
+    pub(crate) const fn written(self) -> &'static str {
+        match self {
+            Self::Where => "where",
+            rule => rule.name(),
+        }
+    }
+
     /// Returns the row of a rule.
     pub(crate) const fn traits(self) -> RuleTraits {
         use RuleGroup::{Document, Items, Other, Output, Setting, Source};

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::rule_kind::{RuleGroup, RuleKind};
 use super::{InnerRules, JsonStringFallback, JsonStrings, Redact, Spec, TextSpec};
 
 /// How much of a result a gateway stores, so that a caller can fetch what rules have cut.
@@ -62,6 +63,32 @@ impl Spec {
         self.is_closed()
             || self.rules().any(|rule| rule.traits().removes)
             || self.json_strings.iter().any(JsonStrings::removes_for_safety)
+    }
+
+    /// Returns the names of the rules on which an author may rely to keep values from the caller, and of those that only save.
+    /// Branches of `when` belong to that rule. With `on_error: closed`, a `select` keeps values from the caller, too.
+    ///
+    /// ```
+    /// use tamis::Spec;
+    ///
+    /// let spec = Spec::new().exclude("ssn").select("id").max_items(3);
+    /// assert_eq!(spec.effects(), (vec!["exclude"], vec!["select", "max_items"]));
+    /// ```
+    #[must_use]
+    pub fn effects(&self) -> (Vec<&'static str>, Vec<&'static str>) {
+        let protects = |rule: &RuleKind| match rule {
+            RuleKind::Select | RuleKind::OnError => self.is_closed(),
+            RuleKind::JsonStrings => self.json_strings.iter().any(JsonStrings::removes_for_safety),
+            rule => rule.traits().removes,
+        };
+        let is_rule = |rule: &RuleKind| {
+            rule.traits().group != RuleGroup::Setting
+                || (*rule == RuleKind::OnError && self.is_closed())
+        };
+        let (protecting, saving): (Vec<_>, Vec<_>) =
+            self.rules().filter(is_rule).partition(protects);
+        let names = |rules: Vec<RuleKind>| rules.into_iter().map(RuleKind::written).collect();
+        (names(protecting), names(saving))
     }
 
     /// Returns whether the output is searched for credentials or patterns ([`redact`](Self::redact)), also in a branch.

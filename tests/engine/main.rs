@@ -17,6 +17,7 @@ mod encodings;
 mod exhaustive;
 mod faults;
 mod fuzz;
+mod golden;
 mod grammar;
 mod history;
 mod json_strings;

@@ -12,7 +12,8 @@ use serde::Deserialize;
 use struson::reader::{JsonReader, JsonStreamReader};
 use tamis::{Program, Spec, filter_reader};
 use tamis_command::CommandRules;
-use tamis_manifest::{Manifest, ManifestErrorKind};
+use tamis_manifest::suggest::short;
+use tamis_manifest::{Manifest, ManifestEntry, ManifestErrorKind};
 use tamis_mcp::gateway_yaml::GatewayConfig;
 
 use crate::console::print::print;
@@ -148,6 +149,12 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
         let count = manifest.names().len();
         let plural = if count == 1 { "filter" } else { "filters" };
         fine.push_str(&format!("{}: {count} {plural} ({format})\n", called(path)));
+        for entry in manifest.entries().take(LISTED) {
+            fine.push_str(&effects(entry));
+        }
+        if count > LISTED {
+            fine.push_str(&format!("  {} more filters\n", count - LISTED));
+        }
         good.push(manifest);
     }
     let merged = Manifest::merge(good);
@@ -188,6 +195,19 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
             .refuse(&Usage::new(format!("{warnings} {plural}, which --deny-warnings refuses")));
     }
     print(fine.as_bytes())
+}
+
+/// Returns the line about a filter: the rules that keep values from the caller, and those that only save.
+fn effects(entry: &ManifestEntry) -> String {
+    let (protecting, saving) = entry.spec().effects();
+    let mut effects = Vec::new();
+    for (effect, rules) in [("protects", protecting), ("saves", saving)] {
+        if !rules.is_empty() {
+            effects.push(format!("{effect}: {}", rules.join(", ")));
+        }
+    }
+    let effects = if effects.is_empty() { "no rules".to_owned() } else { effects.join("; ") };
+    format!("  {}: {effects}\n", short(entry.name()))
 }
 
 /// Returns the line for a valid `gateway.yaml`.

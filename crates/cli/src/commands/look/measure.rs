@@ -152,6 +152,7 @@ pub(super) fn has_rules(args: &LookArgs) -> bool {
     let Selection {
         manifest,
         tool,
+        level: _,
         extract,
         select,
         exclude,
