@@ -16,7 +16,7 @@ fn a_built_in_filter_is_printed_as_a_manifest() {
     let ran = folder.pipe(args, yaml.out.as_bytes());
     assert_eq!((ran.code, ran.out.as_str()), (0, KEPT));
     // In a manifest of the user, paths that no item has are warnings.
-    assert!(ran.err.contains("warning: no item has `description`"), "{}", ran.err);
+    assert!(ran.err.contains("warning: no item has `html_url`, `description`"), "{}", ran.err);
     folder.run(["--tool", "github.list-repos", "repos.json"]).done(KEPT);
     let short = folder.tamis(&["tools", "--yaml", "mcp__github__list_repos"], b"");
     assert_eq!(short.out, yaml.out);
@@ -90,7 +90,7 @@ fn lists_of_tools_may_have_the_names_of_mcp_servers() {
     let check =
         |tools: &str| folder.tamis(&["check", "tools.yaml", "--tools", "-"], tools.as_bytes());
     check("mcp__crm__list_users\nget\ngithub.list-issues\n")
-        .done("tools.yaml: 2 filters (tamis)\n");
+        .done("tools.yaml: 2 filters (tamis)\n  crm.list-users: saves: select\n  crm.get: saves: select\n");
     let ran = check("get\nother\n");
     let warnings = [
         "tamis: standard input: warning: no filter for the tool `other`",

@@ -107,7 +107,13 @@ fn a_registry_dispatches_by_name() {
         );
     }
     let ran = folder.tamis(&["check", "tool-registry.yaml"], b"");
-    assert_eq!((ran.code, ran.out.as_str()), (0, "tool-registry.yaml: 2 filters (aios)\n"));
+    assert_eq!(
+        (ran.code, ran.out.as_str()),
+        (
+            0,
+            "tool-registry.yaml: 2 filters (aios)\n  fetch: saves: content\n  rows: saves: select, wrap\n"
+        )
+    );
     folder
         .tamis(&["tools", "--manifest", "tool-registry.yaml"], b"")
         .done("fetch  the content; at most 9 tokens\nrows   id\n");

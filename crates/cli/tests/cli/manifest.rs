@@ -11,6 +11,9 @@ filters:
   mail.*: {root: object, exclude: [body]}
 ";
 
+/// The lines of `check` about the filters of [`TOOLS`].
+const EFFECTS: &str = "  crm.list-users: saves: select, max_items\n  mail.*: protects: exclude\n";
+
 const USERS: &str = r#"[{"id": 1.10, "owner": {"login": "mira"}, "x": 2}]"#;
 
 fn folder() -> Folder {
@@ -243,11 +246,15 @@ fn raw_is_ignored_where_the_filter_says_so() {
 fn check() {
     let folder = folder();
     let check = |args: &[&str]| folder.tamis(&[&["check"], args].concat(), b"");
-    check(&["tools.yaml"]).done("tools.yaml: 2 filters (tamis)\n");
+    check(&["tools.yaml"]).done(&format!("tools.yaml: 2 filters (tamis)\n{EFFECTS}"));
     folder.write("crm.yaml", "actions: {get-user: {}}");
     check(&["tools.yaml", "crm.yaml"])
-        .done("tools.yaml: 2 filters (tamis)\ncrm.yaml: 1 filter (kimbap)\n");
-    folder.tamis(&["check", "-"], TOOLS.as_bytes()).done("standard input: 2 filters (tamis)\n");
+        .done(&format!(
+            "tools.yaml: 2 filters (tamis)\n{EFFECTS}crm.yaml: 1 filter (kimbap)\n  crm.get-user: no rules\n"
+        ));
+    folder
+        .tamis(&["check", "-"], TOOLS.as_bytes())
+        .done(&format!("standard input: 2 filters (tamis)\n{EFFECTS}"));
 
     folder
         .write("bad.yaml", "version: 1\nfilters:\n  a:\n    slect: [id]\n  b: {max_items: many}\n");
@@ -283,7 +290,7 @@ actions:
           {{.id}}
             {{.name}}
 ";
-    check(good).done("crm.yaml: 1 filter (kimbap)\n");
+    check(good).done("crm.yaml: 1 filter (kimbap)\n  crm.list: saves: text_filter, compact\n");
     folder
         .tamis(&["tools", "--manifest", "crm.yaml"], b"")
         .done("crm.list  all; text by lines; as lines of text\n");
@@ -316,7 +323,10 @@ fn check_warns() {
         "version: 1\nfilters: {a: {exclude: [x]}, b: {select: [x], on_error: closed}}\n",
     );
     let ran = folder.tamis(&["check", "w.yaml"], b"");
-    assert_eq!((ran.code, ran.out.as_str()), (0, "w.yaml: 2 filters (tamis)\n"));
+    assert_eq!(
+        (ran.code, ran.out.as_str()),
+        (0, "w.yaml: 2 filters (tamis)\n  a: protects: exclude\n  b: protects: select, on_error\n")
+    );
     for words in [
         "tamis: w.yaml:2:15: warning: a: `exclude` with an automatic root",
         "tamis: w.yaml:2:47: warning: b: fails on a miss",
@@ -328,7 +338,7 @@ fn check_warns() {
     folder.write("fine.yaml", TOOLS);
     folder
         .tamis(&["check", "fine.yaml", "--deny-warnings"], b"")
-        .done("fine.yaml: 2 filters (tamis)\n");
+        .done(&format!("fine.yaml: 2 filters (tamis)\n{EFFECTS}"));
 }
 
 #[test]
@@ -350,10 +360,10 @@ fn check_compares_with_a_list_of_tools() {
         folder.write(name, list);
         folder
             .tamis(&["check", "tools.yaml", "--tools", name], b"")
-            .done("tools.yaml: 2 filters (tamis)\n");
+            .done(&format!("tools.yaml: 2 filters (tamis)\n{EFFECTS}"));
     }
     let ran = folder.tamis(&["check", "tools.yaml", "--tools", "-"], b"crm.list-user\nother\n");
-    assert_eq!((ran.code, ran.out.as_str()), (0, "tools.yaml: 2 filters (tamis)\n"));
+    assert_eq!((ran.code, ran.out), (0, format!("tools.yaml: 2 filters (tamis)\n{EFFECTS}")));
     for words in [
         "tamis: standard input: warning: no filter for the tool `crm.list-user`; did you mean `crm.list-users`?\n",
         "tamis: standard input: warning: no filter for the tool `other`; expected one of crm.list-users, mail.*\n",

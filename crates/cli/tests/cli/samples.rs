@@ -39,6 +39,9 @@ fn samples_are_listed_with_what_is_kept() {
         ran.out,
         "\
 tools.yaml: 3 filters (tamis)
+  list: saves: select, max_items
+  small: saves: select, budget
+  get-?: saves: select
 sample  bytes    tokens   items   missed paths
 get-a   21 → 12  12 → 5   -       -
 list    41 → 19  25 → 10  2 of 3  owner.login

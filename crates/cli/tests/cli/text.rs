@@ -96,7 +96,7 @@ fn rules_are_recognised_by_what_they_are() {
     folder.write("rules.conf", rules);
     folder.write("tools.yaml", "version: 1\nfilters: {list: {select: [id]}}\n");
     folder.tamis(&["check", "rules.conf", "tools.yaml"], b"").done(
-        "rules.conf: 1 rule, 0 examples (rules for commands)\ntools.yaml: 1 filter (tamis)\n",
+        "rules.conf: 1 rule, 0 examples (rules for commands)\ntools.yaml: 1 filter (tamis)\n  list: saves: select\n",
     );
 }
 
