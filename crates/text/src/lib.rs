@@ -5,6 +5,7 @@
 //!
 //! - [`secrets`]: finds credentials in text and in JSON, and replaces them. It searches without regular expressions.
 //! - [`lines`]: removes, keeps, folds and cuts lines.
+//! - [`estimate`]: estimates tokens. [`cut`]: chooses what is kept of a text that is too long.
 //! - [`invisible`]: removes characters that nobody sees.
 //! - [`ansi`]: what a terminal would show. [`notice`]: the notices of tamis, and text that looks like one.
 //! - [`TextSpec`] and [`Redact`] are what a user declares.
@@ -12,6 +13,9 @@
 //! The feature `filters` has all that runs regular expressions: `lines`, `quoted` (the contents of JSON strings), `invisible` and [`TextRedactor`].
 
 pub mod ansi;
+#[cfg(feature = "filters")]
+pub mod cut;
+pub mod estimate;
 pub mod fields;
 #[cfg(feature = "filters")]
 pub mod invisible;

@@ -1,0 +1,38 @@
+//! The cut: what is kept of a text that is too long for its reader.
+//!
+//! The first and the last lines are kept, and of the rest the passages that are likely to be needed: those with the most new names,
+//! numbers and words for each byte, and those with words of the call that asked for the text. In the output of tests and in
+//! logs, lines that report failures come before anything else. Every gap is marked, and the order is that of the text.
+//!
+//! ```text
+//! bytes ─▶ cutter: held text ─▶ units ─▶ words, shapes ─▶ scores ─▶ choose ─▶ kept units and marks ─▶ Sink
+//!                    │                                                ▲
+//!                    └──────────▶ kind ──────────▶ profile ───────────┘
+//! ```
+//!
+//! The result depends on the text, the limit, the kind and the query, not on the chunks. Time is linear: the text is read once,
+//! each unit a fixed number of times. Memory: what may be held, and while a text is cut about as much again.
+
+mod choose;
+mod cutter;
+pub mod failures;
+mod fixed;
+mod kind;
+mod map;
+mod profile;
+mod query;
+mod report;
+mod scores;
+mod shapes;
+mod size;
+mod sweep;
+#[cfg(test)]
+mod tests;
+mod units;
+mod words;
+
+pub use cutter::{CutOptions, TextCutter, whole_characters};
+pub use kind::TextKind;
+pub use query::Query;
+pub use report::{CutReport, KeptLines};
+pub use size::CutSize;
