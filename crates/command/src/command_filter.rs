@@ -18,12 +18,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use tamis_json::{Error, Limits, Sink};
+use tamis_text::cut::{CutReport, Query};
 use tamis_text::lines::ended;
 use tamis_text::lines::pending_text::COMPARE_LIMIT;
 use tamis_text::lines::pipeline::TextPipeline;
 use tamis_text::notice;
 
-use super::cap::{CapRun, OutputCap};
+use super::cap::{CapHints, CapRun, OutputCap, hints};
 use super::compound::{self, CompoundPart, CompoundRun};
 use super::full_output::FullOutput;
 use super::machine_output::{self, DETECTION_LENGTH, OutputFormat};
@@ -68,6 +69,7 @@ pub struct CommandFilter<S> {
     full_output: Option<FullOutput>,
     ended: bool,
     limits: Limits,
+    hints: CapHints,
     sink: CappedSink<S>,
 }
 
@@ -148,6 +150,7 @@ impl<S: Sink> CommandFilter<S> {
             full_output: None,
             ended: false,
             limits: limits.clone(),
+            hints: hints(command),
             sink: CappedSink { inner: sink, cap: None },
         }
     }
@@ -176,8 +179,8 @@ impl<S: Sink> CommandFilter<S> {
     /// let report = filter.end()?;
     /// assert_eq!(
     ///     String::from_utf8(filter.into_sink()).unwrap(),
-    ///     "1\n... 997 lines left out\n999\n1000\n\
-    ///      [tamis: 997 of 1000 lines left out; full output: tamis recall tm_x --lines 2-998]\n"
+    ///     "1\n2\n... 997 lines left out\n1000\n\
+    ///      [tamis: 997 of 1000 lines left out; full output: tamis recall tm_x --lines 3-999]\n"
     /// );
     /// assert_eq!(report.lines_capped, 997);
     /// # Ok::<(), tamis::Error>(())
@@ -190,7 +193,7 @@ impl<S: Sink> CommandFilter<S> {
         if matches!(self.state, CommandFilterState::PassThrough(_)) {
             self.state = CommandFilterState::PassThrough(marking(&self.limits));
         }
-        self.sink.cap = Some(Box::new(CapRun::new(&cap, &self.limits, false)));
+        self.sink.cap = Some(Box::new(CapRun::new(&cap, self.hints.clone(), &self.limits, false)));
         self
     }
 
@@ -201,6 +204,14 @@ impl<S: Sink> CommandFilter<S> {
     #[must_use]
     pub fn with_notice(mut self, notice: bool) -> Self {
         self.writes_notice = notice;
+        self
+    }
+
+    /// Adds words that the reader of the output looks for: if the output is cut, passages that have them are kept first. The
+    /// words of the command are among them in any case. Call it before [`with_cap`](Self::with_cap).
+    #[must_use]
+    pub fn with_query(mut self, words: &str) -> Self {
+        self.hints.query = self.hints.query.and(&Query::of(words));
         self
     }
 
@@ -407,6 +418,12 @@ impl<S: Sink> CommandFilter<S> {
         Ok(report)
     }
 
+    /// Returns which lines the cap kept, and why, after [`end`](Self::end). `None`: nothing was left out by it.
+    #[must_use]
+    pub fn cut(&self) -> Option<&CutReport> {
+        self.sink.cap.as_ref().and_then(|cap| cap.cut())
+    }
+
     /// Ends the cap, if there is one, and adds what it left out to the report.
     fn end_cap(&mut self, text: &TextReport, report: &mut CommandReport) {
         let CappedSink { inner, cap } = &mut self.sink;
@@ -426,7 +443,7 @@ impl<S: Sink> CommandFilter<S> {
             if !writes_notice {
                 return None;
             }
-            let said = match by_filter {
+            let said = match &by_filter {
                 None => capped.said(),
                 Some(by_filter) => format!("{by_filter}, then {}", capped.said()),
             };

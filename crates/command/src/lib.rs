@@ -65,3 +65,4 @@ pub use run::{
     CommandHandle, CommandRunner, OutputRecord, OutputRecorder, OverflowFile, OverflowFolder,
     RecordPlace, RunReport, RunnerWarning, RunningCommand,
 };
+pub use tamis_text::cut::{CutReport, KeptLines, TextKind};

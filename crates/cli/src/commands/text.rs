@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use tamis::text::TextRedactor;
 use tamis::{Error, Limits, WriteSink};
-use tamis_command::{CommandLine, CommandReport, OutputFilterRegistry};
+use tamis_command::{CommandLine, CommandReport, CutReport, OutputFilterRegistry, TextKind};
 
 use crate::console::print::is_closed_pipe;
 use crate::console::{Console, Exit};
@@ -70,6 +70,10 @@ pub(crate) struct TextArgs {
     #[arg(long)]
     stats: bool,
 
+    /// Print on standard error which lines a limit kept, and why
+    #[arg(long)]
+    why: bool,
+
     /// Write to a file, which may be FILE itself
     #[arg(short, long = "output", value_name = "OUT")]
     output: Option<PathBuf>,
@@ -130,6 +134,23 @@ pub(crate) fn run(args: &TextArgs) -> Exit {
     Exit::Done
 }
 
+/// Prints the lines that a limit kept.
+fn print_why(cut: Option<&CutReport>) {
+    let console = Console::default();
+    let Some(cut) = cut else { return console.note("no limit left anything out") };
+    let kind = cut.kind.map_or("other", TextKind::name);
+    console.note(format_args!(
+        "cut as {kind}: {} of {} lines left out in {} places",
+        cut.lines_left_out, cut.lines, cut.gaps
+    ));
+    for kept in &cut.kept {
+        let (first, last) = kept.lines;
+        let lines =
+            if first == last { format!("line {first}") } else { format!("lines {first}-{last}") };
+        console.note(format_args!("kept {lines}: {}", kept.reasons()));
+    }
+}
+
 /// Runs the filter. Returns the report, and the input if a signal arrived that should end the process. An error has the
 /// name of the file or stream that it is about.
 fn filter(
@@ -149,7 +170,8 @@ fn filter(
     }
     let line = CommandLine::parse(&args.command);
     let sink = WriteSink::new(tally_out.through(&mut writer));
-    let mut run = registry.start(&line, &limits, sink).with_cap(args.cap.cap());
+    let run = registry.start(&line, &limits, sink).with_query(args.cap.query());
+    let mut run = run.with_cap(args.cap.cap());
     let mut redactor = args.redact.as_ref().map(|_| TextRedactor::with_limits(&limits));
     // The text without credentials.
     let mut safe = Vec::new();
@@ -209,6 +231,9 @@ fn filter(
         report.add_redaction(redactor.text_report(), redacted);
     }
     run.sink_mut().flush().map_err(|error| (to.clone(), error))?;
+    if args.why {
+        print_why(run.cut());
+    }
     drop(run);
     #[cfg(unix)]
     if stopped {

@@ -8,9 +8,9 @@ use crate::flags::lists;
 
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct CapArgs {
-    /// Print at most N lines, filtered or not: the first and the last ones, and errors between them
+    /// Print at most N lines, filtered or not: the first, the last, and those most likely to be needed
     ///
-    /// The lines that report what was left out count, too.
+    /// The lines that report what was left out count, too. In the output of tests and in logs, failures come first.
     #[arg(long, value_name = "N", help_heading = "Limits", value_parser = lists::positive, allow_negative_numbers = true)]
     max_lines: Option<u64>,
 
@@ -21,9 +21,18 @@ pub(crate) struct CapArgs {
     /// Count the tokens of --max-tokens with the vocabulary `o200k_base`, line by line
     #[arg(long, requires = "max_tokens", help_heading = "Limits")]
     exact_tokens: bool,
+
+    /// Where a limit leaves lines out, keep those with these words first; the words of the command count in any case
+    #[arg(long, value_name = "WORDS", help_heading = "Limits")]
+    query: Option<String>,
 }
 
 impl CapArgs {
+    /// Returns the words to look for.
+    pub(crate) fn query(&self) -> &str {
+        self.query.as_deref().unwrap_or_default()
+    }
+
     /// Returns the cap that the flags describe.
     pub(crate) fn cap(&self) -> OutputCap {
         OutputCap::new()

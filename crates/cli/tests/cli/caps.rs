@@ -74,7 +74,7 @@ fn saved_outputs_are_limited() {
     folder.write("x.log", &text);
     let flags = ["text", "--command", "unknown", "--max-lines", "5"];
     folder.tamis(&[&flags[..], &["x.log"]].concat(), b"").done(
-        "1\n... 97 lines left out\n99\n100\n[tamis: 97 of 100 lines left out; full output: x.log (lines 2-98)]\n",
+        "1\n2\n... 97 lines left out\n100\n[tamis: 97 of 100 lines left out; full output: x.log (lines 3-99)]\n",
     );
     let ran = folder.tamis(&[&flags[..], &["--report", "-"]].concat(), text.as_bytes());
     assert!(ran.err.contains("\"lines_in\":100,\"lines_out\":5,"), "{}", ran.err);
@@ -83,8 +83,8 @@ fn saved_outputs_are_limited() {
         (1..=100).map(|number| format!("   Compiling a{number} v1\nwarning: {number}\n")).collect();
     let args = ["text", "--command", "cargo build && cargo check", "--max-lines", "5"];
     folder.tamis(&args, filtered.as_bytes()).done(
-        "warning: 1\n... 98 lines left out\nwarning: 100\n\
-         [tamis cargo-build: 100 of 200 lines left out, then 98 of 100 lines left out]\n",
+        "warning: 1\nwarning: 2\n... 97 lines left out\nwarning: 100\n\
+         [tamis cargo-build: 100 of 200 lines left out, then 97 of 100 lines left out]\n",
     );
     folder.tamis(&["text", "--command", "x", "--max-lines", "0"], b"").refused(2, &["at least 1"]);
     folder.tamis(&["run", "--last", "--max-lines", "3"], b"").refused(2, &["--last"]);

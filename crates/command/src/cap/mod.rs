@@ -1,27 +1,28 @@
 //! [`OutputCap`]: the limits of a call for any output of a command, filtered or not.
 //!
-//! The cap is one stage, after the filter. [`run`] has the stage, [`failure_lines`] the lines that it prefers. It does
-//! not know commands or rules.
+//! The cap is one stage, after the filter. [`run`] has the stage, and [`tamis_text::cut`] the choice of lines. It does not know
+//! commands or rules.
 
-mod failure_lines;
+mod hints;
 mod run;
-mod size;
 #[cfg(test)]
 mod tests;
 
 use serde::Serialize;
 use tamis_json::limits::Limits;
+use tamis_text::cut::{CutReport, CutSize};
 use tamis_text::notice;
 
 use super::full_output::FullOutput;
 
-pub(super) use run::CapRun;
-use size::CapSize;
+pub(super) use hints::hints;
+pub(super) use run::{CapHints, CapRun};
 
 /// Limits for the output of a command, whatever the command and its filter.
 ///
 /// Use it where a model reads the output: a listing of a million lines has no filter, but must not fill the context.
-/// The first and the last lines are kept, and the lines between them that report failures, as far as there is room. A
+/// The first and the last lines are kept, and of the rest the passages that have the most new names, numbers and words for each
+/// byte, those with words of the command first. In the output of tests and in logs, failures come before anything else. A
 /// line says how many lines were left out at each place, and the last line where they can be read.
 ///
 /// The lines that report what was left out count, too. Only a limit of fewer than three lines, or of fewer than about
@@ -30,8 +31,8 @@ use size::CapSize;
 ///
 /// Lines that look like a notice of tamis are prefixed with a mark: `| [tamis …`.
 ///
-/// Memory: the lines that may be among the last, and the kept failures, at most [`Limits::held`](Limits::with_held)
-/// bytes. Lines within the limits may be left out if they do not fit into that memory. Time: linear.
+/// Memory: the output, at most [`Limits::held`](Limits::with_held) bytes of it, and while it is cut about as much again. A
+/// longer output loses the less important half of the held text each time. Time: linear.
 ///
 /// ```
 /// use tamis_command::OutputCap;
@@ -40,8 +41,8 @@ use size::CapSize;
 /// let (output, report) = OutputCap::new().with_max_lines(9).apply(text.as_bytes(), "full.log");
 /// assert_eq!(
 ///     String::from_utf8(output).unwrap(),
-///     "1\n... 498 lines left out\nerror: x\n... 496 lines left out\n997\n998\n999\n1000\n\
-///      [tamis: 994 of 1000 lines left out; full output: full.log (lines 2-996)]\n"
+///     "1\n2\n3\n4\n... 495 lines left out\nerror: x\n... 499 lines left out\n1000\n\
+///      [tamis: 994 of 1000 lines left out; full output: full.log (lines 5-999)]\n"
 /// );
 /// assert_eq!(report.lines_left_out, 994);
 /// ```
@@ -132,7 +133,7 @@ impl OutputCap {
     #[must_use]
     pub fn apply(&self, text: &[u8], full_output: impl Into<FullOutput>) -> (Vec<u8>, CapReport) {
         let mut out = Vec::new();
-        let mut run = CapRun::new(self, &Limits::new(), true);
+        let mut run = CapRun::new(self, CapHints::default(), &Limits::new(), true);
         run.write(text, &mut out);
         let full_output = full_output.into();
         let report = run.end(false, None, &mut out, |report| {
@@ -142,23 +143,23 @@ impl OutputCap {
     }
 
     /// Returns the limits as a size.
-    fn size(&self) -> CapSize {
-        CapSize {
+    fn size(&self) -> CutSize {
+        CutSize {
             lines: self.max_lines.unwrap_or(u64::MAX),
             bytes: self.max_tokens.map_or(u64::MAX, |tokens| tokens.saturating_mul(4)),
         }
     }
 
     /// Returns the limits of an output that is cut.
-    fn size_if_cut(&self) -> CapSize {
+    fn size_if_cut(&self) -> CutSize {
         let size = self.size();
         let bytes = self.max_tokens_if_cut.map_or(u64::MAX, |tokens| tokens.saturating_mul(4));
-        CapSize { bytes: size.bytes.min(bytes), ..size }
+        CutSize { bytes: size.bytes.min(bytes), ..size }
     }
 
     /// Returns the limits of the output of a command that failed. A character has at least one byte.
-    fn size_if_failed(&self) -> Option<CapSize> {
-        Some(CapSize { bytes: self.max_chars_if_failed?, ..self.size() })
+    fn size_if_failed(&self) -> Option<CutSize> {
+        Some(CutSize { bytes: self.max_chars_if_failed?, ..self.size() })
     }
 
     /// Whether tokens are counted with the vocabulary.
@@ -186,6 +187,17 @@ pub struct CapReport {
 }
 
 impl CapReport {
+    fn of(cut: &CutReport) -> Self {
+        Self {
+            lines: cut.lines,
+            bytes: cut.bytes,
+            lines_left_out: cut.lines_left_out,
+            bytes_left_out: cut.bytes_left_out,
+            range: cut.range,
+            splits_line: cut.splits_line,
+        }
+    }
+
     /// Returns whether anything was left out.
     #[must_use]
     pub fn is_cut(&self) -> bool {

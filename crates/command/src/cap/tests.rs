@@ -1,14 +1,15 @@
 //! Tests of the cap: limits, chunks, failures, memory.
 
 use tamis_json::limits::Limits;
+use tamis_text::estimate::Estimate;
 use tamis_text::notice;
 
-use super::{CapReport, CapRun, OutputCap};
+use super::{CapHints, CapReport, CapRun, OutputCap};
 
 /// Runs a cap over a text in chunks of this length.
 fn capped(cap: &OutputCap, text: &[u8], chunk: usize, limits: &Limits) -> (String, CapReport) {
     let mut out = Vec::new();
-    let mut run = CapRun::new(cap, limits, true);
+    let mut run = CapRun::new(cap, CapHints::default(), limits, true);
     for chunk in text.chunks(chunk) {
         run.write(chunk, &mut out);
     }
@@ -97,11 +98,11 @@ fn failures_are_kept_with_their_lines() {
     let (out, report) = in_all_chunks(&OutputCap::new().with_max_lines(20), text.as_bytes());
     assert_eq!(
         out,
-        "line 1\nline 2\nline 3\nline 4\n... 196 lines left out\nerror[E1]: one\n  --> a.rs\n   |\n\
-         ... 201 lines left out\nFAILED two\n... 192 lines left out\nline 193\nline 194\nline 195\nline 196\n\
-         line 197\nline 198\nline 199\nline 200\n[tamis: 589 of 605 lines left out]\n"
+        "line 1\nline 2\nline 3\nline 4\nline 5\nline 6\nline 7\nline 8\nline 9\n... 191 lines left out\n\
+         error[E1]: one\n  --> a.rs\n   |\n... 201 lines left out\nFAILED two\n... 197 lines left out\n\
+         line 198\nline 199\nline 200\n[tamis: 589 of 605 lines left out]\n"
     );
-    assert_eq!(report.range, Some((5, 597)));
+    assert_eq!(report.range, Some((10, 602)));
 }
 
 #[test]
@@ -147,7 +148,7 @@ fn held_memory_is_bounded() {
         OutputCap::new().with_max_lines(1_000_000),
     ] {
         let mut out = Vec::new();
-        let mut run = CapRun::new(&cap, &limits, true);
+        let mut run = CapRun::new(&cap, CapHints::default(), &limits, true);
         for chunk in text.as_bytes().chunks(1000) {
             run.write(chunk, &mut out);
             assert!(run.held() <= 10_000, "{}", run.held());
@@ -165,7 +166,12 @@ fn held_memory_is_bounded() {
 #[test]
 fn a_silent_command_shows_its_lines_as_long_as_there_is_room() {
     let mut out = Vec::new();
-    let mut run = CapRun::new(&OutputCap::new().with_max_lines(12), &Limits::new(), true);
+    let mut run = CapRun::new(
+        &OutputCap::new().with_max_lines(12),
+        CapHints::default(),
+        &Limits::new(),
+        true,
+    );
     run.write(b"1\n2\n3\n4\nname? ", &mut out);
     run.release(&mut out);
     assert_eq!(out, b"1\n2\n3\n4\nname? ");
@@ -225,7 +231,7 @@ fn failures_have_limits_of_their_own() {
     ] {
         for chunk in [1_000, 70_000] {
             let mut out = Vec::new();
-            let mut run = CapRun::new(&cap, &Limits::new(), true);
+            let mut run = CapRun::new(&cap, CapHints::default(), &Limits::new(), true);
             for chunk in text.as_bytes().chunks(chunk) {
                 run.write(chunk, &mut out);
             }
@@ -243,4 +249,72 @@ fn failures_have_limits_of_their_own() {
             assert_eq!(report.bytes, text.len() as u64);
         }
     }
+}
+
+/// Texts whose tokens have other lengths than four bytes, and the files of the corpus.
+#[test]
+fn estimates_are_close_to_the_vocabulary() {
+    let is_close = |text: &[u8]| {
+        let mut counter = tamis_tokens::counter();
+        counter.push(text);
+        let tokens = counter.end().tokens;
+        let estimate = Estimate::of(text).tokens();
+        (estimate.abs_diff(tokens) * 5 <= tokens, estimate, tokens)
+    };
+    let rows = |row: &dyn Fn(u64) -> String| (0..500).map(row).collect::<String>();
+    let lock = include_str!("../../../../Cargo.lock");
+    for (name, text) in [
+        ("digits", rows(&|number| format!("{number}\n"))),
+        ("lock file", lock.chars().take(40_000).collect()),
+        (
+            "snapshot",
+            rows(&|number| {
+                format!(
+                    "  - row \"{number} x\" [ref=e{number}]:\n    - button \"Edit\" [ref=e{number}1]\n"
+                )
+            }),
+        ),
+        (
+            "hexadecimal",
+            rows(&|number| format!("{:016x}\n", number.wrapping_mul(0x9E37_79B9_7F4A_7C15))),
+        ),
+        ("Chinese", "这个函数返回一个新的列表，其中包含所有满足条件的元素。\n".repeat(50)),
+        (
+            "Korean",
+            "이 함수는 조건을 만족하는 모든 요소를 포함하는 새 목록을 반환합니다.\n".repeat(50),
+        ),
+        ("Russian", "Эта функция возвращает новый список, содержащий все элементы.\n".repeat(50)),
+        ("emoji", "\u{1F600}\u{1F389} done \u{1F680}\n".repeat(50)),
+        (
+            "minified",
+            "function a(b,c){return b.map(d=>d.e+c).filter(f=>!!f&&f>0)}var g=a([1,2],3);"
+                .repeat(50),
+        ),
+        (
+            "prose",
+            "The harbour was quiet when the ship arrived, and nobody expected the letters.\n"
+                .repeat(50),
+        ),
+    ] {
+        let (close, estimate, tokens) = is_close(text.as_bytes());
+        assert!(close, "{name}: {estimate} for {tokens}");
+    }
+    let (mut close, mut files) = (0, 0);
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus");
+    let mut folders = vec![std::path::PathBuf::from(corpus)];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = std::fs::read(path).unwrap();
+            if text.len() > 1500 {
+                files += 1;
+                close += u64::from(is_close(&text[..text.len().min(20_000)]).0);
+            }
+        }
+    }
+    assert!(files > 100 && close * 100 >= files * 90, "{close} of {files}");
 }

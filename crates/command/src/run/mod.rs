@@ -77,6 +77,7 @@ pub struct CommandRunner {
     cleans: bool,
     keep: bool,
     cap: OutputCap,
+    query: String,
     linger: Duration,
     count_tokens: bool,
     release_after: Duration,
@@ -100,6 +101,7 @@ impl CommandRunner {
             cleans: false,
             keep: false,
             cap: OutputCap::new(),
+            query: String::new(),
             linger,
             release_after: Self::RELEASE_AFTER,
             count_tokens: false,
@@ -151,6 +153,14 @@ impl CommandRunner {
     #[must_use]
     pub fn with_cap(mut self, cap: OutputCap) -> Self {
         self.cap = cap;
+        self
+    }
+
+    /// Sets words that the reader of the output looks for. See
+    /// [`CommandFilter::with_query`](crate::CommandFilter::with_query).
+    #[must_use]
+    pub fn with_query(mut self, words: impl Into<String>) -> Self {
+        self.query = words.into();
         self
     }
 
@@ -230,7 +240,10 @@ impl CommandRunner {
             self.registry.clone().with_enabled(false).start(&line, &self.limits, DiscardSink);
         let mut flow = OutputFlow {
             filter: Some(
-                self.registry.start(&line, &self.limits, buffer.clone()).with_cap(self.cap),
+                self.registry
+                    .start(&line, &self.limits, buffer.clone())
+                    .with_query(&self.query)
+                    .with_cap(self.cap),
             ),
             counted,
             buffer,

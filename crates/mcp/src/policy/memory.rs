@@ -153,7 +153,12 @@ mod tests {
     fn call(safety: bool) -> ToolCall {
         let saving = || ToolFilter::of_profile(Profile::Standard).unwrap().unwrap();
         let filter = if safety { ToolFilter::refusing("") } else { saving() };
-        ToolCall { tool: "t".into(), filter: Arc::new(filter), options: CallOptions::new() }
+        ToolCall {
+            tool: "t".into(),
+            filter: Arc::new(filter),
+            options: CallOptions::new(),
+            query: tamis_text::cut::Query::default(),
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tamis::CallOptions;
+use tamis_text::cut::Query;
 
 use crate::rules::ToolFilter;
 
@@ -12,4 +13,6 @@ pub(crate) struct ToolCall {
     pub(crate) tool: Arc<str>,
     pub(crate) filter: Arc<ToolFilter>,
     pub(crate) options: CallOptions,
+    /// The words of the arguments: passages of a text that have them are kept first.
+    pub(crate) query: Query,
 }

@@ -13,6 +13,7 @@ use std::ops::Range;
 use memchr::memchr;
 use tamis::text::{QuotedTextFilter, TextFilter, TextRedactor};
 use tamis::{CallOptions, Limits, Sink};
+use tamis_text::cut::Query;
 
 use super::run::{self, JsonRun, RunError, Source, Texts};
 use super::text_cut::{TextCut, TextCutReport};
@@ -79,6 +80,8 @@ pub(crate) struct BlockContext<'a> {
     pub(crate) is_wrapped: bool,
     /// Bytes that all further texts of the result may have.
     pub(crate) room: Option<u64>,
+    /// The words of the call.
+    pub(crate) query: &'a Query,
 }
 
 impl BlockContext<'_> {
@@ -195,7 +198,8 @@ impl BlockContext<'_> {
         source: &Source,
         scratch: &mut Spool,
     ) -> Result<TextCutReport, RunError> {
-        let mut cut = TextCut::new(scratch, self.room);
+        let held = usize::try_from(self.options.limits().held()).unwrap_or(usize::MAX);
+        let mut cut = TextCut::new(scratch, self.room, held, self.query);
         let (mut changed, mut filtered_out, mut bytes_in, mut redacted) = (false, 0, 0, 0);
         let redacts = self.filter.redacts.as_ref();
         let mut redactor =

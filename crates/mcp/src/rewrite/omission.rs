@@ -48,7 +48,12 @@ impl ResultRewrite<'_> {
                             (OmittedUnit::Bytes, Some((report.gap_start, last)), report.bytes)
                         }
                     };
-                    let shown = gap.map(|(first, last)| (of - (last + 1 - first), Some(of)));
+                    // Some of the lines between the first and the last that are left out may be shown.
+                    let left_out = match unit {
+                        OmittedUnit::Lines => report.lines_left_out,
+                        _ => report.left_out,
+                    };
+                    let shown = gap.map(|_| (of.saturating_sub(left_out), Some(of)));
                     let is_cut = report.left_out > 0 || !is_exact;
                     (is_cut, Omission { unit, shown, gap, bytes_in: report.bytes, bytes_out, hint })
                 }

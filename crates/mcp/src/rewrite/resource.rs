@@ -60,6 +60,7 @@ pub(crate) fn rewrite(
             has_structured: false,
             is_wrapped: false,
             room: left,
+            query: &call.query,
         };
         let before = scratch.len();
         let output = block.filter(&unescaped, found, &mut scratch)?;

@@ -85,6 +85,7 @@ pub(crate) fn rewrite(
             cap,
             context,
             tool: &call.tool,
+            query: &call.query,
         };
         match rewrite.run()? {
             Tried::Done(rewritten, handle) => {
@@ -402,6 +403,7 @@ impl ResultRewrite<'_> {
                 has_structured,
                 is_wrapped,
                 room: room.filter(|_| !self.options.raw() || self.cap.is_some()),
+                query: self.query,
             };
             let before = scratch.len();
             // It becomes a block of its own.

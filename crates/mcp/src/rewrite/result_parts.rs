@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use tamis::{CallOptions, SkipReason};
+use tamis_text::cut::Query;
 
 use super::block_text::BlockText;
 use super::blocks::Block;
@@ -44,6 +45,8 @@ pub(crate) struct ResultRewrite<'a> {
     pub(crate) cap: Option<u64>,
     pub(crate) context: &'a Context,
     pub(crate) tool: &'a str,
+    /// The words of the call.
+    pub(crate) query: &'a Query,
 }
 
 /// The parts of a result after their filter.

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tamis::CallOptions;
+use tamis_text::cut::Query;
 
 use super::open_calls::Expected;
 use crate::jsonrpc::find::{Found, ValueKind};
@@ -16,6 +17,9 @@ use crate::spool::Spool;
 
 /// The longest arguments that are read, if one of our parameters is in them.
 const LONGEST_ARGUMENTS: usize = 64 << 20;
+
+/// The most bytes of the arguments that are read for words.
+const LONGEST_QUERY: u64 = 2000;
 
 /// A request of the client, and what has to be cut from it.
 #[derive(Debug)]
@@ -52,8 +56,9 @@ pub(crate) fn requested(
     }
     let mut options = CallOptions::new();
     let arguments = parts.last(MessagePart::Arguments).filter(|it| it.kind == ValueKind::Object);
+    let query = arguments.map(|arguments| query(message, &arguments.span)).unwrap_or_default();
     let Some(arguments) = arguments.filter(|_| !cut.is_empty()) else {
-        return Ok(call(tool, filter, options).into());
+        return Ok(call(tool, filter, options, query).into());
     };
     let text = message
         .to_vec(arguments.span.clone(), LONGEST_ARGUMENTS)
@@ -70,14 +75,21 @@ pub(crate) fn requested(
         options = options.with_budget(budget);
     }
     let cuts = vec![(arguments.span.clone(), cut)];
-    Ok(RequestedCall { expected: call(tool, filter, options), cuts })
+    Ok(RequestedCall { expected: call(tool, filter, options, query), cuts })
+}
+
+/// Returns the words of the arguments.
+fn query(message: &Spool, arguments: &Range<u64>) -> Query {
+    let end = arguments.end.min(arguments.start + LONGEST_QUERY);
+    let text = message.to_vec(arguments.start..end, LONGEST_QUERY as usize).unwrap_or_default();
+    Query::of(&String::from_utf8_lossy(&text))
 }
 
 /// The tokens of a profile's limit are estimated, those of a budget that somebody wrote are counted.
-fn call(tool: &str, filter: Arc<ToolFilter>, options: CallOptions) -> Expected {
+fn call(tool: &str, filter: Arc<ToolFilter>, options: CallOptions, query: Query) -> Expected {
     let options = match filter.is_own() {
         true => options.with_token_counter(tamis_tokens::o200k_base()),
         false => options,
     };
-    Expected::ToolResult(ToolCall { tool: tool.into(), filter, options })
+    Expected::ToolResult(ToolCall { tool: tool.into(), filter, options, query })
 }

@@ -251,7 +251,8 @@ impl Session {
         } else {
             self.proxy.filter("")?
         };
-        Some(ToolCall { tool: "".into(), filter, options: tamis::CallOptions::new() })
+        let query = tamis_text::cut::Query::default();
+        Some(ToolCall { tool: "".into(), filter, options: tamis::CallOptions::new(), query })
     }
 
     pub(crate) fn batch_from_client(&mut self, message: &Spool, exchange: &mut Exchange) -> Route {

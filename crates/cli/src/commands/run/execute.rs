@@ -132,6 +132,7 @@ fn execute(
     let folder = args.overflow_dir.clone().map(OverflowFolder::new);
     let mut runner = CommandRunner::new(registry)
         .with_cap(cap)
+        .with_query(args.cap.query())
         .with_keep(args.keep)
         .with_redact(args.redact.is_some())
         .with_token_count(args.stats);
