@@ -11,7 +11,6 @@ const LOGS: &[&str] = &[
     "bazel",
     "cargo",
     "cmake",
-    "cmake",
     "composer",
     "ctest",
     "dmesg",

@@ -80,8 +80,8 @@ impl Chooser<'_> {
         let is_kept = |at: Option<usize>| {
             at.and_then(|at| self.reasons.get(at)).is_some_and(|reasons| *reasons != 0)
         };
-        let is_beside = is_kept(at.checked_sub(1)) || is_kept(Some(at + 1));
-        let gap = if is_beside { CutSize::default() } else { CutSize { lines: 1, bytes: MARK } };
+        let is_adjacent = is_kept(at.checked_sub(1)) || is_kept(Some(at + 1));
+        let gap = if is_adjacent { CutSize::default() } else { CutSize { lines: 1, bytes: MARK } };
         let (Some(unit), Some(reasons)) = (self.map.get(at), self.reasons.get_mut(at)) else {
             return false;
         };
