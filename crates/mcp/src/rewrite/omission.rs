@@ -42,13 +42,11 @@ impl ResultRewrite<'_> {
                     let (unit, gap, of) = match report.gap_lines {
                         _ if !is_exact || report.left_out == 0 => (unit, None, 0),
                         Some(lines) => (OmittedUnit::Lines, Some(lines), report.lines),
-                        None if report.changed => (unit, None, 0),
-                        None => {
-                            let last = (report.gap_start + report.left_out).saturating_sub(1);
-                            (OmittedUnit::Bytes, Some((report.gap_start, last)), report.bytes)
-                        }
+                        // Neither has the stored text the marks of lines.
+                        None if report.changed || report.marked => (unit, None, 0),
+                        None => (OmittedUnit::Bytes, report.gap_bytes, report.bytes),
                     };
-                    // Some of the lines between the first and the last that are left out may be shown.
+                    // Some of the parts between the first and the last that are left out may be shown.
                     let left_out = match unit {
                         OmittedUnit::Lines => report.lines_left_out,
                         _ => report.left_out,

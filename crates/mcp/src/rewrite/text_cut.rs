@@ -34,8 +34,8 @@ pub(crate) struct TextCutReport {
     pub(crate) gap_lines: Option<(u64, u64)>,
     /// Number of lines that are left out.
     pub(crate) lines_left_out: u64,
-    /// The first byte that is left out.
-    pub(crate) gap_start: u64,
+    /// The first and the last byte that are left out. Some between them may be shown.
+    pub(crate) gap_bytes: Option<(u64, u64)>,
     /// Number of bytes that are left out.
     pub(crate) left_out: u64,
     /// Number of lines that a filter removed before.
@@ -97,7 +97,7 @@ impl<'a> TextCut<'a> {
         TextCutReport {
             gap_lines: cut.range.filter(|_| !cut.splits_line),
             lines_left_out: cut.lines_left_out,
-            gap_start: cut.first_byte,
+            gap_bytes: cut.byte_range,
             left_out: cut.bytes_left_out,
             ..self.report
         }
@@ -165,10 +165,12 @@ mod tests {
             assert!(output.len() <= 400 && output.len() > 380, "{output}");
             let shown = output.lines().filter(|line| line.starts_with("line ")).count() as u64;
             assert_eq!((report.lines, report.lines_left_out), (1000, 1000 - shown));
-            let (first, rest) = output.split_at(report.gap_start as usize);
+            let (from, to) = report.gap_bytes.unwrap();
+            let (first, rest) = output.split_at(from as usize);
             assert!(text.starts_with(first) && rest.starts_with("... "), "{output}");
             let (first, last) = report.gap_lines.unwrap();
-            assert_eq!(report.gap_start as usize, text.find(&format!("line {first}\n")).unwrap());
+            assert_eq!(from as usize, text.find(&format!("line {first}\n")).unwrap());
+            assert_eq!(to as usize + 1, text.find(&format!("line {}\n", last + 1)).unwrap());
             assert!(output.contains(&format!("line {}\n", last + 1)), "{output}");
             let (output, report) = cut(&text, None, chunk);
             assert_eq!((output.as_str(), report.left_out), (text.as_str(), 0));
@@ -204,7 +206,8 @@ mod tests {
             assert!(kept > 1000 && output.contains(" bytes left out]\n"));
             assert_eq!((report.lines, report.gap_lines), (1, None));
             let head = output.find("\n[").unwrap();
-            assert_eq!(report.gap_start as usize, head);
+            let (from, to) = report.gap_bytes.unwrap();
+            assert_eq!((from as usize, to + 1 - from), (head, report.left_out));
             let rest = &text[head + report.left_out as usize..];
             assert!(output.ends_with(&format!(" bytes left out]\n{rest}")));
             assert_eq!(cut(&text, None, chunk).0, text);

@@ -62,8 +62,6 @@ pub struct TextCutter {
     written_bytes: u64,
     last_byte: Option<u8>,
     report: CutReport,
-    /// Bytes that marks added.
-    added: u64,
 }
 
 impl TextCutter {
@@ -84,7 +82,6 @@ impl TextCutter {
             written_bytes: 0,
             last_byte: None,
             report: CutReport::default(),
-            added: 0,
         }
     }
 
@@ -229,7 +226,7 @@ impl TextCutter {
                 if piece.len() > line.len() {
                     marked.push(b'\n');
                 }
-                self.added += (marked.len() - piece.len()) as u64;
+                self.report.bytes += (marked.len() - piece.len()) as u64;
                 self.text.truncate(self.open);
                 self.text.extend_from_slice(&marked);
             }
@@ -398,13 +395,11 @@ impl Writer<'_, '_> {
         report.bytes_left_out += gap.bytes;
         report.splits_line |= gap.splits_line;
         report.gaps += 1;
-        match &mut report.range {
-            Some((_, end)) => *end = last,
-            range => {
-                *range = Some((first, last));
-                report.first_byte = written + bytes;
-            }
-        }
+        let first_byte = written + bytes;
+        let last_byte = (first_byte + gap.bytes).saturating_sub(1);
+        report.range = Some((report.range.map_or(first, |(from, _)| from), last));
+        let from = report.byte_range.map_or(first_byte, |(from, _)| from);
+        report.byte_range = Some((from, last_byte));
         if self.marks_gaps {
             if self.cutter.last_byte.is_some_and(|byte| byte != b'\n') {
                 self.cutter.put(b"\n", self.sink);

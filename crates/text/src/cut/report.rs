@@ -9,7 +9,7 @@ use super::kind::TextKind;
 pub struct CutReport {
     /// Lines of the text.
     pub lines: u64,
-    /// Bytes of the text.
+    /// Bytes of the text, with the marks of lines that look like a notice.
     pub bytes: u64,
     /// Lines that begin in what was left out.
     pub lines_left_out: u64,
@@ -17,8 +17,8 @@ pub struct CutReport {
     pub bytes_left_out: u64,
     /// The numbers of the first and the last line that were left out, counted from 1. Kept lines may be between them.
     pub range: Option<(u64, u64)>,
-    /// The offset of the first byte that was left out.
-    pub first_byte: u64,
+    /// The offsets of the first and the last byte that were left out. Kept bytes may be between them.
+    pub byte_range: Option<(u64, u64)>,
     /// Number of gaps.
     pub gaps: u64,
     /// Whether a line was left out in part.

@@ -40,6 +40,7 @@ fn mark(line: &str) -> Option<(u64, bool)> {
 /// Checks that an output is the text without the parts that its marks count.
 fn check_selection(text: &str, out: &str, report: &CutReport) {
     let (mut rest, mut left_out) = (text, 0);
+    let mut range: Option<(u64, u64)> = None;
     for piece in out.split_inclusive('\n') {
         let Some((count, is_lines)) = mark(piece.trim_end_matches('\n')) else {
             // Before a mark, a part of a line gets a line end.
@@ -53,9 +54,12 @@ fn check_selection(text: &str, out: &str, report: &CutReport) {
             false => count as usize,
         };
         left_out += length as u64;
+        let start = text.len() - rest.len();
+        let first = range.map_or(start as u64, |(first, _)| first);
+        range = Some((first, (start + length) as u64 - 1));
         rest = &rest[length..];
     }
-    assert_eq!(rest, "");
+    assert_eq!((rest, report.byte_range), ("", range));
     assert_eq!((report.bytes_left_out, report.bytes), (left_out, text.len() as u64));
     assert_eq!(report.lines, text.lines().count() as u64);
 }
