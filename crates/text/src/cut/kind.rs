@@ -91,7 +91,7 @@ const SHAPES: [&str; 11] = [
     r"^[+-]",
     // 2: a line that grep found. 3: a path, which is not a number, or a line of ls -l. 4: a line of a snapshot.
     r"^(?:\./)?[\w./@+-]*[./][\w./@+-]*[:-][0-9]+[:-]",
-    r"^(?:\./|/|~/)?(?:[0-9.+-]*[A-Za-z_@\[\]()][\w.@+\[\]()-]*|[\w.@+\[\]()-]+/[\w.@+ \[\]()-]+)(?:/[\w.@+ \[\]()-]+)*/?\r?$|^(?:[-dlcbps][rwxsStT-]{9}[.+@]?\s|total [0-9]+\r?$)",
+    r"^(?:\./|/|~/)?(?:[0-9.+-]*[A-Za-z_@\[\]()][\w.@+\[\]()-]*|[\w.@+\[\]()-]+/[\w.@+ \[\]()-]*)(?:/[\w.@+ \[\]()-]+)*/?\r?$|^(?:[-dlcbps][rwxsStT-]{9}[.+@]?\s|total [0-9]+\r?$)",
     r"^\s*- .*\[ref=\w+\]|^\s*(?:uid=|\[)[0-9]+(?:_[0-9]+)?\]? \w",
     // 5: a frame of a stack.
     r#"^\s+(?:at \S+|File ".*", line [0-9]+)|Traceback|goroutine [0-9]+|^\s+\S+\.go:[0-9]+"#,
@@ -207,7 +207,7 @@ mod tests {
             ("# A\n\nSome text.\n\n- one\n- two\n", TextKind::Prose),
             ("- button \"OK\" [ref=e1]\n- link \"x\" [ref=e2]\n", TextKind::Snapshot),
             ("a\tb\tc\n1\t2\t3\n", TextKind::Table),
-            ("2026/11/a b.log\n12ab\n", TextKind::Listing),
+            ("2026/11/a b.log\n2026/\n12ab\n", TextKind::Listing),
             ("1\n2\n3.5\n-4\n", TextKind::Other),
             ("one\ntwo two\n", TextKind::Other),
             ("", TextKind::Prose),
