@@ -25,8 +25,9 @@ struct Run {
 pub(super) struct Sweep<'a> {
     map: &'a UnitMap,
     shortest: Shortest,
-    /// Whether a gap of one line is closed, because the line that reports it is as long.
+    /// Whether lines and bytes are limited. A gap is closed if the line that reports it is as large by each limit.
     is_by_lines: bool,
+    is_by_bytes: bool,
     /// Whether gaps are reported.
     has_marks: bool,
     run: Option<Run>,
@@ -42,6 +43,7 @@ impl<'a> Sweep<'a> {
             map,
             shortest,
             is_by_lines: room.lines < u64::MAX,
+            is_by_bytes: room.bytes < u64::MAX,
             has_marks: room.has_marks(),
             run: None,
             from: 0,
@@ -52,11 +54,16 @@ impl<'a> Sweep<'a> {
 
     /// Keeps a unit. `each` gets the first and the last unit of each run that has ended and is not dropped.
     pub(super) fn keep(&mut self, at: usize, is_fixed: bool, each: &mut dyn FnMut(usize, usize)) {
+        let Self { map, shortest, is_by_lines, is_by_bytes, .. } = *self;
+        let is_closed = |from: usize| {
+            map.gap(from, at).is_none_or(|gap| {
+                let is_free = (!is_by_lines || gap.lines <= 1)
+                    && (!is_by_bytes || gap.bytes <= gap.mark_size().bytes);
+                !gap.is_final && (gap.bytes <= shortest.gap || is_free)
+            })
+        };
         match &mut self.run {
-            Some(run)
-                if run.last + 1 == at
-                    || joins(self.map, run.last + 1, at, self.shortest, self.is_by_lines) =>
-            {
+            Some(run) if run.last + 1 == at || is_closed(run.last + 1) => {
                 run.last = at;
                 run.is_fixed |= is_fixed;
             }
@@ -94,13 +101,4 @@ impl<'a> Sweep<'a> {
         self.end_gap(self.map.len());
         (self.total, self.gaps)
     }
-}
-
-/// Whether the units between two that are kept are kept, too.
-fn joins(map: &UnitMap, from: usize, to: usize, shortest: Shortest, is_by_lines: bool) -> bool {
-    map.gap(from, to).is_none_or(|gap| {
-        !gap.is_final
-            && (gap.bytes <= shortest.gap.max(gap.mark_size().bytes)
-                || is_by_lines && gap.lines <= 1)
-    })
 }
