@@ -24,7 +24,7 @@ use tamis_text::lines::pending_text::COMPARE_LIMIT;
 use tamis_text::lines::pipeline::TextPipeline;
 use tamis_text::notice;
 
-use super::cap::{CapHints, CapRun, OutputCap, hints};
+use super::cap::{CapHints, CapRun, CappedSink, OutputCap, hints};
 use super::compound::{self, CompoundPart, CompoundRun};
 use super::full_output::FullOutput;
 use super::machine_output::{self, DETECTION_LENGTH, OutputFormat};
@@ -71,25 +71,6 @@ pub struct CommandFilter<S> {
     limits: Limits,
     hints: CapHints,
     sink: CappedSink<S>,
-}
-
-/// The sink, and the cap of the call before it.
-struct CappedSink<S> {
-    inner: S,
-    cap: Option<Box<CapRun>>,
-}
-
-impl<S: Sink> Sink for CappedSink<S> {
-    fn write(&mut self, bytes: &[u8]) {
-        match &mut self.cap {
-            None => self.inner.write(bytes),
-            Some(cap) => cap.write(bytes, &mut self.inner),
-        }
-    }
-
-    fn is_closed(&self) -> bool {
-        self.inner.is_closed()
-    }
 }
 
 enum CommandFilterState {

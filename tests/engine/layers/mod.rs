@@ -49,8 +49,9 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
     (
         "crates/text/src",
         &[
-            &["ansi", "fields"],
+            &["ansi", "estimate", "fields"],
             &["notice", "secrets"],
+            &["cut"],
             &["line_rules", "redact"],
             &["lines"],
             &["invisible", "redactor"],
@@ -97,8 +98,8 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
     (
         "crates/command/src",
         &[
-            &["cap", "engines", "full_output", "output_filter", "report", "rule_chain", "shell"],
-            &["command_line", "printing"],
+            &["engines", "output_filter", "report", "rule_chain", "shell"],
+            &["cap", "command_line", "full_output", "printing"],
             &["builtin", "machine_output", "rules"],
             &["command_filter", "compound"],
             &["registry"],

@@ -3,6 +3,7 @@
 //! The cap is one stage, after the filter. [`run`] has the stage, and [`tamis_text::cut`] the choice of lines. It does not know
 //! commands or rules.
 
+mod capped_sink;
 mod hints;
 mod run;
 #[cfg(test)]
@@ -15,6 +16,7 @@ use tamis_text::notice;
 
 use super::full_output::FullOutput;
 
+pub(super) use capped_sink::CappedSink;
 pub(super) use hints::hints;
 pub(super) use run::{CapHints, CapRun};
 
