@@ -13,7 +13,7 @@
 //! The feature `filters` has all that runs regular expressions: `lines`, `quoted` (the contents of JSON strings), `invisible` and [`TextRedactor`].
 
 pub mod ansi;
-#[cfg(feature = "filters")]
+#[cfg(feature = "cut")]
 pub mod cut;
 pub mod estimate;
 pub mod fields;

@@ -14,7 +14,7 @@ pub(crate) struct CapArgs {
     #[arg(long, value_name = "N", help_heading = "Limits", value_parser = lists::positive, allow_negative_numbers = true)]
     max_lines: Option<u64>,
 
-    /// Print at most N tokens, filtered or not, estimated at four bytes each
+    /// Print at most N tokens, filtered or not, estimated by the kind of text
     #[arg(long, value_name = "N", help_heading = "Limits", value_parser = lists::positive, allow_negative_numbers = true)]
     max_tokens: Option<u64>,
 

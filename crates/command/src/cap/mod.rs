@@ -11,7 +11,7 @@ mod tests;
 
 use serde::Serialize;
 use tamis_json::limits::Limits;
-use tamis_text::cut::{CutReport, CutSize};
+use tamis_text::cut::{CutReport, CutSize, CutUnit};
 use tamis_text::notice;
 
 use super::full_output::FullOutput;
@@ -28,8 +28,8 @@ pub(super) use run::{CapHints, CapRun};
 /// line says how many lines were left out at each place, and the last line where they can be read.
 ///
 /// The lines that report what was left out count, too. Only a limit of fewer than three lines, or of fewer than about
-/// hundred tokens, is exceeded by them. A token is estimated at four bytes; see [`with_exact_tokens`](Self::with_exact_tokens). A line that is too long is cut between two
-/// characters.
+/// hundred tokens, is exceeded by them. A token is estimated at four bytes, or fewer if the text is one of short tokens, such as
+/// numbers; see [`with_exact_tokens`](Self::with_exact_tokens). A line that is too long is cut between two characters.
 ///
 /// Lines that look like a notice of tamis are prefixed with a mark: `| [tamis …`.
 ///
@@ -164,9 +164,13 @@ impl OutputCap {
         Some(CutSize { bytes: self.max_chars_if_failed?, ..self.size() })
     }
 
-    /// Whether tokens are counted with the vocabulary.
-    fn counts_exactly(&self) -> bool {
-        self.exact_tokens && (self.max_tokens.is_some() || self.max_tokens_if_cut.is_some())
+    /// Returns the unit of the limits.
+    fn unit(&self) -> CutUnit {
+        let has_tokens = self.max_tokens.is_some() || self.max_tokens_if_cut.is_some();
+        match self.exact_tokens && has_tokens {
+            true => CutUnit::Tokens(tamis_tokens::o200k_base()),
+            false => CutUnit::Bytes,
+        }
     }
 }
 

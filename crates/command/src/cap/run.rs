@@ -5,7 +5,7 @@
 
 use tamis_json::limits::Limits;
 use tamis_json::sink::Sink;
-use tamis_text::cut::{CutOptions, CutReport, CutSize, Query, TextCutter, TextKind};
+use tamis_text::cut::{CutOptions, CutReport, CutSize, CutUnit, Query, TextCutter, TextKind};
 use tamis_text::lines::pending_text::TextSize;
 
 use super::{CapReport, OutputCap};
@@ -40,6 +40,7 @@ impl CapRun {
             held: usize::try_from(limits.held()).unwrap_or(usize::MAX),
             marks,
             room: cap.size_if_cut().minus(NOTICE),
+            unit: cap.unit(),
         };
         Self {
             cap: *cap,
@@ -73,35 +74,26 @@ impl CapRun {
         note: impl Fn(&CapReport) -> Option<String>,
     ) -> CapReport {
         let mut sink = Counting { inner: sink, counts: &mut self.written };
-        let exact = self.cap.counts_exactly();
-        let measure = |text: &[u8]| if exact { counted(text) } else { text.len() as u64 };
         let of_failure = self.cap.size_if_failed().filter(|_| has_failed);
-        let limit = of_failure.unwrap_or(self.cap.size());
+        let unit = if of_failure.is_some() { CutUnit::Bytes } else { self.cap.unit() };
+        let limit = of_failure.unwrap_or_else(|| self.cutter.limit(self.cap.size()));
         let fits = self.cutter.size().is_some_and(|size| {
-            let bytes = match of_failure {
-                Some(_) => self.chars,
-                None if exact => {
-                    let held = self.cutter.held();
-                    let before = size.bytes.saturating_sub(held.len() as u64);
-                    before + held.split_inclusive(|byte| *byte == b'\n').map(counted).sum::<u64>()
-                }
-                None => size.bytes,
-            };
-            CutSize { lines: size.lines, bytes }.fits(limit)
+            let bytes = if of_failure.is_some() { self.chars } else { size.bytes };
+            CutSize { bytes, ..size }.fits(limit)
         });
         if fits {
-            let cut = self.cutter.end(None, has_failed, &measure, &mut sink);
+            let cut = self.cutter.end(None, has_failed, unit, &mut sink);
             return CapReport::of(&cut);
         }
         if let Some(note) = filter_note {
             self.cutter.remove_last_line(note);
         }
-        let limit = of_failure.unwrap_or(self.cap.size_if_cut());
-        let last = CutSize { lines: 1, bytes: longest_note(&self.cutter, &note, &measure) };
+        let limit = of_failure.unwrap_or_else(|| self.cutter.limit(self.cap.size_if_cut()));
+        let last = CutSize { lines: 1, bytes: longest_note(&self.cutter, &note, unit) };
         let last = if last.bytes == 0 { CutSize::default() } else { last };
         let room = limit.minus(last);
         let room = CutSize { lines: room.lines.max(1), bytes: room.bytes.max(1) };
-        let cut = self.cutter.end(Some(room), has_failed, &measure, &mut sink);
+        let cut = self.cutter.end(Some(room), has_failed, unit, &mut sink);
         let report = CapReport::of(&cut);
         if report.is_cut()
             && let Some(line) = note(&report)
@@ -135,18 +127,11 @@ impl CapRun {
     }
 }
 
-/// Returns four times the number of tokens of a text by the vocabulary.
-fn counted(text: &[u8]) -> u64 {
-    let mut counter = tamis_tokens::counter();
-    counter.push(text);
-    counter.end().tokens.saturating_mul(4)
-}
-
 /// Returns the most bytes that the last line takes, with its line end.
 fn longest_note(
     cutter: &TextCutter,
     note: &impl Fn(&CapReport) -> Option<String>,
-    measure: &dyn Fn(&[u8]) -> u64,
+    unit: CutUnit,
 ) -> u64 {
     let read = cutter.read();
     let all = CapReport {
@@ -159,7 +144,7 @@ fn longest_note(
     };
     let notes = [all, CapReport { splits_line: true, ..all }].map(|report| note(&report));
     // A part of a line that is the last one gets a line end.
-    let sizes = notes.iter().flatten().map(|note| measure(note.as_bytes()) + 2);
+    let sizes = notes.iter().flatten().map(|note| unit.of(note.as_bytes()) + 2);
     sizes.max().unwrap_or(0)
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use memchr::memchr;
 use tamis::Sink;
 use tamis::text::mark_notices;
-use tamis_text::cut::{CutOptions, CutSize, Query, TextCutter, whole_characters};
+use tamis_text::cut::{CutOptions, CutSize, CutUnit, Query, TextCutter, whole_characters};
 
 use crate::spool::Spool;
 
@@ -49,13 +49,15 @@ pub(crate) struct TextCutReport {
 }
 
 impl<'a> TextCut<'a> {
-    /// `most`: the most bytes of the result. `held`: the most that are held. `query`: the words of the call.
+    /// `most`: the most bytes of the result, four for each token; fewer if the text is one of short tokens. `held`: the most that
+    /// are held. `query`: the words of the call.
     pub(crate) fn new(out: &'a mut Spool, most: Option<u64>, held: usize, query: &Query) -> Self {
         let cut = most.map(|bytes| {
             let room = CutSize { bytes, ..CutSize::MAX };
             let query = query.clone();
             // The lines are marked here.
-            let options = CutOptions { kind: None, query, held, marks: false, room };
+            let unit = CutUnit::Bytes;
+            let options = CutOptions { kind: None, query, held, marks: false, room, unit };
             (room, TextCutter::new(options))
         });
         Self { out, cut, open: Vec::new(), begins_line: true, report: TextCutReport::default() }
@@ -91,9 +93,10 @@ impl<'a> TextCut<'a> {
             self.take(&open);
         }
         let Some((limit, mut cutter)) = self.cut else { return self.report };
+        let limit = cutter.limit(limit);
         let fits = cutter.size().is_some_and(|size| size.fits(limit));
         let room = (!fits).then_some(limit);
-        let cut = cutter.end(room, false, &|text| text.len() as u64, self.out);
+        let cut = cutter.end(room, false, CutUnit::Bytes, self.out);
         TextCutReport {
             gap_lines: cut.range.filter(|_| !cut.splits_line),
             lines_left_out: cut.lines_left_out,
@@ -201,9 +204,10 @@ mod tests {
         let text = "é\u{20ac}x\u{1F600}".repeat(20_000);
         for chunk in [1, 1000, 65_537, 1_000_000] {
             let (output, report) = cut(&text, Some(10_000), chunk);
-            assert!(output.len() < 10_100 && output.len() > 7_000, "{}", output.len());
+            // 2,500 tokens have about 6,000 bytes.
+            assert!(output.len() < 6_100 && output.len() > 5_000, "{}", output.len());
             let kept = output.len() - output.find("\n[").unwrap();
-            assert!(kept > 1000 && output.contains(" bytes left out]\n"));
+            assert!(kept > 600 && output.contains(" bytes left out]\n"));
             assert_eq!((report.lines, report.gap_lines), (1, None));
             let head = output.find("\n[").unwrap();
             let (from, to) = report.gap_bytes.unwrap();

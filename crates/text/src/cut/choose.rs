@@ -15,7 +15,7 @@ use super::profile::Profile;
 use super::query::Query;
 use super::scores;
 use super::shapes::ShapeCounts;
-use super::size::CutSize;
+use super::size::{CutSize, CutUnit};
 use super::sweep::{Shortest, Sweep};
 use super::units::{EarlierGap, Unit, divide};
 use super::words::Words;
@@ -54,7 +54,8 @@ pub(super) struct Request<'a> {
     pub(super) room: CutSize,
     /// The size of the text that was written before.
     pub(super) written: CutSize,
-    pub(super) measure: &'a dyn Fn(&[u8]) -> u64,
+    /// The unit of `room`.
+    pub(super) unit: CutUnit,
 }
 
 /// The units of a text, and why each is kept; 0: it is not.
@@ -71,7 +72,7 @@ pub(super) fn choose(request: &Request<'_>) -> Choice {
         request.earlier,
         request.begins_line,
         request.room.bytes < u64::MAX,
-        request.measure,
+        request.unit,
     );
     if let Some(last) = units.last_mut().filter(|_| request.is_end) {
         last.ends_line = true;
@@ -85,7 +86,7 @@ pub(super) fn choose(request: &Request<'_>) -> Choice {
         fold(&mut units);
     }
     let scores = scores::scores(request.text, &units, &words, request.kind);
-    let map = UnitMap::new(units, request.earlier);
+    let map = UnitMap::new(units, request.earlier, request.unit);
     let reasons = vec![0; map.len()];
     let mut chooser =
         Chooser { request, profile, map, words, scores, reasons, candidates: Vec::new() };
@@ -338,13 +339,14 @@ impl Chooser<'_> {
         size: CutSize,
     ) -> Option<CutSize> {
         let (from, to) = *gap;
-        let before = self.map.gap(from, to)?.mark_size();
+        let mark_size = |gap| self.map.mark_size(&gap);
+        let before = mark_size(self.map.gap(from, to)?);
         let (at, rest) = match from_end {
             false => (from, (from + 1, to)),
             true => (to - 1, (from, to - 1)),
         };
         let unit = self.map.get(at).filter(|unit| !unit.is_gap())?;
-        let mark = self.map.gap(rest.0, rest.1).map_or(CutSize::default(), |gap| gap.mark_size());
+        let mark = self.map.gap(rest.0, rest.1).map_or(CutSize::default(), mark_size);
         let mut next = size.minus(before).plus(mark).plus(unit.cost());
         next.lines += u64::from(from_end && !unit.begins_line);
         if !next.fits(self.request.room) {

@@ -16,8 +16,9 @@ use super::kind::TextKind;
 use super::map::{Gap, UnitMap};
 use super::query::Query;
 use super::report::{CutReport, KeptLines};
-use super::size::CutSize;
+use super::size::{CutSize, CutUnit};
 use super::units::EarlierGap;
+use crate::estimate::Estimate;
 use crate::notice;
 
 /// The longest part of an open line that is looked at as a whole.
@@ -25,6 +26,8 @@ const LONGEST_PIECE: usize = 64 << 10;
 const SHORTEST_PIECE: usize = 16;
 /// The least that a line or a gap counts for in memory, in bytes: what is known about each while the text is cut takes more.
 const LEAST_COST: usize = 16;
+/// The least limit in bytes that depends on the estimated tokens of a text. A few lines have no kind.
+const LEAST_ESTIMATED: u64 = 1024;
 /// The part of the room that is written before the end if a reader waits, in thousandths.
 const EARLY: u64 = 500;
 
@@ -41,6 +44,8 @@ pub struct CutOptions {
     pub marks: bool,
     /// The most that will be written, if anything is left out.
     pub room: CutSize,
+    /// The unit of `room`.
+    pub unit: CutUnit,
 }
 
 /// A text that may be too long.
@@ -110,7 +115,8 @@ impl TextCutter {
     /// Returns the size of the text if nothing of it was left out.
     #[must_use]
     pub fn size(&self) -> Option<CutSize> {
-        let held = CutSize { lines: self.held_lines as u64, bytes: self.text.len() as u64 };
+        let bytes = self.options.unit.of_lines(&self.text);
+        let held = CutSize { lines: self.held_lines as u64, bytes };
         self.earlier.is_empty().then(|| self.written.plus(held))
     }
 
@@ -118,6 +124,20 @@ impl TextCutter {
     #[must_use]
     pub fn read(&self) -> CutSize {
         CutSize { lines: self.report.lines, bytes: self.report.bytes }
+    }
+
+    /// Returns a limit of four bytes for each token as one of bytes of the text that is held, whose tokens may be shorter.
+    /// A small limit, and one of tokens that are counted, is unchanged.
+    #[must_use]
+    pub fn limit(&self, limit: CutSize) -> CutSize {
+        let is_estimated = (LEAST_ESTIMATED..u64::MAX).contains(&limit.bytes);
+        match self.options.unit {
+            CutUnit::Bytes if is_estimated => {
+                let estimate = Estimate::sampled(&self.text);
+                CutSize { bytes: estimate.bytes_of(limit.bytes.div_ceil(4)), ..limit }
+            }
+            CutUnit::Bytes | CutUnit::Tokens(_) => limit,
+        }
     }
 
     /// Returns the text that is held.
@@ -160,7 +180,8 @@ impl TextCutter {
         while end < whole {
             let rest = self.text.get(end..whole).unwrap_or_default();
             let line = memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
-            let next = size.plus(CutSize { lines: u64::from(begins), bytes: line as u64 });
+            let bytes = self.options.unit.of(rest.get(..line).unwrap_or_default());
+            let next = size.plus(CutSize { lines: u64::from(begins), bytes });
             if !next.fits(most) {
                 break;
             }
@@ -170,14 +191,14 @@ impl TextCutter {
     }
 
     /// Ends the text, and writes what is kept of it. `room`: what may be written, the marks of the gaps included; `None`:
-    /// everything. `measure` returns the size of a part of the text in bytes, as the limit counts it.
+    /// everything. `unit`: the unit of `room`.
     ///
     /// If there is only room for one line, gaps are not marked.
     pub fn end(
         &mut self,
         room: Option<CutSize>,
         has_failed: bool,
-        measure: &dyn Fn(&[u8]) -> u64,
+        unit: CutUnit,
         sink: &mut dyn Sink,
     ) -> CutReport {
         self.end_piece(true);
@@ -198,7 +219,7 @@ impl TextCutter {
             query: &self.options.query,
             room: room.minus(self.written),
             written: self.written,
-            measure,
+            unit,
         });
         self.report.kind = Some(kind);
         Writer { cutter: self, sink, marks_gaps: room.has_marks() }.write(&choice);
@@ -254,8 +275,10 @@ impl TextCutter {
                 memchr::memrchr(b'\n', half).map_or_else(|| whole_characters(half), |end| end + 1);
             let lines = memchr::memchr_iter(b'\n', self.text.get(..half).unwrap_or_default());
             let lines = lines.count() as u64 + u64::from(self.begins_line);
-            let size = CutSize { lines, bytes: half as u64 };
-            if half > 0 && self.written.plus(size).plus(size).fits(self.options.room) {
+            let bytes = self.options.unit.of_lines(self.text.get(..half).unwrap_or_default());
+            let size = CutSize { lines, bytes };
+            let room = self.limit(self.options.room);
+            if half > 0 && self.written.plus(size).plus(size).fits(room) {
                 self.write_front(half, sink);
                 return;
             }
@@ -280,7 +303,7 @@ impl TextCutter {
                 bytes: self.text.len() as u64 / 2,
             },
             written: CutSize::default(),
-            measure: &|text| text.len() as u64,
+            unit: CutUnit::Bytes,
         });
         let mut shorter = Vec::with_capacity(self.text.len());
         let mut earlier: Vec<EarlierGap> = Vec::new();
@@ -314,7 +337,8 @@ impl TextCutter {
         let ends = memchr::memchr_iter(b'\n', front).count();
         let ends_line = front.ends_with(b"\n");
         let lines = ends + usize::from(!ends_line) - usize::from(!self.begins_line);
-        self.written = self.written.plus(CutSize { lines: lines as u64, bytes: end as u64 });
+        let bytes = self.options.unit.of_lines(front);
+        self.written = self.written.plus(CutSize { lines: lines as u64, bytes });
         self.written_lines += lines as u64;
         self.written_bytes += end as u64;
         self.last_byte = front.last().copied();
@@ -343,6 +367,7 @@ impl Writer<'_, '_> {
     fn write(&mut self, Choice { map, reasons }: &Choice) {
         let text = std::mem::take(&mut self.cutter.text);
         let mut at = 0;
+        self.cutter.report.kept_size = self.cutter.written;
         if self.cutter.written_lines > 0 {
             let lines = (1, self.cutter.written_lines);
             self.cutter.report.kept.push(KeptLines { lines, reasons: reason::HEAD });
@@ -356,6 +381,8 @@ impl Writer<'_, '_> {
                 let kept = map.get(at).zip(map.get(end - 1));
                 let kept = kept.map_or(0..0, |(first, last)| first.start..last.end());
                 self.cutter.put(text.get(kept).unwrap_or_default(), self.sink);
+                let report = &mut self.cutter.report;
+                report.kept_size = report.kept_size.plus(map.cost(at, end));
                 let reasons = reasons.get(at..end).unwrap_or_default().iter();
                 self.keep(map, (at, end), reasons.fold(0, |all, bits| all | bits));
             } else if let Some(gap) = map.gap(at, end) {

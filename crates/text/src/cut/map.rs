@@ -1,6 +1,6 @@
 //! [`UnitMap`]: the units of a text, with sums, so that any range of them is measured at once.
 
-use super::size::CutSize;
+use super::size::{CutSize, CutUnit};
 use super::units::{EarlierGap, Unit};
 use crate::notice;
 
@@ -22,6 +22,7 @@ struct Sums {
 pub(super) struct UnitMap {
     units: Vec<Unit>,
     sums: Vec<Sums>,
+    unit: CutUnit,
 }
 
 /// Units that follow each other and are left out.
@@ -37,7 +38,7 @@ pub(super) struct Gap {
 }
 
 impl UnitMap {
-    pub(super) fn new(units: Vec<Unit>, earlier: &[EarlierGap]) -> Self {
+    pub(super) fn new(units: Vec<Unit>, earlier: &[EarlierGap], unit: CutUnit) -> Self {
         let mut sums = Vec::with_capacity(units.len() + 1);
         let mut sum = Sums::default();
         sums.push(sum);
@@ -57,7 +58,7 @@ impl UnitMap {
             }
             sums.push(sum);
         }
-        Self { units, sums }
+        Self { units, sums, unit }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -101,6 +102,17 @@ impl UnitMap {
         })
     }
 
+    /// Returns the size of the line that reports a gap, in the unit of the limit.
+    pub(super) fn mark_size(&self, gap: &Gap) -> CutSize {
+        match self.unit {
+            CutUnit::Bytes => gap.mark_size(),
+            // At most: `[...`, ` `, digits, ` bytes`, ` left`, ` out`, `]`, and two line ends.
+            CutUnit::Tokens(_) => {
+                CutSize { lines: 1, bytes: 4 * (8 + digits(gap.bytes).div_ceil(3)) }
+            }
+        }
+    }
+
     /// Returns the number of lines that begin before a unit, and the number of bytes before it.
     pub(super) fn before(&self, at: usize) -> (u64, u64) {
         let sums = self.sums(at);
@@ -119,13 +131,16 @@ impl Gap {
 
     /// Returns the size of that line, with its line end, and with one before it that ends a part of a line.
     pub(super) fn mark_size(&self) -> CutSize {
-        let digits = |number: u64| u64::from(number.max(1).ilog10()) + 1;
         let bytes = match self.splits_line {
             true => 23 + digits(self.bytes),
             false => 20 + digits(self.lines),
         };
         CutSize { lines: 1, bytes }
     }
+}
+
+fn digits(number: u64) -> u64 {
+    u64::from(number.max(1).ilog10()) + 1
 }
 
 #[cfg(test)]

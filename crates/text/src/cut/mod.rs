@@ -35,4 +35,4 @@ pub use cutter::{CutOptions, TextCutter, whole_characters};
 pub use kind::TextKind;
 pub use query::Query;
 pub use report::{CutReport, KeptLines};
-pub use size::CutSize;
+pub use size::{CutSize, CutUnit};

@@ -1,5 +1,43 @@
 //! [`CutSize`]: sizes of parts of a text, in lines and in bytes.
 
+use tamis_json::tokens::{CountTokens, TokenCounter};
+
+/// The unit in which `bytes` of a [`CutSize`] are counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum CutUnit {
+    /// Bytes.
+    #[default]
+    Bytes,
+    /// Tokens of a vocabulary, four bytes each.
+    Tokens(&'static dyn CountTokens),
+}
+
+impl CutUnit {
+    /// Returns the size of a part of a text.
+    #[must_use]
+    pub fn of(self, text: &[u8]) -> u64 {
+        match self {
+            Self::Bytes => text.len() as u64,
+            Self::Tokens(vocabulary) => {
+                let mut counter = TokenCounter::new(vocabulary);
+                counter.push(text);
+                counter.finish().saturating_mul(4)
+            }
+        }
+    }
+
+    /// Returns the sum of the sizes of the lines of a text.
+    #[must_use]
+    pub fn of_lines(self, text: &[u8]) -> u64 {
+        match self {
+            Self::Bytes => text.len() as u64,
+            Self::Tokens(_) => {
+                text.split_inclusive(|byte| *byte == b'\n').map(|line| self.of(line)).sum()
+            }
+        }
+    }
+}
+
 /// A number of lines and of bytes. Where tokens are counted, `bytes` is four times their number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CutSize {

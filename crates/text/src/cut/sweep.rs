@@ -90,7 +90,7 @@ impl<'a> Sweep<'a> {
         if let Some(gap) = self.map.gap(self.from, to) {
             self.gaps += 1;
             if self.has_marks {
-                self.total = self.total.plus(gap.mark_size());
+                self.total = self.total.plus(self.map.mark_size(&gap));
             }
         }
     }

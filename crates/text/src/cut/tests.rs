@@ -1,6 +1,6 @@
 //! Tests of the cut: selections, limits, chunks, hostile texts.
 
-use super::{CutOptions, CutReport, CutSize, Query, TextCutter, TextKind};
+use super::{CutOptions, CutReport, CutSize, CutUnit, Query, TextCutter, TextKind};
 
 /// Cuts a text in chunks of this length.
 fn cut_in(text: &[u8], room: CutSize, options: &CutOptions, chunk: usize) -> (Vec<u8>, CutReport) {
@@ -10,7 +10,7 @@ fn cut_in(text: &[u8], room: CutSize, options: &CutOptions, chunk: usize) -> (Ve
         cutter.write(chunk, &mut out);
     }
     let fits = cutter.size().is_some_and(|size| size.fits(room));
-    let report = cutter.end((!fits).then_some(room), false, &|text| text.len() as u64, &mut out);
+    let report = cutter.end((!fits).then_some(room), false, CutUnit::Bytes, &mut out);
     (out, report)
 }
 
@@ -21,6 +21,7 @@ fn options() -> CutOptions {
         held: 4 << 20,
         marks: false,
         room: CutSize::MAX,
+        unit: CutUnit::Bytes,
     }
 }
 

@@ -3,7 +3,7 @@
 use memchr::memchr;
 
 use super::map::Gap;
-use super::size::CutSize;
+use super::size::{CutSize, CutUnit};
 
 /// A line with more bytes is divided into segments.
 const LONGEST_LINE: usize = 400;
@@ -82,7 +82,7 @@ pub(super) fn divide(
     earlier: &[EarlierGap],
     begins_line: bool,
     splits_lines: bool,
-    measure: &dyn Fn(&[u8]) -> u64,
+    unit: CutUnit,
 ) -> Vec<Unit> {
     let longest = if splits_lines { LONGEST_LINE } else { u32::MAX as usize };
     let mut units = Vec::with_capacity(text.len() / 40 + 8);
@@ -107,7 +107,7 @@ pub(super) fn divide(
             units.push(Unit {
                 start: at,
                 len: len as u32,
-                size: u32::try_from(measure(now)).unwrap_or(u32::MAX),
+                size: u32::try_from(unit.of(now)).unwrap_or(u32::MAX),
                 begins_line,
                 ends_line: now.ends_with(b"\n"),
                 ..Unit::default()
@@ -119,12 +119,17 @@ pub(super) fn divide(
     }
 }
 
-/// Returns the length of the first segment of a long line: up to white space or punctuation, else to the end of a character.
+/// Returns the length of the first segment of a long line: up to the end of a sentence, else white space or punctuation, else to
+/// the end of a character.
 fn segment(line: &[u8]) -> usize {
     let window = line.get(..SEGMENT).unwrap_or(line);
     let may_end = |byte: &u8| matches!(byte, b' ' | b',' | b'.' | b';' | b'\t');
     let from = SEGMENT / 2;
     let late = window.get(from..).unwrap_or_default();
+    let sentence = (from + 1..=window.len()).rev().find(|end| ends_sentence(window, *end));
+    if let Some(end) = sentence {
+        return end;
+    }
     if let Some(end) = late.iter().rposition(may_end) {
         return from + end + 1;
     }
@@ -133,16 +138,39 @@ fn segment(line: &[u8]) -> usize {
     window.len() - back
 }
 
+/// Whether a sentence ends before `at`: after a full stop and a space, or after one of East Asia.
+fn ends_sentence(text: &[u8], at: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default();
+    if let Some(before) = before.strip_suffix(b" ") {
+        let before = before.strip_suffix(b"\"").or_else(|| before.strip_suffix(b")"));
+        let before = before.unwrap_or_else(|| text.get(..at - 1).unwrap_or_default());
+        return before.last().is_some_and(|byte| matches!(byte, b'.' | b'!' | b'?'));
+    }
+    ["。", "！", "？"].iter().any(|stop| before.ends_with(stop.as_bytes()))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::divide;
+    use super::{CutUnit, divide};
+
+    #[test]
+    fn long_lines_are_divided_between_sentences() {
+        let text = "It was said (by all) that tides rise, and fall, each day. ".repeat(20);
+        let units = divide(text.as_bytes(), &[], true, true, CutUnit::Bytes);
+        let mut parts = units.iter().map(|unit| unit.text(text.as_bytes()));
+        assert!(parts.all(|part| part.ends_with(b". ")));
+        let text = "これは文です。".repeat(40);
+        let units = divide(text.as_bytes(), &[], true, true, CutUnit::Bytes);
+        let mut parts = units.iter().map(|unit| unit.text(text.as_bytes()));
+        assert!(parts.all(|part| part.ends_with("。".as_bytes())));
+    }
 
     #[test]
     fn units_are_the_text() {
         let long = "é\u{20ac}x\u{1F600}".repeat(300);
         let words = "some words of a line ".repeat(90);
         for text in ["", "a", "a\nb", "\n\n\n", "a\r\nb\r\n", &long, &words, &"x".repeat(5000)] {
-            let units = divide(text.as_bytes(), &[], true, true, &|text| text.len() as u64);
+            let units = divide(text.as_bytes(), &[], true, true, CutUnit::Bytes);
             let parts = units.iter().map(|unit| unit.text(text.as_bytes()));
             let parts: Vec<&str> = parts.map(|part| std::str::from_utf8(part).unwrap()).collect();
             assert_eq!(parts.concat(), text);
