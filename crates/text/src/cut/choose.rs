@@ -99,9 +99,10 @@ fn read(request: &Request<'_>, profile: &Profile, units: &mut [Unit]) -> Words {
     let mut words = Words::new(request.text.len());
     // Escape sequences may be within words.
     let has_escapes = profile.failures > 0 && memchr::memchr(0x1b, request.text).is_some();
+    let has_template = profile.folds || profile.failures > 0;
     for (number, unit) in units.iter_mut().enumerate() {
         let text = unit.text(request.text);
-        let shape = words.add(number as u32 + 1, text, request.query);
+        let shape = words.add(number as u32 + 1, text, request.query, has_template);
         unit.words_end = words.len() as u32;
         unit.template = if shape.template_bytes >= SHORTEST_SHAPE { shape.template | 1 } else { 0 };
         unit.is_failure = profile.failures > 0
@@ -303,7 +304,7 @@ impl Chooser<'_> {
         }
         let end = |at: usize| self.map.get(at).map_or(0, |unit| unit.words_end as usize);
         let from = at.checked_sub(1).map_or(0, end);
-        self.words.of(from, end(at)).any(|(word, _)| word.is_asked())
+        self.words.of(from, end(at)).any(|word| word.is_asked())
     }
 
     /// Gives what is left of the room to the units after the head, then to those after and before other runs.

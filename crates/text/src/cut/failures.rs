@@ -151,7 +151,7 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(is_failure(line.as_bytes()), expected, "{line}");
-            let shape = Words::new(0).add(0, line.as_bytes(), &Query::default());
+            let shape = Words::new(0).add(0, line.as_bytes(), &Query::default(), true);
             assert!(!expected || shape.may_fail || may_begin(line.as_bytes()), "{line}");
         }
         assert!(!is_failure(format!("error {}", "x".repeat(5_000)).as_bytes()));

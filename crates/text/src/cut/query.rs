@@ -57,7 +57,12 @@ const LONGEST: usize = 2000;
 pub struct Query {
     /// Hashes of the words in lower case, sorted.
     words: Vec<u64>,
+    /// The lengths of the words, as bits. Longer ones count as the longest.
+    lengths: u64,
 }
+
+/// The longest length that has a bit of its own, less one.
+const LAST_LENGTH: usize = 63;
 
 impl Query {
     /// Finds the words of at least four letters or digits in a text, such as the arguments of a call. Common words do not count,
@@ -67,17 +72,21 @@ impl Query {
         let text = text.as_bytes();
         let text = text.get(..text.len().min(LONGEST)).unwrap_or_default();
         let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80;
+        let mut lengths = 0;
         let mut words: Vec<u64> = text
             .split(|byte| !is_word(byte))
             .filter(|word| word.len() > 3)
             .map(<[u8]>::to_ascii_lowercase)
             .filter(|word| !COMMON.iter().any(|common| common.as_bytes() == word.as_slice()))
-            .map(|word| words::hash(&word))
+            .map(|word| {
+                lengths |= 1 << word.len().min(LAST_LENGTH);
+                words::hash(&word)
+            })
             .take(MOST)
             .collect();
         words.sort_unstable();
         words.dedup();
-        Self { words }
+        Self { words, lengths }
     }
 
     /// Adds the words of another query.
@@ -87,6 +96,7 @@ impl Query {
         self.words.sort_unstable();
         self.words.dedup();
         self.words.truncate(MOST);
+        self.lengths |= other.lengths;
         self
     }
 
@@ -98,9 +108,18 @@ impl Query {
 
     /// Whether a word of a text is one of the query.
     pub(super) fn has(&self, word: &[u8]) -> bool {
-        if self.words.is_empty() || word.len() < 4 {
+        if self.lengths & 1 << word.len().min(LAST_LENGTH) == 0 {
             return false;
         }
-        self.words.binary_search(&words::hash(&word.to_ascii_lowercase())).is_ok()
+        let mut short = [0; LAST_LENGTH + 1];
+        let hash = match short.get_mut(..word.len()) {
+            Some(lower) => {
+                lower.copy_from_slice(word);
+                lower.make_ascii_lowercase();
+                words::hash(lower)
+            }
+            None => words::hash(&word.to_ascii_lowercase()),
+        };
+        self.words.binary_search(&hash).is_ok()
     }
 }

@@ -6,7 +6,7 @@
 
 use super::kind::TextKind;
 use super::units::Unit;
-use super::words::{Word, WordKind, Words};
+use super::words::{WordKind, Words};
 
 /// The places of the features of a unit.
 const QUERY: usize = 0;
@@ -78,41 +78,52 @@ fn weights(kind: TextKind) -> Weights {
 /// Returns the score of each unit. Folded units and gaps have none.
 pub(super) fn scores(text: &[u8], units: &[Unit], words: &Words, kind: TextKind) -> Vec<f32> {
     let Weights { are_shares, weights, radius } = weights(kind);
-    let count = units.len() as f32;
-    let mut factors = weights;
-    if are_shares {
-        let mut sums = [0.0f64; FEATURES];
-        each_row(text, units, words, &mut |row| {
-            for (sum, value) in sums.iter_mut().zip(row) {
-                *sum += f64::from(*value);
-            }
-        });
-        for (factor, sum) in factors.iter_mut().zip(sums) {
-            *factor = if sum > 0.0 { *factor * 1000.0 / sum as f32 } else { 0.0 };
+    let values = match are_shares {
+        true => shares(text, units, words, &weights),
+        false => {
+            let mut from = 0;
+            let count = units.len() as f32;
+            let newness_of = |unit: &Unit| {
+                let (begin, end) = (from, unit.words_end as usize);
+                from = end;
+                let is_read = !unit.is_folded && !unit.is_gap();
+                if is_read { newness(words, (begin, end), &weights, count) } else { 0.0 }
+            };
+            units.iter().map(newness_of).collect()
         }
-    }
-    let mut values: Vec<f32> = Vec::with_capacity(units.len());
-    if are_shares {
-        each_row(text, units, words, &mut |row| {
-            values.push(row.iter().zip(&factors).map(|(value, factor)| value * factor).sum());
-        });
-    } else {
-        let mut from = 0;
-        for unit in units {
-            let words = words.of(from, unit.words_end as usize);
-            from = unit.words_end as usize;
-            let is_read = !unit.is_folded && !unit.is_gap();
-            values.push(if is_read { newness(words, &factors, count) } else { 0.0 });
-        }
-    }
+    };
     smooth(units, &values, radius)
 }
 
+/// Returns the weighted sum of the shares that each unit has of each feature.
+fn shares(text: &[u8], units: &[Unit], words: &Words, weights: &[f32; FEATURES]) -> Vec<f32> {
+    let mut sums = [0.0f64; FEATURES];
+    let mut rows: Vec<[f32; FEATURES]> = Vec::with_capacity(units.len());
+    each_row(text, units, words, &mut |row| {
+        for (sum, value) in sums.iter_mut().zip(row) {
+            *sum += f64::from(*value);
+        }
+        rows.push(*row);
+    });
+    let mut factors = *weights;
+    for (factor, sum) in factors.iter_mut().zip(sums) {
+        *factor = if sum > 0.0 { *factor * 1000.0 / sum as f32 } else { 0.0 };
+    }
+    let value =
+        |row: &[f32; FEATURES]| row.iter().zip(&factors).map(|(value, by)| value * by).sum();
+    rows.iter().map(value).collect()
+}
+
 /// Returns what the first occurrences in a unit, and its words of the query, count for.
-fn newness(words: impl Iterator<Item = (Word, f32)>, factors: &[f32; FEATURES], count: f32) -> f32 {
-    let [query, _, _, name, number, plain, ..] = factors;
+fn newness(
+    words: &Words,
+    (from, to): (usize, usize),
+    weights: &[f32; FEATURES],
+    count: f32,
+) -> f32 {
+    let [query, _, _, name, number, plain, ..] = weights;
     let mut value = 0.0;
-    for (word, units) in words {
+    for word in words.of(from, to) {
         if word.is_first() {
             value += match word.kind() {
                 WordKind::Name => name,
@@ -121,7 +132,7 @@ fn newness(words: impl Iterator<Item = (Word, f32)>, factors: &[f32; FEATURES], 
             };
         }
         if word.is_asked() {
-            value += query * (1.0 + count / units).ln() / (1.0 + count).ln();
+            value += query * (1.0 + count / words.units(word)).ln() / (1.0 + count).ln();
         }
     }
     value
@@ -157,7 +168,8 @@ fn add(row: &mut [f32; FEATURES], feature: usize, value: f32) {
 
 /// Adds what the words of a unit count for.
 fn features(row: &mut [f32; FEATURES], words: &Words, (from, to): (usize, usize)) {
-    for (word, units) in words.of(from, to) {
+    for word in words.of(from, to) {
+        let units = words.units(word);
         let (rare, new) = match word.kind() {
             WordKind::Name => (Some(RARE_NAME), NEW_NAME),
             WordKind::Number => (None, NEW_NUMBER),

@@ -103,31 +103,35 @@ impl Words {
         self.list.len()
     }
 
-    /// Returns words by their numbers, each with the number of units that have it.
-    pub(super) fn of(&self, from: usize, to: usize) -> impl Iterator<Item = (Word, f32)> + '_ {
-        let words = self.list.get(from..to).unwrap_or_default().iter();
-        words.map(|word| {
-            let entry = self.table.get((word.0 & PLACE) as usize);
-            (*word, entry.map_or(1.0, |entry| entry.units.max(1) as f32))
-        })
+    /// Returns words by their numbers.
+    pub(super) fn of(&self, from: usize, to: usize) -> impl Iterator<Item = Word> + '_ {
+        self.list.get(from..to).unwrap_or_default().iter().copied()
     }
 
-    /// Adds the words of a unit.
-    pub(super) fn add(&mut self, unit: u32, text: &[u8], query: &Query) -> UnitShape {
+    /// Returns how many units have a word.
+    pub(super) fn units(&self, word: Word) -> f32 {
+        let entry = self.table.get((word.0 & PLACE) as usize);
+        entry.map_or(1.0, |entry| entry.units.max(1) as f32)
+    }
+
+    /// Adds the words of a unit. `has_template`: whether its shape is needed.
+    pub(super) fn add(
+        &mut self,
+        unit: u32,
+        text: &[u8],
+        query: &Query,
+        has_template: bool,
+    ) -> UnitShape {
         let mut shape = UnitShape::default();
         let mut at = 0;
         let mut template = 0u64;
+        // The bytes between words count by the first one.
+        let mut between = 0u8;
         while let Some(byte) = text.get(at) {
             if class(*byte) == 0 {
-                // The bytes between words count by the first one.
-                if shape.template_bytes > 0 {
-                    template = mix(template ^ u64::from(*byte));
-                    shape.template_bytes += 1;
-                }
-                at += 1;
-                while text.get(at).is_some_and(|byte| class(*byte) == 0) {
-                    at += 1;
-                }
+                between = *byte;
+                let rest = text.get(at..).unwrap_or_default();
+                at += rest.iter().position(|byte| class(*byte) != 0).unwrap_or(rest.len());
                 continue;
             }
             let (end, first, rest) = word_end(text, at);
@@ -135,13 +139,18 @@ impl Words {
             at += word.len();
             let hash = hash(word);
             let bits = first | rest;
-            if bits & DIGIT == 0 {
-                template = mix(template ^ hash);
-                shape.template_bytes += word.len() as u32;
-            } else {
-                let (hash, bytes) = without_numbers(word, bits);
+            if has_template {
+                let (hash, bytes) = match bits & DIGIT {
+                    0 => (hash, word.len() as u32),
+                    _ => without_numbers(word, bits),
+                };
+                if shape.template_bytes > 0 && between != 0 {
+                    template ^= u64::from(between).rotate_right(8);
+                    shape.template_bytes += 1;
+                }
                 template = mix(template ^ hash);
                 shape.template_bytes += bytes;
+                between = 0;
             }
             let kind = match (bits, word.len()) {
                 (_, 0 | 1) => continue,
@@ -157,6 +166,10 @@ impl Words {
             };
             let word = self.enter(unit, word, hash, kind, query);
             shape.may_fail |= word & FAILURE != 0;
+        }
+        if shape.template_bytes > 0 && between != 0 {
+            template = mix(template ^ u64::from(between));
+            shape.template_bytes += 1;
         }
         shape.template = template;
         shape
@@ -193,7 +206,7 @@ impl Words {
         if query.has(word) {
             traits |= ASKED;
         }
-        if begins_failure(word) {
+        if kind != NUMBER && begins_failure(word) {
             traits |= FAILURE;
         }
         if let Some(entry) = self.table.get_mut(place) {
@@ -236,18 +249,18 @@ fn class(byte: u8) -> u8 {
 
 /// Returns the end of the word that begins at `at`, the class of its first byte, and those of the others.
 fn word_end(text: &[u8], at: usize) -> (usize, u8, u8) {
-    let first = text.get(at).map_or(0, |byte| class(*byte));
+    let word = text.get(at..).unwrap_or_default();
+    let Some((first, later)) = word.split_first() else { return (at, 0, 0) };
     let mut rest = 0;
-    let mut end = at + 1;
-    while let Some(byte) = text.get(end) {
+    for (number, byte) in later.iter().enumerate() {
         let class = class(*byte);
+        let end = at + 1 + number;
         if class == 0 || class == OTHER && *byte >= 0xE3 && ends_other(text, at, end) {
-            break;
+            return (end, self::class(*first), rest);
         }
         rest |= class;
-        end += 1;
     }
-    (end, first, rest)
+    (text.len(), class(*first), rest)
 }
 
 /// Whether a word ends before a character of three bytes: before East Asian punctuation, or because it is long.
