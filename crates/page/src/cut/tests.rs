@@ -1,7 +1,7 @@
 //! Where texts are cut (measured in bytes, so that the places are obvious), and invariants on random texts.
 
-use super::TextLimit;
-use super::{Cut, Sizes, Unit, blocks, sentences};
+use super::beginning::{Beginning, SENTENCE, WINDOW, blocks, ceil, sentences, settle};
+use super::{Cut, Sizes, TextLimit, Unit};
 
 fn vocabulary() -> Option<&'static dyn tamis_json::tokens::CountTokens> {
     Some(tamis_tokens::o200k_base())
@@ -12,7 +12,7 @@ fn cut_in(text: &str, limit: TextLimit, size: usize) -> (String, Sizes) {
     let mut cut = Cut::new(Some(limit));
     let mut rest = text;
     while !rest.is_empty() {
-        let at = super::ceil(rest, size.min(rest.len()));
+        let at = ceil(rest, size.min(rest.len()));
         let (now, later) = rest.split_at(at);
         cut.push(now, &mut |text| out.push_str(text));
         rest = later;
@@ -90,7 +90,7 @@ fn lines_end_no_sentence() {
     // After a line, if no sentence fits, rather than after a word.
     assert_eq!(at(24), "One came by boat,");
     // A sentence that is longer than a block ends at its own end.
-    let long = format!("Short. A {}end of it. Another one. ", "word ".repeat(super::SENTENCE));
+    let long = format!("Short. A {}end of it. Another one. ", "word ".repeat(SENTENCE));
     let ends = sentences(&long);
     assert_eq!(ends, [7, long.len() - 13, long.len()]);
     let many = "It is a sentence. ".repeat(1000);
@@ -130,9 +130,9 @@ fn no_text_is_looked_at_again_and_again() {
 fn goes_back_no_further_than_it_has_to() {
     let text = format!("x{}y z. y z.", "\n".repeat(100_000));
     assert_eq!(bytes(&text, 50).split("\n\n[").next(), Some("x"));
-    assert!(super::settle(&text, text.len(), 1, Unit::Bytes) > 0);
+    assert!(settle(&text, text.len(), 1, Unit::Bytes) > 0);
     let words = "ab ".repeat(1000);
-    assert_eq!(super::settle(&words, 3000, 1000, Unit::Bytes), 999);
+    assert_eq!(settle(&words, 3000, 1000, Unit::Bytes), 999);
 }
 
 #[test]
@@ -158,20 +158,72 @@ fn blocks_are_paragraphs_items_and_code() {
 
 /// A long text is written while it arrives, and cut at the same place as if it had been there at once.
 #[test]
-fn long_texts_are_cut_as_well() {
+fn beginnings_of_long_texts_are_written_early() {
     let paragraph = "Tides rise and fall, and the almanac says when. So do prices, but there is no almanac.\n\n";
     let text = paragraph.repeat(20_000);
-    assert!(text.len() > 4 * super::WINDOW);
+    assert!(text.len() > 4 * WINDOW);
+    let cut_in = |limit: u64, size: usize| {
+        let mut out = String::new();
+        let mut cut = Beginning::new(limit, Unit::Bytes);
+        for chunk in text.as_bytes().chunks(size) {
+            cut.push(std::str::from_utf8(chunk).unwrap(), &mut |text| out.push_str(text));
+        }
+        let sizes = cut.end(&mut |text| out.push_str(text));
+        (out, sizes)
+    };
     let limit = 1_000_000;
-    let (out, sizes) = cut_in(&text, TextLimit::Bytes(limit), 4096);
+    let (out, sizes) = cut_in(limit, 4096);
     let (kept, mark) = out.rsplit_once("\n\n").unwrap();
     assert!(text.starts_with(kept) && kept.ends_with("almanac."));
     assert!(kept.len() as u64 <= limit && kept.len() as u64 > limit - 200, "{}", kept.len());
     assert_eq!(mark, format!("[... {} bytes left out]", text.len() - kept.len() - 2));
     assert_eq!((sizes.bytes, sizes.cut), (text.len() as u64, true));
-    assert_eq!(cut_in(&text, TextLimit::Bytes(limit), usize::MAX), (out, sizes));
-    let all = TextLimit::Bytes(text.len() as u64);
-    assert_eq!(cut_in(&text, all, 70_000).0, text);
+    assert_eq!(cut_in(limit, usize::MAX), (out, sizes));
+    assert_eq!(cut_in(text.len() as u64, 70_000).0, text);
+}
+
+/// With more room, the end and passages with new names are kept, too.
+#[test]
+fn passages_are_kept_with_their_beginning_and_end() {
+    let paragraph =
+        "Tides rise and fall, and the almanac says when. So do prices, and people say why.\n\n";
+    let middle = "Dr. Mirela Okafor opened the lock at 6.42 with 410 tonnes of steel.\n\n";
+    for (times, limit) in [(100, 2_000), (10_000, 2_000), (20_000, 500_000)] {
+        let half = paragraph.repeat(times);
+        let text = format!("A title\n\n{half}{middle}{half}The end.\n");
+        for limit in [TextLimit::Bytes(limit), TextLimit::Tokens(limit / 4, vocabulary())] {
+            let (out, sizes) = cut_in(&text, limit, usize::MAX);
+            assert!(
+                out.starts_with("A title\n\nTides") && out.contains("The end.\n\n[... "),
+                "{out}"
+            );
+            assert!(out.contains(middle.trim()) || times > 100, "{out}");
+            assert!(out.ends_with(" left out]"), "{out}");
+            assert_eq!((sizes.cut, sizes.bytes), (true, text.len() as u64));
+            assert_eq!(cut_in(&text, limit, 4096), (out.clone(), sizes));
+            let (kept, mark) = out.rsplit_once("\n\n").unwrap();
+            let (TextLimit::Bytes(most) | TextLimit::Tokens(most, _)) = limit;
+            let unit = match limit {
+                TextLimit::Bytes(_) => Unit::Bytes,
+                TextLimit::Tokens(_, vocabulary) => Unit::Tokens(vocabulary),
+            };
+            assert!(unit.of(kept) <= most && unit.of(kept) * 10 > most * 9, "{}", unit.of(kept));
+            let marks =
+                kept.lines().filter(|line| line.starts_with("... ")).map(|line| line.len() + 1);
+            if let TextLimit::Bytes(_) = limit {
+                let shown = kept.len() - marks.sum::<usize>();
+                let left_out = text.trim_end().len() - shown;
+                assert!(
+                    mark.starts_with(&format!("[... {left_out} bytes")) || text.len() > 1 << 20,
+                    "{mark} {left_out}"
+                );
+            }
+        }
+        let all = TextLimit::Bytes(text.len() as u64);
+        assert_eq!(cut_in(&text, all, 70_000).0, text);
+        let bare = TextLimit::Bytes(text.len() as u64 - 1);
+        assert_eq!(cut_in(&text, bare, 70_000).0, text.trim_end());
+    }
 }
 
 struct Prng(u64);
