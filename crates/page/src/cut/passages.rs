@@ -70,9 +70,7 @@ impl Passages {
         let has_text = self.out.end(true, to);
         let out = match self.unit {
             Unit::Bytes | Unit::Tokens(None) => self.unit.number(report.bytes_left_out),
-            Unit::Tokens(Some(_)) => {
-                original.saturating_sub(self.unit.number(report.kept_size.bytes))
-            }
+            Unit::Tokens(Some(_)) => original.saturating_sub(self.unit.number(report.kept_size)),
         };
         let mark = self.unit.mark(out, !has_text);
         to(&mark);

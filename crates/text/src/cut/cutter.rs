@@ -367,7 +367,7 @@ impl Writer<'_, '_> {
     fn write(&mut self, Choice { map, reasons }: &Choice) {
         let text = std::mem::take(&mut self.cutter.text);
         let mut at = 0;
-        self.cutter.report.kept_size = self.cutter.written;
+        self.cutter.report.kept_size = self.cutter.written.bytes;
         if self.cutter.written_lines > 0 {
             let lines = (1, self.cutter.written_lines);
             self.cutter.report.kept.push(KeptLines { lines, reasons: reason::HEAD });
@@ -382,7 +382,7 @@ impl Writer<'_, '_> {
                 let kept = kept.map_or(0..0, |(first, last)| first.start..last.end());
                 self.cutter.put(text.get(kept).unwrap_or_default(), self.sink);
                 let report = &mut self.cutter.report;
-                report.kept_size = report.kept_size.plus(map.cost(at, end));
+                report.kept_size += map.cost(at, end).bytes;
                 let reasons = reasons.get(at..end).unwrap_or_default().iter();
                 self.keep(map, (at, end), reasons.fold(0, |all, bits| all | bits));
             } else if let Some(gap) = map.gap(at, end) {

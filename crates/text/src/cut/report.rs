@@ -2,7 +2,6 @@
 
 use super::choose::reason;
 use super::kind::TextKind;
-use super::size::CutSize;
 
 /// The lines and bytes that a cut left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,8 +25,8 @@ pub struct CutReport {
     pub splits_line: bool,
     /// The kind of the text, if anything was left out.
     pub kind: Option<TextKind>,
-    /// The size of what is kept, without marks, if anything was left out.
-    pub kept_size: CutSize,
+    /// The size of what is kept, without marks, if anything was left out: bytes, or four for each token if they are counted.
+    pub kept_size: u64,
     /// The lines that are kept, if anything was left out.
     pub kept: Vec<KeptLines>,
 }
