@@ -12,7 +12,7 @@ const LONG: u64 = 9;
 /// A capital after a small letter.
 const CAPITAL: u64 = 134;
 /// Up to three digits.
-const DIGITS: u64 = 121;
+const DIGITS: u64 = 118;
 /// The first of a run of punctuation, and each other.
 const PUNCTUATION: u64 = 63;
 const MORE_PUNCTUATION: u64 = 30;

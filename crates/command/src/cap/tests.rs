@@ -226,7 +226,7 @@ fn failures_have_limits_of_their_own() {
         (long(1_100), true, 10_000),
         (long(9_000), true, 10_000),
         // Numbers have two to three bytes a token.
-        (long(9_000), false, 1_300),
+        (long(9_000), false, 1_350),
         (long(90_000), true, 10_000),
         ("語".repeat(30_000), true, 10_000),
     ] {
