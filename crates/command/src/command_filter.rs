@@ -160,8 +160,8 @@ impl<S: Sink> CommandFilter<S> {
     /// let report = filter.end()?;
     /// assert_eq!(
     ///     String::from_utf8(filter.into_sink()).unwrap(),
-    ///     "1\n2\n... 997 lines left out\n1000\n\
-    ///      [tamis: 997 of 1000 lines left out; full output: tamis recall tm_x --lines 3-999]\n"
+    ///     "1\n... 997 lines left out\n999\n1000\n\
+    ///      [tamis: 997 of 1000 lines left out; full output: tamis recall tm_x --lines 2-998]\n"
     /// );
     /// assert_eq!(report.lines_capped, 997);
     /// # Ok::<(), tamis::Error>(())
