@@ -11,6 +11,8 @@ use crate::spool::Spool;
 
 /// The longest piece of a line that is looked at as a whole.
 const LONGEST_PIECE: usize = 64 << 10;
+/// The most that is held for a large limit, if no more is allowed.
+const MOST_HELD: usize = 1 << 20;
 
 /// Cuts a text that arrives in chunks. Without a limit, it is written as it arrives.
 pub(crate) struct TextCut<'a> {
@@ -57,6 +59,9 @@ impl<'a> TextCut<'a> {
             let query = query.clone();
             // The lines are marked here.
             let unit = CutUnit::Bytes;
+            // A piece is held in any case, and what is kept is chosen of more than fits.
+            let least = usize::try_from(bytes.saturating_mul(4)).unwrap_or(held);
+            let held = held.max(LONGEST_PIECE).max(least.min(MOST_HELD));
             let options = CutOptions { kind: None, query, held, marks: false, room, unit };
             (room, TextCutter::new(options))
         });
