@@ -1,6 +1,7 @@
-//! What the levels of the catalog and the profile keep of responses, measured with plain questions: `tests/golden/SERVICE.toml`.
+//! Plain questions about responses, and whether the levels of the catalog and the profile keep the values that they ask for:
+//! `tests/golden/SERVICE.toml`.
 //!
-//! An answer is a scalar of the response. It is kept if the output has it as a scalar of its own, or inside a longer text.
+//! The value is a scalar of the response. It is kept if the output has it as a scalar of its own, or inside a longer text.
 //! `TAMIS_BLESS=1 cargo test -p tamis-testkit --features full --test engine golden` writes `tests/golden/README.md` again.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +16,7 @@ use tamis_testkit::{paths, tokens};
 
 const TABLE: &str = "tests/golden/README.md";
 
-/// What all responses together must show, in percent: questions kept, and bytes saved.
+/// The least that all responses together must show, in percent: values kept, and bytes saved.
 const CAREFUL: [f64; 2] = [97.0, 0.0];
 const TIGHT: [f64; 2] = [85.0, 70.0];
 
@@ -31,12 +32,12 @@ struct Response {
     tool: String,
     /// In `corpus/`, or with `inputs/` before its name in `tests/golden/`.
     file: String,
-    /// Each with the pointer of its answer and, if that is a long text, the part that answers.
+    /// Each with the pointer of the value and, if that is a long text, the part that is asked for.
     questions: Vec<Vec<String>>,
 }
 
-/// A scalar that answers a question.
-struct Answer {
+/// A scalar that a question asks for.
+struct Asked {
     /// The last name on its path, for values that say nothing without one.
     name: String,
     value: Value,
@@ -59,11 +60,11 @@ struct Row {
     asked: usize,
     before: Sums,
     ways: [Sums; 3],
-    /// Questions that the careful level does not answer.
+    /// Questions whose value the careful level does not keep.
     lost: Vec<String>,
 }
 
-impl Answer {
+impl Asked {
     fn of(response: &Value, pointer: &str, part: Option<&String>) -> Option<Self> {
         let value = response.pointer(pointer)?;
         let value = match part {
@@ -129,9 +130,9 @@ fn of_profile(spec: Spec) -> Program {
     Program::compile(&spec.drop_nulls(true).drop_empty(true).omit_base64_over(256)).unwrap()
 }
 
-fn sums(document: &[u8], answers: &[Answer]) -> Sums {
+fn sums(document: &[u8], values: &[Asked]) -> Sums {
     let scalars = Scalars::of(document);
-    let kept = answers.iter().filter(|answer| answer.is_in(&scalars)).count();
+    let kept = values.iter().filter(|value| value.is_in(&scalars)).count();
     let tokens = tokens::count(&String::from_utf8_lossy(document));
     Sums { kept, bytes: document.len(), tokens }
 }
@@ -145,13 +146,13 @@ fn row(response: Response, catalog: &Manifest) -> Row {
     let document = paths::text(&place).into_bytes();
     let parsed: Value = serde_json::from_slice(&document)
         .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&document).into_owned()));
-    let answers: Vec<Answer> = questions
+    let values: Vec<Asked> = questions
         .iter()
         .map(|question| {
             let [asked, pointer, part @ ..] = question.as_slice() else {
                 panic!("{file}: {question:?}: expected a question and a pointer")
             };
-            Answer::of(&parsed, pointer, part.first())
+            Asked::of(&parsed, pointer, part.first())
                 .unwrap_or_else(|| panic!("{file}: {asked}: no such scalar at {pointer}"))
         })
         .collect();
@@ -161,14 +162,14 @@ fn row(response: Response, catalog: &Manifest) -> Row {
     let tight = run(entry.program_at(Level::Tight));
     let profile = run(&of_profile(Spec::new()));
     let scalars = Scalars::of(&careful);
-    let lost = questions.iter().zip(&answers).filter(|(_, answer)| !answer.is_in(&scalars));
+    let lost = questions.iter().zip(&values).filter(|(_, value)| !value.is_in(&scalars));
     let lost = lost.filter_map(|(question, _)| question.first().cloned()).collect();
     Row {
         tool,
         file,
-        asked: answers.len(),
-        before: sums(&document, &answers),
-        ways: [&careful, &tight, &profile].map(|output| sums(output, &answers)),
+        asked: values.len(),
+        before: sums(&document, &values),
+        ways: [&careful, &tight, &profile].map(|output| sums(output, &values)),
         lost,
     }
 }
@@ -207,8 +208,8 @@ fn questions_about_responses() {
 
     let mut text = String::from(
         "# Questions about responses\n\n\
-         What a model could be asked about the responses of the catalog's tools, and whether the answer is in the output: of the\n\
-         careful level and the tight level of the catalog, and of the profile without the catalog. Tokens are those of `o200k_base`,\n\
+         Questions to a model about the responses of the catalog's tools, and whether the values that they ask for are in the\n\
+         output: of the careful level and the tight level of the catalog, and of the profile without the catalog. Tokens are those of `o200k_base`,\n\
          without the limit of the profile. The questions are in `SERVICE.toml`; a test writes this file.\n\n\
          | tool | response | tokens | careful | saved | tight | saved | profile | saved |\n\
          |---|---|---:|---:|---:|---:|---:|---:|---:|\n",
@@ -226,7 +227,7 @@ fn questions_about_responses() {
     }
     write!(text, "| all | {} | {} |", rows.len(), before.tokens).unwrap();
     write_cells(&mut text, &all, before, asked);
-    text.push_str("\nNot answered at the careful level, but fetchable:\n\n");
+    text.push_str("\nNot kept at the careful level, but fetchable:\n\n");
     for Row { tool, file, lost, .. } in rows.iter().filter(|row| !row.lost.is_empty()) {
         writeln!(text, "- `{tool}` (`{file}`): {}", lost.join("; ")).unwrap();
     }
@@ -235,7 +236,7 @@ fn questions_about_responses() {
     } else {
         assert!(paths::text(TABLE) == text, "set TAMIS_BLESS=1 to write {TABLE} again");
     }
-    assert_eq!(before.kept, asked, "every answer is in its response");
+    assert_eq!(before.kept, asked, "every value is in its response");
     for ((way, sum), [kept, saved]) in WAYS.iter().zip(&all).zip([CAREFUL, TIGHT, [97.0, 0.0]]) {
         let share = percent(sum.kept as f64, asked as f64);
         let gain = 100.0 - percent(sum.bytes as f64, before.bytes as f64);
