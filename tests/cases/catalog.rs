@@ -178,13 +178,18 @@ fn run_answer(case: &cases::Case<Answer>) -> Result<(), String> {
         assert!(filter_slice(&program, &pretty).expect(tool).0 == output, "{tool}, indented");
     }
 
-    // No filter may hold its root or more than one item: a list can be long, and its first item is needed now.
+    // No filter may hold its root or more than one item: a list can be long, and its first item is needed now. What identifies
+    // the shape is in the first item, and is waited for.
+    let shape = match program.spec().requires.as_slice() {
+        [] => 0,
+        _ => 2 * document.len() / answer.count.max(1),
+    };
     let mut filter = Filter::new(&program, Vec::new());
     for chunk in document.chunks(64) {
         filter.write(chunk).expect(tool);
     }
     let held = filter.end().expect(tool).held_peak_bytes;
-    assert!(held <= 4096, "{held} bytes are held");
+    assert!(held <= 4096 + shape as u64, "{held} bytes are held");
     Ok(())
 }
 

@@ -15,6 +15,7 @@ use tamis::text::{QuotedTextFilter, TextFilter, TextRedactor};
 use tamis::{CallOptions, Limits, Sink};
 use tamis_text::cut::Query;
 
+use super::data_urls::DataUrls;
 use super::run::{self, JsonRun, RunError, Source, Texts};
 use super::text_cut::{TextCut, TextCutReport};
 use crate::jsonrpc::find::Found;
@@ -200,6 +201,8 @@ impl BlockContext<'_> {
     ) -> Result<TextCutReport, RunError> {
         let held = usize::try_from(self.options.limits().held()).unwrap_or(usize::MAX);
         let mut cut = TextCut::new(scratch, self.room, held, self.query);
+        let leaves_out = self.filter.max_tokens.is_some() && !self.filter.removes_for_safety;
+        let mut shown = DataUrls::new(&mut cut, leaves_out);
         let (mut changed, mut filtered_out, mut bytes_in, mut redacted) = (false, 0, 0, 0);
         let redacts = self.filter.redacts.as_ref();
         let mut redactor =
@@ -208,17 +211,17 @@ impl BlockContext<'_> {
             None => {
                 run::read(texts, source, |text| {
                     match &mut redactor {
-                        None => cut.write(text),
-                        Some(redactor) => redactor.write(text, &mut cut),
+                        None => shown.write(text),
+                        Some(redactor) => redactor.write(text, &mut shown),
                     }
                     Ok(())
                 })?;
                 if let Some(redactor) = &mut redactor {
-                    redacted = run::credentials(&redactor.end(&mut cut));
+                    redacted = run::credentials(&redactor.end(&mut shown));
                 }
             }
             Some(program) => {
-                let mut filter = TextFilter::new(program, &mut cut);
+                let mut filter = TextFilter::new(program, &mut shown);
                 // The text without credentials.
                 let mut safe = Vec::new();
                 run::read(texts, source, |text| {
@@ -238,6 +241,7 @@ impl BlockContext<'_> {
                 bytes_in = report.bytes_in;
             }
         }
+        changed |= shown.end();
         let report = cut.end();
         let bytes = report.bytes.max(bytes_in);
         Ok(TextCutReport { filtered_out, bytes, changed, redacted, ..report })

@@ -10,7 +10,7 @@
 //! | `wrapped`, `unreached`, `copies` | texts and structured content that repeat each other |
 //! | `run` | the programs of a filter, over a part of the message |
 //! | `omission`, `hint`, `stored`, `notice` | what was left out of it, what is stored, and the notice about it |
-//! | `images` | images in its strings, which become blocks |
+//! | `images`, `data_urls` | images in its strings, which become blocks, and `data:` URLs in its texts |
 //! | `assemble` | the replacements in the message |
 //! | `outcome` | the message to send, and its record |
 
@@ -18,6 +18,7 @@ pub(crate) mod assemble;
 pub(crate) mod block_text;
 pub(crate) mod blocks;
 pub(crate) mod copies;
+mod data_urls;
 mod hint;
 mod images;
 pub(crate) mod invisible;
