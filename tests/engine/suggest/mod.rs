@@ -24,8 +24,13 @@ const TABLE: &str = "tests/engine/suggest/table.md";
 const FIRST: (f64, f64) = (70.0, 90.0);
 const SECOND: (f64, f64) = (70.0, 90.0);
 
-/// Responses whose payload is found elsewhere: the catalog's filter is about the headers of the message.
-const OTHER_ROOTS: [(&str, &str); 1] = [("gmail-get-message.json", "object")];
+/// Responses whose payload is found elsewhere: the catalog's filter is about the headers of the message, or its output has the
+/// hits one level higher.
+const OTHER_ROOTS: [(&str, &str); 3] = [
+    ("gmail-get-message.json", "object"),
+    ("brave-search-web-search.json", "web.results"),
+    ("brave-search-web-search.2.json", "web.results"),
+];
 
 /// A response of a tool of the catalog.
 #[derive(Deserialize)]
