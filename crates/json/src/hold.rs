@@ -173,18 +173,27 @@ impl Hold {
     /// # Errors
     /// The file cannot be read.
     pub fn read_at(&mut self, at: u64, into: &mut Vec<u8>) -> Result<(), Raise> {
+        self.read_part(at, PIECE, into)
+    }
+
+    /// Like [`read_at`](Self::read_at), but for at most `most` bytes.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read_part(&self, at: u64, most: usize, into: &mut Vec<u8>) -> Result<(), Raise> {
         into.clear();
         if let Some(at) = at.checked_sub(self.in_memory) {
             let copy = |piece: &[u8]| {
                 into.extend_from_slice(piece);
                 Ok(false)
             };
-            return self.spilled.each_chunk(at..at + PIECE as u64, copy, unreadable).map(|_| ());
+            return self.spilled.each_chunk(at..at + most as u64, copy, unreadable).map(|_| ());
         }
         // All pieces but the last are full.
         let at = usize::try_from(at).unwrap_or(usize::MAX);
         let piece = self.memory.get(at / PIECE).and_then(|piece| piece.get(at % PIECE..));
-        into.extend_from_slice(piece.unwrap_or_default());
+        let piece = piece.unwrap_or_default();
+        into.extend_from_slice(piece.get(..most).unwrap_or(piece));
         count(WorkKind::Hold, words(into.len()));
         Ok(())
     }

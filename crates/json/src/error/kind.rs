@@ -20,6 +20,8 @@ pub enum ErrorKind {
     Duplicate,
     /// An operation of `patches` cannot be applied.
     Patch,
+    /// A factored document cannot be restored: it was changed, or cut in the middle.
+    Restore,
     /// The output exceeds its budget, and the spec or the call says `on_over: error`.
     Budget,
     /// The spec cannot be compiled.
@@ -52,6 +54,7 @@ impl ErrorKind {
             Self::Miss => "miss",
             Self::Duplicate => "duplicate",
             Self::Patch => "patch",
+            Self::Restore => "restore",
             Self::Budget => "budget",
             Self::Spec => "spec",
             Self::Read => "read",

@@ -349,6 +349,7 @@ impl Error {
             | ErrorKind::Miss
             | ErrorKind::Duplicate
             | ErrorKind::Patch
+            | ErrorKind::Restore
             | ErrorKind::Read => Fault::Input,
             ErrorKind::Spec => Fault::Spec,
             ErrorKind::Limit | ErrorKind::Budget | ErrorKind::Spill => Fault::Limit,

@@ -1,0 +1,121 @@
+//! Writes once what the items of a JSON document share, and restores the document.
+//!
+//! **Internal: no stable API.** `tamis::factor` exports what programs may rely on.
+//!
+//! ```text
+//! document ─▶ Hold ─▶ collect (pass 1): which arrays, which members ─▶ write (pass 2) ─▶ Hold ─▶ references ─▶ sink
+//! ```
+//!
+//! | module | for |
+//! |---|---|
+//! | `reader` | tokens of held, minified JSON |
+//! | `names` | names that are reserved, and names that an object has twice |
+//! | `collect` | pass 1: the paths of the items, constants, templates, and which arrays are factored |
+//! | `write` | pass 2: the factored text, and the containers that were written before |
+//! | [`restore`] | the way back |
+//!
+//! No tree of the document is built. Memory is bounded by the number of paths and of remembered containers, and nothing
+//! recurses on the depth of the document.
+
+#![allow(
+    rustdoc::private_intra_doc_links,
+    reason = "internal: its documentation is for those who change it"
+)]
+
+mod collect;
+mod hash;
+mod names;
+mod reader;
+pub mod restore;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use tamis_json::error::Raise;
+use tamis_json::hold::Hold;
+use tamis_json::limits::{Limits, Meter};
+
+pub use write::FactoredText;
+
+/// What a factored document has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Factored {
+    /// The members in `_all`.
+    pub all: u64,
+    /// The members in `_made`.
+    pub made: u64,
+    /// The references.
+    pub refs: u64,
+    /// The bytes that the document is shorter.
+    pub bytes: u64,
+}
+
+/// The reason why a document was not factored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FactorSkip {
+    /// It has a member with a name that factored documents use.
+    Names,
+    /// It would not be shorter by at least 3 %.
+    Gain,
+    /// It, or one of its scalars, is too long.
+    Size,
+}
+
+impl FactorSkip {
+    /// Returns the reason, as in a report.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Names => "names",
+            Self::Gain => "gain",
+            Self::Size => "size",
+        }
+    }
+}
+
+/// Returns whether a document that is `after` bytes long instead of `before` is shorter by the least gain.
+fn is_gain(before: u64, after: u64) -> bool {
+    u128::from(after) * 100 <= u128::from(before) * 97
+}
+
+/// Factors a held document, which is valid and minified. Returns the factored text, or the reason why there is none. The
+/// document stays held.
+///
+/// # Errors
+/// The temporary file cannot be read or written.
+pub fn factor(
+    document: &mut Hold,
+    limits: &Limits,
+    meter: &mut Meter,
+) -> Result<Result<FactoredText, FactorSkip>, Raise> {
+    let survey = collect::survey(document, limits.item())?;
+    if survey.reserved {
+        return Ok(Err(FactorSkip::Names));
+    }
+    if survey.too_long {
+        return Ok(Err(FactorSkip::Size));
+    }
+    write::write(document, survey, limits, meter)
+}
+
+/// Factors a document in memory, which is valid and minified. Returns the factored text, or the reason why there is none.
+///
+/// # Errors
+/// The temporary file of a long document cannot be read or written.
+pub fn factor_slice(document: &[u8]) -> Result<Result<(Vec<u8>, Factored), FactorSkip>, Raise> {
+    let limits = Limits::new().with_held(u64::MAX / 4).with_spill(0);
+    let mut meter = Meter::default();
+    let mut hold = Hold::default();
+    hold.push(document, &limits, &mut meter)?;
+    match factor(&mut hold, &limits, &mut meter)? {
+        Err(skip) => Ok(Err(skip)),
+        Ok(mut text) => {
+            let mut out = Vec::new();
+            text.write(&mut meter, |bytes| {
+                out.extend_from_slice(bytes);
+                true
+            })?;
+            Ok(Ok((out, text.factored())))
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! Tests of both directions.
+
+use std::collections::BTreeMap;
+
+use tamis_json::limits::Limits;
+
+use crate::restore::restore;
+use crate::{FactorSkip, Factored, factor_slice};
+
+fn factored(document: &str) -> Result<(String, Factored), FactorSkip> {
+    let (text, factored) = factor_slice(document.as_bytes()).unwrap()?;
+    Ok((String::from_utf8(text).unwrap(), factored))
+}
+
+fn restored(document: &str) -> Result<String, String> {
+    let mut out = Vec::new();
+    let limits = Limits::new().with_held(1 << 20).with_spill(0);
+    match restore(document.as_bytes(), &limits, |bytes| out.extend_from_slice(bytes)) {
+        Ok(()) => Ok(String::from_utf8(out).unwrap()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// A value whose scalars are their texts, and whose objects have no order.
+#[derive(Debug, PartialEq)]
+enum Value {
+    Scalar(String),
+    Array(Vec<Value>),
+    Object(BTreeMap<String, Vec<Value>>),
+}
+
+fn parse(text: &[u8], at: &mut usize) -> Value {
+    let scalar = |at: &mut usize| {
+        let start = *at;
+        if text[start] == b'"' {
+            *at += 1;
+            while text[*at] != b'"' {
+                *at += if text[*at] == b'\\' { 2 } else { 1 };
+            }
+            *at += 1;
+        } else {
+            while !b",]}".contains(text.get(*at).unwrap_or(&b',')) {
+                *at += 1;
+            }
+        }
+        String::from_utf8(text[start..*at].to_vec()).unwrap()
+    };
+    match text[*at] {
+        b'[' => {
+            let mut elements = Vec::new();
+            *at += 1;
+            while text[*at] != b']' {
+                if text[*at] == b',' {
+                    *at += 1;
+                }
+                elements.push(parse(text, at));
+            }
+            *at += 1;
+            Value::Array(elements)
+        }
+        b'{' => {
+            let mut members: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+            *at += 1;
+            while text[*at] != b'}' {
+                if text[*at] == b',' {
+                    *at += 1;
+                }
+                let name = scalar(at);
+                *at += 1;
+                let mut plain = Vec::new();
+                crate::reader::unescape(&name.as_bytes()[1..name.len() - 1], &mut plain);
+                let name = String::from_utf8_lossy(&plain).into_owned();
+                members.entry(name).or_default().push(parse(text, at));
+            }
+            *at += 1;
+            Value::Object(members)
+        }
+        _ => Value::Scalar(scalar(at)),
+    }
+}
+
+fn value(text: &str) -> Value {
+    parse(text.as_bytes(), &mut 0)
+}
+
+#[track_caller]
+fn check(document: &str) -> Result<(String, Factored), FactorSkip> {
+    let result = factored(document);
+    if let Ok((text, factored)) = &result {
+        serde_json::from_str::<serde::de::IgnoredAny>(text)
+            .unwrap_or_else(|error| panic!("{error}\n{document}\n{text}"));
+        assert_eq!(factored.bytes as usize, document.len() - text.len(), "{text}");
+        let restored = restored(text).unwrap_or_else(|error| panic!("{error}\n{document}\n{text}"));
+        assert_eq!(value(&restored), value(document), "{document}\n{text}\n{restored}");
+    }
+    result
+}
+
+#[track_caller]
+fn factors(document: &str, expected: &str) {
+    let (text, _) = check(document).unwrap();
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn constants_are_written_once() {
+    factors(
+        r#"[{"id":1,"private":false,"owner":{"type":"User","id":7}},{"id":2,"private":false,"owner":{"type":"User","id":8}},{"id":3,"private":false,"owner":{"type":"User","id":9}}]"#,
+        r#"{"_factored":1,"_all":{"private":false,"owner":{"type":"User"}},"_items":[{"id":1,"owner":{"id":7}},{"id":2,"owner":{"id":8}},{"id":3,"owner":{"id":9}}]}"#,
+    );
+}
+
+#[test]
+fn strings_follow_from_others() {
+    factors(
+        r#"{"total":3,"items":[{"url":"https://host.example/users/mira","login":"mira"},{"url":"https://host.example/users/sol","login":"sol"},{"url":"https://host.example/users/ana","login":"ana"}]}"#,
+        r#"{"_factored":1,"total":3,"_made":{"url":"https://host.example/users/{login}"},"items":[{"login":"mira"},{"login":"sol"},{"login":"ana"}]}"#,
+    );
+}
+
+#[test]
+fn containers_are_referred_to() {
+    let user = r#"{"login":"mira","url":"https://host.example/users/mira","avatar":"https://host.example/avatars/17.png","admin":false}"#;
+    let document = format!(r#"{{"one":{user},"two":{{"user":{user}}}}}"#);
+    let expected =
+        format!(r##"{{"_factored":1,"one":{user},"two":{{"user":{{"$ref":"#/one"}}}}}}"##);
+    factors(&document, &expected);
+}
+
+#[test]
+fn arrays_inside_are_factored_where_the_outer_one_is_not() {
+    let items = |from: u32| {
+        let items: Vec<String> = (from..from + 4)
+            .map(|id| format!(r#"{{"id":{id},"state":"running","kind":"instance","zone":"eu"}}"#))
+            .collect();
+        items.join(",")
+    };
+    let document = format!(r#"{{"groups":[{{"instances":[{}]}}]}}"#, items(1));
+    let (text, counts) = check(&document).unwrap();
+    assert_eq!(counts.all, 3);
+    assert!(text.starts_with(r#"{"_factored":1,"groups":[{"_all":{"state":"#), "{text}");
+}
+
+#[test]
+fn documents_stay_as_they_are() {
+    assert_eq!(factored(r#"{"a":1}"#), Err(FactorSkip::Gain));
+    for name in ["_all", "_made", "_items", "$ref", "_factored", "\\u005fall"] {
+        let document =
+            format!(r#"[{{"a":"equal"}},{{"a":"equal"}},{{"a":"equal","b":[{{"{name}":1}}]}}]"#);
+        assert_eq!(factored(&document), Err(FactorSkip::Names));
+    }
+    let twice = r#"[{"a":"equal","b":1,"b":2},{"a":"equal"},{"a":"equal"},{"a":"equal"}]"#;
+    assert_eq!(factored(twice), Err(FactorSkip::Gain));
+    let two = r#"[{"a":"equal and long"},{"a":"equal and long"}]"#;
+    assert_eq!(factored(two), Err(FactorSkip::Gain));
+}
+
+#[test]
+fn restoring_fails_with_a_place() {
+    for (document, expected) in [
+        (r#"{"_factored":2}"#, "expected 1"),
+        (r##"{"_factored":1,"a":{"$ref":"#/b"}}"##, "`#/b` is not an object"),
+        (r##"{"_factored":1,"a":{"$ref":"#/a"}}"##, "`#/a` is not an object"),
+        (r##"{"_factored":1,"a":{"$ref":"#/b","c":1}}"##, "no other member"),
+        (r#"{"_factored":1,"_all":{"a":1},"b":2}"#, "expected an array"),
+        (r#"{"_factored":1,"_all":{"a":1}}"#, "expected an array"),
+        (r#"{"_factored":1,"_all":{"a":1},"b":[{"a":1}]}"#, "has a member `a`"),
+        (r#"{"_factored":1,"_made":{"a":"{c}"},"b":[{"d":1}]}"#, "`_made` uses `c`"),
+        (r#"{"_factored":1,"_made":{"a":"{c"},"b":[{"d":1}]}"#, "expected `{path}`"),
+        (r#"{"_factored":1,"_items":[],"b":1}"#, "no place beside `_items`"),
+    ] {
+        let error = restored(document).unwrap_err();
+        assert!(error.contains(expected), "{document}: {error}");
+    }
+}
+
+#[test]
+fn restoring_is_bounded() {
+    let mut made = String::from(r#""m0":"{x}{x}""#);
+    for index in 1..60 {
+        made += &format!(r#","m{index}":"{{m{before}}}{{m{before}}}""#, before = index - 1);
+    }
+    let doubling = format!(r#"{{"_factored":1,"_made":{{{made}}},"items":[{{"x":"ab"}}]}}"#);
+    assert!(restored(&doubling).unwrap_err().contains("more than"));
+    let mut refs = String::from(r#""r0":["x"]"#);
+    for index in 1..60 {
+        let before = index - 1;
+        refs += &format!(r##","r{index}":[{{"$ref":"#/r{before}"}},{{"$ref":"#/r{before}"}}]"##);
+    }
+    let doubling = format!(r#"{{"_factored":1,{refs}}}"#);
+    assert!(restored(&doubling).unwrap_err().contains("exceeds"));
+}
+
+#[test]
+fn white_space_and_marks_are_restored() {
+    let document = r#" { "_factored" : 1 , "_all" : { "a" : [ 1 , 2 ] } , "_items" : [ { "b" : 1 } ] , "_omitted" : { "items" : 3 } } "#;
+    assert_eq!(restored(document).unwrap(), r#"[{"b":1,"a":[1,2]},{"_omitted":{"items":3}}]"#);
+    let plain = r#" { "a" : 1 } "#;
+    assert_eq!(restored(plain).unwrap(), plain);
+}
+
+/// A simple generator with planted repetitions.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % most
+    }
+
+    fn name(&mut self) -> String {
+        const NAMES: [&str; 14] = [
+            "id", "login", "url", "html_url", "owner", "a/b", "c~d", "\\u0061x", "q\\\"r", "é",
+            "all", "made", "", "x.y",
+        ];
+        NAMES[self.below(NAMES.len() as u64) as usize].to_owned()
+    }
+
+    fn scalar(&mut self) -> String {
+        const SCALARS: [&str; 22] = [
+            "1",
+            "1.0",
+            "-0",
+            "12345678901234567890123",
+            "1E400",
+            "true",
+            "null",
+            "\"\"",
+            "\"open\"",
+            "\"a{b}c\"",
+            "\"{id}\"",
+            "\"mira\"",
+            "\"sol\"",
+            "\"\\u0061b\"",
+            "\"\\ud83d\\ude00\"",
+            "\"\\ud800\"",
+            "\"é😀\"",
+            "\"a\\\"b\\\\c\\/d\"",
+            "\"line\\nline\"",
+            "\"x\\u007f\"",
+            "\"https://host.example/path\"",
+            "\"7\"",
+        ];
+        SCALARS[self.below(SCALARS.len() as u64) as usize].to_owned()
+    }
+
+    fn value(&mut self, depth: u64) -> String {
+        match self.below(if depth == 0 { 4 } else { 7 }) {
+            0..4 => self.scalar(),
+            4 => {
+                let elements: Vec<_> = (0..self.below(4)).map(|_| self.value(depth - 1)).collect();
+                format!("[{}]", elements.join(","))
+            }
+            _ => self.object(depth),
+        }
+    }
+
+    fn object(&mut self, depth: u64) -> String {
+        let count = self.below(5);
+        let mut members: Vec<String> = Vec::new();
+        let mut names = Vec::new();
+        for _ in 0..count {
+            let name = self.name();
+            // Seldom a name twice.
+            if names.contains(&name) && self.below(50) > 0 {
+                continue;
+            }
+            members.push(format!("\"{name}\":{}", self.value(depth.saturating_sub(1))));
+            names.push(name);
+        }
+        format!("{{{}}}", members.join(","))
+    }
+
+    /// An array whose items are like the first one.
+    fn items(&mut self) -> String {
+        let common = self.object(3);
+        let inner: Vec<String> = (0..self.below(3)).map(|_| self.value(3)).collect();
+        let count = self.below(8);
+        let mut items = Vec::new();
+        for index in 0..count {
+            let login = ["mira", "sol", "a{b", "é", "x\\\"y", "7", ""][self.below(7) as usize];
+            let mut members = vec![
+                format!(r#""key{}":{index}"#, self.below(30) / 29),
+                format!(r#""login":"{login}""#),
+                format!(
+                    r#""user":{{"login":"{login}","link":"https://host.example/{login}/{{x}}"}}"#
+                ),
+                format!(r#""common":{common}"#),
+                format!(
+                    r#""circle":"<{login}>","circle2":"{login}>","e":{{}},"deep":{{"e":{{"v":{index}}},"t":[]}}"#
+                ),
+            ];
+            for (place, inner) in inner.iter().enumerate() {
+                if self.below(10) > 0 {
+                    members.push(format!(r#""inner{place}":{inner}"#));
+                }
+            }
+            if self.below(6) == 0 {
+                members.push(format!(r#""extra":{}"#, self.value(2)));
+            }
+            items.push(format!("{{{}}}", members.join(",")));
+            if self.below(60) == 0 {
+                items.push(self.value(1));
+            }
+        }
+        format!("[{}]", items.join(","))
+    }
+
+    fn document(&mut self) -> String {
+        match self.below(4) {
+            0 => self.items(),
+            1 => format!(
+                r#"{{"a":{},"items":{},"b":{}}}"#,
+                self.value(2),
+                self.items(),
+                self.items()
+            ),
+            2 => format!(r#"[{{"list":{}}},{{"list":{}}}]"#, self.items(), self.items()),
+            _ => format!(
+                r#"{{"x":{{"list":{}}},"y":{},"z":{}}}"#,
+                self.items(),
+                self.value(3),
+                self.value(3)
+            ),
+        }
+    }
+}
+
+#[test]
+fn random_documents_are_restored() {
+    let count = std::env::var("TAMIS_FACTOR_RUNS").ok().and_then(|runs| runs.parse().ok());
+    let mut factored = 0;
+    let mut sums = Factored::default();
+    for seed in 0..count.unwrap_or(3000) {
+        let document = Random(seed).document();
+        if let Ok((_, counts)) = check(&document) {
+            factored += 1;
+            sums.all += counts.all;
+            sums.made += counts.made;
+            sums.refs += counts.refs;
+        }
+    }
+    assert!(
+        factored > 1000 && sums.made > 100 && sums.all > 1000 && sums.refs > 100,
+        "{factored} {sums:?}"
+    );
+}
