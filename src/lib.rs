@@ -29,6 +29,7 @@
 //! | [`text`] | lines of text that is not JSON | `text` |
 //! | [`content`] | the main text of pages | `content` |
 //! | [`json`] | places of values, and strings, in documents that are routed or edited | |
+//! | [`factor`] | restores documents in which what items share is written once | |
 //! | [`reserved`] | parameters with which a model chooses the size of a response | |
 //! | `http` | bodies, streams and services that do not block | `tokio` |
 //! | `template` | templates of summaries | `template` |
@@ -76,6 +77,7 @@
 //!
 //! - `tamis-json` (`crates/json`): the engine. Masks of blocks of 64 bytes, paths, the machine that walks tokens, strings,
 //!   trees of raw pieces, held bytes, limits and errors; no rules. [`json`], [`Error`], [`Limits`] and [`Sink`] are from there.
+//! - `tamis-factor` (`crates/factor`): writes once what the items of a document share, and restores it.
 //! - `tamis-text` (`crates/text`): finds credentials and replaces them; what a terminal shows; notices in text. With the
 //!   feature `text`, filters of lines, see [`text`].
 //! - `tamis-page` (`crates/page`): extracts the main text of HTML pages (feature `content`), without JSON.
@@ -89,6 +91,7 @@
 //! - `spec`: the rules, as data.
 //! - `content`: the rules for pages.
 //! - `filter`: compiles a spec and runs it; explains what a program does before it runs ([`Program::explain`]).
+//! - [`factor`]: restores factored documents.
 //! - `io`: drivers for readers, files, slices and streams of documents.
 //! - `http`: drivers that do not block: async readers and writers, streams, bodies, services (feature `tokio`).
 //!
@@ -158,6 +161,7 @@ mod io;
 mod report;
 
 pub mod content;
+pub mod factor;
 #[cfg(feature = "tokio")]
 pub mod http;
 pub mod json;
@@ -178,8 +182,8 @@ pub use io::{
     filter_events, filter_file, filter_ndjson, filter_reader, filter_slice,
 };
 pub use report::{
-    EncodeSkip, ExecutionMode, FailureReport, InnerReport, MissedPath, PatchesMode, PayloadPath,
-    PlanStep, Report, SkipReason, WhenBranch,
+    EncodeSkip, ExecutionMode, FactorSkip, FailureReport, InnerReport, MissedPath, PatchesMode,
+    PayloadPath, PlanStep, Report, SkipReason, WhenBranch,
 };
 pub use spec::rules::Spec;
 pub use tamis_json::error::{Error, ErrorKind, Fault};

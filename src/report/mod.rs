@@ -9,12 +9,13 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
+use tamis_factor::Factored;
 use tamis_json::error::{Error, ErrorKind};
 
 pub use inner::InnerReport;
 pub use payload_path::PayloadPath;
 pub use plan::{ExecutionMode, PatchesMode, PlanStep};
-pub use words::{ContentSource, EncodeSkip, SkipReason, WhenBranch};
+pub use words::{ContentSource, EncodeSkip, FactorSkip, SkipReason, WhenBranch};
 
 /// The report of one run: sizes, what was cut, and how. Serialises to keys of the names of the fields; seven of
 /// them then begin with `filter_` (`filter_applied`, `filter_error` for `fallback`). Keys that do
@@ -126,6 +127,12 @@ pub struct Report {
     /// The reason why the output is JSON although [`Spec::encode`](crate::Spec::encode) names another form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encode_skipped: Option<EncodeSkip>,
+    /// What [`Spec::factor`](crate::Spec::factor) wrote once, and the bytes that it saved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub factored: Option<Factored>,
+    /// The reason why the document was not factored although [`Spec::factor`](crate::Spec::factor) asks for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub factor_skipped: Option<FactorSkip>,
     /// Number of elements of the payload that were read, if it is an array.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items_seen: Option<u64>,

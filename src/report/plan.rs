@@ -99,6 +99,8 @@ pub enum PlanStep {
     Budget,
     /// Mentions items that were left out.
     Mark,
+    /// What items share is written once.
+    Factor,
     /// A summary replaces the items.
     Compact,
     /// The output is in another form than JSON.
@@ -148,6 +150,7 @@ impl PlanStep {
             | Self::SharedSelect
             | Self::OmitBase64
             | Self::Budget
+            | Self::Factor
             | Self::Compact
             | Self::Encode
             | Self::Records(_) => ExecutionMode::Hold,
@@ -229,6 +232,7 @@ impl fmt::Display for PlanStep {
             Self::Redact => "redact: stream",
             Self::Budget => "budget: hold what fits until the document ends (limits held, spill)",
             Self::Mark => "mark: stream",
+            Self::Factor => "factor: hold the filtered document (limits held, spill)",
             Self::Compact => {
                 "compact: hold the filtered document and its summary (limits held, spill, item)"
             }

@@ -121,6 +121,63 @@ impl EncodeSkip {
     }
 }
 
+/// The reason why a document was not factored although [`Spec::factor`](crate::Spec::factor) asks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FactorSkip {
+    /// The document has a name that factored documents use.
+    Names,
+    /// The factored document would not be 3 % shorter.
+    Gain,
+    /// The document is too large.
+    Size,
+    /// `stop_early` reads a part of the document only.
+    StopEarly,
+    /// The output is in another form than JSON.
+    Encode,
+    /// A summary replaces the items.
+    Compact,
+    /// Each item is a line.
+    Lines,
+    /// The output is the text of strings.
+    Strings,
+    /// White space is kept.
+    Whitespace,
+}
+
+impl FactorSkip {
+    /// Returns the word for this reason in a report.
+    ///
+    /// ```
+    /// assert_eq!(tamis::FactorSkip::StopEarly.as_str(), "stop_early");
+    /// ```
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Names => "names",
+            Self::Gain => "gain",
+            Self::Size => "size",
+            Self::StopEarly => "stop_early",
+            Self::Encode => "encode",
+            Self::Compact => "compact",
+            Self::Lines => "lines",
+            Self::Strings => "strings",
+            Self::Whitespace => "whitespace",
+        }
+    }
+}
+
+impl From<tamis_factor::FactorSkip> for FactorSkip {
+    fn from(skip: tamis_factor::FactorSkip) -> Self {
+        match skip {
+            tamis_factor::FactorSkip::Names => Self::Names,
+            tamis_factor::FactorSkip::Gain => Self::Gain,
+            tamis_factor::FactorSkip::Size => Self::Size,
+        }
+    }
+}
+
 /// A branch of `when`. Displays as `when[0]` or `otherwise`, and is written so in a report.
 ///
 /// ```

@@ -80,6 +80,28 @@ impl Spec {
         self
     }
 
+    /// Sets whether what items share is written once. Nothing is lost: [`factor::restore`](crate::factor::restore) gives
+    /// the document back. A document that would not become shorter by 3 % is left as it is.
+    ///
+    /// ```
+    /// use tamis::{Limits, Program, Spec, factor, filter_slice};
+    ///
+    /// let program = Program::compile(&Spec::new().factor(true))?;
+    /// let document = br#"[{"id":1,"state":"open"},{"id":2,"state":"open"},{"id":3,"state":"open"},
+    ///     {"id":4,"state":"open"},{"id":5,"state":"open"},{"id":6,"state":"open"}]"#;
+    /// let (output, _) = filter_slice(&program, document)?;
+    /// let factored = r#"{"_factored":1,"_all":{"state":"open"},"_items":[{"id":1},{"id":2},{"id":3},{"id":4},{"id":5},{"id":6}]}"#;
+    /// assert_eq!(output, factored.as_bytes());
+    /// let restored = factor::restore(&output, &Limits::new())?;
+    /// assert!(restored.starts_with(br#"[{"id":1,"state":"open"},{"id":2,"#));
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn factor(mut self, yes: bool) -> Self {
+        self.factor = yes;
+        self
+    }
+
     /// Renders the items as lines of text.
     #[must_use]
     pub fn compact(mut self, compact: Compact) -> Self {

@@ -17,7 +17,7 @@ pub(crate) enum RuleGroup {
     Items,
     /// The filtered document.
     Output,
-    /// `json_strings`, `content` and `wrap`, which belong to no other group.
+    /// `json_strings`, `content`, `wrap` and `factor`, which belong to no other group.
     Other,
     /// A setting that changes no document unless another rule does.
     Setting,
@@ -126,6 +126,7 @@ rules! {
     max_items: MaxItems,
     text_filter: TextFilter,
     redact: Redact,
+    factor: Factor,
     budget: Budget,
     compact: Compact,
     encode: Encode,
@@ -218,6 +219,8 @@ impl RuleKind {
             }
             Self::OmitBase64Over => row(Output, false, Calls::Failed, Stored::None, None),
             Self::Redact => row(Output, true, Calls::Raw, Stored::All, Some(summary::redact)),
+            // Skipped where the output takes another form, so that it is no rule that a form excludes.
+            Self::Factor => row(Other, false, Calls::Filtered, Stored::None, Some(summary::factor)),
             Self::Budget => row(Output, false, Calls::Failed, Stored::None, Some(summary::budget)),
             Self::MinItems | Self::Omitted | Self::OnOver => {
                 row(Setting, false, Calls::Failed, Stored::None, None)

@@ -107,6 +107,9 @@ pub struct Spec {
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some")]
     #[doc(hidden)]
     pub redact: Option<Redact>,
+    #[serde(skip_serializing_if = "is_default")]
+    #[doc(hidden)]
+    pub factor: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[doc(hidden)]
     pub budget: Option<Budget>,

@@ -101,6 +101,10 @@ pub(super) fn redact(spec: &Spec) -> Option<String> {
     Some(format!("{} redacted", redacted.collect::<Vec<_>>().join(", ")))
 }
 
+pub(super) fn factor(_: &Spec) -> Option<String> {
+    Some("shared values once".to_owned())
+}
+
 pub(super) fn budget(spec: &Spec) -> Option<String> {
     spec.budget.map(|budget| format!("at most {budget}"))
 }

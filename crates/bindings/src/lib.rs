@@ -49,3 +49,12 @@ pub use options::BindingCall;
 pub use program::{BindingProgram, BindingRun};
 pub use stream::BindingStream;
 pub use text::BindingText;
+
+/// Returns the document that was factored, or a document that is not factored unchanged.
+///
+/// # Errors
+/// It is not valid, or cannot be restored.
+pub fn restore(document: &[u8]) -> Result<Vec<u8>, BindingError> {
+    tamis::factor::restore(document, &tamis::Limits::new())
+        .map_err(|error| BindingError::from(&error))
+}

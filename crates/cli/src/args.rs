@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand};
 use tamis_mcp::program::{MCP_HELP, MCP_HELP_SHORT, McpArgs, SERVE_HELP, ServeArgs};
 
 use crate::commands::{
-    audit, check, content, doctor, explain, filter, help, hook, install, look, prune, recall, run,
-    savings, scripts, suggest, text, tools,
+    audit, check, content, doctor, explain, filter, help, hook, install, look, prune, recall,
+    restore, run, savings, scripts, suggest, text, tools,
 };
 use crate::flags::groups;
 
@@ -77,6 +77,10 @@ pub(crate) enum Command {
         after_long_help = prune::HELP
     )]
     Prune(Box<prune::PruneArgs>),
+
+    /// Gives back the document that `filter --factor` has written
+    #[command(args_override_self = true, after_help = restore::HELP)]
+    Restore(restore::RestoreArgs),
 
     /// Runs a proxy in front of an MCP server, which filters the results of its tools
     #[command(

@@ -39,7 +39,7 @@ use clap::{CommandFactory, Parser};
 use args::{Args, Command};
 use commands::{
     audit, check, content, doctor, explain, filter, gateway, help, hook, install, look, prune,
-    recall, run, savings, scripts, suggest, text, tools,
+    recall, restore, run, savings, scripts, suggest, text, tools,
 };
 use console::{Console, Exit, Usage, colour, print};
 use job::execution;
@@ -91,6 +91,7 @@ fn execute(command: Command, typed: &[OsString]) -> Exit {
         Command::Look(args) => look::run(&args),
         Command::Suggest(args) => suggest::run(&args),
         Command::Prune(args) => prune::run(&args),
+        Command::Restore(args) => restore::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Audit(args) => audit::run(*args),
         Command::Text(args) => text::run(&args),

@@ -38,7 +38,8 @@ use tamis_json::limits::{Limits, Meter};
 pub use write::FactoredText;
 
 /// What a factored document has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Factored {
     /// The members in `_all`.
     pub all: u64,
@@ -48,6 +49,17 @@ pub struct Factored {
     pub refs: u64,
     /// The bytes that the document is shorter.
     pub bytes: u64,
+}
+
+impl Factored {
+    /// Adds what another document has.
+    pub fn add(&mut self, other: Self) {
+        let Self { all, made, refs, bytes } = other;
+        self.all += all;
+        self.made += made;
+        self.refs += refs;
+        self.bytes += bytes;
+    }
 }
 
 /// The reason why a document was not factored.
@@ -79,23 +91,30 @@ fn is_gain(before: u64, after: u64) -> bool {
 }
 
 /// Factors a held document, which is valid and minified. Returns the factored text, or the reason why there is none. The
-/// document stays held.
+/// document stays held. `mark`: the length of the mark that is the last element of an array which is the document, with
+/// its comma. It is written beside the items. 0: there is none.
 ///
 /// # Errors
 /// The temporary file cannot be read or written.
 pub fn factor(
     document: &mut Hold,
+    mark: u64,
     limits: &Limits,
     meter: &mut Meter,
 ) -> Result<Result<FactoredText, FactorSkip>, Raise> {
-    let survey = collect::survey(document, limits.item())?;
+    let survey = collect::survey(document, end_of_items(document, mark), limits.item())?;
     if survey.reserved {
         return Ok(Err(FactorSkip::Names));
     }
     if survey.too_long {
         return Ok(Err(FactorSkip::Size));
     }
-    write::write(document, survey, limits, meter)
+    write::write(document, mark, survey, limits, meter)
+}
+
+/// Returns the offset at which the items of an array end that is the document, or that of the document's end.
+fn end_of_items(document: &Hold, mark: u64) -> u64 {
+    if mark == 0 { document.len() } else { document.len().saturating_sub(mark + 1) }
 }
 
 /// Factors a document in memory, which is valid and minified. Returns the factored text, or the reason why there is none.
@@ -107,7 +126,7 @@ pub fn factor_slice(document: &[u8]) -> Result<Result<(Vec<u8>, Factored), Facto
     let mut meter = Meter::default();
     let mut hold = Hold::default();
     hold.push(document, &limits, &mut meter)?;
-    match factor(&mut hold, &limits, &mut meter)? {
+    match factor(&mut hold, 0, &limits, &mut meter)? {
         Err(skip) => Ok(Err(skip)),
         Ok(mut text) => {
             let mut out = Vec::new();

@@ -292,6 +292,71 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Reads the next name, bracket or brace, and what comes before it.
+    ///
+    /// # Errors
+    /// The temporary file cannot be read.
+    #[inline]
+    pub(crate) fn next_structure(&mut self) -> Result<Token, Raise> {
+        loop {
+            let rest = self.bytes.get(self.pos..).unwrap_or_default();
+            count(WorkKind::Tree, 1);
+            let Some(place) = find_structure(rest) else {
+                count(WorkKind::Tree, words(rest.len()));
+                if self.complete {
+                    self.pos = self.bytes.len();
+                    return Ok(Token::End);
+                }
+                // Whether the next string is a name depends on the byte before it.
+                self.pos = self.bytes.len().saturating_sub(1).max(self.pos);
+                if self.is_full() {
+                    // Scalars are long, or many. Nothing of them is needed.
+                    return Ok(Token::Literal);
+                }
+                self.more()?;
+                continue;
+            };
+            count(WorkKind::Tree, words(place));
+            self.pos += place;
+            if rest.get(place) != Some(&b'"') {
+                return self.next();
+            }
+            if place > 0 {
+                self.expects_key = self.levels.in_object() && rest.get(place - 1) == Some(&b',');
+            }
+            match self.next()? {
+                Token::String => {}
+                token => return Ok(token),
+            }
+        }
+    }
+
+    /// Reads up to `most` scalar elements of the array that is open, from the last token on. Returns their number, and
+    /// makes all of them the text of the last token.
+    ///
+    /// # Errors
+    /// The temporary file cannot be read.
+    pub(crate) fn scalar_run(&mut self, most: u64) -> Result<u64, Raise> {
+        let start = self.text.start;
+        let mut elements = 1;
+        while elements < most {
+            if self.bytes.len() - self.pos < AHEAD && !self.complete {
+                self.more()?;
+            }
+            let next = self.bytes.get(self.pos + 1);
+            let is_scalar = !matches!(next, None | Some(b'{' | b'['));
+            if self.bytes.get(self.pos) != Some(&b',') || !is_scalar {
+                break;
+            }
+            if self.next()? == Token::End {
+                break;
+            }
+            elements += 1;
+        }
+        self.text = Span { start, end: self.pos };
+        Ok(elements)
+    }
+
     /// Reads the next value if it is equal to `value`, which is not the value of a document.
     ///
     /// # Errors
@@ -322,6 +387,22 @@ impl<'a> Reader<'a> {
             }
         }
     }
+}
+
+/// Returns the place of the first quote, bracket or brace.
+#[inline]
+fn find_structure(bytes: &[u8]) -> Option<usize> {
+    const IS_STRUCTURE: [bool; 256] = {
+        let mut table = [false; 256];
+        table[b'"' as usize] = true;
+        table[b'{' as usize] = true;
+        table[b'}' as usize] = true;
+        table[b'[' as usize] = true;
+        table[b']' as usize] = true;
+        table
+    };
+    #[allow(clippy::indexing_slicing, reason = "the table has a place for each byte")]
+    bytes.iter().position(|byte| IS_STRUCTURE[usize::from(*byte)])
 }
 
 /// Returns the place of the first quote or backslash. Most strings are short.

@@ -52,10 +52,12 @@ impl JsonStringRules {
             }
             paths.push(path);
             let (rules, same) = match apply {
-                InnerRules::Same => {
-                    (Spec { json_strings: Vec::new(), test: None, ..spec.clone() }, true)
-                }
-                InnerRules::Spec(rules) => ((**rules).clone(), false),
+                InnerRules::Same => (
+                    Spec { json_strings: Vec::new(), test: None, factor: false, ..spec.clone() },
+                    true,
+                ),
+                // Text in a string is not factored.
+                InnerRules::Spec(rules) => (Spec { factor: false, ..(**rules).clone() }, false),
             };
             let program = Program::compile_within(&rules, allowance)
                 .map_err(|error| error.in_json_string(number, at))?;

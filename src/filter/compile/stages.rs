@@ -4,7 +4,8 @@ use smallvec::{SmallVec, smallvec};
 
 use super::program::CompiledProgram;
 use super::size_policy::SizePolicy;
-use crate::spec::Encode;
+use crate::report::FactorSkip;
+use crate::spec::{Encode, Whitespace};
 
 /// A stage of a program. Those from `Extract` to `Validate` that a program has are one stage of its pipe: they read the
 /// document in one pass.
@@ -34,6 +35,8 @@ pub(in crate::filter) enum StageKind {
     Fit,
     /// Measures the output before it takes another form.
     Size,
+    /// Writes what items share once.
+    Factor,
     Compact,
     Encode,
     /// Writes the elements of the payload as lines.
@@ -64,6 +67,7 @@ impl CompiledProgram {
             (StageKind::RedactSecrets, redact.is_some_and(|rules| rules.secrets.is_some())),
             (StageKind::Fit, policy.applies(spec)),
             (StageKind::Size, output),
+            (StageKind::Factor, self.factors(policy)),
             (StageKind::Compact, spec.compact.is_some()),
             (StageKind::Encode, spec.encode != Encode::Json),
             (StageKind::Lines, policy.lines && !has_form),
@@ -77,8 +81,30 @@ impl CompiledProgram {
         stages
     }
 
+    /// Returns whether what items share is written once.
+    fn factors(&self, policy: &SizePolicy) -> bool {
+        self.spec.factor && self.factor_skip(policy).is_none()
+    }
+
+    /// Returns the reason why no document of a call is factored.
+    pub(in crate::filter) fn factor_skip(&self, policy: &SizePolicy) -> Option<FactorSkip> {
+        let spec = &self.spec;
+        let reasons = [
+            (FactorSkip::StopEarly, spec.stop_early),
+            (FactorSkip::Encode, spec.encode != Encode::Json),
+            (FactorSkip::Compact, spec.compact.is_some()),
+            (FactorSkip::Lines, policy.lines),
+            (FactorSkip::Strings, policy.only_summary),
+            (FactorSkip::Whitespace, spec.whitespace == Whitespace::Keep),
+        ];
+        reasons.into_iter().find(|(_, applies)| *applies).map(|(reason, _)| reason)
+    }
+
     /// Returns whether stages follow that on the items.
     fn shapes_output(&self, policy: &SizePolicy) -> bool {
-        policy.applies(&self.spec) || policy.lines || self.spec.shapes_output()
+        policy.applies(&self.spec)
+            || policy.lines
+            || self.spec.shapes_output()
+            || self.factors(policy)
     }
 }

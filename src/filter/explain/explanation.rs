@@ -45,6 +45,7 @@ use crate::spec::{DuplicateKeys, OnError, Validation, Whitespace};
 /// - `omit_base64_over`: with `over`, the number of bytes.
 /// - `budget`: with `budget` as in a [`Spec`](crate::Spec) (`bytes` or `tokens`), `min_items`, `omitted` and `on_over`.
 /// - `mark`: marks what `max_items` leaves out, without a budget.
+/// - `factor`.
 /// - `compact`.
 /// - `encode`: with `form`.
 /// - `content`, as the only stage: with `content` (`max_tokens`, `extract`, `format`).

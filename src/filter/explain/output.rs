@@ -33,6 +33,12 @@ pub(super) fn fit(policy: &SizePolicy) -> StageExplanation {
     )
 }
 
+pub(super) fn factor() -> StageExplanation {
+    let document = HoldExplanation::new("the filtered document, then its text,", "it ends", HELD);
+    let text = "what items share is written once, if the document is then shorter; nothing is lost";
+    StageExplanation::new(StageAction::Plain { name: "factor", text }, vec![document])
+}
+
 pub(super) fn compact() -> StageExplanation {
     let what = "the filtered document, then its text,";
     let document = HoldExplanation::new(what, "the last item is rendered", HELD);

@@ -68,6 +68,7 @@ pub(super) fn build_pipe(
             | StageKind::RedactSecrets
             | StageKind::Fit
             | StageKind::Size
+            | StageKind::Factor
             | StageKind::Compact
             | StageKind::Encode
             | StageKind::Lines => {

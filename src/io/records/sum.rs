@@ -110,6 +110,10 @@ impl ReportSum {
         }
         InnerReport::add_all(&mut sum.inner, &one.inner);
         sum.content_hidden |= one.content_hidden;
+        if let Some(one) = one.factored {
+            sum.factored.get_or_insert_default().add(one);
+        }
+        sum.factor_skipped = sum.factor_skipped.or(one.factor_skipped);
         sum.budget_applied |= one.budget_applied;
         sum.budget_exceeded |= one.budget_exceeded;
         sum.budget_limit = sum.budget_limit.or(one.budget_limit);

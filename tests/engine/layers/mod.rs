@@ -130,6 +130,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
             &["encode"],
             &["content"],
             &["filter"],
+            &["factor"],
             &["io"],
             &["http"],
         ],

@@ -31,6 +31,8 @@ pub(crate) struct Tool {
     pub(crate) siblings: Option<Siblings>,
     /// The form that replaces that of the filter.
     pub(crate) encode: Option<Encode>,
+    /// Set by `--factor`.
+    pub(crate) factor: bool,
     /// Set by `--redact`: added to the values that the filter replaces.
     pub(crate) redact: Option<Redact>,
     /// Set once the filter was found: it is from the built-in catalog.
@@ -89,6 +91,7 @@ pub(crate) fn resolve(args: &Selection) -> Result<Option<Tool>, Usage> {
         whitespace: args.whitespace,
         siblings: None,
         encode: None,
+        factor: args.factor,
         redact: args.redaction(),
         is_builtin: OnceCell::new(),
     }))
@@ -133,12 +136,16 @@ impl Tool {
         if (self.validation, self.whitespace, self.siblings, self.encode)
             == (None, None, None, None)
             && self.redact.is_none()
+            && !self.factor
         {
             return Ok(program);
         }
         let mut spec = program.spec().clone();
         if let Some(redact) = &self.redact {
             spec = spec.redact_also(redact);
+        }
+        if self.factor {
+            spec = spec.factor(true);
         }
         if let Some(encode) = self.encode {
             spec = spec.encode(encode);

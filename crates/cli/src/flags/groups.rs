@@ -136,6 +136,13 @@ pub(crate) struct Selection {
     #[arg(long, help_heading = "Rules")]
     pub(crate) drop_empty: bool,
 
+    /// Write once what the items share, if that makes the document shorter; `tamis restore` gives it back
+    ///
+    /// `_all` has the members that are equal in all items, `_made` those that follow from others, and `$ref` points to
+    /// what was written before. Nothing is lost. Also applies to the output of a --tool.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) factor: bool,
+
     /// Stop reading at the first item that --max-items cuts
     ///
     /// The rest of the input is not validated.

@@ -216,6 +216,21 @@ fn not_encoded(why: EncodeSkip) -> String {
     format!("the output remains JSON, because {reason}; {remedy}")
 }
 
+/// Returns the warning that no document was factored, with the reason of the report.
+fn not_factored(why: &str) -> String {
+    let reason = match why {
+        "names" => "it has a member that only factored documents have, such as `_all` or `$ref`",
+        "size" => "it is too large (--held, --spill)",
+        "stop_early" => "--stop-early leaves it incomplete",
+        "whitespace" => "its white space is kept",
+        "lines" => "its elements are lines",
+        "compact" => "it becomes a summary",
+        "strings" => "-r writes plain text",
+        _ => "it is not written as JSON",
+    };
+    format!("the output is not factored, because {reason}")
+}
+
 impl Opened {
     fn run(self, job: &Job, tally: &Tallies, names: &NameWatch) -> (Report, Result<(), Failure>) {
         let Self { program, input, again, tee, output, bar } = self;
@@ -348,6 +363,11 @@ fn conclude(job: &Job, report: &Report, result: Result<(), Failure>, names: &Nam
         && result.is_ok()
     {
         console.warn(&input, not_encoded(why));
+    }
+    if let Some(why) = report.factor_skipped.filter(|why| !matches!(*why, "gain"))
+        && result.is_ok()
+    {
+        console.warn(&input, not_factored(why));
     }
     if report.budget_exceeded && result.is_ok() {
         let message = "the output exceeds its budget and cannot be shortened further";

@@ -227,6 +227,7 @@ fn spec(args: &Selection) -> Spec {
         .stop_early(args.stop_early)
         .drop_nulls(args.drop_nulls)
         .drop_empty(args.drop_empty)
+        .factor(args.factor)
         .lenient_remove(args.lenient_remove)
         .siblings(args.siblings.unwrap_or_default())
         .on_kind(args.on_kind.unwrap_or_default())

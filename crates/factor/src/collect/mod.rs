@@ -75,14 +75,14 @@ struct Pass<'a> {
     next: Vec<Visit>,
 }
 
-/// Reads a document.
+/// Reads a document up to an offset.
 ///
 /// # Errors
 /// The temporary file cannot be read.
-pub(crate) fn survey(hold: &mut Hold, item_limit: u64) -> Result<Survey, Raise> {
+pub(crate) fn survey(hold: &mut Hold, end: u64, item_limit: u64) -> Result<Survey, Raise> {
     let length = hold.len();
     let mut survey = Survey::default();
-    let mut visits = vec![Visit { start: 0, end: length, owner: None }];
+    let mut visits = vec![Visit { start: 0, end, owner: None }];
     for _ in 0..ROUNDS {
         let mut next = Vec::new();
         for visit in visits {
@@ -132,7 +132,7 @@ impl Pass<'_> {
             if self.reader.is_full() {
                 self.reader.trim();
             }
-            let token = self.reader.next()?;
+            let token = self.reader.next_structure()?;
             let offset = self.reader.offset(self.reader.text.start);
             match token {
                 Token::Key => self.names.add(self.reader.token(), self.reader.escaped),
@@ -327,7 +327,7 @@ impl Pass<'_> {
                     self.reader.trim();
                 }
             }
-            match self.reader.next()? {
+            match self.reader.next_structure()? {
                 Token::Key => self.names.add(self.reader.token(), self.reader.escaped),
                 Token::Open { object } => self.inner_open(object),
                 Token::Close => {

@@ -14,9 +14,11 @@ use tamis_json::strings::StringEscaper;
 use crate::collect::{Action, ArrayPlan, ITEM, NONE, Survey};
 use crate::hash::{hash, mix};
 use crate::reader::{Reader, Span, Token, unescape};
-use crate::{FactorSkip, Factored, is_gain};
+use crate::{FactorSkip, Factored, end_of_items, is_gain};
 use refs::{Container, Marks, Refs};
 
+/// The elements that are hashed at once.
+const RUN: u64 = 64;
 /// Bytes that are gathered before they are held.
 const GATHERED: usize = 32 << 10;
 
@@ -108,13 +110,19 @@ struct Writer<'a> {
 /// The temporary file cannot be read or written.
 pub(crate) fn write(
     document: &mut Hold,
+    mark: u64,
     survey: Survey,
     limits: &Limits,
     meter: &mut Meter,
 ) -> Result<Result<FactoredText, FactorSkip>, Raise> {
     let length = document.len();
+    let end = end_of_items(document, mark);
+    let mut mark_text = Vec::new();
+    if mark > 0 {
+        document.read_part(end, usize::try_from(mark).unwrap_or(0), &mut mark_text)?;
+    }
     let mut writer = Writer {
-        reader: Reader::new(document, 0, length),
+        reader: Reader::new(document, 0, end),
         limits,
         meter,
         plans: survey.plans.into_iter().peekable(),
@@ -129,7 +137,7 @@ pub(crate) fn write(
         member: NONE,
         factored: Factored::default(),
     };
-    let result = writer.document();
+    let result = writer.document(&mark_text);
     let Writer { mut text, refs, mut factored, .. } = writer;
     match result {
         Ok(()) => {}
@@ -202,35 +210,53 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn document(&mut self) -> Result<(), Raise> {
+    /// Writes the document. `mark`: a comma and an element.
+    fn document(&mut self, mark: &[u8]) -> Result<(), Raise> {
         loop {
             if self.reader.is_full() {
                 self.flush()?;
             }
             let mut token = self.reader.next()?;
-            let (mut name, mut vanishes) = (0, None);
-            if token == Token::Key {
-                match self.key(&mut vanishes) {
-                    Some(hash) => name = hash,
-                    None => {
-                        self.skip_value()?;
-                        continue;
-                    }
+            let mut vanishes = None;
+            let has_name = token == Token::Key;
+            if has_name {
+                if !self.key(&mut vanishes) {
+                    self.skip_value()?;
+                    continue;
                 }
                 token = self.reader.next()?;
             }
             match token {
-                Token::Open { object } => self.open(object, name, vanishes),
+                Token::Open { object } => self.open(object, has_name, vanishes),
                 Token::Close => self.close()?,
                 Token::End => break,
-                _ => {
-                    let value = hash(self.reader.token());
+                _ if has_name => {
+                    // The name and the value at once.
+                    let member = Span { start: self.name.start, end: self.reader.pos };
+                    let member = hash(member.of(self.reader.bytes()));
                     if let Some(open) = self.open.last_mut() {
-                        open.hash = mix(open.hash, mix(value, name));
-                        open.written += u64::from(!open.object);
+                        open.hash = mix(open.hash, member);
+                    }
+                }
+                _ => {
+                    // Runs of elements depend only on the elements, not on what is in memory.
+                    let count = self.reader.scalar_run(RUN)?;
+                    let elements = hash(self.reader.token());
+                    if let Some(open) = self.open.last_mut() {
+                        open.hash = mix(open.hash, elements);
+                        open.written += count;
                     }
                 }
             }
+        }
+        if let Some(closed) = self.open.pop() {
+            self.settle()?;
+            self.refs.verify(closed.marks, &self.text, &self.out)?;
+            self.end_run(self.reader.pos);
+            // The member of the element becomes one of the object around the items.
+            let member = mark.strip_prefix(b",{").unwrap_or_default();
+            self.out.extend_from_slice(b"],");
+            self.out.extend_from_slice(member);
         }
         self.end_run(self.reader.pos);
         self.text.push(&self.out, self.limits, self.meter)?;
@@ -239,14 +265,14 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Begins a member. Returns the hash of its name, or `None` if it is left out.
+    /// Begins a member. Returns `false` if it is left out.
     #[inline]
-    fn key(&mut self, vanishes: &mut Option<u64>) -> Option<u64> {
+    fn key(&mut self, vanishes: &mut Option<u64>) -> bool {
         let (place, before) = (self.reader.text.start - 1, self.reader.before);
         let escaped = self.reader.escaped;
         self.name = self.reader.text;
         self.member = NONE;
-        let open = self.open.last_mut()?;
+        let Some(open) = self.open.last_mut() else { return false };
         open.filled = true;
         let mut action = Action::Keep;
         let mut node = NONE;
@@ -261,11 +287,10 @@ impl Writer<'_> {
         }
         if action == Action::Omit {
             self.end_run(before);
-            return None;
+            return false;
         }
         let first = open.written == 0;
         open.written += 1;
-        let name = hash(self.reader.token());
         if action == Action::Enter {
             self.member = node;
             self.end_run(before);
@@ -287,7 +312,7 @@ impl Writer<'_> {
             self.write_shared();
             self.run = Some(place);
         }
-        Some(name)
+        true
     }
 
     /// Writes `_all` and `_made` of the next array.
@@ -319,9 +344,10 @@ impl Writer<'_> {
         }
     }
 
-    fn open(&mut self, object: bool, name: u64, vanishes: Option<u64>) {
+    fn open(&mut self, object: bool, has_name: bool, vanishes: Option<u64>) {
         let start = self.reader.offset(self.reader.text.start);
         let is_plan = !object && self.plans.peek().is_some_and(|plan| plan.start == start);
+        let name = if has_name { hash(self.name.of(self.reader.bytes())) } else { 0 };
         let mut opened = OpenContainer {
             object,
             written: 0,

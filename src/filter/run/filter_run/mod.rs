@@ -16,13 +16,14 @@
 //! | `Stopped` | nothing: the rest of the input does not matter |
 //!
 //! A run begins with the first phase that its program needs. A phase passes the held input, then the rest of the chunk, to
-//! the next one. `Ended` and `Failed` refuse further calls with an error.
+//! the next one. Before the first phase, a factored document is restored (`restoring.rs`). `Ended` and `Failed` refuse further calls with an error.
 //!
 //! **Errors.** Output that precedes an error is written before the error is returned. Neither of them depends on how
 //! the input is divided into chunks.
 
 mod inner;
 mod report;
+mod restoring;
 
 use tamis_json::bom::BomSkipper;
 use tamis_json::error::{Error, ErrorKind, Raise};
@@ -44,6 +45,7 @@ use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
 use crate::report::{FailureReport, WhenBranch};
 use crate::spec::Validation;
+use restoring::FactoredInput;
 
 /// A run over one document, or over one document after another ([`restart`](FilterRun::restart)).
 #[derive(Debug)]
@@ -56,6 +58,8 @@ pub(in crate::filter) struct FilterRun {
     phase: RunPhase,
     /// The facts from before the run. Nothing is held for them.
     facts: DocumentFacts,
+    /// The input while it may be a factored document, which is restored before anything reads it.
+    restoring: Option<FactoredInput>,
     /// Present if the document may lack the value at `extract`.
     seeking: Option<ExtractSearch>,
     /// Present if the rules are for documents of a certain shape.
@@ -141,6 +145,7 @@ impl FilterRun {
             skips,
             applies: !raw && program.compiled().spec.has_rules(),
             failure: None,
+            restoring: FactoredInput::of(program),
             options,
             seeking,
         };
@@ -250,6 +255,7 @@ impl FilterRun {
         }
         self.meter = Meter::default();
         self.bom = bom_of(&self.program);
+        self.restoring = FactoredInput::of(&self.program);
         (self.prefix, self.consumed, self.last) = (0, 0, 0);
         self.failure = None;
     }
@@ -279,7 +285,7 @@ impl FilterRun {
             return Ok(());
         }
         let read = self.skip_bom(chunk).and_then(|document| {
-            let read = self.read(document, sink);
+            let read = self.read_input(document, sink);
             if let Some(last) = chunk.last() {
                 self.last = *last;
             }
@@ -303,6 +309,7 @@ impl FilterRun {
     /// The document is incomplete, a decision or a rule fails at its end, or the run has failed before.
     pub(in crate::filter) fn end(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         self.check_open()?;
+        self.end_input(sink).map_err(|error| self.failed(error))?;
         self.complete(sink).map_err(|error| self.failed(error))?;
         self.phase = RunPhase::Ended;
         Ok(())

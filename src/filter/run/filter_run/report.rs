@@ -7,6 +7,7 @@ use tamis_json::nearest::ComparisonBudget;
 
 use super::{FilterRun, RunPhase};
 use crate::filter::compile::call::Skips;
+use crate::filter::compile::size_policy::SizePolicy;
 use crate::filter::run::document_facts::DocumentFacts;
 use crate::filter::run::items::SHOWN;
 use crate::filter::run::lookahead::Probe;
@@ -104,6 +105,17 @@ impl FilterRun {
         self.has_left_shape() && !self.shaping.as_ref().is_some_and(has_fallback)
     }
 
+    /// Adds the reason why no document of this call is factored.
+    fn report_factor(&self, report: &mut Report) {
+        let program = self.branch.as_ref().map_or(&self.program, |(_, program)| program);
+        let spec = &program.compiled().spec;
+        if spec.factor && report.error.is_none() && report.factored.is_none() {
+            let policy = SizePolicy::new(spec, self.options.policy());
+            let skip = program.compiled().factor_skip(&policy);
+            report.factor_skipped = report.factor_skipped.or(skip);
+        }
+    }
+
     /// Returns the report without the plan.
     pub(in crate::filter) fn tally(&self) -> Report {
         // A final newline is not part of the document, so its byte does not count.
@@ -131,6 +143,7 @@ impl FilterRun {
             report.output_bytes = (!same).then_some(written);
         }
         redact_report(&self.program, &mut report);
+        self.report_factor(&mut report);
         report
     }
 }

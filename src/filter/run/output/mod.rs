@@ -1,7 +1,7 @@
 //! The last stages: text filters, budgets and summaries of the filtered document.
 //!
 //! ```text
-//! items ─▶ lines ─▶ omit ─▶ paths ─▶ secrets ─▶ fit ─▶ size ─▶ summary, encode or elements ─▶ sink
+//! items ─▶ lines ─▶ omit ─▶ paths ─▶ secrets ─▶ fit ─▶ size ─▶ factor, summary, encode or elements ─▶ sink
 //! ```
 //!
 //! | stage | rule | code | what it holds |
@@ -12,6 +12,7 @@
 //! | secrets | `redact` with secrets | [`SecretsStage`] | up to 24 KiB |
 //! | fit | `budget`, or marks for `max_items` | [`ItemSplitter`] | with a budget: as much as the budget allows |
 //! | size | any of these | [`SizeStage`] | nothing |
+//! | factor | `factor` | [`FactorStage`] | the document, and the factored text |
 //! | summary | `compact` | `SummaryStage` | the document, and the rendered text |
 //! | encode | `encode` | [`EncodeStage`] | the document, then its tree and the encoded text |
 //! | elements | lines, an option of the call | [`ElementStage`] | nothing |
@@ -53,6 +54,7 @@ mod budget;
 mod chars;
 mod elements;
 mod encoding;
+mod factor_stage;
 pub(super) mod facts;
 mod item_prefix;
 mod json_stage;
@@ -85,6 +87,7 @@ use crate::filter::options::CallOptions;
 use crate::spec::{Encode, OnOver};
 use elements::ElementStage;
 use encoding::EncodeStage;
+use factor_stage::FactorStage;
 use json_stage::JsonStage;
 use omit_base64::OmitBase64Stage;
 #[cfg(feature = "text")]
@@ -110,6 +113,7 @@ pub(super) fn output_stage(
     // The stages pass minified text to each other, even if the spec keeps white space.
     let config = MachineConfig { keep_white: false, ..machine_config(spec, &limits, false) };
     let has_form = spec.compact.is_some() || spec.encode != Encode::Json;
+    let kinds_factor = spec.factor && program.factor_skip(&policy).is_none();
     let redact = program.output.redact.clone();
     let secrets = redact.as_ref().and_then(|redact| redact.secrets.clone());
     let length = length.clone();
@@ -141,7 +145,11 @@ pub(super) fn output_stage(
                 ItemSplitter::new(place.clone(), policy, &length, &limits)
             })
         }
-        StageKind::Size => Box::new(SizeStage::new(policy, policy.applies(spec), has_form)),
+        StageKind::Size => {
+            let is_last = !has_form && !kinds_factor;
+            Box::new(SizeStage::new(policy, policy.applies(spec), !is_last))
+        }
+        StageKind::Factor => Box::new(FactorStage::new(limits, policy)),
         StageKind::Compact => {
             let templates = program.output.compact.clone()?;
             Box::new(SummaryStage::new(templates, config, scanner, limits, policy))

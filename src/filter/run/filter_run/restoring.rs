@@ -1,0 +1,211 @@
+//! The input of a run that is a factored document: it is restored before any rule reads it.
+//!
+//! Rules name members of the document, and a factored document has some of them elsewhere. So the first bytes decide
+//! whether the input is one. It is then held until it ends.
+//!
+//! ```text
+//!               no                              the end
+//! Beginning ─────────▶ passes    Factored ──────────────▶ restored, then read from its first byte
+//!      └───── yes ─────────────────▲              └─────▶ not restorable: an error if a rule removes for safety;
+//!                                                         else it passes unchanged
+//! ```
+
+use tamis_factor::restore::restore;
+use tamis_json::error::{Error, LimitName, Raise};
+use tamis_json::hold::Hold;
+use tamis_json::key::unescape;
+use tamis_json::limits::{Limits, Meter};
+use tamis_json::sink::Sink;
+
+use super::{DocumentFacts, FilterRun, RunMode, RunPhase};
+use crate::filter::compile::program::Program;
+use crate::filter::options::CallOptions;
+use crate::spec::rules::Spec;
+
+/// The bytes without white space that decide: a brace, and the longest spelling of the name.
+const DECIDING: usize = 2 + 6 * NAME.len() + 1;
+/// The name of the first member of a factored document.
+const NAME: &[u8] = b"_factored";
+/// The bytes that are read at once.
+const PIECE: usize = 64 << 10;
+
+/// The input while it may be a factored document, or is one.
+#[derive(Debug, Default)]
+pub(super) struct FactoredInput {
+    /// The first bytes, without white space before the first name.
+    first: Vec<u8>,
+    is_factored: bool,
+    held: Hold,
+}
+
+/// What the bytes of an input are.
+enum Decision {
+    Open,
+    Factored,
+    Other,
+}
+
+impl FactoredInput {
+    /// Returns the input of a program that has rules.
+    pub(super) fn of(program: &Program) -> Option<Self> {
+        let reads = program.compiled().spec.has_rules() && !program.is_text();
+        reads.then(Self::default)
+    }
+
+    /// Reads the next bytes. `None`: they were held. Otherwise the input is not factored, and the bytes that were held are
+    /// the beginning.
+    fn write(
+        &mut self,
+        bytes: &[u8],
+        limits: &Limits,
+        meter: &mut Meter,
+    ) -> Result<Option<Hold>, Error> {
+        if !self.is_factored {
+            match self.decide(bytes) {
+                Decision::Open => {}
+                Decision::Factored => self.is_factored = true,
+                Decision::Other => return Ok(Some(std::mem::take(&mut self.held))),
+            }
+        }
+        let held = self.held.push(bytes, limits, meter);
+        held.map_err(|raise| Hold::place(limits, raise))?;
+        Ok(None)
+    }
+
+    fn decide(&mut self, bytes: &[u8]) -> Decision {
+        for byte in bytes {
+            if self.first.len() < 2 && matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+                continue;
+            }
+            self.first.push(*byte);
+            let is_possible = match self.first.as_slice() {
+                [b'{'] | [b'{', b'"'] => true,
+                [b'{', b'"', name @ ..] => {
+                    let ends = name.len() > 1
+                        && name.ends_with(b"\"")
+                        && name.iter().rev().skip(1).take_while(|byte| **byte == b'\\').count() % 2
+                            == 0;
+                    if ends {
+                        let name = unescape(name.get(..name.len() - 1).unwrap_or_default());
+                        let is_factored = name.is_some_and(|name| name == NAME);
+                        return if is_factored { Decision::Factored } else { Decision::Other };
+                    }
+                    matches!(name.first(), Some(b'_' | b'\\'))
+                }
+                _ => false,
+            };
+            if !is_possible || self.first.len() > DECIDING {
+                return Decision::Other;
+            }
+        }
+        Decision::Open
+    }
+}
+
+/// Receives what a run that only validates writes.
+struct Discarded;
+
+impl Sink for Discarded {
+    fn write(&mut self, _: &[u8]) {}
+}
+
+impl FilterRun {
+    /// Reads bytes of the input, which may be a factored document. Returns the offset at which the stages stopped.
+    pub(super) fn read_input(
+        &mut self,
+        bytes: &[u8],
+        sink: &mut dyn Sink,
+    ) -> Result<Option<u64>, Error> {
+        let Some(input) = &mut self.restoring else { return self.read(bytes, sink) };
+        let Some(mut beginning) = input.write(bytes, self.options.limits(), &mut self.meter)?
+        else {
+            // A first pass finds out nothing about it.
+            let is_first_pass = self.mode == RunMode::FirstPass && input.is_factored;
+            return Ok(is_first_pass.then_some(0));
+        };
+        self.restoring = None;
+        let mut stopped = None;
+        let mut meter = std::mem::take(&mut self.meter);
+        let read = beginning.drain(
+            &mut meter,
+            |_, piece| {
+                stopped = self.read(piece, sink)?;
+                Ok(stopped.is_none())
+            },
+            |raise: Raise| Error::at(raise, 0, String::new()),
+        );
+        self.meter.absorb(&meter);
+        read?;
+        if stopped.is_some() { Ok(stopped) } else { self.read(bytes, sink) }
+    }
+
+    /// Ends the input: restores the document that was held, and reads it.
+    pub(super) fn end_input(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
+        let Some(mut input) = self.restoring.take() else { return Ok(()) };
+        let mut text = Vec::new();
+        input.held.visit(
+            |piece| {
+                text.extend_from_slice(piece);
+                Ok(true)
+            },
+            |raise: Raise| Error::at(raise, 0, String::new()),
+        )?;
+        let document = if input.is_factored {
+            input.held.clear(&mut self.meter);
+            self.restored(text)?
+        } else {
+            // It ended before that was known.
+            text
+        };
+        for piece in document.chunks(PIECE) {
+            if self.read(piece, sink)?.is_some() {
+                self.phase = RunPhase::Stopped;
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the restored document, and prepares the run to read it.
+    fn restored(&mut self, text: Vec<u8>) -> Result<Vec<u8>, Error> {
+        let limits = self.options.limits().clone();
+        let validating = Program::compile(&Spec::new())?;
+        let options = CallOptions::new().with_limits(limits.clone());
+        let mut run = Self::new(&validating, &options, DocumentFacts::default(), RunMode::Stream);
+        run.write(&text, &mut Discarded)?;
+        run.end(&mut Discarded)?;
+        let mut document = Vec::new();
+        let most = usize::try_from(limits.item()).unwrap_or(usize::MAX);
+        let mut is_too_long = text.len() > most;
+        let restored = restore(&text, &limits, |piece| {
+            if document.len() + piece.len() > most {
+                is_too_long = true;
+            } else {
+                document.extend_from_slice(piece);
+            }
+        });
+        let restored = restored.and_then(|()| {
+            if !is_too_long {
+                return Ok(());
+            }
+            let message = format!("a document to be restored has more than {most} bytes");
+            Err(Error::at(Raise::limit(LimitName::Item, message), most as u64, String::new()))
+        });
+        (self.mode, self.facts, self.prefix) = (RunMode::Stream, DocumentFacts::default(), 0);
+        match restored {
+            Ok(()) => {}
+            Err(error) if self.program.compiled().spec.removes_for_safety() => return Err(error),
+            Err(_) => {
+                // The rules do not apply to it.
+                self.program = validating;
+                (self.seeking, self.choosing, self.branch) = (None, None, None);
+                self.applies = false;
+                document = text;
+            }
+        }
+        if self.seeking.is_none() {
+            self.begin();
+        }
+        Ok(document)
+    }
+}
