@@ -44,6 +44,7 @@ export interface Rules {
   omit_base64_over?: number
   text_filter?: object
   redact?: 'secrets' | { paths?: string[]; with?: string; secrets?: boolean; patterns?: Record<string, string> }
+  factor?: boolean
   budget?: Budget
   min_items?: number
   omitted?: 'mark' | 'silent'

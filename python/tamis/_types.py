@@ -27,6 +27,7 @@ Rules = TypedDict(
         "omit_base64_over": int,
         "text_filter": dict[str, Any],
         "redact": Literal["secrets"] | dict[str, Any],
+        "factor": bool,
         "budget": Budget,
         "min_items": int,
         "omitted": Literal["mark", "silent"],

@@ -100,7 +100,10 @@ pub enum PlanStep {
     /// Mentions items that were left out.
     Mark,
     /// What items share is written once.
-    Factor,
+    Factor {
+        /// A budget shortens the output, measured in the factored form.
+        with_budget: bool,
+    },
     /// A summary replaces the items.
     Compact,
     /// The output is in another form than JSON.
@@ -150,7 +153,7 @@ impl PlanStep {
             | Self::SharedSelect
             | Self::OmitBase64
             | Self::Budget
-            | Self::Factor
+            | Self::Factor { .. }
             | Self::Compact
             | Self::Encode
             | Self::Records(_) => ExecutionMode::Hold,
@@ -232,7 +235,12 @@ impl fmt::Display for PlanStep {
             Self::Redact => "redact: stream",
             Self::Budget => "budget: hold what fits until the document ends (limits held, spill)",
             Self::Mark => "mark: stream",
-            Self::Factor => "factor: hold the filtered document (limits held, spill)",
+            Self::Factor { with_budget: false } => {
+                "factor: hold the filtered document (limits held, spill)"
+            }
+            Self::Factor { with_budget: true } => {
+                "factor, budget: hold the filtered document (limits held, spill)"
+            }
             Self::Compact => {
                 "compact: hold the filtered document and its summary (limits held, spill, item)"
             }

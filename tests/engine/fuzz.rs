@@ -156,6 +156,7 @@ const SEEDS: &[(&str, From)] = &[
     ("chunks", From::Documents),
     ("scan_diff", From::Grammar),
     ("async_body", From::Documents),
+    ("factor", From::Documents),
     ("history", From::Histories),
     ("html", From::Pages),
     ("manifest", From::Manifests),

@@ -15,6 +15,7 @@ mod commands;
 mod content;
 mod encodings;
 mod exhaustive;
+mod factor;
 mod faults;
 mod fuzz;
 mod golden;

@@ -31,12 +31,12 @@ pub(in crate::filter) enum StageKind {
     OmitBase64,
     RedactPaths,
     RedactSecrets,
+    /// Writes what items share once, and applies the budget and the marks for `max_items` together with that.
+    Factor,
     /// The budget, or the marks for `max_items`.
     Fit,
     /// Measures the output before it takes another form.
     Size,
-    /// Writes what items share once.
-    Factor,
     Compact,
     Encode,
     /// Writes the elements of the payload as lines.
@@ -65,9 +65,10 @@ impl CompiledProgram {
             (StageKind::OmitBase64, spec.omit_base64_over > 0),
             (StageKind::RedactPaths, redact.is_some_and(|rules| !rules.source_paths.is_empty())),
             (StageKind::RedactSecrets, redact.is_some_and(|rules| rules.secrets.is_some())),
-            (StageKind::Fit, policy.applies(spec)),
-            (StageKind::Size, output),
+            // It fits what it factors.
             (StageKind::Factor, self.factors(policy)),
+            (StageKind::Fit, policy.applies(spec) && !self.factors(policy)),
+            (StageKind::Size, output),
             (StageKind::Compact, spec.compact.is_some()),
             (StageKind::Encode, spec.encode != Encode::Json),
             (StageKind::Lines, policy.lines && !has_form),
@@ -82,7 +83,7 @@ impl CompiledProgram {
     }
 
     /// Returns whether what items share is written once.
-    fn factors(&self, policy: &SizePolicy) -> bool {
+    pub(in crate::filter) fn factors(&self, policy: &SizePolicy) -> bool {
         self.spec.factor && self.factor_skip(policy).is_none()
     }
 

@@ -69,7 +69,13 @@ impl Program {
                 StageKind::RedactSecrets if kinds.contains(&StageKind::RedactPaths) => continue,
                 StageKind::RedactPaths | StageKind::RedactSecrets => output::redact(spec),
                 StageKind::Fit => output::fit(&policy),
-                StageKind::Factor => output::factor(),
+                StageKind::Factor => {
+                    stages.push(output::factor());
+                    if !policy.applies(spec) {
+                        continue;
+                    }
+                    output::fit(&policy)
+                }
                 StageKind::Compact => output::compact(),
                 StageKind::Encode => output::encode(spec),
                 // These change no rule's part of the document.

@@ -48,7 +48,7 @@ impl Program {
                 StageKind::RedactPaths | StageKind::RedactSecrets => PlanStep::Redact,
                 StageKind::Fit if policy.budget.is_some() => PlanStep::Budget,
                 StageKind::Fit => PlanStep::Mark,
-                StageKind::Factor => PlanStep::Factor,
+                StageKind::Factor => PlanStep::Factor { with_budget: policy.budget.is_some() },
                 StageKind::Compact => PlanStep::Compact,
                 StageKind::Encode => PlanStep::Encode,
                 StageKind::JsonStrings | StageKind::Size | StageKind::Lines => continue,

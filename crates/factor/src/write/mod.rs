@@ -46,7 +46,17 @@ impl FactoredText {
         meter: &mut Meter,
         take: impl FnMut(&[u8]) -> bool,
     ) -> Result<(), Raise> {
-        self.refs.write(&mut self.text, meter, take)
+        self.visit(take)?;
+        self.clear(meter);
+        Ok(())
+    }
+
+    /// Passes the text on, and keeps it. Ends early when `take` returns `false`.
+    ///
+    /// # Errors
+    /// The temporary file cannot be read.
+    pub fn visit(&mut self, take: impl FnMut(&[u8]) -> bool) -> Result<(), Raise> {
+        self.refs.write(&mut self.text, take)
     }
 
     /// Releases the text.

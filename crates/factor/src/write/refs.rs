@@ -13,7 +13,6 @@ use std::collections::HashMap;
 
 use tamis_json::error::Raise;
 use tamis_json::hold::Hold;
-use tamis_json::limits::Meter;
 use tamis_json::test_work::{WorkKind, count, words};
 
 use crate::reader::{Span, push};
@@ -181,19 +180,17 @@ impl Refs {
         self.by_hash = HashMap::new();
     }
 
-    /// Passes the text on with its references, and forgets it. Ends early when `take` returns `false`.
+    /// Passes the text on with its references. Ends early when `take` returns `false`.
     pub(super) fn write(
-        &mut self,
+        &self,
         text: &mut Hold,
-        meter: &mut Meter,
         mut take: impl FnMut(&[u8]) -> bool,
     ) -> Result<(), Raise> {
         let mut found = self.found.iter().peekable();
         let mut base = 0;
         let pointers = &self.pointers;
-        text.drain(
-            meter,
-            |_, piece| {
+        text.visit(
+            |piece| {
                 let end = base + piece.len() as u64;
                 let mut at = base;
                 let part = |from: u64, to: u64| {

@@ -313,7 +313,7 @@ fn more(choices: &mut Choose<'_>, mut spec: Spec) -> Spec {
     if choices.one_in(6) {
         spec = spec.whitespace(Whitespace::Keep);
     }
-    spec
+    spec.factor(choices.below(4) == 1)
 }
 
 /// Cuts the document off, or inserts an invalid byte. The bytes after that do not count if everything is validated.

@@ -8,6 +8,7 @@ pub mod async_body;
 pub mod budget;
 pub mod chunks;
 pub mod evade;
+pub mod factor;
 pub mod filter_vs_model;
 pub mod history;
 pub mod html;
@@ -33,6 +34,7 @@ pub const TARGETS: &[Target] = &[
     ("budget", budget::run),
     ("chunks", chunks::run),
     ("async_body", async_body::run),
+    ("factor", factor::run),
     ("history", history::run),
     ("html", html::run),
     ("manifest", manifest::run),

@@ -5,6 +5,7 @@ pub mod complete;
 pub mod conditions;
 pub mod dom;
 pub mod eval;
+pub mod factor;
 pub mod fields;
 pub mod generate;
 mod kinds;

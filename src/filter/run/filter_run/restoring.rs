@@ -26,6 +26,8 @@ use crate::spec::rules::Spec;
 const DECIDING: usize = 2 + 6 * NAME.len() + 1;
 /// The name of the first member of a factored document.
 const NAME: &[u8] = b"_factored";
+/// The bytes of an input that are held before they are charged, while it is not known to be factored.
+const SHORT: usize = 256;
 /// The bytes that are read at once.
 const PIECE: usize = 64 << 10;
 
@@ -35,6 +37,9 @@ pub(super) struct FactoredInput {
     /// The first bytes, without white space before the first name.
     first: Vec<u8>,
     is_factored: bool,
+    /// The input so far, while it is short.
+    beginning: Vec<u8>,
+    /// The input so far, if it is long or factored. `beginning` is then empty.
     held: Hold,
 }
 
@@ -59,15 +64,23 @@ impl FactoredInput {
         bytes: &[u8],
         limits: &Limits,
         meter: &mut Meter,
-    ) -> Result<Option<Hold>, Error> {
+    ) -> Result<Option<Self>, Error> {
         if !self.is_factored {
             match self.decide(bytes) {
+                Decision::Open
+                    if self.held.len() == 0 && self.beginning.len() + bytes.len() <= SHORT =>
+                {
+                    self.beginning.extend_from_slice(bytes);
+                    return Ok(None);
+                }
                 Decision::Open => {}
                 Decision::Factored => self.is_factored = true,
-                Decision::Other => return Ok(Some(std::mem::take(&mut self.held))),
+                Decision::Other => return Ok(Some(std::mem::take(self))),
             }
         }
-        let held = self.held.push(bytes, limits, meter);
+        let held = self.held.push(&self.beginning, limits, meter);
+        let held = held.and_then(|()| self.held.push(bytes, limits, meter));
+        self.beginning.clear();
         held.map_err(|raise| Hold::place(limits, raise))?;
         Ok(None)
     }
@@ -124,9 +137,17 @@ impl FilterRun {
             return Ok(is_first_pass.then_some(0));
         };
         self.restoring = None;
+        if !beginning.beginning.is_empty()
+            && let Some(stopped) = self.read(&beginning.beginning, sink)?
+        {
+            return Ok(Some(stopped));
+        }
+        if beginning.held.len() == 0 {
+            return self.read(bytes, sink);
+        }
         let mut stopped = None;
         let mut meter = std::mem::take(&mut self.meter);
-        let read = beginning.drain(
+        let read = beginning.held.drain(
             &mut meter,
             |_, piece| {
                 stopped = self.read(piece, sink)?;
@@ -142,7 +163,7 @@ impl FilterRun {
     /// Ends the input: restores the document that was held, and reads it.
     pub(super) fn end_input(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         let Some(mut input) = self.restoring.take() else { return Ok(()) };
-        let mut text = Vec::new();
+        let mut text = std::mem::take(&mut input.beginning);
         input.held.visit(
             |piece| {
                 text.extend_from_slice(piece);

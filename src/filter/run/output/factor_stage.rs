@@ -1,9 +1,20 @@
-//! The stage that writes once what items share.
+//! The stage that writes once what items share, and applies the budget together with that.
 //!
-//! The document is held until it ends, and the factored text until it is known to be shorter. A document that is too long
-//! to be held leaves as it is.
+//! The document is held until it ends. A document that is too long to be held leaves as it is, or as the budget cuts it.
+//!
+//! With a budget, the whole document is factored first. If that is too long, the budget cuts the plain document, which is
+//! then factored. That leaves room, so larger budgets for the plain document are tried, and the largest one whose factored
+//! document fits is written. None of them shows less than the budget of the call.
+//!
+//! ```text
+//! budget                                     plain document
+//! ├───────────────────┼──────────────────────────┤
+//! 100 B               240 B: factored 99 B       600 B: factored 210 B
+//! ```
 
-use tamis_factor::{FactorSkip, Factored, factor};
+use std::fmt;
+
+use tamis_factor::{FactorSkip, FactoredText, factor};
 use tamis_json::error::{Error, ErrorKind, Raise};
 use tamis_json::hold::Hold;
 use tamis_json::limits::{Limits, Meter};
@@ -15,19 +26,87 @@ use crate::filter::compile::size_policy::SizePolicy;
 use crate::filter::run::pipe::{Next, Stage};
 use crate::filter::run::root_path::RootPath;
 use crate::report::Report;
+use crate::spec::Budget;
+
+/// The budgets for the plain document that are tried.
+const TRIES: u32 = 7;
+
+/// Creates a stage that fits a document into a budget, or only marks what `max_items` left out.
+pub(super) type CreateFit = Box<dyn Fn(Option<Budget>) -> Box<dyn Stage> + Send>;
+
+/// A form of the document.
+#[derive(Debug)]
+struct OutputForm {
+    /// The stage that has fitted the plain document, and what it found out.
+    fit: Option<Box<dyn Stage>>,
+    facts: OutputFacts,
+    plain: Hold,
+    factored: Result<FactoredText, FactorSkip>,
+    /// The size of what is written.
+    size: OutputSize,
+}
 
 /// The stage.
-#[derive(Debug)]
 pub(super) struct FactorStage {
     limits: Limits,
     policy: SizePolicy,
-    /// The payload of the document is located.
-    begun: bool,
+    create_fit: Option<CreateFit>,
+    /// The place of the payload, once it is known.
+    place: Option<RootPath>,
     document: Hold,
-    /// Charged for the document and the factored text.
+    /// Charged for the document and its forms.
     meter: Meter,
-    /// What the document has become. `None` before its end.
-    result: Option<Result<Factored, FactorSkip>>,
+    /// The form that was chosen. `None` before the end.
+    chosen: Option<OutputForm>,
+    /// The document is too long: it is passed on, to a stage that fits it if there is one.
+    passing: Option<Option<Box<dyn Stage>>>,
+}
+
+impl fmt::Debug for FactorStage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FactorStage").field("chosen", &self.chosen).finish_non_exhaustive()
+    }
+}
+
+/// A sink that holds what is written.
+struct HeldOutput<'a> {
+    held: Hold,
+    limits: &'a Limits,
+    meter: &'a mut Meter,
+    failed: Option<Raise>,
+}
+
+impl Sink for HeldOutput<'_> {
+    fn write(&mut self, bytes: &[u8]) {
+        if self.failed.is_none() {
+            self.failed = self.held.push(bytes, self.limits, self.meter).err();
+        }
+    }
+}
+
+impl OutputForm {
+    fn is_cut(&self) -> bool {
+        let mut report = Report::default();
+        if let Some(fit) = &self.fit {
+            fit.report(&mut report, &self.facts);
+        }
+        report.budget_applied
+    }
+
+    /// Passes the text on.
+    fn visit(&mut self, mut take: impl FnMut(&[u8]) -> bool) -> Result<(), Raise> {
+        match &mut self.factored {
+            Ok(text) => text.visit(take),
+            Err(_) => self.plain.visit(|piece| Ok(take(piece)), |raise| raise),
+        }
+    }
+
+    fn clear(&mut self, meter: &mut Meter) {
+        self.plain.clear(meter);
+        if let Ok(text) = &mut self.factored {
+            text.clear(meter);
+        }
+    }
 }
 
 impl FactorStage {
@@ -35,55 +114,166 @@ impl FactorStage {
         Self {
             limits,
             policy,
-            begun: false,
+            create_fit: None,
+            place: None,
             document: Hold::default(),
             meter: Meter::default(),
-            result: None,
+            chosen: None,
+            passing: None,
         }
     }
 
-    /// Passes the document on as it is.
-    fn pass(&mut self, next: &mut Next<'_>) -> Result<(), Error> {
-        let length = self.document.len();
-        self.document.drain(
-            &mut self.meter,
-            |_, piece| {
-                next.write(piece);
-                Ok(!next.is_closed())
-            },
-            |raise: Raise| Error::at(raise, length, String::new()),
-        )
+    /// Also fits the document into the budget.
+    pub(super) fn with_fit(mut self, create: CreateFit) -> Self {
+        self.create_fit = Some(create);
+        self
     }
 
-    /// Returns the length of the mark that is the last element of the document.
-    fn mark_length(&self, facts: &OutputFacts) -> Result<u64, Raise> {
-        let mut last = Vec::new();
-        let Some(mark) = facts.mark.as_deref().filter(|mark| mark.starts_with(",{")) else {
-            return Ok(0);
-        };
-        let length = mark.len() as u64;
-        let start = self.document.len().saturating_sub(length + 1);
-        self.document.read_part(0, 1, &mut last)?;
-        self.document.read_part(start, mark.len() + 1, &mut last)?;
-        Ok(if last.strip_suffix(b"]") == Some(mark.as_bytes()) { length } else { 0 })
+    /// Returns the form of the document for a budget of the plain document.
+    fn form(&mut self, budget: Option<Budget>) -> Result<OutputForm, Error> {
+        let length = self.document.len();
+        let placed = |raise: Raise| Error::at(raise, length, String::new());
+        let mut facts = OutputFacts::default();
+        let Self { create_fit, place, document, limits, meter, .. } = self;
+        let mut out = HeldOutput { held: Hold::default(), limits, meter, failed: None };
+        let mut fit = create_fit.as_ref().map(|create| create(budget));
+        if let (Some(fit), Some(place)) = (&mut fit, place) {
+            fit.begin(place, &mut facts);
+            let mut fit_meter = Meter::default();
+            document.visit(
+                |piece| {
+                    fit.write(piece, &mut Next::sink(&mut facts, &mut fit_meter, &mut out))?;
+                    Ok(true)
+                },
+                placed,
+            )?;
+            fit.end(&mut Next::sink(&mut facts, &mut fit_meter, &mut out))?;
+        } else {
+            facts.filtered = length;
+            document.visit(
+                |piece| {
+                    out.write(piece);
+                    Ok(true)
+                },
+                placed,
+            )?;
+        }
+        if let Some(raise) = out.failed {
+            return Err(placed(raise));
+        }
+        let mut plain = out.held;
+        let mark = mark_length(&plain, &facts).map_err(placed)?;
+        let factored = factor(&mut plain, mark, limits, meter).map_err(placed)?;
+        let size = OutputSize::new(&self.policy);
+        let mut form = OutputForm { fit, facts, plain, factored, size };
+        if form.factored.is_ok() {
+            form.plain.clear(meter);
+        }
+        let mut size = OutputSize::new(&self.policy);
+        form.visit(|piece| {
+            size.write(piece);
+            true
+        })
+        .map_err(placed)?;
+        size.end();
+        form.size = size;
+        Ok(form)
     }
+
+    /// Returns the form that shows the most.
+    fn best(&mut self) -> Result<OutputForm, Error> {
+        let Some(budget) = self.policy.budget.filter(|_| self.create_fit.is_some()) else {
+            return self.form(None);
+        };
+        let mut best = self.form(Some(budget))?;
+        if !best.is_cut() {
+            return Ok(best);
+        }
+        let (limit, unit): (u64, fn(u64) -> Budget) = match budget {
+            Budget::Bytes(bytes) => (bytes, Budget::Bytes),
+            Budget::Tokens(tokens) => (tokens, Budget::Tokens),
+        };
+        // A whole document has no more tokens than bytes.
+        let (mut low, mut high) = (limit, self.document.len().saturating_add(1).max(limit));
+        let mut next = high;
+        for _ in 0..TRIES {
+            if next <= low || next > high {
+                break;
+            }
+            let mut form = self.form(Some(unit(next)))?;
+            let fits = !form.size.exceeds(&self.policy);
+            // A plain form is a choice only for the budget of the call.
+            if fits && form.factored.is_ok() && !form.facts.exceeded {
+                std::mem::swap(&mut best, &mut form);
+                low = next;
+                if !best.is_cut() {
+                    form.clear(&mut self.meter);
+                    break;
+                }
+            } else {
+                high = next.saturating_sub(1);
+                // The next guess is right if all parts become shorter alike.
+                let written = form.size.bytes.max(1);
+                let plain = u128::from(form.facts.filtered.min(next));
+                let guess = plain * u128::from(self.policy.most_bytes()) / u128::from(written);
+                next = u64::try_from(guess).unwrap_or(u64::MAX);
+            }
+            form.clear(&mut self.meter);
+            if next <= low || next > high {
+                next = low + (high - low).div_ceil(2);
+            }
+        }
+        Ok(best)
+    }
+
+    /// Passes bytes of a document on that is too long.
+    fn pass(&mut self, bytes: &[u8], next: &mut Next<'_>) -> Result<(), Error> {
+        match &mut self.passing {
+            Some(Some(fit)) => fit.write(bytes, next),
+            _ => {
+                next.facts.filtered += bytes.len() as u64;
+                next.write(bytes);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Returns the length of the mark that is the last element of a document, with its comma.
+fn mark_length(document: &Hold, facts: &OutputFacts) -> Result<u64, Raise> {
+    let Some(mark) = facts.mark.as_deref().filter(|mark| mark.starts_with(",{")) else {
+        return Ok(0);
+    };
+    let mut last = Vec::new();
+    let length = mark.len() as u64;
+    let start = document.len().saturating_sub(length + 1);
+    while last.len() <= mark.len() {
+        let mut part = Vec::new();
+        let most = mark.len() + 1 - last.len();
+        document.read_part(start + last.len() as u64, most, &mut part)?;
+        if part.is_empty() {
+            break;
+        }
+        last.append(&mut part);
+    }
+    Ok(if last.strip_suffix(b"]") == Some(mark.as_bytes()) { length } else { 0 })
 }
 
 impl Stage for FactorStage {
     fn restart(&mut self) {
-        self.begun = false;
+        self.place = None;
     }
 
-    fn begin(&mut self, _: &RootPath, _: &mut OutputFacts) {
-        self.begun = true;
-        (self.document, self.meter, self.result) = (Hold::default(), Meter::default(), None);
+    fn begin(&mut self, place: &RootPath, _: &mut OutputFacts) {
+        self.place = Some(place.clone());
+        (self.document, self.meter) = (Hold::default(), Meter::default());
+        (self.chosen, self.passing) = (None, None);
     }
 
     /// Holds more of the filtered document, or passes it on if it is too long.
     fn write(&mut self, bytes: &[u8], next: &mut Next<'_>) -> Result<(), Error> {
-        if self.result.is_some() {
-            next.write(bytes);
-            return Ok(());
+        if self.passing.is_some() {
+            return self.pass(bytes, next);
         }
         let before = self.document.len();
         let Err(raise) = self.document.push(bytes, &self.limits, &mut self.meter) else {
@@ -92,54 +282,72 @@ impl Stage for FactorStage {
         if raise.kind != ErrorKind::Limit {
             return Err(Hold::place(&self.limits, raise));
         }
-        self.result = Some(Err(FactorSkip::Size));
         let stored = usize::try_from(self.document.len() - before).unwrap_or(0);
-        self.pass(next)?;
-        next.write(bytes.get(stored..).unwrap_or_default());
+        let mut fit = self.create_fit.as_ref().map(|create| create(self.policy.budget));
+        if let (Some(fit), Some(place)) = (&mut fit, &self.place) {
+            fit.begin(place, next.facts);
+        }
+        self.passing = Some(fit);
+        let mut document = std::mem::take(&mut self.document);
+        let mut meter = std::mem::take(&mut self.meter);
+        let drained = document.drain(
+            &mut meter,
+            |_, piece| self.pass(piece, next).map(|()| true),
+            |raise: Raise| Error::at(raise, before, String::new()),
+        );
+        self.meter = meter;
+        drained?;
+        self.pass(bytes.get(stored..).unwrap_or_default(), next)
+    }
+
+    /// Writes the form that shows the most.
+    fn end(&mut self, next: &mut Next<'_>) -> Result<(), Error> {
+        if self.place.is_none() {
+            return Ok(());
+        }
+        if let Some(fit) = &mut self.passing {
+            return fit.as_mut().map_or(Ok(()), |fit| fit.end(next));
+        }
+        let mut form = self.best()?;
+        let length = self.document.len();
+        let placed = |raise: Raise| Error::at(raise, length, String::new());
+        self.document.clear(&mut self.meter);
+        let facts = &mut *next.facts;
+        facts.filtered = form.facts.filtered;
+        facts.exceeded = form.size.exceeds(&self.policy);
+        if form.fit.is_some() {
+            facts.kept = form.facts.kept;
+        }
+        self.policy.check(facts.exceeded, facts.filtered)?;
+        form.visit(|piece| {
+            next.write(piece);
+            !next.is_closed()
+        })
+        .map_err(placed)?;
+        form.clear(&mut self.meter);
+        self.chosen = Some(form);
         Ok(())
     }
 
-    /// Writes the factored text, or the document if that is not longer.
-    fn end(&mut self, next: &mut Next<'_>) -> Result<(), Error> {
-        if !self.begun || self.result.is_some() {
-            return Ok(());
-        }
-        let length = self.document.len();
-        let place = |raise: Raise| Error::at(raise, length, String::new());
-        let mark = self.mark_length(next.facts).map_err(place)?;
-        let factored = factor(&mut self.document, mark, &self.limits, &mut self.meter);
-        let mut text = match factored.map_err(place)? {
-            Ok(text) => text,
-            Err(skip) => {
-                self.result = Some(Err(skip));
-                self.policy.check(next.facts.exceeded, next.facts.filtered)?;
-                return self.pass(next);
-            }
-        };
-        self.result = Some(Ok(text.factored()));
-        self.document.clear(&mut self.meter);
-        let mut size = OutputSize::new(&self.policy);
-        let written = text.write(&mut self.meter, |piece| {
-            size.write(piece);
-            next.write(piece);
-            !next.is_closed()
-        });
-        written.map_err(place)?;
-        size.end();
-        next.facts.exceeded = size.exceeds(&self.policy);
-        next.facts.size = size;
-        self.policy.check(next.facts.exceeded, next.facts.filtered)
-    }
-
-    fn report(&self, report: &mut Report, _: &OutputFacts) {
-        if !self.begun {
+    fn report(&self, report: &mut Report, facts: &OutputFacts) {
+        if self.place.is_none() {
             return;
         }
         report.held_peak_bytes += self.meter.peak();
+        let (fit, factored) = match (&self.chosen, &self.passing) {
+            (Some(form), _) => {
+                (form.fit.as_ref(), Some(form.factored.as_ref().map(FactoredText::factored)))
+            }
+            (None, Some(fit)) => (fit.as_ref(), Some(Err(&FactorSkip::Size))),
+            (None, None) => (None, None),
+        };
+        if let Some(fit) = fit {
+            fit.report(report, facts);
+        }
         if report.error.is_some() {
             return;
         }
-        match self.result {
+        match factored {
             Some(Ok(factored)) => report.factored = Some(factored),
             Some(Err(skip)) => report.factor_skipped = Some(skip.into()),
             None => {}

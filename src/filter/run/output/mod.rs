@@ -1,7 +1,7 @@
 //! The last stages: text filters, budgets and summaries of the filtered document.
 //!
 //! ```text
-//! items ─▶ lines ─▶ omit ─▶ paths ─▶ secrets ─▶ fit ─▶ size ─▶ factor, summary, encode or elements ─▶ sink
+//! items ─▶ lines ─▶ omit ─▶ paths ─▶ secrets ─▶ factor or fit ─▶ size ─▶ summary, encode or elements ─▶ sink
 //! ```
 //!
 //! | stage | rule | code | what it holds |
@@ -10,9 +10,9 @@
 //! | omit | `omit_base64_over` | [`OmitBase64Stage`] | a string while it may be base64 |
 //! | paths | `redact` with paths | [`RedactPathsStage`] | nothing |
 //! | secrets | `redact` with secrets | [`SecretsStage`] | up to 24 KiB |
+//! | factor | `factor`, and `budget` with it | [`FactorStage`] | the document, and the factored text |
 //! | fit | `budget`, or marks for `max_items` | [`ItemSplitter`] | with a budget: as much as the budget allows |
 //! | size | any of these | [`SizeStage`] | nothing |
-//! | factor | `factor` | [`FactorStage`] | the document, and the factored text |
 //! | summary | `compact` | `SummaryStage` | the document, and the rendered text |
 //! | encode | `encode` | [`EncodeStage`] | the document, then its tree and the encoded text |
 //! | elements | lines, an option of the call | [`ElementStage`] | nothing |
@@ -113,7 +113,6 @@ pub(super) fn output_stage(
     // The stages pass minified text to each other, even if the spec keeps white space.
     let config = MachineConfig { keep_white: false, ..machine_config(spec, &limits, false) };
     let has_form = spec.compact.is_some() || spec.encode != Encode::Json;
-    let kinds_factor = spec.factor && program.factor_skip(&policy).is_none();
     let redact = program.output.redact.clone();
     let secrets = redact.as_ref().and_then(|redact| redact.secrets.clone());
     let length = length.clone();
@@ -145,11 +144,25 @@ pub(super) fn output_stage(
                 ItemSplitter::new(place.clone(), policy, &length, &limits)
             })
         }
-        StageKind::Size => {
-            let is_last = !has_form && !kinds_factor;
-            Box::new(SizeStage::new(policy, policy.applies(spec), !is_last))
+        StageKind::Factor => {
+            let stage = FactorStage::new(limits.clone(), policy);
+            if policy.applies(spec) {
+                let create = move |budget| {
+                    // Only the size of the factored document is decisive.
+                    let policy = SizePolicy { on_over: OnOver::Warn, budget, ..policy };
+                    let (length, limits) = (length.clone(), limits.clone());
+                    JsonStage::boxed(config.clone(), scanner, move |place| {
+                        ItemSplitter::new(place.clone(), policy, &length, &limits)
+                    })
+                };
+                return Some(Box::new(stage.with_fit(Box::new(create))));
+            }
+            Box::new(stage)
         }
-        StageKind::Factor => Box::new(FactorStage::new(limits, policy)),
+        StageKind::Size => {
+            let fits = policy.applies(spec) || program.factors(&policy);
+            Box::new(SizeStage::new(policy, fits, has_form))
+        }
         StageKind::Compact => {
             let templates = program.output.compact.clone()?;
             Box::new(SummaryStage::new(templates, config, scanner, limits, policy))

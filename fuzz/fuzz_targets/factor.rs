@@ -1,0 +1,2 @@
+#![cfg_attr(fuzzing, no_main)]
+tamis_fuzz::fuzz!(factor);
