@@ -127,7 +127,7 @@ pub struct Report {
     /// The reason why the output is JSON although [`Spec::encode`](crate::Spec::encode) names another form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encode_skipped: Option<EncodeSkip>,
-    /// What [`Spec::factor`](crate::Spec::factor) wrote once, and the bytes that it saved.
+    /// Counts of the members that [`Spec::factor`](crate::Spec::factor) wrote once, and the bytes that it saved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub factored: Option<Factored>,
     /// The reason why the document was not factored although [`Spec::factor`](crate::Spec::factor) asks for it.

@@ -219,7 +219,7 @@ impl RuleKind {
             }
             Self::OmitBase64Over => row(Output, false, Calls::Failed, Stored::None, None),
             Self::Redact => row(Output, true, Calls::Raw, Stored::All, Some(summary::redact)),
-            // Skipped where the output takes another form, so that it is no rule that a form excludes.
+            // Another form of the output skips it and does not refuse it.
             Self::Factor => row(Other, false, Calls::Filtered, Stored::None, Some(summary::factor)),
             Self::Budget => row(Output, false, Calls::Failed, Stored::None, Some(summary::budget)),
             Self::MinItems | Self::Omitted | Self::OnOver => {

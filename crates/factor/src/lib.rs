@@ -37,7 +37,7 @@ use tamis_json::limits::{Limits, Meter};
 
 pub use write::FactoredText;
 
-/// What a factored document has.
+/// The contents of a factored document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Factored {
@@ -90,9 +90,9 @@ fn is_gain(before: u64, after: u64) -> bool {
     u128::from(after) * 100 <= u128::from(before) * 97
 }
 
-/// Factors a held document, which is valid and minified. Returns the factored text, or the reason why there is none. The
+/// Factors a held document, which is valid and minified. Returns the factored text, or the reason for not factoring it. The
 /// document stays held. `mark`: the length of the mark that is the last element of an array which is the document, with
-/// its comma. It is written beside the items. 0: there is none.
+/// its comma, or 0. It becomes a member of the object around the items.
 ///
 /// # Errors
 /// The temporary file cannot be read or written.
@@ -117,7 +117,7 @@ fn end_of_items(document: &Hold, mark: u64) -> u64 {
     if mark == 0 { document.len() } else { document.len().saturating_sub(mark + 1) }
 }
 
-/// Factors a document in memory, which is valid and minified. Returns the factored text, or the reason why there is none.
+/// Factors a document in memory, which is valid and minified. Returns the factored text, or the reason for not factoring it.
 ///
 /// # Errors
 /// The temporary file of a long document cannot be read or written.

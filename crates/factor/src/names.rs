@@ -16,7 +16,7 @@ pub(crate) fn is_reserved(name: &[u8]) -> bool {
     matches!(name.first(), Some(b'_' | b'$')) && RESERVED.contains(&name)
 }
 
-/// Returns whether a name may stand in a path of a template.
+/// Returns whether a path of a template may have a name.
 pub(crate) fn is_plain(name: &[u8]) -> bool {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     !name.is_empty() && name.iter().all(is_plain)

@@ -164,7 +164,7 @@ impl<'a> Reader<'a> {
         self.complete = false;
     }
 
-    /// Reads more bytes into memory. Places of the part stay as they are.
+    /// Reads more bytes into memory. Places of the part remain valid.
     #[inline(never)]
     fn more(&mut self) -> Result<(), Raise> {
         let at = self.offset(self.bytes.len());

@@ -161,13 +161,13 @@ fn restoring_fails_with_a_place() {
         (r#"{"_factored":2}"#, "expected 1"),
         (r##"{"_factored":1,"a":{"$ref":"#/b"}}"##, "`#/b` is not an object"),
         (r##"{"_factored":1,"a":{"$ref":"#/a"}}"##, "`#/a` is not an object"),
-        (r##"{"_factored":1,"a":{"$ref":"#/b","c":1}}"##, "no other member"),
+        (r##"{"_factored":1,"a":{"$ref":"#/b","c":1}}"##, "only member"),
         (r#"{"_factored":1,"_all":{"a":1},"b":2}"#, "expected an array"),
         (r#"{"_factored":1,"_all":{"a":1}}"#, "expected an array"),
         (r#"{"_factored":1,"_all":{"a":1},"b":[{"a":1}]}"#, "has a member `a`"),
         (r#"{"_factored":1,"_made":{"a":"{c}"},"b":[{"d":1}]}"#, "`_made` uses `c`"),
         (r#"{"_factored":1,"_made":{"a":"{c"},"b":[{"d":1}]}"#, "expected `{path}`"),
-        (r#"{"_factored":1,"_items":[],"b":1}"#, "no place beside `_items`"),
+        (r#"{"_factored":1,"_items":[],"b":1}"#, "unexpected member after `_items`"),
     ] {
         let error = restored(document).unwrap_err();
         assert!(error.contains(expected), "{document}: {error}");

@@ -1,6 +1,6 @@
 //! Derives templates from the first items.
 //!
-//! A string is read from left to right in all of these items at once. At each place the members whose texts stand there
+//! A string is read from left to right in all of these items at once. At each place the members whose texts occur there
 //! in all of them are the choices, the longest text first. If there is none, a character that is the same in all of them
 //! is literal. A choice that leads nowhere is taken back.
 //!
@@ -301,7 +301,7 @@ impl Sources {
     }
 }
 
-/// Returns the lengths of a member's texts if they stand at these places, and whether they are the same text.
+/// Returns the lengths of a member's texts if they occur at these places, and whether they are the same text.
 fn lengths(trie: &Trie, node: &Node, texts: Texts<'_>, at: Places) -> Option<(Places, bool)> {
     let mut lengths = [0; SAMPLES];
     let mut constant = true;

@@ -1,8 +1,8 @@
 //! The first pass: finds arrays whose items share much, and what they share.
 //!
-//! Arrays are visited from outside in. Where an array alone does not make the document shorter by the least gain, those in its
-//! items are visited in another round. An array that is shorter than the least gain cannot reach it, so its items are only
-//! read for their names. Each round reads a byte at most twice.
+//! Arrays are visited from outside in. If factoring an array does not reach the least gain, those in its items are
+//! visited in another round. An array that is shorter than the least gain cannot reach it, so that no paths are collected
+//! for it. Each round reads a byte at most twice.
 
 mod derive;
 mod plan;
@@ -29,7 +29,7 @@ const ROUNDS: usize = 8;
 /// The most bytes of the values that the items of one array have had in common so far.
 const CONSTANTS: u64 = 4 << 20;
 
-/// What the first pass has found.
+/// The result of the first pass.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
     /// The arrays to be factored, in document order.

@@ -7,10 +7,10 @@ use tamis_json::test_work::{WorkKind, count};
 use super::template::{Segment, Template};
 use super::trie::{ITEM, NONE, Node, Trie};
 
-/// What is done with a member of the items.
+/// The treatment of a member of the items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// It stays as it is.
+    /// It is kept.
     Keep,
     /// It is an object from which members are left out.
     Enter,
@@ -27,7 +27,7 @@ pub(crate) struct ArrayPlan {
     pub(crate) trie: Trie,
     /// For each node.
     pub(crate) actions: Vec<Action>,
-    /// The texts of `_all` and `_made`. Empty: there is none.
+    /// The texts of `_all` and `_made`, empty if the array has no such members.
     pub(crate) all: Vec<u8>,
     pub(crate) made: Vec<u8>,
     /// The members in each.
@@ -288,7 +288,7 @@ fn spell(
     Some((escaper.out, used))
 }
 
-/// Writes an object with values at their paths. Empty: there is none.
+/// Writes an object with values at their paths. The text is empty if there are no values.
 fn write(trie: &Trie, values: &[Option<Vec<u8>>]) -> Vec<u8> {
     let mut included = vec![false; trie.nodes.len()];
     for id in (1..trie.nodes.len()).rev() {

@@ -32,7 +32,7 @@ pub(crate) struct Node {
     /// The name as the first item spells it, and unescaped.
     pub(crate) spelled: Span,
     pub(crate) name: Span,
-    /// The path may stand in a template.
+    /// A template may use the path.
     pub(super) plain: bool,
     /// The number of the item that had the member last, counted from 1, and of those that had it.
     seen: u32,

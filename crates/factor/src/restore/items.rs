@@ -12,7 +12,7 @@ use crate::hash::{hash, mix};
 use crate::names::is_reserved;
 use crate::reader::{Span, Token, push, unescape};
 
-/// The bytes of the longest string that a template may make. What is factored makes up to 2 KiB.
+/// The bytes of the longest string that a template may make. Templates of the library make up to 2 KiB.
 const LONGEST: usize = 16 << 10;
 /// The object of the item itself.
 const ITEM: usize = 0;
@@ -46,7 +46,7 @@ pub(super) struct Item {
     scratch: Vec<u8>,
 }
 
-/// What the items of an array share.
+/// The members that the items of an array share.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     all: Item,
@@ -287,7 +287,7 @@ impl Item {
         let path = String::from_utf8_lossy(&path);
         Err(Fault::new(
             at,
-            format!("`_made` uses `{path}`, which is no string or number of the item"),
+            format!("`_made` uses `{path}`, but the item has no string or number there"),
         ))
     }
 

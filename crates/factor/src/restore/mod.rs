@@ -63,8 +63,8 @@ pub fn is_factored(document: &[u8]) -> bool {
 /// Restores a valid document, and passes it on in pieces. One that is not factored is passed on unchanged.
 ///
 /// # Errors
-/// The document is not one that was factored, or the restored one exceeds the limits `held` and `spill` together. What was
-/// passed on is then incomplete.
+/// The document is not one that was factored, or the restored one exceeds the limits `held` and `spill` together. The text
+/// that was passed on is then incomplete.
 pub fn restore(document: &[u8], limits: &Limits, mut take: impl FnMut(&[u8])) -> Result<(), Error> {
     if !is_factored(document) {
         take(document);
@@ -226,7 +226,7 @@ impl Writer<'_> {
                     if items && depth == 1 {
                         // The mark of elements that were left out.
                         if !name.starts_with(b"_omitted") {
-                            return Err(Fault::new(at, "this member has no place beside `_items`"));
+                            return Err(Fault::new(at, "unexpected member after `_items`"));
                         }
                         if around.written {
                             self.out.push(b',');

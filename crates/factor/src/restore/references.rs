@@ -64,7 +64,7 @@ fn pointer_of(tokens: &mut Tokens<'_>) -> Result<Vec<u8>, Fault> {
         return Err(Fault::new(at, "expected a pointer that begins with `#/` in `$ref`"));
     };
     if tokens.next() != Token::Close {
-        return Err(Fault::new(at, "expected no other member beside `$ref`"));
+        return Err(Fault::new(at, "expected `$ref` to be the only member"));
     }
     Ok(pointer.to_vec())
 }
@@ -88,7 +88,7 @@ fn collect(document: &[u8], pointers: &mut Pointers) -> Result<(), Fault> {
                 is_first = false;
             }
             Token::Key if is_ref(tokens.text()) => {
-                let message = "expected no other member beside `$ref`";
+                let message = "expected `$ref` to be the only member";
                 return Err(Fault::new(tokens.range().start, message));
             }
             Token::Open { object } => is_first = object,

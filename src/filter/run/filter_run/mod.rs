@@ -60,6 +60,8 @@ pub(in crate::filter) struct FilterRun {
     facts: DocumentFacts,
     /// The input while it may be a factored document, which is restored before anything reads it.
     restoring: Option<FactoredInput>,
+    /// The document passes unchanged, because it could not be restored. The value of `applies` before that.
+    passes: Option<bool>,
     /// Present if the document may lack the value at `extract`.
     seeking: Option<ExtractSearch>,
     /// Present if the rules are for documents of a certain shape.
@@ -146,6 +148,7 @@ impl FilterRun {
             applies: !raw && program.compiled().spec.has_rules(),
             failure: None,
             restoring: FactoredInput::of(program),
+            passes: None,
             options,
             seeking,
         };
@@ -256,6 +259,12 @@ impl FilterRun {
         self.meter = Meter::default();
         self.bom = bom_of(&self.program);
         self.restoring = FactoredInput::of(&self.program);
+        if let Some(applies) = self.passes.take() {
+            self.applies = applies;
+            if self.seeking.is_none() {
+                self.begin();
+            }
+        }
         (self.prefix, self.consumed, self.last) = (0, 0, 0);
         self.failure = None;
     }

@@ -17,7 +17,7 @@ use tamis_json::key::unescape;
 use tamis_json::limits::{Limits, Meter};
 use tamis_json::sink::Sink;
 
-use super::{DocumentFacts, FilterRun, RunMode, RunPhase};
+use super::{DocumentFacts, FilterRun, RunMode, RunPhase, build_pipe, new_inner};
 use crate::filter::compile::program::Program;
 use crate::filter::options::CallOptions;
 use crate::spec::rules::Spec;
@@ -43,7 +43,7 @@ pub(super) struct FactoredInput {
     held: Hold,
 }
 
-/// What the bytes of an input are.
+/// The kind of an input, known from its first bytes.
 enum Decision {
     Open,
     Factored,
@@ -218,10 +218,10 @@ impl FilterRun {
             Err(error) if self.program.compiled().spec.removes_for_safety() => return Err(error),
             Err(_) => {
                 // The rules do not apply to it.
-                self.program = validating;
-                (self.seeking, self.choosing, self.branch) = (None, None, None);
-                self.applies = false;
-                document = text;
+                self.passes = Some(std::mem::take(&mut self.applies));
+                let pipe = build_pipe(&validating, &self.options, None, new_inner);
+                (self.pipe, self.phase) = (Some(pipe), RunPhase::Running);
+                return Ok(text);
             }
         }
         if self.seeking.is_none() {

@@ -136,7 +136,6 @@ impl ItemBudget {
                     && let Some(text) = self.mark_text(self.begun)
                 {
                     sink.write(text.as_bytes());
-                    self.mark = Some(text);
                 }
             }
             (_, None) => self.points.push((self.frame.len(), point)),

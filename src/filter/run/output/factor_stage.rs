@@ -1,6 +1,6 @@
 //! The stage that writes once what items share, and applies the budget together with that.
 //!
-//! The document is held until it ends. A document that is too long to be held leaves as it is, or as the budget cuts it.
+//! The document is held until it ends. A document that is too long to be held is written without factoring it.
 //!
 //! With a budget, the whole document is factored first. If that is too long, the budget cuts the plain document, which is
 //! then factored. That leaves room, so larger budgets for the plain document are tried, and the largest one whose factored
@@ -21,6 +21,7 @@ use tamis_json::limits::{Limits, Meter};
 use tamis_json::sink::Sink;
 
 use super::facts::OutputFacts;
+use super::omission::element;
 use super::size::OutputSize;
 use crate::filter::compile::size_policy::SizePolicy;
 use crate::filter::run::pipe::{Next, Stage};
@@ -241,9 +242,8 @@ impl FactorStage {
 
 /// Returns the length of the mark that is the last element of a document, with its comma.
 fn mark_length(document: &Hold, facts: &OutputFacts) -> Result<u64, Raise> {
-    let Some(mark) = facts.mark.as_deref().filter(|mark| mark.starts_with(",{")) else {
-        return Ok(0);
-    };
+    let Some(body) = &facts.mark else { return Ok(0) };
+    let mark = element(body, false);
     let mut last = Vec::new();
     let length = mark.len() as u64;
     let start = document.len().saturating_sub(length + 1);
