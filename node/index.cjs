@@ -338,6 +338,12 @@ function pruneWithReport(history, rules = {}) {
   return withReport(native.pruneHistory(bytes(history), json(rules)))
 }
 
+/** Restores a document that the rule `factor` wrote; text in, text out. */
+function restore(document) {
+  const restored = value(native.restore(bytes(document)))
+  return typeof document === 'string' ? restored.toString() : restored
+}
+
 module.exports = {
   FilterStream,
   Manifest,
@@ -350,4 +356,5 @@ module.exports = {
   filterOutputWithReport,
   prune,
   pruneWithReport,
+  restore,
 }

@@ -13,4 +13,5 @@ export const {
   filterOutputWithReport,
   prune,
   pruneWithReport,
+  restore,
 } = tamis

@@ -10,5 +10,6 @@ mod failure;
 mod history;
 mod manifest;
 mod program;
+mod restore;
 mod stream;
 mod text;

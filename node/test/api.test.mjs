@@ -6,7 +6,7 @@ import { ReadableStream } from 'node:stream/web'
 import { test } from 'node:test'
 import vm from 'node:vm'
 import { Worker } from 'node:worker_threads'
-import { Manifest, OutputFilters, Program, TamisError, TextProgram, filterOutput, prune } from 'tamis'
+import { Manifest, OutputFilters, Program, TamisError, TextProgram, filterOutput, prune, restore } from 'tamis'
 import { ALLOWED, resident, soak } from '../soak.mjs'
 import { text } from './cases.mjs'
 
@@ -261,6 +261,17 @@ test('manifests', () => {
     () => Manifest.parse('version: 1\nfilters:\n  a: {slect: [id]}\n'),
     (error) => error.kind === 'manifest' && error.problems[0].line === 3 && error.problems[0].column === 7,
   )
+})
+
+test('restore', () => {
+  const items = [...Array(9).keys()].map((id) => ({ id, state: 'open', url: `/issues/${id}` }))
+  const { output, report } = new Program({ factor: true }).filterWithReport(JSON.stringify(items))
+  assert.ok(output.length < JSON.stringify(items).length / 2)
+  assert.equal(report.factored.all, 1)
+  assert.deepEqual(JSON.parse(restore(output.toString())), items)
+  assert.deepEqual(JSON.parse(restore(output).toString()), items)
+  assert.equal(restore('{"a": 1}'), '{"a": 1}')
+  assert.throws(() => restore('{"_factored":1,"a":{"$ref":"#/b"}}'), { name: 'TamisError', kind: 'restore', path: '/a' })
 })
 
 test('prune', () => {

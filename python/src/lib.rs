@@ -10,6 +10,7 @@ mod history;
 mod input;
 mod manifest;
 mod program;
+mod restore;
 mod stream;
 mod text;
 
@@ -27,6 +28,8 @@ mod _tamis {
     use crate::manifest::Manifest;
     #[pymodule_export]
     use crate::program::Program;
+    #[pymodule_export]
+    use crate::restore::restore_bytes;
     #[pymodule_export]
     use crate::stream::Stream;
     #[pymodule_export]

@@ -6,7 +6,7 @@
 b'[{"id":7,"login":"mira"}]'
 
 `Program` filters JSON documents, `TextProgram` lines of text, `OutputFilters` and `filter_output` the output of commands, `prune`
-chats, and a `Manifest` has the programs of many tools. Failures raise `Error`, with `kind`, `offset` and `path`. The module
+chats, and a `Manifest` has the programs of many tools. `restore` returns a document that was factored. Failures raise `Error`, with `kind`, `offset` and `path`. The module
 `tamis.adapters` has middleware and wrappers for FastMCP, LangChain, OpenAI Agents, LiteLLM, httpx and ASGI.
 """
 
@@ -14,7 +14,7 @@ import json as _json
 from typing import Any, Unpack, overload
 
 from ._reports import FailureReport, InnerReport, OutputReport, PrunedTool, PruneReport, Report, TextReport
-from ._tamis import Error, Manifest, OutputFilters, Program, Stream, TextProgram, prune_with_report
+from ._tamis import Error, Manifest, OutputFilters, Program, Stream, TextProgram, prune_with_report, restore_bytes
 from ._types import (
     Budget,
     CallOptions,
@@ -52,6 +52,7 @@ __all__ = [
     "filter_output_with_report",
     "prune",
     "prune_with_report",
+    "restore",
 ]
 
 Error.__module__ = "tamis"
@@ -128,3 +129,16 @@ def prune(messages: Any, **rules: Unpack[PruneRules]) -> Any:
         return prune_with_report(messages, **rules)[0].decode()
     text = _json.dumps(messages, ensure_ascii=False, separators=(",", ":"))
     return _json.loads(prune_with_report(text, **rules)[0])
+
+
+@overload
+def restore(document: str) -> str: ...
+@overload
+def restore(document: bytes | bytearray | memoryview) -> bytes: ...
+def restore(document: str | bytes | bytearray | memoryview) -> str | bytes:
+    """Restore a document that the rule `factor` wrote: all values are the same again. Text in, text out.
+
+    Members of objects may have another order than before. A document that is not factored is returned unchanged.
+    """
+    restored = restore_bytes(document)
+    return restored.decode() if isinstance(document, str) else restored

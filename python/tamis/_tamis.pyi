@@ -16,6 +16,7 @@ __all__ = [
     "Stream",
     "TextProgram",
     "prune_with_report",
+    "restore_bytes",
 ]
 
 _Data: TypeAlias = bytes | bytearray | memoryview | str
@@ -166,3 +167,4 @@ class OutputFilters:
 def prune_with_report(
     history: _Data, **rules: Unpack[PruneRules]
 ) -> tuple[bytes, PruneReport]: ...
+def restore_bytes(document: _Data) -> bytes: ...

@@ -301,6 +301,21 @@ def test_prune():
     )
 
 
+def test_restore():
+    items = [{"id": number, "state": "open", "url": f"/issues/{number}"} for number in range(9)]
+    text = json.dumps(items)
+    factored, report = tamis.Program(factor=True).filter_with_report(text)
+    assert len(factored) < len(text) / 2
+    assert report["factored"]["all"] == 1 and report["factored"]["made"] == 1
+    assert json.loads(tamis.restore(factored)) == items
+    assert json.loads(tamis.restore(factored.decode())) == items
+    assert tamis.restore(memoryview(factored)) == tamis.restore(factored)
+    assert tamis.restore('{"a": 1}') == '{"a": 1}'
+    with pytest.raises(tamis.Error) as raised:
+        tamis.restore(b'{"_factored":1,"a":{"$ref":"#/b"}}')
+    assert raised.value.kind == "restore" and raised.value.path == "/a"
+
+
 def test_filter_output():
     raw = "   Compiling ryu v1.0.18\n" * 30 + "error[E0425]: cannot find value `x`\n"
     text = tamis.filter_output("cargo build", raw, 101)

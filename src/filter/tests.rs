@@ -148,6 +148,7 @@ fn only_rule(rule: RuleKind) -> &'static str {
         RuleKind::Redact => r#"{"redact": "secrets"}"#,
         RuleKind::Budget => r#"{"budget": {"bytes": 99}}"#,
         RuleKind::Compact => r#"{"compact": {"item": "{{.a}}"}}"#,
+        RuleKind::Factor => r#"{"factor": true}"#,
         RuleKind::Encode => r#"{"encode": "toon"}"#,
         RuleKind::Content => r#"{"content": {"max_tokens": 9}}"#,
         // A shape decides whether other rules apply.

@@ -157,12 +157,11 @@ impl FilterCase {
             agree_reader(subject, seed, &run)?;
         }
         agree_adapters(subject, seed, &run, &limits)?;
-        // A document that is too long to be held is not factored, which is no error.
-        if self.spec.get("factor").is_none() {
-            agree_tight(subject, seed, &run, &limits, Tight::Held)?;
-        }
+        let plain = Program::compile(&spec.clone().factor(false))
+            .map_err(|error| format!("the spec does not compile without `factor`: {error}"))?;
+        agree_tight(subject, seed, &run, Some(&plain), &limits, Tight::Held)?;
         // A name that is too long to be held matches nothing, or is an error. It is never overlooked.
-        agree_tight(subject, seed, &run, &limits, Tight::Keys)
+        agree_tight(subject, seed, &run, Some(&plain), &limits, Tight::Keys)
     }
 
     fn options(&self) -> (CallOptions, Limits) {

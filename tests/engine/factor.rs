@@ -1,5 +1,6 @@
 //! `factor`, against the slow model of restoring; and together with budgets.
 
+use serde_json::Value;
 use tamis::spec::Budget;
 use tamis::{CallOptions, Limits, Program, Spec, factor, filter_slice};
 use tamis_testkit::fuzz::factor::check;
@@ -28,10 +29,45 @@ fn the_corpus_is_restored() {
     assert!(factored > 40, "{factored}");
 }
 
+/// Returns the items of a document.
+fn list(document: &Value) -> &[Value] {
+    document.get("items").unwrap_or(document).as_array().unwrap()
+}
+
+/// What items share is what all items of the document share, and the next item would not fit.
+#[test]
+fn a_budget_takes_the_longest_prefix_that_fits() {
+    let items: Vec<String> = (0..300)
+        .map(|id| {
+            let state = if id < 150 { "open" } else { "shut" };
+            let text = "x".repeat(id * 37 % 90);
+            format!(
+                r#"{{"id":{id},"state":"{state}","kind":"a kind that all have","text":"{text}"}}"#
+            )
+        })
+        .collect();
+    let document = format!("[{}]", items.join(","));
+    let program = Program::compile(&Spec::new().factor(true)).unwrap();
+    let expected = |count: usize| {
+        let shared = r#"{"_factored":1,"_all":{"kind":"a kind that all have"},"_items":["#;
+        let items = items[..count].join(",").replace(r#""kind":"a kind that all have","#, "");
+        format!(r#"{shared}{items}],"_omitted":{{"items":{},"of":300}}}}"#, 300 - count)
+    };
+    for budget in (400..14_000).step_by(1357) {
+        let options = CallOptions::new().with_budget(Budget::Bytes(budget));
+        let (output, report) =
+            filter_slice(program.with_options(&options), document.as_bytes()).unwrap();
+        let kept = report.items_kept.unwrap() as usize;
+        assert_eq!(String::from_utf8(output).unwrap(), expected(kept), "{budget}");
+        assert!(expected(kept).len() as u64 <= budget, "{budget}");
+        assert!(expected(kept + 1).len() as u64 > budget, "{budget}");
+    }
+}
+
 #[test]
 fn a_budget_shows_no_fewer_items_than_without() {
     let (mut more, mut cut) = (0, 0);
-    for seed in 0..150 {
+    for seed in 0..400 {
         let mut random = Prng::new(seed);
         let items: Vec<String> = (0..4 + random.below(20))
             .map(|id| {
@@ -41,8 +77,15 @@ fn a_budget_shows_no_fewer_items_than_without() {
                 )
             })
             .collect();
-        let document = match random.below(2) {
+        let people: Vec<String> = (0..3 + random.below(3))
+            .map(|id| format!(r#"{{"id":{id},"team":"a team that all people have"}}"#))
+            .collect();
+        let document = match random.below(3) {
             0 => format!("[{}]", items.join(",")),
+            1 => {
+                let (items, people) = (items.join(","), people.join(","));
+                format!(r#"{{"items":[{items}],"related":{{"people":[{people}]}},"next":null}}"#)
+            }
             _ => {
                 format!(r#"{{"total":{},"items":[{}],"next":null}}"#, items.len(), items.join(","))
             }
@@ -60,10 +103,23 @@ fn a_budget_shows_no_fewer_items_than_without() {
         assert!(plain_report.budget_exceeded || !report.budget_exceeded, "{}", about());
         assert!(report.items_kept >= plain_report.items_kept, "{}", about());
         let restored = factor::restore(&output, &Limits::new()).unwrap();
-        let parsed: serde_json::Value = serde_json::from_slice(&restored).unwrap();
+        let parsed: Value = serde_json::from_slice(&restored).unwrap();
         assert_eq!(parsed.is_array(), document.starts_with('['), "{}", about());
         if report.factored.is_none() {
             assert_eq!(output, plain, "{}", about());
+        }
+        let whole: Value = serde_json::from_slice(document.as_bytes()).unwrap();
+        let kept = report.items_kept.unwrap() as usize;
+        // Items of the document stay as they are, while only whole ones are left out.
+        if kept > 1 {
+            assert_eq!(&list(&parsed)[..kept], &list(&whole)[..kept], "{}", about());
+            assert_eq!(parsed.get("related"), whole.get("related"), "{}", about());
+            let written: Value = serde_json::from_slice(&output).unwrap();
+            if let Some(shared) = written.get("_all").and_then(Value::as_object) {
+                let has_all =
+                    |item: &Value| shared.iter().all(|(name, value)| item[name] == *value);
+                assert!(list(&whole).iter().all(has_all), "{}", about());
+            }
         }
         more += u32::from(report.items_kept > plain_report.items_kept);
         cut += u32::from(report.budget_applied);

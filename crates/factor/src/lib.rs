@@ -35,6 +35,7 @@ use tamis_json::error::Raise;
 use tamis_json::hold::Hold;
 use tamis_json::limits::{Limits, Meter};
 
+pub use collect::Survey;
 pub use write::FactoredText;
 
 /// The contents of a factored document.
@@ -73,18 +74,6 @@ pub enum FactorSkip {
     Size,
 }
 
-impl FactorSkip {
-    /// Returns the reason, as in a report.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Names => "names",
-            Self::Gain => "gain",
-            Self::Size => "size",
-        }
-    }
-}
-
 /// Returns whether a document that is `after` bytes long instead of `before` is shorter by the least gain.
 fn is_gain(before: u64, after: u64) -> bool {
     u128::from(after) * 100 <= u128::from(before) * 97
@@ -102,14 +91,34 @@ pub fn factor(
     limits: &Limits,
     meter: &mut Meter,
 ) -> Result<Result<FactoredText, FactorSkip>, Raise> {
-    let survey = collect::survey(document, end_of_items(document, mark), limits.item())?;
-    if survey.reserved {
-        return Ok(Err(FactorSkip::Names));
+    let survey = survey(document, mark)?;
+    factor_by(document, mark, survey, limits, meter)
+}
+
+/// Finds out what the items of a held document share; see [`factor`].
+///
+/// # Errors
+/// The temporary file cannot be read.
+pub fn survey(document: &mut Hold, mark: u64) -> Result<Survey, Raise> {
+    let end = end_of_items(document, mark);
+    collect::survey(document, end)
+}
+
+/// Factors a held document by a survey of it, or of one from which it was [shortened](Survey::shortened); see [`factor`].
+///
+/// # Errors
+/// The temporary file cannot be read or written.
+pub fn factor_by(
+    document: &mut Hold,
+    mark: u64,
+    survey: Survey,
+    limits: &Limits,
+    meter: &mut Meter,
+) -> Result<Result<FactoredText, FactorSkip>, Raise> {
+    match survey.skip() {
+        Some(skip) => Ok(Err(skip)),
+        None => write::write(document, mark, survey, limits, meter),
     }
-    if survey.too_long {
-        return Ok(Err(FactorSkip::Size));
-    }
-    write::write(document, mark, survey, limits, meter)
 }
 
 /// Returns the offset at which the items of an array end that is the document, or that of the document's end.

@@ -10,6 +10,8 @@ pub(crate) struct DocumentFacts {
     pub(in crate::filter) branch: Option<WhenBranch>,
     /// The place of the payload. `None` if it is unknown, or if it needs no search.
     pub(in crate::filter) payload: Option<Payload>,
+    /// The input is a factored document. The run holds it to restore it, so a first pass over it finds nothing else.
+    pub(in crate::filter) is_factored: bool,
 }
 
 impl DocumentFacts {

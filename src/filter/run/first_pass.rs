@@ -55,6 +55,7 @@ impl FirstPass {
         Ok(DocumentFacts {
             branch: self.facts.branch.or(found.branch),
             payload: self.facts.payload.or(found.payload),
+            is_factored: found.is_factored,
         })
     }
 }

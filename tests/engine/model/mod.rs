@@ -107,7 +107,7 @@ fn limited(tight: drivers::Tight) {
         let subject = drivers::Subject { program: &program, options: &options, document };
         let whole = subject.push([]);
         let base = tamis::Limits::new();
-        if let Err(why) = drivers::agree_tight(subject, seed, &whole, &base, tight) {
+        if let Err(why) = drivers::agree_tight(subject, seed, &whole, None, &base, tight) {
             let spec = serde_json::to_string(&spec).expect("a spec is JSON");
             failures.push(format!("seed {seed}: {why}\ndocument: {text}\nspec: {spec}"));
         }

@@ -6,8 +6,9 @@ use std::fs::File;
 use std::io::{IsTerminal, Read, Seek, SeekFrom, Write};
 
 use tamis::{
-    EncodeSkip, Error, ErrorKind, FailedRun, FailureReport, MissedPath, PrettyWriter, Program,
-    Report, SkipReason, TeeReader, filter_documents, filter_file, filter_lenient, filter_ndjson,
+    EncodeSkip, Error, ErrorKind, FactorSkip, FailedRun, FailureReport, MissedPath, PrettyWriter,
+    Program, Report, SkipReason, TeeReader, filter_documents, filter_file, filter_lenient,
+    filter_ndjson,
 };
 
 use crate::console::print::is_closed_pipe;
@@ -217,15 +218,17 @@ fn not_encoded(why: EncodeSkip) -> String {
 }
 
 /// Returns the warning that no document was factored, with the reason of the report.
-fn not_factored(why: &str) -> String {
+fn not_factored(why: FactorSkip) -> String {
     let reason = match why {
-        "names" => "it has a member that only factored documents have, such as `_all` or `$ref`",
-        "size" => "it is too large (--held, --spill)",
-        "stop_early" => "--stop-early leaves it incomplete",
-        "whitespace" => "its white space is kept",
-        "lines" => "its elements are lines",
-        "compact" => "it becomes a summary",
-        "strings" => "-r writes plain text",
+        FactorSkip::Names => {
+            "it has a member that only factored documents have, such as `_all` or `$ref`"
+        }
+        FactorSkip::Size => "it is too large (--held, --spill)",
+        FactorSkip::StopEarly => "--stop-early leaves it incomplete",
+        FactorSkip::Whitespace => "its white space is kept",
+        FactorSkip::Lines => "its elements are lines",
+        FactorSkip::Compact => "it becomes a summary",
+        FactorSkip::Strings => "-r writes plain text",
         _ => "it is not written as JSON",
     };
     format!("the output is not factored, because {reason}")
@@ -364,7 +367,7 @@ fn conclude(job: &Job, report: &Report, result: Result<(), Failure>, names: &Nam
     {
         console.warn(&input, not_encoded(why));
     }
-    if let Some(why) = report.factor_skipped.filter(|why| !matches!(*why, "gain"))
+    if let Some(why) = report.factor_skipped.filter(|why| *why != FactorSkip::Gain)
         && result.is_ok()
     {
         console.warn(&input, not_factored(why));

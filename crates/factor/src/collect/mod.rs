@@ -6,8 +6,11 @@
 
 mod derive;
 mod plan;
+mod shortened;
 mod template;
 mod trie;
+
+use std::sync::Arc;
 
 use tamis_json::error::Raise;
 use tamis_json::hold::Hold;
@@ -27,13 +30,20 @@ const SETTLED: u32 = 32;
 /// The most rounds.
 const ROUNDS: usize = 8;
 /// The most bytes of the values that the items of one array have had in common so far.
-const CONSTANTS: u64 = 4 << 20;
+const CONSTANTS: usize = 4 << 20;
 
-/// The result of the first pass.
-#[derive(Debug, Default)]
-pub(crate) struct Survey {
+/// An array that is factored, and its offset.
+#[derive(Clone, Debug)]
+pub(crate) struct PlacedPlan {
+    pub(crate) start: u64,
+    pub(crate) plan: Arc<ArrayPlan>,
+}
+
+/// The result of the first pass: what is written once, and where.
+#[derive(Clone, Debug, Default)]
+pub struct Survey {
     /// The arrays to be factored, in document order.
-    pub(crate) plans: Vec<ArrayPlan>,
+    pub(crate) plans: Vec<PlacedPlan>,
     /// A member has a name that factored documents use.
     pub(crate) reserved: bool,
     /// An object has a name twice.
@@ -66,7 +76,6 @@ struct Pass<'a> {
     /// The bytes that an array must have to be visited.
     least: u64,
     length: u64,
-    item_limit: usize,
     /// Arrays in the items of the present one.
     inner: Vec<Visit>,
     objects: Vec<OpenObject>,
@@ -79,9 +88,10 @@ struct Pass<'a> {
 ///
 /// # Errors
 /// The temporary file cannot be read.
-pub(crate) fn survey(hold: &mut Hold, end: u64, item_limit: u64) -> Result<Survey, Raise> {
+pub(crate) fn survey(hold: &mut Hold, end: u64) -> Result<Survey, Raise> {
     let length = hold.len();
     let mut survey = Survey::default();
+    let mut plans = Vec::new();
     let mut visits = vec![Visit { start: 0, end, owner: None }];
     for _ in 0..ROUNDS {
         let mut next = Vec::new();
@@ -91,7 +101,6 @@ pub(crate) fn survey(hold: &mut Hold, end: u64, item_limit: u64) -> Result<Surve
                 names: OpenNames::default(),
                 least: (length / 100).saturating_mul(3),
                 length,
-                item_limit: usize::try_from(item_limit.min(CONSTANTS)).unwrap_or(usize::MAX),
                 inner: Vec::new(),
                 objects: Vec::new(),
                 plans: Vec::new(),
@@ -104,15 +113,18 @@ pub(crate) fn survey(hold: &mut Hold, end: u64, item_limit: u64) -> Result<Surve
             if survey.reserved || survey.too_long {
                 return Ok(survey);
             }
-            survey.plans.append(&mut pass.plans);
+            plans.append(&mut pass.plans);
             next.append(&mut pass.next);
         }
-        visits = best_of_owners(&mut survey.plans, next);
+        visits = best_of_owners(&mut plans, next);
         if visits.is_empty() {
             break;
         }
     }
-    survey.plans.sort_by_key(|plan| plan.start);
+    plans.sort_by_key(|plan| plan.start);
+    let placed = plans.into_iter();
+    let placed = placed.map(|plan| PlacedPlan { start: plan.start, plan: Arc::new(plan) });
+    survey.plans = placed.collect();
     Ok(survey)
 }
 
@@ -172,7 +184,7 @@ impl Pass<'_> {
 
     /// Reads the elements of an array, and decides whether it is factored.
     fn array(&mut self, start: u64, owner: Option<u64>) -> Result<(), Raise> {
-        let mut trie = Trie::new(self.item_limit);
+        let mut trie = Trie::new(CONSTANTS);
         let mut templates = Vec::new();
         let mut eligible = true;
         self.inner.clear();
@@ -279,7 +291,7 @@ impl Pass<'_> {
                 }
                 Token::Open { object } => {
                     let captured = if is_first && node != NONE {
-                        self.rest_of_container(object, Some(self.item_limit))?
+                        self.rest_of_container(object, Some(CONSTANTS))?
                     } else {
                         self.rest_of_container(object, None)?
                     };

@@ -6,12 +6,14 @@
 
 mod refs;
 
+use std::sync::Arc;
+
 use tamis_json::error::{ErrorKind, Raise};
 use tamis_json::hold::Hold;
 use tamis_json::limits::{Limits, Meter};
 use tamis_json::strings::StringEscaper;
 
-use crate::collect::{Action, ArrayPlan, ITEM, NONE, Survey};
+use crate::collect::{Action, ArrayPlan, ITEM, NONE, PlacedPlan, Survey};
 use crate::hash::{hash, mix};
 use crate::reader::{Reader, Span, Token, unescape};
 use crate::{FactorSkip, Factored, end_of_items, is_gain};
@@ -96,9 +98,9 @@ struct Writer<'a> {
     reader: Reader<'a>,
     limits: &'a Limits,
     meter: &'a mut Meter,
-    plans: std::iter::Peekable<std::vec::IntoIter<ArrayPlan>>,
+    plans: std::iter::Peekable<std::vec::IntoIter<PlacedPlan>>,
     /// The plan of the array that is open.
-    plan: Option<ArrayPlan>,
+    plan: Option<Arc<ArrayPlan>>,
     open: Vec<OpenContainer>,
     text: Hold,
     out: Vec<u8>,
@@ -327,7 +329,7 @@ impl Writer<'_> {
 
     /// Writes `_all` and `_made` of the next array.
     fn write_shared(&mut self) {
-        let Some(plan) = self.plans.peek() else { return };
+        let Some(PlacedPlan { plan, .. }) = self.plans.peek() else { return };
         for (name, text) in [(&b"\"_all\":"[..], &plan.all), (&b"\"_made\":"[..], &plan.made)] {
             if !text.is_empty() {
                 self.out.extend_from_slice(name);
@@ -387,7 +389,7 @@ impl Writer<'_> {
                 self.run = Some(self.reader.text.start);
             }
             if is_plan {
-                self.plan = self.plans.next();
+                self.plan = self.plans.next().map(|placed| placed.plan);
             }
             self.open.push(opened);
             return;
@@ -413,7 +415,7 @@ impl Writer<'_> {
             }
         }
         if is_plan {
-            self.plan = self.plans.next();
+            self.plan = self.plans.next().map(|placed| placed.plan);
         }
         self.open.push(opened);
         let at = self.at() - 1;

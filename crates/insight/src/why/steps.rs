@@ -6,6 +6,7 @@
 
 use tamis::Report;
 use tamis::Spec;
+use tamis::factor::Factored;
 use tamis::spec::{
     Budget, Encode, InnerRules, JsonStringFallback, JsonStrings, Omitted, OnError, Root, Siblings,
     Whitespace,
@@ -117,6 +118,7 @@ impl<'a> Builder<'a> {
                 self.document(own, report);
                 self.items(own, report);
                 self.output(own, options);
+                self.factor(own, options, report);
             }
             None => {
                 let detail = full.otherwise.map(|word| format!("{word:?}").to_lowercase());
@@ -313,6 +315,20 @@ impl<'a> Builder<'a> {
             let spec = self.whole();
             self.push(rule.into(), String::new(), spec, Comparison::Lengths);
         }
+    }
+
+    /// Adds the rule on the form of the whole output. Other forms, which are steps before it, skip it.
+    fn factor(&mut self, own: &'a Spec, options: &CallOptions, report: &Report) {
+        if !own.factor {
+            return;
+        }
+        self.options = options.clone();
+        self.rules.factor = true;
+        let detail = report.factored.map_or_else(String::new, |factored| {
+            let Factored { all, made, refs, .. } = factored;
+            format!("{all} in _all, {made} in _made, {refs} references")
+        });
+        self.push_rules("factor", detail, Comparison::Lengths);
     }
 
     /// Returns the comparison of `extract`. A path that cannot be parsed has no program.

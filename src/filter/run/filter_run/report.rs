@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tamis_json::nearest::ComparisonBudget;
 
+use super::restoring::FactoredInput;
 use super::{FilterRun, RunPhase};
 use crate::filter::compile::call::Skips;
 use crate::filter::compile::size_policy::SizePolicy;
@@ -20,6 +21,7 @@ impl FilterRun {
     /// Returns whether a first pass can find out more than what is known.
     pub(in crate::filter) fn looks_beyond(&self, facts: DocumentFacts) -> bool {
         match &self.pipe {
+            _ if facts.is_factored => false,
             Some(pipe) => pipe.first().is_some_and(Stage::is_looking),
             // If no branch holds, there is nothing more to find out.
             None => self.phase == RunPhase::Branch && facts.branch.is_none(),
@@ -34,6 +36,7 @@ impl FilterRun {
             // If the branch was known, only its payload is new.
             branch: choice.filter(|_| self.facts.branch.is_none()).map(|(branch, _)| branch),
             payload: self.pipe.as_ref().and_then(Pipe::first).and_then(Stage::decided),
+            is_factored: self.restoring.as_ref().is_some_and(FactoredInput::is_factored),
         }
     }
 

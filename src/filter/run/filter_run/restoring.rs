@@ -57,6 +57,11 @@ impl FactoredInput {
         reads.then(Self::default)
     }
 
+    /// Returns whether the input is known to be a factored document.
+    pub(super) fn is_factored(&self) -> bool {
+        self.is_factored
+    }
+
     /// Reads the next bytes. `None`: they were held. Otherwise the input is not factored, and the bytes that were held are
     /// the beginning.
     fn write(

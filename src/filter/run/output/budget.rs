@@ -202,6 +202,12 @@ impl ItemBudget {
         self.mark.as_deref()
     }
 
+    /// Returns the length of the payload's mark with its name, if only whole items were left out.
+    pub(super) fn prefix_mark(&self) -> Option<u64> {
+        let mark = || self.mark_text(self.complete).map_or(0, |text| text.len() as u64);
+        self.forms.is_none().then(mark)
+    }
+
     /// Places the error of bytes that could not be held.
     pub(super) fn place(&self, raise: Raise) -> Error {
         Hold::place(&self.limits, raise)

@@ -4,7 +4,8 @@
 //!
 //! With a budget, the whole document is factored first. If that is too long, the budget cuts the plain document, which is
 //! then factored. That leaves room, so larger budgets for the plain document are tried, and the largest one whose factored
-//! document fits is written. None of them shows less than the budget of the call.
+//! document fits is written. None of them shows less than the budget of the call. While only whole items are left out,
+//! what the others share is what all items of the document share.
 //!
 //! ```text
 //! budget                                     plain document
@@ -14,7 +15,7 @@
 
 use std::fmt;
 
-use tamis_factor::{FactorSkip, FactoredText, factor};
+use tamis_factor::{FactorSkip, FactoredText, Survey, factor_by, survey};
 use tamis_json::error::{Error, ErrorKind, Raise};
 use tamis_json::hold::Hold;
 use tamis_json::limits::{Limits, Meter};
@@ -29,8 +30,8 @@ use crate::filter::run::root_path::RootPath;
 use crate::report::Report;
 use crate::spec::Budget;
 
-/// The budgets for the plain document that are tried.
-const TRIES: u32 = 7;
+/// The budgets for the plain document that are tried at most.
+const TRIES: u32 = 12;
 
 /// Creates a stage that fits a document into a budget, or only marks what `max_items` left out.
 pub(super) type CreateFit = Box<dyn Fn(Option<Budget>) -> Box<dyn Stage> + Send>;
@@ -42,9 +43,27 @@ struct OutputForm {
     fit: Option<Box<dyn Stage>>,
     facts: OutputFacts,
     plain: Hold,
+    plain_bytes: u64,
     factored: Result<FactoredText, FactorSkip>,
     /// The size of what is written.
     size: OutputSize,
+}
+
+/// A budget for the plain document, and the size of the text that was written for it.
+#[derive(Clone, Copy, Debug)]
+struct Tried {
+    budget: u64,
+    written: u64,
+}
+
+impl Tried {
+    /// Returns the budget for a text of this size, on the line through this budget, which fits, and one which does not.
+    fn between(self, failed: Self, size: u64) -> u64 {
+        let wide = u128::from(failed.budget.saturating_sub(self.budget));
+        let rise = u128::from(failed.written.saturating_sub(self.written).max(1));
+        let more = wide * u128::from(size.saturating_sub(self.written)) / rise;
+        self.budget.saturating_add(u64::try_from(more).unwrap_or(u64::MAX))
+    }
 }
 
 /// The stage.
@@ -94,6 +113,25 @@ impl OutputForm {
         report.budget_applied
     }
 
+    /// Returns the size of the text in the unit of the budget.
+    fn measured(&self) -> u64 {
+        self.size.counted.unwrap_or(self.size.bytes)
+    }
+
+    /// Returns about how many bytes or tokens the plain text has.
+    fn plain_in_unit(&self) -> u64 {
+        let Some(tokens) = self.size.counted else { return self.plain_bytes };
+        let part =
+            u128::from(self.plain_bytes) * u128::from(tokens) / u128::from(self.size.bytes.max(1));
+        u64::try_from(part).unwrap_or(u64::MAX)
+    }
+
+    /// Returns whether this form has one item more than another, and nothing else is cut.
+    fn follows(&self, other: &Self) -> bool {
+        let are_prefixes = self.facts.prefix_mark.is_some() && other.facts.prefix_mark.is_some();
+        are_prefixes && self.facts.kept == other.facts.kept + 1
+    }
+
     /// Passes the text on.
     fn visit(&mut self, mut take: impl FnMut(&[u8]) -> bool) -> Result<(), Raise> {
         match &mut self.factored {
@@ -130,8 +168,12 @@ impl FactorStage {
         self
     }
 
-    /// Returns the form of the document for a budget of the plain document.
-    fn form(&mut self, budget: Option<Budget>) -> Result<OutputForm, Error> {
+    /// Returns the form of the document for a budget of the plain document. `whole`: the survey of the document.
+    fn form(
+        &mut self,
+        budget: Option<Budget>,
+        whole: Option<&Survey>,
+    ) -> Result<OutputForm, Error> {
         let length = self.document.len();
         let placed = |raise: Raise| Error::at(raise, length, String::new());
         let mut facts = OutputFacts::default();
@@ -164,9 +206,15 @@ impl FactorStage {
         }
         let mut plain = out.held;
         let mark = mark_length(&plain, &facts).map_err(placed)?;
-        let factored = factor(&mut plain, mark, limits, meter).map_err(placed)?;
+        let survey = match (whole, facts.prefix_mark) {
+            (Some(whole), Some(added)) => whole.shortened(document, &plain, added),
+            _ => survey(&mut plain, mark),
+        };
+        let factored = survey.and_then(|survey| factor_by(&mut plain, mark, survey, limits, meter));
+        let factored = factored.map_err(placed)?;
         let size = OutputSize::new(&self.policy);
-        let mut form = OutputForm { fit, facts, plain, factored, size };
+        let plain_bytes = plain.len();
+        let mut form = OutputForm { fit, facts, plain, plain_bytes, factored, size };
         if form.factored.is_ok() {
             form.plain.clear(meter);
         }
@@ -184,10 +232,13 @@ impl FactorStage {
     /// Returns the form that shows the most.
     fn best(&mut self) -> Result<OutputForm, Error> {
         let Some(budget) = self.policy.budget.filter(|_| self.create_fit.is_some()) else {
-            return self.form(None);
+            return self.form(None, None);
         };
-        let mut best = self.form(Some(budget))?;
-        if !best.is_cut() {
+        let length = self.document.len();
+        let whole = survey(&mut self.document, 0)
+            .map_err(|raise| Error::at(raise, length, String::new()))?;
+        let mut best = self.form(Some(budget), Some(&whole))?;
+        if !best.is_cut() || whole.skip().is_some() {
             return Ok(best);
         }
         let (limit, unit): (u64, fn(u64) -> Budget) = match budget {
@@ -195,34 +246,44 @@ impl FactorStage {
             Budget::Tokens(tokens) => (tokens, Budget::Tokens),
         };
         // A whole document has no more tokens than bytes.
-        let (mut low, mut high) = (limit, self.document.len().saturating_add(1).max(limit));
+        let mut low = Tried { budget: limit, written: best.measured().min(limit) };
+        let mut high = length.saturating_add(1).max(limit);
+        let mut failed: Option<Tried> = None;
         let mut next = high;
-        for _ in 0..TRIES {
-            if next <= low || next > high {
+        for tries in 0..TRIES {
+            if next <= low.budget || next > high {
                 break;
             }
-            let mut form = self.form(Some(unit(next)))?;
+            let mut form = self.form(Some(unit(next)), Some(&whole))?;
+            let tried = Tried { budget: next, written: form.measured() };
             let fits = !form.size.exceeds(&self.policy);
             // A plain form is a choice only for the budget of the call.
-            if fits && form.factored.is_ok() && !form.facts.exceeded {
+            let is_better = fits && form.factored.is_ok() && !form.facts.exceeded;
+            if is_better {
                 std::mem::swap(&mut best, &mut form);
-                low = next;
+                low = tried;
                 if !best.is_cut() {
                     form.clear(&mut self.meter);
                     break;
                 }
             } else {
                 high = next.saturating_sub(1);
-                // The next guess is right if all parts become shorter alike.
-                let written = form.size.bytes.max(1);
-                let plain = u128::from(form.facts.filtered.min(next));
-                let guess = plain * u128::from(self.policy.most_bytes()) / u128::from(written);
-                next = u64::try_from(guess).unwrap_or(u64::MAX);
+                // A document that was not cut needs less than this budget.
+                let plain = form.plain_in_unit().min(next);
+                failed = Some(Tried { budget: plain, ..tried });
             }
+            let is_largest = !is_better && form.follows(&best);
             form.clear(&mut self.meter);
-            if next <= low || next > high {
-                next = low + (high - low).div_ceil(2);
+            if is_largest {
+                break;
             }
+            // The next guess is right if all parts become shorter alike.
+            let guess = failed.map(|failed| low.between(failed, limit));
+            let middle = low.budget + (high.saturating_sub(low.budget)).div_ceil(2);
+            next = match guess {
+                Some(guess) if tries % 3 != 2 => guess.min(high).max(low.budget.saturating_add(1)),
+                _ => middle,
+            };
         }
         Ok(best)
     }
@@ -349,7 +410,7 @@ impl Stage for FactorStage {
         }
         match factored {
             Some(Ok(factored)) => report.factored = Some(factored),
-            Some(Err(skip)) => report.factor_skipped = Some(skip.into()),
+            Some(Err(skip)) => report.factor_skipped = Some((*skip).into()),
             None => {}
         }
     }

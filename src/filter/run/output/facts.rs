@@ -27,4 +27,6 @@ pub(in crate::filter::run) struct OutputFacts {
     pub(in crate::filter::run) place: Option<RootPath>,
     /// The text of the payload's mark.
     pub(in crate::filter::run) mark: Option<String>,
+    /// The length of that mark with its name, if only whole items at the end of the payload were left out. 0: no mark.
+    pub(in crate::filter::run) prefix_mark: Option<u64>,
 }

@@ -122,6 +122,7 @@ impl OutputState for ItemSplitter {
         facts.kept = self.budget.kept().unwrap_or(facts.kept);
         facts.place = self.budget.steps().map(|steps| RootPath::Steps(steps.to_vec()));
         facts.mark = self.budget.mark().map(str::to_owned);
+        facts.prefix_mark = self.budget.prefix_mark();
         Ok(())
     }
 
