@@ -259,6 +259,26 @@ impl CallOptions {
         self
     }
 
+    /// Sets whether this call's output has once what its items share, instead of the value of
+    /// [`Spec::factor`](crate::Spec::factor). Responses of failed calls and raw output are not factored.
+    ///
+    /// ```
+    /// use tamis::{CallOptions, Limits, Program, Spec, factor, filter_slice};
+    ///
+    /// let program = Program::compile(&Spec::new().exclude("ssn"))?;
+    /// let options = CallOptions::new().with_factor(true);
+    /// let input = br#"[{"id":1,"kind":"a person","ssn":"1"},{"id":2,"kind":"a person"},{"id":3,"kind":"a person"},{"id":4,"kind":"a person"}]"#;
+    /// let (output, _) = filter_slice(program.with_options(&options), input)?;
+    /// let factored = br#"{"_factored":1,"_all":{"kind":"a person"},"_items":[{"id":1},{"id":2},{"id":3},{"id":4}]}"#;
+    /// assert_eq!(output, factored);
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_factor(mut self, yes: bool) -> Self {
+        self.policy.factor = Some(yes);
+        self
+    }
+
     /// Suggests corrections for selected paths that no item has, in the report's [`missed`](crate::Report::missed)
     /// and in the message of a total miss. This keeps the names of the first item, a few hundred at most, which makes
     /// reading that item slightly slower.
@@ -316,6 +336,12 @@ impl CallOptions {
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.is_error
+    }
+
+    /// Returns whether the output has once what its items share; `None` if the spec decides.
+    #[must_use]
+    pub fn factor(&self) -> Option<bool> {
+        self.policy.factor
     }
 
     /// Returns the budget of the call; `None` if the spec's applies.
@@ -430,7 +456,11 @@ impl CallOptions {
     /// Returns the options that apply to the program derived for the call.
     pub(super) fn of_rest(&self, skips: Option<Skips>) -> Self {
         let raw = matches!(skips, Some(Skips::Raw | Skips::RawOfFailed));
-        let policy = if raw { self.policy.plain() } else { self.policy };
+        let mut policy = if raw { self.policy.plain() } else { self.policy };
+        if skips.is_some() {
+            // The program lacks the rule, too.
+            policy.factor = None;
+        }
         Self { raw: false, is_error: false, policy, ..self.clone() }
     }
 }

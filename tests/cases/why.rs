@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
-use tamis::{CallOptions, ErrorKind, Program, filter_slice};
+use tamis::{CallOptions, ErrorKind, Limits, Program, factor, filter_slice};
 use tamis_insight::why::{ValueOutcome, Why, why};
 use tamis_manifest::Manifest;
 use tamis_testkit::cases::CaseTest;
@@ -66,9 +66,13 @@ fn check(program: &Program, options: &CallOptions, document: &[u8]) -> Result<()
     }
     // If members share a name, the JSON library takes another one.
     let is_unique = serde_json::from_slice::<Unique>(document).is_ok();
+    // Pointers name values of the documents before they were factored.
+    let restored = |document: &[u8]| {
+        factor::restore(document, &Limits::new()).unwrap_or_else(|_| document.to_vec())
+    };
     if is_unique
-        && let Ok(input) = serde_json::from_slice::<Json>(document)
-        && let Ok(output) = serde_json::from_slice::<Json>(&output)
+        && let Ok(input) = serde_json::from_slice::<Json>(&restored(document))
+        && let Ok(output) = serde_json::from_slice::<Json>(&restored(&output))
     {
         let mut pointers = Vec::new();
         collect(&input, "", &mut pointers);

@@ -22,8 +22,17 @@ pub(super) const FORMAT: Format = Format {
     read,
 };
 
-const KEYS: [&str; 8] =
-    ["version", "filters", "profile", "service", "catalog", "store", "servers", "invisible"];
+const KEYS: [&str; 9] = [
+    "version",
+    "filters",
+    "profile",
+    "service",
+    "catalog",
+    "store",
+    "servers",
+    "invisible",
+    "factor",
+];
 
 fn read(building: &mut Building<'_>, root: &Node) {
     for (key, _) in root.entries().unwrap_or_default() {

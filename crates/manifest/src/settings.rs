@@ -1,4 +1,4 @@
-//! The keys of tamis' own format that gateways read: `profile`, `service`, `catalog`, `store`, `servers` and `invisible`.
+//! The keys of tamis' own format that gateways read: `profile`, `service`, `catalog`, `store`, `servers`, `invisible` and `factor`.
 //!
 //! They are parsed and checked here, so that `tamis check` finds mistakes and every gateway reads them in the same way.
 //! [`Manifest::find`](super::Manifest::find) reads `service` and `catalog`, too. The defaults are the gateway's: a key that is absent is `None`.
@@ -106,6 +106,7 @@ pub struct Settings {
     /// The names are in each entry, too, because manifests can be merged.
     pub(super) servers: Option<Setting<Arc<[String]>>>,
     pub(super) invisible: Option<Setting<Invisible>>,
+    pub(super) factor: Option<Setting<bool>>,
 }
 
 /// The value of `invisible`.
@@ -164,6 +165,12 @@ impl Settings {
         self.invisible.as_ref().map(|invisible| invisible.value == Invisible::Keep)
     }
 
+    /// Returns whether profiles write once what the items of a result share (`factor: true`).
+    #[must_use]
+    pub fn factor(&self) -> Option<bool> {
+        self.factor.as_ref().map(|factor| factor.value)
+    }
+
     /// Returns the settings of two manifests, with a problem for each key that both have.
     pub(super) fn merge(self, later: &Self, problems: &mut Problems) -> Self {
         Self {
@@ -174,12 +181,13 @@ impl Settings {
             // Each list holds for the entries of its own file.
             servers: self.servers.or_else(|| later.servers.clone()),
             invisible: either("invisible", self.invisible, &later.invisible, problems),
+            factor: either("factor", self.factor, &later.factor, problems),
         }
     }
 
     /// Returns each key that has a value, with its place.
     pub(super) fn keys(&self) -> impl Iterator<Item = (&'static str, &Diagnostic)> {
-        let Self { profile, service, catalog, store, servers, invisible } = self;
+        let Self { profile, service, catalog, store, servers, invisible, factor } = self;
         let keys = [
             ("profile", profile.as_ref().map(|setting| &setting.place)),
             ("service", service.as_ref().map(|setting| &setting.place)),
@@ -187,6 +195,7 @@ impl Settings {
             ("store", store.as_ref().map(|setting| &setting.place)),
             ("servers", servers.as_ref().map(|setting| &setting.place)),
             ("invisible", invisible.as_ref().map(|setting| &setting.place)),
+            ("factor", factor.as_ref().map(|setting| &setting.place)),
         ];
         keys.into_iter().filter_map(|(key, place)| Some((key, place?)))
     }
@@ -238,16 +247,17 @@ pub(super) struct WrittenSettings {
     pub(super) store: Option<StoreSettings>,
     pub(super) servers: Option<Vec<String>>,
     pub(super) invisible: Option<Invisible>,
+    pub(super) factor: Option<bool>,
 }
 
 impl WrittenSettings {
     /// The keys, in the order in which they are documented.
-    pub(super) const KEYS: [&'static str; 6] =
-        ["profile", "service", "catalog", "store", "servers", "invisible"];
+    pub(super) const KEYS: [&'static str; 7] =
+        ["profile", "service", "catalog", "store", "servers", "invisible", "factor"];
 
     /// Adds the places of the keys.
     pub(super) fn at(self, place: impl Fn(&str) -> Option<Diagnostic>) -> Settings {
-        let Self { profile, service, catalog, store, servers, invisible } = self;
+        let Self { profile, service, catalog, store, servers, invisible, factor } = self;
         Settings {
             profile: placed(profile, place("profile")),
             service: placed(service.map(|ServiceName(name)| name), place("service")),
@@ -255,6 +265,7 @@ impl WrittenSettings {
             store: placed(store, place("store")),
             servers: placed(servers.map(Arc::from), place("servers")),
             invisible: placed(invisible, place("invisible")),
+            factor: placed(factor, place("factor")),
         }
     }
 }

@@ -112,6 +112,8 @@ impl ResultFilter {
         names: &[ToolName],
         store: Option<Store>,
     ) -> Result<Self, ConfigError> {
+        // Hooks see only what a model is shown.
+        let factor = Some(config.factor().unwrap_or(true));
         let mut rules = config.rules()?;
         let mut chosen: Option<(&ToolName, bool)> = None;
         let mut is_ambiguous = false;
@@ -127,7 +129,7 @@ impl ResultFilter {
         let name = chosen.map(|(name, _)| name).or(names.first());
         let rules = rules.with_service(name.and_then(|name| name.server.as_deref()));
         let limits = MessageLimits { output: Self::LONGEST, ..MessageLimits::default() };
-        let options = crate::ProxyOptions::new(rules).with_store(store);
+        let options = crate::ProxyOptions::new(rules).with_store(store).with_factor(factor);
         let proxy = Proxy::new(options.with_recall(true).with_limits(limits));
         let tool = name.map(|name| name.tool.clone()).unwrap_or_default();
         Ok(Self { proxy, tool, is_ambiguous })

@@ -22,6 +22,8 @@ pub(in crate::filter) struct SizePolicy {
     pub(in crate::filter) lines: bool,
     /// A summary is written without the document around it.
     pub(in crate::filter) only_summary: bool,
+    /// What items share is written once.
+    pub(in crate::filter) factor: bool,
 }
 
 /// A budget in tokens that are counted.
@@ -81,6 +83,7 @@ impl SizePolicy {
             on_over: call.on_over.or(spec.on_over).unwrap_or_default(),
             lines: call.lines,
             only_summary: call.only_summary,
+            factor: call.factor.unwrap_or(spec.factor),
         }
     }
 

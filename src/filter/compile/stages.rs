@@ -84,7 +84,7 @@ impl CompiledProgram {
 
     /// Returns whether what items share is written once.
     pub(in crate::filter) fn factors(&self, policy: &SizePolicy) -> bool {
-        self.spec.factor && self.factor_skip(policy).is_none()
+        policy.factor && self.factor_skip(policy).is_none()
     }
 
     /// Returns the reason why no document of a call is factored.

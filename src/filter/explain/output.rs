@@ -20,8 +20,16 @@ pub(super) fn redact(spec: &Spec) -> StageExplanation {
 
 /// Explains the budget, or the marks without one.
 pub(super) fn fit(policy: &SizePolicy) -> StageExplanation {
-    let SizePolicy { budget, tokens: _, min_items, omitted, on_over, lines: _, only_summary: _ } =
-        *policy;
+    let SizePolicy {
+        budget,
+        tokens: _,
+        min_items,
+        omitted,
+        on_over,
+        lines: _,
+        only_summary: _,
+        factor: _,
+    } = *policy;
     let Some(budget) = budget else {
         let text = "a member `_omitted` says how many items are missing";
         return StageExplanation::plain("mark", text);

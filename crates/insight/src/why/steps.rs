@@ -4,7 +4,6 @@
 //! Each step has all rules of the one before it, and one more. A list whose entries apply one after the other is a step
 //! for each entry.
 
-use tamis::Report;
 use tamis::Spec;
 use tamis::factor::Factored;
 use tamis::spec::{
@@ -12,6 +11,7 @@ use tamis::spec::{
     Whitespace,
 };
 use tamis::{CallOptions, Program, WhenBranch};
+use tamis::{FactorSkip, Report};
 use tamis_json::path::Path;
 
 /// The largest number of steps of one list. Neighbours of longer lists share a step.
@@ -322,12 +322,16 @@ impl<'a> Builder<'a> {
         if !own.factor {
             return;
         }
-        self.options = options.clone();
-        self.rules.factor = true;
-        let detail = report.factored.map_or_else(String::new, |factored| {
+        let skipped = || {
+            let reason = report.factor_skipped.map_or("", FactorSkip::as_str);
+            format!("skipped: {reason}")
+        };
+        let detail = report.factored.map_or_else(skipped, |factored| {
             let Factored { all, made, refs, .. } = factored;
             format!("{all} in _all, {made} in _made, {refs} references")
         });
+        self.options = options.clone();
+        self.rules.factor = report.factored.is_some();
         self.push_rules("factor", detail, Comparison::Lengths);
     }
 

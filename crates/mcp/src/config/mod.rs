@@ -69,6 +69,7 @@ pub struct Config {
     scope: StoreScope,
     redact: bool,
     keeps_invisible: bool,
+    factor: Option<bool>,
 }
 
 impl Config {
@@ -107,6 +108,7 @@ impl Config {
         let service = settings().find_map(|settings| settings.service().map(str::to_owned));
         let catalog = settings().find_map(|settings| settings.catalog());
         let keeps_invisible = settings().find_map(Settings::keeps_invisible);
+        let factor = settings().find_map(Settings::factor);
         let of_user = user.as_ref().and_then(|user| user.settings().store()).is_some();
         let stored = settings().find_map(|settings| settings.store().cloned()).unwrap_or_default();
         let place = flags.store.as_ref().unwrap_or_else(|| stored.place());
@@ -134,6 +136,7 @@ impl Config {
             scope: stored.scope().clone(),
             redact: flags.redact,
             keeps_invisible: keeps_invisible.unwrap_or_default(),
+            factor,
             first,
             is_first_named: !flags.manifests.is_empty(),
             user,
@@ -150,6 +153,12 @@ impl Config {
     #[must_use]
     pub fn removes_invisible(&self) -> bool {
         self.profile != Profile::Off && !self.keeps_invisible
+    }
+
+    /// Returns whether profiles write once what the items of a result share. `None`: that depends on the client.
+    #[must_use]
+    pub fn factor(&self) -> Option<bool> {
+        self.factor
     }
 
     /// Returns who may read a stored result over HTTP, where a client has no session.
@@ -192,7 +201,9 @@ impl Config {
         let store = self.store.take().filter(|_| self.profile != Profile::Off).map(Store::open);
         let reads = self.client_reads;
         let removes_invisible = self.removes_invisible();
+        let factor = self.factor;
         let options = ProxyOptions::new(self.rules()?).with_invisible(!removes_invisible);
+        let options = options.with_factor(factor);
         Ok(options.with_store(store).with_client_reads(reads))
     }
 

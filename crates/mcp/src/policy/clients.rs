@@ -54,6 +54,15 @@ pub(crate) fn limit(client: &str) -> Option<u64> {
     known.map(|(_, bytes)| bytes / 4 * 3)
 }
 
+/// Clients that show results of tools to a model, and run no code on them. Documents in which shared values are written once
+/// are for these only.
+const SHOW_RESULTS: [&str; 2] = ["claude-code", "codex-mcp-client"];
+
+/// Returns whether the client with this name shows results to a model.
+pub(crate) fn shows_results(client: &str) -> bool {
+    SHOW_RESULTS.contains(&client)
+}
+
 /// Returns which part the client with this name shows.
 pub(crate) fn reads(client: &str) -> ClientReads {
     if READ_STRUCTURED.contains(&client) { ClientReads::Structured } else { ClientReads::Both }

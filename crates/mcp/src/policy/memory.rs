@@ -6,6 +6,7 @@
 use std::collections::hash_map::RandomState;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, Hash};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use tamis_store::Scope;
@@ -38,6 +39,8 @@ pub(crate) struct Memory {
     hasher: RandomState,
     tables: Mutex<Tables>,
     most: usize,
+    /// The client has the explanation of factored documents.
+    has_explained: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -70,7 +73,17 @@ impl Table {
 
 impl Memory {
     pub(crate) fn new(most: usize) -> Self {
-        Self { hasher: RandomState::new(), tables: Mutex::default(), most }
+        Self {
+            hasher: RandomState::new(),
+            tables: Mutex::default(),
+            most,
+            has_explained: AtomicBool::new(false),
+        }
+    }
+
+    /// Notes that factored documents are explained. Returns whether they were before.
+    pub(crate) fn explain(&self) -> bool {
+        self.has_explained.swap(true, Ordering::Relaxed)
     }
 
     /// Remembers which call a name came from. `scope` tells clients apart that share this memory.

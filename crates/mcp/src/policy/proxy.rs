@@ -53,6 +53,7 @@ pub struct ProxyOptions {
     client_reads: Option<ClientReads>,
     recalls: bool,
     keeps_invisible: bool,
+    factor: Option<bool>,
     is_retrieved_elsewhere: bool,
     limits: MessageLimits,
     warn: Option<fn(&str)>,
@@ -69,6 +70,7 @@ impl ProxyOptions {
             client_reads: None,
             recalls: false,
             keeps_invisible: false,
+            factor: None,
             is_retrieved_elsewhere: false,
             limits,
             warn: None,
@@ -115,6 +117,14 @@ impl ProxyOptions {
     #[must_use]
     pub fn with_invisible(mut self, keeps: bool) -> Self {
         self.keeps_invisible = keeps;
+        self
+    }
+
+    /// Sets whether profiles and the catalog write once what the items of a result share, instead of judging by the client's
+    /// name.
+    #[must_use]
+    pub fn with_factor(mut self, factor: Option<bool>) -> Self {
+        self.factor = factor;
         self
     }
 
@@ -251,6 +261,12 @@ impl Proxy {
     pub(crate) fn client_reads(&self, client: Option<&str>) -> ClientReads {
         let by_name = || client.map_or(ClientReads::Both, clients::reads);
         self.options.client_reads.unwrap_or_else(by_name)
+    }
+
+    /// Returns whether results for a client are factored where no filter of the user decides.
+    pub(crate) fn factors(&self, client: Option<&str>) -> bool {
+        let by_name = || client.is_some_and(clients::shows_results);
+        self.options.rules.profile().is_some() && self.options.factor.unwrap_or_else(by_name)
     }
 
     /// Remembers the parameters of a tool that matter here.

@@ -104,11 +104,16 @@ impl ResultRewrite<'_> {
                 }
             }
         }
+        let shows_structured = self.context.reads == ClientReads::Structured;
+        if let Some(factored) = facts.factored
+            && (!has_member || (texts_left > 0 && !shows_structured))
+        {
+            added.push(notice::block(factored.sentence()).into_bytes());
+        }
         if let Some(sentence) = facts.replaced() {
             added.push(notice::block(&sentence).into_bytes());
         }
         if let Some((omission, remedy)) = facts.omission {
-            let shows_structured = self.context.reads == ClientReads::Structured;
             if !has_member || (texts_left > 0 && !shows_structured) {
                 added.push(omission.block(remedy).into_bytes());
             }
@@ -138,7 +143,9 @@ impl ResultRewrite<'_> {
         splice: &mut Splice,
     ) -> Result<bool, Failure> {
         let StructuredRun { found, run, is_object } = structured;
-        if !is_object || facts.omission.is_none() {
+        let has_facts =
+            facts.omission.is_some() || facts.factored.is_some() && run.report.factored.is_some();
+        if !is_object || !has_facts {
             if run.len() != run.bytes_in || self.filter.removes_for_safety {
                 splice.replace(found.span.clone(), Piece::Scratch(run.output.clone()));
             }

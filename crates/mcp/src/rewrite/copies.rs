@@ -39,6 +39,15 @@ impl ResultRewrite<'_> {
 /// are not objects.
 fn is_copy(scratch: &Spool, structured: &JsonRun, copy: &JsonRun) -> Result<bool, Failure> {
     const BEFORE: &[u8] = b"{\"result\":";
+    if structured.report.factored.is_some() || copy.report.factored.is_some() {
+        let (Some(structured), Some(copy)) =
+            (restored(scratch, structured)?, restored(scratch, copy)?)
+        else {
+            return Ok(false);
+        };
+        let inner = structured.strip_prefix(BEFORE).and_then(|rest| rest.strip_suffix(b"}"));
+        return Ok(structured == copy || inner == Some(&copy));
+    }
     if structured.len() == copy.len() {
         return same_bytes(scratch, &structured.output, &copy.output);
     }
@@ -50,6 +59,19 @@ fn is_copy(scratch: &Spool, structured: &JsonRun, copy: &JsonRun) -> Result<bool
     let inner = start + before..structured.output.end - 1;
     let is_wrapped = scratch.to_vec(start..start + before, BEFORE.len())? == BEFORE;
     Ok(is_wrapped && same_bytes(scratch, &inner, &copy.output)?)
+}
+
+/// The longest factored output that is compared with another one.
+const LONGEST_FACTORED: usize = 4 << 20;
+
+/// Returns the document of an output. `None`: it is too long.
+fn restored(scratch: &Spool, run: &JsonRun) -> Result<Option<Vec<u8>>, Failure> {
+    let Ok(length) = usize::try_from(run.len()) else { return Ok(None) };
+    if length > LONGEST_FACTORED {
+        return Ok(None);
+    }
+    let output = scratch.to_vec(run.output.clone(), LONGEST_FACTORED)?;
+    Ok(tamis::factor::restore(&output, &tamis::Limits::new()).ok())
 }
 
 /// Returns whether two ranges have the same bytes.

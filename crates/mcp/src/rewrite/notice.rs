@@ -15,6 +15,30 @@ pub(crate) struct NoticeFacts {
     pub(crate) omission: Option<(Omission, Remedy)>,
     /// Number of credentials that were replaced.
     pub(crate) redacted: u64,
+    /// What items share is written once.
+    pub(crate) factored: Option<FactorNotice>,
+}
+
+/// The notice about a factored document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FactorNotice {
+    /// For a reader who knows nothing of such documents.
+    Full,
+    /// For one who has read the explanation.
+    Short,
+}
+
+impl FactorNotice {
+    /// Returns the sentence.
+    pub(crate) fn sentence(self) -> &'static str {
+        match self {
+            Self::Full => {
+                "[tamis: members that all items have are once under `_all`; `_made` has members that follow from others of \
+                 an item, `{path}` stands for the text there; `$ref` stands for the value at that place of this text]"
+            }
+            Self::Short => "[tamis: shared values are under `_all`, `_made` and `$ref`]",
+        }
+    }
 }
 
 impl NoticeFacts {
@@ -23,10 +47,19 @@ impl NoticeFacts {
         (self.redacted > 0).then(|| format!("[tamis: {}]", replaced(self.redacted)))
     }
 
-    /// Returns the member that ends the structured result, without a comma before it. `None`: nothing was left out.
+    /// Returns the member that ends the structured result, without a comma before it. `None`: there is nothing to know.
     pub(crate) fn member(&self, name: &str) -> Option<String> {
-        let (omission, remedy) = self.omission?;
-        Some(omission.member(remedy, name, self.redacted))
+        let factored = self.factored.map(FactorNotice::sentence);
+        match (self.omission, factored) {
+            (Some((omission, remedy)), _) => {
+                Some(omission.member(remedy, name, self.redacted, factored))
+            }
+            (None, Some(sentence)) => {
+                let (name, sentence) = (text::quoted(name), text::quoted(sentence));
+                Some(format!("{name}:{{\"factored\":{sentence}}}"))
+            }
+            (None, None) => None,
+        }
     }
 }
 
@@ -68,7 +101,7 @@ impl Omission {
         block(&self.notice(remedy).to_string())
     }
 
-    fn member(&self, remedy: Remedy, name: &str, redacted: u64) -> String {
+    fn member(&self, remedy: Remedy, name: &str, redacted: u64, factored: Option<&str>) -> String {
         let mut member = format!("{}:{{", text::quoted(name));
         let counted = [OmittedUnit::Items, OmittedUnit::Lines, OmittedUnit::Blocks];
         if let Some((shown, of)) = self.shown.filter(|_| counted.contains(&self.unit)) {
@@ -81,6 +114,9 @@ impl Omission {
         member.push_str(&format!("\"bytes_out\":{bytes_out},\"bytes_in\":{bytes_in}"));
         if redacted > 0 {
             member.push_str(&format!(",\"redacted\":{redacted}"));
+        }
+        if let Some(sentence) = factored {
+            member.push_str(&format!(",\"factored\":{}", text::quoted(sentence)));
         }
         match remedy {
             Remedy::Retrieve(handle) | Remedy::Recall(handle) => {

@@ -126,7 +126,7 @@ impl ResultRewrite<'_> {
             || report.base64_omitted_bytes > 0;
         let is_cut = is_counted || (!self.filter.keeps_everything && self.shrank(source, run));
         let unit = if shown.is_some() { OmittedUnit::Items } else { OmittedUnit::Values };
-        let (bytes_in, bytes_out, hint) = (run.bytes_in, run.len(), Hint::default());
+        let (bytes_in, bytes_out, hint) = (run.bytes_in, run.plain_len(), Hint::default());
         (is_cut, Omission { unit, shown, gap: None, bytes_in, bytes_out, hint })
     }
 
@@ -135,20 +135,20 @@ impl ResultRewrite<'_> {
         if self.filter.renders && !matches!(self.filter.stored, StoredForm::Nothing) {
             return true;
         }
-        if run.len() >= run.bytes_in || self.filter.shows_all_that_is_stored {
+        if run.plain_len() >= run.bytes_in || self.filter.shows_all_that_is_stored {
             return false;
         }
         let fetchable = match &self.filter.stored {
             // Nobody may know how much was removed.
             StoredForm::Nothing if self.filter.removes_for_safety => return false,
             // White space hardly ever makes up more than half of a document.
-            StoredForm::Nothing | StoredForm::Source if run.len() * 2 < run.bytes_in => {
+            StoredForm::Nothing | StoredForm::Source if run.plain_len() * 2 < run.bytes_in => {
                 return true;
             }
             StoredForm::Nothing | StoredForm::Source => run::minified(self.texts, source),
             StoredForm::Program(_) => self.forms.length(self.texts, source),
         };
-        fetchable.is_some_and(|fetchable| run.len() < fetchable)
+        fetchable.is_some_and(|fetchable| run.plain_len() < fetchable)
     }
 
     /// Whether the catalog or a profile saved too little to be worth a notice. A result over the limit of the profile is cut

@@ -84,7 +84,13 @@ pub(crate) fn rewrite(
         let to_store = ToStore { result: &result, tool: &call.tool, redacted };
         (omission, room.store(&unescaped, &to_store, context, filter, &forms))
     });
-    add_notices(&mut splice, contents, kept, NoticeFacts { omission, redacted }, message)?;
+    add_notices(
+        &mut splice,
+        contents,
+        kept,
+        NoticeFacts { omission, redacted, factored: None },
+        message,
+    )?;
     Ok(Rewritten { splice, scratch })
 }
 

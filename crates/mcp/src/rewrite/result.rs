@@ -19,7 +19,7 @@ use tamis_store::{Handle, LostReason, Remedy};
 use super::block_text::{BlockContext, BlockText};
 use super::blocks::{self, Block};
 use super::images;
-use super::notice::{NoticeFacts, Omission};
+use super::notice::{FactorNotice, NoticeFacts, Omission};
 use super::result_parts::{FilteredParts, ResultRewrite, Rewritten, StructuredPart, StructuredRun};
 use super::run::{self, FormOutputs, RunError, Source, Texts};
 use super::stored::{Room, ToStore};
@@ -72,6 +72,11 @@ pub(crate) fn rewrite(
             continue;
         };
         let cap = attempt.cap(context);
+        let options = options(call, &filter, context, is_error, cap);
+        let options = match factors(call, &filter, context, &parts, is_error) {
+            Some(factors) => options.with_factor(factors),
+            None => options,
+        };
         let rewrite = ResultRewrite {
             message,
             texts: &texts,
@@ -80,7 +85,7 @@ pub(crate) fn rewrite(
             blocks: &blocks,
             filter: &filter,
             forms: FormOutputs::of(&filter, is_error && filter.minds_errors, spool),
-            options: options(call, &filter, context, is_error, cap),
+            options,
             is_error,
             cap,
             context,
@@ -104,6 +109,25 @@ pub(crate) fn rewrite(
     }
     // Not reached: an attempt falls short only if there is the one after it.
     Err(Failure::TOO_COMPLEX)
+}
+
+/// Returns whether what items share is written once. `None`: a filter of the user decides.
+///
+/// While the listing has an output schema, structured results must fit it, and their texts must remain equal to them.
+fn factors(
+    call: &ToolCall,
+    filter: &ToolFilter,
+    context: &Context,
+    parts: &Parts<ResultPart>,
+    is_error: bool,
+) -> Option<bool> {
+    if filter.is_of_user() {
+        return None;
+    }
+    let structured = parts.last(ResultPart::Structured);
+    let has_structured = structured.is_some_and(|found| found.kind != ValueKind::Null);
+    let fits_schema = !(filter.keeps_everything && has_structured);
+    Some(context.factors && fits_schema && !is_error && !call.options.raw())
 }
 
 /// The reason in the log for a result that a profile would have shortened.
@@ -334,9 +358,17 @@ impl ResultRewrite<'_> {
             }
             None => None,
         };
-        let facts = NoticeFacts { omission: omission.zip(remedy), redacted };
+        let factored = filtered.is_factored().then(|| self.factor_notice());
+        let facts = NoticeFacts { omission: omission.zip(remedy), redacted, factored };
         let splice = self.assemble(filtered, facts, &scratch)?;
         Ok((Rewritten { splice, scratch }, remedy))
+    }
+
+    /// Returns the notice about a factored document: an explanation, but only once for a client with a session.
+    fn factor_notice(&self) -> FactorNotice {
+        let has_session = !Arc::ptr_eq(&self.context.memory, &self.context.proxy.memory);
+        let was_explained = has_session && self.context.memory.explain();
+        if was_explained { FactorNotice::Short } else { FactorNotice::Full }
     }
 
     /// Filters `structuredContent`, unless it only repeats texts.

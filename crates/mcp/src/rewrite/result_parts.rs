@@ -99,6 +99,16 @@ impl FilteredParts<'_> {
             })
     }
 
+    /// Returns whether a part has once what its items share.
+    pub(crate) fn is_factored(&self) -> bool {
+        let of_texts = self
+            .texts
+            .iter()
+            .flatten()
+            .any(|text| matches!(text, BlockText::Json(run) if run.report.factored.is_some()));
+        of_texts || self.structured.run().is_some_and(|it| it.run.report.factored.is_some())
+    }
+
     /// Returns the number of credentials that were replaced. Texts in addition to a structured result mostly repeat it.
     pub(crate) fn redacted(&self) -> u64 {
         let of_texts = self.texts.iter().flatten().map(BlockText::redacted).sum();

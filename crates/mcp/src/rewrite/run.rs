@@ -209,7 +209,15 @@ impl JsonRun {
     pub(crate) fn len(&self) -> u64 {
         self.output.end - self.output.start
     }
+
+    /// Returns the size of the output as if nothing was factored.
+    pub(crate) fn plain_len(&self) -> u64 {
+        self.len() + self.report.factored.map_or(0, |factored| factored.bytes)
+    }
 }
+
+/// The least bytes by which a profile makes a document shorter if what items share is written once.
+const LEAST_FACTORED: u64 = 400;
 
 /// Filters a JSON value, and writes the output to the end of `scratch`. After an error, `scratch` is as before.
 pub(crate) fn json(
@@ -223,6 +231,10 @@ pub(crate) fn json(
     let run = run_all(texts, source, &filter.programs, options, scratch);
     let failed = scratch.error().is_some().then_some(Failure::TOO_COMPLEX);
     match (run, failed) {
+        (Ok(RunSums { report, .. }), None) if is_hardly_shorter(&report, options) => {
+            scratch.truncate(start);
+            json(texts, source, filter, &options.clone().with_factor(false), scratch)
+        }
         (Ok(RunSums { report, bytes_in, redacted }), None) => {
             Ok(JsonRun { output: start..scratch.len(), report, bytes_in, redacted })
         }
@@ -231,6 +243,12 @@ pub(crate) fn json(
             Err(run.err().unwrap_or(RunError::Failed(failed.unwrap_or(Failure::IO))))
         }
     }
+}
+
+/// Returns whether a profile has factored a document although the notice about that takes about as much.
+fn is_hardly_shorter(report: &Report, options: &CallOptions) -> bool {
+    let is_short = report.factored.is_some_and(|factored| factored.bytes < LEAST_FACTORED);
+    is_short && options.factor() == Some(true)
 }
 
 /// The report of the last program, and the sums over all.
@@ -255,12 +273,17 @@ fn run_all(
     let Some((last, others)) = programs.split_last() else {
         return Err(RunError::Failed(Failure("it has no rules")));
     };
+    // The output of the last program is factored, if that of any is.
+    let factors = options.factor();
+    let factors = factors.unwrap_or_else(|| programs.iter().any(|program| program.spec().factor));
+    let before = options.clone().with_factor(false);
+    let options = &options.clone().with_factor(factors);
     let mut between: Option<Spool> = None;
     let (mut bytes_in, mut redacted) = (None, 0);
     for program in others {
         let mut out = Spool::new(scratch.limits());
         let (report, bytes) =
-            run_after(texts, source, between.as_ref(), program, options, &mut out)?;
+            run_after(texts, source, between.as_ref(), program, &before, &mut out)?;
         bytes_in.get_or_insert(bytes);
         redacted += credentials(&report.redacted);
         if out.error().is_some() {

@@ -49,6 +49,8 @@ pub(crate) struct Context {
     pub(crate) reads: ClientReads,
     /// The most bytes that it shows whole, if they are known.
     pub(crate) client_limit: Option<u64>,
+    /// Whether profiles write once what items share.
+    pub(crate) factors: bool,
     /// The JSON text of the id of the request. Empty for notifications.
     pub(crate) raw_id: Box<[u8]>,
     pub(crate) arrived: Option<Instant>,

@@ -177,6 +177,7 @@ impl Session {
             is_modern,
             reads: self.proxy.client_reads(self.client.as_deref()),
             client_limit: self.proxy.client_limit(self.client.as_deref()),
+            factors: self.proxy.factors(self.client.as_deref()),
             raw_id,
             arrived,
         };

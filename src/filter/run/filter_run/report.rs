@@ -112,8 +112,8 @@ impl FilterRun {
     fn report_factor(&self, report: &mut Report) {
         let program = self.branch.as_ref().map_or(&self.program, |(_, program)| program);
         let spec = &program.compiled().spec;
-        if spec.factor && report.error.is_none() && report.factored.is_none() {
-            let policy = SizePolicy::new(spec, self.options.policy());
+        let policy = SizePolicy::new(spec, self.options.policy());
+        if policy.factor && report.error.is_none() && report.factored.is_none() {
             let skip = program.compiled().factor_skip(&policy);
             report.factor_skipped = report.factor_skipped.or(skip);
         }
