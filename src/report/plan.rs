@@ -99,7 +99,7 @@ pub enum PlanStep {
     Budget,
     /// Mentions items that were left out.
     Mark,
-    /// What items share is written once.
+    /// Writes once what items share.
     Factor {
         /// A budget shortens the output, measured in the factored form.
         with_budget: bool,

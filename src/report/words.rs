@@ -168,8 +168,9 @@ impl FactorSkip {
     }
 }
 
-impl From<tamis_factor::FactorSkip> for FactorSkip {
-    fn from(skip: tamis_factor::FactorSkip) -> Self {
+impl FactorSkip {
+    /// Returns the reason of the crate that factors.
+    pub(crate) fn of(skip: tamis_factor::FactorSkip) -> Self {
         match skip {
             tamis_factor::FactorSkip::Names => Self::Names,
             tamis_factor::FactorSkip::Gain => Self::Gain,

@@ -34,7 +34,7 @@ fn list(document: &Value) -> &[Value] {
     document.get("items").unwrap_or(document).as_array().unwrap()
 }
 
-/// What items share is what all items of the document share, and the next item would not fit.
+/// Members are written once if all items of the document share them, also those left out. The next item would not fit.
 #[test]
 fn a_budget_takes_the_longest_prefix_that_fits() {
     let items: Vec<String> = (0..300)
@@ -110,7 +110,7 @@ fn a_budget_shows_no_fewer_items_than_without() {
         }
         let whole: Value = serde_json::from_slice(document.as_bytes()).unwrap();
         let kept = report.items_kept.unwrap() as usize;
-        // Items of the document stay as they are, while only whole ones are left out.
+        // Only whole items are left out, and the others keep their values.
         if kept > 1 {
             assert_eq!(&list(&parsed)[..kept], &list(&whole)[..kept], "{}", about());
             assert_eq!(parsed.get("related"), whole.get("related"), "{}", about());

@@ -53,7 +53,8 @@ pub struct Factored {
 }
 
 impl Factored {
-    /// Adds what another document has.
+    /// Adds the counts of another document.
+    #[doc(hidden)]
     pub fn add(&mut self, other: Self) {
         let Self { all, made, refs, bytes } = other;
         self.all += all;

@@ -392,17 +392,7 @@ impl<'a> Reader<'a> {
 /// Returns the place of the first quote, bracket or brace.
 #[inline]
 fn find_structure(bytes: &[u8]) -> Option<usize> {
-    const IS_STRUCTURE: [bool; 256] = {
-        let mut table = [false; 256];
-        table[b'"' as usize] = true;
-        table[b'{' as usize] = true;
-        table[b'}' as usize] = true;
-        table[b'[' as usize] = true;
-        table[b']' as usize] = true;
-        table
-    };
-    #[allow(clippy::indexing_slicing, reason = "the table has a place for each byte")]
-    bytes.iter().position(|byte| IS_STRUCTURE[usize::from(*byte)])
+    bytes.iter().position(|byte| matches!(byte, b'"' | b'{' | b'}' | b'[' | b']'))
 }
 
 /// Returns the place of the first quote or backslash. Most strings are short.

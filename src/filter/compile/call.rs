@@ -17,7 +17,7 @@ pub(in crate::filter) struct CallPolicy {
     pub(in crate::filter) lines: bool,
     /// A summary is written without the document around it.
     pub(in crate::filter) only_summary: bool,
-    /// What items share is written once. `None`: the spec decides.
+    /// The output has once what its items share. `None`: the spec decides.
     pub(in crate::filter) factor: Option<bool>,
     /// The document is one of many: `where` tests a payload that is a single object.
     pub(in crate::filter) is_record: bool,

@@ -22,7 +22,7 @@ pub(in crate::filter) struct SizePolicy {
     pub(in crate::filter) lines: bool,
     /// A summary is written without the document around it.
     pub(in crate::filter) only_summary: bool,
-    /// What items share is written once.
+    /// The output has once what its items share.
     pub(in crate::filter) factor: bool,
 }
 

@@ -260,7 +260,7 @@ impl Sources {
         let rest = text.get(place..).unwrap_or_default();
         let Some(byte) = rest.first() else { return slots };
         let pair = usize::from(*byte) << 8 | usize::from(rest.get(1).copied().unwrap_or_default());
-        if !self.begins.get(pair >> 6).is_some_and(|word| word >> (pair & 63) & 1 != 0) {
+        if self.begins.get(pair >> 6).is_none_or(|word| word >> (pair & 63) & 1 == 0) {
             return slots;
         }
         let after = self.groups.partition_point(|group| group.text.of(&trie.texts) <= rest);

@@ -26,7 +26,7 @@ impl Survey {
     }
 
     /// Returns the survey of this document without some elements at the end of one array. `mark`: the length of the text
-    /// that was added instead. What all items shared stays written once, also if fewer items are left.
+    /// that was added instead. All that the items shared stays written once, also if fewer items are left.
     ///
     /// # Errors
     /// The temporary file cannot be read.

@@ -88,7 +88,7 @@ pub fn restore(document: &[u8], limits: &Limits, mut take: impl FnMut(&[u8])) ->
     let result = writer.document();
     writer.flush();
     result.map_err(|fault| {
-        let offset = source_offset(document, pointers, fault.at, limits);
+        let offset = source_offset(document, &pointers, fault.at, limits);
         fault.into_error(offset as u64)
     })
 }

@@ -46,11 +46,11 @@ pub(super) fn resolve(document: &[u8], most: usize, end: usize, limits: &Limits)
 /// Returns the offset in the document of a place in the text without references.
 pub(super) fn source_offset(
     document: &[u8],
-    pointers: Pointers,
+    pointers: &Pointers,
     place: usize,
     limits: &Limits,
 ) -> usize {
-    let (_, _, offset) = write(document, &pointers, usize::MAX, place, limits);
+    let (_, _, offset) = write(document, pointers, usize::MAX, place, limits);
     offset
 }
 

@@ -113,10 +113,10 @@ impl ResultRewrite<'_> {
         if let Some(sentence) = facts.replaced() {
             added.push(notice::block(&sentence).into_bytes());
         }
-        if let Some((omission, remedy)) = facts.omission {
-            if !has_member || (texts_left > 0 && !shows_structured) {
-                added.push(omission.block(remedy).into_bytes());
-            }
+        if let Some((omission, remedy)) = facts.omission
+            && (!has_member || (texts_left > 0 && !shows_structured))
+        {
+            added.push(omission.block(remedy).into_bytes());
         }
         self.finish_content(&mut splice, &dropped, &added, removed)?;
         Ok(splice)

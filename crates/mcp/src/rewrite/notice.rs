@@ -15,7 +15,7 @@ pub(crate) struct NoticeFacts {
     pub(crate) omission: Option<(Omission, Remedy)>,
     /// Number of credentials that were replaced.
     pub(crate) redacted: u64,
-    /// What items share is written once.
+    /// The result has once what its items share.
     pub(crate) factored: Option<FactorNotice>,
 }
 

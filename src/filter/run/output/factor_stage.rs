@@ -27,7 +27,7 @@ use super::size::OutputSize;
 use crate::filter::compile::size_policy::SizePolicy;
 use crate::filter::run::pipe::{Next, Stage};
 use crate::filter::run::root_path::RootPath;
-use crate::report::Report;
+use crate::report::{self, Report};
 use crate::spec::Budget;
 
 /// The budgets for the plain document that are tried at most.
@@ -410,7 +410,7 @@ impl Stage for FactorStage {
         }
         match factored {
             Some(Ok(factored)) => report.factored = Some(factored),
-            Some(Err(skip)) => report.factor_skipped = Some((*skip).into()),
+            Some(Err(skip)) => report.factor_skipped = Some(report::FactorSkip::of(*skip)),
             None => {}
         }
     }
