@@ -119,6 +119,10 @@ export interface Report {
   compact_error?: string
   /** The reason why the output is JSON although `encode` names another form. */
   encode_skipped?: 'duplicate_key' | 'lone_surrogate' | 'number' | 'size' | 'not_a_list' | 'not_rows' | 'empty' | 'sparse' | 'siblings'
+  /** Counts of the members that `factor` wrote once, and the bytes that it saved. */
+  factored?: string
+  /** The reason why the document was not factored although `factor` asks for it. */
+  factor_skipped?: 'names' | 'gain' | 'size' | 'stop_early' | 'encode' | 'compact' | 'lines' | 'strings' | 'whitespace'
   /** Number of elements of the payload that were read, if it is an array. */
   items_seen?: number
   /** Number of elements in the output. */

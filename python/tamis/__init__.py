@@ -13,7 +13,16 @@ chats, and a `Manifest` has the programs of many tools. `restore` returns a docu
 import json as _json
 from typing import Any, Unpack, overload
 
-from ._reports import FailureReport, InnerReport, OutputReport, PrunedTool, PruneReport, Report, TextReport
+from ._reports import (
+    Factored,
+    FailureReport,
+    InnerReport,
+    OutputReport,
+    PrunedTool,
+    PruneReport,
+    Report,
+    TextReport,
+)
 from ._tamis import Error, Manifest, OutputFilters, Program, Stream, TextProgram, prune_with_report, restore_bytes
 from ._types import (
     Budget,
@@ -30,6 +39,7 @@ __all__ = [
     "Budget",
     "CallOptions",
     "Error",
+    "Factored",
     "FailureReport",
     "InnerReport",
     "Manifest",

@@ -127,6 +127,10 @@ class Report(TypedDict, total=False):
     """The reason why `compact` left the filtered output unchanged."""
     encode_skipped: Literal["duplicate_key", "lone_surrogate", "number", "size", "not_a_list", "not_rows", "empty", "sparse", "siblings"]
     """The reason why the output is JSON although `encode` names another form."""
+    factored: str
+    """Counts of the members that `factor` wrote once, and the bytes that it saved."""
+    factor_skipped: Literal["names", "gain", "size", "stop_early", "encode", "compact", "lines", "strings", "whitespace"]
+    """The reason why the document was not factored although `factor` asks for it."""
     items_seen: int
     """Number of elements of the payload that were read, if it is an array."""
     items_kept: int

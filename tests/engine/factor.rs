@@ -2,9 +2,12 @@
 
 use serde_json::Value;
 use tamis::spec::Budget;
-use tamis::{CallOptions, Limits, Program, Spec, factor, filter_slice};
+use tamis::{CallOptions, ErrorKind, Limits, Program, Spec, factor, filter_slice};
+use tamis_testkit::effort::share;
 use tamis_testkit::fuzz::factor::check;
-use tamis_testkit::model::factor::random_document;
+use tamis_testkit::model::dom::Node;
+use tamis_testkit::model::factor::{Factored, random_document};
+use tamis_testkit::model::generate;
 use tamis_testkit::paths;
 use tamis_testkit::prng::Prng;
 
@@ -102,7 +105,8 @@ fn a_budget_shows_no_fewer_items_than_without() {
         assert!(output.len() as u64 <= budget || report.budget_exceeded, "{}", about());
         assert!(plain_report.budget_exceeded || !report.budget_exceeded, "{}", about());
         assert!(report.items_kept >= plain_report.items_kept, "{}", about());
-        let restored = factor::restore(&output, &Limits::new()).unwrap();
+        let restored = factor::restore(&output, &Limits::new())
+            .unwrap_or_else(|error| panic!("{error}\n{}", about()));
         let parsed: Value = serde_json::from_slice(&restored).unwrap();
         assert_eq!(parsed.is_array(), document.starts_with('['), "{}", about());
         if report.factored.is_none() {
@@ -125,4 +129,53 @@ fn a_budget_shows_no_fewer_items_than_without() {
         cut += u32::from(report.budget_applied);
     }
     assert!(more > 20 && cut > 20, "{more} {cut}");
+}
+
+/// Any rules and any document: restoring the factored output gives the output without `factor`.
+#[test]
+fn outputs_of_random_rules_are_restored() {
+    let (mut compared, mut factored) = (0, 0);
+    for seed in 0..share(6_000).max(300) {
+        let mut random = Prng::new(0xFAC << 32 | seed);
+        let document = match random.below(3) {
+            0 => generate::document(&mut random),
+            _ => random_document(&mut random),
+        };
+        let rules = generate::rules(&mut random, &Node::parse(&document));
+        let spec = rules.spec();
+        let program = Program::compile(&spec).unwrap();
+        let run = |factor| {
+            let options = tamis_testkit::call_options().with_factor(factor);
+            filter_slice(program.with_options(&options), document.as_bytes())
+        };
+        let about =
+            || format!("seed {seed}: {document}\n{}", serde_json::to_string(&spec).unwrap());
+        let (plain, output) = match (run(false), run(true)) {
+            (Ok((plain, report)), Ok((output, with_factor))) if !report.budget_applied => {
+                assert_eq!(report.redacted, with_factor.redacted, "{}", about());
+                factored += u32::from(with_factor.factored.is_some());
+                if with_factor.factored.is_none() {
+                    assert_eq!(plain, output, "{}", about());
+                    assert!(with_factor.factor_skipped.is_some(), "{}", about());
+                    continue;
+                }
+                (plain, output)
+            }
+            (Err(plain), Err(with_factor)) => {
+                assert_eq!(plain.error.kind(), with_factor.error.kind(), "{}", about());
+                continue;
+            }
+            // More fits.
+            (Err(plain), Ok(_)) if plain.error.kind() == ErrorKind::Budget => continue,
+            (Ok((_, report)), Ok(_)) if report.budget_applied => continue,
+            (plain, output) => panic!("{}: {plain:?} {output:?}", about()),
+        };
+        compared += 1;
+        let restored = factor::restore(&output, &Limits::new())
+            .unwrap_or_else(|error| panic!("{error}\n{}", about()));
+        let parse = |text: &[u8]| Node::parse(std::str::from_utf8(text).unwrap());
+        let is_same = Factored::is_same(&parse(&restored), &parse(&plain));
+        assert!(is_same, "{}\n{}", about(), String::from_utf8_lossy(&output));
+    }
+    assert!(factored > 20 && compared > 20, "{factored} {compared}");
 }

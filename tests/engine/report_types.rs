@@ -9,8 +9,9 @@ use std::path::Path;
 use tamis_testkit::{cases, paths};
 
 /// The structs, each after those that it refers to, and their names in the packages.
-const TYPES: [(&str, &str); 7] = [
+const TYPES: [(&str, &str); 8] = [
     ("FailureReport", "FailureReport"),
+    ("Factored", "Factored"),
     ("InnerReport", "InnerReport"),
     ("Report", "Report"),
     ("TextReport", "TextReport"),
@@ -107,7 +108,9 @@ fn sources() -> String {
         }
     }
     let mut text = String::new();
-    for folder in ["src", "crates/text/src", "crates/command/src", "crates/chat/src"] {
+    for folder in
+        ["src", "crates/factor/src", "crates/text/src", "crates/command/src", "crates/chat/src"]
+    {
         read(&paths::path(folder), &mut text);
     }
     text

@@ -116,9 +116,15 @@ pub fn factor_by(
     limits: &Limits,
     meter: &mut Meter,
 ) -> Result<Result<FactoredText, FactorSkip>, Raise> {
-    match survey.skip() {
-        Some(skip) => Ok(Err(skip)),
-        None => write::write(document, mark, survey, limits, meter),
+    if let Some(skip) = survey.skip() {
+        return Ok(Err(skip));
+    }
+    let mut first = Vec::new();
+    document.read_part(0, 1, &mut first)?;
+    match first.as_slice() {
+        [b'{' | b'['] => write::write(document, mark, survey, limits, meter),
+        // A scalar has nothing to share.
+        _ => Ok(Err(FactorSkip::Gain)),
     }
 }
 

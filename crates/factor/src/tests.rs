@@ -143,6 +143,9 @@ fn arrays_inside_are_factored_where_the_outer_one_is_not() {
 
 #[test]
 fn documents_stay_as_they_are() {
+    for scalar in ["1.10", "null", "true", r#""a string that is a whole document""#] {
+        assert_eq!(check(scalar).unwrap_err(), FactorSkip::Gain);
+    }
     assert_eq!(factored(r#"{"a":1}"#), Err(FactorSkip::Gain));
     for name in ["_all", "_made", "_items", "$ref", "_factored", "\\u005fall"] {
         let document =
@@ -344,4 +347,125 @@ fn random_documents_are_restored() {
         factored > 1000 && sums.made > 100 && sums.all > 1000 && sums.refs > 100,
         "{factored} {sums:?}"
     );
+}
+
+/// Documents that are hard to factor, with about `size` of their parts.
+fn hostile(size: usize) -> Vec<(&'static str, String)> {
+    let repeat = |count: usize, part: &dyn Fn(usize) -> String| {
+        (0..count).map(part).collect::<Vec<_>>().join(",")
+    };
+    let members = |count: usize, part: &dyn Fn(usize) -> String| {
+        format!("{{{}}}", repeat(count, &|index| format!("\"k{index}\":{}", part(index))))
+    };
+    let wide = members(size, &|index| index.to_string());
+    let texts = members(size, &|index| format!("\"a{index}b\""));
+    let same_texts = members(size, &|_| "\"abcabcabcabc\"".to_owned());
+    let nested = |open: &str, close: &str| format!("{}1{}", open.repeat(size), close.repeat(size));
+    let container = r#"{"name":"a container that is long enough to be replaced by a reference to an equal one","n":0}"#;
+    vec![
+        ("wide items", format!("[{wide},{wide},{wide}]")),
+        ("many strings", format!("[{texts},{texts},{texts}]")),
+        ("equal strings", format!("[{same_texts},{same_texts},{same_texts}]")),
+        (
+            "many items",
+            format!(
+                "[{}]",
+                repeat(size, &|index| {
+                    format!(
+                        r#"{{"id":{index},"url":"https://host.example/{index}/{index}","all":true}}"#
+                    )
+                })
+            ),
+        ),
+        (
+            "other names in each item",
+            format!("[{}]", repeat(size, &|index| { format!(r#"{{"k{index}":{index}}}"#) })),
+        ),
+        ("deep arrays", format!("[{0},{0},{0}]", nested("[", "]"))),
+        ("deep objects", format!("[{0},{0},{0}]", nested(r#"{"a":"#, "}"))),
+        ("deep lists of items", nested(r#"[{"a":1},{"a":1},{"a":"#, "}]")),
+        ("equal containers", format!("[{}]", repeat(size, &|_| container.to_owned()))),
+        (
+            "equal containers at many depths",
+            format!("[{0},{0}]", nested(&format!(r#"{{"c":{container},"a":"#), "}")),
+        ),
+        (
+            "a long string",
+            format!(r#"[{{"a":"{0}"}},{{"a":"{0}"}},{{"a":"{0}"}}]"#, "x{".repeat(size)),
+        ),
+        (
+            "strings of one letter",
+            format!(
+                "[{}]",
+                repeat(size, &|index| {
+                    format!(r#"{{"a":"{}","b":"{}"}}"#, "x".repeat(index % 1500), "x".repeat(700))
+                })
+            ),
+        ),
+        ("white elements", format!("[{}]", repeat(size, &|_| "{}".to_owned()))),
+        (
+            "numbers",
+            format!(
+                "[{}]",
+                repeat(size, &|index| {
+                    format!(r#"{{"n":1e{index},"m":-0.0,"big":{}}}"#, "9".repeat(30))
+                })
+            ),
+        ),
+        (
+            "surrogates",
+            format!(
+                "[{}]",
+                repeat(size, &|index| {
+                    format!(r#"{{"a":"\ud800{index}","b":"x\ud800{index}"}}"#)
+                })
+            ),
+        ),
+        (
+            "names twice",
+            format!(
+                "[{}]",
+                repeat(size, &|_| {
+                    r#"{"a":{"b":1,"\u0062":2},"c":"a text that all items have"}"#.to_owned()
+                })
+            ),
+        ),
+    ]
+}
+
+#[test]
+fn hostile_documents_are_restored() {
+    for (name, document) in hostile(700) {
+        let result = check(&document);
+        let is_factored = result.is_ok();
+        assert!(is_factored || matches!(result, Err(FactorSkip::Gain)), "{name}: {result:?}");
+    }
+    // Each name of a factored document, in each spelling, at any depth.
+    for name in ["_factored", "_all", "_made", "_items", "$ref"] {
+        let escaped: String = name.chars().map(|c| format!("\\u{:04x}", u32::from(c))).collect();
+        for spelled in [name, &escaped] {
+            let item = r#"{"a":"a text that all of the items have"}"#;
+            let document = format!(r#"[{item},{item},{item},[[{{"x":{{"{spelled}":1}}}}]]]"#);
+            assert_eq!(check(&document).unwrap_err(), FactorSkip::Names, "{spelled}");
+            // In a string it is a text like others.
+            let document = format!(r#"[{item},{item},{item},[["{spelled}"]]]"#);
+            assert_ne!(check(&document).err(), Some(FactorSkip::Names), "{spelled}");
+        }
+    }
+}
+
+#[cfg(debug_assertions)]
+#[test]
+fn work_is_linear_in_the_document() {
+    use tamis_json::test_work::done;
+    let work = |document: &str| {
+        done();
+        _ = factored(document);
+        done().iter().sum::<u64>()
+    };
+    for ((name, small), (_, large)) in hostile(2_000).into_iter().zip(hostile(8_000)) {
+        let (few, many) = (work(&small), work(&large));
+        let longer = large.len() as u64 * 100 / small.len() as u64;
+        assert!(many * 100 <= few * longer * 3 / 2 + 1_000_000, "{name}: {few} {many} {longer}");
+    }
 }

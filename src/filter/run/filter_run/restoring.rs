@@ -1,7 +1,8 @@
 //! The input of a run that is a factored document: it is restored before any rule reads it.
 //!
 //! Rules name members of the document, and a factored document has some of them elsewhere. So the first bytes decide
-//! whether the input is one. It is then held until it ends.
+//! whether the input is one. It is then held until it ends. White space before the document decides nothing and is not
+//! held.
 //!
 //! ```text
 //!               no                              the end
@@ -36,6 +37,8 @@ const PIECE: usize = 64 << 10;
 pub(super) struct FactoredInput {
     /// The first bytes, without white space before the first name.
     first: Vec<u8>,
+    /// The bytes that were read to decide.
+    undecided: u64,
     is_factored: bool,
     /// The input so far, while it is short.
     beginning: Vec<u8>,
@@ -48,6 +51,8 @@ enum Decision {
     Open,
     Factored,
     Other,
+    /// There is too much white space before the first name.
+    TooLong,
 }
 
 impl FactoredInput {
@@ -71,7 +76,7 @@ impl FactoredInput {
         meter: &mut Meter,
     ) -> Result<Option<Self>, Error> {
         if !self.is_factored {
-            match self.decide(bytes) {
+            match self.decide(bytes, limits) {
                 Decision::Open
                     if self.held.len() == 0 && self.beginning.len() + bytes.len() <= SHORT =>
                 {
@@ -81,6 +86,8 @@ impl FactoredInput {
                 Decision::Open => {}
                 Decision::Factored => self.is_factored = true,
                 Decision::Other => return Ok(Some(std::mem::take(self))),
+                // Where the input is split makes no difference, although what decides need not be held.
+                Decision::TooLong => return Err(Hold::place(limits, Hold::overflow(limits))),
             }
         }
         let held = self.held.push(&self.beginning, limits, meter);
@@ -90,8 +97,13 @@ impl FactoredInput {
         Ok(None)
     }
 
-    fn decide(&mut self, bytes: &[u8]) -> Decision {
+    fn decide(&mut self, bytes: &[u8], limits: &Limits) -> Decision {
+        let most = Hold::capacity(limits).max(SHORT as u64);
         for byte in bytes {
+            self.undecided += 1;
+            if self.undecided > most {
+                return Decision::TooLong;
+            }
             if self.first.len() < 2 && matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
                 continue;
             }
@@ -134,6 +146,21 @@ impl FilterRun {
         bytes: &[u8],
         sink: &mut dyn Sink,
     ) -> Result<Option<u64>, Error> {
+        let mut bytes = bytes;
+        if self.restoring.as_ref().is_some_and(|input| input.first.is_empty()) {
+            let is_white = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+            let count = bytes.iter().take_while(is_white).count();
+            let (white, rest) = bytes.split_at(count);
+            if !white.is_empty()
+                && let Some(stopped) = self.read(white, sink)?
+            {
+                return Ok(Some(stopped));
+            }
+            bytes = rest;
+            if bytes.is_empty() {
+                return Ok(None);
+            }
+        }
         let Some(input) = &mut self.restoring else { return self.read(bytes, sink) };
         let Some(mut beginning) = input.write(bytes, self.options.limits(), &mut self.meter)?
         else {

@@ -178,9 +178,9 @@ impl FactorStage {
         let placed = |raise: Raise| Error::at(raise, length, String::new());
         let mut facts = OutputFacts::default();
         let Self { create_fit, place, document, limits, meter, .. } = self;
-        let mut out = HeldOutput { held: Hold::default(), limits, meter, failed: None };
         let mut fit = create_fit.as_ref().map(|create| create(budget));
-        if let (Some(fit), Some(place)) = (&mut fit, place) {
+        let mut plain = if let (Some(fit), Some(place)) = (&mut fit, place) {
+            let mut out = HeldOutput { held: Hold::default(), limits, meter, failed: None };
             fit.begin(place, &mut facts);
             let mut fit_meter = Meter::default();
             document.visit(
@@ -191,20 +191,15 @@ impl FactorStage {
                 placed,
             )?;
             fit.end(&mut Next::sink(&mut facts, &mut fit_meter, &mut out))?;
+            if let Some(raise) = out.failed {
+                return Err(placed(raise));
+            }
+            out.held
         } else {
+            // There is only this form.
             facts.filtered = length;
-            document.visit(
-                |piece| {
-                    out.write(piece);
-                    Ok(true)
-                },
-                placed,
-            )?;
-        }
-        if let Some(raise) = out.failed {
-            return Err(placed(raise));
-        }
-        let mut plain = out.held;
+            std::mem::take(document)
+        };
         let mark = mark_length(&plain, &facts).map_err(placed)?;
         let survey = match (whole, facts.prefix_mark) {
             (Some(whole), Some(added)) => whole.shortened(document, &plain, added),
@@ -299,6 +294,33 @@ impl FactorStage {
             }
         }
     }
+
+    /// Passes the document on that was held so far, and then all that follows.
+    fn pass_held(&mut self, next: &mut Next<'_>) -> Result<(), Error> {
+        let length = self.document.len();
+        let mut fit = self.create_fit.as_ref().map(|create| create(self.policy.budget));
+        if let (Some(fit), Some(place)) = (&mut fit, &self.place) {
+            fit.begin(place, next.facts);
+        }
+        self.passing = Some(fit);
+        let mut document = std::mem::take(&mut self.document);
+        let mut meter = std::mem::take(&mut self.meter);
+        let drained = document.drain(
+            &mut meter,
+            |_, piece| self.pass(piece, next).map(|()| true),
+            |raise: Raise| Error::at(raise, length, String::new()),
+        );
+        self.meter = meter;
+        drained
+    }
+
+    /// Ends a document that was passed on.
+    fn end_passed(&mut self, next: &mut Next<'_>) -> Result<(), Error> {
+        match &mut self.passing {
+            Some(Some(fit)) => fit.end(next),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Returns the length of the mark that is the last element of a document, with its comma.
@@ -344,20 +366,7 @@ impl Stage for FactorStage {
             return Err(Hold::place(&self.limits, raise));
         }
         let stored = usize::try_from(self.document.len() - before).unwrap_or(0);
-        let mut fit = self.create_fit.as_ref().map(|create| create(self.policy.budget));
-        if let (Some(fit), Some(place)) = (&mut fit, &self.place) {
-            fit.begin(place, next.facts);
-        }
-        self.passing = Some(fit);
-        let mut document = std::mem::take(&mut self.document);
-        let mut meter = std::mem::take(&mut self.meter);
-        let drained = document.drain(
-            &mut meter,
-            |_, piece| self.pass(piece, next).map(|()| true),
-            |raise: Raise| Error::at(raise, before, String::new()),
-        );
-        self.meter = meter;
-        drained?;
+        self.pass_held(next)?;
         self.pass(bytes.get(stored..).unwrap_or_default(), next)
     }
 
@@ -366,11 +375,18 @@ impl Stage for FactorStage {
         if self.place.is_none() {
             return Ok(());
         }
-        if let Some(fit) = &mut self.passing {
-            return fit.as_mut().map_or(Ok(()), |fit| fit.end(next));
+        if self.passing.is_some() {
+            return self.end_passed(next);
         }
-        let mut form = self.best()?;
         let length = self.document.len();
+        let mut form = match self.best() {
+            // There is no room for another form.
+            Err(error) if error.kind() == ErrorKind::Limit => {
+                self.pass_held(next)?;
+                return self.end_passed(next);
+            }
+            form => form?,
+        };
         let placed = |raise: Raise| Error::at(raise, length, String::new());
         self.document.clear(&mut self.meter);
         let facts = &mut *next.facts;
