@@ -14,6 +14,18 @@ export interface FailureReport {
   message: string
 }
 
+/** The contents of a factored document. */
+export interface Factored {
+  /** The members in `_all`. */
+  all: number
+  /** The members in `_made`. */
+  made: number
+  /** The references. */
+  refs: number
+  /** The bytes that the document is shorter. */
+  bytes: number
+}
+
 /** The report of one entry of `json_strings`: the sums over all strings at its pointer. */
 export interface InnerReport {
   /** The pointer of the entry. */
@@ -120,7 +132,7 @@ export interface Report {
   /** The reason why the output is JSON although `encode` names another form. */
   encode_skipped?: 'duplicate_key' | 'lone_surrogate' | 'number' | 'size' | 'not_a_list' | 'not_rows' | 'empty' | 'sparse' | 'siblings'
   /** Counts of the members that `factor` wrote once, and the bytes that it saved. */
-  factored?: string
+  factored?: Factored
   /** The reason why the document was not factored although `factor` asks for it. */
   factor_skipped?: 'names' | 'gain' | 'size' | 'stop_early' | 'encode' | 'compact' | 'lines' | 'strings' | 'whitespace'
   /** Number of elements of the payload that were read, if it is an array. */

@@ -20,6 +20,19 @@ class FailureReport(TypedDict, total=False):
     """The message, followed by the name of the limit or by the error of the operating system, if there is one."""
 
 
+class Factored(TypedDict, total=False):
+    """The contents of a factored document."""
+
+    all: int
+    """The members in `_all`."""
+    made: int
+    """The members in `_made`."""
+    refs: int
+    """The references."""
+    bytes: int
+    """The bytes that the document is shorter."""
+
+
 class InnerReport(TypedDict, total=False):
     """The report of one entry of `json_strings`: the sums over all strings at its pointer."""
 
@@ -127,7 +140,7 @@ class Report(TypedDict, total=False):
     """The reason why `compact` left the filtered output unchanged."""
     encode_skipped: Literal["duplicate_key", "lone_surrogate", "number", "size", "not_a_list", "not_rows", "empty", "sparse", "siblings"]
     """The reason why the output is JSON although `encode` names another form."""
-    factored: str
+    factored: Factored
     """Counts of the members that `factor` wrote once, and the bytes that it saved."""
     factor_skipped: Literal["names", "gain", "size", "stop_early", "encode", "compact", "lines", "strings", "whitespace"]
     """The reason why the document was not factored although `factor` asks for it."""

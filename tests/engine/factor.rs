@@ -179,3 +179,43 @@ fn outputs_of_random_rules_are_restored() {
     }
     assert!(factored > 20 && compared > 20, "{factored} {compared}");
 }
+
+/// Rules read the document, not its factored form: nothing hides in `_all`, `_made` or under a reference.
+#[test]
+fn rules_read_the_restored_document() {
+    let factoring = Program::compile(&Spec::new().factor(true)).unwrap();
+    let mut compared = 0;
+    for seed in 0..share(6_000).max(300) {
+        let mut random = Prng::new(0xCA9A << 32 | seed);
+        let document = random_document(&mut random);
+        let (factored, report) = filter_slice(&factoring, document.as_bytes()).unwrap();
+        if report.factored.is_none() {
+            continue;
+        }
+        let restored = factor::restore(&factored, &Limits::new()).unwrap();
+        let text = String::from_utf8(restored.clone()).unwrap();
+        let spec = generate::rules(&mut random, &Node::parse(&text)).spec();
+        let program = Program::compile(&spec).unwrap();
+        let options = tamis_testkit::call_options();
+        let run = |input: &[u8]| filter_slice(program.with_options(&options), input);
+        let about = || format!("seed {seed}: {text}\n{}", serde_json::to_string(&spec).unwrap());
+        match (run(&restored), run(&factored)) {
+            // A program without rules keeps the factored form.
+            (_, Ok((output, _))) if !spec.has_rules() && output == factored => {}
+            (Ok((expected, _)), Ok((output, _))) => {
+                compared += 1;
+                assert_eq!(
+                    String::from_utf8_lossy(&output),
+                    String::from_utf8_lossy(&expected),
+                    "{}",
+                    about()
+                );
+            }
+            (Err(expected), Err(error)) => {
+                assert_eq!(expected.error.kind(), error.error.kind(), "{}", about());
+            }
+            (expected, output) => panic!("{}: {expected:?} {output:?}", about()),
+        }
+    }
+    assert!(compared > 50, "{compared}");
+}

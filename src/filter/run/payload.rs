@@ -42,6 +42,7 @@ use super::root_path::RootPath;
 use super::stage::{StageMachine, StageState, machine_config};
 use super::wrap_in_array::ArrayWrap;
 use crate::filter::compile::program::Program;
+use crate::filter::compile::size_policy::SizePolicy;
 use crate::filter::options::CallOptions;
 use crate::report::{PayloadPath, Report, SkipReason};
 
@@ -55,6 +56,8 @@ pub(super) struct PayloadStage {
     suggests: bool,
     /// The document is one of many, which `where` may drop.
     is_record: bool,
+    /// Duplicates of the payload are kept.
+    keeps_repeated: bool,
     /// The part of the stage that reads the next bytes.
     phase: PayloadPhase,
     /// Looks for the root, if it needs a search.
@@ -137,6 +140,10 @@ impl PayloadStage {
             limits: options.limits().clone(),
             suggests: options.suggestions(),
             is_record: options.policy().is_record,
+            keeps_repeated: {
+                let compiled = program.compiled();
+                compiled.only_factors(&SizePolicy::new(&compiled.spec, options.policy()))
+            },
             phase: PayloadPhase::Looking,
             root: None,
             running: None,
@@ -197,6 +204,7 @@ impl PayloadStage {
                 let length = self.length.clone();
                 let items = ItemsStage::new(compiled, payload, &self.limits, self.scanner, length);
                 let items = items.suggest(self.suggests).for_record(self.is_record);
+                let items = items.keep_repeated(self.keeps_repeated);
                 let engine = StageMachine::new(config, self.scanner);
                 self.running.insert(Box::new(ItemsRun { engine, items, hit: None }))
             }

@@ -56,10 +56,11 @@ enum Decision {
 }
 
 impl FactoredInput {
-    /// Returns the input of a program that has rules.
+    /// Returns the input of a program that has rules, or fails if a document lacks its root.
     pub(super) fn of(program: &Program) -> Option<Self> {
-        let reads = program.compiled().spec.has_rules() && !program.is_text();
-        reads.then(Self::default)
+        let compiled = program.compiled();
+        let reads = compiled.spec.has_rules() || !compiled.items.idle;
+        (reads && !program.is_text()).then(Self::default)
     }
 
     /// Returns whether the input is known to be a factored document.

@@ -172,6 +172,8 @@ struct ItemsState {
     gathered: u64,
     /// The payload's name. Later members of this name are duplicates.
     payload_name: Option<Vec<u8>>,
+    /// Duplicates of the payload are kept, because no rule and no later stage depends on the payload.
+    keeps_repeated: bool,
     /// Buffer for a key with its quotes.
     scratch: Vec<u8>,
     counts: ItemCounts,
@@ -229,6 +231,7 @@ impl ItemsStage {
             replaying: None,
             gathered: 0,
             payload_name: None,
+            keeps_repeated: false,
             scratch: Vec::new(),
             counts: ItemCounts::default(),
             length,
@@ -380,6 +383,7 @@ impl ItemsState {
             tester: _,
             tested_at: _,
             is_record: _,
+            keeps_repeated: _,
         } = from;
         // The payload has not begun.
         if let Some(tester) = &mut self.tester {

@@ -152,7 +152,7 @@ impl ItemsState {
             *members += 1;
             *met |= here;
         }
-        if again {
+        if again && !self.keeps_repeated {
             return self.duplicate(cx);
         }
         if here && last {

@@ -16,6 +16,12 @@ impl ItemsStage {
         self.state.is_record = yes;
         self
     }
+
+    /// Sets whether duplicates of the payload are kept.
+    pub(in crate::filter::run) fn keep_repeated(mut self, yes: bool) -> Self {
+        self.state.keeps_repeated = yes;
+        self
+    }
 }
 
 impl ItemsState {
