@@ -364,6 +364,7 @@ const FLAGS: [(&str, &[&str], &str); 51] = [
     ("--item", &["--item", "1k", "--where", "id=2"], "[]\n"),
     ("--max-items", &["--max-items", "1", "--select", "id"], "[{\"id\":1}]\n"),
     ("--drop-nulls", &["--drop-nulls", "--exclude", "x"], "[{\"id\":1,\"e\":\"\"}]\n"),
+    ("--factor", &["--factor"], WHOLE),
     ("--drop-empty", &["--drop-empty", "--exclude", "x"], "[{\"id\":1,\"n\":null}]\n"),
     ("--stop-early", &["--stop-early", "--max-items", "1", "--select", "id"], "[{\"id\":1}]\n"),
     ("--budget", &["--budget", "20", "--omitted", "silent"], "[{\"id\":1,\"n\":null}]\n"),
