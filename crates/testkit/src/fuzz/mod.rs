@@ -34,7 +34,6 @@ pub const TARGETS: &[Target] = &[
     ("budget", budget::run),
     ("chunks", chunks::run),
     ("async_body", async_body::run),
-    ("factor", factor::run),
     ("history", history::run),
     ("html", html::run),
     ("manifest", manifest::run),
@@ -44,6 +43,7 @@ pub const TARGETS: &[Target] = &[
     ("evade", evade::run),
     ("filter_vs_model", filter_vs_model::run),
     ("json_verdict", json_verdict::run),
+    ("factor", factor::run),
     #[cfg(fuzzing)]
     ("loop_vs_walk", loop_vs_walk::run),
     #[cfg(fuzzing)]
