@@ -34,6 +34,8 @@ pub struct CallOptions {
     suggest: bool,
     max_documents: u64,
     scanner: Option<Scanner>,
+    /// The input is the output of a run that restores factored documents.
+    is_restored: bool,
 }
 
 /// A [`Program`] and the [`CallOptions`] of one call: the first argument of [`Filter::new`](crate::Filter::new) and of
@@ -447,10 +449,27 @@ impl CallOptions {
         }
     }
 
+    /// Returns the options for the rules after those for JSON in strings, which read the same document.
+    pub(in crate::filter) fn after_strings(&self) -> Self {
+        Self { is_restored: true, ..self.clone() }
+    }
+
+    /// Returns whether the input need not be restored.
+    pub(in crate::filter) fn is_restored(&self) -> bool {
+        self.is_restored
+    }
+
     /// Returns the options for JSON in strings of the document. The size of the output is not that of a string.
     pub(super) fn of_strings(&self) -> Self {
         let policy = self.policy.plain();
-        Self { raw: false, is_error: false, suggest: false, policy, ..self.clone() }
+        Self {
+            raw: false,
+            is_error: false,
+            suggest: false,
+            policy,
+            is_restored: false,
+            ..self.clone()
+        }
     }
 
     /// Returns the options that apply to the program derived for the call.

@@ -40,7 +40,7 @@ pub(super) fn build_pipe(
         stages.push(Box::new(JsonStringStage::new(compiled, options, new_run)));
         let rest = program.after_strings();
         if kinds(rest).as_slice() != [StageKind::Validate] {
-            stages.push(new_run(rest, options));
+            stages.push(new_run(rest, &options.after_strings()));
         }
         return Pipe::new(stages);
     }

@@ -147,7 +147,7 @@ impl FilterRun {
             skips,
             applies: !raw && program.compiled().spec.has_rules(),
             failure: None,
-            restoring: FactoredInput::of(program),
+            restoring: FactoredInput::of(program, &options),
             passes: None,
             options,
             seeking,
@@ -258,7 +258,7 @@ impl FilterRun {
         }
         self.meter = Meter::default();
         self.bom = bom_of(&self.program);
-        self.restoring = FactoredInput::of(&self.program);
+        self.restoring = FactoredInput::of(&self.program, &self.options);
         if let Some(applies) = self.passes.take() {
             self.applies = applies;
             if self.seeking.is_none() {

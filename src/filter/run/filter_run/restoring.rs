@@ -57,10 +57,10 @@ enum Decision {
 
 impl FactoredInput {
     /// Returns the input of a program that has rules, or fails if a document lacks its root.
-    pub(super) fn of(program: &Program) -> Option<Self> {
+    pub(super) fn of(program: &Program, options: &CallOptions) -> Option<Self> {
         let compiled = program.compiled();
         let reads = compiled.spec.has_rules() || !compiled.items.idle;
-        (reads && !program.is_text()).then(Self::default)
+        (reads && !program.is_text() && !options.is_restored()).then(Self::default)
     }
 
     /// Returns whether the input is known to be a factored document.
