@@ -166,6 +166,7 @@ pub(super) fn has_rules(args: &LookArgs) -> bool {
         max_items,
         drop_nulls,
         drop_empty,
+        factor,
         budget,
         budget_tokens,
         on_error: _,
@@ -197,6 +198,7 @@ pub(super) fn has_rules(args: &LookArgs) -> bool {
         siblings.is_some(),
         *drop_nulls,
         *drop_empty,
+        *factor,
     ];
     lists.iter().any(|list| !list.is_empty())
         || files.iter().any(|list| !list.is_empty())
