@@ -178,8 +178,8 @@ fn run_answer(case: &cases::Case<Answer>) -> Result<(), String> {
         assert!(filter_slice(&program, &pretty).expect(tool).0 == output, "{tool}, indented");
     }
 
-    // No filter may hold its root or more than one item: a list can be long, and its first item is needed now. What identifies
-    // the shape is in the first item, and is waited for.
+    // No filter may hold its root or more than one item: a list can be long, and its first item is needed now. The members
+    // that identify the shape are in the first item, and are waited for.
     let shape = match program.spec().requires.as_slice() {
         [] => 0,
         _ => 2 * document.len() / answer.count.max(1),

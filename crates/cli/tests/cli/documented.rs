@@ -336,7 +336,7 @@ fn documented_savings_of_the_catalog() {
 }
 
 /// A minimal example of each flag of `tamis filter`.
-const FLAGS: [(&str, &[&str], &str); 51] = [
+const FLAGS: [(&str, &[&str], &str); 52] = [
     ("--manifest", &["--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
     ("--tool", &["--tool", "crm.list", "--manifest", "tools.yaml"], "[{\"id\":1}]\n"),
     (
