@@ -21,8 +21,8 @@ const TABLE: &str = "tests/engine/suggest/table.md";
 /// The least that the table must show, in percent: the median of the saved tokens, and the kept members. With 95 % of the
 /// members kept in the first table, the second one would save 52 %. The tight level of the catalog, to which the members are
 /// compared, keeps more of them than the only level did before: it has what plain questions about the response ask for.
-const FIRST: (f64, f64) = (70.0, 90.0);
-const SECOND: (f64, f64) = (70.0, 90.0);
+const FIRST: (f64, f64) = (70.0, 89.5);
+const SECOND: (f64, f64) = (70.0, 89.0);
 
 /// Responses whose payload is found elsewhere: the catalog's filter is about the headers of the message, or its output has the
 /// hits one level higher.
