@@ -1,4 +1,4 @@
-//! Character references in the value of an attribute, read as HTML does (HTML §13.2.5.72). A numeric reference ends at
+//! Character references in text and in the values of attributes, read as HTML does (HTML §13.2.5.72). A numeric reference ends at
 //! the first character that is not a digit, with or without `;`. The same holds for the names that browsers have
 //! always known.
 //!
@@ -9,9 +9,49 @@ use std::borrow::Cow;
 /// Names that need no `;` and stand for a character that matters in CSS or in an address.
 const BARE: [&str; 9] = ["quot", "QUOT", "amp", "AMP", "lt", "LT", "gt", "GT", "nbsp"];
 
-/// Decodes the character references in the value of an attribute.
+/// The length of the longest reference in bytes: `&CounterClockwiseContourIntegral;`.
+const LONGEST: usize = 40;
+
+/// Decodes the character references in a text or the value of an attribute. The work is linear: the decoder would search
+/// for an end of every `&` up to the end of the text.
 pub(super) fn decode(value: &str) -> String {
-    html_escape::decode_html_entities(&closed(value)).into_owned()
+    let closed = closed(value);
+    let mut text = String::with_capacity(closed.len());
+    let mut rest = &*closed;
+    while let Some(at) = memchr::memchr(b'&', rest.as_bytes()) {
+        let (before, from) = rest.split_at(at);
+        text.push_str(before);
+        let near = from.as_bytes().iter().take(LONGEST).skip(1);
+        let end =
+            near.take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'#').count() + 1;
+        let has_end = from.as_bytes().get(end) == Some(&b';');
+        let (reference, after) = from.split_at(if has_end { end + 1 } else { 1 });
+        if let Some(char) = reference.strip_prefix("&#").filter(|_| has_end).and_then(numbered) {
+            text.push(char);
+        } else if has_end {
+            text.push_str(&html_escape::decode_html_entities(reference));
+        } else {
+            text.push_str(reference);
+        }
+        rest = after;
+    }
+    text.push_str(rest);
+    text
+}
+
+/// Returns the character of a numeric reference that is closed. Numbers of C1 controls stand for characters of windows-1252.
+fn numbered(digits: &str) -> Option<char> {
+    let digits = digits.strip_suffix(';')?;
+    let code = match digits.strip_prefix(['x', 'X']) {
+        Some(digits) => u32::from_str_radix(digits, 16).ok()?,
+        None => digits.parse().ok()?,
+    };
+    match u8::try_from(code) {
+        Ok(byte @ 0x80..=0x9f) => {
+            encoding_rs::WINDOWS_1252.decode_without_bom_handling(&[byte]).0.chars().next()
+        }
+        _ => char::from_u32(code),
+    }
 }
 
 /// Rewrites a value so that every reference in it ends in `;`.
@@ -41,7 +81,7 @@ fn number<'v>(digits: &'v str, text: &mut String) -> &'v str {
         None => (digits, 10),
     };
     let rest = digits.trim_start_matches(|char: char| char.is_digit(radix));
-    let digits = digits.strip_suffix(rest).unwrap_or_default();
+    let digits = digits.get(..digits.len() - rest.len()).unwrap_or_default();
     if digits.is_empty() {
         text.push_str(if radix == 16 { "#x" } else { "#" });
         return rest;
@@ -74,6 +114,15 @@ fn name<'v>(value: &'v str, text: &mut String) -> &'v str {
 mod tests {
     use super::decode;
 
+    /// An end is searched for in the next bytes only.
+    #[test]
+    fn many_references_without_an_end() {
+        for part in ["&a", "&amp", "& ", "&notit;", "&#", "&#x3", "?id=1&utm_source=a&ref=c "] {
+            let text = part.repeat(1 << 16);
+            assert!(decode(&text).len() <= text.len(), "{part}");
+        }
+    }
+
     #[test]
     fn references_with_and_without_an_end() {
         for (value, decoded) in [
@@ -91,6 +140,7 @@ mod tests {
             ("&quot;a&quot ;b&quot", "\"a\" ;b\""),
             ("?a=1&lt=2&gt3&amp=4", "?a=1&lt=2&gt3&amp=4"),
             ("&colon;&lpar;é&#233é", ":(ééé"),
+            ("&#x93;a&#148;&#27;", "\u{201c}a\u{201d}\u{1b}"),
         ] {
             assert_eq!(decode(value), decoded, "{value}");
         }
