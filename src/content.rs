@@ -19,5 +19,5 @@
 //! # Ok::<(), tamis::Error>(())
 //! ```
 
-pub use crate::report::ContentSource;
+pub use crate::report::{ContentSource, LeftOut};
 pub use crate::spec::content::{Content, ContentFormat};

@@ -2,15 +2,23 @@
 //! spec with `content` is refused then, so that they are never used.
 
 #[cfg(not(feature = "content"))]
-pub(super) use off::{Cut, Decoder, From, Page, SNIFFED, Sizes, TextLimit, is_html};
+pub(super) use off::{
+    Cut, Decoder, From, LeftOut, Page, PageText, SNIFFED, Sizes, TextLimit, binary_kind, is_html,
+};
 #[cfg(feature = "content")]
-pub(super) use tamis_page::{Cut, Decoder, From, Page, SNIFFED, Sizes, TextLimit, is_html};
+pub(super) use tamis_page::{
+    Cut, Decoder, From, LeftOut, Page, PageText, SNIFFED, Sizes, TextLimit, binary_kind, is_html,
+};
 
 #[cfg(not(feature = "content"))]
 mod off {
     use tamis_json::tokens::CountTokens;
 
     pub(in crate::filter) const SNIFFED: usize = 64 << 10;
+
+    pub(in crate::filter) fn binary_kind(_: &[u8]) -> Option<&'static str> {
+        None
+    }
 
     pub(in crate::filter) fn is_html(_: &str) -> bool {
         false
@@ -53,12 +61,34 @@ mod off {
             false
         }
 
-        pub(in crate::filter) fn finish(self) -> (String, From, bool) {
-            (String::new(), From::Page, false)
+        pub(in crate::filter) fn finish(self) -> PageText {
+            let (text, notices) = (String::new(), Vec::new());
+            PageText {
+                text,
+                from: From::Page,
+                hidden: false,
+                left_out: LeftOut::default(),
+                notices,
+            }
         }
     }
 
     #[derive(Debug)]
+    pub(in crate::filter) struct PageText {
+        pub(in crate::filter) text: String,
+        pub(in crate::filter) from: From,
+        pub(in crate::filter) hidden: bool,
+        pub(in crate::filter) left_out: LeftOut,
+        pub(in crate::filter) notices: Vec<String>,
+    }
+
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(in crate::filter) struct LeftOut {
+        pub(in crate::filter) blocks: u64,
+        pub(in crate::filter) words: u64,
+    }
+
+    #[derive(Debug, PartialEq)]
     #[expect(dead_code, reason = "there are no pages")]
     pub(in crate::filter) enum From {
         Article,

@@ -91,6 +91,10 @@ pub struct Report {
     /// Whether a `content` filter left out a hidden part of a page.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub content_hidden: bool,
+    /// Blocks that a `content` filter left out of pages because they are not part of the main texts. Navigation and hidden text are
+    /// not counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOut>,
     /// Whether a budget shortened the output.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub budget_applied: bool,
@@ -185,6 +189,16 @@ pub struct Report {
     /// The error of a failed run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<FailureReport>,
+}
+
+/// The part of pages that a `content` filter left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct LeftOut {
+    /// The number of blocks of text: paragraphs, headings, items, cells.
+    pub blocks: u64,
+    /// The number of their words. In scripts without spaces, every character counts.
+    pub words: u64,
 }
 
 /// A selected path that was not found.

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use dom_smoothie::{Config, Readability};
 
+use super::outline::NUMBER;
+
 /// The size of the thread's stack in bytes.
 const STACK: usize = 32 << 20;
 /// How long the caller waits for the thread. The search does not count steps, so only a clock can bound it. The
@@ -33,7 +35,8 @@ fn running() -> MutexGuard<'static, usize> {
 #[derive(Debug)]
 pub(super) struct Article {
     pub(super) title: String,
-    pub(super) html: String,
+    /// The numbers of the blocks that it has.
+    pub(super) blocks: Vec<usize>,
 }
 
 /// Holds one of the places for threads.
@@ -88,19 +91,33 @@ fn read(html: String) -> Option<Article> {
         ..Config::default()
     };
     let article = Readability::new(html, None, Some(config)).ok()?.parse().ok()?;
-    Some(Article { title: article.title, html: article.content.to_string() })
+    Some(Article { title: article.title, blocks: numbers(&article.content) })
+}
+
+/// Returns the numbers of the blocks in the HTML of an article. A text that looks like such a number only keeps a block of
+/// the page.
+fn numbers(html: &str) -> Vec<usize> {
+    let before = format!("{NUMBER}=\"");
+    memchr::memmem::find_iter(html.as_bytes(), before.as_bytes())
+        .filter_map(|at| {
+            let rest = html.get(at + before.len()..)?;
+            rest.get(..memchr::memchr(b'"', rest.as_bytes())?)?.parse().ok()
+        })
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use super::{Place, THREADS, find, find_within};
+    use super::{NUMBER, Place, THREADS, find, find_within};
 
     fn page(paragraphs: usize) -> String {
         let text = "Tides rise and fall, and the almanac says when, in a table for each harbour. "
             .repeat(6);
-        let body = format!("<p>{text}</p>").repeat(paragraphs);
+        let body: String = (0..paragraphs)
+            .map(|number| format!("<p {NUMBER}=\"{}\">{text}</p>", number + 2))
+            .collect();
         format!("<html><head><title>Tides</title></head><body><div>{body}</div></body></html>")
     }
 
@@ -108,7 +125,7 @@ mod tests {
     fn an_article_is_found() {
         let article = find(page(5)).unwrap();
         assert_eq!(article.title, "Tides");
-        assert_eq!(article.html.matches("<p>").count(), 5);
+        assert_eq!(article.blocks, [2, 3, 4, 5, 6]);
     }
 
     #[test]

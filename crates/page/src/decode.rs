@@ -1,16 +1,20 @@
 //! Detects the encoding of a document, and whether it is HTML.
 //!
 //! A shortened form of the WHATWG standards. The encoding is that of the byte order mark, else the one in `<meta>`,
-//! else UTF-8 if the beginning is valid UTF-8, else windows-1252 (Encoding, HTML §13.2.3.2). A document that begins
+//! else UTF-8 if the beginning is valid UTF-8, else a guess from its bytes (Encoding, HTML §13.2.3.2). A document that begins
 //! with a tag is HTML (MIME Sniffing §7.1, with more elements). There are two differences: text that is valid UTF-8
 //! and not only ASCII is UTF-8 even if the page says otherwise, since the client may have converted it; and tags in
 //! UTF-16 are recognised without a mark.
 
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 
 /// How many bytes are searched for the declaration of an encoding. The standard uses 1,024, but many pages have a
 /// longer `<head>`.
 const HEAD: usize = 8 << 10;
+
+/// The minimum number of bytes beyond ASCII in a text whose encoding is guessed. With fewer, it is windows-1252.
+const GUESSED: usize = 8;
 
 /// Elements with which a page or a part of a page begins.
 const FIRST: [&str; 66] = [
@@ -166,7 +170,17 @@ fn encoding(beginning: &[u8]) -> &'static Encoding {
             return encoding;
         }
     }
-    if is_utf8 { UTF_8 } else { WINDOWS_1252 }
+    if is_utf8 { UTF_8 } else { guessed(beginning) }
+}
+
+/// Guesses the encoding of a text that does not declare it, as Firefox does (chardetng).
+fn guessed(beginning: &[u8]) -> &'static Encoding {
+    if beginning.iter().filter(|byte| !byte.is_ascii()).count() < GUESSED {
+        return WINDOWS_1252;
+    }
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+    detector.feed(beginning, true);
+    detector.guess(None, Utf8Detection::Deny)
 }
 
 /// Returns the label in `<meta charset=…>`, `<meta … content="…; charset=…">` or `<?xml encoding=…?>`.
@@ -199,9 +213,79 @@ fn declared(head: &[u8]) -> Option<&'static Encoding> {
     None
 }
 
+/// Returns what a document is, if it begins like a common format that is not text.
+pub fn binary_kind(beginning: &[u8]) -> Option<&'static str> {
+    const KINDS: [(&[u8], &str); 14] = [
+        (b"\x1f\x8b", "gzip data (decompress it first)"),
+        (b"\x28\xb5\x2f\xfd", "zstd data (decompress it first)"),
+        (b"BZh", "bzip2 data (decompress it first)"),
+        (b"\xfd7zXZ\0", "xz data (decompress it first)"),
+        (b"PK\x03\x04", "a ZIP archive or an Office document"),
+        (b"%PDF-", "a PDF document"),
+        (b"\x89PNG\r\n\x1a\n", "a PNG image"),
+        (b"\xff\xd8\xff", "a JPEG image"),
+        (b"GIF87a", "a GIF image"),
+        (b"GIF89a", "a GIF image"),
+        (b"\x7fELF", "an executable"),
+        (b"\0asm", "a WebAssembly module"),
+        (b"wOF2", "a font"),
+        (b"\xd0\xcf\x11\xe0", "an Office document"),
+    ];
+    if beginning.starts_with(b"RIFF") && beginning.get(8..12) == Some(b"WEBP") {
+        return Some("a WebP image");
+    }
+    if beginning.starts_with(b"\0\0\0") && beginning.get(4..8) == Some(b"ftyp") {
+        return Some("a video or an image");
+    }
+    // A text may begin with letters that are also those of a format.
+    let is_text = !beginning.iter().take(512).any(|byte| matches!(byte, 0..=8 | 14..=26));
+    let is_certain = |magic: &[u8]| {
+        !is_text || magic == b"%PDF-" || magic.iter().any(|byte| !(b' '..=b'~').contains(byte))
+    };
+    let kind = KINDS.iter().find(|(magic, _)| beginning.starts_with(magic));
+    kind.filter(|(magic, _)| is_certain(magic)).map(|(_, kind)| *kind)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Decoder, is_html};
+    use super::{Decoder, binary_kind, is_html};
+
+    #[test]
+    fn formats_that_are_not_text() {
+        for (bytes, is_binary) in [
+            (&b"\x1f\x8b\x08\0\0"[..], true),
+            (b"%PDF-1.7\n", true),
+            (b"\x89PNG\r\n\x1a\n\0", true),
+            (b"GIF89a\x01\0", true),
+            (b"RIFF\0\0\0\0WEBP", true),
+            (b"PK\x03\x04", true),
+            (b"\0\0\0\x1cftypavif", true),
+            (b"GIF89a is a format.", false),
+            (b"BZh stands for bzip2.", false),
+            (b"the ftyp box", false),
+            (b"wOF2 fonts", false),
+            (b"", false),
+        ] {
+            assert_eq!(binary_kind(bytes).is_some(), is_binary, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn encodings_that_are_not_declared_are_guessed() {
+        for (label, text) in [
+            ("shift_jis", "<p>港の新しい水門が九年ぶりに開かれました。"),
+            ("windows-1251", "<p>Новый шлюз порта открыт в понедельник."),
+            ("gb18030", "<p>九年后，港口的新船闸于周一开放。"),
+            ("euc-kr", "<p>항구의 새 갑문이 월요일에 열렸습니다."),
+            (
+                "windows-1252",
+                "<p>Die Schleuse wurde geöffnet, früher als geplant, für größere Schiffe, hört man.",
+            ),
+        ] {
+            let encoding = encoding_rs::Encoding::for_label(label.as_bytes()).unwrap();
+            assert_eq!(decode(&encoding.encode(text).0), text, "{label}");
+        }
+    }
 
     #[test]
     fn pages_begin_with_a_tag() {

@@ -4,9 +4,10 @@
 //! **Internal: no stable API.**
 //!
 //! ```text
-//! bytes ─▶ decode ─▶ tags ─▶ strip ─▶ render ──▶ cut ─▶ text
-//!                     │        └─▶ article (a worker, bounded) ─▶ render
-//!                  lol_html           dom_smoothie
+//! bytes ─▶ decode ─▶ tags ─▶ strip ─▶ render ──────────────▶ cut ─▶ text
+//!            │        │        └─▶ outline ─▶ choose ─▶ render
+//!         chardetng lol_html              ▲
+//!                              article (a worker, bounded): dom_smoothie
 //! ```
 //!
 //! It deliberately knows no JSON, no rules and no reports. Invariants: the work is linear in the number of
@@ -14,22 +15,29 @@
 //! constants below.
 
 mod article;
+mod choose;
 mod css;
 mod cut;
+mod data;
 mod decode;
+mod elements;
 mod escapes;
+mod formula;
+mod outline;
 mod page;
 mod references;
 mod render;
+mod segments;
 mod strip;
 mod style;
 mod table;
 mod tags;
 mod values;
 
+pub use choose::LeftOut;
 pub use cut::{Cut, Sizes, TextLimit};
-pub use decode::{Decoder, is_html};
-pub use page::{From, Page};
+pub use decode::{Decoder, binary_kind, is_html};
+pub use page::{From, Page, PageText};
 
 /// How many bytes are inspected to detect the kind and the encoding of a document.
 pub const SNIFFED: usize = 64 << 10;

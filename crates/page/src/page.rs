@@ -7,6 +7,7 @@
 
 use super::LINE;
 use super::article;
+use super::choose::{LeftOut, choose};
 use super::render::Render;
 use super::strip::{Keep, Strip};
 use super::tags::Reader;
@@ -14,6 +15,18 @@ use super::tags::Reader;
 /// The minimum share of the page's letters outside links that an article must have, in percent. With less than that,
 /// the page is a list, a forum or a search result, and an article would be one entry of it.
 const SHARE: u64 = 40;
+
+/// An article of this many words needs only the next share: an article with many comments, or with other articles below it.
+const LONG: u64 = 100;
+const SHARE_OF_LONG: u64 = 10;
+/// A page with fewer words shows so little that the data of its scripts are read.
+const FEW: u64 = 40;
+/// The minimum number of words in these data.
+const FEW_IN_DATA: u64 = 8;
+/// How many times more words must be hidden than shown, so that a notice says so.
+const HIDDEN: u64 = 3;
+/// Blocks that were left out elsewhere are marked if they have more words than this share of the text, in percent.
+const MARKED: u64 = 10;
 
 /// Which text of the page is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,40 +89,132 @@ impl Page {
         self.reader.with(|strip| strip.has_text())
     }
 
-    /// Ends the page. Returns the rest of its text, the source of the text, and whether hidden text was removed.
-    pub fn finish(self) -> (String, From, bool) {
+    /// Ends the page. Returns the rest of its text.
+    pub fn finish(self) -> PageText {
         let Self { mut reader, markdown, keep, without } = self;
         reader.push(&without.map(|without| without.tail).unwrap_or_default());
         let mut strip = reader.end();
         strip.render().finish();
+        let (shown, hidden) = strip.words();
+        let data = strip.data();
         let hid = strip.hid();
-        if keep == Keep::Text {
-            return (strip.render().take(), From::Page, hid);
-        }
-        let (prose, heading) = (strip.render().prose(), strip.heading());
-        let body = strip.render().take();
-        let found = strip.html().filter(|_| prose > 0).and_then(article::find);
-        let Some(found) = found else { return (body, From::Body, hid) };
-        let mut reader = Reader::new(Strip::new(Keep::All, markdown));
-        reader.push(&found.html);
-        let mut article = reader.end();
-        let render: &mut Render = article.render();
-        render.finish();
-        let share = render.prose().saturating_mul(100) / prose.max(1);
-        let text = render.take();
-        if share < SHARE || text.trim().is_empty() {
-            return (body, From::Body, hid);
-        }
-        // The search for articles lowers all headings by one level, except the title.
-        let text = match text.strip_prefix("## ") {
-            Some(rest) if rest.lines().next() == Some(&heading) => format!("# {rest}"),
-            _ => text,
+        let mut page = if keep == Keep::Text {
+            PageText::new(strip.render().take(), From::Page)
+        } else {
+            main_text(strip, markdown)
         };
-        // A title often includes the name of the site.
-        let named = !heading.is_empty() && found.title.contains(&heading);
-        let title = if named { heading } else { found.title };
-        (titled(&title, text, markdown), From::Article, hid)
+        page.hidden = hid;
+        if shown < FEW {
+            add_data(&mut page, &data, shown, markdown);
+        }
+        // Text of a page without any other is described by the caller.
+        if shown > 0 && hidden >= FEW && hidden / HIDDEN > shown {
+            let all = hidden + shown;
+            page.notices
+                .push(format!("{hidden} of {all} words of the page are hidden, and left out"));
+        }
+        page
     }
+}
+
+/// The rest of a page's text, and what is to be said about it.
+#[derive(Debug)]
+pub struct PageText {
+    /// The rest of the text.
+    pub text: String,
+    /// Its source.
+    pub from: From,
+    /// Hidden text was removed.
+    pub hidden: bool,
+    /// Blocks that are not part of the main text. Navigation and hidden text are not counted.
+    pub left_out: LeftOut,
+    /// Notices for the reader of the text.
+    pub notices: Vec<String>,
+}
+
+impl PageText {
+    fn new(text: String, from: From) -> Self {
+        Self { text, from, hidden: false, left_out: LeftOut::default(), notices: Vec::new() }
+    }
+}
+
+/// Adds the text in the data of a page that shows few words.
+fn add_data(page: &mut PageText, data: &str, shown: u64, markdown: bool) {
+    let mut reader = Reader::new(Strip::new(Keep::Text, markdown));
+    reader.push(data);
+    let mut strip = reader.end();
+    strip.render().finish();
+    let (words, _) = strip.words();
+    if words < FEW_IN_DATA || words <= shown {
+        return;
+    }
+    let text = strip.render().take();
+    page.from = From::Page;
+    page.text.truncate(page.text.trim_end().len());
+    if !page.text.is_empty() {
+        page.text.push_str("\n\n");
+    }
+    page.text.push_str(&text);
+    page.notices
+        .push(format!("the page shows {shown} words; {words} are from the data of its scripts"));
+}
+
+/// Returns the main part of a page that was read.
+fn main_text(mut strip: Strip, markdown: bool) -> PageText {
+    let heading = strip.heading();
+    let body = strip.render().take();
+    let outline = strip.outline();
+    let Some(html) = strip.html().filter(|_| strip.render().prose() > 0) else {
+        return PageText::new(body, From::Body);
+    };
+    let found = article::find(html.clone());
+    let mut has = vec![false; outline.blocks.len()];
+    for number in found.iter().flat_map(|found| &found.blocks) {
+        if let Some(has) = has.get_mut(*number) {
+            *has = true;
+        }
+    }
+    let choice = choose(&outline, &has);
+    if choice.share < SHARE && (choice.words < LONG || choice.share < SHARE_OF_LONG) {
+        return PageText::new(body, From::Body);
+    }
+    let mut reader = Reader::new(Strip::of_chosen(choice.keep, markdown));
+    reader.push(&html);
+    let mut article = reader.end();
+    let render: &mut Render = article.render();
+    render.finish();
+    let text = render.take();
+    if text.trim().is_empty() {
+        return PageText::new(body, From::Body);
+    }
+    let found = found.map(|found| found.title).unwrap_or_default();
+    // A title often includes the name of the site, or the heading that number of a post.
+    let words = |text: &str| -> Vec<String> {
+        let words =
+            text.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty());
+        words.map(str::to_lowercase).collect()
+    };
+    let of_title = words(&found);
+    let named = !heading.is_empty() && words(&heading).iter().all(|word| of_title.contains(word));
+    let title = if named { heading } else { found };
+    let first = text.lines().next().unwrap_or_default();
+    let begins = words(first.split("](").next().unwrap_or_default());
+    let is_heading = first.starts_with('#') || !markdown;
+    let says_it =
+        is_heading && !begins.is_empty() && begins.iter().all(|word| of_title.contains(word));
+    let title = if says_it || first.starts_with("# ") { String::new() } else { title };
+    let mut page = PageText::new(titled(&title, text, markdown), From::Article);
+    page.left_out = choice.left_out;
+    if choice.inside.words > 0 || choice.left_out.words * 100 > choice.words * MARKED {
+        let LeftOut { blocks, words } = page.left_out;
+        let plural = |count| if count == 1 { "" } else { "s" };
+        page.notices.push(format!(
+            "{blocks} block{} ({words} word{}) outside the main text left out",
+            plural(blocks),
+            plural(words)
+        ));
+    }
+    page
 }
 
 /// Turns `<noscript>` and `<noframes>` into ordinary elements, so that their contents are parsed as HTML rather than

@@ -9,14 +9,13 @@
 use tamis_text::notice;
 
 use super::LINE;
+use super::elements::{address, is_block, is_layout, language};
 use super::references;
 use super::table::Table;
 use super::tags::{Tag, Target};
 
 /// The maximum number of levels of lists and quotes that are indented.
 const LEVELS: usize = 16;
-/// The maximum length in bytes of an address that is kept.
-const ADDRESS: usize = 2 << 10;
 
 /// Renders elements as text.
 #[derive(Debug, Default)]
@@ -34,12 +33,18 @@ pub(super) struct Render {
     pre: usize,
     /// The language of a code block, from its class.
     language: String,
+    /// The language that an element around the code names.
+    around: String,
+    /// The offset in the line of a superscript, and whether a link in it leads to a note.
+    raised: Option<(usize, bool)>,
     quotes: usize,
     lists: Vec<List>,
     /// An item has begun, but nothing of it was written.
     bullet: bool,
     heading: usize,
     table: Option<Table>,
+    /// The number of open tables.
+    tables: usize,
     link: Option<Link>,
     /// The number of letters and digits outside links.
     prose: u64,
@@ -309,8 +314,28 @@ impl Render {
     fn begin_link(&mut self, tag: &Tag<'_>) {
         self.end_link();
         self.break_words();
-        let href = tag.get("href").map(|href| address(&href)).unwrap_or_default();
+        let href = tag.get("href").unwrap_or_default();
+        if let Some((_, is_note)) = &mut self.raised {
+            *is_note |= href.trim_start().starts_with('#');
+        }
+        let href = address(&href);
         self.link = Some(Link { href, at: self.line.len() });
+    }
+
+    /// Ends a superscript, so that it is not read as a part of the number before it: `10^6`, or `2012[1]` for a note.
+    fn end_raised(&mut self) {
+        self.end_link();
+        let Some((at, is_note)) = self.raised.take() else { return };
+        let (Some(before), Some(text)) = (self.line.get(..at), self.line.get(at..)) else { return };
+        if is_note && !text.is_empty() && !text.starts_with(['[', '(']) {
+            let note = format!("[{text}]");
+            self.line.truncate(at);
+            self.line.push_str(&note);
+        } else if before.ends_with(|char: char| char.is_alphanumeric() || char == ')')
+            && text.starts_with(|char: char| char.is_ascii_digit() || "+-\u{2212}".contains(char))
+        {
+            self.line.insert(at, '^');
+        }
     }
 
     fn image(&mut self, tag: &Tag<'_>) {
@@ -353,102 +378,6 @@ pub(super) fn marked(cell: String) -> String {
     }
 }
 
-/// Elements that never occur in the cells of a table of data.
-fn is_layout(name: &str) -> bool {
-    matches!(
-        name,
-        "table"
-            | "ul"
-            | "ol"
-            | "h1"
-            | "h2"
-            | "h3"
-            | "h4"
-            | "h5"
-            | "h6"
-            | "pre"
-            | "blockquote"
-            | "article"
-            | "section"
-    )
-}
-
-fn is_block(name: &str) -> bool {
-    is_layout(name)
-        || matches!(
-            name,
-            "p" | "div"
-                | "main"
-                | "header"
-                | "footer"
-                | "nav"
-                | "aside"
-                | "li"
-                | "dl"
-                | "dt"
-                | "dd"
-                | "thead"
-                | "tbody"
-                | "tfoot"
-                | "caption"
-                | "figure"
-                | "figcaption"
-                | "address"
-                | "details"
-                | "summary"
-                | "fieldset"
-                | "legend"
-                | "form"
-                | "hr"
-                | "center"
-                | "html"
-                | "body"
-                | "option"
-                | "menu"
-                | "dir"
-                | "hgroup"
-                | "search"
-                | "dialog"
-                | "noscript"
-                | "title"
-        )
-}
-
-/// Returns an address that leads elsewhere, or an empty text for a fragment, code or data.
-fn address(written: &str) -> String {
-    let written = references::decode(written);
-    let address = written.trim();
-    let scheme = address.split(':').next().unwrap_or_default();
-    let inert =
-        ["javascript", "data", "vbscript"].iter().any(|name| name.eq_ignore_ascii_case(scheme));
-    if address.starts_with('#') || inert || address.len() > ADDRESS {
-        return String::new();
-    }
-    // These characters would end the address in Markdown.
-    let mut safe = String::with_capacity(address.len());
-    for char in address.chars() {
-        match char {
-            ' ' => safe.push_str("%20"),
-            '(' => safe.push_str("%28"),
-            ')' => safe.push_str("%29"),
-            _ if char.is_control() => {}
-            _ => safe.push(char),
-        }
-    }
-    safe
-}
-
-/// Returns the language that a class names: `language-rust`, `lang-sh`.
-fn language(tag: &Tag<'_>) -> Option<String> {
-    let class = tag.get("class")?;
-    let mut names = class.split_ascii_whitespace();
-    let name =
-        names.find_map(|name| name.strip_prefix("language-").or(name.strip_prefix("lang-")))?;
-    let known =
-        name.chars().take(20).filter(|char| char.is_ascii_alphanumeric() || "+-#".contains(*char));
-    Some(known.collect())
-}
-
 impl Target for Render {
     fn start(&mut self, tag: &Tag<'_>) {
         let name = tag.name;
@@ -458,7 +387,15 @@ impl Target for Render {
         match name {
             "pre" => {
                 self.pre += 1;
-                self.language = language(tag).unwrap_or_default();
+                let around = std::mem::take(&mut self.around);
+                self.language = language(tag).unwrap_or(around);
+            }
+            "div" | "figure" => {
+                self.around = language(tag).unwrap_or(std::mem::take(&mut self.around))
+            }
+            "sup" if self.pre == 0 => {
+                self.break_words();
+                self.raised = Some((self.line.len(), false));
             }
             "code" if self.pre > 0 && self.language.is_empty() => {
                 self.language = language(tag).unwrap_or_default();
@@ -494,9 +431,20 @@ impl Target for Render {
                 }
                 self.bullet = false;
             }
-            "li" => self.bullet = !self.lists.is_empty(),
+            "li" => {
+                self.bullet = !self.lists.is_empty();
+                let value = tag.get("value").and_then(|value| value.trim().parse().ok());
+                if let (Some(List { number: Some(number), .. }), Some(value)) =
+                    (self.lists.last_mut(), value)
+                {
+                    *number = value;
+                }
+            }
             "blockquote" => self.quotes += 1,
-            "table" => self.table = Some(Table::default()),
+            "table" => {
+                self.table = Some(Table::new(self.tables > 0));
+                self.tables += 1;
+            }
             "tr" => {
                 self.end_row();
                 self.table.get_or_insert_default().begin_row();
@@ -515,7 +463,8 @@ impl Target for Render {
                 if !table.in_row() {
                     table.begin_row();
                 }
-                table.begin_cell();
+                let span = |name| tag.get(name).and_then(|span| span.trim().parse().ok());
+                table.begin_cell(name == "th", span("colspan"), span("rowspan"));
             }
             "td" | "th" => self.end_line(),
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
@@ -545,6 +494,7 @@ impl Target for Render {
                 return;
             }
             "a" => return self.end_link(),
+            "sup" => return self.end_raised(),
             "tr" => return self.end_row(),
             _ => {}
         }
@@ -561,6 +511,7 @@ impl Target for Render {
             "table" => {
                 self.end_row();
                 self.table = None;
+                self.tables = self.tables.saturating_sub(1);
                 self.last = Last::Block;
             }
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => self.heading = 0,
@@ -569,7 +520,7 @@ impl Target for Render {
     }
 
     fn text(&mut self, text: &str) {
-        let text = html_escape::decode_html_entities(text);
+        let text = references::decode(text);
         if self.pre > 0 { self.preformatted(&text) } else { self.inline(&text) }
     }
 

@@ -6,9 +6,18 @@
 //! limited, because parsers repeat them in every paragraph in which they are open. A page that exceeds these limits, or
 //! has too many characters that a serializer escapes, is not written as HTML at all.
 
+use super::choose::Keeps;
+use super::data::Data;
+use super::elements::{
+    ATTRIBUTES, has_letters, is_edit_link, is_label, is_note, is_plain, is_shadow, is_style,
+    says_article, written_name,
+};
 use super::escapes::{Escapes, is_in_table};
+use super::formula::{self, Formula};
+use super::outline::{NUMBER, Outline};
 use super::references;
 use super::render::Render;
+use super::segments::Segments;
 use super::style;
 use super::tags::{Tag, Target};
 use super::{ARTICLE_BYTES, ARTICLE_DEPTH, ARTICLE_NODES, ARTICLE_STYLES, TITLE};
@@ -40,6 +49,23 @@ pub(super) struct Strip {
     depth: usize,
     styles: usize,
     escapes: Escapes,
+    /// The blocks of the rewritten page.
+    outline: Outline,
+    /// The formula that is open, and its level.
+    formula: Option<(Formula, usize)>,
+    /// Data in scripts, for a page without text.
+    data: Data,
+    /// The level of the outermost element that hides its text.
+    hidden: Option<usize>,
+    /// The number of words that are not shown.
+    hidden_words: u64,
+    /// The number of words that are shown.
+    shown_words: u64,
+    segments: Segments,
+    /// The blocks of the page that are kept, by their numbers, when it is read again.
+    chosen: Vec<Keeps>,
+    /// The open blocks of that page whose own text is dropped or kept, with their levels.
+    own: Vec<(usize, bool)>,
     /// The innermost written element belongs to the structure of a table.
     in_table: bool,
     /// The inherited properties that hide text here.
@@ -56,6 +82,10 @@ pub(super) struct Strip {
     /// The first heading of level one, and the level at which it is open.
     heading: Option<String>,
     in_heading: Option<usize>,
+    /// The level of the open heading, summary or term.
+    in_label: Option<usize>,
+    /// The number of open quotations.
+    quotes: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +96,7 @@ enum Level {
         style: bool,
         unseen: u8,
         in_table: bool,
+        block: bool,
     },
     /// Its tags were dropped.
     Bare {
@@ -88,13 +119,23 @@ impl Strip {
         Self { keep, html, render: Render::new(markdown), ..Self::default() }
     }
 
+    /// Reads a page again that was written as HTML, with the blocks that were chosen.
+    pub(super) fn of_chosen(chosen: Vec<Keeps>, markdown: bool) -> Self {
+        Self { chosen, ..Self::new(Keep::All, markdown) }
+    }
+
+    /// Returns the blocks of the page as written.
+    pub(super) fn outline(&mut self) -> Outline {
+        std::mem::take(&mut self.outline)
+    }
+
     pub(super) fn render(&mut self) -> &mut Render {
         &mut self.render
     }
 
     /// Returns the page as HTML, if it is small enough for a parser.
     pub(super) fn html(&mut self) -> Option<String> {
-        self.html.take()
+        self.html.take().map(|html| self.segments.placed(html))
     }
 
     /// Whether the page is too large for a parser.
@@ -124,14 +165,21 @@ impl Strip {
 
     fn goes(&self, tag: &Tag<'_>) -> bool {
         if self.keep == Keep::All {
-            return false;
+            return self.keeps(tag) == Some(Keeps::Nothing) || tag.name == "title";
         }
         match tag.name {
+            "template" if is_shadow(tag) => return false,
             "script" | "style" | "template" | "svg" | "math" | "canvas" | "object" | "embed"
             | "iframe" | "audio" | "video" | "select" | "datalist" | "textarea" | "input"
             | "applet" | "link" => return true,
             "title" if self.in_body || !self.title.is_empty() => return true,
+            _ if formula::is_repeated(tag) => return true,
+            "aside" if self.mains > 0 && is_note(tag) => return false,
             _ if self.keep == Keep::Text => return false,
+            // The question of an accordion.
+            "button" if self.in_label.is_some() => return false,
+            "a" | "span" if is_edit_link(tag) => return true,
+            "footer" if self.quotes > 0 => return false,
             "nav" | "footer" | "aside" | "noscript" | "button" | "dialog" | "menu" | "frameset" => {
                 return true;
             }
@@ -169,10 +217,37 @@ impl Strip {
         if self.keep == Keep::All || matches!(tag.name, "html" | "body" | "head" | "title") {
             return Hides { whole: false, unseen: self.unseen };
         }
+        // A script of the page puts it in its place.
+        if self.segments.is_one(tag) {
+            return Hides { whole: false, unseen: self.unseen };
+        }
         let style = tag.get("style").map(|style| style::read(&references::decode(&style)));
         let style = style.unwrap_or_default();
         let whole = style.hides || tag.get("hidden").is_some();
         Hides { whole, unseen: (self.unseen & !style.seen) | style.unseen }
+    }
+
+    /// Returns what is kept of a block of a page that is read again.
+    fn keeps(&self, tag: &Tag<'_>) -> Option<Keeps> {
+        self.chosen.get(tag.get(NUMBER)?.parse::<usize>().ok()?).copied()
+    }
+
+    /// Writes a formula as text.
+    fn formula_text(&mut self, formula: Formula) {
+        if let Some(tex) = formula.finish() {
+            let tex = tex.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+            self.text(&tex);
+        }
+    }
+
+    /// Returns the text that is in the data of the page's scripts.
+    pub(super) fn data(&mut self) -> String {
+        self.data.text_of()
+    }
+
+    /// Returns the numbers of words that are shown and that are hidden.
+    pub(super) fn words(&self) -> (u64, u64) {
+        (self.shown_words, self.hidden_words)
     }
 
     /// Writes to the page, unless it gets too long.
@@ -187,72 +262,39 @@ impl Strip {
         }
     }
 
-    fn write_tag(&mut self, tag: &Tag<'_>) {
+    /// Writes a start tag. Returns whether it begins a block.
+    fn write_tag(&mut self, tag: &Tag<'_>) -> bool {
         if self.html.is_none() {
-            return;
+            return false;
         }
         self.nodes += 1;
+        let mut block = None;
+        if tag.has_content {
+            let name = |name| tag.get(name).unwrap_or_default();
+            block = self.outline.start(tag, &name("class"), &name("id"));
+        }
         self.escapes.tag(tag.name);
-        let mut written = format!("<{}", tag.name);
+        let mut written = format!("<{}", written_name(tag.name));
         for name in ATTRIBUTES {
             // Long attributes are data, not names or addresses.
             if let Some(value) = tag.get(name).filter(|value| value.len() <= 2048) {
                 written.push_str(&format!(" {name}=\"{}\"", value.replace('"', "&quot;")));
             }
         }
+        if let Some(number) = block {
+            written.push_str(&format!(" {NUMBER}=\"{number}\""));
+        }
         self.write(&[&written, ">"]);
+        block.is_some()
     }
-}
-
-/// Attributes that matter: the purpose of an element, its text, or its address.
-const ATTRIBUTES: [&str; 17] = [
-    "id",
-    "class",
-    "role",
-    "itemprop",
-    "itemtype",
-    "rel",
-    "property",
-    "name",
-    "content",
-    "href",
-    "src",
-    "alt",
-    "title",
-    "start",
-    "lang",
-    "dir",
-    "http-equiv",
-];
-
-/// Elements that a parser reopens in the next block if they are still open (HTML §13.2.4.3).
-fn is_style(name: &str) -> bool {
-    matches!(
-        name,
-        "a" | "b"
-            | "big"
-            | "code"
-            | "em"
-            | "font"
-            | "i"
-            | "nobr"
-            | "s"
-            | "small"
-            | "strike"
-            | "strong"
-            | "tt"
-            | "u"
-    )
-}
-
-/// Whether a name can be written: the names in a page may contain any character.
-fn is_plain(name: &str) -> bool {
-    name.len() <= 32 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 impl Target for Strip {
     fn start(&mut self, tag: &Tag<'_>) {
         if self.removed.is_some() {
+            if let Some((formula, _)) = &mut self.formula {
+                formula.start(tag);
+            }
             if tag.has_content {
                 self.levels.push(Level::Removed);
             }
@@ -275,10 +317,36 @@ impl Target for Strip {
         let hides = self.hides(tag);
         // Only an image has an alternative text.
         let unseen_image = tag.name == "img" && hides.unseen & style::VISIBILITY != 0;
-        self.hid |=
-            hides.whole || (unseen_image && tag.get("alt").is_some_and(|alt| has_letters(&alt)));
+        // MediaWiki hides the source of a formula that it shows as an image.
+        let is_source =
+            hides.whole && tag.get("class").is_some_and(|class| class.contains("mwe-math-mathml"));
+        self.hid |= (hides.whole && !is_source)
+            || (unseen_image && tag.get("alt").is_some_and(|alt| has_letters(&alt)));
+        if self.keep == Keep::All
+            && tag.has_content
+            && let Some(keeps) = self.keeps(tag)
+        {
+            self.own.push((self.levels.len(), keeps == Keeps::All));
+        }
+        self.data.start(tag, self.keep != Keep::All);
+        if tag.name == "template" {
+            self.segments.place(tag, self.html.as_deref(), self.outline.innermost());
+        }
+        let formula =
+            if hides.whole || self.keep == Keep::All { None } else { Formula::begin(tag) };
+        if let Some(formula) = formula {
+            if tag.has_content {
+                self.formula = Some((formula, self.levels.len()));
+                self.removed = Some(self.levels.len());
+                self.levels.push(Level::Removed);
+            } else {
+                self.formula_text(formula);
+            }
+            return;
+        }
         if hides.whole || unseen_image || self.goes(tag) {
             if tag.has_content {
+                self.hidden = (hides.whole && !is_source).then_some(self.levels.len());
                 self.removed = Some(self.levels.len());
                 self.levels.push(Level::Removed);
             }
@@ -286,10 +354,15 @@ impl Target for Strip {
         }
         // The first title counts: images in SVG have titles as well.
         self.in_title = tag.name == "title" && self.title.is_empty();
+        self.outline.is_article |= says_article(tag);
         if tag.name == "h1" && self.heading.is_none() {
             self.heading = Some(String::new());
             self.in_heading = Some(self.levels.len());
         }
+        if self.in_label.is_none() && tag.has_content && is_label(tag.name) {
+            self.in_label = Some(self.levels.len());
+        }
+        self.quotes += usize::from(tag.name == "blockquote");
         let main = matches!(tag.name, "article" | "main");
         let style = is_style(tag.name);
         self.mains += usize::from(main);
@@ -307,10 +380,14 @@ impl Target for Strip {
             }
             return;
         }
-        self.write_tag(tag);
+        if self.segments.is_one(tag) {
+            self.segments.begin(tag, self.html.as_deref(), self.levels.len());
+            self.outline.parent = self.segments.parent();
+        }
+        let block = self.write_tag(tag);
         if tag.has_content {
             let in_table = std::mem::replace(&mut self.in_table, is_in_table(tag.name));
-            self.levels.push(Level::Written { main, style, unseen, in_table });
+            self.levels.push(Level::Written { main, style, unseen, in_table, block });
             self.depth += 1;
             self.styles += usize::from(style);
         }
@@ -322,11 +399,21 @@ impl Target for Strip {
             self.render.title(&title);
         }
         let level = self.levels.pop();
+        self.own.pop_if(|(open, _)| *open == self.levels.len());
         if self.in_heading == Some(self.levels.len()) {
             self.in_heading = None;
         }
+        if self.in_label == Some(self.levels.len()) {
+            self.in_label = None;
+        }
+        if name == "blockquote" && level != Some(Level::Removed) {
+            self.quotes = self.quotes.saturating_sub(1);
+        }
         match level {
-            Some(Level::Written { main, style, unseen, in_table }) => {
+            Some(Level::Written { main, style, unseen, in_table, block }) => {
+                if self.html.is_some() {
+                    self.outline.end(name, block);
+                }
                 self.unseen = unseen;
                 self.in_table = in_table;
                 self.escapes.tag(name);
@@ -334,7 +421,10 @@ impl Target for Strip {
                 self.depth = self.depth.saturating_sub(1);
                 self.mains -= usize::from(main);
                 self.styles -= usize::from(style);
-                self.write(&["</", name, ">"]);
+                self.write(&["</", written_name(name), ">"]);
+                if let Some(html) = &self.html {
+                    self.segments.end(self.levels.len(), html.len());
+                }
             }
             Some(Level::Bare { main, unseen }) => {
                 self.unseen = unseen;
@@ -342,8 +432,18 @@ impl Target for Strip {
                 self.mains -= usize::from(main);
             }
             Some(Level::Removed) | None => {
-                if self.removed == Some(self.levels.len()) {
-                    self.removed = None;
+                let ends = self.removed == Some(self.levels.len());
+                if ends {
+                    (self.removed, self.hidden) = (None, None);
+                    self.data.end();
+                }
+                match self.formula.take() {
+                    Some((formula, _)) if ends => self.formula_text(formula),
+                    Some((mut formula, level)) => {
+                        formula.end(name);
+                        self.formula = Some((formula, level));
+                    }
+                    None => {}
                 }
             }
         }
@@ -351,15 +451,35 @@ impl Target for Strip {
 
     fn text(&mut self, text: &str) {
         if self.removed.is_some() {
+            if let Some((formula, _)) = &mut self.formula {
+                formula.text(text);
+            }
+            self.data.text(text);
+            if self.hidden.is_some() {
+                self.hidden_words += text.split_whitespace().count() as u64;
+            }
+            return;
+        }
+        if self.own.last().is_some_and(|(_, kept)| !kept) {
             return;
         }
         if self.unseen != 0 {
             self.hid |= has_letters(text);
+            self.hidden_words += text.split_whitespace().count() as u64;
             return;
+        }
+        if !self.in_title {
+            self.shown_words += text.split_whitespace().count() as u64;
         }
         if self.html.is_some() {
             self.escapes.text(text, self.in_table);
-            self.write(&[text]);
+            let first = if self.in_title { None } else { self.outline.text(text) };
+            // The search for an article may replace a block, but not the text in it.
+            if let Some(number) = first {
+                self.write(&[&format!("<span {NUMBER}=\"{number}\">"), text, "</span>"]);
+            } else {
+                self.write(&[text]);
+            }
         }
         if self.in_title && self.keep != Keep::All {
             return add(&mut self.title, text);
@@ -378,7 +498,7 @@ impl Target for Strip {
 
 /// A line of text.
 fn plain(html: &str) -> String {
-    let text = html_escape::decode_html_entities(html);
+    let text = references::decode(html);
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -386,21 +506,6 @@ fn plain(html: &str) -> String {
 fn add(line: &mut String, text: &str) {
     let room = TITLE.saturating_sub(line.len());
     line.extend(text.chars().take(room));
-}
-
-/// Whether there are letters or digits outside character references.
-fn has_letters(text: &str) -> bool {
-    let mut reference = 0_usize;
-    for char in text.chars() {
-        match char {
-            '&' => reference = 40,
-            ';' => reference = 0,
-            _ if reference > 0 => reference -= 1,
-            _ if char.is_alphanumeric() => return true,
-            _ => {}
-        }
-    }
-    false
 }
 
 #[cfg(test)]

@@ -114,6 +114,11 @@ impl ReportSum {
             sum.factored.get_or_insert_default().add(one);
         }
         sum.factor_skipped = sum.factor_skipped.or(one.factor_skipped);
+        if let Some(one) = one.left_out {
+            let sum = sum.left_out.get_or_insert_default();
+            sum.blocks += one.blocks;
+            sum.words += one.words;
+        }
         sum.budget_applied |= one.budget_applied;
         sum.budget_exceeded |= one.budget_exceeded;
         sum.budget_limit = sum.budget_limit.or(one.budget_limit);

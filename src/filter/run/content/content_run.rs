@@ -20,6 +20,7 @@
 //! | JSON without such text | unchanged | `Response` | yes |
 //! | begins like JSON, but is not; `extract` is given | none: an error | | |
 //! | begins like JSON, but is not; no `extract` | as text | `Text` | yes |
+//! | not text: an image, compressed data | a notice | `Response` | yes |
 //! | everything else | as text | `Text` | |
 //!
 //! Text passes through [`ContentCleaner`] and [`Cut`] in all cases, so "unchanged" output is also cleaned and cut.
@@ -39,7 +40,9 @@ use super::fields::ContentFields;
 use crate::filter::compile::nested::ContentRules;
 use crate::filter::compile::program::CompiledProgram;
 use crate::filter::options::CallOptions;
-use crate::filter::page::{Cut, Decoder, From, Page, SNIFFED, Sizes, TextLimit, is_html};
+use crate::filter::page::{
+    Cut, Decoder, From, LeftOut, Page, PageText, SNIFFED, Sizes, TextLimit, binary_kind, is_html,
+};
 use crate::report::{ContentSource, Report, add_counts};
 use crate::spec::Budget;
 
@@ -85,6 +88,8 @@ pub(super) struct ContentRun {
     apart: bool,
     /// Hidden text of a page was left out.
     hid: bool,
+    /// Blocks of pages that are not part of their main texts.
+    left_out: LeftOut,
     /// The warning for the report, if the output is not what the rules ask for.
     note: Option<String>,
 }
@@ -100,6 +105,8 @@ enum ContentPhase {
     Page { decoder: Decoder, page: Box<Page>, holds: bool },
     /// Any other text, which is emitted piece by piece.
     Text(Decoder),
+    /// Not text. A notice says what it is; the document is left out.
+    Binary,
 }
 
 impl ContentRun {
@@ -128,6 +135,7 @@ impl ContentRun {
             spoke: false,
             apart: false,
             hid: false,
+            left_out: LeftOut::default(),
             note: None,
         }
     }
@@ -145,6 +153,7 @@ impl ContentRun {
         self.sizes = Sizes::default();
         (self.from, self.spoke, self.apart, self.note) = (None, false, false, None);
         self.hid = false;
+        self.left_out = LeftOut::default();
     }
 
     /// Returns whether pages become Markdown instead of plain text.
@@ -182,7 +191,7 @@ impl ContentRun {
                     self.end_bare_page(&decoder, sink)?;
                 }
             }
-            ContentPhase::Text(_) | ContentPhase::Sniff => {}
+            ContentPhase::Text(_) | ContentPhase::Sniff | ContentPhase::Binary => {}
         }
         // A line that the cleaner still holds, then the text that the cut still holds.
         let mut rest = String::new();
@@ -207,10 +216,16 @@ impl ContentRun {
             }
             // The first piece is complete, or the document is shorter than it.
             self.phase = self.sniff();
+            if let Some(kind) = self.binary() {
+                self.phase = ContentPhase::Binary;
+                self.from = Some(ContentSource::Response);
+                self.notice(&format!("the input is {kind}, not text: it is left out"), sink);
+                self.note = Some(format!("the input is {kind}, not text"));
+            }
         }
         let piece = std::mem::take(&mut self.pending);
         match &mut self.phase {
-            ContentPhase::Sniff => {}
+            ContentPhase::Sniff | ContentPhase::Binary => {}
             ContentPhase::Json => self.keep(&piece)?,
             ContentPhase::Text(decoder) => {
                 let text = decoder.decode(&piece, last);
@@ -263,6 +278,14 @@ impl ContentRun {
         ContentPhase::Text(decoder)
     }
 
+    /// Returns what the document is, if it is not text.
+    fn binary(&self) -> Option<&'static str> {
+        match self.phase {
+            ContentPhase::Text(_) => binary_kind(&self.pending),
+            _ => None,
+        }
+    }
+
     /// Emits text after cleaning it. Empty text changes no state.
     fn say(&mut self, text: &str, sink: &mut dyn Sink) {
         if text.is_empty() {
@@ -301,29 +324,46 @@ impl ContentRun {
         searched.drain(..len);
     }
 
-    /// Emits the notice for a page whose text is hidden, as a line of its own. The notice is not cleaned: the cleaner
-    /// would mark it as one of the input.
-    fn hidden(&mut self, sink: &mut dyn Sink) {
+    /// Emits a notice as a line of its own. It is not cleaned: the cleaner would mark it as one of the input.
+    fn notice(&mut self, what: &str, sink: &mut dyn Sink) {
         let mut line = String::new();
         if std::mem::take(&mut self.apart) {
             self.clean.push("\n\n", &mut line);
         }
         self.clean.end(&mut line);
-        line.push_str(&notice::cut("content", HIDDEN, None));
+        line.push_str(&notice::cut("content", what, None));
         self.put(&line, sink);
         self.spoke = true;
+    }
+
+    /// Emits the notice for a page whose text is hidden.
+    fn hidden(&mut self, sink: &mut dyn Sink) {
+        self.notice(HIDDEN, sink);
         self.note = Some(format!("{HIDDEN}, and left out"));
     }
 
     /// Finishes a page, emits the rest of its text and records its source. Returns whether hidden text was left out.
     fn end_page(&mut self, page: Page, sink: &mut dyn Sink) -> bool {
-        let (text, from, hid) = page.finish();
+        let PageText { text, from, hidden: hid, left_out, notices } = page.finish();
         self.from = Some(match from {
             From::Article => ContentSource::Article,
             From::Body => ContentSource::Body,
             From::Page => ContentSource::Page,
         });
         self.say(&text, sink);
+        self.left_out.blocks += left_out.blocks;
+        self.left_out.words += left_out.words;
+        if self.spoke {
+            for what in &notices {
+                self.apart = true;
+                self.notice(what, sink);
+            }
+        }
+        if let Some(what) =
+            notices.into_iter().next().filter(|_| self.spoke && from != From::Article)
+        {
+            self.note = Some(what);
+        }
         self.hid |= hid;
         hid
     }
@@ -487,6 +527,8 @@ impl ContentRun {
         }
         report.content_from = self.from;
         report.content_hidden = self.hid;
+        let LeftOut { blocks, words } = self.left_out;
+        report.left_out = (blocks > 0).then_some(crate::report::LeftOut { blocks, words });
         report.fallback.clone_from(&self.note);
         report.applied = self.from != Some(ContentSource::Response);
         report.result_bytes = self.sizes.bytes;

@@ -1,0 +1,332 @@
+//! The blocks of a page: how they are nested, how many words they have, and what their names say.
+//!
+//! [`strip`](super::strip) adds a block for every element that it writes, except those within a line, and the blocks have the
+//! numbers of these elements. [`choose`](super::choose) decides which blocks are kept. The number of blocks is that of the
+//! elements of the page, which is bounded.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::tags::Tag;
+
+/// The attribute with the number of a block in the rewritten page.
+pub(super) const NUMBER: &str = "data-n";
+
+/// A block of a page.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    /// The number of the block around it. It is smaller than its own, except that of the page itself.
+    pub(super) parent: usize,
+    /// The element and its first class. Elements of one kind, such as posts, have the same.
+    pub(super) kind: u64,
+    pub(super) has_class: bool,
+    /// The element and all its classes.
+    pub(super) names: u64,
+    pub(super) role: Role,
+    /// Its class or its identifier is that of something outside the main part.
+    pub(super) is_outside: bool,
+    pub(super) is_form: bool,
+    /// Its class is that of what a reader can do.
+    pub(super) is_action: bool,
+    /// Its class or its identifier is that of the comments below an article.
+    pub(super) is_comments: bool,
+    /// Its words, and its letters and digits, without those of the blocks in it.
+    pub(super) words: u64,
+    pub(super) letters: u64,
+    /// The letters and digits that are in links.
+    pub(super) linked: u64,
+}
+
+/// The meaning of an element for the choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Role {
+    #[default]
+    Other,
+    /// The main part, according to the page.
+    Main,
+    Article,
+    /// A heading and its level.
+    Heading(u8),
+    /// A list, or another element that is often navigation if it has links.
+    List,
+    /// A paragraph, an item, or code.
+    Text,
+}
+
+/// The blocks of a page, in order.
+#[derive(Debug)]
+pub(super) struct Outline {
+    pub(super) blocks: Vec<Block>,
+    /// The open blocks.
+    open: Vec<usize>,
+    /// A link is open.
+    in_link: bool,
+    in_word: bool,
+    /// The page says that it is an article.
+    pub(super) is_article: bool,
+    /// The block in which the next one is shown, if it is not the innermost open one.
+    pub(super) parent: Option<usize>,
+}
+
+impl Default for Outline {
+    fn default() -> Self {
+        Self {
+            blocks: vec![Block::default()],
+            open: Vec::new(),
+            in_link: false,
+            in_word: false,
+            is_article: false,
+            parent: None,
+        }
+    }
+}
+
+impl Outline {
+    /// Begins an element that is written. Returns the number of its block, if it is one.
+    pub(super) fn start(&mut self, tag: &Tag<'_>, class: &str, id: &str) -> Option<usize> {
+        self.in_word = false;
+        // A link ends where the next one begins. Without an address, it is a target.
+        if tag.name == "a" {
+            self.in_link = tag.get("href").is_some();
+        }
+        if is_within_line(tag.name) {
+            return None;
+        }
+        let parent = self.parent.take().or(self.open.last().copied()).unwrap_or(0);
+        let first = class.split_ascii_whitespace().map(stem).find(|stem| !stem.is_empty());
+        let mut kind = DefaultHasher::new();
+        tag.name.hash(&mut kind);
+        first.hash(&mut kind);
+        let mut names = DefaultHasher::new();
+        tag.name.hash(&mut names);
+        class.split_ascii_whitespace().map(stem).for_each(|stem| stem.hash(&mut names));
+        let is = |name: &str, value: &str| {
+            tag.get(name).is_some_and(|found| found.trim().eq_ignore_ascii_case(value))
+        };
+        let role = match tag.name {
+            "main" => Role::Main,
+            _ if is("role", "main") => Role::Main,
+            "article" => Role::Article,
+            _ if is("itemprop", "articleBody") => Role::Article,
+            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
+                Role::Heading(tag.name.as_bytes().last().map_or(1, |digit| digit - b'0'))
+            }
+            "ul" | "ol" | "table" | "form" | "dl" => Role::List,
+            "p" | "pre" | "blockquote" | "li" | "dt" | "dd" | "td" | "th" | "tr" | "tbody" => {
+                Role::Text
+            }
+            _ => Role::Other,
+        };
+        self.blocks.push(Block {
+            parent,
+            kind: kind.finish(),
+            names: names.finish(),
+            has_class: first.is_some(),
+            role,
+            is_outside: has_word(class, OUTSIDE) || has_word(id, OUTSIDE),
+            is_action: has_word(class, ACTIONS),
+            is_form: tag.name == "form",
+            is_comments: has_word(class, COMMENTS) || has_word(id, COMMENTS),
+            ..Block::default()
+        });
+        self.open.push(self.blocks.len() - 1);
+        Some(self.blocks.len() - 1)
+    }
+
+    /// Returns the number of the innermost open block.
+    pub(super) fn innermost(&self) -> usize {
+        self.open.last().copied().unwrap_or(0)
+    }
+
+    /// Ends an element that was started; `is_block`: it has a number.
+    pub(super) fn end(&mut self, name: &str, is_block: bool) {
+        self.in_link &= name != "a";
+        if is_block {
+            self.open.pop();
+            self.in_word = false;
+        }
+    }
+
+    /// Adds text to the innermost block. Returns the number of the block if it is the first text in it.
+    pub(super) fn text(&mut self, text: &str) -> Option<usize> {
+        let last = self.open.last().copied().unwrap_or(0);
+        let block = self.blocks.get_mut(last)?;
+        let had = block.letters;
+        for char in text.chars() {
+            if !char.is_alphanumeric() {
+                self.in_word = false;
+                continue;
+            }
+            // Scripts without spaces have about one word for each character.
+            block.words += u64::from(!self.in_word || char >= '\u{2e80}');
+            self.in_word = true;
+            block.letters += 1;
+            block.linked += u64::from(self.in_link);
+        }
+        (had == 0 && block.letters > 0 && last > 0).then_some(last)
+    }
+}
+
+/// Returns a class without its number, or an empty text if it only says where the element is among its siblings.
+fn stem(class: &str) -> &str {
+    let stem = class.trim_end_matches(|char: char| char.is_ascii_digit() || "-_".contains(char));
+    match stem {
+        "odd" | "even" | "first" | "last" | "active" | "alt" | "new" | "hidden" | "visible" => "",
+        _ => stem,
+    }
+}
+
+/// Whether an element is part of a line of text.
+fn is_within_line(name: &str) -> bool {
+    matches!(
+        name,
+        "a" | "abbr"
+            | "acronym"
+            | "b"
+            | "bdi"
+            | "bdo"
+            | "big"
+            | "br"
+            | "cite"
+            | "code"
+            | "data"
+            | "del"
+            | "dfn"
+            | "em"
+            | "font"
+            | "i"
+            | "img"
+            | "ins"
+            | "kbd"
+            | "label"
+            | "mark"
+            | "nobr"
+            | "picture"
+            | "q"
+            | "rp"
+            | "rt"
+            | "ruby"
+            | "s"
+            | "samp"
+            | "small"
+            | "source"
+            | "span"
+            | "strike"
+            | "strong"
+            | "sub"
+            | "sup"
+            | "time"
+            | "tt"
+            | "u"
+            | "var"
+            | "wbr"
+            | "html"
+            | "head"
+            | "meta"
+            | "title"
+    )
+}
+
+/// Words in classes and identifiers of parts that are outside the main part of a page.
+const OUTSIDE: &[&str] = &[
+    "ad",
+    "ads",
+    "advert",
+    "advertisement",
+    "adsense",
+    "advertising",
+    "sponsor",
+    "sponsored",
+    "promo",
+    "promoted",
+    "promotion",
+    "share",
+    "sharing",
+    "shares",
+    "social",
+    "sharebar",
+    "related",
+    "recirc",
+    "recommended",
+    "recommendation",
+    "recommendations",
+    "newsletter",
+    "subscribe",
+    "subscription",
+    "signup",
+    "sidebar",
+    "breadcrumb",
+    "breadcrumbs",
+    "pagination",
+    "pager",
+    "paginator",
+    "cookie",
+    "consent",
+    "gdpr",
+    "popup",
+    "modal",
+    "outbrain",
+    "taboola",
+    "toolbar",
+    "menu",
+    "nav",
+    "navbar",
+    "navigation",
+    "skip",
+    "trending",
+    "mostread",
+    "popular",
+    "masthead",
+    "footer",
+    "disqus",
+    "paywall",
+    "teaser",
+    "teasers",
+    "marketing",
+    "login",
+    "signin",
+    "print",
+    "donate",
+    "feedback",
+    "upsell",
+    "editsection",
+    "jumplinks",
+];
+
+/// Words in classes of links with which a reader does something.
+const ACTIONS: &[&str] = &[
+    "reply",
+    "flag",
+    "report",
+    "permalink",
+    "actions",
+    "action",
+    "buttons",
+    "button",
+    "vote",
+    "votes",
+    "toolbar",
+];
+
+/// Words in those of the comments below an article.
+const COMMENTS: &[&str] = &["comments", "comment", "respond", "fbcommentsmodule"];
+
+/// Whether one of the words of a class or an identifier is in a list.
+fn has_word(names: &str, list: &[&str]) -> bool {
+    names.split_ascii_whitespace().any(|name| {
+        let mut from = 0;
+        let mut before = ' ';
+        for (at, char) in name.char_indices().chain([(name.len(), '-')]) {
+            let ends = !char.is_ascii_alphanumeric()
+                || (char.is_ascii_uppercase() && before.is_ascii_lowercase());
+            if ends {
+                let word = name.get(from..at).unwrap_or_default();
+                if list.iter().any(|listed| listed.eq_ignore_ascii_case(word)) {
+                    return true;
+                }
+                from = if char.is_ascii_alphanumeric() { at } else { at + char.len_utf8() };
+            }
+            before = char;
+        }
+        false
+    })
+}
