@@ -50,8 +50,9 @@ def grams(tokens):
 
 class Text:
     def __init__(self, text):
-        # The numbers of items are not text of a page.
-        lines = (re.sub(r"^[\s>]*\d+\. ", "", line) for line in text.split("\n"))
+        # Notices and the numbers of items are not text of a page.
+        lines = (line for line in text.split("\n") if not line.startswith("[tamis content: "))
+        lines = (re.sub(r"^[\s>]*\d+\. ", "", line) for line in lines)
         self.blocks = [tokens for tokens in map(words, lines) if tokens]
         every = [word for block in self.blocks for word in block]
         self.grams = grams(every)

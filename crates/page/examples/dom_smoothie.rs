@@ -20,7 +20,7 @@ fn main() -> std::io::Result<()> {
             let text = page
                 .push(&Decoder::new(bytes.get(..SNIFFED).unwrap_or(&bytes)).decode(&bytes, true));
             let end = page.finish();
-            let notices = end.notices.iter().map(|what| format!("\n[{what}]"));
+            let notices = end.notices.iter().map(|what| format!("\n[tamis content: {what}]"));
             text + &end.text + &notices.collect::<String>()
         } else {
             let html = String::from_utf8_lossy(&bytes).into_owned();
