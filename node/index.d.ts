@@ -13,7 +13,7 @@
 import type { Buffer } from 'node:buffer'
 import type { OutputReport, PruneReport, Report, TextReport } from './reports.js'
 
-export type { Factored, FailureReport, InnerReport, OutputReport, PrunedTool, PruneReport, Report, TextReport } from './reports.js'
+export type { Factored, FailureReport, InnerReport, LeftOut, OutputReport, PrunedTool, PruneReport, Report, TextReport } from './reports.js'
 
 export type Data = Uint8Array | ArrayBuffer | SharedArrayBuffer | string
 

@@ -106,6 +106,9 @@ export interface Report {
   content_from?: 'article' | 'body' | 'page' | 'fields' | 'text' | 'response'
   /** Whether a `content` filter left out a hidden part of a page. */
   content_hidden?: boolean
+  /** Blocks that a `content` filter left out of pages because they are not part of the main texts. Navigation and
+   * hidden text are not counted. */
+  left_out?: string
   /** Whether a budget shortened the output. */
   budget_applied?: boolean
   /** Whether the output exceeds its budget, because nothing more could be left out or because `compact` made it

@@ -115,6 +115,9 @@ class Report(TypedDict, total=False):
     """The source of the text of a `content` filter."""
     content_hidden: bool
     """Whether a `content` filter left out a hidden part of a page."""
+    left_out: str
+    """Blocks that a `content` filter left out of pages because they are not part of the main texts. Navigation and
+    hidden text are not counted."""
     budget_applied: bool
     """Whether a budget shortened the output."""
     budget_exceeded: bool

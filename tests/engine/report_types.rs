@@ -13,6 +13,7 @@ const TYPES: [(&str, &str); 8] = [
     ("FailureReport", "FailureReport"),
     ("Factored", "Factored"),
     ("InnerReport", "InnerReport"),
+    ("LeftOut", "LeftOut"),
     ("Report", "Report"),
     ("TextReport", "TextReport"),
     ("CommandReport", "OutputReport"),

@@ -72,9 +72,9 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
     (
         "crates/page/src",
         &[
-            &["article", "css", "cut", "decode", "escapes", "references", "tags"],
-            &["render", "table", "values"],
-            &["style"],
+            &["css", "cut", "decode", "escapes", "references", "tags"],
+            &["data", "elements", "formula", "outline", "segments", "values"],
+            &["article", "choose", "render", "style", "table"],
             &["strip"],
             &["page"],
         ],
