@@ -16,6 +16,9 @@ const HEAD: usize = 8 << 10;
 /// The minimum number of bytes beyond ASCII in a text whose encoding is guessed. With fewer, it is windows-1252.
 const GUESSED: usize = 8;
 
+/// How many bytes show whether a document is text.
+const BINARY: usize = 512;
+
 /// Elements with which a page or a part of a page begins.
 const FIRST: [&str; 66] = [
     "html",
@@ -157,6 +160,9 @@ fn encoding(beginning: &[u8]) -> &'static Encoding {
         [0, b'<', 0, letter, ..] if letter.is_ascii_graphic() => return UTF_16BE,
         _ => {}
     }
+    if let Some(encoding) = utf16(beginning) {
+        return encoding;
+    }
     // The sample may end within a character.
     let is_utf8 =
         std::str::from_utf8(beginning).map_or_else(|at| at.error_len().is_none(), |_| true);
@@ -171,6 +177,20 @@ fn encoding(beginning: &[u8]) -> &'static Encoding {
         }
     }
     if is_utf8 { UTF_8 } else { guessed(beginning) }
+}
+
+/// Returns the form of UTF-16 if every second byte is zero, as in UTF-16 without a mark in most languages of Europe.
+fn utf16(beginning: &[u8]) -> Option<&'static Encoding> {
+    let first = beginning.get(..BINARY).unwrap_or(beginning);
+    let zeros = |from: usize| first.iter().skip(from).step_by(2).filter(|byte| **byte == 0).count();
+    let (even, odd) = (zeros(0), zeros(1));
+    // Of the pairs, at least eight in ten.
+    let is = |zeros: usize, others: usize| zeros * 5 >= first.len() * 2 && others == 0;
+    match first.len() >= 16 {
+        true if is(odd, even) => Some(UTF_16LE),
+        true if is(even, odd) => Some(UTF_16BE),
+        _ => None,
+    }
 }
 
 /// Guesses the encoding of a text that does not declare it, as Firefox does (chardetng).
@@ -213,7 +233,7 @@ fn declared(head: &[u8]) -> Option<&'static Encoding> {
     None
 }
 
-/// Returns what a document is, if it begins like a common format that is not text.
+/// Returns what a document is, if it begins like a common format that is not text, or has bytes that no text has.
 pub fn binary_kind(beginning: &[u8]) -> Option<&'static str> {
     const KINDS: [(&[u8], &str); 14] = [
         (b"\x1f\x8b", "gzip data (decompress it first)"),
@@ -243,7 +263,15 @@ pub fn binary_kind(beginning: &[u8]) -> Option<&'static str> {
         !is_text || magic == b"%PDF-" || magic.iter().any(|byte| !(b' '..=b'~').contains(byte))
     };
     let kind = KINDS.iter().find(|(magic, _)| beginning.starts_with(magic));
-    kind.filter(|(magic, _)| is_certain(magic)).map(|(_, kind)| *kind)
+    let named = kind.filter(|(magic, _)| is_certain(magic)).map(|(_, kind)| *kind);
+    named.or_else(|| is_binary(beginning).then_some("binary data"))
+}
+
+/// Whether a document is in a format without a signature, such as Brotli. A log with a few control characters is text.
+fn is_binary(beginning: &[u8]) -> bool {
+    let first = beginning.get(..BINARY).unwrap_or(beginning);
+    let controls = first.iter().filter(|byte| matches!(byte, 0..=6 | 14..=26 | 28..=31)).count();
+    controls * 20 > first.len() && ![UTF_8, UTF_16LE, UTF_16BE].contains(&encoding(beginning))
 }
 
 #[cfg(test)]
@@ -260,6 +288,9 @@ mod tests {
             (b"RIFF\0\0\0\0WEBP", true),
             (b"PK\x03\x04", true),
             (b"\0\0\0\x1cftypavif", true),
+            (b"\x0b\x02\x80\x0e\x91\xfd\x1b\x03\xf7\x15\xc4\x88", true),
+            (b"step 7\0\r\n\xe9\xe8\xe9 and then it worked again", false),
+            (b"\0\0\0\0\0\0", false),
             (b"GIF89a is a format.", false),
             (b"BZh stands for bzip2.", false),
             (b"the ftyp box", false),
@@ -351,6 +382,8 @@ mod tests {
         // Tags are recognised without a mark.
         assert_eq!(decode(b"<\0p\0>\0\xFC\0"), "<p>ü");
         assert_eq!(decode(b"\0<\0p\0>\0\xFC"), "<p>ü");
+        assert_eq!(decode(b"H\0a\0r\0b\0o\0u\0r\0 \0\xFC\0"), "Harbour ü");
+        assert_eq!(decode(b"\0H\0a\0r\0b\0o\0u\0r\0 \0\xFC"), "Harbour ü");
         // With an unknown label, the bytes decide.
         assert_eq!(decode(b"<meta charset=nonsense>\xFC"), "<meta charset=nonsense>ü");
         assert_eq!(decode(b"<meta charset=utf-16>\xC3\xBC"), "<meta charset=utf-16>ü");
