@@ -70,7 +70,19 @@ struct Sum {
     /// The kinds of the blocks in it, as a set of bits.
     kinds: u64,
     found: bool,
-    has_form: bool,
+    /// It has a field for text or a choice, and is not around the part that has the form.
+    field: Field,
+}
+
+/// Where a field is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Field {
+    #[default]
+    None,
+    /// In a form in this block.
+    InForm,
+    /// In the block, which is in a form or is one.
+    Inside,
 }
 
 impl Sum {
@@ -108,6 +120,7 @@ pub(super) fn choose(outline: &Outline, found: &[bool]) -> Choice {
         None => choosing.keep_siblings(),
     }
     choosing.keep_headings();
+    choosing.drop_actions();
     choosing.end(main)
 }
 
@@ -121,7 +134,7 @@ impl<'o> Choosing<'o> {
                 letters: block.letters,
                 linked: block.linked,
                 kinds: 0,
-                has_form: block.is_form,
+                field: if block.has_field { Field::Inside } else { Field::None },
                 found: found.get(number).copied().unwrap_or(false),
             })
             .collect();
@@ -133,7 +146,13 @@ impl<'o> Choosing<'o> {
                 parent.letters += own.letters;
                 parent.linked += own.linked;
                 parent.found |= own.found;
-                parent.has_form |= own.has_form;
+                let field = match own.field {
+                    Field::Inside if block.is_form => Field::InForm,
+                    Field::Inside => Field::Inside,
+                    // The comments of an article are not a part of the form below them.
+                    Field::InForm | Field::None => Field::None,
+                };
+                parent.field = parent.field.max(field);
                 parent.kinds |= own.kinds | (1 << (block.kind % 64));
             }
             if let Some(count) = first.get_mut(block.parent + 1) {
@@ -228,9 +247,10 @@ impl<'o> Choosing<'o> {
         let Some(block) = self.blocks.get(number) else { return true };
         let sum = self.sum(number);
         block.is_outside
-            || (sum.has_form && sum.words < FORM)
+            || (sum.field != Field::None && sum.words < FORM)
             || (self.is_article && block.is_comments)
             || (sum.is_links()
+                && !block.is_title
                 && (sum.words > BYLINE || block.role == Role::List || block.is_action)
                 && !matches!(block.role, Role::Heading(_)))
     }
@@ -335,6 +355,17 @@ impl<'o> Choosing<'o> {
                     }
                     _ => section = Some(section == Some(true) || self.keeps(child)),
                 }
+            }
+        }
+    }
+
+    /// Drops the lists of what a reader can do with a post, which the search for an article keeps below long ones.
+    fn drop_actions(&mut self) {
+        for (number, block) in self.blocks.iter().enumerate() {
+            let sum = self.sum(number);
+            let is_few = sum.words > 0 && sum.words <= 2 * BYLINE;
+            if block.is_action && block.role == Role::List && sum.is_links() && is_few {
+                self.set(number, false);
             }
         }
     }

@@ -76,6 +76,12 @@ pub(super) fn is_edit_link(tag: &Tag<'_>) -> bool {
     class.split_ascii_whitespace().any(|name| LINKS.contains(&name))
 }
 
+/// Whether a footer has the author of a comment. Seen in the themes of WordPress, above the text of the comment.
+pub(super) fn is_byline(tag: &Tag<'_>) -> bool {
+    let class = tag.get("class").unwrap_or_default();
+    class.split_ascii_whitespace().any(|name| matches!(name, "comment-meta" | "comment-author"))
+}
+
 /// Whether a template is shown: it is the content of a shadow root.
 pub(super) fn is_shadow(tag: &Tag<'_>) -> bool {
     tag.get("shadowrootmode").or_else(|| tag.get("shadowroot")).is_some()

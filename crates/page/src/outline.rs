@@ -6,6 +6,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use super::elements::is_byline;
 use super::tags::Tag;
 
 /// The attribute with the number of a block in the rewritten page.
@@ -25,6 +26,10 @@ pub(super) struct Block {
     /// Its class or its identifier is that of something outside the main part.
     pub(super) is_outside: bool,
     pub(super) is_form: bool,
+    /// It has a field of a form for text or a choice.
+    pub(super) has_field: bool,
+    /// Its class is that of a title, or of the author of a comment, which are often links.
+    pub(super) is_title: bool,
     /// Its class is that of what a reader can do.
     pub(super) is_action: bool,
     /// Its class or its identifier is that of the comments below an article.
@@ -58,6 +63,8 @@ pub(super) struct Outline {
     pub(super) blocks: Vec<Block>,
     /// The open blocks.
     open: Vec<usize>,
+    /// The number of open forms.
+    forms: usize,
     /// A link is open.
     in_link: bool,
     in_word: bool,
@@ -72,6 +79,7 @@ impl Default for Outline {
         Self {
             blocks: vec![Block::default()],
             open: Vec::new(),
+            forms: 0,
             in_link: false,
             in_word: false,
             is_article: false,
@@ -91,6 +99,7 @@ impl Outline {
         if is_within_line(tag.name) {
             return None;
         }
+        self.forms += usize::from(tag.name == "form");
         let parent = self.parent.take().or(self.open.last().copied()).unwrap_or(0);
         let first = class.split_ascii_whitespace().map(stem).find(|stem| !stem.is_empty());
         let mut kind = DefaultHasher::new();
@@ -125,6 +134,7 @@ impl Outline {
             is_outside: has_word(class, OUTSIDE) || has_word(id, OUTSIDE),
             is_action: has_word(class, ACTIONS),
             is_form: tag.name == "form",
+            is_title: class.split_ascii_whitespace().any(is_title) || is_byline(tag),
             is_comments: has_word(class, COMMENTS) || has_word(id, COMMENTS),
             ..Block::default()
         });
@@ -141,8 +151,27 @@ impl Outline {
     pub(super) fn end(&mut self, name: &str, is_block: bool) {
         self.in_link &= name != "a";
         if is_block {
+            self.forms = self.forms.saturating_sub(usize::from(name == "form"));
             self.open.pop();
             self.in_word = false;
+        }
+    }
+
+    /// Adds a field to the innermost block. A form without one, such as Reddit's around each comment, is a part like any other,
+    /// and a field outside of forms may be a task in a list.
+    pub(super) fn field(&mut self, tag: &Tag<'_>) {
+        let kind = tag.get("type").unwrap_or_default().to_ascii_lowercase();
+        let is_field = match tag.name {
+            "textarea" | "select" => true,
+            "input" => !matches!(
+                kind.as_str(),
+                "hidden" | "submit" | "button" | "image" | "reset" | "checkbox" | "radio"
+            ),
+            _ => false,
+        };
+        let innermost = self.innermost();
+        if let (true, Some(block)) = (is_field && self.forms > 0, self.blocks.get_mut(innermost)) {
+            block.has_field = true;
         }
     }
 
@@ -173,6 +202,14 @@ fn stem(class: &str) -> &str {
         "odd" | "even" | "first" | "last" | "active" | "alt" | "new" | "hidden" | "visible" => "",
         _ => stem,
     }
+}
+
+/// Whether a class is that of a title: `title`, `entry-title`, `storyHeadline`.
+fn is_title(class: &str) -> bool {
+    ["title", "headline", "subject"].iter().any(|end| {
+        let from = class.len().checked_sub(end.len());
+        from.and_then(|from| class.get(from..)).is_some_and(|last| last.eq_ignore_ascii_case(end))
+    })
 }
 
 /// Whether an element is part of a line of text.

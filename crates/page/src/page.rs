@@ -7,7 +7,8 @@
 
 use super::LINE;
 use super::article;
-use super::choose::{LeftOut, choose};
+use super::choose::{Keeps, LeftOut, choose};
+use super::outline::{Block, Role};
 use super::render::Render;
 use super::strip::{Keep, Strip};
 use super::tags::Reader;
@@ -178,15 +179,15 @@ fn main_text(mut strip: Strip, markdown: bool) -> PageText {
     if choice.share < SHARE && (choice.words < LONG || choice.share < SHARE_OF_LONG) {
         return PageText::new(body, From::Body);
     }
-    let mut reader = Reader::new(Strip::of_chosen(choice.keep, markdown));
-    reader.push(&html);
-    let mut article = reader.end();
-    let render: &mut Render = article.render();
-    render.finish();
-    let text = render.take();
+    let text = chosen_text(&html, choice.keep.clone(), markdown);
     if text.trim().is_empty() {
         return PageText::new(body, From::Body);
     }
+    // The page's heading, if the text has it.
+    let is_first = |block: &Block| block.role == Role::Heading(1);
+    let heading_block = outline.blocks.iter().position(is_first);
+    let heading_block =
+        heading_block.filter(|number| choice.keep.get(*number) == Some(&Keeps::All));
     let found = found.map(|found| found.title).unwrap_or_default();
     // A title often includes the name of the site, or the heading that number of a post.
     let words = |text: &str| -> Vec<String> {
@@ -195,14 +196,28 @@ fn main_text(mut strip: Strip, markdown: bool) -> PageText {
         words.map(str::to_lowercase).collect()
     };
     let of_title = words(&found);
-    let named = !heading.is_empty() && words(&heading).iter().all(|word| of_title.contains(word));
+    let of_heading = words(&heading);
+    // A heading of one word that was left out may be that of a part of the site.
+    let named = (heading_block.is_some() || of_heading.len() * 2 >= of_title.len())
+        && !of_heading.is_empty()
+        && of_heading.iter().all(|word| of_title.contains(word));
     let title = if named { heading } else { found };
     let first = text.lines().next().unwrap_or_default();
     let begins = words(first.split("](").next().unwrap_or_default());
     let is_heading = first.starts_with('#') || !markdown;
     let says_it =
         is_heading && !begins.is_empty() && begins.iter().all(|word| of_title.contains(word));
-    let title = if says_it || first.starts_with("# ") { String::new() } else { title };
+    let says_it = says_it || first.starts_with("# ");
+    let title = if says_it { String::new() } else { title };
+    let mut keep = choice.keep;
+    let repeated = heading_block.filter(|_| named && !says_it).and_then(|at| keep.get_mut(at));
+    let text = if let Some(heading) = repeated {
+        // The heading becomes the first line, and is not repeated below a date or an author.
+        *heading = Keeps::Nothing;
+        chosen_text(&html, keep, markdown)
+    } else {
+        text
+    };
     let mut page = PageText::new(titled(&title, text, markdown), From::Article);
     page.left_out = choice.left_out;
     if choice.inside.words > 0 || choice.left_out.words * 100 > choice.words * MARKED {
@@ -215,6 +230,16 @@ fn main_text(mut strip: Strip, markdown: bool) -> PageText {
         ));
     }
     page
+}
+
+/// Returns the text of the blocks of a page that are kept.
+fn chosen_text(html: &str, keep: Vec<Keeps>, markdown: bool) -> String {
+    let mut reader = Reader::new(Strip::of_chosen(keep, markdown));
+    reader.push(html);
+    let mut article = reader.end();
+    let render: &mut Render = article.render();
+    render.finish();
+    render.take()
 }
 
 /// Turns `<noscript>` and `<noframes>` into ordinary elements, so that their contents are parsed as HTML rather than

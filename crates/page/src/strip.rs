@@ -9,8 +9,8 @@
 use super::choose::Keeps;
 use super::data::Data;
 use super::elements::{
-    ATTRIBUTES, has_letters, is_edit_link, is_label, is_note, is_plain, is_shadow, is_style,
-    says_article, written_name,
+    ATTRIBUTES, has_letters, is_byline, is_edit_link, is_label, is_note, is_plain, is_shadow,
+    is_style, says_article, written_name,
 };
 use super::escapes::{Escapes, is_in_table};
 use super::formula::{self, Formula};
@@ -179,7 +179,7 @@ impl Strip {
             // The question of an accordion.
             "button" if self.in_label.is_some() => return false,
             "a" | "span" if is_edit_link(tag) => return true,
-            "footer" if self.quotes > 0 => return false,
+            "footer" if self.quotes > 0 || is_byline(tag) => return false,
             "nav" | "footer" | "aside" | "noscript" | "button" | "dialog" | "menu" | "frameset" => {
                 return true;
             }
@@ -345,6 +345,7 @@ impl Target for Strip {
             return;
         }
         if hides.whole || unseen_image || self.goes(tag) {
+            self.outline.field(tag);
             if tag.has_content {
                 self.hidden = (hides.whole && !is_source).then_some(self.levels.len());
                 self.removed = Some(self.levels.len());

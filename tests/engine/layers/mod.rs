@@ -73,7 +73,8 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
         "crates/page/src",
         &[
             &["css", "cut", "decode", "escapes", "references", "tags"],
-            &["data", "elements", "formula", "outline", "segments", "values"],
+            &["data", "elements", "formula", "segments", "values"],
+            &["outline"],
             &["article", "choose", "render", "style", "table"],
             &["strip"],
             &["page"],
