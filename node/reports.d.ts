@@ -72,6 +72,14 @@ export interface InnerReport {
   inner?: InnerReport[]
 }
 
+/** The part of pages that a `content` filter left out. */
+export interface LeftOut {
+  /** The number of blocks of text: paragraphs, headings, items, cells. */
+  blocks: number
+  /** The number of their words. In scripts without spaces, every character counts. */
+  words: number
+}
+
 /** The report of one run: sizes, what was cut, and how. */
 export interface Report {
   /** Whether the output was made by the rules. */
@@ -108,7 +116,7 @@ export interface Report {
   content_hidden?: boolean
   /** Blocks that a `content` filter left out of pages because they are not part of the main texts. Navigation and
    * hidden text are not counted. */
-  left_out?: string
+  left_out?: LeftOut
   /** Whether a budget shortened the output. */
   budget_applied?: boolean
   /** Whether the output exceeds its budget, because nothing more could be left out or because `compact` made it

@@ -80,6 +80,15 @@ class InnerReport(TypedDict, total=False):
     """The reports of the entries of `json_strings` inside the texts."""
 
 
+class LeftOut(TypedDict, total=False):
+    """The part of pages that a `content` filter left out."""
+
+    blocks: int
+    """The number of blocks of text: paragraphs, headings, items, cells."""
+    words: int
+    """The number of their words. In scripts without spaces, every character counts."""
+
+
 class Report(TypedDict, total=False):
     """The report of one run: sizes, what was cut, and how."""
 
@@ -115,7 +124,7 @@ class Report(TypedDict, total=False):
     """The source of the text of a `content` filter."""
     content_hidden: bool
     """Whether a `content` filter left out a hidden part of a page."""
-    left_out: str
+    left_out: LeftOut
     """Blocks that a `content` filter left out of pages because they are not part of the main texts. Navigation and
     hidden text are not counted."""
     budget_applied: bool

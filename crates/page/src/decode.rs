@@ -184,7 +184,7 @@ fn utf16(beginning: &[u8]) -> Option<&'static Encoding> {
     let first = beginning.get(..BINARY).unwrap_or(beginning);
     let zeros = |from: usize| first.iter().skip(from).step_by(2).filter(|byte| **byte == 0).count();
     let (even, odd) = (zeros(0), zeros(1));
-    // Of the pairs, at least eight in ten.
+    // At least eight of ten pairs have a zero.
     let is = |zeros: usize, others: usize| zeros * 5 >= first.len() * 2 && others == 0;
     match first.len() >= 16 {
         true if is(odd, even) => Some(UTF_16LE),
