@@ -9,7 +9,7 @@ use std::path::Path;
 use tamis_testkit::{cases, paths};
 
 /// The structs, each after those that it refers to, and their names in the packages.
-const TYPES: [(&str, &str); 8] = [
+const TYPES: [(&str, &str); 9] = [
     ("FailureReport", "FailureReport"),
     ("Factored", "Factored"),
     ("InnerReport", "InnerReport"),
