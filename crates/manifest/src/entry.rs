@@ -141,8 +141,8 @@ impl ManifestEntry {
     /// let entry = manifest.entry("crm.list")?;
     /// let json = br#"{"items":[{"id":1,"etag":"x","owner":"mira"}]}"#;
     /// let filtered = |level| filter_slice(entry.program_at(level), json).map(|(output, _)| output);
-    /// assert_eq!(filtered(Level::Careful)?, br#"[{"id":1,"owner":"mira"}]"#);
-    /// assert_eq!(filtered(Level::Tight)?, br#"[{"id":1}]"#);
+    /// assert_eq!(filtered(Level::Careful)?, br#"{"items":[{"id":1,"owner":"mira"}]}"#);
+    /// assert_eq!(filtered(Level::Tight)?, br#"{"items":[{"id":1}]}"#);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
