@@ -117,7 +117,10 @@ pub(super) fn choose(outline: &Outline, found: &[bool]) -> Choice {
     let main = choosing.main();
     match main {
         Some(main) => choosing.keep_main(main),
-        None => choosing.keep_siblings(),
+        None => {
+            choosing.keep_siblings();
+            choosing.keep_question();
+        }
     }
     choosing.keep_headings();
     choosing.drop_actions();
@@ -300,7 +303,8 @@ impl<'o> Choosing<'o> {
             _ if block.has_class => !links || (!group.few && group.names.contains(&block.names)),
             // Without a name, only inside of what was found, and if it is not much shorter.
             _ => {
-                let is_long = own.words.saturating_mul(SHORTER * group.kept) >= group.words;
+                let is_long = own.words.saturating_mul(SHORTER * group.kept) >= group.words
+                    || (block.is_item && !group.few);
                 group.is_found && group.is_most && is_long && (!links || !group.few)
             }
         };
@@ -327,6 +331,25 @@ impl<'o> Choosing<'o> {
                     next.push(child);
                 }
             }
+        }
+    }
+
+    /// Keeps the part with the page's heading if it has text of its own, such as a question before its replies.
+    fn keep_question(&mut self) {
+        let is_first = |block: &Block| block.role == Role::Heading(1) && !block.is_outside;
+        let Some(heading) = self.blocks.iter().position(is_first) else { return };
+        let mut part = heading;
+        while !self.keeps(part) {
+            let parent = self.blocks.get(part).map_or(0, |block| block.parent);
+            if self.keeps(parent) || part == 0 {
+                break;
+            }
+            part = parent;
+        }
+        let has_text = self.sum(part).words > self.sum(heading).words;
+        if !self.keeps(part) && has_text && !self.is_outside(part) {
+            self.set(part, true);
+            self.complete(part);
         }
     }
 
@@ -471,6 +494,34 @@ mod tests {
         for html in [posts, mixed, deep] {
             let (text, _) = text(&format!("<body><p>{}</p>{html}", prose.repeat(20)));
             assert!(text.contains("almanac"));
+        }
+    }
+
+    /// Siblings without a class, one of them long, and the question before replies.
+    #[test]
+    fn short_posts_are_kept_with_long_ones() {
+        let long = "Tides rise and fall, and the almanac says when, in a table for each harbour. "
+            .repeat(8);
+        let posts = ["first", &long, "me too", "fixed"];
+        let each =
+            |begin: &str, end: &str| posts.map(|post| format!("{begin}{post}{end}")).concat();
+        for html in [
+            format!("<ul class=replies>{}</ul>", each("<li><b>by ann</b><p>", "</p></li>")),
+            format!("<div>{}</div>", each("<article><h4>by ann</h4><p>", "</p></article>")),
+            format!(
+                "<div id=question><h1>How?</h1><div class=text><p>By ann</p></div></div><div id=all>{}</div>",
+                each("<div class=reply><p>", "</p></div>")
+            ),
+            format!(
+                "<main><h1>How?</h1><p>By ann</p><div id=all>{}</div></main>",
+                each("<div class=reply><form><input type=hidden><p>", "</p></form></div>")
+            ),
+        ] {
+            let (text, _) = text(&format!("<body><nav><a href=x>Home</a></nav>{html}"));
+            for kept in ["first", "almanac", "me too", "fixed"] {
+                assert!(text.contains(kept), "{kept}: {text}");
+            }
+            assert!(text.to_lowercase().contains("by ann"), "{text}");
         }
     }
 

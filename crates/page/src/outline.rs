@@ -25,6 +25,8 @@ pub(super) struct Block {
     pub(super) role: Role,
     /// Its class or its identifier is that of something outside the main part.
     pub(super) is_outside: bool,
+    /// It is one of several of its kind by its element.
+    pub(super) is_item: bool,
     pub(super) is_form: bool,
     /// It has a field of a form for text or a choice.
     pub(super) has_field: bool,
@@ -133,6 +135,7 @@ impl Outline {
             role,
             is_outside: has_word(class, OUTSIDE) || has_word(id, OUTSIDE),
             is_action: has_word(class, ACTIONS),
+            is_item: matches!(tag.name, "article" | "li"),
             is_form: tag.name == "form",
             is_title: class.split_ascii_whitespace().any(is_title) || is_byline(tag),
             is_comments: has_word(class, COMMENTS) || has_word(id, COMMENTS),
