@@ -157,7 +157,7 @@ impl FilterCase {
             agree_reader(subject, seed, &run)?;
         }
         agree_adapters(subject, seed, &run, &limits)?;
-        let plain = Program::compile(&spec.clone().factor(false))
+        let plain = Program::compile(&spec.factor(false))
             .map_err(|error| format!("the spec does not compile without `factor`: {error}"))?;
         agree_tight(subject, seed, &run, Some(&plain), &limits, Tight::Held)?;
         // A name that is too long to be held matches nothing, or is an error. It is never overlooked.

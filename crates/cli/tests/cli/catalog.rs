@@ -138,7 +138,7 @@ filters:
         ("tight: {}", "unknown key `tight`"),
         ("selct: [id]", "unknown key `selct`; did you mean `select`?"),
     ] {
-        folder.write("wrong.yaml", &format!("version: 1\nfilters:\n  a: {{tight: {{{rules}}}}}\n"));
+        folder.write("wrong.yaml", format!("version: 1\nfilters:\n  a: {{tight: {{{rules}}}}}\n"));
         folder.tamis(&["check", "wrong.yaml"], b"").refused(2, &[message]);
     }
 }
