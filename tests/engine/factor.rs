@@ -219,3 +219,36 @@ fn rules_read_the_restored_document() {
     }
     assert!(compared > 50, "{compared}");
 }
+
+/// The budget of a call cuts the items, and leaves what they share alone.
+#[test]
+fn the_budget_of_a_call_reads_the_restored_document() {
+    let document = br#"{"_factored":1,"_all":{"state":"open","kind":"a kind that all issues have"},"_items":[{"id":7},{"id":8},{"id":9}]}"#;
+    let program = Program::compile(&Spec::new()).unwrap();
+    let options = CallOptions::new().with_budget(Budget::Bytes(130));
+    let (output, _) = filter_slice(program.with_options(&options), document).unwrap();
+    let expected = r#"[{"id":7,"state":"open","kind":"a kind that all issues have"},{"_omitted":{"items":2,"of":3}}]"#;
+    assert_eq!(String::from_utf8(output).unwrap(), expected);
+}
+
+/// A few bytes of references may stand for gigabytes. Nothing is restored that is longer than an item may be.
+#[test]
+fn a_document_that_would_be_too_long_is_not_restored() {
+    let mut document = format!("{{\"_factored\":1,\"b0\":[\"{}\"]", "y".repeat(100));
+    for level in 1..40 {
+        let reference = format!("{{\"$ref\":\"#/b{}\"}}", level - 1);
+        document.push_str(&format!(",\"b{level}\":[{reference},{reference}]"));
+    }
+    document.push('}');
+    let limits = Limits::new().with_item(1 << 20);
+    let options = CallOptions::new().with_limits(limits);
+    let run = |spec: Spec| {
+        let program = Program::compile(&spec).unwrap();
+        filter_slice(program.with_options(&options), document.as_bytes())
+    };
+    // A rule that only saves does not apply to it.
+    let (output, _) = run(Spec::new().drop_nulls(true)).unwrap();
+    assert_eq!(String::from_utf8(output).unwrap(), document);
+    let error = run(Spec::new().root("object").exclude("ssn")).unwrap_err();
+    assert_eq!(error.error.kind(), ErrorKind::Limit);
+}

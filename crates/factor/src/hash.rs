@@ -1,4 +1,4 @@
-//! A hash of short texts. Equal hashes are always verified, or treated as the less favourable case.
+//! A hash of short texts, for what is compared anyway: equal hashes are verified, or treated as the less favourable case.
 
 use tamis_json::test_work::{WorkKind, count, words};
 

@@ -96,6 +96,30 @@ fn check(document: &str) -> Result<(String, Factored), FactorSkip> {
     result
 }
 
+/// Pointers of these names had one hash before it had a secret key.
+#[test]
+fn pointers_with_names_that_were_made_for_the_hash() {
+    let [one, two] = ["one ", "two "].map(|word| format!("{{\"k\":\"{}\"}}", word.repeat(40)));
+    let document = format!(
+        "[{{\"aaaaaaaaAAAAAAAA\":{one},\"2fS_Qta2mnQybVoR\":{two}}},{{\"x\":{one}}},{{\"x\":{two}}},\
+         {{\"x\":{one}}},{{\"x\":{two}}}]"
+    );
+    assert!(check(&document).unwrap().1.refs > 0);
+}
+
+#[test]
+fn a_short_document_may_not_stand_for_a_long_one() {
+    let mut document = format!("{{\"_factored\":1,\"b0\":[\"{}\"]", "y".repeat(100));
+    for level in 1..30 {
+        let before = level - 1;
+        let reference = format!("{{\"$ref\":\"#/b{before}\"}}");
+        document.push_str(&format!(",\"b{level}\":[{reference},{reference}]"));
+    }
+    document.push('}');
+    let error = restored(&document).unwrap_err();
+    assert!(error.contains("exceeds") || error.contains("more than"), "{error}");
+}
+
 #[track_caller]
 fn factors(document: &str, expected: &str) {
     let (text, _) = check(document).unwrap();

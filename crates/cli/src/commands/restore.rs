@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write};
 use std::path::PathBuf;
 
-use tamis::factor::restore_with;
+use tamis::factor::{self, restore_with};
 use tamis::{Error, ErrorKind, Limits};
 
 use crate::console::print::is_closed_pipe;
@@ -114,8 +114,10 @@ fn restore_lines(
             continue;
         }
         let place = |error| (format!("{from}: line {number}"), error);
-        restore_to(text, limits, writer).map_err(place)?;
-        writer.write_all(b"\n").map_err(Error::write).map_err(place)?;
+        // A line that cannot be restored emits nothing.
+        let mut restored = factor::restore(text, limits).map_err(place)?;
+        restored.push(b'\n');
+        writer.write_all(&restored).map_err(Error::write).map_err(place)?;
     }
     Ok(())
 }

@@ -116,7 +116,8 @@ pub(crate) fn survey(hold: &mut Hold, end: u64) -> Result<Survey, Raise> {
             plans.append(&mut pass.plans);
             next.append(&mut pass.next);
         }
-        visits = best_of_owners(&mut plans, next);
+        best_of_owners(&mut plans);
+        visits = next;
         if visits.is_empty() {
             break;
         }
@@ -129,10 +130,9 @@ pub(crate) fn survey(hold: &mut Hold, end: u64) -> Result<Survey, Raise> {
 }
 
 /// Leaves one array to each object, that with the largest gain.
-fn best_of_owners(plans: &mut Vec<ArrayPlan>, next: Vec<Visit>) -> Vec<Visit> {
+fn best_of_owners(plans: &mut Vec<ArrayPlan>) {
     plans.sort_by_key(|plan| (plan.owner, -plan.gain, plan.start));
     plans.dedup_by_key(|plan| plan.owner);
-    next
 }
 
 impl Pass<'_> {

@@ -241,7 +241,7 @@ fn preorder(trie: &Trie) -> Vec<u32> {
     order
 }
 
-/// Returns the text of a template as a JSON string, and the members that it uses. `None`: there is no usable source.
+/// Returns the text of a template as a JSON string, and the members that it uses. `None`: no member can be used as a source.
 fn spell(
     trie: &Trie,
     template: &Template,

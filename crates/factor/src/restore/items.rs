@@ -1,6 +1,7 @@
 //! The members of one item of a factored array.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
 use tamis_json::error::{LimitName, Raise};
@@ -8,7 +9,6 @@ use tamis_json::strings::StringEscaper;
 
 use super::tokens::Tokens;
 use super::{Fault, name_of};
-use crate::hash::{hash, mix};
 use crate::names::is_reserved;
 use crate::reader::{Span, Token, push, unescape};
 
@@ -42,6 +42,7 @@ struct Member {
 pub(super) struct Item {
     members: Vec<Member>,
     by_name: HashMap<u64, usize>,
+    state: RandomState,
     texts: Vec<u8>,
     scratch: Vec<u8>,
 }
@@ -147,8 +148,14 @@ impl Item {
 
     fn insert(&mut self, parent: usize, name: &[u8], spelled: Span, value: Value) -> usize {
         let id = self.add(parent, spelled, value);
-        self.by_name.entry(mix(hash(name), parent as u64)).or_insert(id);
+        let hash = self.hash_of(parent, name);
+        self.by_name.entry(hash).or_insert(id);
         id
+    }
+
+    /// Returns the hash of a member's name. It has a secret key, so that names with the same hash are rare.
+    fn hash_of(&self, parent: usize, name: &[u8]) -> u64 {
+        self.state.hash_one((parent, name))
     }
 
     /// Returns the member of an object with a name.
@@ -159,7 +166,7 @@ impl Item {
             let same = spelled == name || spelled.contains(&b'\\') && name_of(spelled) == name;
             (member.parent == parent && same).then_some(id)
         };
-        let id = *self.by_name.get(&mix(hash(name), parent as u64))?;
+        let id = *self.by_name.get(&self.hash_of(parent, name))?;
         is_same(id).or_else(|| {
             // Names with one hash.
             let mut next = self.members.get(parent)?.first;

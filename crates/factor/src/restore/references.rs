@@ -1,17 +1,44 @@
 //! Replaces references by the text that they refer to.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
 use tamis_json::limits::Limits;
 
 use super::tokens::Tokens;
 use super::{Fault, name_of, pointer_segment};
-use crate::hash::{hash, mix};
+use crate::hash::mix;
 use crate::reader::Token;
 
-/// The pointers of a document, by the hash of their segments.
-pub(super) type Pointers = HashMap<u64, Vec<u8>>;
+/// The pointers of a document, by the hash of their segments. The hash has a secret key, so that no document can be made whose
+/// pointers have the same.
+#[derive(Default)]
+pub(super) struct Pointers {
+    by_hash: HashMap<u64, Vec<u8>>,
+    state: RandomState,
+}
+
+impl Pointers {
+    /// Returns the hash of the pointer that has one more segment than that with the hash `around`.
+    fn hash_below(&self, around: u64, segment: &[u8]) -> u64 {
+        mix(around, self.state.hash_one(segment))
+    }
+
+    fn hash_of(&self, pointer: &[u8]) -> u64 {
+        let segments = pointer.split(|byte| *byte == b'/').skip(1);
+        segments.fold(0, |hashed, segment| self.hash_below(hashed, segment))
+    }
+
+    fn insert(&mut self, pointer: Vec<u8>) {
+        self.by_hash.insert(self.hash_of(&pointer), pointer);
+    }
+
+    /// Returns whether the pointer with this hash is the same.
+    fn has(&self, hash: u64, pointer: &[u8]) -> bool {
+        self.by_hash.get(&hash).is_some_and(|known| known == pointer)
+    }
+}
 
 /// A document without references, minified.
 pub(super) struct Resolved {
@@ -34,7 +61,7 @@ struct OpenContainer {
 
 /// Replaces the references of a valid document. Ends when the text has `end` bytes.
 pub(super) fn resolve(document: &[u8], most: usize, end: usize, limits: &Limits) -> Resolved {
-    let mut pointers = Pointers::new();
+    let mut pointers = Pointers::default();
     let fault = collect(document, &mut pointers).err();
     if fault.is_some() {
         return Resolved { text: Vec::new(), fault, pointers };
@@ -69,12 +96,6 @@ fn pointer_of(tokens: &mut Tokens<'_>) -> Result<Vec<u8>, Fault> {
     Ok(pointer.to_vec())
 }
 
-/// Returns the hash of a pointer.
-fn hash_of(pointer: &[u8]) -> u64 {
-    let segments = pointer.split(|byte| *byte == b'/').skip(1);
-    segments.fold(0, |hashed, segment| mix(hashed, hash(segment)))
-}
-
 /// Collects the pointers of all references.
 fn collect(document: &[u8], pointers: &mut Pointers) -> Result<(), Fault> {
     let mut tokens = Tokens::new(document, 0);
@@ -84,7 +105,7 @@ fn collect(document: &[u8], pointers: &mut Pointers) -> Result<(), Fault> {
             Token::End => return Ok(()),
             Token::Key if is_first && is_ref(tokens.text()) => {
                 let pointer = pointer_of(&mut tokens)?;
-                pointers.insert(hash_of(&pointer), pointer);
+                pointers.insert(pointer);
                 is_first = false;
             }
             Token::Key if is_ref(tokens.text()) => {
@@ -148,7 +169,7 @@ fn write(
                 if is_key { pointer_segment(&name_of(tokens.text())) } else { number.into_bytes() };
             path.push(b'/');
             path.extend_from_slice(&segment);
-            path_hash = mix(around.hash, hash(&segment));
+            path_hash = pointers.hash_below(around.hash, &segment);
             if around.count > 0 {
                 text.push(b',');
             }
@@ -163,7 +184,9 @@ fn write(
                     let Some(replaced) = open.pop() else { continue };
                     path.truncate(replaced.path);
                     let pointer = pointer_of(&mut tokens).unwrap_or_default();
-                    let target = targets.get(&hash_of(&pointer)).cloned();
+                    let hash = pointers.hash_of(&pointer);
+                    let target = targets.get(&hash).filter(|_| pointers.has(hash, &pointer));
+                    let target = target.cloned();
                     let Some(target) = target else {
                         let name = String::from_utf8_lossy(&pointer);
                         let message =
@@ -181,7 +204,7 @@ fn write(
             }
         }
         if let Token::Open { object } = token {
-            let is_target = pointers.get(&path_hash).is_some_and(|pointer| *pointer == path);
+            let is_target = pointers.has(path_hash, &path);
             open.push(OpenContainer {
                 object,
                 count: 0,

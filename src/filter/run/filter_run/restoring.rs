@@ -12,7 +12,7 @@
 //! ```
 
 use tamis_factor::restore::restore;
-use tamis_json::error::{Error, LimitName, Raise};
+use tamis_json::error::{Error, ErrorKind, LimitName, Raise};
 use tamis_json::hold::Hold;
 use tamis_json::key::unescape;
 use tamis_json::limits::{Limits, Meter};
@@ -20,6 +20,7 @@ use tamis_json::sink::Sink;
 
 use super::{DocumentFacts, FilterRun, RunMode, RunPhase, build_pipe, new_inner};
 use crate::filter::compile::program::Program;
+use crate::filter::compile::size_policy::SizePolicy;
 use crate::filter::options::CallOptions;
 use crate::spec::rules::Spec;
 
@@ -59,7 +60,8 @@ impl FactoredInput {
     /// Returns the input of a program that has rules, or fails if a document lacks its root.
     pub(super) fn of(program: &Program, options: &CallOptions) -> Option<Self> {
         let compiled = program.compiled();
-        let reads = compiled.spec.has_rules() || !compiled.items.idle;
+        let has_budget = SizePolicy::new(&compiled.spec, options.policy()).budget.is_some();
+        let reads = compiled.spec.has_rules() || has_budget || !compiled.items.idle;
         (reads && !program.is_text() && !options.is_restored()).then(Self::default)
     }
 
@@ -178,9 +180,17 @@ impl FilterRun {
         if beginning.held.len() == 0 {
             return self.read(bytes, sink);
         }
+        match self.read_held(&mut beginning.held, sink)? {
+            None => self.read(bytes, sink),
+            stopped => Ok(stopped),
+        }
+    }
+
+    /// Reads what was held. Returns the offset at which the stages stopped.
+    fn read_held(&mut self, held: &mut Hold, sink: &mut dyn Sink) -> Result<Option<u64>, Error> {
         let mut stopped = None;
         let mut meter = std::mem::take(&mut self.meter);
-        let read = beginning.held.drain(
+        let read = held.drain(
             &mut meter,
             |_, piece| {
                 stopped = self.read(piece, sink)?;
@@ -190,12 +200,19 @@ impl FilterRun {
         );
         self.meter.absorb(&meter);
         read?;
-        if stopped.is_some() { Ok(stopped) } else { self.read(bytes, sink) }
+        Ok(stopped)
     }
 
-    /// Ends the input: restores the document that was held, and reads it.
+    /// Ends the input: restores the document that was held, and reads it. A longer one than an item may have is not restored.
     pub(super) fn end_input(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         let Some(mut input) = self.restoring.take() else { return Ok(()) };
+        if input.is_factored && input.held.len() > self.options.limits().item() {
+            self.pass(self.too_long())?;
+            if self.read_held(&mut input.held, sink)?.is_some() {
+                self.phase = RunPhase::Stopped;
+            }
+            return Ok(());
+        }
         let mut text = std::mem::take(&mut input.beginning);
         input.held.visit(
             |piece| {
@@ -222,44 +239,53 @@ impl FilterRun {
 
     /// Returns the restored document, and prepares the run to read it.
     fn restored(&mut self, text: Vec<u8>) -> Result<Vec<u8>, Error> {
-        let limits = self.options.limits().clone();
-        let validating = Program::compile(&Spec::new())?;
+        let limits = self.options.limits();
         let options = CallOptions::new().with_limits(limits.clone());
+        let validating = Program::compile(&Spec::new())?;
         let mut run = Self::new(&validating, &options, DocumentFacts::default(), RunMode::Stream);
         run.write(&text, &mut Discarded)?;
         run.end(&mut Discarded)?;
+        // A short text may stand for a very long document.
+        let most = limits.clone().with_held(limits.item()).with_spill(0);
         let mut document = Vec::new();
-        let most = usize::try_from(limits.item()).unwrap_or(usize::MAX);
-        let mut is_too_long = text.len() > most;
-        let restored = restore(&text, &limits, |piece| {
-            if document.len() + piece.len() > most {
-                is_too_long = true;
-            } else {
-                document.extend_from_slice(piece);
-            }
-        });
-        let restored = restored.and_then(|()| {
-            if !is_too_long {
-                return Ok(());
-            }
-            let message = format!("a document to be restored has more than {most} bytes");
-            Err(Error::at(Raise::limit(LimitName::Item, message), most as u64, String::new()))
-        });
-        (self.mode, self.facts, self.prefix) = (RunMode::Stream, DocumentFacts::default(), 0);
-        match restored {
+        match restore(&text, &most, |piece| document.extend_from_slice(piece)) {
             Ok(()) => {}
-            Err(error) if self.program.compiled().spec.removes_for_safety() => return Err(error),
-            Err(_) => {
-                // The rules do not apply to it.
-                self.passes = Some(std::mem::take(&mut self.applies));
-                let pipe = build_pipe(&validating, &self.options, None, new_inner);
-                (self.pipe, self.phase) = (Some(pipe), RunPhase::Running);
+            Err(error) => {
+                let is_too_long = error.kind() == ErrorKind::Limit;
+                self.pass(if is_too_long { self.too_long() } else { error })?;
                 return Ok(text);
             }
         }
+        (self.mode, self.facts, self.prefix) = (RunMode::Stream, DocumentFacts::default(), 0);
         if self.seeking.is_none() {
             self.begin();
         }
         Ok(document)
+    }
+
+    /// Prepares the run to pass a document that cannot be restored: the rules do not apply to it.
+    ///
+    /// # Errors
+    /// A rule removes for safety.
+    fn pass(&mut self, error: Error) -> Result<(), Error> {
+        let mut level = Some(&self.program);
+        while let Some(program) = level {
+            if program.compiled().spec.removes_for_safety() {
+                return Err(error);
+            }
+            level = program.compiled().fallback.as_ref();
+        }
+        (self.mode, self.facts, self.prefix) = (RunMode::Stream, DocumentFacts::default(), 0);
+        self.passes = Some(std::mem::take(&mut self.applies));
+        let validating = Program::compile(&Spec::new())?;
+        let pipe = build_pipe(&validating, &self.options, None, new_inner);
+        (self.pipe, self.phase) = (Some(pipe), RunPhase::Running);
+        Ok(())
+    }
+
+    fn too_long(&self) -> Error {
+        let most = self.options.limits().item();
+        let message = format!("a document to be restored has more than {most} bytes");
+        Error::at(Raise::limit(LimitName::Item, message), most, String::new())
     }
 }
