@@ -92,7 +92,7 @@ fn read(building: &mut Building<'_>, root: &Node) {
             (Ok(spec), Ok(delivery)) => {
                 building.add(name.text.clone(), name.at.start, &spec, |rule| inside(&node, rule));
                 if let Some((key, tight)) = node.entry(TIGHT) {
-                    read_tight(building, &name.text, key, tight, &rules);
+                    read_tight(building, &name.text, (key, tight), &rules, &spec);
                 }
                 building.deliver(&name.text, delivery);
                 building.call(&name.text, aliases);
@@ -113,36 +113,37 @@ fn read(building: &mut Building<'_>, root: &Node) {
     building.sort();
 }
 
-/// Rules that remove for safety, or decide whether others do. They hold at both levels.
-const AT_BOTH_LEVELS: [&str; 9] = [
-    "exclude",
-    "retain",
-    "patches",
-    "when",
-    "redact",
-    "on_error",
-    "json_strings",
-    "extract",
-    "allow_raw",
-];
-
 /// Reads the tight level of a filter: its own rules take the place of the careful rules on items.
-fn read_tight(building: &mut Building<'_>, name: &str, key: &Key, tight: &Node, careful: &Node) {
+fn read_tight(
+    building: &mut Building<'_>,
+    name: &str,
+    (key, tight): (&Key, &Node),
+    rules: &Node,
+    careful: &Spec,
+) {
     let at = |key: &Key, node: &Node| if node.at.is_empty() { key.at.start } else { node.at.start };
     let Some(entries) = tight.entries() else {
         let message = format!("`{TIGHT}` must be a map of rules, not {}", tight.what());
         building.refuse_tool(name, &Flaw::new(at(key, tight), message));
         return;
     };
-    let both = entries.iter().find(|(key, _)| AT_BOTH_LEVELS.contains(&key.text.as_str()));
-    if let Some((rule, _)) = both {
+    let text = building.text.text;
+    let alone = tight.read::<Spec>(text).unwrap_or_default();
+    let (protecting, _) = alone.effects();
+    // Other rules could move what the filter removes out of its reach.
+    let removes = careful.removes_for_safety();
+    let both = entries.iter().map(|(key, _)| key).find(|key| {
+        let rule = key.text.as_str();
+        protecting.contains(&rule) || (removes && !REPLACED.contains(&rule))
+    });
+    if let Some(rule) = both {
         let message = format!("`{}` holds at both levels; write it before `{TIGHT}`", rule.text);
         building.refuse_tool(name, &Flaw::new(rule.at.start, message));
         return;
     }
-    let (_, kept) = split(careful, &REPLACED);
+    let (_, kept) = split(rules, &REPLACED);
     let rules = combined(&kept, tight, false);
-    match rules.read::<Spec>(building.text.text) {
+    match rules.read::<Spec>(text) {
         Ok(spec) => building.tighten(name, key.at.start, &spec, |rule| inside(&rules, rule)),
         Err(flaw) => building.refuse_tool(name, &with_hint(flaw)),
     }

@@ -133,6 +133,19 @@ filters:
     folder
         .run(["--level", "careful", "--select", "id", "known.json"])
         .refused(2, &["--level needs --tool or --manifest"]);
+    // A rule that removes for safety holds for the tight level, too.
+    folder.write(
+        "moved.yaml",
+        "version: 1\nfilters:\n  a: {root: items, exclude: [ssn], tight: {root: other, select: [id]}}\n",
+    );
+    let message = "`root` holds at both levels; write it before `tight`";
+    folder.tamis(&["check", "moved.yaml"], b"").refused(2, &[message]);
+    folder.write(
+        "renamed.yaml",
+        "version: 1\nfilters:\n  a: {root: items, exclude: [ssn], tight: {select: {id: id, s: ssn}}}\n",
+    );
+    let ran = folder.tamis(&["check", "renamed.yaml"], b"");
+    assert!(ran.code == 0 && ran.err.contains("`s` may have values of `ssn`"), "{}", ran.err);
     for (rules, message) in [
         ("exclude: [id]", "`exclude` holds at both levels; write it before `tight`"),
         ("tight: {}", "unknown key `tight`"),

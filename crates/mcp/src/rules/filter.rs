@@ -77,9 +77,10 @@ pub(crate) struct Parameters {
 }
 
 impl ToolFilter {
-    /// Compiles the filter of a manifest or of the catalog.
-    pub(crate) fn own(entry: &ManifestEntry) -> Result<Self, Error> {
-        let spec = entry.spec();
+    /// Compiles the filter of a manifest at a level.
+    pub(crate) fn own(entry: &ManifestEntry, level: Level) -> Result<Self, Error> {
+        let program = entry.program_at(level);
+        let spec = program.spec();
         let keys = keys(spec);
         let offered = spec.reserved_parameters();
         let names: Vec<&str> =
@@ -90,7 +91,7 @@ impl ToolFilter {
         let (stored, stored_spec) = stored_form(entry);
         Ok(Self {
             source: if entry.is_builtin() { RuleSource::Catalog } else { RuleSource::Manifest },
-            programs: vec![entry.program().clone()],
+            programs: vec![program.clone()],
             text: text_rules(&keys).as_ref().map(TextProgram::compile).transpose()?,
             stored,
             stored_spec,
@@ -114,9 +115,9 @@ impl ToolFilter {
     /// Compiles the rules of a manifest that remove for safety, without those that save. Nothing is cut, so that
     /// nothing is stored.
     pub(crate) fn for_safety(entry: &ManifestEntry) -> Result<Self, Error> {
-        let own = Self::own(entry)?;
+        let own = Self::own(entry, Level::Careful)?;
         // The rules of a filter that fails closed belong together.
-        let safe = entry.spec().stored_form(entry.spec().default_retrieve());
+        let safe = safe_form(entry, entry.spec().default_retrieve());
         let programs = match safe {
             Some(safe) => vec![Program::compile(&safe)?],
             None => own.programs,
@@ -135,13 +136,14 @@ impl ToolFilter {
 
     /// Compiles a filter of the catalog with the rules and the limit of a profile.
     pub(crate) fn of_catalog(entry: &ManifestEntry, profile: Profile) -> Result<Self, Error> {
-        let tight = profile::level(profile) == Level::Tight && entry.has_levels();
         let careful = Self::of_level(entry, Level::Careful, profile)?;
-        if !tight {
-            return Ok(careful);
+        match profile::level(profile) {
+            Level::Tight if entry.has_levels() => {
+                let tight = Self::of_level(entry, Level::Tight, profile)?;
+                Ok(Self { next: Some(Arc::new(careful)), ..tight })
+            }
+            _ => Ok(careful),
         }
-        let next = Some(Arc::new(careful));
-        Ok(Self { next, ..Self::of_level(entry, Level::Tight, profile)? })
     }
 
     /// Compiles one level of a filter of the catalog.
@@ -156,7 +158,7 @@ impl ToolFilter {
             parameters: Parameters::default(),
             keeps_everything: false,
             drops_copies: true,
-            ..Self::own(entry)?
+            ..Self::own(entry, level)?
         })
     }
 
@@ -259,7 +261,7 @@ impl ToolFilter {
     /// The user's rules apply first, to the names of the source: a file that only came with a project cannot rename
     /// the values that they remove. Excluded names are removed from the output as well, where they may appear again.
     pub(crate) fn under(self, user: &ManifestEntry) -> Result<Self, Error> {
-        let safe = user.spec().stored_form(user.spec().default_retrieve());
+        let safe = safe_form(user, user.spec().default_retrieve());
         let (Some(safe), None) = (safe, self.refuses) else {
             return Ok(Self::refusing(
                 "the user's rules for the tool cannot be combined with others",
@@ -336,7 +338,7 @@ fn shows_all_that_is_stored(entry: &ManifestEntry, own: &Map<String, Value>) -> 
     if entry.is_builtin() && !entry.removes_for_safety() {
         return false;
     }
-    let Some(form) = entry.spec().stored_form(entry.retrieve()) else { return false };
+    let Some(form) = safe_form(entry, entry.retrieve()) else { return false };
     let without_raw = |mut keys: Map<String, Value>| {
         keys.remove("allow_raw");
         keys
@@ -351,7 +353,7 @@ fn stored_form(entry: &ManifestEntry) -> (StoredForm, Option<Spec>) {
     if entry.is_builtin() && !entry.removes_for_safety() {
         return (StoredForm::Source, None);
     }
-    let Some(form) = entry.spec().stored_form(entry.retrieve()) else {
+    let Some(form) = safe_form(entry, entry.retrieve()) else {
         return (StoredForm::Nothing, None);
     };
     let is_source = keys(&form).keys().all(|key| HARMLESS.contains(&key.as_str()));
@@ -359,6 +361,20 @@ fn stored_form(entry: &ManifestEntry) -> (StoredForm, Option<Spec>) {
         return (StoredForm::Source, None);
     }
     program_form(form)
+}
+
+/// Returns the stored form of a filter. Of two levels, it lacks what either excludes: one reads the names of the source, the
+/// other those of its output.
+fn safe_form(entry: &ManifestEntry, retrieve: Retrieve) -> Option<Spec> {
+    let form = |level| entry.program_at(level).spec().stored_form(retrieve);
+    let careful = form(Level::Careful)?;
+    if !entry.has_levels() {
+        return Some(careful);
+    }
+    // A form with the rules that select has those of one level.
+    (retrieve == Retrieve::All).then_some(())?;
+    let tight = form(Level::Tight)?;
+    Some(tight.exclude.iter().fold(careful, |form, path| form.exclude(path)))
 }
 
 /// Returns the form that a spec makes of a result.
@@ -372,7 +388,21 @@ fn program_form(spec: Spec) -> (StoredForm, Option<Spec>) {
 #[cfg(test)]
 mod tests {
     use tamis::Program;
+    use tamis::spec::Retrieve;
     use tamis_manifest::Manifest;
+
+    #[test]
+    fn a_stored_form_lacks_what_either_level_excludes() {
+        let text = "version: 1\nfilters:\n  a: {root: object, exclude: [user, mail], \
+                    tight: {select: {user: user.login, mail: contact.mail}}}\n";
+        let manifest = Manifest::parse("tamis.yaml", text).unwrap();
+        let form = super::safe_form(manifest.entry("a").unwrap(), Retrieve::All).unwrap();
+        let program = Program::compile(&form).unwrap();
+        let result =
+            br#"{"id":1,"user":{"login":"mira","mail":"m"},"contact":{"mail":"n","at":2}}"#;
+        let (stored, _) = tamis::filter_slice(&program, result).unwrap();
+        assert_eq!(String::from_utf8(stored).unwrap(), r#"{"id":1,"contact":{"at":2}}"#);
+    }
 
     #[test]
     fn stored_forms_compile() {

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use filter::ToolFilter;
 pub(crate) use filter::{Parameters, StoredForm};
-use tamis_manifest::{Manifest, ManifestEntry};
+use tamis_manifest::{Level, Manifest, ManifestEntry};
 pub use tamis_manifest::{Profile, Structured};
 
 /// The most tools whose filters are kept. Filters of further tools are made for each call.
@@ -39,8 +39,8 @@ pub struct Rules {
     /// The service that the server is said to be.
     service: Option<String>,
     uses_catalog: bool,
-    /// The profile that decides the level and the limit of the catalog's filters.
-    level: Profile,
+    /// Decides the level of filters, and the limit of those of the catalog.
+    given: Profile,
     /// Whether rules that only save apply. Otherwise only those for safety do.
     saves: bool,
     /// Replaces what filters say.
@@ -65,7 +65,7 @@ impl Rules {
             first: None,
             user: None,
             service: None,
-            level: profile,
+            given: profile,
             uses_catalog: matches!(profile, Profile::Standard | Profile::Tight),
             saves: true,
             structured: None,
@@ -238,7 +238,8 @@ impl Rules {
         let (first, user) = (self.first.as_ref(), self.user.as_ref());
         let first = first.and_then(|manifest| self.named(manifest, tool, &known));
         let user = user.and_then(|manifest| self.named(manifest, tool, &known));
-        let own_filter = |entry| own_filter(entry, self.saves);
+        let level = profile::level(self.given);
+        let own_filter = |entry| own_filter(entry, self.saves, level);
         match (first, user) {
             (Some(first), Some(Ok(user))) if user.removes_for_safety() => {
                 let under = |first: ToolFilter| first.under(user).map_err(|_error| NOT_COMPILED);
@@ -247,7 +248,7 @@ impl Rules {
             // The user's rules may remove for safety, so they are not left out.
             (_, Some(Err(why))) => Some(ToolFilter::refusing(why)),
             (Some(own), _) | (None, Some(own)) => Some(compiled(own.and_then(own_filter))),
-            (None, None) if self.uses_catalog => of_catalog(tool, &known, self.level),
+            (None, None) if self.uses_catalog => of_catalog(tool, &known, self.given),
             (None, None) => None,
         }
     }
@@ -271,8 +272,12 @@ fn redacting(filter: ToolFilter) -> ToolFilter {
 }
 
 /// Returns the filter of an entry: all of it, or only its rules that remove for safety.
-fn own_filter(entry: &ManifestEntry, saves: bool) -> Result<ToolFilter, &'static str> {
-    let own = if saves { ToolFilter::own(entry) } else { ToolFilter::for_safety(entry) };
+fn own_filter(
+    entry: &ManifestEntry,
+    saves: bool,
+    level: Level,
+) -> Result<ToolFilter, &'static str> {
+    let own = if saves { ToolFilter::own(entry, level) } else { ToolFilter::for_safety(entry) };
     own.map_err(|_error| NOT_COMPILED)
 }
 
