@@ -21,51 +21,70 @@ pub enum ClientReads {
     Both,
 }
 
-/// Clients that show only `structuredContent` if there is one, by the name that they send: Claude Code and Codex CLI.
-/// A client is on this list only if it was seen to do so, because without the text a wrong entry leaves nothing to show.
-const READ_STRUCTURED: [&str; 2] = ["claude-code", "codex-mcp-client"];
+/// The facts about a client.
+struct Client {
+    /// The name that it sends, or the part of it before a hyphen and the name of a server or an edition.
+    name: &'static str,
+    /// The bytes of a result that it shows whole.
+    shown_whole: u64,
+    /// Seen to show only `structuredContent` if there is one. A wrong entry leaves nothing to show.
+    reads_structured: bool,
+    /// Shows results to a model in every mode, and lets no code read them.
+    shows_results: bool,
+}
 
-/// The bytes that clients show whole, by the beginning of the name that they send. Clients that are not listed show at least
-/// as much as a profile keeps, or are not known.
+/// The clients that are known.
 ///
 /// | client | cut | seen in |
 /// |---|---|---|
 /// | Claude Code | 25,000 tokens, saved to a file | Claude Code 2.1.332 |
-/// | Codex CLI | 10,000 tokens, the middle is lost | Codex 0.171.0 |
+/// | Codex CLI | 10,000 tokens, the middle is lost; scripts of its code mode read results | Codex 0.171.0 |
 /// | opencode | 50 KB or 2,000 lines | opencode 1.18.33 |
 /// | Gemini CLI | 40,000 characters, the middle is lost | Gemini CLI 0.61.0 |
 /// | VS Code | 8 KB, saved to a file | microsoft/vscode pull request 329276 |
 /// | Copilot CLI | 8 KB, saved to a file | github/copilot-cli issue 1732 |
 /// | Cline | 8,000 characters | cline/cline issue 13263 |
-const SHOWN_WHOLE: [(&str, u64); 8] = [
-    ("claude-code", 100_000),
-    ("codex-mcp-client", 40_000),
-    ("opencode", 50_000),
-    ("gemini-cli-mcp-client", 40_000),
-    ("Visual Studio Code", 8_192),
-    ("github-copilot-developer", 8_192),
-    ("copilot-cli", 8_192),
-    ("Cline", 8_000),
+const CLIENTS: [Client; 8] = [
+    Client { reads_structured: true, shows_results: true, ..client("claude-code", 100_000) },
+    Client { reads_structured: true, ..client("codex-mcp-client", 40_000) },
+    client("opencode", 50_000),
+    client("gemini-cli-mcp-client", 40_000),
+    client("Visual Studio Code", 8_192),
+    client("github-copilot-developer", 8_192),
+    client("copilot-cli", 8_192),
+    client("Cline", 8_000),
 ];
 
+const fn client(name: &'static str, shown_whole: u64) -> Client {
+    Client { name, shown_whole, reads_structured: false, shows_results: false }
+}
+
+/// Returns the facts about the client that sends this name.
+fn exactly(name: &str) -> Option<&'static Client> {
+    CLIENTS.iter().find(|client| client.name == name)
+}
+
 /// Returns the most bytes that a result for the client with this name should have: three quarters of what it shows whole.
-pub(crate) fn limit(client: &str) -> Option<u64> {
-    let known = SHOWN_WHOLE.iter().find(|(name, _)| client.starts_with(name));
-    known.map(|(_, bytes)| bytes / 4 * 3)
+pub(crate) fn limit(name: &str) -> Option<u64> {
+    let is_edition = |rest: &str| rest.starts_with(['-', ' ']);
+    let known = CLIENTS.iter().find(|client| {
+        name.strip_prefix(client.name).is_some_and(|rest| rest.is_empty() || is_edition(rest))
+    });
+    known.map(|client| client.shown_whole / 4 * 3)
 }
 
-/// Clients that show results of tools to a model, and run no code on them. Documents in which shared values are written once
-/// are for these only.
-const SHOW_RESULTS: [&str; 2] = ["claude-code", "codex-mcp-client"];
-
-/// Returns whether the client with this name shows results to a model.
-pub(crate) fn shows_results(client: &str) -> bool {
-    SHOW_RESULTS.contains(&client)
+/// Returns whether the client with this name shows results to a model. Documents in which shared values are written once are
+/// for these only.
+pub(crate) fn shows_results(name: &str) -> bool {
+    exactly(name).is_some_and(|client| client.shows_results)
 }
 
-/// Returns which part the client with this name shows.
-pub(crate) fn reads(client: &str) -> ClientReads {
-    if READ_STRUCTURED.contains(&client) { ClientReads::Structured } else { ClientReads::Both }
+/// Returns which part the client with this name shows: both, if it is not known.
+pub(crate) fn reads(name: &str) -> ClientReads {
+    match exactly(name) {
+        Some(client) if client.reads_structured => ClientReads::Structured,
+        _ => ClientReads::Both,
+    }
 }
 
 impl FromStr for ClientReads {
@@ -95,7 +114,7 @@ impl std::error::Error for UnknownClientReads {}
 
 #[cfg(test)]
 mod tests {
-    use super::{ClientReads, limit, reads};
+    use super::{ClientReads, limit, reads, shows_results};
 
     #[test]
     fn a_result_fits_into_what_a_client_shows() {
@@ -103,11 +122,20 @@ mod tests {
             ("claude-code", Some(75_000)),
             ("Visual Studio Code - Insiders", Some(6_144)),
             ("gemini-cli-mcp-client-github", Some(30_000)),
+            ("Clinex", None),
             ("cursor-vscode", None),
             ("", None),
         ] {
             assert_eq!(limit(client), expected, "{client}");
         }
+    }
+
+    #[test]
+    fn results_that_code_may_read_are_not_factored() {
+        assert!(shows_results("claude-code"));
+        // Scripts of its code mode get results as well.
+        assert!(!shows_results("codex-mcp-client"));
+        assert!(!shows_results("claude-code-x"));
     }
 
     #[test]

@@ -31,6 +31,9 @@ const MOST: usize = 20;
 /// The largest result that is searched.
 const MOST_SEARCHED: usize = 32 << 20;
 
+/// The end of the header of a `data:` URL.
+const BASE64: &[u8] = b";base64,";
+
 /// The first characters of each format in base64, and its media type.
 const FORMATS: [(&str, &str); 4] = [
     ("iVBORw0KGgo", "image/png"),
@@ -67,14 +70,18 @@ pub(super) fn find(
     }
     let text = message.to_vec(value.clone(), MOST_SEARCHED)?;
     let mut places = Vec::new();
+    // A long text may have any number of places that look like the beginning of an image.
+    let begins = |at: &usize| {
+        let before = text.get(..*at).unwrap_or_default();
+        before.ends_with(b"\"") || before.ends_with(BASE64)
+    };
     for (index, (first, _)) in FORMATS.iter().enumerate() {
-        places.extend(memmem::find_iter(&text, first).map(|at| (at, index)));
-        if first.contains('/') {
-            let escaped = first.replace('/', "\\/");
-            places.extend(memmem::find_iter(&text, &escaped).map(|at| (at, index)));
+        for first in [(*first).to_owned(), first.replace('/', "\\/")] {
+            places.extend(memmem::find_iter(&text, &first).filter(begins).map(|at| (at, index)));
         }
     }
     places.sort_unstable();
+    places.dedup();
     let mut searched = 0;
     for (at, format) in places {
         if images.len() == MOST {
@@ -120,12 +127,10 @@ pub(super) fn is_text(texts: &Texts<'_>, found: &Found) -> Result<bool, Failure>
 /// Returns whether a text is an image, or a `data:` URL of one.
 pub(super) fn is_one(text: &[u8]) -> bool {
     let data = match text.strip_prefix(b"data:image/") {
-        Some(url) => {
-            match memmem::find(url.get(..64.min(url.len())).unwrap_or_default(), b";base64,") {
-                Some(at) => url.get(at + 8..).unwrap_or_default(),
-                None => return false,
-            }
-        }
+        Some(url) => match memmem::find(url.get(..64.min(url.len())).unwrap_or_default(), BASE64) {
+            Some(at) => url.get(at + BASE64.len()..).unwrap_or_default(),
+            None => return false,
+        },
         None => text,
     };
     let Ok(data) = std::str::from_utf8(data) else { return false };
@@ -137,7 +142,7 @@ pub(super) fn is_one(text: &[u8]) -> bool {
 /// `data:` URL that is. Also returns its end.
 fn string_at(text: &[u8], at: usize) -> Option<(String, usize)> {
     let before = text.get(..at)?;
-    let start = match before.strip_suffix(b";base64,") {
+    let start = match before.strip_suffix(BASE64) {
         None => before,
         Some(header) => {
             let near = header.get(header.len().saturating_sub(64)..)?;
@@ -145,6 +150,10 @@ fn string_at(text: &[u8], at: usize) -> Option<(String, usize)> {
             header.get(..header.len() - near.len() + begin)?
         }
     };
+    // Looked at first: a long text may have any number of places that begin like an image.
+    if start.last() != Some(&b'"') {
+        return None;
+    }
     let mut end = at;
     let mut data = Vec::new();
     while let Some(byte) = text.get(end) {
@@ -156,7 +165,7 @@ fn string_at(text: &[u8], at: usize) -> Option<(String, usize)> {
         }
         end += 1;
     }
-    let is_string = start.last() == Some(&b'"') && text.get(end) == Some(&b'"');
+    let is_string = text.get(end) == Some(&b'"');
     let data = String::from_utf8(data).ok()?;
     (is_string && data.len() >= SHORTEST).then_some((data, end))
 }
