@@ -40,13 +40,7 @@ impl PruneScan {
 
     pub(super) fn with(program: &PruneProgram, scanner: Scanner) -> Self {
         let limits = &program.compiled().limits;
-        let config = MachineConfig {
-            depth: limits.depth(),
-            key: limits.key(),
-            structure: false,
-            keep_white: false,
-            detect_empty_strings: false,
-        };
+        let config = MachineConfig::new(limits);
         Self {
             program: program.clone(),
             machine: Machine::new(config),

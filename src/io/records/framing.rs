@@ -30,13 +30,7 @@ impl FramingCheck {
     /// Creates a check for the documents of a call.
     pub(super) fn new(call: &Call<'_>) -> Self {
         let limits = call.options().limits();
-        let config = MachineConfig {
-            depth: limits.depth(),
-            key: limits.key(),
-            structure: false,
-            keep_white: false,
-            detect_empty_strings: false,
-        };
+        let config = MachineConfig::new(limits);
         Self {
             machine: Machine::new(config.clone()),
             config,

@@ -136,13 +136,7 @@ impl Look {
     }
 
     pub(super) fn with(options: &LookOptions, scanner: Scanner) -> Self {
-        let config = MachineConfig {
-            depth: options.limits.depth(),
-            key: options.limits.key(),
-            structure: false,
-            keep_white: false,
-            detect_empty_strings: false,
-        };
+        let config = MachineConfig::new(&options.limits);
         Self {
             machine: Machine::new(config.clone()),
             config,

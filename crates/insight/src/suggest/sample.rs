@@ -157,13 +157,7 @@ impl Samples {
     /// Begins a sample.
     pub fn document(&mut self) -> SampleReader<'_> {
         let limits = Limits::new();
-        let config = MachineConfig {
-            depth: limits.depth(),
-            key: limits.key(),
-            structure: false,
-            keep_white: false,
-            detect_empty_strings: false,
-        };
+        let config = MachineConfig::new(&limits);
         SampleReader {
             machine: Machine::new(config),
             scanner: Scanner::new(),

@@ -50,6 +50,20 @@ pub struct MachineConfig {
     pub detect_empty_strings: bool,
 }
 
+impl MachineConfig {
+    /// Returns the settings of a run that checks all of a document, and keeps no white space.
+    #[must_use]
+    pub fn new(limits: &Limits) -> Self {
+        Self {
+            depth: limits.depth(),
+            key: limits.key(),
+            structure: false,
+            keep_white: false,
+            detect_empty_strings: false,
+        }
+    }
+}
+
 /// The tokens that may come next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expect {

@@ -59,13 +59,7 @@ impl ValueFinder {
     /// Creates a run over one document.
     #[must_use]
     pub fn new(paths: &ValuePaths) -> Self {
-        let config = MachineConfig {
-            depth: paths.limits.depth(),
-            key: paths.limits.key(),
-            structure: false,
-            keep_white: false,
-            detect_empty_strings: false,
-        };
+        let config = MachineConfig::new(&paths.limits);
         Self {
             machine: Machine::new(config),
             scanner: Scanner::new(),

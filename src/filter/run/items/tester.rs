@@ -108,13 +108,7 @@ impl ItemTester {
         scanner: Scanner,
     ) -> Option<Box<Self>> {
         program.items.conditions.as_ref()?;
-        let config = MachineConfig {
-            depth: limits.depth(),
-            key: limits.key(),
-            structure: true,
-            keep_white: false,
-            detect_empty_strings: false,
-        };
+        let config = MachineConfig { structure: true, ..MachineConfig::new(limits) };
         Some(Box::new(Self::of(config, scanner, TesterState::new(program, limits.item()))))
     }
 

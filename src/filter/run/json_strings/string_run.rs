@@ -436,13 +436,7 @@ impl JsonProbe {
     }
 
     fn config(limits: &Limits) -> MachineConfig {
-        MachineConfig {
-            depth: limits.depth(),
-            key: limits.key(),
-            structure: false,
-            keep_white: false,
-            detect_empty_strings: false,
-        }
+        MachineConfig::new(limits)
     }
 
     fn restart(&mut self, limits: &Limits) {

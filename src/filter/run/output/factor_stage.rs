@@ -380,7 +380,7 @@ impl Stage for FactorStage {
         }
         let length = self.document.len();
         let mut form = match self.best() {
-            // There is no room for another form.
+            // Another form does not fit.
             Err(error) if error.kind() == ErrorKind::Limit => {
                 self.pass_held(next)?;
                 return self.end_passed(next);
