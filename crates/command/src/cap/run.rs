@@ -19,7 +19,7 @@ pub(crate) struct CapRun {
     cap: OutputCap,
     cutter: TextCutter,
     chars: u64,
-    /// The size by the vocabulary of what is no longer held is not known.
+    /// The counts of the text that was given up to hold the rest. Its tokens are not counted.
     written: Counts,
     cut: Option<CutReport>,
 }

@@ -164,7 +164,7 @@ impl Chooser<'_> {
             passage: self.profile.shortest.min(room.bytes / 10),
         };
         if room.lines < u64::MAX {
-            // Of few lines, each counts.
+            // With a limit of lines, shorter gaps and passages are worth a line.
             let few = room.lines.saturating_mul(8);
             shortest = Shortest { gap: shortest.gap.min(few), passage: shortest.passage.min(few) };
         }

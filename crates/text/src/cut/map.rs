@@ -33,7 +33,7 @@ pub(super) struct Gap {
     pub(super) bytes: u64,
     /// Whether it begins or ends within a line.
     pub(super) splits_line: bool,
-    /// Whether a part of it is no longer held, so that it cannot be closed.
+    /// Whether a part of it was given up for lack of room: it stays a gap.
     pub(super) is_final: bool,
 }
 
