@@ -132,9 +132,11 @@ fn read_tight(
     let (protecting, _) = alone.effects();
     // Other rules could move what the filter removes out of its reach.
     let removes = careful.removes_for_safety();
+    let is_stricter = careful.requires.iter().all(|path| alone.requires.contains(path));
     let both = entries.iter().map(|(key, _)| key).find(|key| {
         let rule = key.text.as_str();
-        protecting.contains(&rule) || (removes && !REPLACED.contains(&rule))
+        let is_free = REPLACED.contains(&rule) || (rule == "requires" && is_stricter);
+        protecting.contains(&rule) || (removes && !is_free)
     });
     if let Some(rule) = both {
         let message = format!("`{}` holds at both levels; write it before `{TIGHT}`", rule.text);

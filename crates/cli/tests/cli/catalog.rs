@@ -140,6 +140,13 @@ filters:
     );
     let message = "`root` holds at both levels; write it before `tight`";
     folder.tamis(&["check", "moved.yaml"], b"").refused(2, &[message]);
+    // So does the shape by which it is found.
+    folder.write(
+        "loose.yaml",
+        "version: 1\nfilters:\n  a: {requires: [b], exclude: [ssn], tight: {requires: [c], select: [id]}}\n",
+    );
+    let message = "`requires` holds at both levels; write it before `tight`";
+    folder.tamis(&["check", "loose.yaml"], b"").refused(2, &[message]);
     folder.write(
         "renamed.yaml",
         "version: 1\nfilters:\n  a: {root: items, exclude: [ssn], tight: {select: {id: id, s: ssn}}}\n",
