@@ -82,6 +82,21 @@ const BASE: &[Kind] = &[
         needs: Needs::Checksum(Checksum::Crc32),
         ..kind("github-token", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], &[Open(ALNUM, 36)])
     },
+    // https://github.blog/changelog/2026-04-24-notice-about-upcoming-new-format-for-github-app-installation-tokens: the number
+    // of the application and a JSON Web Token.
+    kind(
+        "github-token",
+        &["ghs_"],
+        &[
+            Run(DIGIT, 1, 20),
+            Text("_eyJ"),
+            Open(TOKEN, 8),
+            Text(".eyJ"),
+            Open(TOKEN, 8),
+            Text("."),
+            Open(TOKEN, 20),
+        ],
+    ),
     kind("github-fine-grained-token", &["github_pat_"], &[Open(WORD, 60)]),
     kind(
         "gitlab-token",

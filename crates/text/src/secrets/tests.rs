@@ -480,6 +480,16 @@ fn the_documentation_lists_the_kinds() {
         assert!(source.len() > " x |".len() && source.ends_with(" |"), "{row}\n{expected}");
     }
     assert_eq!(rows.len(), expected.len(), "{:?}", expected.get(rows.len()));
+    // No row runs into the next: each has the cells of its table. A cell has no bar.
+    let mut cells = 0;
+    for line in page.lines() {
+        let count = line.matches('|').count();
+        match line.starts_with('|') {
+            true if cells == 0 => cells = count,
+            true => assert_eq!(count, cells, "{line}"),
+            false => cells = 0,
+        }
+    }
     // Rules of other lists are found by kinds.
     let kinds = kind_names();
     let found =
