@@ -152,3 +152,47 @@ fn long_values_and_names() {
     let found = places(&format!(r#"{{"{} {token}":{{"pin":7}}}}"#, &long[..12_000]));
     assert_eq!(found[1], ("[redacted:github-token].pin".into(), "named".into(), 1));
 }
+
+/// The name of an array holds for its elements, also of arrays in it, but not for the members of objects in it. Numbers of tokens
+/// are amounts, and marks in place of values are none.
+#[test]
+fn values_that_their_names_show() {
+    for (document, expected) in [
+        (r#"{"password":["Tr0ub4dor-99x","b"],"x":["c"]}"#, &[("password[]", 2)][..]),
+        (
+            r#"{"secrets":[["a"],[],{"b":"c","pin":7},null,""]}"#,
+            &[("secrets[].pin", 1), ("secrets[][]", 1)],
+        ),
+        (r#"[{"password":[]},"a",["b"]]"#, &[]),
+        (r#"{"password":{"a":["b"]},"a":["c"]}"#, &[]),
+        (
+            r#"{"usage":{"prompt_tokens":12,"totalTokens":1.5e3,"max_tokens_to_sample":9},"max_tokens":4096}"#,
+            &[],
+        ),
+        (
+            r#"{"tokens":[101,2023,"a"],"refresh_tokens":"b","token":7,"pin":8}"#,
+            &[("pin", 1), ("refresh_tokens", 1), ("token", 1), ("tokens[]", 1)],
+        ),
+        (r#"{"password":"[redacted]","pin":"[redacted:pin]","token":["[redacted:jwt 2]"]}"#, &[]),
+        (
+            r#"{"password":"[redacte","pin":"redacted","token":"\"[redacted]"}"#,
+            &[("password", 1), ("pin", 1), ("token", 1)],
+        ),
+    ] {
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|(path, count)| ((*path).to_owned(), "named".to_owned(), *count))
+            .collect();
+        assert_eq!(places(document), expected, "{document}");
+        let mut scan = SensitiveScan::new();
+        document.as_bytes().chunks(1).for_each(|chunk| scan.write(chunk));
+        scan.end();
+        let found: Vec<_> = scan
+            .into_report()
+            .places
+            .into_iter()
+            .map(|one| (one.path, one.kind, one.count))
+            .collect();
+        assert_eq!(found, expected, "{document}");
+    }
+}

@@ -13,7 +13,7 @@ use tamis_text::secrets::TextForm;
 
 use super::places::{FoundPlaces, push_name};
 use super::search::Search;
-use crate::suggest::credentials::is_credential;
+use crate::suggest::credentials::{counts_tokens, is_credential};
 
 /// The kind of a value that only its name shows, such as `password`.
 const NAMED: &str = "named";
@@ -21,6 +21,8 @@ const NAMED: &str = "named";
 const MAX_DEPTH: usize = 64;
 /// The bytes of `""`, `{}` and `[]`.
 const EMPTY: u64 = 2;
+/// The beginning of a string that is a mark in place of a value: `"[redacted]"`, `"[redacted:password]"`.
+const MARK: &[u8] = b"\"[redacted";
 
 /// Reads documents as JSON, as long as they are.
 pub(super) struct JsonScan {
@@ -88,18 +90,48 @@ impl fmt::Debug for JsonScan {
     }
 }
 
+/// What the name of a value says about it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Named {
+    #[default]
+    Anything,
+    /// It is a credential.
+    Credential,
+    /// It is one unless it is a number, as in `max_tokens`.
+    Tokens,
+}
+
+impl Named {
+    fn of(name: &str) -> Self {
+        match is_credential(name) {
+            true if counts_tokens(name) => Self::Tokens,
+            true => Self::Credential,
+            false => Self::Anything,
+        }
+    }
+}
+
+/// A container that was entered.
+#[derive(Clone, Copy, Debug)]
+struct Entered {
+    /// The length of its path.
+    path: usize,
+    /// What its name says, which holds for its elements if it is an array.
+    named: Named,
+}
+
 /// The handler: follows the path along the document.
 struct Values {
     search: Search,
     /// The path of the value that is read.
     path: String,
-    /// The lengths of the paths of the containers that were entered.
-    open: Vec<usize>,
-    /// Whether the name of the value is that of a credential.
-    is_named: bool,
+    open: Vec<Entered>,
+    named: Named,
     /// The bytes of the value so far, and those of an empty one.
     bytes: u64,
     empty: u64,
+    /// The first of these bytes, as many as a mark has.
+    first: Vec<u8>,
     places: FoundPlaces,
 }
 
@@ -109,9 +141,10 @@ impl Values {
             search: Search::new(TextForm::Json),
             path: String::new(),
             open: Vec::new(),
-            is_named: false,
+            named: Named::default(),
             bytes: 0,
             empty: EMPTY,
+            first: Vec::with_capacity(MARK.len()),
             places: FoundPlaces::default(),
         }
     }
@@ -140,11 +173,11 @@ impl Values {
             self.search.write(part);
         }
         let kind = self.end_text();
-        let (path, is_named) = (&mut self.path, &mut self.is_named);
+        let (path, named) = (&mut self.path, &mut self.named);
         key.with_name(|name| {
             // A key with half a pair of surrogates has no name.
             let name = String::from_utf8_lossy(name.unwrap_or(key.raw()));
-            *is_named = is_credential(&name);
+            *named = Named::of(&name);
             match kind {
                 Some(kind) => push_name(path, &format!("[redacted:{kind}]")),
                 None => push_name(path, &name),
@@ -155,21 +188,30 @@ impl Values {
 
 impl Handler for Values {
     fn value(&mut self, slot: ValueSlot<'_>, kind: ValueKind, _: u64) -> Result<Interest, Raise> {
-        self.path.truncate(self.open.last().copied().unwrap_or(0));
-        self.is_named = false;
+        let around = self.open.last().copied();
+        self.path.truncate(around.map_or(0, |around| around.path));
+        self.named = Named::default();
         match slot {
             ValueSlot::Top => {}
-            ValueSlot::Element(_) => self.path.push_str("[]"),
+            ValueSlot::Element(_) => {
+                self.path.push_str("[]");
+                self.named = around.map(|around| around.named).unwrap_or_default();
+            }
             ValueSlot::Member(key) => self.enter_member(key),
         }
         if matches!(kind, ValueKind::Null | ValueKind::Bool) {
             return Ok(Interest::Skip);
         }
         if kind.is_container() && self.open.len() < MAX_DEPTH {
-            self.open.push(self.path.len());
+            self.open.push(Entered { path: self.path.len(), named: self.named });
             return Ok(Interest::Inspect);
         }
-        (self.bytes, self.empty) = (0, if kind == ValueKind::Number { 0 } else { EMPTY });
+        let is_number = kind == ValueKind::Number;
+        if is_number && self.named == Named::Tokens {
+            self.named = Named::Anything;
+        }
+        (self.bytes, self.empty) = (0, if is_number { 0 } else { EMPTY });
+        self.first.clear();
         Ok(Interest::Copy)
     }
 
@@ -180,11 +222,14 @@ impl Handler for Values {
 
     fn raw(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
+        let wanted = MARK.len().saturating_sub(self.first.len()).min(bytes.len());
+        self.first.extend_from_slice(bytes.get(..wanted).unwrap_or_default());
         self.search.write(bytes);
     }
 
     fn copied(&mut self, _: u64) -> Result<(), Raise> {
-        if self.end_text().is_none() && self.is_named && self.bytes > self.empty {
+        let is_value = self.bytes > self.empty && self.first != MARK;
+        if self.end_text().is_none() && self.named != Named::Anything && is_value {
             self.places.add(&self.path, NAMED, 1);
         }
         Ok(())

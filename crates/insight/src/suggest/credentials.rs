@@ -165,6 +165,11 @@ pub(crate) fn is_credential(name: &str) -> bool {
     WHOLE.contains(&words.concat().as_str()) || holds_credentials(name)
 }
 
+/// Returns whether numbers of this name are amounts, such as `max_tokens` and `usage.prompt_tokens`.
+pub(crate) fn counts_tokens(name: &str) -> bool {
+    Words::new(name).iter().any(|word| word == "tokens")
+}
+
 /// Returns whether the members of a container of this name hold credentials or personal numbers.
 pub(super) fn holds_credentials(name: &str) -> bool {
     let words = Words::new(name);
