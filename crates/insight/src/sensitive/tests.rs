@@ -153,8 +153,8 @@ fn long_values_and_names() {
     assert_eq!(found[1], ("[redacted:github-token].pin".into(), "named".into(), 1));
 }
 
-/// The name of an array holds for its elements, also of arrays in it, but not for the members of objects in it. Numbers of tokens
-/// are amounts, and marks in place of values are none.
+/// The name of an array holds for its elements, also of arrays in it, but not for the members of objects in it. Amounts of tokens
+/// and marks are not counted.
 #[test]
 fn values_that_their_names_show() {
     for (document, expected) in [

@@ -90,7 +90,7 @@ impl fmt::Debug for JsonScan {
     }
 }
 
-/// What the name of a value says about it.
+/// The meaning of a name for its value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Named {
     #[default]
@@ -116,7 +116,7 @@ impl Named {
 struct Entered {
     /// The length of its path.
     path: usize,
-    /// What its name says, which holds for its elements if it is an array.
+    /// The meaning of its name, which holds for its elements if it is an array.
     named: Named,
 }
 
