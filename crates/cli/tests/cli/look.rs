@@ -344,10 +344,28 @@ fn names_that_are_credentials() {
     let found = json(&folder, &["--secrets", "--exclude", "a"], &document).to_string();
     assert!(found.contains("[redacted:github-token][]"), "{found}");
     assert!(!found.contains('@') && !found.contains(&token), "{found}");
-    let failed = look(&folder, &["--secrets", "--select", "id"], r#"{"mira@example.org":[1,}"#);
-    assert_eq!((failed.code, failed.out.as_str()), (1, ""));
-    assert!(failed.err.contains("[redacted:email]"), "{}", failed.err);
-    assert!(!failed.err.contains('@'), "{}", failed.err);
+    // An error has the place, and no path: names are escaped in it, and long ones shortened.
+    let long = format!("{token}{}", "a1B2".repeat(100));
+    for (name, value) in [
+        ("mira@example.org", "[1,}"),
+        ("postgres://u:Zq9xKp2mVb@h/db", "tru}"),
+        (&token, "[1,}"),
+        (&long, "[1,}"),
+        (&format!("see {long}"), "tru}"),
+    ] {
+        // The last byte is the wrong one.
+        let offset = name.len() + 7;
+        let document = format!(r#"{{"{name}":{value}"#);
+        for flags in [&["--secrets", "--select", "id"][..], &["--secrets", "--exclude", "id"]] {
+            let failed = look(&folder, flags, &document);
+            assert_eq!((failed.code, failed.out.as_str()), (1, ""));
+            let place = format!("tamis: standard input: byte {offset}: ");
+            assert!(failed.err.starts_with(&place), "{offset}: {}", failed.err);
+            for part in ["@", "Zq9", "a1B2", "mira", " at /"] {
+                assert!(!failed.err.contains(part), "{part}: {}", failed.err);
+            }
+        }
+    }
 }
 
 /// The options of the filter that apply to one call hold for the search, too.

@@ -86,7 +86,9 @@ pub(super) fn run(args: &LookArgs, console: &Console) -> Exit {
         if let Err(failed) = read_documents(&mut input, args.ndjson, &mut sides) {
             let FailedInput { error, line } = failed;
             let line = line.map_or_else(String::new, |line| format!("line {line}: "));
-            // The path to the place may have names that are credentials.
+            // The path to the place may have names that are credentials: they are escaped and shortened there, so that they
+            // are not found. The offset says where it is.
+            let error = error.rephrased(String::new(), None);
             let error = SensitiveScan::redacted(&hinted(&error).to_string());
             return console.fail(&name, format_args!("{line}{error}"));
         }
