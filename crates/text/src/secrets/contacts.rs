@@ -4,7 +4,7 @@ use std::net::Ipv6Addr;
 
 use memchr::{memchr, memchr_iter, memchr2_iter};
 
-use super::personal::{before, blank, digit_runs, is_word_at, is_word_before};
+use super::personal::{before, blank, is_word_at, is_word_before};
 
 /// The most bytes of the name before the sign of an address of mail, and of the host after it.
 const LOCAL: usize = 64;
@@ -96,24 +96,28 @@ fn is_place(text: &[u8], from: usize, to: usize) -> bool {
 
 /// Returns the first address of a host, but not of the machine itself.
 pub(super) fn address(text: &[u8], at: usize) -> Option<(usize, usize)> {
-    let four = digit_runs(text, at).find_map(|(from, to)| four_numbers(text, from, to));
-    let end = four.map_or(text.len(), |(from, _)| from);
+    // One pass over the signs of both versions: what is after the first address is not read.
     let mut next = at;
-    let six = memchr_iter(b':', text.get(at..end)?).find_map(|colon| {
-        let colon = at + colon;
-        if colon < next {
+    memchr2_iter(b'.', b':', text.get(at..)?).find_map(|sign| {
+        let sign = at + sign;
+        if text.get(sign) == Some(&b'.') {
+            let first = text.get(at..sign)?.iter().rev().take(4);
+            let digits = first.take_while(|byte| byte.is_ascii_digit()).count();
+            return four_numbers(text, sign - digits, sign);
+        }
+        if sign < next {
             return None;
         }
         let found;
-        (next, found) = colons(text, at, colon);
+        (next, found) = colons(text, at, sign);
         found
-    });
-    six.or(four)
+    })
 }
 
 /// Returns the address of version 4 that begins with the run of digits `from..to`.
 fn four_numbers(text: &[u8], from: usize, to: usize) -> Option<(usize, usize)> {
-    if to - from > 3 || text.get(to) != Some(&b'.') || is_word_before(text, from) {
+    if !(1..=3).contains(&(to - from)) || text.get(to) != Some(&b'.') || is_word_before(text, from)
+    {
         return None;
     }
     // Not a part of a version or a longer number. The second address of a range comes after a hyphen.
@@ -201,22 +205,30 @@ const COUNTRY: usize = 3;
 /// Returns the first phone number: one with the sign `+`, or one of North America with its separators.
 pub(super) fn phone(text: &[u8], at: usize) -> Option<(usize, usize)> {
     let rest = text.get(at..)?;
-    let international = memchr2_iter(b'+', b'%', rest).find_map(|sign| {
-        let from = at + sign;
-        match text.get(from..)? {
-            [b'+', ..] => international(text, from, 1),
-            [b'%', b'2', b'B' | b'b', ..] => international(text, from, 3),
-            _ => None,
-        }
-    });
-    let end = international.map_or(text.len(), |(from, _)| from);
+    let signed = |from: usize| match text.get(from..)? {
+        [b'+', ..] => international(text, from, 1),
+        [b'%', b'2', b'B' | b'b', ..] => international(text, from, 3),
+        _ => None,
+    };
     // Most texts have no hyphen between numbers.
-    let american = memchr(b'-', rest).and_then(|_| {
-        digit_runs(text, at)
-            .take_while(|(from, _)| *from < end)
-            .find_map(|run| american(text, run, at))
-    });
-    american.or(international)
+    if memchr(b'-', rest).is_none() {
+        return memchr2_iter(b'+', b'%', rest).find_map(|sign| signed(at + sign));
+    }
+    // One pass over both forms: what is after the first number is not read.
+    let mut next = at;
+    loop {
+        let is_begin = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'+' | b'%');
+        next += text.get(next..)?.iter().position(is_begin)?;
+        let digits = text.get(next..)?.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let found = match digits {
+            0 => signed(next),
+            _ => american(text, (next, next + digits), at),
+        };
+        if found.is_some() {
+            return found;
+        }
+        next += digits.max(1);
+    }
 }
 
 /// Returns the length of the separators between two groups of digits at a position.
