@@ -1,7 +1,7 @@
 //! The parts that the tables of kinds share: kinds of the usual forms, and classes of characters of several kinds.
 
 use super::kinds::Part;
-use super::kinds::{ALNUM, Class, Context, Kind, Needs, TOKEN68, WORD, class};
+use super::kinds::{ALNUM, Class, Context, Kind, Needs, TOKEN, TOKEN68, WORD, class};
 
 /// A kind whose anchors begin a word.
 pub(super) const fn kind(
@@ -22,6 +22,16 @@ pub(super) const fn kind(
         only_on_request: false,
         names: &[],
     }
+}
+
+/// A kind whose anchors are short words, which names of files, images and caches also have after a hyphen and before a
+/// hash: `svc-fc-…`, `libfoo-as-….so`.
+pub(super) const fn short(
+    name: &'static str,
+    anchors: &'static [&'static str],
+    parts: &'static [Part],
+) -> Kind {
+    Kind { not_after: TOKEN, ..kind(name, anchors, parts) }
 }
 
 /// A kind whose secrets have no sign in them, so that a name of the same length could be one.

@@ -81,6 +81,7 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
         &[
             "xoxb-{D12}-{D12}-{A24}",
             "xapp-1-{A30}",
+            "xwfp-{D12}-{D12}-{A24}",
             "xoxc-{D12}-{A30}",
             "d=[xoxd-{A30}%2F{A20}%3D]",
         ],
@@ -229,7 +230,7 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
         &["sntryu_{h63}", "sntrys_{A59}", "sentryu_{h64}"],
     ),
     ("postman-key", &["PMAK-{h24}-{h34}"], &["PMAK-{h24}", "PMAK-{h23}-{h34}", "PMAK-{h24}-{h35}"]),
-    ("pulumi-token", &["pul-{h40}"], &["pul-{h39}", "pul-{h41}", "repul-{h40}"]),
+    ("pulumi-token", &["pul-{h40}"], &["pul-{h39}", "pul-{h41}", "repul-{h40}", "cache-pul-{h40}"]),
     (
         "age-key",
         &["AGE-SECRET-KEY-1{U58}"],
@@ -406,7 +407,7 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
         ],
     ),
     ("octopus-key", &["API-2{U25}"], &["API-{U25}", "API-{U27}", "API-ABCDEFGHIJKLMNOPQRSTUVWXYZ"]),
-    ("infracost-key", &["ico-{A32}"], &["ico-{A31}", "ico-{A33}", "xico-{A32}"]),
+    ("infracost-key", &["ico-{A32}"], &["ico-{A31}", "ico-{A33}", "xico-{A32}", "img-ico-{A32}"]),
     (
         "settlemint-token",
         &["sm_pat_a2B{A13}", "sm_sat_a2B{A13}"],

@@ -43,6 +43,29 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
         &["amzn1.oa2-cs.v1.{h64}", "amzn.mws.{h8}-{h4}-{h4}-{h4}-{h12}"],
         &["amzn1.oa2-cs.v1.{h63}", "amzn.mws.{h8}-{h4}-{h4}-{h4}"],
     ),
+    (
+        "aws-url-signature",
+        &[
+            "https://x.s3.amazonaws.com/a.pdf?X-Amz-Expires=60&X-Amz-Signature=[{h64}]",
+            "?X-Amz-Signature=[{h64}]&X-Amz-SignedHeaders=host",
+            r"a\u0026X-Amz-Signature=[{h64}]",
+            "url=https%3A%2F%2Fx.example%2Fa%3Fb%26X-Amz-Signature%3D[{h64}]%26c",
+        ],
+        &["X-Amz-Signature={h63}", "X-Amz-Signature={h65}", "xX-Amz-Signature={h64}"],
+    ),
+    (
+        "google-url-signature",
+        &[
+            "https://storage.googleapis.com/x/a?X-Goog-Signature=[{h512}]",
+            "&X-Goog-Signature=[{h64}] x",
+        ],
+        &["X-Goog-Signature={h63}", "X-Goog-SignedHeaders=host"],
+    ),
+    (
+        "alibaba-url-signature",
+        &["https://x.example/a?x-oss-signature=[{h64}]&x-oss-signature-version=OSS4-HMAC-SHA256"],
+        &["x-oss-signature={h63}", "x-oss-signature-version=OSS4-HMAC-SHA256"],
+    ),
     ("clickhouse-key", &["4b1daB1{A35}"], &["4b1daB1{A34}", "4b1daB1{A36}", "4b1d{h38}"]),
     ("databricks-token", &["dose{h32}"], &["dose{h31}", "dose{h33}"]),
     ("dbt-token", &["dbtc_{A40}", "dbtu_{A40}"], &["dbtc_{A20}", "dbtx_{A40}"]),
@@ -53,7 +76,11 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
     ("prefect-key", &["pnb_a1B{A33}"], &["pnb_a1B{A32}", "pnb_a1B{A34}"]),
     ("deno-deploy-token", &["ddp_a1B{A33}", "ddw_a1B{A33}"], &["ddp_a1B{A32}", "ddx_a1B{A33}"]),
     ("buildkite-token", &["bkua_a1B{A37}"], &["bkua_a1B{A36}", "bkua_a1B{A38}"]),
-    ("sonarqube-token", &["sqp_{h40}", "squ_{h40}"], &["sqp_{h39}", "sqx_{h40}"]),
+    (
+        "sonarqube-token",
+        &["sqp_{h40}", "squ_{h40}"],
+        &["sqp_{h39}", "sqx_{h40}", "cache-sqp_{h40}"],
+    ),
     ("sourcegraph-token", &["slk_{h64}"], &["slk_{h63}", "slk_{h65}"]),
     ("snyk-token", &["snyk_uat.{A8}.{A40}"], &["snyk_uat.{A20}", "snyk_xat.{A40}"]),
     ("endor-labs-key", &["endr+a1B{A13}"], &["endr+a1B{A12}", "endr+abcdefghijklmnop"]),
@@ -147,7 +174,7 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
     ),
     ("intercom-token", &["dG9rOg{A54}"], &["dG9rOg{A48}", "dG9rOg{A60}"]),
     ("intra42-client-secret", &["s-s4t2ud-{h64}"], &["s-s4t2ud-{h63}", "s-s4t2xx-{h64}"]),
-    ("lob-key", &["live_{h35}", "test_{h35}"], &["live_{h34}", "live_{h36}"]),
+    ("lob-key", &["live_{h35}", "test_{h35}"], &["live_{h34}", "live_{h36}", "build-test_{h35}"]),
     ("mailchimp-key", &["{h32}-us{D2}"], &["{h31}-us{D2}", "{h32}-us{D3}", "{h32}-eu{D2}"]),
     (
         "mailgun-key",
@@ -155,7 +182,11 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
         &["{h32}-{h8}", "{h32}-{h8}-{h9}", "{h32}-{h8}-{h8}-{h8}"],
     ),
     ("mailersend-token", &["mlsn.{h64}"], &["mlsn.{h63}", "mlsn.{h65}"]),
-    ("mandrill-key", &["md-aB1{A19}"], &["md-aB1{A18}", "md-aB1{A21}", "md-{L22}"]),
+    (
+        "mandrill-key",
+        &["md-aB1{A19}"],
+        &["md-aB1{A18}", "md-aB1{A21}", "md-{L22}", "readme-md-aB1{A19}"],
+    ),
     ("brevo-key", &["xsmtpsib-{h64}-{A16}"], &["xsmtpsib-{h64}-{A15}", "xsmtpsib-{h63}-{A16}"]),
     (
         "mapbox-token",
@@ -202,7 +233,7 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
         &["VF.DM.{h24}.{A16}", "VF.{h24}.{A16}"],
         &["VF.DM.{h24}.{A15}", "VF.XX.{h24}.{A16}"],
     ),
-    ("woocommerce-key", &["ck_{h40}", "cs_{h40}"], &["ck_{h39}", "ck_{h41}"]),
+    ("woocommerce-key", &["ck_{h40}", "cs_{h40}"], &["ck_{h39}", "ck_{h41}", "img-ck_{h40}"]),
     ("zoho-token", &["1000.{h32}.{h32}"], &["1000.{h32}.{h31}", "1001.{h32}.{h32}"]),
     (
         "sidekiq-secret",
@@ -214,11 +245,15 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
     ("cerebras-key", &["csk-a1{L46}"], &["csk-a1{L45}", "csk-{L48}"]),
     ("fireworks-key", &["fw_aB1{A21}"], &["fw_aB1{A18}", "fw_aB1{A22}", "fw_{L24}"]),
     ("together-key", &["tgp_v1_{A43}"], &["tgp_v1_{A39}", "tgp_v2_{A43}"]),
-    ("voyage-key", &["pa-aB1{A40}"], &["pa-aB1{A30}", "pa-aB1{A50}", "pa-{L43}"]),
+    (
+        "voyage-key",
+        &["pa-aB1{A40}"],
+        &["pa-aB1{A30}", "pa-aB1{A50}", "pa-{L43}", "img-pa-aB1{A40}"],
+    ),
     ("jina-key", &["jina_a1B{A57}"], &["jina_a1B{A20}"]),
     ("llama-cloud-key", &["llx-a1B{A45}"], &["llx-a1B{A30}"]),
     ("tavily-key", &["tvly-dev-a1B{A29}"], &["tvly-a1B{A20}"]),
-    ("firecrawl-key", &["fc-{h32}"], &["fc-{h31}", "fc-{h33}"]),
+    ("firecrawl-key", &["fc-{h32}"], &["fc-{h31}", "fc-{h33}", "svc-fc-{h32}"]),
     ("elevenlabs-key", &["sk_{h48}"], &["sk_{h47}", "sk_{h49}"]),
     (
         "langfuse-key",
@@ -226,9 +261,13 @@ pub(super) const SAMPLES: &[(&str, &[&str], &[&str])] = &[
         &["sk-lf-{h8}-{h4}", "pk-lf-{h8}-{h4}-{h4}-{h4}-{h12}"],
     ),
     ("helicone-key", &["sk-helicone-{A7}-{A7}-{A7}-{A7}"], &["sk-helicone-{A20}"]),
-    ("e2b-key", &["e2b_{h40}"], &["e2b_{h39}", "e2b_{h41}"]),
+    ("e2b-key", &["e2b_{h40}"], &["e2b_{h39}", "e2b_{h41}", "img-e2b_{h40}.tar"]),
     ("daytona-key", &["dtn_{h64}"], &["dtn_{h63}", "dtn_{h65}"]),
-    ("modal-token", &["ak-aB1{A19}", "as-aB1{A19}"], &["ak-aB1{A18}", "ak-aB1{A20}", "ak-{L22}"]),
+    (
+        "modal-token",
+        &["ak-aB1{A19}", "as-aB1{A19}"],
+        &["ak-aB1{A18}", "ak-aB1{A20}", "ak-{L22}", "libfoo-as-aB1{A19}.so"],
+    ),
     ("kaggle-token", &["KGAT_{h32}"], &["KGAT_{h31}", "KGAT_{h33}"]),
     ("wandb-key", &["wandb_v1_{A77}"], &["wandb_v1_{A50}", "wandb_v2_{A77}"]),
     (

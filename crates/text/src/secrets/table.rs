@@ -14,7 +14,7 @@ use super::kinds::{
 
 use super::makers::{
     BETWEEN, EXPRESSION, NO_VALUE, PADDING, PASSWORD_SIGNS, TOKEN_SIGNS, announced, kind, marked,
-    named,
+    named, short,
 };
 use super::table_clouds::CLOUDS;
 use super::table_files::FILES;
@@ -132,6 +132,8 @@ const BASE: &[Kind] = &[
             "xoxe.xoxp-",
             "xoxe.xoxb-",
             "xapp-",
+            // Tokens of workflows.
+            "xwfp-",
         ],
         &[Open(ALNUM | class(b"-"), 20)],
     ),
@@ -192,7 +194,7 @@ const BASE: &[Kind] = &[
     kind("digitalocean-token", &["dop_v1_", "doo_v1_", "dor_v1_"], &[Run(HEX, 64, 64)]),
     kind("sendgrid-key", &["SG."], &[Run(TOKEN, 20, 24), Text("."), Run(TOKEN, 39, 50)]),
     // Names of caches end with a hash: `Linux-npm-key-…`.
-    Kind { not_after: TOKEN, ..kind("mailgun-key", &["key-"], &[Run(HEX, 32, 32)]) },
+    short("mailgun-key", &["key-"], &[Run(HEX, 32, 32)]),
     kind("brevo-key", &["xkeysib-"], &[Run(HEX, 64, 64), Text("-"), Run(ALNUM, 16, 16)]),
     kind("shopify-token", &["shpat_", "shpca_", "shppa_", "shpss_"], &[Run(HEX, 32, 32)]),
     kind("atlassian-token", &["ATATT3", "ATCTT3"], &[Open(TOKEN | class(b"="), 60)]),
@@ -213,7 +215,7 @@ const BASE: &[Kind] = &[
         &["pscale_tkn_", "pscale_pw_", "pscale_oauth_"],
         &[Open(TOKEN | class(b"."), 32)],
     ),
-    kind("supabase-key", &["sbp_"], &[Run(HEX, 40, 40)]),
+    short("supabase-key", &["sbp_"], &[Run(HEX, 40, 40)]),
     kind("supabase-key", &["sb_secret_"], &[Open(TOKEN, 30)]),
     kind(
         "doppler-token",
@@ -227,9 +229,9 @@ const BASE: &[Kind] = &[
     kind("sentry-token", &["sntryu_"], &[Run(HEX, 64, 64)]),
     kind("sentry-token", &["sntrys_"], &[Open(BASE64 | class(b"_-"), 60)]),
     kind("postman-key", &["PMAK-"], &[Run(HEX, 24, 24), Text("-"), Run(HEX, 34, 34)]),
-    kind("pulumi-token", &["pul-"], &[Run(HEX, 40, 40)]),
+    short("pulumi-token", &["pul-"], &[Run(HEX, 40, 40)]),
     kind("age-key", &["AGE-SECRET-KEY-1"], &[Run(UPPER | DIGIT, 58, 58)]),
-    named("replicate-token", &["r8_"], &[Run(ALNUM, 37, 37)]),
+    Kind { needs: Needs::NoWords, ..short("replicate-token", &["r8_"], &[Run(ALNUM, 37, 37)]) },
     named("groq-key", &["gsk_"], &[Run(ALNUM, 52, 52)]),
     kind("xai-key", &["xai-"], &[Run(ALNUM, 80, 80)]),
     named("perplexity-key", &["pplx-"], &[Run(ALNUM, 48, 48)]),
@@ -296,7 +298,7 @@ const BASE: &[Kind] = &[
     kind("nvidia-key", &["nvapi-"], &[Open(TOKEN, 60)]),
     kind("pinecone-key", &["pcsk_"], &[Open(WORD, 60)]),
     named("netlify-token", &["nfp_"], &[Open(ALNUM, 36)]),
-    named("render-key", &["rnd_"], &[Run(ALNUM, 28, 40)]),
+    Kind { needs: Needs::NoWords, ..short("render-key", &["rnd_"], &[Run(ALNUM, 28, 40)]) },
     named("posthog-key", &["phx_"], &[Open(ALNUM, 40)]),
     named("neon-key", &["napi_"], &[Open(ALNUM, 60)]),
     kind("cloudflare-origin-key", &["v1.0-"], &[Run(HEX, 24, 24), Text("-"), Run(HEX, 146, 146)]),
@@ -308,8 +310,8 @@ const BASE: &[Kind] = &[
     named("readme-key", &["rdme_"], &[Run(ALNUM, 70, 70)]),
     kind("shippo-token", &["shippo_live_", "shippo_test_"], &[Run(HEX, 40, 40)]),
     // Prefixes and lengths of these are in the rules of gitleaks.
-    Kind { needs: Needs::Token, ..kind("octopus-key", &["API-"], &[Run(UPPER | DIGIT, 26, 26)]) },
-    named("infracost-key", &["ico-"], &[Run(ALNUM, 32, 32)]),
+    Kind { needs: Needs::Token, ..short("octopus-key", &["API-"], &[Run(UPPER | DIGIT, 26, 26)]) },
+    Kind { needs: Needs::NoWords, ..short("infracost-key", &["ico-"], &[Run(ALNUM, 32, 32)]) },
     Kind {
         needs: Needs::Token,
         ..kind("settlemint-token", &["sm_pat_", "sm_aat_", "sm_sat_"], &[Run(ALNUM, 16, 16)])
@@ -365,7 +367,7 @@ const BASE: &[Kind] = &[
             Open(TOKEN | class(b"/"), 60),
         ],
     ),
-    kind("scalingo-token", &["tk-us-"], &[Run(TOKEN, 48, 48)]),
+    short("scalingo-token", &["tk-us-"], &[Run(TOKEN, 48, 48)]),
     // https://developer.harness.io/docs/platform/automation/api/add-and-manage-api-keys
     kind(
         "harness-token",

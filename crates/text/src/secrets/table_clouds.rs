@@ -5,7 +5,7 @@
 
 use super::kinds::Part::{From, Not, Open, Run, Text};
 use super::kinds::{ALNUM, BASE64, Checksum, DIGIT, HEX, Kind, LOWER, Needs, TOKEN, WORD, class};
-use super::makers::{BETWEEN, EXPRESSION, announced, kind, marked, named};
+use super::makers::{BETWEEN, EXPRESSION, announced, kind, marked, named, short};
 
 pub(super) const CLOUDS: &[Kind] = &[
     // https://developers.cloudflare.com/fundamentals/api/get-started/token-formats: 40 characters and a checksum.
@@ -49,6 +49,13 @@ pub(super) const CLOUDS: &[Kind] = &[
     // https://docs.aws.amazon.com/login-with-amazon: secrets of clients, and tokens of the Marketplace Web Service.
     kind("amazon-token", &["amzn1.oa2-cs.v1."], &[Run(HEX, 64, 64)]),
     kind("amazon-token", &["amzn.mws."], &[Run(HEX | class(b"-"), 36, 36)]),
+    // https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html: who has such a URL may do what it signs. The
+    // services of others that know this form use the same name.
+    kind("aws-url-signature", &["X-Amz-Signature="], &[From, Run(HEX, 64, 64)]),
+    // https://cloud.google.com/storage/docs/authentication/signatures: 512 digits with a key of 2048 bits, 64 with HMAC.
+    kind("google-url-signature", &["X-Goog-Signature="], &[From, Open(HEX, 64)]),
+    // https://www.alibabacloud.com/help/en/oss/developer-reference/add-signatures-to-urls.
+    kind("alibaba-url-signature", &["x-oss-signature="], &[From, Run(HEX, 64, 64)]),
     // gitleaks `clickhouse-cloud-api-secret-key`.
     Kind { needs: Needs::Varied, ..kind("clickhouse-key", &["4b1d"], &[Run(ALNUM, 38, 38)]) },
     // https://docs.databricks.com/dev-tools/auth: secrets of service principals.
@@ -70,9 +77,9 @@ pub(super) const CLOUDS: &[Kind] = &[
     // trufflehog `buildkite/v2`.
     named("buildkite-token", &["bkua_"], &[Run(ALNUM, 40, 40)]),
     // https://docs.sonarsource.com/sonarqube-server/user-guide/managing-tokens.
-    kind("sonarqube-token", &["sqp_", "sqa_", "squ_"], &[Run(HEX, 40, 40)]),
+    short("sonarqube-token", &["sqp_", "sqa_", "squ_"], &[Run(HEX, 40, 40)]),
     // trufflehog `sourcegraphcody`.
-    kind("sourcegraph-token", &["slk_"], &[Run(HEX, 64, 64)]),
+    short("sourcegraph-token", &["slk_"], &[Run(HEX, 64, 64)]),
     // https://docs.snyk.io/snyk-api/authentication-for-api: tokens of users and of service accounts.
     kind("snyk-token", &["snyk_uat.", "snyk_sat."], &[Open(TOKEN | class(b"."), 30)]),
     // trufflehog `endorlabs`.

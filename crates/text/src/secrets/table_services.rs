@@ -4,11 +4,14 @@
 
 use super::kinds::Part::{From, Not, Open, Run, Text};
 use super::kinds::{ALNUM, BASE64, DIGIT, HEX, Kind, LOWER, Needs, TOKEN, UPPER, WORD, class};
-use super::makers::{kind, marked, named};
+use super::makers::{kind, marked, named, short};
 
 pub(super) const SERVICES: &[Kind] = &[
     // https://developer.adobe.com/developer-console/docs/guides/authentication, gitleaks `adobe-client-secret`.
-    named("adobe-client-secret", &["p8e-", "p8-"], &[Run(ALNUM, 32, 32)]),
+    Kind {
+        needs: Needs::NoWords,
+        ..short("adobe-client-secret", &["p8e-", "p8-"], &[Run(ALNUM, 32, 32)])
+    },
     // gitleaks `adyen-api-key`.
     Kind {
         needs: Needs::Mixed,
@@ -51,7 +54,7 @@ pub(super) const SERVICES: &[Kind] = &[
     // trufflehog `fullstory/v2`.
     Kind { needs: Needs::Varied, ..kind("fullstory-key", &["na1.", "eu1."], &[Open(BASE64, 90)]) },
     // gitleaks `gocardless-api-token`.
-    Kind { needs: Needs::Varied, ..kind("gocardless-token", &["live_"], &[Run(TOKEN, 40, 40)]) },
+    Kind { needs: Needs::Varied, ..short("gocardless-token", &["live_"], &[Run(TOKEN, 40, 40)]) },
     // https://developers.hubspot.com/docs/guides/apps/private-apps, trufflehog `hubspot_apikey/v2`.
     kind(
         "hubspot-token",
@@ -63,7 +66,7 @@ pub(super) const SERVICES: &[Kind] = &[
     // gitleaks `intra42-client-secret`.
     kind("intra42-client-secret", &["s-s4t2ud-", "s-s4t2af-"], &[Run(HEX, 64, 64)]),
     // https://docs.lob.com/#tag/Authentication.
-    kind("lob-key", &["live_", "test_"], &[Run(HEX, 35, 35)]),
+    short("lob-key", &["live_", "test_"], &[Run(HEX, 35, 35)]),
     // https://mailchimp.com/developer/marketing/guides/quick-start: 32 digits and the data center.
     marked("mailchimp-key", 32, b"-us", &[Run(HEX, 32, 32), Text("-us"), Run(DIGIT, 1, 2)]),
     // https://documentation.mailgun.com: the second form of keys, and keys that sign.
@@ -76,7 +79,7 @@ pub(super) const SERVICES: &[Kind] = &[
     // https://developers.mailersend.com/general.
     kind("mailersend-token", &["mlsn."], &[Run(HEX, 64, 64)]),
     // https://mailchimp.com/developer/transactional: keys since 2022.
-    Kind { needs: Needs::Varied, ..kind("mandrill-key", &["md-"], &[Run(TOKEN, 22, 22)]) },
+    Kind { needs: Needs::Varied, ..short("mandrill-key", &["md-"], &[Run(TOKEN, 22, 22)]) },
     // https://developers.brevo.com: passwords for sending mail.
     kind("brevo-key", &["xsmtpsib-"], &[Run(HEX, 64, 64), Text("-"), Run(ALNUM, 16, 16)]),
     // https://docs.mapbox.com/help/dive-deeper/access-tokens: a payload and a signature.
@@ -138,7 +141,7 @@ pub(super) const SERVICES: &[Kind] = &[
         &[Run(HEX, 24, 24), Text("."), Run(ALNUM, 16, 16)],
     ),
     // https://woocommerce.github.io/woocommerce-rest-api-docs.
-    kind("woocommerce-key", &["ck_", "cs_"], &[Run(HEX, 40, 40)]),
+    short("woocommerce-key", &["ck_", "cs_"], &[Run(HEX, 40, 40)]),
     // https://www.zoho.com/developer/help/api: tokens that give access and that refresh.
     kind("zoho-token", &["1000."], &[Run(HEX, 32, 32), Text("."), Run(HEX, 32, 32)]),
     // gitleaks `sidekiq-secret`: the name of the variable, two numbers.
