@@ -65,6 +65,8 @@ pub struct TextCutter {
     written: CutSize,
     written_lines: u64,
     written_bytes: u64,
+    /// The estimated tokens of the text that was written before the end.
+    early: Estimate,
     last_byte: Option<u8>,
     report: CutReport,
 }
@@ -85,6 +87,7 @@ impl TextCutter {
             written: CutSize::default(),
             written_lines: 0,
             written_bytes: 0,
+            early: Estimate::default(),
             last_byte: None,
             report: CutReport::default(),
         }
@@ -126,15 +129,22 @@ impl TextCutter {
         CutSize { lines: self.report.lines, bytes: self.report.bytes }
     }
 
-    /// Returns a limit of four bytes for each token as one of bytes of the text that is held, whose tokens may be shorter.
-    /// A small limit, and one of tokens that are counted, is unchanged.
+    /// Returns a limit of four bytes for each token as one of bytes of this text, whose tokens may be shorter: of what was
+    /// written, and of what its tokens leave for the text that is held. A small limit, and one of tokens that are counted, is
+    /// unchanged.
     #[must_use]
     pub fn limit(&self, limit: CutSize) -> CutSize {
-        let is_estimated = (LEAST_ESTIMATED..u64::MAX).contains(&limit.bytes);
+        if limit.bytes < LEAST_ESTIMATED { limit } else { self.estimated(limit) }
+    }
+
+    fn estimated(&self, limit: CutSize) -> CutSize {
         match self.options.unit {
-            CutUnit::Bytes if is_estimated => {
-                let estimate = Estimate::sampled(&self.text);
-                CutSize { bytes: estimate.bytes_of(limit.bytes.div_ceil(4)), ..limit }
+            CutUnit::Bytes if limit.bytes < u64::MAX => {
+                let written = self.written.bytes;
+                let spent = self.early.tokens().saturating_mul(4).max(written);
+                let left = limit.bytes.saturating_sub(spent).div_ceil(4);
+                let rest = Estimate::sampled(&self.text).bytes_of(left);
+                CutSize { bytes: written.saturating_add(rest), ..limit }
             }
             CutUnit::Bytes | CutUnit::Tokens(_) => limit,
         }
@@ -175,7 +185,7 @@ impl TextCutter {
         let may_be_notice =
             self.opens_line && self.options.marks && notice::looks_like_one(open, false);
         let whole = self.open + if may_be_notice { 0 } else { whole_characters(open) };
-        let most = self.options.room.part(EARLY);
+        let most = self.estimated(self.options.room).part(EARLY);
         let (mut end, mut size, mut begins) = (0, self.written, self.begins_line);
         while end < whole {
             let rest = self.text.get(end..whole).unwrap_or_default();
@@ -342,6 +352,9 @@ impl TextCutter {
         self.written_lines += lines as u64;
         self.written_bytes += end as u64;
         self.last_byte = front.last().copied();
+        if self.options.room.bytes < u64::MAX {
+            self.early.push(front);
+        }
         sink.write(front);
         self.held_lines = self.held_lines.saturating_sub(lines);
         self.text.drain(..end);

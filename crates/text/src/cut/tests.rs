@@ -1,6 +1,7 @@
 //! Tests of the cut: selections, limits, chunks, hostile texts.
 
 use super::{CutOptions, CutReport, CutSize, CutUnit, Query, TextCutter, TextKind};
+use crate::estimate::Estimate;
 
 /// Cuts a text in chunks of this length.
 fn cut_in(text: &[u8], room: CutSize, options: &CutOptions, chunk: usize) -> (Vec<u8>, CutReport) {
@@ -206,6 +207,36 @@ fn words_of_the_query_are_kept() {
             .unwrap()
             .contains("fn name_1777(")
     );
+}
+
+/// Tokens of numbers have two bytes, and those of words four.
+#[test]
+fn what_is_written_early_leaves_room_for_the_end() {
+    let numbers: String = (1..=8000).map(|number| format!("{number}\n")).collect();
+    let words = "the harbour was quiet when another ship arrived\n".repeat(2000);
+    for (name, first, second) in
+        [("numbers", &numbers, &numbers), ("words", &words, &numbers), ("both", &numbers, &words)]
+    {
+        for tokens in [260, 1_000, 3_000] {
+            let room = bytes(4 * tokens);
+            let mut cutter = TextCutter::new(CutOptions { room, ..options() });
+            let mut out = Vec::new();
+            cutter.write(first.as_bytes(), &mut out);
+            cutter.release(&mut out);
+            let early = out.len();
+            assert!(early > 0 && first.as_bytes().starts_with(&out), "{name}, {tokens}");
+            cutter.write(second.as_bytes(), &mut out);
+            cutter.release(&mut out);
+            cutter.write(b"error: boom\nthe last line\n", &mut out);
+            let limit = cutter.limit(room);
+            let report = cutter.end(Some(limit), true, CutUnit::Bytes, &mut out);
+            let all = Estimate::of(&out).tokens();
+            let out = String::from_utf8(out).unwrap();
+            assert!(out.ends_with("error: boom\nthe last line\n"), "{name}, {tokens}: {out}");
+            assert!(all <= tokens * 3 / 2, "{name}: {all} of {tokens} tokens");
+            assert!(report.is_cut() && out.len() as u64 <= limit.bytes);
+        }
+    }
 }
 
 /// Texts that a tool may print by accident, or to do harm.
