@@ -299,6 +299,8 @@ impl TextCutter {
     /// Leaves out half of the held text.
     fn shorten(&mut self) {
         let kind = self.kind();
+        // A few long lines are kept in many parts, and each gap between them counts as a line.
+        let lines = (self.held_lines / 2).max(self.options.held / (4 * LEAST_COST)).max(2);
         let text = self.text.get(..self.open).unwrap_or_default();
         let choice = choose(&Request {
             text,
@@ -308,10 +310,7 @@ impl TextCutter {
             kind,
             has_failed: false,
             query: &self.options.query,
-            room: CutSize {
-                lines: (self.held_lines / 2) as u64,
-                bytes: self.text.len() as u64 / 2,
-            },
+            room: CutSize { lines: lines as u64, bytes: self.text.len() as u64 / 2 },
             written: CutSize::default(),
             unit: CutUnit::Bytes,
         });

@@ -272,6 +272,9 @@ fn hostile_texts_are_cut_within_the_limit() {
                 let lines = out.split_inclusive(|byte| *byte == b'\n').count() as u64;
                 assert!(lines <= room.lines, "{name}: {lines}");
                 assert!(report.is_cut() && report.bytes == text.len() as u64, "{name}");
+                // A small part of the beginning is kept, however long the lines are.
+                let shown = out[..out.len().min(80)].escape_ascii();
+                assert!(out.starts_with(&text[..4]), "{name}, {held} held: {shown}");
             }
         }
     }
