@@ -88,8 +88,7 @@ pub(super) fn choose(request: &Request<'_>) -> Choice {
     let scores = scores::scores(request.text, &units, &words, request.kind);
     let map = UnitMap::new(units, request.earlier, request.unit);
     let reasons = vec![0; map.len()];
-    let mut chooser =
-        Chooser { request, profile, map, words, scores, reasons, candidates: Vec::new() };
+    let mut chooser = Chooser { request, profile, map, scores, reasons, candidates: Vec::new() };
     chooser.run();
     Choice { map: chooser.map, reasons: chooser.reasons }
 }
@@ -109,14 +108,29 @@ fn read(request: &Request<'_>, profile: &Profile, units: &mut [Unit]) -> Words {
             && (has_escapes || shape.may_fail || failures::may_begin(text))
             && failures::is_failure(text.trim_ascii_end());
     }
+    if !request.query.is_empty() {
+        mark_asked(&words, units);
+    }
     words
 }
 
-/// Marks units whose shape several earlier units have.
+/// Marks units with a word of the query. A word that most units have does not say which of them are looked for.
+fn mark_asked(words: &Words, units: &mut [Unit]) {
+    let most = units.len() as f32 / 2.0;
+    let mut from = 0;
+    for unit in units {
+        let to = unit.words_end as usize;
+        let mut found = words.of(from, to);
+        unit.is_asked = found.any(|word| word.is_asked() && words.units(word) <= most);
+        from = to;
+    }
+}
+
+/// Marks units whose shape several earlier units have. Failures and units with a word of the query are not compared.
 fn fold(units: &mut [Unit]) {
     let mut shapes = ShapeCounts::new(units.len());
     for unit in units {
-        if unit.template != 0 && !unit.is_failure && !unit.is_gap() {
+        if unit.template != 0 && !unit.is_failure && !unit.is_asked && !unit.is_gap() {
             unit.is_folded = shapes.count(unit.template) > ALIKE;
         }
     }
@@ -127,7 +141,6 @@ pub(super) struct Chooser<'a> {
     pub(super) request: &'a Request<'a>,
     pub(super) profile: Profile,
     pub(super) map: UnitMap,
-    words: Words,
     scores: Vec<f32>,
     pub(super) reasons: Vec<u8>,
     /// The units that a threshold is tried on, in order.
@@ -282,7 +295,6 @@ impl Chooser<'_> {
         self.sweep(threshold, shortest, &mut |first, last| runs.push((first, last)));
         for (first, last) in runs {
             for at in first..=last {
-                let asked = self.is_asked(at);
                 let (Some(reasons), Some(unit)) = (self.reasons.get_mut(at), self.map.get(at))
                 else {
                     continue;
@@ -291,20 +303,10 @@ impl Chooser<'_> {
                     let score = self.scores.get(at).copied().unwrap_or(0.0);
                     let is_chosen = score >= threshold && !unit.is_folded;
                     *reasons = if is_chosen { reason::PASSAGE } else { reason::BETWEEN };
-                    *reasons |= if asked { reason::QUERY } else { 0 };
+                    *reasons |= if unit.is_asked { reason::QUERY } else { 0 };
                 }
             }
         }
-    }
-
-    /// Whether a unit has a word of the query.
-    fn is_asked(&self, at: usize) -> bool {
-        if self.request.query.is_empty() {
-            return false;
-        }
-        let end = |at: usize| self.map.get(at).map_or(0, |unit| unit.words_end as usize);
-        let from = at.checked_sub(1).map_or(0, end);
-        self.words.of(from, end(at)).any(|word| word.is_asked())
     }
 
     /// Gives what is left of the room to the units after the head, then to those after and before other runs.

@@ -8,7 +8,7 @@ use super::size::CutSize;
 pub(super) struct Shortest {
     /// A gap with at most this many bytes is closed.
     pub(super) gap: u64,
-    /// A passage with fewer bytes is dropped.
+    /// A passage with fewer bytes is dropped, unless it has a word of the query.
     pub(super) passage: u64,
 }
 
@@ -17,8 +17,8 @@ pub(super) struct Shortest {
 struct Run {
     first: usize,
     last: usize,
-    /// Whether it is kept in any case.
-    is_fixed: bool,
+    /// Whether it is kept although it is short.
+    may_be_short: bool,
 }
 
 /// One pass over the units that are kept.
@@ -52,9 +52,11 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// Keeps a unit. `each` gets the first and the last unit of each run that has ended and is not dropped.
+    /// Keeps a unit. `is_fixed`: in any case. `each` gets the first and the last unit of each run that has ended and is not
+    /// dropped.
     pub(super) fn keep(&mut self, at: usize, is_fixed: bool, each: &mut dyn FnMut(usize, usize)) {
         let Self { map, shortest, is_by_lines, is_by_bytes, .. } = *self;
+        let may_be_short = is_fixed || map.get(at).is_some_and(|unit| unit.is_asked);
         let is_closed = |from: usize| {
             map.gap(from, at).is_none_or(|gap| {
                 let is_free = (!is_by_lines || gap.lines <= 1)
@@ -65,19 +67,19 @@ impl<'a> Sweep<'a> {
         match &mut self.run {
             Some(run) if run.last + 1 == at || is_closed(run.last + 1) => {
                 run.last = at;
-                run.is_fixed |= is_fixed;
+                run.may_be_short |= may_be_short;
             }
             _ => {
                 self.end_run(each);
-                self.run = Some(Run { first: at, last: at, is_fixed });
+                self.run = Some(Run { first: at, last: at, may_be_short });
             }
         }
     }
 
     fn end_run(&mut self, each: &mut dyn FnMut(usize, usize)) {
-        let Some(Run { first, last, is_fixed }) = self.run.take() else { return };
+        let Some(Run { first, last, may_be_short }) = self.run.take() else { return };
         let cost = self.map.cost(first, last + 1);
-        if !is_fixed && cost.bytes < self.shortest.passage {
+        if !may_be_short && cost.bytes < self.shortest.passage {
             return;
         }
         self.end_gap(first);

@@ -209,6 +209,57 @@ fn words_of_the_query_are_kept() {
     );
 }
 
+/// Each line with a rare word of the query is kept, even if it repeats the shape of others or is a short passage.
+#[test]
+fn lines_of_the_query_are_neither_folded_nor_too_short() {
+    let log = |number: usize| {
+        format!("2026-01-01 10:00:00 INFO request {} handled in 5 ms\n", 10_000 + number)
+    };
+    let code = |number: usize| match number {
+        1700 => "        wanted_name();\n".to_owned(),
+        1650..1750 => {
+            "        the value of the value is the value of the value, and so on\n".to_owned()
+        }
+        _ => format!("    a line that calls the function name_{number} once\n"),
+    };
+    for (kind, query, wanted, text) in [
+        (TextKind::Log, "grep 11777", "request 11777", (0..3000).map(log).collect::<String>()),
+        (TextKind::Other, "grep 11777", "request 11777", (0..3000).map(log).collect()),
+        (TextKind::Code, "wanted_name", "wanted_name();", (0..3000).map(code).collect()),
+        (TextKind::Diff, "wanted_name", "wanted_name();", (0..3000).map(code).collect()),
+    ] {
+        for room in [bytes(4_000), CutSize { lines: 60, ..CutSize::MAX }] {
+            for held in [4 << 20, 20_000] {
+                let query = Query::of(query);
+                let options = CutOptions { kind: Some(kind), query, held, ..options() };
+                let (out, report) = cut_in(text.as_bytes(), room, &options, 4096);
+                let out = String::from_utf8(out).unwrap();
+                assert!(out.contains(wanted), "{kind:?}, {room:?}, {held}: {out}");
+                assert!(
+                    report.kept.iter().any(|kept| kept.reasons().contains("words of the query"))
+                );
+            }
+        }
+    }
+}
+
+/// A word that most lines have does not say which of them are looked for.
+#[test]
+fn lines_with_a_common_word_of_the_query_are_folded() {
+    let line = |number: usize| match number {
+        1500 => "INFO server: the certificate was replaced\n".to_owned(),
+        _ => format!("INFO server: request {number} handled\n"),
+    };
+    let text: String = (0..3000).map(line).collect();
+    let options = CutOptions {
+        kind: Some(TextKind::Log),
+        query: Query::of("grep server app.log"),
+        ..options()
+    };
+    let (out, _) = cut_in(text.as_bytes(), bytes(2_000), &options, 4096);
+    assert!(String::from_utf8(out).unwrap().contains("the certificate was replaced"));
+}
+
 /// Tokens of numbers have two bytes, and those of words four.
 #[test]
 fn what_is_written_early_leaves_room_for_the_end() {

@@ -45,6 +45,8 @@ pub(super) struct Unit {
     /// It repeats the shape of earlier units.
     pub(super) is_folded: bool,
     pub(super) is_failure: bool,
+    /// It has a word of the query that most units do not have.
+    pub(super) is_asked: bool,
     /// The end of its words in the list of all words.
     pub(super) words_end: u32,
     /// A hash of its shape.
