@@ -47,7 +47,7 @@ const COMMON: &[&str] = &[
     "your",
 ];
 
-/// The most words that count.
+/// The most words of a text that count.
 const MOST: usize = 64;
 /// The most bytes of a query that are read.
 const LONGEST: usize = 2000;
@@ -89,13 +89,12 @@ impl Query {
         Self { words, lengths }
     }
 
-    /// Adds the words of another query.
+    /// Adds the words of another query. All of them count: a query of a text has at most 64 words, and two have twice as many.
     #[must_use]
     pub fn and(mut self, other: &Self) -> Self {
         self.words.extend(&other.words);
         self.words.sort_unstable();
         self.words.dedup();
-        self.words.truncate(MOST);
         self.lengths |= other.lengths;
         self
     }
@@ -121,5 +120,20 @@ impl Query {
             None => words::hash(&word.to_ascii_lowercase()),
         };
         self.words.binary_search(&hash).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST, Query};
+
+    #[test]
+    fn joined_queries_have_all_words_of_both() {
+        let words = |name: &str| -> Vec<String> {
+            (0..MOST).map(|number| format!("{name}_{number}")).collect()
+        };
+        let (first, second) = (words("first"), words("second"));
+        let both = Query::of(&first.join(" ")).and(&Query::of(&second.join(" ")));
+        assert!(first.iter().chain(&second).all(|word| both.has(word.as_bytes())));
     }
 }
