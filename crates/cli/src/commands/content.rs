@@ -35,7 +35,8 @@ pub(crate) struct ContentArgs {
 
     /// Keep at most N tokens of the vocabulary `o200k_base`, and a line with the number of tokens left out
     ///
-    /// The text is cut after a paragraph, else after a sentence, else after a word.
+    /// Below 400 tokens, the beginning is kept, up to the end of a paragraph, else of a sentence, else of a word. With 400 and
+    /// more, the first and the last parts are kept, and passages between them that are likely to be needed.
     #[arg(long, value_name = "N", help_heading = "Rules", value_parser = lists::count, allow_negative_numbers = true)]
     max_tokens: Option<u64>,
 
