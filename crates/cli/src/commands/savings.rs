@@ -58,7 +58,11 @@ pub(crate) fn run(args: &SavingsArgs) -> Exit {
     }
     if savings.skipped() > 0 {
         let skipped = savings.skipped();
-        console.note(format_args!("skipped {skipped} lines that are not records of calls"));
+        let lines = match skipped {
+            1 => "line that is not the record of a call",
+            _ => "lines that are not records of calls",
+        };
+        console.note(format_args!("skipped {skipped} {lines}"));
     }
     print::print(savings.table().as_bytes())
 }

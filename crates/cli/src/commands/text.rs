@@ -139,9 +139,12 @@ fn print_why(cut: Option<&CutReport>) {
     let console = Console::default();
     let Some(cut) = cut else { return console.note("no limit left anything out") };
     let kind = cut.kind.map_or("other", TextKind::name);
+    let (lines, places) = (cut.lines, cut.gaps);
+    let of = if lines == 1 { "line" } else { "lines" };
+    let in_places = if places == 1 { "place" } else { "places" };
     console.note(format_args!(
-        "cut as {kind}: {} of {} lines left out in {} places",
-        cut.lines_left_out, cut.lines, cut.gaps
+        "cut as {kind}: {} of {lines} {of} left out in {places} {in_places}",
+        cut.lines_left_out
     ));
     for kept in &cut.kept {
         let (first, last) = kept.lines;

@@ -136,7 +136,7 @@ fn logs_are_summed_and_unreadable_lines_reported() {
     let ran = folder.tamis(&["savings", "calls.jsonl"], b"");
     let row = "a\u{fffd}[1m      2       0     8,000      2,000          1,500    75%";
     assert!(ran.out.contains(row), "{}", ran.out);
-    assert_eq!(ran.err, "tamis: skipped 1 lines that are not records of calls\n");
+    assert_eq!(ran.err, "tamis: skipped 1 line that is not the record of a call\n");
     assert!(folder.tamis(&["savings", "-"], line.as_bytes()).out.contains("750    75%"));
     folder.tamis(&["savings", "missing"], b"").refused(1, &["missing: "]);
     assert!(folder.tamis(&["savings"], b"").out.contains("total      0"));
