@@ -3,13 +3,15 @@
 //! This module must not depend on how a filter is suggested: the library does that.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, BufRead, BufReader, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use struson::writer::{JsonStreamWriter, JsonWriter};
 use tamis::spec::Encode;
-use tamis::{CallOptions, Error, FailedRun, Program, Report, filter_file};
+use tamis::{
+    CallOptions, Error, ErrorKind, FailedRun, Program, Report, filter_file, filter_ndjson,
+};
 use tamis_insight::suggest::{Drift, DriftReport, SampleReader, Samples, Suggestion};
 use tamis_manifest::{Manifest, ManifestError};
 
@@ -32,17 +34,18 @@ const COUNTED: u64 = 16 << 20;
 pub(crate) const HELP_SHORT: &str = "For more and for examples see --help.";
 
 pub(crate) const HELP: &str = "\
-It reads responses of one tool and writes a manifest with one filter. The filter keeps identifiers, titles, states,
-people, dates and amounts; it leaves out addresses, hashes, copies and long texts. It never keeps credentials and
-personal numbers, such as passwords, tokens and card numbers, and always has `redact: secrets`. Each line has a comment
-with the reason and the measured effect. Standard error has the savings of the filter over the samples.
+It reads responses of one tool and writes a manifest with one filter. The filter omits what is known to be noise: ids for
+programs, addresses that follow from other members, pictures, files in base64 and nulls. With --tight it selects
+identifiers, titles, states, people, dates and amounts, and leaves out the rest. It never keeps credentials and personal
+numbers, such as passwords, tokens and card numbers, and always has `redact: secrets`. Each line has a comment with the
+reason and the measured effect. Standard error has the savings of the filter over the samples.
 
 With --drift it compares samples with the filter of a manifest: selected paths that no sample has, and large members of
 the output that are addresses, hashes or base64.
 
 Examples:
   tamis suggest corpus/github-list-issues.json
-  tamis suggest corpus/github-list-commits.json --name github.commits -o commits.yaml
+  tamis suggest corpus/github-list-commits.json --tight --name github.commits -o commits.yaml
   tamis suggest corpus/github-list-issues.json --json
   tamis suggest users.json --drift tools.yaml --tool crm.list-users
 
@@ -58,6 +61,14 @@ pub(crate) struct SuggestArgs {
     /// The name of the filter [default: the name of the first file]
     #[arg(long, value_name = "NAME", conflicts_with = "drift")]
     name: Option<String>,
+
+    /// Select the members that matter most, instead of omitting noise
+    #[arg(long, conflicts_with = "drift")]
+    tight: bool,
+
+    /// Each line of a file is a response
+    #[arg(long, conflicts_with = "drift")]
+    ndjson: bool,
 
     /// Compare the samples with a filter of this manifest (exit code 1 if they differ)
     #[arg(long, value_name = "MANIFEST")]
@@ -118,13 +129,18 @@ fn suggest(console: &Console, args: &SuggestArgs) -> Result<Exit, Stop> {
     read_once(&args.files).map_err(Stop::Usage)?;
     let mut inputs = Vec::new();
     let mut samples = Samples::new();
+    let mut bad_lines = 0;
     for path in &args.files {
-        let mut input = SampleFile::open(path)?;
-        input.count(&mut samples)?;
+        let mut input = SampleFile::open(path, args.ndjson)?;
+        bad_lines += input.count(&mut samples)?;
         inputs.push(input);
     }
+    if bad_lines > 0 {
+        let lines = if bad_lines == 1 { "line that is" } else { "lines that are" };
+        console.note(format_args!("{bad_lines} {lines} not JSON left out"));
+    }
     let name = args.name.clone().unwrap_or_else(|| default_name(args.files.first()));
-    let suggestion = samples.suggest(&name);
+    let suggestion = if args.tight { samples.suggest_tight(&name) } else { samples.suggest(&name) };
     let program = Manifest::parse("the suggestion", suggestion.manifest())?.program(&name)?;
     let counts = samples.bytes() <= COUNTED;
     let tallies = [Tally::new(counts), Tally::new(counts)];
@@ -175,7 +191,7 @@ fn compare(console: &Console, args: &SuggestArgs, manifest: &Path) -> Result<Exi
     let program = program.map_err(|error| Stop::Usage(Usage::from(&error)))?;
     let mut drift = Drift::new();
     for path in &args.files {
-        let mut input = SampleFile::open(path)?;
+        let mut input = SampleFile::open(path, args.ndjson)?;
         let mut output = SampleWriter(drift.outputs().document());
         let report = input.filter(&program, &[Tally::default(), Tally::default()], &mut output)?;
         output.0.end().map_err(|error| Stop::Failed(called(path), error))?;
@@ -251,11 +267,13 @@ fn default_name(path: Option<&PathBuf>) -> String {
 struct SampleFile {
     name: String,
     file: File,
+    /// Each line is a sample.
+    is_ndjson: bool,
 }
 
 impl SampleFile {
     /// Opens a sample. A stream is copied to a temporary file.
-    fn open(path: &Path) -> Result<Self, Stop> {
+    fn open(path: &Path, is_ndjson: bool) -> Result<Self, Stop> {
         let name = called(path);
         let open = || {
             let mut file = files::open(&Place::from(path.to_path_buf()))?;
@@ -269,7 +287,7 @@ impl SampleFile {
             Ok(copy)
         };
         match open() {
-            Ok(file) => Ok(Self { name, file }),
+            Ok(file) => Ok(Self { name, file, is_ndjson }),
             Err(error) => Err(Stop::Failed(name, Error::read(error))),
         }
     }
@@ -278,21 +296,25 @@ impl SampleFile {
         Stop::Failed(self.name.clone(), error)
     }
 
-    /// Counts what the sample has.
-    fn count(&mut self, samples: &mut Samples) -> Result<(), Stop> {
-        let mut reader = samples.document();
-        let mut buffer = vec![0; 64 << 10];
-        loop {
-            let read = match self.file.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(read) => read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(self.fail(Error::read(error))),
-            };
-            let chunk = buffer.get(..read).unwrap_or_default();
-            reader.write(chunk).map_err(|error| Stop::Failed(self.name.clone(), error))?;
+    /// Counts what the sample has. Returns the number of lines that are not JSON.
+    fn count(&mut self, samples: &mut Samples) -> Result<u64, Stop> {
+        let mut input = BufReader::with_capacity(64 << 10, &self.file);
+        let failed = |error| Stop::Failed(self.name.clone(), error);
+        let (mut lines, mut bad) = (0, 0);
+        while let Some(read) = read_sample(&mut input, samples, self.is_ndjson)
+            .map_err(|error| failed(Error::read(error)))?
+        {
+            if !self.is_ndjson {
+                return read.map(|()| 0).map_err(failed);
+            }
+            lines += 1;
+            bad += u64::from(read.is_err());
         }
-        reader.end().map_err(|error| self.fail(error))
+        if lines == bad {
+            let error = format!("{}: no line is a JSON document", self.name);
+            return Err(Stop::Usage(Usage::new(error)));
+        }
+        Ok(bad)
     }
 
     /// Filters the sample.
@@ -308,11 +330,71 @@ impl SampleFile {
         let source = source.map_err(|error| self.fail(Error::read(error)))?;
         let writer = &mut after.through(output);
         let options = CallOptions::new().with_token_counter(tamis_tokens::o200k_base());
-        let (report, result) =
-            FailedRun::split(filter_file(program.with_options(&options), source, writer));
+        let call = program.with_options(&options);
+        let mut bad = 0;
+        let (report, result) = FailedRun::split(if self.is_ndjson {
+            filter_ndjson(call, source, writer, |_, _| bad += 1)
+        } else {
+            filter_file(call, source, writer)
+        });
+        // Lines that are not JSON were counted before.
+        let result = result.or_else(|error| match error.kind() {
+            ErrorKind::Read | ErrorKind::Write | ErrorKind::Internal => Err(error),
+            _ if bad > 0 => Ok(()),
+            _ => Err(error),
+        });
         result.map_err(|error| self.fail(error))?;
         Ok(report)
     }
+}
+
+/// Reads the next line that is not blank, or everything, as one sample. Returns `None` if there is none.
+fn read_sample(
+    input: &mut impl BufRead,
+    samples: &mut Samples,
+    is_line: bool,
+) -> io::Result<Option<Result<(), Error>>> {
+    while is_line {
+        let chunk = fill(input)?;
+        match chunk.iter().position(|byte| !byte.is_ascii_whitespace()) {
+            Some(blank) => {
+                input.consume(blank);
+                break;
+            }
+            None if chunk.is_empty() => return Ok(None),
+            None => {
+                let blank = chunk.len();
+                input.consume(blank);
+            }
+        }
+    }
+    let mut sample = samples.document();
+    let mut read = Ok(());
+    loop {
+        let chunk = fill(input)?;
+        let end = chunk.iter().position(|byte| is_line && *byte == b'\n');
+        let part = chunk.get(..end.unwrap_or(chunk.len())).unwrap_or_default();
+        if read.is_ok() {
+            read = sample.write(part);
+        }
+        let is_last = chunk.is_empty() || end.is_some();
+        let length = part.len() + usize::from(end.is_some());
+        input.consume(length);
+        if is_last {
+            return Ok(Some(read.and_then(|()| sample.end())));
+        }
+    }
+}
+
+/// Returns the next bytes, which are empty at the end.
+fn fill(input: &mut impl BufRead) -> io::Result<&[u8]> {
+    while let Err(error) = input.fill_buf() {
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    // The bytes are there: this does not read again.
+    input.fill_buf()
 }
 
 /// Counts an output while it is written.

@@ -404,6 +404,7 @@ fn credentials_in_lines_and_files() {
     let table = "       1  email  (text)
        2  email  mail
        1  named  pin
+       1  named  pin[]
 ";
     look(&folder, &["--secrets", "--ndjson", "a.ndjson", "b.ndjson"], "").done(table);
     let filtered = ["--secrets", "--ndjson", "a.ndjson", "--exclude", "mail"];

@@ -17,8 +17,7 @@ fn a_suggestion_is_a_manifest() {
     let ran = folder.tamis(&["suggest", "issues.json", "--name", "github.issues"], b"");
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(ran.out.contains("  github.issues:\n    root: first  # 15 items"), "{}", ran.out);
-    assert!(ran.out.contains("      title: title  # title: 15 values, "), "{}", ran.out);
-    assert!(ran.out.contains("    # Left out:\n"), "{}", ran.out);
+    assert!(ran.out.contains("      - user.node_id  # for programs; 15 values, "), "{}", ran.out);
     assert!(ran.err.starts_with("tamis: 49,254 bytes (14,5"), "{}", ran.err);
     ran.one_line();
     folder.write("suggested.yaml", &ran.out);
@@ -28,6 +27,41 @@ fn a_suggestion_is_a_manifest() {
     assert_eq!((filtered.code, filtered.err.as_str()), (0, ""));
     let again = folder.tamis(&["suggest", "issues.json", "--name", "github.issues"], b"");
     assert_eq!(again.out, ran.out);
+}
+
+#[test]
+fn tight_suggestions_select() {
+    let folder = folder();
+    let ran = folder.tamis(&["suggest", "issues.json", "--tight", "--name", "github.issues"], b"");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.contains("      title: title  # title: 15 values, "), "{}", ran.out);
+    assert!(ran.out.contains("    # Left out:\n"), "{}", ran.out);
+    ran.one_line();
+    folder
+        .tamis(&["suggest", "a.json", "--tight", "--drift", "b.yaml"], b"")
+        .refused(2, &["--tight"]);
+}
+
+#[test]
+fn lines_are_samples() {
+    let folder = Folder::new();
+    folder.write(
+        "log.ndjson",
+        "{\"id\":1,\"node_id\":\"a\"}\n\nnot JSON\n  {\"id\":2,\"node_id\":\"b\"}",
+    );
+    let ran = folder.tamis(&["suggest", "log.ndjson", "--ndjson"], b"");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.contains("from 2 samples of "), "{}", ran.out);
+    assert!(ran.out.contains("- node_id  # for programs; 2 values"), "{}", ran.out);
+    assert!(ran.err.contains("1 line that is not JSON left out"), "{}", ran.err);
+    folder.write("suggested.yaml", &ran.out);
+    folder.write("good.ndjson", "{\"id\":3,\"node_id\":\"c\"}\n");
+    let args = ["filter", "--manifest", "suggested.yaml", "--ndjson", "good.ndjson"];
+    folder.tamis(&args, b"").done("{\"id\":3}\n");
+    folder.write("none.ndjson", "no\nlines\n");
+    folder
+        .tamis(&["suggest", "none.ndjson", "--ndjson"], b"")
+        .refused(2, &["none.ndjson", "no line is a JSON document"]);
 }
 
 #[test]
@@ -44,7 +78,7 @@ fn the_name_is_that_of_the_file() {
 fn names_that_are_hostile() {
     let folder = Folder::new();
     let sample = "[{\"id\":1,\"\u{202e}cba\":2,\"\u{1b}[31m\":3}]".replace('\u{1b}', "\\u001b");
-    let ran = folder.tamis(&["suggest", "-"], sample.as_bytes());
+    let ran = folder.tamis(&["suggest", "-", "--tight"], sample.as_bytes());
     assert!(!ran.out.contains(['\u{202e}', '\u{1b}']), "{}", ran.out);
     assert!(ran.out.contains("\\U0000202ecba"), "{}", ran.out);
     folder.write("suggested.yaml", &ran.out);

@@ -1,8 +1,10 @@
-//! Chooses the members to keep: the best ones, until they cost their share of the response.
+//! Chooses the members to keep: all but noise, or the best ones until they cost their share of the response.
 
 use std::collections::HashSet;
 
-use super::rank::{Candidate, is_credential};
+use super::names::is_page;
+use super::noise::noise;
+use super::rank::{Candidate, Reason, is_credential};
 use super::root::Payload;
 use super::sample::Samples;
 
@@ -39,6 +41,8 @@ pub(super) struct Choice {
     pub(super) kept: HashSet<usize>,
     /// Whether members outside of the payload are dropped.
     pub(super) drops_siblings: bool,
+    /// Whether one of them is a credential.
+    pub(super) has_sibling_credential: bool,
     /// The bytes outside of the payload.
     pub(super) sibling_bytes: u64,
 }
@@ -46,13 +50,31 @@ pub(super) struct Choice {
 /// The share of the response that members outside of the payload may cost before they are dropped.
 const SIBLINGS: f64 = 0.1;
 
-/// Chooses among the members.
-pub(super) fn choose(samples: &Samples, payload: &Payload, candidates: &[Candidate]) -> Choice {
+/// Keeps all members but noise, whose reason becomes that of the candidate, and credentials.
+pub(super) fn careful(
+    samples: &Samples,
+    payload: &Payload,
+    candidates: &mut [Candidate],
+) -> Choice {
+    let siblings = Siblings::of(samples, payload);
+    let mut kept = HashSet::new();
+    for this in candidates.iter_mut().filter(|this| this.reason != Some(Reason::Credential)) {
+        this.reason = noise(samples, payload, this);
+        if this.reason.is_none() {
+            kept.insert(this.node);
+        }
+    }
+    siblings.choice(kept, siblings.has_credential)
+}
+
+/// Chooses the best members.
+pub(super) fn tight(samples: &Samples, payload: &Payload, candidates: &[Candidate]) -> Choice {
     let total =
         samples.nodes.iter().map(|node| node.cost + node.empty_cost).sum::<u64>().max(1) as f64;
-    let siblings = siblings(samples, payload);
-    let drops_siblings = siblings.0 as f64 > SIBLINGS * total || siblings.2;
-    let mut spent = if drops_siblings { 0.0 } else { siblings.0 as f64 };
+    let siblings = Siblings::of(samples, payload);
+    let is_large = siblings.cost as f64 > SIBLINGS * total;
+    let drops_siblings = siblings.has_credential || (is_large && !siblings.has_page);
+    let mut spent = if drops_siblings { 0.0 } else { siblings.cost as f64 };
     let mut order: Vec<(f64, &Candidate)> =
         candidates.iter().map(|this| (priority(this, total), this)).collect();
     order.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.node.cmp(&other.1.node)));
@@ -83,7 +105,7 @@ pub(super) fn choose(samples: &Samples, payload: &Payload, candidates: &[Candida
             kept.insert(this.node);
         }
     }
-    Choice { kept, drops_siblings, sibling_bytes: siblings.1 }
+    siblings.choice(kept, drops_siblings)
 }
 
 /// Returns the score of a member less a part for its cost: a cheap member does no harm.
@@ -92,25 +114,48 @@ fn priority(this: &Candidate, total: f64) -> f64 {
     f64::from(this.score) - 0.8 * percent.log2().min(2.2)
 }
 
-/// Returns the cost and the bytes of all members outside of the payload, and whether one holds a credential.
-fn siblings(samples: &Samples, payload: &Payload) -> (u64, u64, bool) {
-    let (mut cost, mut bytes, mut has_credential) = (0, 0, false);
-    let mut around = 0;
-    for step in &payload.path {
-        let children =
-            samples.node(around).map(|node| node.children.as_slice()).unwrap_or_default();
-        for child in children.iter().filter(|child| *child != step) {
-            bytes += samples.node(*child).map_or(0, |node| node.bytes);
-            let mut open = vec![*child];
-            while let Some(node) = open.pop().and_then(|index| samples.node(index)) {
-                cost += node.cost;
-                let parent = node.parent.and_then(|parent| samples.node(parent)?.name.as_deref());
-                let names = node.name.as_deref().into_iter().chain(parent);
-                has_credential |= node.children.is_empty() && is_credential(node, names);
-                open.extend(&node.children);
+/// The members outside of the payload.
+#[derive(Default)]
+struct Siblings {
+    cost: u64,
+    bytes: u64,
+    has_credential: bool,
+    /// Whether one says where the rest of the list is, or how much there is.
+    has_page: bool,
+}
+
+impl Siblings {
+    fn of(samples: &Samples, payload: &Payload) -> Self {
+        let mut all = Self::default();
+        let mut around = 0;
+        for step in &payload.path {
+            let children =
+                samples.node(around).map(|node| node.children.as_slice()).unwrap_or_default();
+            for child in children.iter().filter(|child| *child != step) {
+                all.bytes += samples.node(*child).map_or(0, |node| node.bytes);
+                all.add(samples, *child);
             }
+            around = *step;
         }
-        around = *step;
+        all
     }
-    (cost, bytes, has_credential)
+
+    fn choice(&self, kept: HashSet<usize>, drops_siblings: bool) -> Choice {
+        let Self { bytes: sibling_bytes, has_credential: has_sibling_credential, .. } = *self;
+        Choice { kept, drops_siblings, has_sibling_credential, sibling_bytes }
+    }
+
+    fn add(&mut self, samples: &Samples, sibling: usize) {
+        let mut open = vec![sibling];
+        while let Some(node) = open.pop().and_then(|index| samples.node(index)) {
+            self.cost += node.cost;
+            let parent = node.parent.and_then(|parent| samples.node(parent)?.name.as_deref());
+            let names = node.name.as_deref().into_iter().chain(parent);
+            if node.children.is_empty() {
+                self.has_page |= names.clone().any(is_page);
+                self.has_credential |= is_credential(node, names);
+            }
+            open.extend(&node.children);
+        }
+    }
 }

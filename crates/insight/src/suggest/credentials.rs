@@ -143,6 +143,13 @@ const ABOUT: &[&str] = &[
     "in",
     "verified",
     "scopes",
+    "audience",
+    "file",
+    "files",
+    "path",
+    "paths",
+    "ref",
+    "refs",
 ];
 
 /// Words before `token` that make it a place in a list.
@@ -258,6 +265,8 @@ mod tests {
             "tokenCount",
             "password_updated_at",
             "secretName",
+            "secretKeyRef",
+            "token_file",
             "passport_required",
             "card_brand",
             "discard",

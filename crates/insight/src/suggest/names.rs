@@ -226,6 +226,18 @@ pub(super) fn is_page_link(name: &str) -> bool {
     is_in(name, PAGE_LINKS)
 }
 
+/// Whether a member of this name says where the rest of a list is, or how much there is.
+pub(super) fn is_page(name: &str) -> bool {
+    let words = Words::new(name);
+    match words.last() {
+        "cursor" | "total" | "count" | "next" | "more" | "marker" | "offset" => true,
+        "link" | "page" | "token" | "url" | "uri" | "pages" | "results" | "size" | "hits" => {
+            words.have(&["next", "page", "continuation", "total"])
+        }
+        _ => words.have(&["cursor"]),
+    }
+}
+
 /// Whether a name is data, such as a version or a date: `1.0.2`, `2026-02-27`, `8080/tcp`.
 pub(super) fn is_data(name: &str) -> bool {
     let Some(digit) = name.find(|char: char| char.is_ascii_digit()) else { return false };

@@ -93,9 +93,11 @@ pub(super) fn candidates(samples: &Samples, payload: &Payload) -> Vec<Candidate>
     prefer_short_identifiers(samples, &mut found);
     reduce_copies(samples, &mut found);
     for this in &mut found {
-        if holds_credential(samples, this) {
+        let is_empty = samples.node(this.node).is_some_and(|node| node.scalars == 0);
+        let is_secret = holds_credential(samples, this);
+        if is_empty || is_secret {
             this.score = f32::MIN;
-            this.reason = Some(Reason::Credential);
+            this.reason = Some(if is_secret { Reason::Credential } else { Reason::Empty });
         }
     }
     found
@@ -147,10 +149,11 @@ fn judge(samples: &Samples, payload: &Payload, path: Vec<usize>) -> Option<Candi
     if this.kind == MemberKind::Amount && container.is_some_and(names::holds_amounts) {
         this.score = 4.0;
     }
-    if shape.is_none() && kind == MemberKind::Other {
-        this.lower(-5.0, Reason::Empty);
-    }
     pairs_of_numbers(samples, payload, &mut this);
+    if is_at_top && names::is_page(name) {
+        this.score = 4.0;
+        return Some(this);
+    }
     let is_own = is_at_top && (words.is("id") || words.is("uid") || this.score >= 4.0);
     match shape {
         Some(Shape::Url) if is_at_top && names::is_page_link(name) => {

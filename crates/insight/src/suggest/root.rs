@@ -1,6 +1,6 @@
 //! Finds the payload: the array whose elements are the items, or the document as a single object.
 
-use super::names::Words;
+use super::names::{Words, is_page};
 use super::sample::Samples;
 
 /// Names of members that hold the items.
@@ -88,15 +88,39 @@ fn score(samples: &Samples, array: usize, depth: usize, has_own_identifier: bool
     let is_named = ITEM_NAMES.iter().any(|known| name.eq_ignore_ascii_case(known));
     let share = node.bytes as f64 / root.bytes.max(1) as f64;
     let is_several = item.objects > samples.documents.max(1);
+    // A list of one, with what lists have around them.
+    let is_list = depth == 1
+        && name.ends_with('s')
+        && root.children.iter().filter_map(|child| samples.node(*child)).all(|child| {
+            let name = child.name.as_deref().unwrap_or_default();
+            std::ptr::eq(child, node) || is_page(name) || is_envelope(name)
+        });
     if item.objects == 0
         || node.arrays < node.objects
         || share < 0.5
-        || !(is_several || is_named)
+        || !(is_several || is_named || is_list)
         || (has_own_identifier && !(is_named && depth == 1))
     {
         return None;
     }
     Some(share + if is_named { 0.15 } else { 0.0 } - 0.02 * depth as f64)
+}
+
+/// Whether members of this name stand around a list.
+fn is_envelope(name: &str) -> bool {
+    const NAMES: [&str; 10] = [
+        "links",
+        "_links",
+        "meta",
+        "metadata",
+        "object",
+        "ok",
+        "paging",
+        "pagination",
+        "status",
+        "success",
+    ];
+    NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
 /// Whether an identifier is that of the items: `incident_number` in `incidents`.

@@ -128,8 +128,9 @@ impl PathNode {
 ///     {"id": 8, "title": "two", "node_id": "MDU6SXNzdWUxMjM0NTY4", "url": "https://a.example/8"}]}"#)?;
 /// let suggestion = samples.suggest("crm.list");
 /// let manifest = Manifest::parse("suggested.yaml", suggestion.manifest()).unwrap();
-/// let (output, _) = tamis::filter_slice(&manifest.program("crm.list").unwrap(), br#"{"items": [{"id": 9, "url": "x"}]}"#)?;
-/// assert_eq!(output, br#"{"items":[{"id":9}]}"#);
+/// let program = manifest.program("crm.list").unwrap();
+/// let (output, _) = tamis::filter_slice(&program, br#"{"items": [{"id": 9, "url": "x", "new": 1}]}"#)?;
+/// assert_eq!(output, br#"{"items":[{"id":9,"new":1}]}"#);
 /// # Ok::<(), tamis::Error>(())
 /// ```
 #[derive(Debug)]

@@ -133,9 +133,12 @@ fn is_email(text: &str) -> bool {
     }
 }
 
-fn is_base64(text: &str) -> bool {
+/// Whether a text is base64, in one of its two alphabets. A path has more slashes.
+pub(super) fn is_base64(text: &str) -> bool {
     let has = |kind: fn(&u8) -> bool| text.bytes().any(|byte| kind(&byte));
     text.len() >= 20
+        && !(text.contains(['+', '/']) && text.contains(['-', '_']))
+        && text.matches('/').count() * 16 <= text.len()
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/_=-".contains(&byte))
         && has(u8::is_ascii_digit)
         && has(u8::is_ascii_uppercase)
@@ -210,6 +213,9 @@ mod tests {
             ("mira@mail.example", Shape::Email),
             ("MDEwOlJlcG9zaXRvcnkxMjk2MjY5", Shape::Opaque),
             ("kubernetes-list-deployments", Shape::Short),
+            ("/spaces/TEAM/pages/123456789/2024-01-01+Team+Notes", Shape::Short),
+            ("/spaces/TEAM/pages/123456789/Notes", Shape::Short),
+            ("/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAYEBQYFBAYGBQYHBwY", Shape::Opaque),
             ("", Shape::Short),
         ];
         for (text, shape) in cases {

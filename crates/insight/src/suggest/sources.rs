@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::names::is_wrapper;
+use super::names::{NAMES_OF_PEOPLE, Words, is_wrapper};
 use super::rank::MAX_DEPTH;
 use super::sample::{PathNode, Samples};
 
@@ -60,8 +60,11 @@ impl<'a> SourceWriter<'a> {
             if self.is_whole(*child) {
                 self.push(prefix, name, path, *child);
             } else if count == 1 {
-                let path = self.only(*child, path);
-                self.push(prefix, name, path, *child);
+                let (path, last) = self.only(*child, path);
+                match last.filter(|last| !stands_for(last)) {
+                    Some(last) => self.push(prefix, &format!("{name}_{last}"), path, *child),
+                    None => self.push(prefix, name, path, *child),
+                }
             } else if node.is_object()
                 && wrappers < MAX_WRAPPERS
                 && (is_wrapper(name) || self.is_most(node, object))
@@ -90,19 +93,23 @@ impl<'a> SourceWriter<'a> {
         true
     }
 
-    /// Returns the path to the only kept member below a node.
-    fn only(&self, mut index: usize, mut path: String) -> String {
+    /// Returns the path to the only kept member below a node, and its name.
+    fn only(&self, mut index: usize, mut path: String) -> (String, Option<&'a str>) {
+        let mut last = None;
         while let Some(node) = self.samples.node(index) {
             let Some(child) = node.children.iter().find(|child| self.count(**child) > 0) else {
                 break;
             };
             match self.samples.node(*child).and_then(|child| child.name.as_deref()) {
-                Some(name) => path = join(&path, name),
+                Some(name) => {
+                    path = join(&path, name);
+                    last = Some(name);
+                }
                 None => path.push_str("[]"),
             }
             index = *child;
         }
-        path
+        (path, last)
     }
 
     /// Returns `{…}` with the kept members of an object, or `[]{…}` for those of the elements of an array. Recursion is
@@ -169,6 +176,13 @@ impl<'a> SourceWriter<'a> {
         }
         self.sources.push(Source { key, path, members });
     }
+}
+
+/// Whether the member of this name says what the object around it is: `milestone.title`, `owner.login`.
+fn stands_for(name: &str) -> bool {
+    let words = Words::new(name);
+    NAMES_OF_PEOPLE.contains(&name)
+        || ["id", "key", "label", "name", "slug", "text", "title", "value"].contains(&words.last())
 }
 
 /// Appends a name to a path.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::choose::{Choice, choose};
+use super::choose::{self, Choice};
 use super::names::MemberKind;
 use super::rank::{Candidate, Reason, candidates};
 use super::root::{self, Payload};
@@ -15,6 +15,9 @@ use crate::is_hidden;
 
 /// The members that were left out and have a line each.
 const MAX_LINES: usize = 40;
+
+/// The members that are omitted. More are names that are data.
+const MAX_OMITTED: usize = 500;
 
 /// The number of items from which a limit is suggested, and the limit.
 const MANY_ITEMS: u64 = 200;
@@ -85,30 +88,47 @@ impl Suggestion {
 }
 
 impl Samples {
-    /// Suggests a filter with this name.
+    /// Suggests a careful filter with this name: it keeps everything but noise, nulls and credentials.
     ///
     /// The same samples always give the same filter.
     #[must_use]
     pub fn suggest(&self, name: &str) -> Suggestion {
         let payload = root::find(self);
+        let mut candidates = candidates(self, &payload);
+        let choice = choose::careful(self, &payload, &mut candidates);
+        self.suggestion(name, &payload, &candidates, &choice, None)
+    }
+
+    /// Suggests a tight filter with this name, which selects members: it aims at 30 % of the tokens.
+    ///
+    /// The same samples always give the same filter.
+    #[must_use]
+    pub fn suggest_tight(&self, name: &str) -> Suggestion {
+        let payload = root::find(self);
         let candidates = candidates(self, &payload);
-        let choice = choose(self, &payload, &candidates);
+        let choice = choose::tight(self, &payload, &candidates);
         let sources = sources(self, payload.item, &choice.kept);
+        self.suggestion(name, &payload, &candidates, &choice, Some(&sources))
+    }
+
+    fn suggestion(
+        &self,
+        name: &str,
+        payload: &Payload,
+        candidates: &[Candidate],
+        choice: &Choice,
+        sources: Option<&[Source]>,
+    ) -> Suggestion {
         let members =
-            candidates.iter().filter_map(|this| self.member(&payload, &choice, this)).collect();
-        let writer = ManifestWriter {
-            samples: self,
-            payload: &payload,
-            choice: &choice,
-            text: String::new(),
-        };
+            candidates.iter().filter_map(|this| self.member(payload, choice, this)).collect();
+        let writer = ManifestWriter { samples: self, payload, choice, text: String::new() };
         Suggestion {
-            root: self.root(&payload),
+            root: self.root(payload),
             documents: self.documents,
-            items: self.items(&payload),
+            items: self.items(payload),
             bytes: self.bytes,
             members,
-            manifest: writer.manifest(name, &sources, &candidates),
+            manifest: writer.manifest(name, sources, candidates),
         }
     }
 
@@ -175,6 +195,14 @@ impl Samples {
     }
 }
 
+/// Members that go together: all of a container, or one.
+struct Group<'c> {
+    node: usize,
+    costliest: &'c Candidate,
+    members: usize,
+    bytes: u64,
+}
+
 struct ManifestWriter<'a> {
     samples: &'a Samples,
     payload: &'a Payload,
@@ -183,7 +211,12 @@ struct ManifestWriter<'a> {
 }
 
 impl ManifestWriter<'_> {
-    fn manifest(mut self, name: &str, sources: &[Source], candidates: &[Candidate]) -> String {
+    fn manifest(
+        mut self,
+        name: &str,
+        sources: Option<&[Source]>,
+        candidates: &[Candidate],
+    ) -> String {
         let samples = self.samples;
         let documents = match samples.documents {
             1 => "1 sample".to_owned(),
@@ -198,8 +231,21 @@ impl ManifestWriter<'_> {
         self.line(0, "filters:");
         self.line(2, &format!("{}:", yaml(name)));
         self.root();
+        match sources {
+            None => self.omitted(candidates),
+            Some(sources) => self.selected(sources, candidates),
+        }
+        self.drops();
+        self.line(4, "redact: secrets  # credentials in what is left");
+        if sources.is_some_and(|sources| !sources.is_empty()) {
+            self.left_out(candidates);
+        }
+        self.text
+    }
+
+    fn selected(&mut self, sources: &[Source], candidates: &[Candidate]) {
         let total = self.items();
-        if self.payload.is_array && total > MANY_ITEMS * samples.documents.max(1) {
+        if self.payload.is_array && total > MANY_ITEMS * self.samples.documents.max(1) {
             self.line(4, &format!("max_items: {MAX_ITEMS}  # the samples have {total} items"));
         }
         if sources.is_empty() {
@@ -213,12 +259,31 @@ impl ManifestWriter<'_> {
         for source in sources {
             self.source(source, &output_key(source, sources), &kinds);
         }
-        self.drops();
-        self.line(4, "redact: secrets  # credentials in what is left");
-        if !sources.is_empty() {
-            self.left_out(candidates);
+    }
+
+    /// Omits noise, and excludes credentials.
+    fn omitted(&mut self, candidates: &[Candidate]) {
+        let is_noise = |this: &Candidate| {
+            this.reason.as_ref().is_some_and(|reason| *reason != Reason::Credential)
+        };
+        let stays: HashSet<usize> = candidates
+            .iter()
+            .filter(|this| !is_noise(this))
+            .flat_map(|this| &this.path)
+            .copied()
+            .collect();
+        let groups = self.groups(candidates.iter().filter(|this| is_noise(this)), &stays);
+        if groups.is_empty() {
+            self.line(4, "# No member is known to be noise, so all of them are kept.");
+        } else {
+            self.line(4, "omit:");
         }
-        self.text
+        for group in groups.iter().take(MAX_OMITTED) {
+            let path = path_from(self.samples, self.payload.item, group.node);
+            let why = self.why(group);
+            self.line(6, &format!("- {}  # {why}", yaml(&path)));
+        }
+        self.excluded(candidates);
     }
 
     fn items(&self) -> u64 {
@@ -236,7 +301,10 @@ impl ManifestWriter<'_> {
         self.line(4, &format!("root: {}  # {comment}", yaml(&root)));
         let bytes = self.choice.sibling_bytes;
         if self.choice.drops_siblings {
-            let comment = format!("{bytes} bytes outside of the items, {}", self.share(bytes));
+            let mut comment = format!("{bytes} bytes outside of the items, {}", self.share(bytes));
+            if self.choice.has_sibling_credential {
+                comment += ", with a credential";
+            }
             self.line(4, &format!("siblings: drop  # {comment}"));
         } else if bytes > 0 {
             self.line(
@@ -287,60 +355,76 @@ impl ManifestWriter<'_> {
         self.line(4, &format!("drop_empty: true  # {empties} empty texts, arrays and objects"));
     }
 
-    /// Lists what is left out, the largest first. A container without kept members is one entry.
+    /// Lists what is left out, the largest first.
     fn left_out(&mut self, candidates: &[Candidate]) {
         let samples = self.samples;
-        let mut with_kept: HashSet<usize> = HashSet::new();
-        for this in candidates.iter().filter(|this| self.choice.kept.contains(&this.node)) {
-            with_kept.extend(&this.path);
-        }
-        let mut left: Vec<(usize, &Candidate, u64)> = Vec::new();
-        let mut seen: HashMap<usize, usize> = HashMap::new();
-        for this in candidates.iter().filter(|this| !self.choice.kept.contains(&this.node)) {
-            let Some(outermost) = this.path.iter().find(|node| !with_kept.contains(*node)) else {
-                continue;
-            };
-            match seen.get(outermost).and_then(|at| left.get_mut(*at)) {
-                Some((_, costliest, members)) => {
-                    *members += 1;
-                    if this.cost > costliest.cost {
-                        *costliest = this;
-                    }
-                }
-                None => {
-                    seen.insert(*outermost, left.len());
-                    left.push((*outermost, this, 1));
-                }
-            }
-        }
-        let bytes = |index: usize| samples.node(index).map_or(0, |node| node.bytes);
-        left.sort_by_key(|(node, ..)| (std::cmp::Reverse(bytes(*node)), *node));
-        if left.is_empty() {
+        let (kept, left): (Vec<_>, Vec<_>) =
+            candidates.iter().partition(|this| self.choice.kept.contains(&this.node));
+        let stays = kept.iter().flat_map(|this| &this.path).copied().collect();
+        let groups = self.groups(left.into_iter(), &stays);
+        if groups.is_empty() {
             return;
         }
         self.line(4, "# Left out:");
-        for (index, costliest, members) in left.iter().take(MAX_LINES) {
-            let Some(node) = samples.node(*index) else { continue };
-            let path = one_line(&path_from(samples, self.payload.item, *index));
-            let reason = self.samples.reason(self.payload, costliest);
-            let what = if *members == 1 && *index == costliest.node {
-                reason
-            } else {
-                let inside = one_line(&path_from(samples, self.payload.item, costliest.node));
-                format!("{members} members, most of it {inside} ({reason})")
-            };
-            let figures = self.figures(node.scalars + node.objects + node.arrays, node.bytes);
-            self.line(4, &format!("# - {path}: {what}; {figures}"));
+        for group in groups.iter().take(MAX_LINES) {
+            let path = one_line(&path_from(samples, self.payload.item, group.node));
+            let why = self.why(group);
+            self.line(4, &format!("# - {path}: {why}"));
         }
-        let rest = left.get(MAX_LINES..).unwrap_or_default();
+        let rest = groups.get(MAX_LINES..).unwrap_or_default();
         if !rest.is_empty() {
-            let sum: u64 = rest.iter().map(|(node, ..)| bytes(*node)).sum();
+            let sum: u64 = rest.iter().map(|group| group.bytes).sum();
             self.line(4, &format!("# - and {} more: {sum} bytes, {}", rest.len(), self.share(sum)));
         }
         if samples.uncounted > 0 {
             let count = samples.uncounted;
             self.line(4, &format!("# {count} values at further paths were not counted."));
         }
+    }
+
+    /// Groups members by the outermost container in which nothing stays, the largest first.
+    fn groups<'c>(
+        &self,
+        members: impl Iterator<Item = &'c Candidate>,
+        stays: &HashSet<usize>,
+    ) -> Vec<Group<'c>> {
+        let mut groups: Vec<Group<'c>> = Vec::new();
+        let mut seen: HashMap<usize, usize> = HashMap::new();
+        for this in members {
+            let Some(node) = this.path.iter().find(|node| !stays.contains(*node)) else {
+                continue;
+            };
+            match seen.get(node).and_then(|at| groups.get_mut(*at)) {
+                Some(group) => {
+                    group.members += 1;
+                    if this.cost > group.costliest.cost {
+                        group.costliest = this;
+                    }
+                }
+                None => {
+                    seen.insert(*node, groups.len());
+                    let bytes = self.samples.node(*node).map_or(0, |node| node.bytes);
+                    groups.push(Group { node: *node, costliest: this, members: 1, bytes });
+                }
+            }
+        }
+        groups.sort_by_key(|group| (std::cmp::Reverse(group.bytes), group.node));
+        groups
+    }
+
+    /// Describes why a group goes, and what that saves.
+    fn why(&self, group: &Group<'_>) -> String {
+        let samples = self.samples;
+        let reason = samples.reason(self.payload, group.costliest);
+        let what = if group.members == 1 && group.node == group.costliest.node {
+            reason
+        } else {
+            let inside = one_line(&path_from(samples, self.payload.item, group.costliest.node));
+            format!("{} members, most of it {inside} ({reason})", group.members)
+        };
+        let values =
+            samples.node(group.node).map_or(0, |node| node.scalars + node.objects + node.arrays);
+        format!("{what}; {}", self.figures(values, group.bytes))
     }
 
     fn figures(&self, values: u64, bytes: u64) -> String {

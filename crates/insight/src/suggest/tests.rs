@@ -2,15 +2,19 @@
 
 use tamis_json::error::ErrorKind;
 
-use super::{Drift, Samples};
+use super::{Drift, Samples, Suggestion};
 use tamis::filter_slice;
 use tamis_manifest::Manifest;
 
-/// Suggests a filter for a document and applies it.
-fn suggested(document: &str) -> (String, String) {
+/// Suggests a careful and a tight filter for a document, and applies them.
+fn suggested(document: &str) -> [(String, String); 2] {
     let mut samples = Samples::new();
     samples.read(document.as_bytes()).unwrap();
-    let suggestion = samples.suggest("a.b");
+    [samples.suggest("a.b"), samples.suggest_tight("a.b")]
+        .map(|suggestion| applied(&suggestion, document))
+}
+
+fn applied(suggestion: &Suggestion, document: &str) -> (String, String) {
     let manifest = Manifest::parse("suggested.yaml", suggestion.manifest()).unwrap();
     let entry = manifest.entries().next().unwrap();
     assert!(entry.warnings().is_empty(), "{:?}", entry.warnings());
@@ -30,12 +34,18 @@ fn roots() {
         (r#"{"id":1,"title":"one","labels":[{"name":"a"},{"name":"b"}]}"#, "object"),
         (r#"{"first":[{"name":"alpha"},{"name":"beta"}]}"#, "/first"),
         (r#"{"a.b":[{"name":"alpha"},{"name":"beta"}]}"#, "[\"a.b\"]"),
+        // A list of one, and an object with a list.
+        (r#"{"orders":[{"id":1,"lines":[{"sku":1},{"sku":2},{"sku":3}]}]}"#, "orders"),
+        (r#"{"ok":true,"orders":[{"id":1,"lines":[1]}],"next_cursor":"b"}"#, "orders"),
+        (r#"{"name":"a","containers":[{"image":"nginx","ports":[80]}]}"#, "object"),
         ("[]", "object"),
         ("{}", "object"),
         ("1", "object"),
     ];
     for (document, root) in cases {
-        assert_eq!(suggested(document).0, root, "{document}");
+        for (found, _) in suggested(document) {
+            assert_eq!(found, root, "{document}");
+        }
     }
 }
 
@@ -47,8 +57,9 @@ fn names_with_signs_are_quoted() {
     ] {
         let document =
             format!(r#"[{{"{name}":"one","z":{{"{name}":2,"state":"x"}}}},{{"{name}":"two"}}]"#);
-        let (_, output) = suggested(&document);
-        assert!(output.contains("one") && output.contains("two"), "{name}: {output}");
+        for (_, output) in suggested(&document) {
+            assert!(output.contains("one") && output.contains("two"), "{name}: {output}");
+        }
     }
 }
 
@@ -66,6 +77,7 @@ fn chunks_make_no_difference() {
         }
         reader.end().unwrap();
         assert_eq!(samples.suggest("a"), whole.suggest("a"));
+        assert_eq!(samples.suggest_tight("a"), whole.suggest_tight("a"));
     }
 }
 
@@ -77,8 +89,9 @@ fn many_paths_are_bounded() {
     samples.read(format!("{{{}}}", members.join(",")).as_bytes()).unwrap();
     assert!(samples.nodes.len() <= 20_000);
     assert!(samples.uncounted >= 80_000);
-    let suggestion = samples.suggest("a");
-    Manifest::parse("suggested.yaml", suggestion.manifest()).unwrap();
+    for suggestion in [samples.suggest("a"), samples.suggest_tight("a")] {
+        Manifest::parse("suggested.yaml", suggestion.manifest()).unwrap();
+    }
 }
 
 #[test]
@@ -132,16 +145,17 @@ fn drift() {
 
 /// Suggests a filter for a document, which must not show the values that begin with `hidden`.
 fn shows_no_hidden_value(document: &str) {
-    let (_, output) = suggested(document);
-    assert!(!output.contains("hidden"), "{document}\n{output}");
+    for (_, output) in suggested(document) {
+        assert!(!output.contains("hidden"), "{document}\n{output}");
+    }
     let mut samples = Samples::new();
     samples.read(document.as_bytes()).unwrap();
-    let suggestion = samples.suggest("a");
-    assert!(suggestion.manifest().contains("redact: secrets"), "{}", suggestion.manifest());
-    assert!(!suggestion.manifest().contains("hidden"), "{}", suggestion.manifest());
-    let members = suggestion.members().iter().filter(|member| member.is_credential);
-    for member in members {
-        assert!(!member.kept && member.example.is_none(), "{member:?}");
+    for suggestion in [samples.suggest("a"), samples.suggest_tight("a")] {
+        assert!(suggestion.manifest().contains("redact: secrets"), "{}", suggestion.manifest());
+        assert!(!suggestion.manifest().contains("hidden"), "{}", suggestion.manifest());
+        for member in suggestion.members().iter().filter(|member| member.is_credential) {
+            assert!(!member.kept && member.example.is_none(), "{member:?}");
+        }
     }
 }
 
@@ -173,6 +187,60 @@ fn credentials_are_never_selected() {
     let token = |letter: &str| format!("gh{}_{}", "p", letter.repeat(18));
     let (one, two) = (token("a1"), token("b2"));
     let document = format!(r#"[{{"id":1,"code":"{one}"}},{{"id":2,"code":"{two}"}}]"#);
-    let (_, output) = suggested(&document);
-    assert_eq!(output, r#"[{"id":1},{"id":2}]"#);
+    for (_, output) in suggested(&document) {
+        assert_eq!(output, r#"[{"id":1},{"id":2}]"#);
+    }
+}
+
+#[test]
+fn a_careful_filter_omits_only_noise() {
+    let document = r#"{"total":812,"next_cursor":"c0ffee0123456789c0ffee0123456789","items":[
+        {"id":1,"node_id":"MDU6SXNzdWUxMjM0NTY3","sha":"9c01e5c8a7d14f6e9c01e5c8a7d14f6e9c01e5c8","kind":"a","body":null,
+         "url":"https://api.example/items/1","html_url":"https://www.example/items/1","file_url":"https://x.example/f3",
+         "user":{"login":"mira","avatar_url":"https://img.example/u/7?v=4"}},
+        {"id":2,"node_id":"MDU6SXNzdWUxMjM0NTY4","sha":"8c01e5c8a7d14f6e9c01e5c8a7d14f6e9c01e5c8","kind":"a","body":null,
+         "url":"https://api.example/items/2","html_url":"https://www.example/items/2","file_url":"https://x.example/f9",
+         "user":{"login":"sol","avatar_url":"https://img.example/u/9?v=4"}}]}"#;
+    let [(root, output), _] = suggested(document);
+    assert_eq!(root, "items");
+    assert_eq!(
+        output,
+        r#"{"total":812,"next_cursor":"c0ffee0123456789c0ffee0123456789","items":[{"id":1,"sha":"9c01e5c8a7d14f6e9c01e5c8a7d14f6e9c01e5c8","kind":"a","html_url":"https://www.example/items/1","file_url":"https://x.example/f3","user":{"login":"mira"}},{"id":2,"sha":"8c01e5c8a7d14f6e9c01e5c8a7d14f6e9c01e5c8","kind":"a","html_url":"https://www.example/items/2","file_url":"https://x.example/f9","user":{"login":"sol"}}]}"#
+    );
+    let mut samples = Samples::new();
+    samples.read(document.as_bytes()).unwrap();
+    let manifest = samples.suggest("a").manifest().to_owned();
+    for line in [
+        "- url  # address, follows from https://api.example/items/{id}; 2 values",
+        "- node_id  # for programs; ",
+        "- user.avatar_url  # address; ",
+    ] {
+        assert!(manifest.contains(line), "{line}: {manifest}");
+    }
+}
+
+#[test]
+fn places_in_lists_are_kept_and_nulls_are_not() {
+    let [_, (_, output)] = suggested(
+        r#"{"total":812,"next_cursor":"c0ffee","items":[{"id":0,"name":"n0"},{"id":1,"name":"n1"}]}"#,
+    );
+    assert!(output.starts_with(r#"{"total":812,"next_cursor":"c0ffee","#), "{output}");
+    let document = r#"[{"id":0,"title":"t","price":null,"cf":[{"key":"k","value":null}]},{"id":1,"title":"u","price":null,"cf":[{"key":"k","value":null}]}]"#;
+    let mut samples = Samples::new();
+    samples.read(document.as_bytes()).unwrap();
+    let manifest = samples.suggest_tight("a").manifest().to_owned();
+    let (selected, _) = manifest.split_once("# Left out:").unwrap();
+    assert!(!selected.contains("price") && !selected.contains("value:"), "{manifest}");
+    let [(_, careful), (_, tight)] = suggested(document);
+    assert!(!tight.contains("null") && !careful.contains("null"), "{careful} {tight}");
+}
+
+#[test]
+fn keys_say_what_they_hold() {
+    let document = r#"[{"id":1,"owner":{"login":"mira"},"network":{"bytes_written":512}},{"id":2,"owner":{"login":"sol"},"network":{"bytes_written":1024}}]"#;
+    let [_, (_, output)] = suggested(document);
+    assert_eq!(
+        output,
+        r#"[{"id":1,"owner":"mira","network_bytes_written":512},{"id":2,"owner":"sol","network_bytes_written":1024}]"#
+    );
 }
