@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import re
 import subprocess
 
 import jobs
@@ -38,7 +39,8 @@ def run(agent_run):
             agent_run.check(f"{what}: exit code", agent.code(text) in codes, f"{was[:200]!r} → {text[:200]!r}")
             full = agent_run.full[job.commands[0]][0] if job.keep else ""
             if same or job.expect == "same" or (job.keep and "[tamis" not in text):
-                agent_run.check(f"{what}: same", equal(was, text, full), f"{was[:300]!r} → {text[:300]!r}")
+                strange = strange_parts(was, text, full)
+                agent_run.check(f"{what}: same", not strange, f"only in one result: {strange[:3]}")
             elif job.keep:
                 lost = jobs.lost(job.keep, full, text)
                 agent_run.check(f"{what}: failure lines", not lost, f"lost: {lost}")
@@ -75,11 +77,18 @@ def run(agent_run):
         agent_run.check(f"{BIG_MEGABYTES} MB: the result is short", 0 < length < 60_000, length)
 
 
-def equal(one, other, full):
-    """Whether two results say the same. An agent merges two streams in any order, and what it cuts depends on that order: lines
-    that one result lacks must then be in the full output."""
-    one, other, full = (collections.Counter(jobs.stable(text).split("\n")) for text in (one, other, full))
-    return not (one - other - full) and not (other - one - full)
+# Codex writes this in place of the middle of a long output.
+TRUNCATED = re.compile(r"\n|…\d+ \w+ truncated…")
+
+
+def strange_parts(one, other, full):
+    """The parts of two results that only one has, and that are not in the full output. An agent merges two streams in any order,
+    and what it cuts depends on that order: it may cut other lines, and lines in another place, and put the line of one stream
+    into that of the other. Results as JSON have escaped line ends."""
+    one, other, full = (jobs.stable(text.replace("\\n", "\n")) for text in (one, other, full))
+    one, other = (collections.Counter(TRUNCATED.split(text)) for text in (one, other))
+    parts = (one - other) | (other - one)
+    return [part for part in parts if not any(part[:at] in full and part[at:] in full for at in range(len(part) + 1))]
 
 
 @contextlib.contextmanager
