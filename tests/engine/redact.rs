@@ -25,19 +25,26 @@ fn files(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
+/// The only credential in the corpus: the address of a file that Notion has signed for an hour.
+const SIGNED: &str = "notion-list-block-children.json";
+
 #[test]
-fn nothing_is_found_in_the_corpus() {
+fn nothing_else_is_found_in_the_corpus() {
     let mut all = Vec::new();
     files(&paths::root().join("corpus"), &mut all);
     assert!(all.len() >= FILES, "{} files", all.len());
     let mut documents = 0;
     for path in all {
         let text = std::fs::read(&path).unwrap();
+        let signed = path.ends_with(SIGNED);
+        let expected: Vec<_> =
+            signed.then(|| ("aws-url-signature".to_owned(), 1)).into_iter().collect();
         if path.extension().is_some_and(|ending| ending == "json") {
             documents += 1;
-            assert_eq!(found(TextRedactor::for_json(), &text), (Vec::new(), true), "{path:?}");
+            let json = found(TextRedactor::for_json(), &text);
+            assert_eq!(json, (expected.clone(), !signed), "{path:?}");
         }
-        assert_eq!(found(TextRedactor::new(), &text).0, Vec::new(), "{path:?}");
+        assert_eq!(found(TextRedactor::new(), &text).0, expected, "{path:?}");
     }
     assert!(documents > 60, "{documents} documents");
 }

@@ -382,5 +382,11 @@ fn all_that_the_catalog_removes_can_be_fetched() {
         assert!(shown.len() < text.len(), "{server}: {shown}");
         let window = json!({"handle": arguments(notice(&result))["handle"]});
         assert_eq!(door.read_all(&window, usize::MAX), text, "{server}");
+        // The result is the same where `structuredContent` has the text again.
+        let block = json!({"type": "text", "text": text});
+        let copied = json!({"content": [block], "structuredContent": {"content": text}});
+        let result = door.send(tool, &json!({}), Some(&copied));
+        assert_eq!(result["structuredContent"]["content"], shown, "{server}");
+        assert_eq!(result["content"][0]["text"], shown, "{server}");
     }
 }

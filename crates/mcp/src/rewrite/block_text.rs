@@ -76,9 +76,8 @@ pub(crate) struct BlockContext<'a> {
     pub(crate) is_error: bool,
     /// Whether the result has `structuredContent`.
     pub(crate) has_structured: bool,
-    /// Whether `structuredContent` repeats the text and has nothing else. The text is then the content of a file, for
-    /// example, and not the JSON of a result.
-    pub(crate) is_wrapped: bool,
+    /// Whether the text is the content of a file, and not the JSON of a result.
+    pub(crate) is_file: bool,
     /// Bytes that all further texts of the result may have.
     pub(crate) room: Option<u64>,
     /// The words of the call.
@@ -98,7 +97,7 @@ impl BlockContext<'_> {
             return Ok(BlockText::Dropped { is_cut: true });
         }
         if run::looks_like_json(texts, &source)
-            && (!self.is_wrapped || self.is_long_line(texts, &source)?)
+            && (!self.is_file || self.is_long_line(texts, &source)?)
         {
             let limited;
             let options = match self.room {

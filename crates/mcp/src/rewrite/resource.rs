@@ -58,7 +58,7 @@ pub(crate) fn rewrite(
             options: &options,
             is_error: false,
             has_structured: false,
-            is_wrapped: false,
+            is_file: false,
             room: left,
             query: &call.query,
         };

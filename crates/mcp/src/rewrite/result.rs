@@ -327,7 +327,10 @@ impl ResultRewrite<'_> {
         };
         let has_structured =
             matches!(structured, StructuredPart::Filtered(_) | StructuredPart::Withheld);
-        let mut texts = self.texts(has_structured, wrapped.is_some(), scratch)?;
+        // A filter for this tool knows that the text is a result.
+        let is_file =
+            !self.filter.is_own() && wrapped.as_ref().is_some_and(|wrapped| wrapped.is_file);
+        let mut texts = self.texts(has_structured, is_file, scratch)?;
         if let StructuredPart::Filtered(run) = &structured {
             if self.wraps_values(run, &texts, scratch)? {
                 structured = StructuredPart::InTexts;
@@ -410,7 +413,7 @@ impl ResultRewrite<'_> {
     fn texts(
         &self,
         has_structured: bool,
-        is_wrapped: bool,
+        is_file: bool,
         scratch: &mut Spool,
     ) -> Result<Vec<Option<BlockText>>, Failure> {
         let mut room = self.context.limit(self.filter).or(self.cap);
@@ -433,7 +436,7 @@ impl ResultRewrite<'_> {
                 options: &self.options,
                 is_error: self.is_error,
                 has_structured,
-                is_wrapped,
+                is_file,
                 room: room.filter(|_| !self.options.raw() || self.cap.is_some()),
                 query: self.query,
             };

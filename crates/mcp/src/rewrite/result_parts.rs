@@ -121,4 +121,6 @@ pub(crate) struct Wrapped<'a> {
     pub(crate) found: &'a Found,
     /// Its string, with quotes.
     pub(crate) string: Range<u64>,
+    /// Whether the text is the content of a file rather than a result.
+    pub(crate) is_file: bool,
 }

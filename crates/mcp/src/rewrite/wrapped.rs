@@ -6,8 +6,12 @@
 //! {"content":[{"type":"text","text":"TEXT"}],"structuredContent":{"content":"TEXT"}}
 //! ```
 //!
-//! A profile treats both as one text. It is filtered once, as a block, and the output takes both places. The JSON rules
-//! of a profile would keep much less of a string than its limit allows.
+//! A profile and the catalog treat both as one text. It is filtered once, as a block, and the output takes both places. The
+//! JSON rules for `structuredContent` would keep much less of a string than its limit allows.
+//!
+//! The name of the member shows what the text is. FastMCP wraps each result that is not an object in `result`: such a text
+//! is JSON if it looks like JSON. Tools that read files write `content` (`@modelcontextprotocol/server-filesystem`): such a
+//! text stays what it is, since an edit of the file must find it.
 
 use super::block_text::BlockText;
 use super::copies::same_bytes;
@@ -44,7 +48,8 @@ impl ResultRewrite<'_> {
         }
         let prefix = found.span.start..found.span.end.min(found.span.start + LONGEST_PREFIX);
         let prefix = self.message.to_vec(prefix, LONGEST_PREFIX as usize)?;
-        let Some(length) = before_first_value(&prefix) else { return Ok(None) };
+        let Some((name, length)) = before_first_value(&prefix) else { return Ok(None) };
+        let is_file = name == b"content";
         let start = found.span.start + length as u64;
         let string = start..start + (text.span.end - text.span.start);
         // A string that begins where the value begins and ends where the object ends is its only member.
@@ -54,7 +59,7 @@ impl ResultRewrite<'_> {
         }
         // A string with a lone surrogate stands for no text, and cannot be cut as one.
         let is_text = run::read(self.texts, &Source::characters(text), |_| Ok(())).is_ok();
-        Ok(is_text.then_some(Wrapped { found, string }))
+        Ok(is_text.then_some(Wrapped { found, string, is_file }))
     }
 
     /// Whether `structuredContent` is removed, with the text or because the filter asks for it.
@@ -89,14 +94,14 @@ impl ResultRewrite<'_> {
     }
 }
 
-/// Returns the number of bytes of an object before the value of its first member. `None`: it has no members, or the
-/// name has escapes or is too long.
-fn before_first_value(object: &[u8]) -> Option<usize> {
+/// Returns the name of the first member of an object, and the number of bytes before its value. `None`: it has no members,
+/// or the name has escapes or is too long.
+fn before_first_value(object: &[u8]) -> Option<(&[u8], usize)> {
     let rest = object.strip_prefix(b"{")?.trim_ascii_start().strip_prefix(b"\"")?;
-    let name = memchr::memchr2(b'"', b'\\', rest)?;
-    let rest = rest.get(name..)?.strip_prefix(b"\"")?.trim_ascii_start();
+    let (name, rest) = rest.split_at_checked(memchr::memchr2(b'"', b'\\', rest)?)?;
+    let rest = rest.strip_prefix(b"\"")?.trim_ascii_start();
     let value = rest.strip_prefix(b":")?.trim_ascii_start();
-    Some(object.len() - value.len())
+    Some((name, object.len() - value.len()))
 }
 
 #[cfg(test)]
@@ -115,7 +120,7 @@ mod tests {
             (r#"{"a""#, None),
         ] {
             let value = before_first_value(object.as_bytes());
-            assert_eq!(value.map(|start| &object[start..]), expected, "{object}");
+            assert_eq!(value.map(|(_, start)| &object[start..]), expected, "{object}");
         }
     }
 }
