@@ -25,9 +25,12 @@ export interface Budget {
 /** The members of a native spec; see the rules in the guide. Names that are not known are errors. */
 export interface Rules {
   extract?: string
+  requires?: string[]
   json_strings?: object[]
   select?: string[] | Record<string, string>
+  on_kind?: 'drop' | 'keep'
   exclude?: string[]
+  omit?: string[]
   retain?: string[]
   patches?: object[]
   lenient_remove?: boolean

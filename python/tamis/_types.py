@@ -8,9 +8,12 @@ Rules = TypedDict(
     "Rules",
     {
         "extract": str,
+        "requires": list[str],
         "json_strings": list[dict[str, Any]],
         "select": list[str] | dict[str, str],
+        "on_kind": Literal["drop", "keep"],
         "exclude": list[str],
+        "omit": list[str],
         "retain": list[str],
         "patches": list[dict[str, Any]],
         "lenient_remove": bool,

@@ -83,6 +83,25 @@ fn python_and_node_have_the_types_of_the_library() {
 }
 
 #[test]
+fn python_and_node_have_the_keys_of_rules() {
+    let unknown = serde_json::from_str::<tamis::Spec>("{\"qqqqqqqqqqqq\": 1}").unwrap_err();
+    let unknown = unknown.to_string();
+    let (_, keys) = unknown.split_once("expected one of ").unwrap();
+    let keys: Vec<&str> = keys.split('`').skip(1).step_by(2).collect();
+    assert!(keys.len() > 30, "{unknown}");
+    let [python, node] = ["python/tamis/_types.py", "node/index.d.ts"].map(paths::text);
+    let (_, python) = python.split_once("Rules = TypedDict(").unwrap();
+    let (python, _) = python.split_once("total=False").unwrap();
+    let (_, node) = node.split_once("export interface Rules {").unwrap();
+    let (node, _) = node.split_once("\n}").unwrap();
+    // `test` is only a key of branches.
+    for key in keys.into_iter().filter(|key| *key != "test") {
+        assert!(python.contains(&format!("\"{key}\": ")), "Python: {key}");
+        assert!(node.contains(&format!("  {key}?: ")), "Node: {key}");
+    }
+}
+
+#[test]
 fn the_help_topic_has_every_key() {
     let topic = paths::text("crates/cli/src/topics/reports.md");
     let report = described(&sources(), "Report", "Report");

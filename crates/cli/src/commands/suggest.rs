@@ -354,19 +354,8 @@ fn read_sample(
     samples: &mut Samples,
     is_line: bool,
 ) -> io::Result<Option<Result<(), Error>>> {
-    while is_line {
-        let chunk = fill(input)?;
-        match chunk.iter().position(|byte| !byte.is_ascii_whitespace()) {
-            Some(blank) => {
-                input.consume(blank);
-                break;
-            }
-            None if chunk.is_empty() => return Ok(None),
-            None => {
-                let blank = chunk.len();
-                input.consume(blank);
-            }
-        }
+    if is_line && !skip_blank(input)? {
+        return Ok(None);
     }
     let mut sample = samples.document();
     let mut read = Ok(());
@@ -382,6 +371,22 @@ fn read_sample(
         input.consume(length);
         if is_last {
             return Ok(Some(read.and_then(|()| sample.end())));
+        }
+    }
+}
+
+/// Skips white space. Returns whether anything follows.
+fn skip_blank(input: &mut impl BufRead) -> io::Result<bool> {
+    loop {
+        let chunk = fill(input)?;
+        if chunk.is_empty() {
+            return Ok(false);
+        }
+        let begin = chunk.iter().position(|byte| !byte.is_ascii_whitespace());
+        let blank = begin.unwrap_or(chunk.len());
+        input.consume(blank);
+        if begin.is_some() {
+            return Ok(true);
         }
     }
 }
