@@ -18,6 +18,7 @@ const FILES: &[(&str, &str)] = &[
     ("python", include_str!("builtin/python.toml")),
     ("python-tools", include_str!("builtin/python-tools.toml")),
     ("ruby-php", include_str!("builtin/ruby-php.toml")),
+    ("runners", include_str!("builtin/runners.toml")),
     ("system", include_str!("builtin/system.toml")),
 ];
 

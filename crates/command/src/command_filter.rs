@@ -20,18 +20,20 @@ use std::sync::Arc;
 use tamis_json::{Error, Limits, Sink};
 use tamis_text::cut::{CutReport, Query};
 use tamis_text::lines::ended;
-use tamis_text::lines::pending_text::COMPARE_LIMIT;
+use tamis_text::lines::pending_text::COMPARE_LIMIT_WITH_NOTICE;
 use tamis_text::lines::pipeline::TextPipeline;
 use tamis_text::notice;
 
 use super::cap::{CapHints, CapRun, CappedSink, OutputCap, hints};
 use super::compound::{self, CompoundPart, CompoundRun};
+use super::exit_variant::{ExitVariant, marking, unfiltered, variants};
 use super::full_output::FullOutput;
 use super::machine_output::{self, DETECTION_LENGTH, OutputFormat};
 use super::output_filter::{OutputFilter, mark_imitations};
+use super::output_reader::OutputReader;
 use super::report::{CommandReport, PassThroughReason, said};
 use super::rules::{CommandRule, ExitCondition};
-use tamis::text::{TextProgram, TextReport};
+use tamis::text::TextReport;
 
 /// The filter chosen for a command.
 pub(super) enum FilterChoice {
@@ -55,9 +57,9 @@ pub(super) enum FilterChoice {
 /// Memory: that of a [`TextFilter`](tamis::text::TextFilter), and at most [`Limits::held`](tamis::Limits::with_held) bytes if
 /// the filter depends on the exit code or needs the whole output.
 ///
-/// If the raw output has at most 4 KiB, the result is never longer, except for the text that a rule declares for an
+/// If the raw output has at most 64 KiB, the result is never longer, except for the text that a rule declares for an
 /// empty output. In longer outputs each operation is applied only where it shortens. If anything was cut, a last line
-/// reports how much, and where the full output is; in short outputs this line counts towards the length. If there is a
+/// reports how much, and where the full output is; in outputs up to 64 KiB this line counts towards the length. If there is a
 /// filter, output lines that look like this line are prefixed with a mark: `| [tamis …`.
 pub struct CommandFilter<S> {
     state: CommandFilterState,
@@ -67,6 +69,8 @@ pub struct CommandFilter<S> {
     writes_notice: bool,
     exit_code: Option<i32>,
     full_output: Option<FullOutput>,
+    /// Reads the output before it is filtered.
+    reader: OutputReader,
     ended: bool,
     limits: Limits,
     hints: CapHints,
@@ -86,16 +90,10 @@ enum CommandFilterState {
     PassThrough(Box<TextPipeline>),
 }
 
-/// A rule as it applies to one way the command may end.
-struct ExitVariant {
-    exit: ExitCondition,
-    pipeline: TextPipeline,
-    out: Vec<u8>,
-}
-
 impl<S: Sink> CommandFilter<S> {
     pub(super) fn new(choice: FilterChoice, command: &str, limits: &Limits, sink: S) -> Self {
         let mut passed = None;
+        let mut reader = OutputReader::default();
         let (state, filter) = match choice {
             FilterChoice::None(reason) => {
                 passed = Some(reason);
@@ -113,6 +111,7 @@ impl<S: Sink> CommandFilter<S> {
             }
             FilterChoice::Rule(rule) => match variants(&rule, limits) {
                 Some(variants) => {
+                    reader = OutputReader::new(rule.reads_prefixes());
                     let state = CommandFilterState::Detecting { head: Vec::new(), variants };
                     (state, Some(rule.name().to_owned()))
                 }
@@ -129,6 +128,7 @@ impl<S: Sink> CommandFilter<S> {
             writes_notice: true,
             exit_code: None,
             full_output: None,
+            reader,
             ended: false,
             limits: limits.clone(),
             hints: hints(command),
@@ -175,6 +175,22 @@ impl<S: Sink> CommandFilter<S> {
             self.state = CommandFilterState::PassThrough(marking(&self.limits));
         }
         self.sink.cap = Some(Box::new(CapRun::new(&cap, self.hints.clone(), &self.limits, false)));
+        self
+    }
+
+    /// Sets the locale in which the command runs (`LC_ALL`, `LC_CTYPE` or `LANG`), such as `ja_JP.SJIS`. If it names an
+    /// encoding other than UTF-8, output in this encoding is decoded. Call it before the first [`write`](Self::write).
+    ///
+    /// Without it, only UTF-16 is decoded. Bytes in an unknown encoding are kept. Output for which there is no filter is
+    /// never decoded.
+    ///
+    /// ### Default
+    /// No locale.
+    #[must_use]
+    pub fn with_locale(mut self, locale: &str) -> Self {
+        if matches!(self.state, CommandFilterState::Detecting { .. }) {
+            self.reader.set_locale(locale);
+        }
         self
     }
 
@@ -245,8 +261,15 @@ impl<S: Sink> CommandFilter<S> {
         if self.ended {
             return Err(ended());
         }
-        self.push(bytes);
+        self.read(|reader, next| reader.write(bytes, next));
         Ok(())
+    }
+
+    /// Calls the reader. The text that it passes on is filtered.
+    fn read(&mut self, act: impl FnOnce(&mut OutputReader, &mut dyn FnMut(&[u8]))) {
+        let mut reader = std::mem::take(&mut self.reader);
+        act(&mut reader, &mut |text| self.push(text));
+        self.reader = reader;
     }
 
     fn push(&mut self, bytes: &[u8]) {
@@ -312,6 +335,7 @@ impl<S: Sink> CommandFilter<S> {
         if self.ended {
             return;
         }
+        self.read(OutputReader::release);
         match &mut self.state {
             CommandFilterState::Detecting { head, .. } => {
                 if head.iter().all(u8::is_ascii_whitespace) {
@@ -350,15 +374,18 @@ impl<S: Sink> CommandFilter<S> {
         if std::mem::replace(&mut self.ended, true) {
             return Err(ended());
         }
+        self.read(OutputReader::end);
         if matches!(self.state, CommandFilterState::Detecting { .. }) {
             self.detected(false);
         }
         let by_custom = self.run_custom();
-        let Self { filter, writes_notice, exit_code, full_output, .. } = self;
+        let Self { filter, writes_notice, exit_code, full_output, reader, .. } = self;
         let name = filter.as_deref().unwrap_or_default();
         let full = full_output.as_ref().map(FullOutput::as_str);
         let notice = |text: &TextReport| {
-            said(text).filter(|_| *writes_notice).map(|said| notice::cut(name, &said, full))
+            said(&reader.report(*text))
+                .filter(|_| *writes_notice)
+                .map(|said| notice::cut(name, &said, full))
         };
         let text = match &mut self.state {
             CommandFilterState::Rule { variants } => {
@@ -388,6 +415,7 @@ impl<S: Sink> CommandFilter<S> {
                 TextReport::default()
             }
         };
+        let text = self.reader.report(text);
         let mut report = CommandReport {
             filter: self.filter.clone(),
             passed: self.passed,
@@ -527,8 +555,8 @@ impl<S: Sink> CommandFilter<S> {
             out.push('\n');
         }
         let mut passing = marking(&self.limits);
-        let is_longer =
-            without_notice >= raw.len() || (out.len() >= raw.len() && raw.len() <= COMPARE_LIMIT);
+        let is_longer = without_notice >= raw.len()
+            || (out.len() >= raw.len() && raw.len() <= COMPARE_LIMIT_WITH_NOTICE);
         if is_longer {
             passing.write(&raw, &mut self.sink);
             self.state = CommandFilterState::PassThrough(passing);
@@ -545,26 +573,6 @@ impl<S: Sink> CommandFilter<S> {
 
 /// Bytes that are written to the variants of a rule at once.
 const PIECE: usize = 16 << 10;
-
-/// The pipeline for output that no filter applies to.
-fn unfiltered(limits: &Limits) -> Box<TextPipeline> {
-    Box::new(TextPipeline::new(&TextProgram::passing(), limits))
-}
-
-/// The pipeline for output that is passed through although a filter applies to the command.
-fn marking(limits: &Limits) -> Box<TextPipeline> {
-    Box::new(TextPipeline::new(&TextProgram::marking(), limits))
-}
-
-fn variants(rule: &CommandRule, limits: &Limits) -> Option<Vec<ExitVariant>> {
-    let programs = rule.programs()?;
-    let variant = |(exit, program): &(ExitCondition, TextProgram)| ExitVariant {
-        exit: *exit,
-        pipeline: TextPipeline::new(program, limits),
-        out: Vec::new(),
-    };
-    Some(programs.iter().map(variant).collect())
-}
 
 impl<S> fmt::Debug for CommandFilter<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -153,7 +153,10 @@ fn join(words: &[String]) -> String {
 /// Returns the name of a program, without its directory.
 pub(super) fn base(program: &str) -> &str {
     let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
-    name.strip_suffix(".exe").or_else(|| name.strip_suffix(".cmd")).unwrap_or(name)
+    name.strip_suffix(".exe")
+        .or_else(|| name.strip_suffix(".cmd"))
+        .or_else(|| name.strip_suffix(".bat"))
+        .unwrap_or(name)
 }
 
 /// A wrapper: its words, its flags that take a value, and the number of arguments before the wrapped command.
@@ -184,7 +187,19 @@ const UV: &[&str] = &[
     "--package",
 ];
 
+const EXEC: &[&str] =
+    &["-e", "--env", "--env-file", "-u", "--user", "-w", "--workdir", "--index", "--detach-keys"];
+
 const TABLE: &[CommandWrapper] = &[
+    // The container follows the flags.
+    wrapper(&["docker", "exec"], EXEC, 1),
+    wrapper(&["docker", "container", "exec"], EXEC, 1),
+    wrapper(&["docker", "compose", "exec"], EXEC, 1),
+    wrapper(&["docker-compose", "exec"], EXEC, 1),
+    wrapper(&["podman", "exec"], EXEC, 1),
+    wrapper(&["podman-compose", "exec"], EXEC, 1),
+    wrapper(&["ddev", "exec"], &["-s", "--service", "-d", "--dir"], 0),
+    wrapper(&["xvfb-run"], &["-s", "-e", "-f", "-n", "-p", "-w"], 0),
     wrapper(&["env"], &["-u", "--unset", "-C", "--chdir"], 0),
     wrapper(
         &["sudo"],

@@ -38,9 +38,12 @@ mod command_filter;
 mod command_line;
 mod compound;
 mod engines;
+mod exit_variant;
 mod full_output;
+mod line_prefix;
 mod machine_output;
 mod output_filter;
+mod output_reader;
 mod printing;
 mod registry;
 mod report;
@@ -49,6 +52,7 @@ mod rules;
 #[cfg(unix)]
 mod run;
 mod shell;
+mod text_decoder;
 #[cfg(feature = "tokio")]
 mod transform;
 

@@ -1,8 +1,11 @@
 //! Separates terminal controls from visible text: escape sequences (ECMA-48, and what xterm adds), C1 controls,
-//! carriage returns and backspaces.
+//! carriage returns and backspaces. Sequences that move the cursor or erase text are read as [`ScreenControl`]s.
 //!
-//! The parser works on bytes and UTF-8, not on lines. The state between chunks is one enum value and at most three
-//! bytes of a character, so a sequence of any length costs no memory.
+//! The parser works on bytes and UTF-8, not on lines. The state between chunks is an enum value, two numbers and at most
+//! three bytes of a character, so a sequence of any length costs no memory.
+//!
+//! The crate `vte` reads the same sequences, but is not used here: it replaces bytes that are not UTF-8, and a sequence that
+//! is never closed hides all later lines.
 //!
 //! ```text
 //! ESC ─┬─ [ ──▶ Parameters ──▶ Intermediates ──▶ a final byte @…~
@@ -15,7 +18,9 @@
 //! A C1 control is one character, U+0080 to U+009F, or the raw byte 80 to 9F. It does what ESC and a letter do: U+009B
 //! is `ESC [`, U+009D is `ESC ]`, U+0090, U+0098, U+009E and U+009F are `ESC P`, `ESC X`, `ESC ^` and `ESC _`, and
 //! U+009C is ST, like `ESC \`. All other C1 controls are removed without further bytes. A raw byte is a control only
-//! outside of a character: the bytes of a character, even of an incomplete one, are text.
+//! outside of a character: the bytes of a character, even of an incomplete one, are text. Text in another encoding has such
+//! bytes, too (Shift_JIS and GBK, code page 1252). So a raw byte is text if another byte above 7F follows, and everywhere after
+//! the first byte that is neither UTF-8 nor a control.
 //!
 //! CAN and SUB end a sequence and are removed with it. ESC and C1 controls begin another sequence. Any other byte that
 //! the sequence cannot contain at its place ends it and is text, so a broken sequence hides little text. A carriage
@@ -38,6 +43,149 @@ pub enum TerminalEvent<'a> {
     Return,
     /// The cursor moves back by one character.
     Backspace,
+    /// Another movement, or an erasure.
+    Control(ScreenControl),
+}
+
+/// A sequence that moves the cursor or changes the text on the screen. Rows and columns are counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScreenControl {
+    /// Moves to a column.
+    Column(u16),
+    /// Moves to a row of the screen.
+    Row(u16),
+    /// Moves by columns.
+    Right(u16),
+    /// Moves by columns.
+    Left(u16),
+    /// Moves by rows, in the same column.
+    Up(u16),
+    /// Moves by rows, in the same column.
+    Down(u16),
+    /// Remembers the place of the cursor.
+    Save,
+    /// Moves to the remembered place.
+    Restore,
+    /// Erases text of the row.
+    EraseRow(EraseRange),
+    /// Erases text of the screen.
+    EraseScreen(EraseRange),
+    /// Replaces characters by blanks.
+    EraseChars(u16),
+    /// Removes characters. The text after them moves to the left.
+    DeleteChars(u16),
+    /// Inserts blanks.
+    InsertBlanks(u16),
+    /// Hides the cursor: the program is about to repaint lines.
+    HideCursor,
+    /// Begins an empty screen.
+    NewScreen,
+}
+
+/// The part of a row or screen that is erased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EraseRange {
+    /// From the cursor to the end.
+    After,
+    /// From the beginning to the cursor.
+    Before,
+    /// Everything.
+    All,
+}
+
+/// The parameters of a control sequence: the first two numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct SequenceParameters {
+    numbers: [u16; 2],
+    /// The number that is being read.
+    at: usize,
+    /// Whether they begin with `?`.
+    is_private: bool,
+    /// Whether they have another form than numbers separated by semicolons.
+    is_other: bool,
+}
+
+impl SequenceParameters {
+    fn push(&mut self, byte: u8) {
+        match byte {
+            b'0'..=b'9' => {
+                if let Some(number) = self.numbers.get_mut(self.at) {
+                    *number = number.saturating_mul(10).saturating_add(u16::from(byte - b'0'));
+                }
+            }
+            b';' => self.at = self.at.saturating_add(1),
+            b'?' => self.is_private = true,
+            _ => self.is_other = true,
+        }
+    }
+
+    /// Passes on the effect of a control sequence with this final byte.
+    fn control(self, last: u8, see: &mut dyn FnMut(TerminalEvent<'_>)) {
+        use ScreenControl::{
+            Column, DeleteChars, Down, EraseChars, EraseRow, EraseScreen, HideCursor, InsertBlanks,
+            Left, NewScreen, Restore, Right, Row, Save, Up,
+        };
+        if self.is_other {
+            return;
+        }
+        let [first, second] = self.numbers;
+        // A count that is absent or 0 is 1, and places are counted from 1.
+        let (count, place) = (first.max(1), first.saturating_sub(1));
+        let mut control = |control| see(TerminalEvent::Control(control));
+        if self.is_private {
+            match (last, first) {
+                (b'l', 25) => control(HideCursor),
+                // The alternate screen.
+                (b'h' | b'l', 47 | 1047 | 1049) => control(NewScreen),
+                _ => {}
+            }
+            return;
+        }
+        let range = match first {
+            0 => EraseRange::After,
+            1 => EraseRange::Before,
+            _ => EraseRange::All,
+        };
+        match last {
+            b'A' => control(Up(count)),
+            b'B' | b'e' => control(Down(count)),
+            b'C' | b'a' => control(Right(count)),
+            b'D' => control(Left(count)),
+            b'E' => {
+                control(Down(count));
+                control(Column(0));
+            }
+            b'F' => {
+                control(Up(count));
+                control(Column(0));
+            }
+            b'G' | b'`' => control(Column(place)),
+            b'H' | b'f' => {
+                control(Row(place));
+                control(Column(second.saturating_sub(1)));
+            }
+            b'd' => control(Row(place)),
+            b'J' => control(EraseScreen(range)),
+            b'K' => control(EraseRow(range)),
+            b'X' => control(EraseChars(count)),
+            b'P' => control(DeleteChars(count)),
+            b'@' => control(InsertBlanks(count)),
+            b's' => control(Save),
+            b'u' => control(Restore),
+            _ => {}
+        }
+    }
+}
+
+/// Returns the effect of ESC and one more byte.
+fn short_control(last: u8) -> Option<ScreenControl> {
+    match last {
+        b'7' => Some(ScreenControl::Save),
+        b'8' => Some(ScreenControl::Restore),
+        b'M' => Some(ScreenControl::Up(1)),
+        b'c' => Some(ScreenControl::NewScreen),
+        _ => None,
+    }
 }
 
 /// The state within a sequence.
@@ -74,6 +222,11 @@ enum SequencePart {
 pub struct Terminal {
     state: AnsiState,
     partial: PartialChar,
+    parameters: SequenceParameters,
+    /// A raw byte that is a control if ASCII follows.
+    raw: Option<u8>,
+    /// Whether the text is in an encoding other than UTF-8.
+    is_legacy: bool,
 }
 
 impl Terminal {
@@ -82,6 +235,15 @@ impl Terminal {
     pub fn write(&mut self, mut bytes: &[u8], see: &mut dyn FnMut(TerminalEvent<'_>)) -> bool {
         let mut removed = false;
         while let Some((first, rest)) = bytes.split_first() {
+            if let Some(control) = self.raw.take() {
+                if first.is_ascii() {
+                    removed = true;
+                    self.c1(control);
+                } else {
+                    self.is_legacy = true;
+                    self.text(&[control], &mut removed, see);
+                }
+            }
             if self.state == AnsiState::Text && self.partial.is_empty() {
                 let (text, control) = bytes.split_at(plain(bytes));
                 if !text.is_empty() {
@@ -96,11 +258,11 @@ impl Terminal {
                 PushResult::Byte => {
                     bytes = rest;
                     match first {
-                        0x80..0xA0 => {
-                            removed = true;
-                            self.state = c1(*first);
+                        0x80..0xA0 if !self.is_legacy => self.raw = Some(*first),
+                        0x80.. => {
+                            self.is_legacy = true;
+                            self.text(&[*first], &mut removed, see);
                         }
-                        0xA0.. => self.text(&[*first], &mut removed, see),
                         _ => self.ascii(*first, &mut removed, see),
                     }
                 }
@@ -110,7 +272,7 @@ impl Terminal {
                     match character.bytes() {
                         [0xC2, control @ 0x80..0xA0] => {
                             removed = true;
-                            self.state = c1(*control);
+                            self.c1(*control);
                         }
                         character => self.text(character, &mut removed, see),
                     }
@@ -123,6 +285,8 @@ impl Terminal {
     /// Ends the line, and with it the sequence and the character.
     pub fn end_line(&mut self, see: &mut dyn FnMut(TerminalEvent<'_>)) {
         self.broken_off(&mut false, see);
+        // A control without effect.
+        self.raw = None;
         self.state = AnsiState::Text;
     }
 
@@ -130,6 +294,7 @@ impl Terminal {
     fn broken_off(&mut self, removed: &mut bool, see: &mut dyn FnMut(TerminalEvent<'_>)) {
         let partial = std::mem::take(&mut self.partial);
         if !partial.is_empty() {
+            self.is_legacy = true;
             self.text(partial.bytes(), removed, see);
         }
     }
@@ -144,11 +309,34 @@ impl Terminal {
         }
     }
 
+    fn c1(&mut self, control: u8) {
+        self.state = c1(control);
+        self.parameters = SequenceParameters::default();
+    }
+
     fn ascii(&mut self, byte: u8, removed: &mut bool, see: &mut dyn FnMut(TerminalEvent<'_>)) {
-        let (state, part) = self.state.step(byte);
+        let before = self.state;
+        let (state, part) = before.step(byte);
         self.state = state;
         match (part, byte) {
-            (SequencePart::Inside, _) => *removed = true,
+            (SequencePart::Inside, _) => {
+                *removed = true;
+                match (before, state, byte) {
+                    (AnsiState::Escape, AnsiState::Parameters, _) => {
+                        self.parameters = SequenceParameters::default();
+                    }
+                    (AnsiState::Parameters, AnsiState::Parameters, _) => self.parameters.push(byte),
+                    (AnsiState::Parameters, AnsiState::Text, b'@'..=b'~') => {
+                        self.parameters.control(byte, see);
+                    }
+                    (AnsiState::Escape, AnsiState::Text, _) => {
+                        if let Some(control) = short_control(byte) {
+                            see(TerminalEvent::Control(control));
+                        }
+                    }
+                    _ => {}
+                }
+            }
             (SequencePart::Outside, CR) => see(TerminalEvent::Return),
             (SequencePart::Outside, BS) => see(TerminalEvent::Backspace),
             (SequencePart::Outside, _) => see(TerminalEvent::Text(&[byte])),

@@ -8,6 +8,7 @@
 //! - [`estimate`]: estimates tokens. [`cut`]: chooses what is kept of a text that is too long.
 //! - [`invisible`]: removes characters that nobody sees.
 //! - [`ansi`]: what a terminal would show. [`notice`]: the notices of tamis, and text that looks like one.
+//! - [`failures`]: the words that announce a failure.
 //! - [`TextSpec`] and [`Redact`] are what a user declares.
 //!
 //! The feature `filters` has all that runs regular expressions: `lines`, `quoted` (the contents of JSON strings), `invisible` and [`TextRedactor`].
@@ -16,6 +17,8 @@ pub mod ansi;
 #[cfg(feature = "cut")]
 pub mod cut;
 pub mod estimate;
+#[cfg(feature = "cut")]
+pub mod failures;
 pub mod fields;
 #[cfg(feature = "filters")]
 pub mod invisible;

@@ -25,8 +25,9 @@ const MAX_RULES: usize = 1000;
 const MAX_MATCHES: usize = 64;
 const MAX_PATTERNS: usize = 10_000;
 
-const OPERATIONS: [&str; 14] = [
+const OPERATIONS: [&str; 15] = [
     "strip_ansi",
+    "keep_overwritten",
     "strip",
     "keep",
     "failures",
@@ -41,8 +42,9 @@ const OPERATIONS: [&str; 14] = [
     "messages",
     "on_empty",
 ];
-const RULE: [&str; 11] = [
+const RULE: [&str; 12] = [
     "name",
+    "prefixes",
     "description",
     "match",
     "unless",
@@ -180,6 +182,7 @@ impl RuleReader<'_> {
             matcher.unless.extend(self.regex(node, text));
         }
         let begins = table.get("begins").map_or(Vec::new(), |node| self.patterns(node, "begins"));
+        let prefixes = table.get("prefixes").and_then(|node| self.bool(node, "prefixes"));
         let order = table.get("order").and_then(|node| self.integer(node, "order")).unwrap_or(0);
         let enabled = table.get("enabled").and_then(|node| self.bool(node, "enabled"));
         if let Some(node) = table.get("description") {
@@ -206,7 +209,9 @@ impl RuleReader<'_> {
             // for an empty output.
             let mut other_keys = data
                 .iter()
-                .filter(|key| !matches!(**key, "on_empty" | "strip_ansi" | "group"))
+                .filter(|key| {
+                    !matches!(**key, "on_empty" | "strip_ansi" | "keep_overwritten" | "group")
+                })
                 .filter(|key| table.contains_key(**key));
             if let Some(key) = other_keys.next() {
                 self.problem(at, format!("{name}: `engine` cannot be combined with `{key}`"));
@@ -224,6 +229,7 @@ impl RuleReader<'_> {
             matcher,
             begins,
             beginnings: std::sync::OnceLock::new(),
+            prefixes: prefixes.unwrap_or(true) && !table.contains_key("strategy"),
             order,
             is_piped: table.contains_key("strategy"),
             enabled: enabled.unwrap_or(true),
@@ -297,6 +303,7 @@ impl RuleReader<'_> {
         // No `..`: a new operation has to be read here.
         let read = DeclaredOperations {
             strip_ansi: get("strip_ansi").and_then(|(node, key)| self.bool(node, key)),
+            keep_overwritten: get("keep_overwritten").and_then(|(node, key)| self.bool(node, key)),
             strip: get("strip").map(|(node, key)| self.patterns(node, key)),
             keep: get("keep").map(|(node, key)| self.patterns(node, key)),
             failures: get("failures").map(|(node, key)| self.sections(node, key)),

@@ -14,6 +14,7 @@ use tamis::text::TextSpec;
 #[derive(Clone, Debug, Default)]
 pub(super) struct DeclaredOperations {
     pub(super) strip_ansi: Option<bool>,
+    pub(super) keep_overwritten: Option<bool>,
     pub(super) strip: Option<Vec<String>>,
     pub(super) keep: Option<Vec<String>>,
     pub(super) failures: Option<Vec<SectionSpec>>,
@@ -36,6 +37,7 @@ impl DeclaredOperations {
     pub(super) fn over(self, rule: &Self) -> Self {
         let Self {
             strip_ansi,
+            keep_overwritten,
             strip,
             keep,
             failures,
@@ -54,6 +56,7 @@ impl DeclaredOperations {
         let rule = rule.clone();
         Self {
             strip_ansi: strip_ansi.or(rule.strip_ansi),
+            keep_overwritten: keep_overwritten.or(rule.keep_overwritten),
             strip: strip.or(rule.strip),
             keep: keep.or(rule.keep),
             failures: failures.or(rule.failures),
@@ -75,6 +78,7 @@ impl DeclaredOperations {
     pub(super) fn compile(&self, allowance: &mut RegexBudget) -> Result<TextProgram, Error> {
         let Self {
             strip_ansi,
+            keep_overwritten,
             strip,
             keep,
             failures,
@@ -117,6 +121,7 @@ impl DeclaredOperations {
             messages: messages.unwrap_or_default(),
             engine,
             marks: false,
+            keeps_frames: keep_overwritten.unwrap_or(false),
             keeps_doubtful: true,
         };
         TextProgram::compile_with(&spec, &operations, allowance)

@@ -40,6 +40,8 @@ pub(crate) struct CommandRule {
     pub(super) begins: Vec<String>,
     /// Compiled on first use.
     pub(super) beginnings: OnceLock<Option<RegexSet>>,
+    /// Whether a prefix that all lines have is removed.
+    pub(super) prefixes: bool,
     /// The matching rule with the lowest order is applied.
     pub(super) order: i64,
     /// Whether the rule is in zeph's syntax: all matching rules of a file are applied, in their order.
@@ -57,6 +59,11 @@ pub(crate) struct CommandRule {
 impl CommandRule {
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether a prefix that all lines have is removed before the lines are filtered.
+    pub(crate) fn reads_prefixes(&self) -> bool {
+        self.prefixes
     }
 
     /// Whether the rule declares how the output begins.

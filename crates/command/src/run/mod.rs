@@ -243,6 +243,7 @@ impl CommandRunner {
                 self.registry
                     .start(&line, &self.limits, buffer.clone())
                     .with_query(&self.query)
+                    .with_locale(&locale())
                     .with_cap(self.cap),
             ),
             counted,
@@ -573,6 +574,12 @@ impl<W: Write> OutputFlow<W> {
         }
         report
     }
+}
+
+/// Returns the locale that decides the encoding of texts.
+fn locale() -> String {
+    let set = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
+    ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set).unwrap_or_default()
 }
 
 /// Adds the sizes of passed-through output to those of filtered output.

@@ -40,7 +40,16 @@ pub fn declared(prng: &mut impl Choices) -> Declared {
 
 /// Significant bytes. Those that are common in lines are repeated.
 pub fn text(prng: &mut impl Choices) -> Vec<u8> {
-    const PIECES: [&[u8]; 44] = [
+    const PIECES: [&[u8]; 53] = [
+        b"\x1b[K",
+        b"\x1b[2K",
+        b"\x1b[G",
+        b"\x1b[2G",
+        b"\x1b[2D",
+        b"\x1b[2C",
+        b"\t",
+        "あ".as_bytes(),
+        b"\x00",
         b"\x08",
         b"\x08",
         b"\x08\x08a",

@@ -8,7 +8,6 @@
 //! scores reach a threshold, the lowest with which everything fits. Short gaps are closed, and short passages dropped, before
 //! the size is measured. The room that is left extends the head, and then the other runs.
 
-use super::failures;
 use super::kind::TextKind;
 use super::map::UnitMap;
 use super::profile::Profile;
@@ -19,6 +18,7 @@ use super::size::{CutSize, CutUnit};
 use super::sweep::{Shortest, Sweep};
 use super::units::{EarlierGap, Unit, divide};
 use super::words::Words;
+use crate::failures;
 
 /// Why a unit is kept, as bits.
 pub(super) mod reason {
@@ -105,7 +105,7 @@ fn read(request: &Request<'_>, profile: &Profile, units: &mut [Unit]) -> Words {
         unit.words_end = words.len() as u32;
         unit.template = if shape.template_bytes >= SHORTEST_SHAPE { shape.template | 1 } else { 0 };
         unit.is_failure = profile.failures > 0
-            && (has_escapes || shape.may_fail || failures::may_begin(text))
+            && (has_escapes || shape.may_fail || failures::may_begin_failure(text))
             && failures::is_failure(text.trim_ascii_end());
     }
     if !request.query.is_empty() {

@@ -16,7 +16,6 @@
 
 mod choose;
 mod cutter;
-pub mod failures;
 mod fixed;
 mod kind;
 mod map;
@@ -31,6 +30,9 @@ mod sweep;
 mod tests;
 mod units;
 mod words;
+
+#[cfg(test)]
+pub(crate) use words::may_fail;
 
 pub use cutter::{CutOptions, TextCutter, whole_characters};
 pub use kind::TextKind;

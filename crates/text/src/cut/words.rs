@@ -5,6 +5,7 @@
 //! scores are sums over this list, whatever they are.
 
 use super::query::Query;
+use crate::failures;
 
 /// The kind of a word, as a reader would say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -270,9 +271,15 @@ fn ends_other(text: &[u8], start: usize, at: usize) -> bool {
         || at - start >= LONGEST_OTHER
 }
 
-/// Whether a word may be one of a failure. [`super::failures`] decides.
+/// Whether a word of a line may be one of a failure.
+#[cfg(test)]
+pub(crate) fn may_fail(line: &[u8]) -> bool {
+    Words::new(0).add(0, line, &Query::default(), true).may_fail
+}
+
+/// Whether a word may be one of a failure. [`failures::is_failure`] decides.
 fn begins_failure(word: &[u8]) -> bool {
-    super::failures::may_be_word(word)
+    failures::may_be_word(word)
 }
 
 const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;

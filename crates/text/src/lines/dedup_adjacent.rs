@@ -3,15 +3,14 @@
 //!
 //! [`Similarity`] decides which lines are similar. Memory: one line, and its key and that of the next line.
 
-use std::io::Write;
 use std::sync::Arc;
 
 use super::entry_stage::{EmitEntry, EntryRole, EntryStage, HeldEntry, LineEntry};
 use super::line_splitter::LineEnd;
-use super::similarity::Similarity;
+use super::similarity::{Similarity, fold_mark};
 
 /// More bytes than the count at the end of a line can have.
-const NUMBER: u64 = 40;
+const NUMBER: u64 = 80;
 
 #[derive(Debug)]
 pub(super) struct DedupAdjacent {
@@ -26,6 +25,8 @@ pub(super) struct DedupAdjacent {
     ends: LineEnd,
     /// Whether all lines of the run are equal.
     equal: bool,
+    /// The last line, if not all are equal.
+    last: Vec<u8>,
     /// The lines of the run except the first, until they are certainly longer than a count. Empty if lines must be
     /// equal, because then the first line reproduces them.
     short: Vec<HeldEntry>,
@@ -44,6 +45,7 @@ impl DedupAdjacent {
             others: 0,
             ends: LineEnd::Missing,
             equal: true,
+            last: Vec::new(),
             short: Vec::new(),
             #[cfg(test)]
             steps: 0,
@@ -83,6 +85,10 @@ impl EntryStage for DedupAdjacent {
             self.count += 1;
             self.others += (entry.text.len() + self.ends.bytes().len()) as u64;
             self.equal &= self.held.text == entry.text;
+            if !self.equal {
+                self.last.clear();
+                self.last.extend_from_slice(entry.text);
+            }
             self.held.end = entry.end;
             self.held.lines += entry.lines;
             self.held.shortened += entry.shortened;
@@ -99,12 +105,14 @@ impl EntryStage for DedupAdjacent {
 
     /// Ends the run: writes one line with a count if that is shorter, or else the original lines.
     fn flush(&mut self, next: EmitEntry<'_>) {
-        let Self { held, short, count, ends, others, equal, .. } = self;
+        let Self { similarity, held, short, count, ends, others, equal, last, .. } = self;
         let line = held.text.len();
         if *count > 1 {
-            let word = if *equal { "" } else { " alike" };
-            // Writing to memory cannot fail.
-            _ = write!(held.text, " (x{}{word})", held.lines);
+            let is_grave = similarity.is_grave(&held.text);
+            let first = similarity.time(&held.text, is_grave);
+            let last = similarity.time(last, is_grave);
+            let mark = fold_mark(held.lines, *equal, first, last);
+            held.text.extend_from_slice(mark.as_bytes());
         }
         let number = (held.text.len() - line) as u64;
         if *count > 1 && number < *others {

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use super::entry_stage::{EntryRole, HeldEntry, LineEntry};
 use super::line_splitter::LineEnd;
 use super::pattern_list::PatternList;
+use crate::failures::is_message;
 use crate::notice;
 
 /// How many lines are kept. If both `head` and `tail` are 0, all are.
@@ -24,6 +25,8 @@ pub(super) struct HeadTailLimits {
     pub(super) uncut: u64,
     /// Bytes that may be held for the tail.
     pub(super) held: usize,
+    /// Whether messages of programs are never left out.
+    pub(super) keeps_messages: bool,
 }
 
 /// A line of the output.
@@ -195,8 +198,14 @@ impl HeadTail {
 
     /// Leaves a line out, unless it is a message.
     fn leave_out(&mut self, waiting: TailLine, next: EmitItem<'_>) {
-        let is_message = |messages: &Arc<PatternList>| messages.matches(&waiting.line.text);
-        if self.messages.as_ref().is_some_and(is_message) {
+        let text = &waiting.line.text;
+        let is_message = self.most.keeps_messages
+            && match &self.messages {
+                Some(messages) => messages.matches(text),
+                // Items are results of the command, whatever they say.
+                None => waiting.under.is_none() && is_message(text),
+            };
+        if is_message {
             self.end_gap(true, next);
             return self.print(waiting.line.entry(), waiting.under, next);
         }

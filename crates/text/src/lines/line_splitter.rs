@@ -10,14 +10,16 @@
 //!   └── carriage return, new text: Held ──┘└── carriage return, new text: Held, `resumed`
 //! ```
 //!
-//! **Backspaces** move the cursor back by one character, and text that follows overwrites what is there, as in a
-//! terminal. Text that was already passed on cannot be changed: then backspaces are removed, and a carriage return
-//! begins a new line.
+//! **The cursor.** Text that follows a carriage return, a backspace or a sequence that moves the cursor overwrites what is
+//! there, as in a terminal: a [`TerminalScreen`] has the open line, and the lines before it if the text repaints them. Text
+//! that was already passed on cannot be changed: then such a movement begins a new line.
 
 use memchr::memchr_iter;
 
 use super::rendered_text::RenderedText;
-use crate::ansi::{Terminal, TerminalEvent, plain};
+use super::terminal_row::{FrameMode, TerminalRow};
+use super::terminal_screen::{TerminalScreen, WrittenRows};
+use crate::ansi::{EraseRange, ScreenControl, Terminal, TerminalEvent, plain};
 
 const CR: u8 = b'\r';
 
@@ -98,11 +100,15 @@ enum OpenLineState {
 pub(super) struct LineSplitter {
     /// Whether escape sequences, carriage returns and backspaces are applied.
     terminal: bool,
+    /// The overwritten texts that become lines.
+    frames: FrameMode,
     limit: usize,
-    /// The open line up to the cursor.
+    /// The open line, if no screen has it.
     text: Vec<u8>,
-    /// The text after the cursor, in reverse order.
-    after: Vec<u8>,
+    /// The open line, if the cursor has moved in it, and lines that may be repainted.
+    screen: Option<Box<TerminalScreen>>,
+    /// The last lines, which the text may repaint.
+    written: WrittenRows,
     /// Whether any bytes of the line have arrived.
     begun: bool,
     /// A carriage return has arrived after the text. It is part of the line end, or the text will be overwritten.
@@ -111,6 +117,8 @@ pub(super) struct LineSplitter {
     resumed: bool,
     /// Whether text of the line was overwritten.
     erased: bool,
+    /// Whether lines are held on a screen, because the text repaints them.
+    repaints: bool,
     /// Whether the line has ever exceeded the limit.
     is_long: bool,
     ansi: Terminal,
@@ -128,16 +136,19 @@ pub(super) struct LineSplitter {
 }
 
 impl LineSplitter {
-    pub(super) fn new(terminal: bool, limit: usize, marks: bool) -> Self {
+    pub(super) fn new(terminal: bool, frames: FrameMode, limit: usize, marks: bool) -> Self {
         Self {
             terminal,
+            frames,
             limit,
             text: Vec::new(),
-            after: Vec::new(),
+            screen: None,
+            written: WrittenRows::default(),
             begun: false,
             returned: false,
             resumed: false,
             erased: false,
+            repaints: false,
             is_long: false,
             ansi: Terminal::default(),
             fate: OpenLineState::Held,
@@ -183,8 +194,12 @@ impl LineSplitter {
                 Some((&CR, text)) => (text, LineEnd::CrLf),
                 _ => (line, LineEnd::Lf),
             };
-            if !self.begun && text.len() <= self.limit && control >= begin + text.len() {
+            let is_plain = !self.begun && self.screen.is_none() && !self.repaints;
+            if is_plain && text.len() <= self.limit && control >= begin + text.len() {
                 self.seen += 1;
+                if self.terminal {
+                    self.written.push(text);
+                }
                 self.clean.line(text, end);
                 take.line(TextLine { text, end });
             } else {
@@ -219,15 +234,20 @@ impl LineSplitter {
             }
         }
         // If a terminal shows nothing after the last line end, there is no further line.
-        let shows = !self.text.is_empty() || !self.after.is_empty() || self.resumed;
+        if let Some(mut screen) = self.screen.take() {
+            screen.end();
+            self.settle(&mut screen, take);
+            (self.begun, self.returned) = (false, false);
+        }
+        let shows = !self.text.is_empty() || self.resumed;
         if self.begun && (shows || self.fate != OpenLineState::Held) {
             self.close(LineEnd::Missing, take);
         }
     }
 
-    /// Passes on the beginning of the open line, if the sink accepts it.
+    /// Passes on the lines of the screen, and the beginning of the open line, if the sink accepts it.
     pub(super) fn release(&mut self, take: &mut impl LineSink) {
-        self.join();
+        self.leave_screen(take);
         if self.fate != OpenLineState::Held || self.text.is_empty() || take.is_undecided(&self.text)
         {
             return;
@@ -256,10 +276,18 @@ impl LineSplitter {
                 TerminalEvent::Text(text) => self.put(text, take),
                 TerminalEvent::Return => {
                     self.rewrote |= self.returned;
+                    if let Some(screen) = &mut self.screen {
+                        screen.carriage_return();
+                    }
                     self.returned = true;
                 }
                 TerminalEvent::Backspace => self.backspace(),
+                TerminalEvent::Control(control) => self.control(control),
             });
+            if let Some(mut screen) = self.screen.take() {
+                self.settle(&mut screen, take);
+                self.screen = Some(screen);
+            }
             self.ansi = ansi;
             return;
         }
@@ -276,44 +304,156 @@ impl LineSplitter {
 
     /// Adds text that a terminal shows. After a carriage return, it overwrites the line.
     fn put(&mut self, text: &[u8], take: &mut impl LineSink) {
-        if self.returned {
-            self.returned = false;
+        if self.fate == OpenLineState::Held && !self.resumed {
+            if self.returned && text.iter().all(|byte| byte.is_ascii_control() && *byte != b'\t') {
+                // Nothing that a terminal shows.
+                self.rewrote = true;
+                return;
+            }
+            if self.returned || self.screen.is_some() || self.repaints {
+                return self.put_on_screen(text, take);
+            }
+        } else if std::mem::take(&mut self.returned) {
             self.rewrote = true;
-            if self.fate == OpenLineState::Passes {
-                // Text already passed on remains, as a separate line.
-                take.long(b"\n");
-                self.clean.break_line();
-                self.resumed = true;
-            } else {
-                let was_lost = self.fate == OpenLineState::Lost;
-                self.erased |= was_lost || !self.text.is_empty() || !self.after.is_empty();
-                self.clean.erase_line();
-                self.is_long = false;
+            match self.fate {
+                OpenLineState::Passes => {
+                    // Text already passed on remains, as a separate line.
+                    take.long(b"\n");
+                    self.clean.break_line();
+                    self.resumed = true;
+                }
+                OpenLineState::Held | OpenLineState::Lost => {
+                    self.erased = true;
+                    self.clean.erase_line();
+                    self.is_long = false;
+                }
             }
             self.fate = OpenLineState::Held;
             self.text.clear();
-            self.after.clear();
         }
         self.text(text, take);
     }
 
-    /// Moves the cursor back by one character.
+    /// Adds text at the cursor of the screen. A line that gets too long leaves the screen.
+    fn put_on_screen(&mut self, text: &[u8], take: &mut impl LineSink) {
+        let returned = std::mem::take(&mut self.returned);
+        self.rewrote |= returned;
+        let limit = self.limit;
+        let screen = self.screen();
+        if returned {
+            screen.carriage_return();
+        }
+        let done = screen.write(text, limit);
+        let rest = text.get(done..).unwrap_or_default();
+        if !rest.is_empty() {
+            self.leave_screen(take);
+            self.text(rest, take);
+        }
+    }
+
+    /// Returns the screen. If there is none, it is made of the open line.
+    fn screen(&mut self) -> &mut TerminalScreen {
+        let Self { screen, text, frames, seen, repaints, .. } = self;
+        screen.get_or_insert_with(|| {
+            let mut screen = TerminalScreen::new(*frames, std::mem::take(text), *seen);
+            screen.holds = *repaints;
+            Box::new(screen)
+        })
+    }
+
+    /// Passes on the lines of the screen, and takes the open line from it.
+    fn leave_screen(&mut self, take: &mut impl LineSink) {
+        let Some(mut screen) = self.screen.take() else { return };
+        let mut last = screen.take_last();
+        self.settle(&mut screen, take);
+        self.text = last.whole_text();
+        for frame in last.take_frames(&self.text) {
+            self.pass_on(&frame, LineEnd::Lf, take);
+        }
+        self.erased |= last.erased;
+    }
+
+    /// Passes on the lines that nothing on the screen changes any more.
+    fn settle(&mut self, screen: &mut TerminalScreen, take: &mut impl LineSink) {
+        self.repaints = screen.holds;
+        while let Some(row) = screen.done.pop_front() {
+            self.pass_on_row(row, take);
+        }
+        for frame in screen.take_frames() {
+            self.pass_on(&frame, LineEnd::Lf, take);
+        }
+    }
+
+    fn pass_on_row(&mut self, mut row: TerminalRow, take: &mut impl LineSink) {
+        let text = row.text();
+        for frame in row.take_frames(&text) {
+            self.pass_on(&frame, LineEnd::Lf, take);
+        }
+        self.overwritten += u64::from(row.erased);
+        match row.end {
+            _ if row.is_known(&text) => self.written.push(&text),
+            None if text.is_empty() => {}
+            end => self.pass_on(&text, end.unwrap_or_default(), take),
+        }
+    }
+
+    /// Passes on a complete line.
+    fn pass_on(&mut self, text: &[u8], end: LineEnd, take: &mut impl LineSink) {
+        self.steps += text.len() as u64;
+        self.seen += 1;
+        self.written.push(text);
+        self.clean.line(text, end);
+        take.line(TextLine { text, end });
+    }
+
+    /// Moves the cursor back by one column.
     fn backspace(&mut self) {
         self.rewrote = true;
-        if self.fate != OpenLineState::Held || self.returned {
+        if self.fate == OpenLineState::Held && !self.resumed && !self.returned {
+            self.screen().backspace();
+        }
+    }
+
+    /// Applies a sequence.
+    fn control(&mut self, control: ScreenControl) {
+        use ScreenControl::{
+            Column, Down, EraseRow, HideCursor, Left, NewScreen, Restore, Row, Up,
+        };
+        if self.fate != OpenLineState::Held || self.resumed {
+            // Text that was passed on remains. The cursor returns or leaves the line: what follows is another one.
+            let leaves =
+                matches!(control, Column(_) | Row(_) | Up(_) | Down(_) | Restore | NewScreen);
+            self.returned |= leaves;
             return;
         }
-        while let Some(byte) = self.text.pop() {
-            self.after.push(byte);
-            if !is_continuation(byte) {
+        let is_empty = self.text.is_empty() && self.screen.is_none();
+        let is_at_end =
+            !self.returned && self.screen.as_ref().is_none_or(|screen| screen.is_at_end());
+        match control {
+            // Nothing is there to be erased, or the cursor does not move. Programs that print colours erase the rest of
+            // the line.
+            EraseRow(EraseRange::After) if is_at_end => return,
+            EraseRow(_) | Column(0) | Left(_) if is_empty => return,
+            HideCursor if is_empty => {
+                self.repaints = true;
                 return;
             }
+            _ => {}
         }
+        let returned = self.returned;
+        // An erased line may still end with CR LF.
+        self.returned &= matches!(control, EraseRow(_));
+        let mut written = std::mem::take(&mut self.written);
+        let screen = self.screen();
+        if returned {
+            screen.carriage_return();
+        }
+        screen.control(control, &mut written);
+        self.written = written;
     }
 
     /// Adds text to the open line, up to the limit.
     fn text(&mut self, bytes: &[u8], take: &mut impl LineSink) {
-        let bytes = if self.after.is_empty() { bytes } else { self.write_over(bytes) };
         match self.fate {
             OpenLineState::Held => {}
             OpenLineState::Passes => {
@@ -346,40 +486,21 @@ impl LineSplitter {
         self.text.clear();
     }
 
-    /// Overwrites the text after the cursor, character by character. Returns the bytes that are to be appended.
-    fn write_over<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
-        for (at, byte) in bytes.iter().enumerate() {
-            if !is_continuation(*byte) {
-                // Nothing is left to overwrite, or the line is full. The rest is appended.
-                if self.after.is_empty() || self.text.len() + self.after.len() >= self.limit {
-                    self.join();
-                    return bytes.get(at..).unwrap_or_default();
-                }
-                let old = self.after.pop();
-                while self.after.last().is_some_and(|byte| is_continuation(*byte)) {
-                    self.after.pop();
-                }
-                // A character printed twice is bold; nothing is lost.
-                self.erased |= old.is_some_and(|old| old != *byte && old != b' ');
-            } else if self.text.len() + self.after.len() >= self.limit {
-                self.join();
-                return bytes.get(at..).unwrap_or_default();
-            }
-            self.text.push(*byte);
-        }
-        &[]
-    }
-
-    /// Moves the cursor to the end of the line.
-    fn join(&mut self) {
-        self.text.extend(self.after.drain(..).rev());
-    }
-
     /// Ends the line at a line feed.
     fn end_line(&mut self, take: &mut impl LineSink) {
         self.end_sequence(take);
         let end = if self.returned { LineEnd::CrLf } else { LineEnd::Lf };
-        self.close(end, take);
+        if self.repaints && self.fate == OpenLineState::Held && !self.resumed {
+            self.screen();
+        }
+        let Some(mut screen) = self.screen.take() else { return self.close(end, take) };
+        screen.line_feed(end);
+        if !screen.holds {
+            screen.finish_all();
+        }
+        self.settle(&mut screen, take);
+        self.screen = Some(screen).filter(|screen| screen.holds);
+        (self.begun, self.returned) = (false, false);
     }
 
     fn end_sequence(&mut self, take: &mut impl LineSink) {
@@ -394,10 +515,12 @@ impl LineSplitter {
 
     fn close(&mut self, end: LineEnd, take: &mut impl LineSink) {
         self.seen += 1;
-        self.join();
         match self.fate {
             OpenLineState::Held => {
                 self.steps += self.text.len() as u64;
+                if self.terminal {
+                    self.written.push(&self.text);
+                }
                 if self.resumed {
                     self.clean.begin_part(&self.text, true);
                     self.clean.end(end);
@@ -409,10 +532,12 @@ impl LineSplitter {
                 }
             }
             OpenLineState::Passes => {
+                self.written = WrittenRows::default();
                 self.clean.end(end);
                 take.end_long(end);
             }
             OpenLineState::Lost => {
+                self.written = WrittenRows::default();
                 self.clean.end(end);
                 take.lost();
             }
@@ -424,9 +549,4 @@ impl LineSplitter {
         (self.erased, self.is_long) = (false, false);
         self.fate = OpenLineState::Held;
     }
-}
-
-/// Whether a byte is a continuation byte of UTF-8.
-fn is_continuation(byte: u8) -> bool {
-    byte & 0xC0 == 0x80
 }

@@ -22,6 +22,7 @@ mod entry_stage;
 mod filter;
 mod group;
 mod head_tail;
+mod headings;
 mod line_patterns;
 pub mod line_splitter;
 pub mod line_stage;
@@ -37,7 +38,11 @@ mod report;
 pub mod rule_ops;
 mod sections;
 mod similarity;
+mod terminal_row;
+mod terminal_screen;
 
+#[cfg(test)]
+mod terminal_tests;
 #[cfg(test)]
 mod tests;
 

@@ -15,6 +15,7 @@ use super::pattern_list::PatternList;
 use super::pipeline::TextPipeline;
 use super::report::TextReport;
 use super::rule_ops::{self, CompiledRuleOps, DedupSpec, RuleOperations};
+use super::terminal_row::FrameMode;
 use crate::line_rules::{DedupMode, TextSpec};
 
 /// A compiled [`TextSpec`]. Immutable, cheap to clone, shared by any number of threads.
@@ -168,11 +169,19 @@ impl CompiledText {
         self.spec.strip_ansi
     }
 
+    /// Returns which overwritten texts become lines.
+    pub(super) fn frames(&self) -> FrameMode {
+        if self.rule_ops.keeps_frames { FrameMode::All } else { FrameMode::Failures }
+    }
+
     pub(super) fn head_tail_limits(&self, limits: &Limits) -> HeadTailLimits {
         let CompiledRuleOps { head, tail, uncut, .. } = self.rule_ops;
+        // `max_lines` of a text filter is a plain limit.
+        let keeps_messages = head > 0 || tail > 0 || uncut > 0;
+        let held = rule_ops::held(limits);
         // `max_lines` is a head.
         let head = if head == 0 { self.spec.max_lines } else { head };
-        HeadTailLimits { head, tail, uncut, held: rule_ops::held(limits) }
+        HeadTailLimits { head, tail, uncut, held, keeps_messages }
     }
 
     /// Returns the patterns of lines that are never left out.

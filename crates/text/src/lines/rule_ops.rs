@@ -68,6 +68,8 @@ pub struct RuleOperations {
     pub engine: Option<StageFactory>,
     /// Whether the engine itself marks input lines that look like a notice, because it writes notices of its own.
     pub marks: bool,
+    /// Whether every text that is overwritten becomes a line: the text is that of a file.
+    pub keeps_frames: bool,
     /// Whether a line too long to be held is kept if its beginning does not decide.
     pub keeps_doubtful: bool,
 }
@@ -89,6 +91,7 @@ impl RuleOperations {
             // Settings of operations.
             messages: _,
             marks: _,
+            keeps_frames: _,
             keeps_doubtful: _,
         } = self;
         [failures, sections, strip_sections].iter().all(|list| list.is_empty())
@@ -168,6 +171,7 @@ pub(super) struct CompiledRuleOps {
     pub(super) tail: u64,
     pub(super) uncut: u64,
     pub(super) messages: Option<Arc<PatternList>>,
+    pub(super) keeps_frames: bool,
     pub(super) keeps_doubtful: bool,
 }
 
@@ -199,6 +203,7 @@ impl CompiledRuleOps {
             engine,
             // `TextProgram` reads it.
             marks: _,
+            keeps_frames,
             keeps_doubtful,
         } = operations;
         let messages = match messages.as_slice() {
@@ -243,6 +248,7 @@ impl CompiledRuleOps {
             tail,
             uncut,
             messages,
+            keeps_frames,
             keeps_doubtful,
         };
         Ok((compiled, patterns))

@@ -1,0 +1,282 @@
+//! Removes a prefix that all lines of an output have, so that the filter of the command reads what the command printed.
+//!
+//! Tools that run other tools write their name, the name of a service or task, or the time before each line:
+//!
+//! | prefix | written by |
+//! |---|---|
+//! | `[exec] `, `[java] `, `[Build on node-3] ` | Ant, Jenkins |
+//! | `web-1  \| ` | docker compose |
+//! | `app:build: `, `packages/app build: ` | turbo; pnpm -r |
+//! | `2026-11-23T08:00:00.1234567Z ` | logs of GitHub's runners |
+//!
+//! The first lines decide: they are held until there are [`LINES`] of them. A constant prefix is written once, as the first
+//! line. Later lines without the prefix are kept as they are.
+
+use std::sync::LazyLock;
+
+use memchr::memchr;
+use regex::bytes::Regex;
+use tamis::text::TextReport;
+
+/// Lines that decide.
+const LINES: usize = 4;
+/// Bytes that are held to decide.
+const HELD: usize = 8 << 10;
+
+/// Prefixes that are the same on all lines. Levels (`[INFO] `) and counters (`[3/20] `) belong to the lines.
+static CONSTANT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let forms = [
+        r"\[[A-Za-z][\w ./:@-]{1,60}\] +",
+        r"[\w.@/-]{1,60}[-_]\d+ +\| ",
+        r"[\w@/.-]{1,60}:[\w.-]{1,40}: ",
+        r"[\w@/.-]{1,60} (?:build|test|lint|check|start|dev|compile|typecheck)(?::[\w-]+)?: ",
+    ];
+    Regex::new(&format!("(?-u)^(?:{})", forms.join("|"))).ok()
+});
+
+/// The time before each line.
+static TIME: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^\x{feff}?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z(?: |$)").ok());
+
+/// Words in brackets that are the level of a line.
+const LEVELS: [&[u8]; 11] = [
+    b"info",
+    b"error",
+    b"warn",
+    b"warning",
+    b"debug",
+    b"trace",
+    b"fatal",
+    b"critical",
+    b"notice",
+    b"tamis",
+    b"err",
+];
+
+/// The text that is removed from each line.
+#[derive(Debug)]
+enum LinePrefix {
+    Constant(Vec<u8>),
+    Time,
+}
+
+impl LinePrefix {
+    /// Returns the length of the prefix of a line.
+    fn length(&self, line: &[u8]) -> Option<usize> {
+        match self {
+            // A line without text may lack the blanks at the end.
+            Self::Constant(prefix) if line.len() < prefix.len() => {
+                (!line.is_empty() && line == prefix.trim_ascii_end()).then_some(line.len())
+            }
+            Self::Constant(prefix) => line.starts_with(prefix).then_some(prefix.len()),
+            Self::Time => TIME.as_ref()?.find(line).map(|found| found.end()),
+        }
+    }
+
+    /// Bytes of a line that decide.
+    fn reach(&self) -> usize {
+        match self {
+            Self::Constant(prefix) => prefix.len(),
+            Self::Time => 32,
+        }
+    }
+}
+
+/// Knowledge of the prefix.
+#[derive(Debug, Default)]
+enum PrefixState {
+    /// Nothing is removed.
+    #[default]
+    Off,
+    /// The beginning of the output is held.
+    Deciding,
+    Removing(LinePrefix),
+}
+
+/// Reads an output without the prefix of its lines.
+#[derive(Debug, Default)]
+pub(super) struct PrefixReader {
+    state: PrefixState,
+    /// The beginning of the output, or of the open line.
+    held: Vec<u8>,
+    /// Whether the rest of the open line is passed on.
+    in_line: bool,
+    /// Bytes and lines that were shortened.
+    bytes: u64,
+    lines: u64,
+}
+
+impl PrefixReader {
+    /// Creates a reader that looks for a prefix. The default one changes nothing.
+    pub(super) fn new() -> Self {
+        Self { state: PrefixState::Deciding, ..Self::default() }
+    }
+
+    /// Reads bytes.
+    pub(super) fn write(&mut self, bytes: &[u8], next: &mut dyn FnMut(&[u8])) {
+        match &self.state {
+            PrefixState::Off => next(bytes),
+            PrefixState::Deciding => {
+                self.held.extend_from_slice(bytes);
+                let lines = memchr::memchr_iter(b'\n', &self.held).count();
+                // Empty lines decide nothing.
+                if self.held.len() > HELD || lines >= LINES && full_lines(&self.held) >= LINES {
+                    self.decide(next);
+                }
+            }
+            PrefixState::Removing(_) => self.remove(bytes, next),
+        }
+    }
+
+    /// Passes on what is held: somebody waits for it.
+    pub(super) fn release(&mut self, next: &mut dyn FnMut(&[u8])) {
+        match self.state {
+            PrefixState::Off => {}
+            PrefixState::Deciding => self.decide(next),
+            PrefixState::Removing(_) => self.pass_on_open_line(next),
+        }
+    }
+
+    /// Ends the output.
+    pub(super) fn end(&mut self, next: &mut dyn FnMut(&[u8])) {
+        self.release(next);
+        self.pass_on_open_line(next);
+    }
+
+    /// Adds to a report what was removed.
+    pub(super) fn report(&self, text: TextReport) -> TextReport {
+        let mut text = text;
+        text.bytes_in = text.bytes_in.wrapping_add(self.bytes);
+        text.chars_in = text.chars_in.wrapping_add(self.bytes);
+        text.lines_shortened += self.lines;
+        text.changed |= self.lines > 0;
+        text
+    }
+
+    fn decide(&mut self, next: &mut dyn FnMut(&[u8])) {
+        let held = std::mem::take(&mut self.held);
+        let Some(prefix) = prefix_of(&held) else {
+            self.state = PrefixState::Off;
+            return next(&held);
+        };
+        if let LinePrefix::Constant(text) = &prefix {
+            let name = text.trim_ascii_end();
+            next(name);
+            next(b"\n");
+            // The line is not part of the output.
+            self.bytes = 0_u64.wrapping_sub(name.len() as u64 + 1);
+        }
+        self.state = PrefixState::Removing(prefix);
+        self.remove(&held, next);
+    }
+
+    fn remove(&mut self, mut bytes: &[u8], next: &mut dyn FnMut(&[u8])) {
+        while !bytes.is_empty() {
+            let end = memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
+            let (line, rest) = bytes.split_at(end);
+            bytes = rest;
+            let ends = line.ends_with(b"\n");
+            if self.in_line {
+                next(line);
+            } else {
+                self.held.extend_from_slice(line);
+                let PrefixState::Removing(prefix) = &self.state else { return next(line) };
+                if ends || self.held.len() > prefix.reach() {
+                    self.pass_on_open_line(next);
+                }
+            }
+            self.in_line = !ends && (self.in_line || self.held.is_empty());
+        }
+    }
+
+    /// Passes on the held beginning of the open line.
+    fn pass_on_open_line(&mut self, next: &mut dyn FnMut(&[u8])) {
+        let held = std::mem::take(&mut self.held);
+        if held.is_empty() {
+            return;
+        }
+        let text = held.strip_suffix(b"\n").unwrap_or(&held);
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
+        let length = match &self.state {
+            PrefixState::Removing(prefix) => prefix.length(text).unwrap_or(0),
+            _ => 0,
+        };
+        self.bytes = self.bytes.wrapping_add(length as u64);
+        self.lines += u64::from(length > 0);
+        self.in_line = !held.ends_with(b"\n");
+        next(held.get(length..).unwrap_or_default());
+    }
+}
+
+/// Number of complete lines that are not empty.
+fn full_lines(text: &[u8]) -> usize {
+    let lines = text.split_inclusive(|byte| *byte == b'\n');
+    lines.filter(|line| line.ends_with(b"\n") && !line.trim_ascii().is_empty()).count()
+}
+
+/// Returns the prefix that all lines of the beginning of an output have.
+fn prefix_of(text: &[u8]) -> Option<LinePrefix> {
+    // More may be held, depending on the chunks.
+    let text = text.get(..text.len().min(HELD)).unwrap_or_default();
+    let lines = || {
+        let lines = text.split_inclusive(|byte| *byte == b'\n');
+        let lines = lines.filter(|line| line.ends_with(b"\n")).map(|line| line.trim_ascii_end());
+        lines.filter(|line| !line.is_empty()).take(LINES)
+    };
+    let first = lines().next()?;
+    if lines().count() < 2 {
+        return None;
+    }
+    let prefix = match CONSTANT.as_ref()?.find(first) {
+        Some(found) => {
+            let text = found.as_bytes();
+            let word = text.strip_prefix(b"[").map(|rest| rest.split(|byte| *byte == b']').next());
+            let word = word.flatten().unwrap_or_default().to_ascii_lowercase();
+            if LEVELS.contains(&word.as_slice()) {
+                return None;
+            }
+            LinePrefix::Constant(text.to_vec())
+        }
+        None => LinePrefix::Time,
+    };
+    lines().all(|line| prefix.length(line).is_some()).then_some(prefix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PrefixReader;
+
+    fn read(text: &str, chunk: usize) -> String {
+        let mut reader = PrefixReader::new();
+        let mut out = Vec::new();
+        for bytes in text.as_bytes().chunks(chunk) {
+            reader.write(bytes, &mut |text| out.extend_from_slice(text));
+        }
+        reader.end(&mut |text| out.extend_from_slice(text));
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn prefixes_are_removed() {
+        for (text, expected) in [
+            (
+                "[exec] running 2 tests\n[exec]\n[exec] test a ... ok\n[exec] test b ... ok\nBUILD\n[exec] x",
+                "[exec]\nrunning 2 tests\n\ntest a ... ok\ntest b ... ok\nBUILD\nx",
+            ),
+            ("web-1  | a\nweb-1  | b\nweb-1  | c\nweb-1  | d\n", "web-1  |\na\nb\nc\nd\n"),
+            ("app:build: a\napp:build: b\n", "app:build:\na\nb\n"),
+            ("2026-11-23T08:00:00.1234567Z a\r\n2026-11-23T08:00:01.1234567Z b\r\n", "a\r\nb\r\n"),
+            (
+                "[INFO] a\n[INFO] b\n[INFO] c\n[INFO] d\n",
+                "[INFO] a\n[INFO] b\n[INFO] c\n[INFO] d\n",
+            ),
+            ("[exec] a\nb\n[exec] c\n[exec] d\n", "[exec] a\nb\n[exec] c\n[exec] d\n"),
+            ("[exec] a", "[exec] a"),
+            ("", ""),
+        ] {
+            for chunk in [1, 2, 7, 1000] {
+                assert_eq!(read(text, chunk), expected, "{chunk}");
+            }
+        }
+    }
+}

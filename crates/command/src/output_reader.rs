@@ -1,0 +1,48 @@
+//! Reads the bytes of an output before they are filtered.
+
+use tamis::text::TextReport;
+
+use super::line_prefix::PrefixReader;
+use super::text_decoder::{TextDecoder, encoding_of_locale};
+
+/// Reads the bytes of an output as text: decodes them, and removes a prefix that all lines have.
+#[derive(Default)]
+pub(super) struct OutputReader {
+    decoder: TextDecoder,
+    prefix: PrefixReader,
+}
+
+impl OutputReader {
+    /// Creates a reader. The default one changes nothing.
+    pub(super) fn new(reads_prefixes: bool) -> Self {
+        let prefix = if reads_prefixes { PrefixReader::new() } else { PrefixReader::default() };
+        Self { decoder: TextDecoder::new(None), prefix }
+    }
+
+    pub(super) fn set_locale(&mut self, locale: &str) {
+        self.decoder = TextDecoder::new(encoding_of_locale(locale));
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8], next: &mut dyn FnMut(&[u8])) {
+        self.decoder.write(bytes, &mut |text| self.prefix.write(text, next));
+    }
+
+    pub(super) fn release(&mut self, next: &mut dyn FnMut(&[u8])) {
+        self.decoder.release(&mut |text| self.prefix.write(text, next));
+        self.prefix.release(next);
+    }
+
+    pub(super) fn end(&mut self, next: &mut dyn FnMut(&[u8])) {
+        self.decoder.end(&mut |text| self.prefix.write(text, next));
+        self.prefix.end(next);
+    }
+
+    /// Adds to a report what was read otherwise.
+    pub(super) fn report(&self, text: TextReport) -> TextReport {
+        let mut text = self.prefix.report(text);
+        let difference = self.decoder.difference();
+        text.bytes_in = text.bytes_in.wrapping_add(difference);
+        text.changed |= difference > 0;
+        text
+    }
+}

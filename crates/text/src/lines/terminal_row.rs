@@ -1,0 +1,471 @@
+//! One row of a terminal: the characters at its columns, and earlier texts of the row that have to be kept.
+//!
+//! A row is a plain text until the cursor moves within it. Then it has a cell for each column:
+//!
+//! ```text
+//! column   0  1  2  3  4  5  6  7  8
+//! cells    a  あ ·· é  ▢  \t ·· ·· b      ·· continues the cell before it, ▢ was never written
+//! ```
+//!
+//! **Frames.** A program that shows progress writes a row again and again. A text of a row that is complete, because the
+//! cursor has left it or returned to its beginning, is a frame. If a later text destroys a frame that says what failed, the
+//! frame becomes a line of its own, which precedes the row. Frames that differ only in numbers, bars and spinners are one.
+//!
+//! Memory: a cell of eight bytes for each column, and less than twice the bytes of the characters.
+
+use unicode_width::UnicodeWidthChar;
+
+use super::line_splitter::LineEnd;
+use crate::failures::says_what_failed;
+
+/// The bytes of a cell, in the row's list of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Cell {
+    begin: u32,
+    length: u8,
+    kind: CellKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CellKind {
+    Text,
+    /// A further column of the character before it.
+    Continues,
+    /// Never written, or erased.
+    Gap,
+}
+
+const GAP: Cell = Cell { begin: 0, length: 1, kind: CellKind::Gap };
+/// The most bytes of a character with its combining marks. Further marks have cells of their own.
+const CHARACTER: usize = 64;
+/// Distance of the tab stops.
+const TAB: usize = 8;
+/// The farthest column to which a sequence moves the cursor, unless the row is longer.
+pub(super) const FARTHEST: usize = 1000;
+
+/// Frames that become lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum FrameMode {
+    /// Those that say what failed.
+    #[default]
+    Failures,
+    /// All but progress in percent: the text is that of a file rather than of a running program.
+    All,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct TerminalRow {
+    mode: FrameMode,
+    /// The text, or the bytes of the cells.
+    bytes: Vec<u8>,
+    cells: Option<Vec<Cell>>,
+    /// Bytes of all cells together.
+    length: usize,
+    /// Bytes of input for this row, at least.
+    input: usize,
+    /// The text that was already written as a line, if the row was.
+    old: Option<Vec<u8>>,
+    /// How the row ends, if it has ended.
+    pub(super) end: Option<LineEnd>,
+    /// Whether text was overwritten or erased.
+    pub(super) erased: bool,
+    /// Whether text was written since the last frame.
+    is_written: bool,
+    /// Whether the text is a frame.
+    is_frame: bool,
+    /// The first cell before a blank was written over it.
+    blanked: Option<Cell>,
+    /// The last kept frame, and those before it.
+    frame: Option<Vec<u8>>,
+    pub(super) frames: Vec<Vec<u8>>,
+}
+
+impl TerminalRow {
+    pub(super) fn new(mode: FrameMode, text: Vec<u8>) -> Self {
+        Self {
+            mode,
+            input: text.len(),
+            is_written: !text.is_empty(),
+            bytes: text,
+            ..Self::default()
+        }
+    }
+
+    /// Creates a row that was already written as a line.
+    pub(super) fn old(mode: FrameMode, text: Vec<u8>) -> Self {
+        Self {
+            mode,
+            input: text.len(),
+            old: Some(text.clone()),
+            bytes: text,
+            end: Some(LineEnd::Lf),
+            ..Self::default()
+        }
+    }
+
+    /// Whether the row was already written as a line, and nothing was added.
+    pub(super) fn is_known(&self, text: &[u8]) -> bool {
+        self.old.as_ref().is_some_and(|old| text.is_empty() || old == text)
+    }
+
+    /// Bytes of the row's text.
+    pub(super) fn length(&self) -> usize {
+        if self.cells.is_some() { self.length } else { self.bytes.len() }
+    }
+
+    /// Memory that the row takes.
+    pub(super) fn cost(&self) -> usize {
+        self.bytes.len() + self.cells.as_ref().map_or(0, Vec::len) * size_of::<Cell>() + 64
+    }
+
+    /// Whether the row was never written.
+    pub(super) fn is_unused(&self) -> bool {
+        self.length() == 0 && self.end.is_none()
+    }
+
+    /// Counts the bytes of a sequence with a number, without its introduction.
+    pub(super) fn sequence(&mut self, number: u16) {
+        let digits = number.checked_ilog10().map_or(0, |log| log as usize + 1);
+        self.input += 2 + if number < 2 { 0 } else { digits };
+    }
+
+    /// Appends text to a row without cells.
+    pub(super) fn append(&mut self, text: &[u8]) {
+        self.input += text.len();
+        self.is_written |= !text.is_empty();
+        self.bytes.extend_from_slice(text);
+    }
+
+    /// Number of columns. The row gets cells.
+    pub(super) fn columns(&mut self) -> usize {
+        self.cells().len()
+    }
+
+    /// Returns the cells, made of the text if there are none.
+    fn cells(&mut self) -> &mut Vec<Cell> {
+        if self.cells.is_none() {
+            let (text, input) = (std::mem::take(&mut self.bytes), self.input);
+            let written = (self.is_written, self.is_frame);
+            self.cells = Some(Vec::with_capacity(text.len()));
+            let mut column = 0;
+            for chunk in text.utf8_chunks() {
+                for char in chunk.valid().chars() {
+                    let mut bytes = [0; 4];
+                    column =
+                        self.put(column, char.encode_utf8(&mut bytes).as_bytes(), columns_of(char));
+                }
+                for byte in chunk.invalid() {
+                    column = self.put(column, &[*byte], 1);
+                }
+            }
+            self.input = input;
+            (self.is_written, self.is_frame) = written;
+        }
+        self.cells.get_or_insert_default()
+    }
+
+    /// Writes a character. Returns the column after it.
+    pub(super) fn put(&mut self, column: usize, bytes: &[u8], columns: usize) -> usize {
+        self.input += bytes.len();
+        if bytes == b"\t" {
+            return self.put_tab(column);
+        }
+        let blanked = std::mem::take(&mut self.blanked);
+        if columns == 0 && self.combine(column, bytes) {
+            return column;
+        }
+        let columns = columns.max(1);
+        let old = self.cells().get(column).copied();
+        if let Some(old) = old.filter(|old| old.kind != CellKind::Gap) {
+            let text = self.text_of(old);
+            // A character that is written twice is bold.
+            if old.kind == CellKind::Continues || text != bytes && text != b" " {
+                let is_first = column == 0 && !self.is_written && blanked.is_none();
+                self.destroy();
+                if is_first && bytes == b" " && self.columns() > 0 {
+                    self.blanked = Some(old);
+                }
+            }
+        }
+        self.is_written = true;
+        self.fill(column);
+        for at in column..column + columns {
+            self.break_up(at);
+        }
+        let begin = u32::try_from(self.bytes.len()).unwrap_or(u32::MAX);
+        self.bytes.extend_from_slice(bytes);
+        let cell = Cell {
+            begin,
+            length: u8::try_from(bytes.len()).unwrap_or(u8::MAX),
+            kind: CellKind::Text,
+        };
+        self.set(column, cell);
+        for at in column + 1..column + columns {
+            self.set(at, Cell { begin: 0, length: 0, kind: CellKind::Continues });
+        }
+        self.compact();
+        column + columns
+    }
+
+    /// Moves to the next tab stop. At the end of the row the tab is part of the text.
+    fn put_tab(&mut self, column: usize) -> usize {
+        let next = (column / TAB + 1) * TAB;
+        if column < self.columns() {
+            return next;
+        }
+        self.is_written = true;
+        self.fill(column);
+        let begin = u32::try_from(self.bytes.len()).unwrap_or(u32::MAX);
+        self.bytes.push(b'\t');
+        self.set(column, Cell { begin, length: 1, kind: CellKind::Text });
+        for at in column + 1..next {
+            self.set(at, Cell { begin: 0, length: 0, kind: CellKind::Continues });
+        }
+        next
+    }
+
+    /// Adds a combining mark to the character before the cursor. Returns whether there is one with room for it.
+    fn combine(&mut self, column: usize, mark: &[u8]) -> bool {
+        let cells = self.cells();
+        let before = cells.get(..column.min(cells.len())).unwrap_or_default();
+        let base = before.iter().rev().take(TAB).position(|cell| cell.kind != CellKind::Continues);
+        let Some(at) = base.map(|back| before.len() - 1 - back) else { return false };
+        let Some(cell) = before.get(at).copied() else { return false };
+        let length = usize::from(cell.length) + mark.len();
+        if cell.kind != CellKind::Text || length > CHARACTER {
+            return false;
+        }
+        let text = [self.text_of(cell), mark].concat();
+        let begin = u32::try_from(self.bytes.len()).unwrap_or(u32::MAX);
+        self.bytes.extend_from_slice(&text);
+        self.set(at, Cell { begin, length: u8::try_from(length).unwrap_or(u8::MAX), ..cell });
+        self.compact();
+        true
+    }
+
+    /// Erases columns from `from` to before `to`; they become gaps.
+    pub(super) fn erase(&mut self, from: usize, to: usize) {
+        let columns = self.columns();
+        let to = to.min(columns);
+        if from >= to {
+            return;
+        }
+        self.blanked = None;
+        let cells = self.cells().get(from..to).unwrap_or_default();
+        if cells.iter().any(|cell| cell.kind != CellKind::Gap) {
+            self.destroy_as_frame();
+        }
+        // The row may have been emptied with its frame.
+        let to = to.min(self.columns());
+        for at in from..to {
+            self.break_up(at);
+        }
+        if to == self.columns() {
+            self.truncate(from);
+        }
+    }
+
+    /// Removes columns. Those after them move to the left.
+    pub(super) fn delete(&mut self, from: usize, count: usize) {
+        self.erase(from, from.saturating_add(count));
+        let columns = self.columns();
+        let to = from.saturating_add(count).min(columns);
+        if from < to {
+            self.length -= to - from;
+            self.cells().drain(from..to);
+        }
+    }
+
+    /// Inserts blank columns.
+    pub(super) fn insert(&mut self, at: usize, count: usize) {
+        let cell = self.cells().get(at).copied();
+        if let Some(cell) = cell {
+            if cell.kind == CellKind::Continues {
+                self.break_up(at);
+            }
+            let count = count.min(FARTHEST);
+            self.length += count;
+            self.cells().splice(at..at, std::iter::repeat_n(GAP, count));
+        }
+    }
+
+    /// Takes back a single blank at the beginning of the row, if the cursor returns directly after it: zsh writes it
+    /// over an output without a line end, which it has moved to the row above on a real terminal.
+    pub(super) fn take_back_blank(&mut self) {
+        if let Some(cell) = self.blanked.take() {
+            self.set(0, cell);
+        }
+    }
+
+    /// The cursor leaves the row or returns to its beginning: the text is a frame.
+    pub(super) fn end_frame(&mut self) {
+        self.is_frame |= std::mem::take(&mut self.is_written);
+    }
+
+    /// Text of the row is about to be erased.
+    fn destroy_as_frame(&mut self) {
+        self.end_frame();
+        self.destroy();
+    }
+
+    /// Text of the row is about to be destroyed. Keeps the frame, if it has to be kept.
+    fn destroy(&mut self) {
+        self.erased = true;
+        if !std::mem::take(&mut self.is_frame) {
+            return;
+        }
+        let text = self.text();
+        let keeps = match self.mode {
+            FrameMode::Failures => says_what_failed(&text),
+            FrameMode::All => !text.iter().all(u8::is_ascii_whitespace),
+        };
+        if !keeps {
+            return;
+        }
+        if let Some(before) = self.frame.take().filter(|before| !self.is_same(before, &text)) {
+            self.frames.push(before);
+        }
+        self.frame = Some(text);
+        if self.mode == FrameMode::All {
+            self.truncate(0);
+        }
+    }
+
+    /// Whether one text is a later frame of the other.
+    fn is_same(&self, one: &[u8], other: &[u8]) -> bool {
+        let is_progress = |text: &[u8]| text.contains(&b'%');
+        (self.mode == FrameMode::Failures || is_progress(one) && is_progress(other))
+            && has_same_words(one, other)
+    }
+
+    /// Ends the row: returns the lines that precede it.
+    pub(super) fn take_frames(&mut self, text: &[u8]) -> Vec<Vec<u8>> {
+        let mut frames = std::mem::take(&mut self.frames);
+        frames.extend(self.frame.take().filter(|frame| !self.is_same(frame, text)));
+        frames
+    }
+
+    /// Moves the frames of another row to this one, before which they were on the screen.
+    pub(super) fn adopt(&mut self, mut other: Self) {
+        other.destroy_as_frame();
+        self.erased |= other.erased;
+        self.frames.append(&mut other.frames);
+        self.frames.extend(other.frame);
+    }
+
+    /// Returns the text without blanks at the end, if the row has cells. It is no longer than the input.
+    pub(super) fn text(&self) -> Vec<u8> {
+        let mut text = self.whole_text();
+        if self.cells.is_some() {
+            let length = text.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
+            text.truncate(length);
+        }
+        text
+    }
+
+    /// Returns the text with blanks at the end.
+    pub(super) fn whole_text(&self) -> Vec<u8> {
+        let Some(cells) = &self.cells else { return self.bytes.clone() };
+        // Gaps that would make the row longer than the input are one blank each.
+        let narrow = self.length > self.input;
+        let mut text = Vec::with_capacity(self.length);
+        let mut before = CellKind::Text;
+        for cell in cells {
+            match cell.kind {
+                CellKind::Gap if narrow && before == CellKind::Gap => {}
+                CellKind::Gap => text.push(b' '),
+                _ => text.extend_from_slice(self.text_of(*cell)),
+            }
+            before = cell.kind;
+        }
+        text
+    }
+
+    fn text_of(&self, cell: Cell) -> &[u8] {
+        if cell.kind == CellKind::Gap {
+            return b" ";
+        }
+        let begin = usize::try_from(cell.begin).unwrap_or(usize::MAX);
+        self.bytes.get(begin..begin.saturating_add(usize::from(cell.length))).unwrap_or_default()
+    }
+
+    /// Adds gaps up to a column.
+    fn fill(&mut self, column: usize) {
+        let cells = self.cells();
+        let more = column.saturating_sub(cells.len());
+        cells.resize(cells.len() + more, GAP);
+        self.length += more;
+    }
+
+    /// Sets a cell, the next one after the last at most.
+    fn set(&mut self, at: usize, cell: Cell) {
+        let cells = self.cells.get_or_insert_default();
+        match cells.get_mut(at) {
+            Some(place) => {
+                let old = std::mem::replace(place, cell);
+                self.length -= usize::from(old.length);
+            }
+            None => cells.push(cell),
+        }
+        self.length += usize::from(cell.length);
+    }
+
+    /// Turns all columns of the character at a column into gaps.
+    fn break_up(&mut self, at: usize) {
+        let cells = self.cells.get_or_insert_default();
+        if cells.get(at).is_none() {
+            return;
+        }
+        let before = cells.get(..=at).unwrap_or_default();
+        let back = before.iter().rev().take(TAB).position(|cell| cell.kind != CellKind::Continues);
+        let from = at - back.unwrap_or(0);
+        let after = cells.get(at + 1..).unwrap_or_default();
+        let more = after.iter().take_while(|cell| cell.kind == CellKind::Continues).count();
+        for place in from..=at + more {
+            self.set(place, GAP);
+        }
+    }
+
+    fn truncate(&mut self, columns: usize) {
+        let cells = self.cells.get_or_insert_default();
+        let gone = cells.get(columns..).unwrap_or_default();
+        self.length -= gone.iter().map(|cell| usize::from(cell.length)).sum::<usize>();
+        cells.truncate(columns);
+        if columns == 0 {
+            self.bytes.clear();
+        }
+    }
+
+    /// Removes the bytes of overwritten characters, once they are the larger part.
+    fn compact(&mut self) {
+        /// Not worth the work.
+        const LEAST: usize = 1024;
+        if self.bytes.len() < LEAST + 2 * self.length {
+            return;
+        }
+        let old = std::mem::take(&mut self.bytes);
+        let mut bytes = Vec::with_capacity(self.length);
+        for cell in self.cells.iter_mut().flatten().filter(|cell| cell.kind == CellKind::Text) {
+            let begin = usize::try_from(cell.begin).unwrap_or(usize::MAX);
+            let end = begin.saturating_add(usize::from(cell.length));
+            cell.begin = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+            bytes.extend_from_slice(old.get(begin..end).unwrap_or_default());
+        }
+        // Its bytes may be gone.
+        self.blanked = None;
+        self.bytes = bytes;
+    }
+}
+
+/// Number of columns of a character.
+pub(super) fn columns_of(char: char) -> usize {
+    if char.is_ascii() { 1 } else { char.width().unwrap_or(0) }
+}
+
+/// Whether two texts have the same letters: they differ at most in numbers, bars and spinners.
+fn has_same_words(one: &[u8], other: &[u8]) -> bool {
+    let letters = |text: &[u8]| -> String {
+        String::from_utf8_lossy(text).chars().filter(|char| char.is_alphabetic()).collect()
+    };
+    letters(one) == letters(other)
+}

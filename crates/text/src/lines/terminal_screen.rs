@@ -1,0 +1,409 @@
+//! The rows of a terminal that a program may still change, and the cursor.
+//!
+//! A screen exists only while it is needed. Most texts move the cursor only within a line, if at all; then the screen has one
+//! row and ends with it. Once a text moves the cursor to another row, or hides it to repaint some rows, the last rows are
+//! held until they scroll out of reach.
+//!
+//! ```text
+//! rows already written ─┤ above ─ row of the cursor ─ below ├
+//!                        └──── held, at most `ROWS` ────────┘
+//! ```
+//!
+//! The size of the terminal is unknown, so rows are as long as their texts, and there are as many as the text has. A movement
+//! to a row that was already written takes its text back from [`WrittenRows`]; if it changes, it is written again. An erased
+//! screen ends all rows that are held: nothing that was shown is lost.
+
+use std::collections::VecDeque;
+
+use super::line_splitter::LineEnd;
+use super::terminal_row::{FARTHEST, FrameMode, TerminalRow, columns_of};
+use crate::ansi::{EraseRange, ScreenControl};
+
+/// The most rows that are held. Real terminals have fewer.
+const ROWS: usize = 128;
+/// The most memory of held rows, in bytes, apart from that of the last one.
+const HELD: usize = 256 << 10;
+/// The most bytes of frames that wait for rows above them.
+const FRAMES: usize = 64 << 10;
+
+/// The last lines that were written.
+#[derive(Debug, Default)]
+pub(super) struct WrittenRows(VecDeque<Vec<u8>>);
+
+impl WrittenRows {
+    /// How many are remembered. Few programs repaint more.
+    const MOST: usize = 24;
+    /// The longest one, in bytes.
+    const LONGEST: usize = 512;
+
+    pub(super) fn push(&mut self, text: &[u8]) {
+        let mut row = if self.0.len() < Self::MOST {
+            Vec::new()
+        } else {
+            self.0.pop_front().unwrap_or_default()
+        };
+        row.clear();
+        if text.len() <= Self::LONGEST {
+            row.extend_from_slice(text);
+            self.0.push_back(row);
+        } else {
+            // Rows above a long one are out of reach.
+            self.0.clear();
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct TerminalScreen {
+    mode: FrameMode,
+    above: VecDeque<TerminalRow>,
+    /// The row of the cursor.
+    row: TerminalRow,
+    below: VecDeque<TerminalRow>,
+    /// The column of the cursor. Without one it is at the end of a row without cells.
+    column: Option<usize>,
+    /// Numbers in the text: of the first held row, and of the first row of the page.
+    first: u64,
+    page: u64,
+    saved: Option<(u64, usize)>,
+    /// Whether rows are held after their ends.
+    pub(super) holds: bool,
+    /// Rows ended since the cursor last moved to another row.
+    quiet: usize,
+    /// Rows that nothing changes any more.
+    pub(super) done: VecDeque<TerminalRow>,
+}
+
+impl TerminalScreen {
+    /// Creates a screen with one row, which is row `first` of the text.
+    pub(super) fn new(mode: FrameMode, text: Vec<u8>, first: u64) -> Self {
+        Self {
+            mode,
+            above: VecDeque::new(),
+            row: TerminalRow::new(mode, text),
+            below: VecDeque::new(),
+            column: None,
+            first,
+            page: 0,
+            saved: None,
+            holds: false,
+            quiet: 0,
+            done: VecDeque::new(),
+        }
+    }
+
+    fn new_row(&self) -> TerminalRow {
+        TerminalRow::new(self.mode, Vec::new())
+    }
+
+    /// Number of held rows.
+    fn rows(&self) -> usize {
+        self.above.len() + 1 + self.below.len()
+    }
+
+    /// Whether the cursor is at the end of its row, and no text follows it.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.column.is_none()
+    }
+
+    /// The column of the cursor. The row gets cells.
+    fn column(&mut self) -> usize {
+        match self.column {
+            Some(column) => column,
+            None => {
+                let column = self.row.columns();
+                self.column = Some(column);
+                column
+            }
+        }
+    }
+
+    /// Writes text at the cursor, as long as the row has at most `limit` bytes. Returns how many bytes were written.
+    pub(super) fn write(&mut self, text: &[u8], limit: usize) -> usize {
+        let Some(mut column) = self.column else {
+            let room = limit.saturating_sub(self.row.length());
+            let now = text.get(..text.len().min(room)).unwrap_or_default();
+            self.row.append(now);
+            return now.len();
+        };
+        let row = &mut self.row;
+        let mut done = 0;
+        'text: for chunk in text.utf8_chunks() {
+            let mut buffer = [0; 4];
+            for char in chunk.valid().chars() {
+                let bytes = char.encode_utf8(&mut buffer).as_bytes();
+                // NUL, BEL, DEL and the like move nothing and show nothing.
+                if !char.is_ascii_control() || char == '\t' {
+                    let gap = column.saturating_sub(row.columns());
+                    if row.length() + gap + bytes.len() > limit {
+                        break 'text;
+                    }
+                    column = row.put(column, bytes, columns_of(char));
+                }
+                done += bytes.len();
+            }
+            for byte in chunk.invalid() {
+                let gap = column.saturating_sub(row.columns());
+                if row.length() + gap >= limit {
+                    break 'text;
+                }
+                column = row.put(column, &[*byte], 1);
+                done += 1;
+            }
+        }
+        self.column = Some(column);
+        done
+    }
+
+    /// Moves the cursor to the beginning of its row.
+    pub(super) fn carriage_return(&mut self) {
+        self.row.take_back_blank();
+        self.row.end_frame();
+        self.column = Some(0);
+    }
+
+    /// Moves the cursor back by one column.
+    pub(super) fn backspace(&mut self) {
+        self.column = Some(self.column().saturating_sub(1));
+    }
+
+    /// Ends the row and moves to the beginning of the next one.
+    pub(super) fn line_feed(&mut self, end: LineEnd) {
+        self.row.end = Some(end);
+        self.row.end_frame();
+        self.quiet += 1;
+        let is_last = self.below.is_empty();
+        let next = self.below.pop_front().unwrap_or_else(|| self.new_row());
+        self.above.push_back(std::mem::replace(&mut self.row, next));
+        self.column = if is_last { None } else { Some(0) };
+        while self.rows() > ROWS && !self.above.is_empty() || self.cost() > HELD {
+            self.finish(1);
+        }
+        if self.quiet > ROWS && is_last {
+            self.finish(self.above.len());
+            self.holds = false;
+        }
+    }
+
+    /// Memory of the rows above the cursor.
+    fn cost(&self) -> usize {
+        self.above.iter().map(TerminalRow::cost).sum()
+    }
+
+    /// Ends the first rows above the cursor: nothing changes them any more.
+    fn finish(&mut self, count: usize) {
+        for mut row in self.above.drain(..count.min(self.above.len())) {
+            if row.end.is_none() && row.length() > 0 {
+                row.end = Some(LineEnd::Lf);
+            }
+            self.done.push_back(row);
+            self.first += 1;
+        }
+    }
+
+    /// Ends all rows, and begins a new one.
+    pub(super) fn finish_all(&mut self) {
+        let row = self.new_row();
+        self.above.push_back(std::mem::replace(&mut self.row, row));
+        self.above.append(&mut self.below);
+        self.finish(self.above.len());
+        self.column = None;
+    }
+
+    /// Ends all rows before that of the cursor, and returns that row if it is the last one; ends all rows otherwise.
+    pub(super) fn take_last(&mut self) -> TerminalRow {
+        if !self.below.is_empty() {
+            self.finish_all();
+        }
+        self.finish(self.above.len());
+        self.column = None;
+        let row = self.new_row();
+        std::mem::replace(&mut self.row, row)
+    }
+
+    /// Ends the text: all rows are done. Only the last one may lack an end.
+    pub(super) fn end(&mut self) {
+        let row = self.new_row();
+        self.above.push_back(std::mem::replace(&mut self.row, row));
+        self.above.append(&mut self.below);
+        let mut last = self.above.pop_back();
+        while last.as_ref().is_some_and(TerminalRow::is_unused)
+            && let Some(mut before) = self.above.pop_back()
+        {
+            before.adopt(last.take().unwrap_or_default());
+            last = Some(before);
+        }
+        self.finish(self.above.len());
+        self.done.extend(last);
+    }
+
+    /// Returns the frames that precede the row of the cursor, if no row is above it.
+    pub(super) fn take_frames(&mut self) -> Vec<Vec<u8>> {
+        let frames: usize = self.row.frames.iter().map(Vec::len).sum();
+        if frames > FRAMES {
+            self.finish(self.above.len());
+        }
+        if self.above.is_empty() { std::mem::take(&mut self.row.frames) } else { Vec::new() }
+    }
+
+    /// Applies a sequence.
+    pub(super) fn control(&mut self, control: ScreenControl, written: &mut WrittenRows) {
+        use ScreenControl::{
+            Column, DeleteChars, Down, EraseChars, EraseRow, EraseScreen, HideCursor, InsertBlanks,
+            Left, NewScreen, Restore, Right, Row, Save, Up,
+        };
+        self.row.sequence(match control {
+            Column(to) => to.saturating_add(1),
+            Right(count) | InsertBlanks(count) => count,
+            _ => 1,
+        });
+        match control {
+            Column(to) => self.move_to(usize::from(to)),
+            Right(count) => {
+                let column = self.column();
+                self.move_to(column.saturating_add(usize::from(count)));
+            }
+            Left(count) => {
+                let column = self.column().saturating_sub(usize::from(count));
+                self.move_to(column);
+            }
+            Up(count) => self.up(usize::from(count), written),
+            Down(count) => {
+                let row = self.above.len().saturating_add(usize::from(count));
+                self.move_to_row(row);
+            }
+            Row(row) => {
+                if self.page < self.first {
+                    self.new_page();
+                }
+                let from = usize::try_from(self.page - self.first).unwrap_or(usize::MAX);
+                self.move_to_row(from.saturating_add(usize::from(row)));
+            }
+            Save => {
+                let column = self.column();
+                self.saved = Some((self.first + self.above.len() as u64, column));
+            }
+            Restore => self.restore(written),
+            EraseRow(range) => self.erase_row(range),
+            EraseScreen(EraseRange::All) | NewScreen => {
+                self.new_page();
+                self.column = None;
+            }
+            EraseScreen(range) => self.erase_screen(range),
+            EraseChars(count) => {
+                let column = self.column();
+                self.row.erase(column, column.saturating_add(usize::from(count)));
+            }
+            DeleteChars(count) => {
+                let column = self.column();
+                self.row.delete(column, usize::from(count));
+            }
+            InsertBlanks(count) => {
+                let column = self.column();
+                self.row.insert(column, usize::from(count));
+            }
+            HideCursor => self.hold(),
+        }
+    }
+
+    /// Holds rows from now on.
+    fn hold(&mut self) {
+        (self.holds, self.quiet) = (true, 0);
+    }
+
+    /// Moves to a column of the row.
+    fn move_to(&mut self, column: usize) {
+        let most = self.row.columns().max(FARTHEST);
+        if column == 0 {
+            self.row.end_frame();
+        }
+        self.column = Some(column.min(most));
+    }
+
+    fn up(&mut self, count: usize, written: &mut WrittenRows) {
+        let column = self.column();
+        let missing = count.saturating_sub(self.above.len());
+        if missing > written.0.len() {
+            // The row was already written, and is out of reach. Its new text is a new row.
+            self.finish_all();
+        } else {
+            for _ in 0..missing {
+                let text = written.0.pop_back().unwrap_or_default();
+                self.above.push_front(TerminalRow::old(self.mode, text));
+                self.first = self.first.saturating_sub(1);
+            }
+            self.go_to_row(self.above.len() - count);
+        }
+        self.column = Some(column);
+        self.hold();
+    }
+
+    /// Moves to a held row or to a new one below.
+    fn move_to_row(&mut self, row: usize) {
+        let column = self.column();
+        self.go_to_row(row.min(self.above.len().max(ROWS - 1)));
+        self.column = Some(column);
+        self.hold();
+    }
+
+    fn go_to_row(&mut self, row: usize) {
+        self.row.end_frame();
+        while row < self.above.len()
+            && let Some(above) = self.above.pop_back()
+        {
+            self.below.push_front(std::mem::replace(&mut self.row, above));
+        }
+        while row > self.above.len() {
+            let below = self.below.pop_front().unwrap_or_else(|| self.new_row());
+            self.above.push_back(std::mem::replace(&mut self.row, below));
+        }
+    }
+
+    fn new_page(&mut self) {
+        let column = self.column();
+        self.finish_all();
+        self.column = Some(column);
+        self.page = self.first;
+        self.hold();
+    }
+
+    fn restore(&mut self, written: &mut WrittenRows) {
+        let Some((row, column)) = self.saved else { return self.move_to(0) };
+        match row.checked_sub(self.first).and_then(|row| usize::try_from(row).ok()) {
+            Some(row) if row == self.above.len() => {}
+            Some(row) => self.move_to_row(row),
+            None => {
+                let missing = usize::try_from(self.first - row).unwrap_or(usize::MAX);
+                self.up(self.above.len().saturating_add(missing), written);
+            }
+        }
+        self.row.end_frame();
+        self.column = Some(column);
+    }
+
+    fn erase_row(&mut self, range: EraseRange) {
+        let column = self.column();
+        let row = &mut self.row;
+        match range {
+            EraseRange::After => row.erase(column, usize::MAX),
+            EraseRange::Before => row.erase(0, column.saturating_add(1)),
+            EraseRange::All => row.erase(0, usize::MAX),
+        }
+    }
+
+    fn erase_screen(&mut self, range: EraseRange) {
+        self.erase_row(range);
+        if range == EraseRange::After {
+            for below in self.below.drain(..) {
+                self.row.adopt(below);
+            }
+            if self.column == Some(0) {
+                self.row.end = None;
+            }
+        } else {
+            for row in &mut self.above {
+                row.erase(0, usize::MAX);
+            }
+        }
+    }
+}

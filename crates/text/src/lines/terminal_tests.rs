@@ -1,0 +1,90 @@
+//! Compares the terminal with `vt100`, a model of a whole terminal, on random sequences and on recorded sessions.
+//!
+//! The sessions in `corpus/terminal` were recorded with `script`, in a terminal of 200 columns: npm 9, pnpm 10, yarn 4, pip 23,
+//! cargo 1.9x, vitest 4, node 20 and playwright 1.6x (tests), turbo 2, nx, pre-commit 4 and shellcheck.
+
+use std::num::NonZero;
+
+use tamis_testkit::effort::share;
+use tamis_testkit::paths;
+use tamis_testkit::prng::Prng;
+
+use super::TextProgram;
+use crate::TextSpec;
+use crate::failures::says_what_failed;
+
+/// The rows that the model shows at the end, without blank ones and with single blanks.
+fn model(text: &[u8]) -> Vec<String> {
+    let size = |cells| NonZero::new(cells).unwrap();
+    let mut parser = vt100::Parser::new(size(2000), size(1000), 0);
+    parser.process(text);
+    rows(&parser.screen().contents())
+}
+
+/// The lines that the terminal writes, in the same form.
+fn found(text: &[u8]) -> Vec<String> {
+    let program = TextProgram::compile(&TextSpec::new().strip_ansi(true)).unwrap();
+    rows(&String::from_utf8(program.apply(text).0).unwrap())
+}
+
+fn rows(text: &str) -> Vec<String> {
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    text.lines().map(words).filter(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn random_sequences() {
+    const PIECES: [&str; 34] = [
+        "ab", "c", "de f", "日本", "é", "x\u{301}", "12345678", "\t", "\r", "\r", "\r\n", "\r\n",
+        "\x08", "\x1b[K", "\x1b[1K", "\x1b[2K", "\x1b[G", "\x1b[5G", "\x1b[3C", "\x1b[2D",
+        "\x1b[A", "\x1b[2A", "\x1b[F", "\x1b[B", "\x1b[E", "\x1b[J", "\x1b7", "\x1b8", "\x1b[2P",
+        "\x1b[@", "\x1b[2X", "\x1b[31m", "\x1b[0m", "\x1b[30G",
+    ];
+    let mut prng = Prng::named("terminals");
+    for _ in 0..share(4_000) {
+        // The cursor is hidden first, so that no row is written too early.
+        let mut text = "\x1b[?25l\x1b7".to_owned();
+        let (mut row, mut saved) = (0, 0);
+        for _ in 0..prng.below(40) {
+            let piece = prng.pick(&PIECES);
+            match piece {
+                "\x1b[A" | "\x1b[F" if row < 1 => continue,
+                "\x1b[2A" if row < 2 => continue,
+                "\x1b[A" | "\x1b[F" => row -= 1,
+                "\x1b[2A" => row -= 2,
+                "\r\n" | "\x1b[B" | "\x1b[E" => row += 1,
+                "\x1b7" => saved = row,
+                "\x1b8" => row = saved,
+                _ => {}
+            }
+            text += piece;
+        }
+        assert_eq!(found(text.as_bytes()), model(text.as_bytes()), "{text:?}");
+    }
+}
+
+#[test]
+fn recorded_sessions() {
+    let folder = std::fs::read_dir(paths::root().join("corpus/terminal")).unwrap();
+    let mut sessions = 0;
+    for entry in folder {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let Some(session) = name.strip_suffix(".raw") else { continue };
+        let text = paths::read(&format!("corpus/terminal/{name}"));
+        let (mut shown, found) = (model(&text), found(&text));
+        shown.reverse();
+        let mut others = Vec::new();
+        for line in found {
+            match shown.last() {
+                Some(next) if *next == line => _ = shown.pop(),
+                _ => others.push(line),
+            }
+        }
+        assert!(shown.is_empty(), "{session}: {:?} is missing", shown.last());
+        // All other lines say what failed, or were written before the session began to repaint.
+        let kept = others.iter().filter(|line| !says_what_failed(line.as_bytes())).count();
+        assert!(kept <= 12, "{session}: {others:#?}");
+        sessions += 1;
+    }
+    assert!(sessions >= 12, "{sessions}");
+}
