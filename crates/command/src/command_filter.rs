@@ -20,7 +20,7 @@ use std::sync::Arc;
 use tamis_json::{Error, Limits, Sink};
 use tamis_text::cut::{CutReport, Query};
 use tamis_text::lines::ended;
-use tamis_text::lines::pending_text::COMPARE_LIMIT_WITH_NOTICE;
+use tamis_text::lines::pending_text::COMPARE_LIMIT;
 use tamis_text::lines::pipeline::TextPipeline;
 use tamis_text::notice;
 
@@ -57,9 +57,9 @@ pub(super) enum FilterChoice {
 /// Memory: that of a [`TextFilter`](tamis::text::TextFilter), and at most [`Limits::held`](tamis::Limits::with_held) bytes if
 /// the filter depends on the exit code or needs the whole output.
 ///
-/// If the raw output has at most 64 KiB, the result is never longer, except for the text that a rule declares for an
+/// If the raw output has at most 4 KiB, the result is never longer, except for the text that a rule declares for an
 /// empty output. In longer outputs each operation is applied only where it shortens. If anything was cut, a last line
-/// reports how much, and where the full output is; in outputs up to 64 KiB this line counts towards the length. If there is a
+/// reports how much, and where the full output is; in short outputs this line counts towards the length. If there is a
 /// filter, output lines that look like this line are prefixed with a mark: `| [tamis …`.
 pub struct CommandFilter<S> {
     state: CommandFilterState,
@@ -555,8 +555,8 @@ impl<S: Sink> CommandFilter<S> {
             out.push('\n');
         }
         let mut passing = marking(&self.limits);
-        let is_longer = without_notice >= raw.len()
-            || (out.len() >= raw.len() && raw.len() <= COMPARE_LIMIT_WITH_NOTICE);
+        let is_longer =
+            without_notice >= raw.len() || (out.len() >= raw.len() && raw.len() <= COMPARE_LIMIT);
         if is_longer {
             passing.write(&raw, &mut self.sink);
             self.state = CommandFilterState::PassThrough(passing);

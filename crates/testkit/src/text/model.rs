@@ -265,8 +265,9 @@ fn clean(declared: &Declared, line: &[u8], limit: usize) -> Option<Line> {
     let end = if row.returned && end == "\n" { "\r\n" } else { end };
     let shown = if row.plain { row.text.clone() } else { row.shown() };
     if !passed.is_empty() || row.long == Some(true) {
-        if row.long == Some(true) || !row.text.is_empty() {
-            passed.push(row.text);
+        let last = if row.long == Some(true) { row.text } else { shown };
+        if row.long == Some(true) || row.resumed {
+            passed.push(last);
         }
         return Some(Line { text: passed.join(&b'\n'), end, long: true, lines: 1 });
     }
@@ -379,24 +380,18 @@ impl Row {
         limit: usize,
         passed: &mut Vec<Vec<u8>>,
     ) {
-        if self.long.is_some() || self.resumed {
+        if self.long.is_some() {
             match step {
                 Step::Put(bytes) => {
                     if std::mem::take(&mut self.returned) {
-                        if self.long == Some(true) {
+                        let resumed = self.long == Some(true);
+                        if resumed {
                             passed.push(std::mem::take(&mut self.text));
-                            *self = Self { resumed: true, ..Self::default() };
-                        } else if self.resumed {
-                            self.text.clear();
-                        } else {
-                            *self = Self::default();
-                            return self.take(step, declared, limit, passed);
                         }
+                        *self = Self { resumed, ..Self::default() };
+                        return self.take(step, declared, limit, passed);
                     }
                     self.text.extend(bytes);
-                    if self.resumed && self.long.is_none() && self.text.len() > limit {
-                        self.long = Some(true);
-                    }
                 }
                 Step::Return | Step::Column(_) => self.returned = true,
                 _ => {}
@@ -466,7 +461,7 @@ impl Row {
             return;
         }
         let text = std::mem::take(&mut self.text);
-        self.input = 0;
+        (self.input, self.column) = (0, 0);
         for step in steps(&text) {
             if let Step::Put(bytes) = step {
                 self.write(bytes);
@@ -504,7 +499,7 @@ impl Row {
         }
         self.text.extend(bytes);
         if self.text.len() > limit {
-            self.long = Some(stays_long(declared, &self.text[..limit]));
+            self.long = Some(self.resumed || stays_long(declared, &self.text[..limit]));
         }
     }
 
@@ -522,6 +517,14 @@ impl Row {
             return;
         }
         let blanked = self.blanked.take();
+        let before = self.cells[..column.min(self.cells.len())].iter();
+        let base = before.take(column).rposition(|cell| !cell.as_ref().is_some_and(Vec::is_empty));
+        if bytes[0] & 0xC0 == 0x80
+            && let Some(Some(cell)) = base.and_then(|base| self.cells.get_mut(base))
+        {
+            cell.extend(bytes);
+            return;
+        }
         let fresh = std::mem::take(&mut self.fresh);
         let columns = match std::str::from_utf8(bytes).ok().and_then(|text| text.chars().next()) {
             Some('あ') => 2,

@@ -234,6 +234,9 @@ impl LineSplitter {
             }
         }
         // If a terminal shows nothing after the last line end, there is no further line.
+        if self.resumed {
+            self.leave_screen(true, take);
+        }
         if let Some(mut screen) = self.screen.take() {
             screen.end();
             self.settle(&mut screen, take);
@@ -247,7 +250,7 @@ impl LineSplitter {
 
     /// Passes on the lines of the screen, and the beginning of the open line, if the sink accepts it.
     pub(super) fn release(&mut self, take: &mut impl LineSink) {
-        self.leave_screen(take);
+        self.leave_screen(false, take);
         if self.fate != OpenLineState::Held || self.text.is_empty() || take.is_undecided(&self.text)
         {
             return;
@@ -304,7 +307,7 @@ impl LineSplitter {
 
     /// Adds text that a terminal shows. After a carriage return, it overwrites the line.
     fn put(&mut self, text: &[u8], take: &mut impl LineSink) {
-        if self.fate == OpenLineState::Held && !self.resumed {
+        if self.fate == OpenLineState::Held {
             if self.returned && text.iter().all(|byte| byte.is_ascii_control() && *byte != b'\t') {
                 // Nothing that a terminal shows.
                 self.rewrote = true;
@@ -322,7 +325,7 @@ impl LineSplitter {
                     self.clean.break_line();
                     self.resumed = true;
                 }
-                OpenLineState::Held | OpenLineState::Lost => {
+                OpenLineState::Lost | OpenLineState::Held => {
                     self.erased = true;
                     self.clean.erase_line();
                     self.is_long = false;
@@ -346,27 +349,30 @@ impl LineSplitter {
         let done = screen.write(text, limit);
         let rest = text.get(done..).unwrap_or_default();
         if !rest.is_empty() {
-            self.leave_screen(take);
+            self.leave_screen(false, take);
             self.text(rest, take);
         }
     }
 
     /// Returns the screen. If there is none, it is made of the open line.
     fn screen(&mut self) -> &mut TerminalScreen {
-        let Self { screen, text, frames, seen, repaints, .. } = self;
+        let Self { screen, text, frames, seen, repaints, erased, .. } = self;
         screen.get_or_insert_with(|| {
             let mut screen = TerminalScreen::new(*frames, std::mem::take(text), *seen);
             screen.holds = *repaints;
+            if std::mem::take(erased) {
+                screen.set_erased();
+            }
             Box::new(screen)
         })
     }
 
     /// Passes on the lines of the screen, and takes the open line from it.
-    fn leave_screen(&mut self, take: &mut impl LineSink) {
+    fn leave_screen(&mut self, ends: bool, take: &mut impl LineSink) {
         let Some(mut screen) = self.screen.take() else { return };
         let mut last = screen.take_last();
         self.settle(&mut screen, take);
-        self.text = last.whole_text();
+        self.text = if ends { last.text() } else { last.whole_text() };
         for frame in last.take_frames(&self.text) {
             self.pass_on(&frame, LineEnd::Lf, take);
         }
@@ -409,7 +415,7 @@ impl LineSplitter {
     /// Moves the cursor back by one column.
     fn backspace(&mut self) {
         self.rewrote = true;
-        if self.fate == OpenLineState::Held && !self.resumed && !self.returned {
+        if self.fate == OpenLineState::Held && !self.returned {
             self.screen().backspace();
         }
     }
@@ -419,11 +425,10 @@ impl LineSplitter {
         use ScreenControl::{
             Column, Down, EraseRow, HideCursor, Left, NewScreen, Restore, Row, Up,
         };
-        if self.fate != OpenLineState::Held || self.resumed {
+        let leaves = matches!(control, Row(_) | Up(_) | Down(_) | Restore | NewScreen);
+        if self.fate != OpenLineState::Held || self.resumed && leaves {
             // Text that was passed on remains. The cursor returns or leaves the line: what follows is another one.
-            let leaves =
-                matches!(control, Column(_) | Row(_) | Up(_) | Down(_) | Restore | NewScreen);
-            self.returned |= leaves;
+            self.returned |= leaves || matches!(control, Column(_));
             return;
         }
         let is_empty = self.text.is_empty() && self.screen.is_none();
@@ -434,7 +439,7 @@ impl LineSplitter {
             // the line.
             EraseRow(EraseRange::After) if is_at_end => return,
             EraseRow(_) | Column(0) | Left(_) if is_empty => return,
-            HideCursor if is_empty => {
+            HideCursor if is_empty || self.resumed => {
                 self.repaints = true;
                 return;
             }
@@ -490,7 +495,9 @@ impl LineSplitter {
     fn end_line(&mut self, take: &mut impl LineSink) {
         self.end_sequence(take);
         let end = if self.returned { LineEnd::CrLf } else { LineEnd::Lf };
-        if self.repaints && self.fate == OpenLineState::Held && !self.resumed {
+        if self.resumed {
+            self.leave_screen(true, take);
+        } else if self.repaints && self.fate == OpenLineState::Held {
             self.screen();
         }
         let Some(mut screen) = self.screen.take() else { return self.close(end, take) };

@@ -7,8 +7,6 @@ use tamis_json::sink::Sink;
 
 /// Inputs up to this length are compared with their output, in bytes.
 pub const COMPARE_LIMIT: usize = 4 << 10;
-/// The limit for outputs that end with a notice of omitted lines, which may be longer than those lines.
-pub const COMPARE_LIMIT_WITH_NOTICE: usize = 64 << 10;
 /// Size of the buffer in which small writes are gathered, in bytes.
 const GATHERED: usize = 16 << 10;
 
@@ -45,10 +43,8 @@ fn is_continuation(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct PendingText {
-    /// Inputs up to this length are compared with their output.
-    limit: usize,
     /// Length of the input, while it is short.
     input: usize,
     out: Vec<u8>,
@@ -59,32 +55,14 @@ pub(super) struct PendingText {
     last: Option<u8>,
 }
 
-impl Default for PendingText {
-    fn default() -> Self {
-        Self {
-            limit: COMPARE_LIMIT,
-            input: 0,
-            out: Vec::new(),
-            open: false,
-            size: TextSize::default(),
-            last: None,
-        }
-    }
-}
-
 impl PendingText {
-    /// Compares inputs up to this length.
-    pub(super) fn set_limit(&mut self, limit: usize) {
-        self.limit = limit;
-    }
-
     /// Counts input. A long input decides in favour of the output.
     pub(super) fn input(&mut self, chunk: &[u8]) {
         if self.open {
             return;
         }
         self.input = self.input.saturating_add(chunk.len());
-        if self.input > self.limit {
+        if self.input > COMPARE_LIMIT {
             self.open();
         }
     }
@@ -107,7 +85,7 @@ impl PendingText {
             }
         }
         self.out.extend_from_slice(bytes);
-        if !self.open && self.out.len() > self.limit {
+        if !self.open && self.out.len() > COMPARE_LIMIT {
             self.open();
         }
     }

@@ -21,7 +21,7 @@ use super::entry_stage::{self, EntryStage, LineEntry};
 use super::head_tail::{HeadTail, OutputItem};
 use super::line_splitter::{LineEnd, LineSink, LineSplitter, TextLine};
 use super::line_stage::{self, LineStage, StageCounts};
-use super::pending_text::{COMPARE_LIMIT_WITH_NOTICE, PendingText, TextSize};
+use super::pending_text::{PendingText, TextSize};
 use super::program::{CompiledText, TextProgram};
 use super::report::TextReport;
 use crate::notice;
@@ -97,14 +97,6 @@ impl TextPipeline {
     /// Creates a pipeline for text whose notices were written by tamis.
     pub fn unmarked(program: &TextProgram, limits: &Limits) -> Self {
         Self::with_marks(program, limits, false, false)
-    }
-
-    /// Compares longer inputs with their outputs: the output will end with a notice, which may be longer than what was left
-    /// out.
-    #[must_use]
-    pub fn for_notice(mut self) -> Self {
-        self.stages.after.writer.pending.set_limit(COMPARE_LIMIT_WITH_NOTICE);
-        self
     }
 
     fn with_marks(

@@ -155,7 +155,7 @@ impl TerminalRow {
                         self.put(column, char.encode_utf8(&mut bytes).as_bytes(), columns_of(char));
                 }
                 for byte in chunk.invalid() {
-                    column = self.put(column, &[*byte], 1);
+                    column = self.put(column, &[*byte], columns_of_byte(*byte));
                 }
             }
             self.input = input;
@@ -460,6 +460,12 @@ impl TerminalRow {
 /// Number of columns of a character.
 pub(super) fn columns_of(char: char) -> usize {
     if char.is_ascii() { 1 } else { char.width().unwrap_or(0) }
+}
+
+/// Number of columns of a byte of invalid UTF-8. A continuation byte belongs to the byte before it: the bytes of a lone
+/// surrogate stay together.
+pub(super) fn columns_of_byte(byte: u8) -> usize {
+    usize::from(byte & 0xC0 != 0x80)
 }
 
 /// Whether two texts have the same letters: they differ at most in numbers, bars and spinners.

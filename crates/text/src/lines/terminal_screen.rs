@@ -16,7 +16,7 @@
 use std::collections::VecDeque;
 
 use super::line_splitter::LineEnd;
-use super::terminal_row::{FARTHEST, FrameMode, TerminalRow, columns_of};
+use super::terminal_row::{FARTHEST, FrameMode, TerminalRow, columns_of, columns_of_byte};
 use crate::ansi::{EraseRange, ScreenControl};
 
 /// The most rows that are held. Real terminals have fewer.
@@ -147,12 +147,17 @@ impl TerminalScreen {
                 if row.length() + gap >= limit {
                     break 'text;
                 }
-                column = row.put(column, &[*byte], 1);
+                column = row.put(column, &[*byte], columns_of_byte(*byte));
                 done += 1;
             }
         }
         self.column = Some(column);
         done
+    }
+
+    /// Text of the row was already overwritten.
+    pub(super) fn set_erased(&mut self) {
+        self.row.erased = true;
     }
 
     /// Moves the cursor to the beginning of its row.
