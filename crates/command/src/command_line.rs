@@ -413,6 +413,9 @@ const GLOBAL: &[(&str, &[&str])] = &[
     ("ruff", &["--config"]),
 ];
 
+/// Global flags that stay a part of the command, because they decide how it prints.
+const PRINTING: &[&str] = &["-r", "--recursive", "--parallel", "--stream"];
+
 /// Removes the flags before a subcommand, and a toolchain. Flags are added to `global`.
 fn without_global(mut words: Vec<String>, global: &mut Vec<String>) -> Vec<String> {
     let program = words.first().map_or("", String::as_str);
@@ -421,7 +424,13 @@ fn without_global(mut words: Vec<String>, global: &mut Vec<String>) -> Vec<Strin
     let to = skip_flags(&words, from, valued).min(words.len());
     // Without a subcommand, the flags are the command.
     if to < words.len() {
-        global.extend(words.drain(1..to));
+        let is_pnpm = program == "pnpm";
+        let rest = words.split_off(to);
+        let flags = words.split_off(1).into_iter();
+        let (kept, dropped): (Vec<_>, Vec<_>) =
+            flags.partition(|flag| is_pnpm && PRINTING.contains(&flag.as_str()));
+        global.extend(dropped);
+        words.extend(kept.into_iter().chain(rest));
     }
     words
 }
@@ -448,6 +457,7 @@ mod tests {
             ("npm exec -- tsc -p .", Some("tsc -p .")),
             ("yarn jest --ci", Some("jest --ci")),
             ("pnpm run vitest --run", Some("vitest --run")),
+            ("pnpm -C x -r --filter y run build", Some("pnpm -r run build")),
             ("yarn build", Some("yarn build")),
             ("uv run --with rich pytest -q", Some("pytest -q")),
             ("python3.12 -X dev -m pytest tests", Some("pytest tests")),

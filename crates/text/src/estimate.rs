@@ -19,6 +19,8 @@ const MORE_PUNCTUATION: u64 = 30;
 /// White space of at least two characters, and line ends.
 const SPACES: u64 = 107;
 const LINES: u64 = 55;
+/// A control character, such as that of an escape sequence.
+const CONTROL: u64 = 100;
 /// Characters by their first byte: Latin, Greek, Cyrillic and others of two bytes; East Asian; others of three bytes; emoji.
 const TWO_BYTES: u64 = 22;
 const EAST_ASIAN: u64 = 58;
@@ -94,8 +96,8 @@ impl Estimate {
                 b'A'..=b'Z' => Last::Capital,
                 b'0'..=b'9' => Last::Digit,
                 b'\n' => Last::Line,
-                0..=b' ' | 0x7F => Last::Space,
-                0x80.. => Last::None,
+                b'\t' | 0x0B | 0x0C | b'\r' | b' ' => Last::Space,
+                0x80.. | 0..b' ' | 0x7F => Last::None,
                 _ => Last::Punctuation,
             };
             let is_letter = |kind: Last| matches!(kind, Last::Small | Last::Capital);
@@ -114,6 +116,7 @@ impl Estimate {
                 Last::Line if run == 1 => LINES,
                 Last::Digit | Last::Space | Last::Line => 0,
                 Last::None => match *byte {
+                    ..0x80 => CONTROL,
                     0xC2..=0xDF => TWO_BYTES,
                     0xE0..=0xE2 => THREE_BYTES,
                     0xE3..=0xEF => EAST_ASIAN,

@@ -180,6 +180,7 @@ pub(crate) fn may_begin_failure(line: &[u8]) -> bool {
             | [b'W', b':', ..]
             | [b'[', b'E' | b'F', b']', ..]
     ) || line.starts_with(b"sh: ")
+        || line.starts_with("×".as_bytes())
 }
 
 /// Returns a line without escape sequences.

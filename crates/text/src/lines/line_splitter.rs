@@ -107,6 +107,9 @@ pub(super) struct LineSplitter {
     text: Vec<u8>,
     /// The open line, if the cursor has moved in it, and lines that may be repainted.
     screen: Option<Box<TerminalScreen>>,
+    /// A screen that is not in use, and a buffer for the text of a row: lines with carriage returns allocate nothing.
+    spare: Option<Box<TerminalScreen>>,
+    shown: Vec<u8>,
     /// The last lines, which the text may repaint.
     written: WrittenRows,
     /// Whether any bytes of the line have arrived.
@@ -143,6 +146,8 @@ impl LineSplitter {
             limit,
             text: Vec::new(),
             screen: None,
+            spare: None,
+            shown: Vec::new(),
             written: WrittenRows::default(),
             begun: false,
             returned: false,
@@ -356,14 +361,14 @@ impl LineSplitter {
 
     /// Returns the screen. If there is none, it is made of the open line.
     fn screen(&mut self) -> &mut TerminalScreen {
-        let Self { screen, text, frames, seen, repaints, erased, .. } = self;
+        let Self { screen, spare, text, frames, seen, repaints, erased, .. } = self;
         screen.get_or_insert_with(|| {
-            let mut screen = TerminalScreen::new(*frames, std::mem::take(text), *seen);
-            screen.holds = *repaints;
+            let mut screen = spare.take().unwrap_or_else(|| Box::new(TerminalScreen::new(*frames)));
+            screen.begin(text, *seen, *repaints);
             if std::mem::take(erased) {
                 screen.set_erased();
             }
-            Box::new(screen)
+            screen
         })
     }
 
@@ -372,26 +377,34 @@ impl LineSplitter {
         let Some(mut screen) = self.screen.take() else { return };
         let mut last = screen.take_last();
         self.settle(&mut screen, take);
-        self.text = if ends { last.text() } else { last.whole_text() };
+        if ends {
+            last.text(&mut self.text);
+        } else {
+            last.whole_text(&mut self.text);
+        }
         for frame in last.take_frames(&self.text) {
             self.pass_on(&frame, LineEnd::Lf, take);
         }
         self.erased |= last.erased;
+        screen.recycle(last);
+        self.spare = Some(screen);
     }
 
     /// Passes on the lines that nothing on the screen changes any more.
     fn settle(&mut self, screen: &mut TerminalScreen, take: &mut impl LineSink) {
         self.repaints = screen.holds;
         while let Some(row) = screen.done.pop_front() {
-            self.pass_on_row(row, take);
+            screen.recycle(self.pass_on_row(row, take));
         }
         for frame in screen.take_frames() {
             self.pass_on(&frame, LineEnd::Lf, take);
         }
     }
 
-    fn pass_on_row(&mut self, mut row: TerminalRow, take: &mut impl LineSink) {
-        let text = row.text();
+    /// Passes on a row and the lines that precede it, and returns the row.
+    fn pass_on_row(&mut self, mut row: TerminalRow, take: &mut impl LineSink) -> TerminalRow {
+        let mut text = std::mem::take(&mut self.shown);
+        row.text(&mut text);
         for frame in row.take_frames(&text) {
             self.pass_on(&frame, LineEnd::Lf, take);
         }
@@ -401,6 +414,8 @@ impl LineSplitter {
             None if text.is_empty() => {}
             end => self.pass_on(&text, end.unwrap_or_default(), take),
         }
+        self.shown = text;
+        row
     }
 
     /// Passes on a complete line.
@@ -506,7 +521,11 @@ impl LineSplitter {
             screen.finish_all();
         }
         self.settle(&mut screen, take);
-        self.screen = Some(screen).filter(|screen| screen.holds);
+        if screen.holds {
+            self.screen = Some(screen);
+        } else {
+            self.spare = Some(screen);
+        }
         (self.begun, self.returned) = (false, false);
     }
 
@@ -539,12 +558,12 @@ impl LineSplitter {
                 }
             }
             OpenLineState::Passes => {
-                self.written = WrittenRows::default();
+                self.written.clear();
                 self.clean.end(end);
                 take.end_long(end);
             }
             OpenLineState::Lost => {
-                self.written = WrittenRows::default();
+                self.written.clear();
                 self.clean.end(end);
                 take.lost();
             }

@@ -58,7 +58,8 @@ pub(super) struct TerminalRow {
     mode: FrameMode,
     /// The text, or the bytes of the cells.
     bytes: Vec<u8>,
-    cells: Option<Vec<Cell>>,
+    cells: Vec<Cell>,
+    has_cells: bool,
     /// Bytes of all cells together.
     length: usize,
     /// Bytes of input for this row, at least.
@@ -78,17 +79,32 @@ pub(super) struct TerminalRow {
     /// The last kept frame, and those before it.
     frame: Option<Vec<u8>>,
     pub(super) frames: Vec<Vec<u8>>,
+    /// A buffer for the row's text.
+    scratch: Vec<u8>,
 }
 
 impl TerminalRow {
-    pub(super) fn new(mode: FrameMode, text: Vec<u8>) -> Self {
-        Self {
-            mode,
-            input: text.len(),
-            is_written: !text.is_empty(),
-            bytes: text,
-            ..Self::default()
-        }
+    pub(super) fn new(mode: FrameMode) -> Self {
+        Self { mode, ..Self::default() }
+    }
+
+    /// Returns an unused row that has the buffers of this one.
+    pub(super) fn cleared(self) -> Self {
+        let Self { mode, mut bytes, mut cells, mut frames, mut scratch, .. } = self;
+        (bytes.clear(), cells.clear(), frames.clear(), scratch.clear());
+        Self { mode, bytes, cells, frames, scratch, ..Self::default() }
+    }
+
+    /// Cells that the row has room for.
+    pub(super) fn capacity(&self) -> usize {
+        self.cells.capacity()
+    }
+
+    /// Exchanges the bytes of an unused row for a text, and leaves an empty buffer.
+    pub(super) fn take(&mut self, text: &mut Vec<u8>) {
+        std::mem::swap(&mut self.bytes, text);
+        self.input = self.bytes.len();
+        self.is_written = !self.bytes.is_empty();
     }
 
     /// Creates a row that was already written as a line.
@@ -110,12 +126,12 @@ impl TerminalRow {
 
     /// Bytes of the row's text.
     pub(super) fn length(&self) -> usize {
-        if self.cells.is_some() { self.length } else { self.bytes.len() }
+        if self.has_cells { self.length } else { self.bytes.len() }
     }
 
     /// Memory that the row takes.
     pub(super) fn cost(&self) -> usize {
-        self.bytes.len() + self.cells.as_ref().map_or(0, Vec::len) * size_of::<Cell>() + 64
+        self.bytes.len() + self.cells.len() * size_of::<Cell>() + 64
     }
 
     /// Whether the row was never written.
@@ -143,10 +159,10 @@ impl TerminalRow {
 
     /// Returns the cells, made of the text if there are none.
     fn cells(&mut self) -> &mut Vec<Cell> {
-        if self.cells.is_none() {
-            let (text, input) = (std::mem::take(&mut self.bytes), self.input);
-            let written = (self.is_written, self.is_frame);
-            self.cells = Some(Vec::with_capacity(text.len()));
+        if !self.has_cells {
+            self.has_cells = true;
+            let mut text = std::mem::replace(&mut self.bytes, std::mem::take(&mut self.scratch));
+            let (input, written) = (self.input, (self.is_written, self.is_frame));
             let mut column = 0;
             for chunk in text.utf8_chunks() {
                 for char in chunk.valid().chars() {
@@ -160,8 +176,10 @@ impl TerminalRow {
             }
             self.input = input;
             (self.is_written, self.is_frame) = written;
+            text.clear();
+            self.scratch = text;
         }
-        self.cells.get_or_insert_default()
+        &mut self.cells
     }
 
     /// Writes a character. Returns the column after it.
@@ -276,17 +294,16 @@ impl TerminalRow {
         }
     }
 
-    /// Inserts blank columns.
+    /// Inserts blank columns: within a wide character, after it.
     pub(super) fn insert(&mut self, at: usize, count: usize) {
-        let cell = self.cells().get(at).copied();
-        if let Some(cell) = cell {
-            if cell.kind == CellKind::Continues {
-                self.break_up(at);
-            }
-            let count = count.min(FARTHEST);
-            self.length += count;
-            self.cells().splice(at..at, std::iter::repeat_n(GAP, count));
+        let after = self.cells().get(at..).unwrap_or_default();
+        if after.is_empty() {
+            return;
         }
+        let at = at + after.iter().take_while(|cell| cell.kind == CellKind::Continues).count();
+        let count = count.min(FARTHEST);
+        self.length += count;
+        self.cells().splice(at..at, std::iter::repeat_n(GAP, count));
     }
 
     /// Takes back a single blank at the beginning of the row, if the cursor returns directly after it: zsh writes it
@@ -314,12 +331,14 @@ impl TerminalRow {
         if !std::mem::take(&mut self.is_frame) {
             return;
         }
-        let text = self.text();
+        let mut text = std::mem::take(&mut self.scratch);
+        self.text(&mut text);
         let keeps = match self.mode {
             FrameMode::Failures => says_what_failed(&text),
             FrameMode::All => !text.iter().all(u8::is_ascii_whitespace),
         };
         if !keeps {
+            self.scratch = text;
             return;
         }
         if let Some(before) = self.frame.take().filter(|before| !self.is_same(before, &text)) {
@@ -353,24 +372,25 @@ impl TerminalRow {
         self.frames.extend(other.frame);
     }
 
-    /// Returns the text without blanks at the end, if the row has cells. It is no longer than the input.
-    pub(super) fn text(&self) -> Vec<u8> {
-        let mut text = self.whole_text();
-        if self.cells.is_some() {
+    /// Sets a buffer to the text without blanks at the end, if the row has cells. It is no longer than the input.
+    pub(super) fn text(&self, text: &mut Vec<u8>) {
+        self.whole_text(text);
+        if self.has_cells {
             let length = text.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
             text.truncate(length);
         }
-        text
     }
 
-    /// Returns the text with blanks at the end.
-    pub(super) fn whole_text(&self) -> Vec<u8> {
-        let Some(cells) = &self.cells else { return self.bytes.clone() };
+    /// Sets a buffer to the text with blanks at the end.
+    pub(super) fn whole_text(&self, text: &mut Vec<u8>) {
+        text.clear();
+        if !self.has_cells {
+            return text.extend_from_slice(&self.bytes);
+        }
         // Gaps that would make the row longer than the input are one blank each.
         let narrow = self.length > self.input;
-        let mut text = Vec::with_capacity(self.length);
         let mut before = CellKind::Text;
-        for cell in cells {
+        for cell in &self.cells {
             match cell.kind {
                 CellKind::Gap if narrow && before == CellKind::Gap => {}
                 CellKind::Gap => text.push(b' '),
@@ -378,7 +398,6 @@ impl TerminalRow {
             }
             before = cell.kind;
         }
-        text
     }
 
     fn text_of(&self, cell: Cell) -> &[u8] {
@@ -399,7 +418,7 @@ impl TerminalRow {
 
     /// Sets a cell, the next one after the last at most.
     fn set(&mut self, at: usize, cell: Cell) {
-        let cells = self.cells.get_or_insert_default();
+        let cells = &mut self.cells;
         match cells.get_mut(at) {
             Some(place) => {
                 let old = std::mem::replace(place, cell);
@@ -412,7 +431,7 @@ impl TerminalRow {
 
     /// Turns all columns of the character at a column into gaps.
     fn break_up(&mut self, at: usize) {
-        let cells = self.cells.get_or_insert_default();
+        let cells = &mut self.cells;
         if cells.get(at).is_none() {
             return;
         }
@@ -427,7 +446,7 @@ impl TerminalRow {
     }
 
     fn truncate(&mut self, columns: usize) {
-        let cells = self.cells.get_or_insert_default();
+        let cells = &mut self.cells;
         let gone = cells.get(columns..).unwrap_or_default();
         self.length -= gone.iter().map(|cell| usize::from(cell.length)).sum::<usize>();
         cells.truncate(columns);
@@ -444,8 +463,8 @@ impl TerminalRow {
             return;
         }
         let old = std::mem::take(&mut self.bytes);
-        let mut bytes = Vec::with_capacity(self.length);
-        for cell in self.cells.iter_mut().flatten().filter(|cell| cell.kind == CellKind::Text) {
+        let mut bytes = std::mem::take(&mut self.scratch);
+        for cell in self.cells.iter_mut().filter(|cell| cell.kind == CellKind::Text) {
             let begin = usize::try_from(cell.begin).unwrap_or(usize::MAX);
             let end = begin.saturating_add(usize::from(cell.length));
             cell.begin = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
@@ -454,6 +473,8 @@ impl TerminalRow {
         // Its bytes may be gone.
         self.blanked = None;
         self.bytes = bytes;
+        self.scratch = old;
+        self.scratch.clear();
     }
 }
 

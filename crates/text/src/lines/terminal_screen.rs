@@ -28,7 +28,11 @@ const FRAMES: usize = 64 << 10;
 
 /// The last lines that were written.
 #[derive(Debug, Default)]
-pub(super) struct WrittenRows(VecDeque<Vec<u8>>);
+pub(super) struct WrittenRows {
+    rows: VecDeque<Vec<u8>>,
+    /// Buffers for rows.
+    spare: Vec<Vec<u8>>,
+}
 
 impl WrittenRows {
     /// How many are remembered. Few programs repaint more.
@@ -37,19 +41,21 @@ impl WrittenRows {
     const LONGEST: usize = 512;
 
     pub(super) fn push(&mut self, text: &[u8]) {
-        let mut row = if self.0.len() < Self::MOST {
-            Vec::new()
-        } else {
-            self.0.pop_front().unwrap_or_default()
-        };
-        row.clear();
-        if text.len() <= Self::LONGEST {
-            row.extend_from_slice(text);
-            self.0.push_back(row);
-        } else {
+        if text.len() > Self::LONGEST {
             // Rows above a long one are out of reach.
-            self.0.clear();
+            return self.clear();
         }
+        let is_full = self.rows.len() >= Self::MOST;
+        let oldest = if is_full { self.rows.pop_front() } else { self.spare.pop() };
+        let mut row = oldest.unwrap_or_default();
+        row.clear();
+        row.extend_from_slice(text);
+        self.rows.push_back(row);
+    }
+
+    /// Forgets all rows.
+    pub(super) fn clear(&mut self) {
+        self.spare.extend(self.rows.drain(..));
     }
 }
 
@@ -70,30 +76,51 @@ pub(super) struct TerminalScreen {
     pub(super) holds: bool,
     /// Rows ended since the cursor last moved to another row.
     quiet: usize,
+    /// An unused row.
+    spare: Option<TerminalRow>,
     /// Rows that nothing changes any more.
     pub(super) done: VecDeque<TerminalRow>,
 }
 
 impl TerminalScreen {
-    /// Creates a screen with one row, which is row `first` of the text.
-    pub(super) fn new(mode: FrameMode, text: Vec<u8>, first: u64) -> Self {
+    /// Creates a screen with one empty row.
+    pub(super) fn new(mode: FrameMode) -> Self {
         Self {
             mode,
             above: VecDeque::new(),
-            row: TerminalRow::new(mode, text),
+            row: TerminalRow::new(mode),
             below: VecDeque::new(),
             column: None,
-            first,
+            first: 0,
             page: 0,
             saved: None,
             holds: false,
             quiet: 0,
+            spare: None,
             done: VecDeque::new(),
         }
     }
 
-    fn new_row(&self) -> TerminalRow {
-        TerminalRow::new(self.mode, Vec::new())
+    /// Begins a screen whose only row is row `first` of the text. It may have been used before, and all its rows are done. `text`
+    /// is left an empty buffer.
+    pub(super) fn begin(&mut self, text: &mut Vec<u8>, first: u64, holds: bool) {
+        if let Some(spare) = self.spare.take() {
+            self.row = spare;
+        }
+        self.row.take(text);
+        (self.column, self.saved) = (None, None);
+        (self.first, self.page, self.quiet, self.holds) = (first, 0, 0, holds);
+    }
+
+    /// Takes a row that is no longer needed.
+    pub(super) fn recycle(&mut self, row: TerminalRow) {
+        if self.spare.as_ref().is_none_or(|spare| spare.capacity() < row.capacity()) {
+            self.spare = Some(row.cleared());
+        }
+    }
+
+    fn new_row(&mut self) -> TerminalRow {
+        self.spare.take().unwrap_or_else(|| TerminalRow::new(self.mode))
     }
 
     /// Number of held rows.
@@ -177,8 +204,9 @@ impl TerminalScreen {
         self.row.end = Some(end);
         self.row.end_frame();
         self.quiet += 1;
-        let is_last = self.below.is_empty();
-        let next = self.below.pop_front().unwrap_or_else(|| self.new_row());
+        let below = self.below.pop_front();
+        let is_last = below.is_none();
+        let next = below.unwrap_or_else(|| self.new_row());
         self.above.push_back(std::mem::replace(&mut self.row, next));
         self.column = if is_last { None } else { Some(0) };
         while self.rows() > ROWS && !self.above.is_empty() || self.cost() > HELD {
@@ -328,12 +356,12 @@ impl TerminalScreen {
     fn up(&mut self, count: usize, written: &mut WrittenRows) {
         let column = self.column();
         let missing = count.saturating_sub(self.above.len());
-        if missing > written.0.len() {
+        if missing > written.rows.len() {
             // The row was already written, and is out of reach. Its new text is a new row.
             self.finish_all();
         } else {
             for _ in 0..missing {
-                let text = written.0.pop_back().unwrap_or_default();
+                let text = written.rows.pop_back().unwrap_or_default();
                 self.above.push_front(TerminalRow::old(self.mode, text));
                 self.first = self.first.saturating_sub(1);
             }
@@ -359,7 +387,8 @@ impl TerminalScreen {
             self.below.push_front(std::mem::replace(&mut self.row, above));
         }
         while row > self.above.len() {
-            let below = self.below.pop_front().unwrap_or_else(|| self.new_row());
+            let below = self.below.pop_front();
+            let below = below.unwrap_or_else(|| self.new_row());
             self.above.push_back(std::mem::replace(&mut self.row, below));
         }
     }
