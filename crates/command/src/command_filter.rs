@@ -20,7 +20,7 @@ use std::sync::Arc;
 use tamis_json::{Error, Limits, Sink};
 use tamis_text::cut::{CutReport, Query};
 use tamis_text::lines::ended;
-use tamis_text::lines::pending_text::COMPARE_LIMIT;
+use tamis_text::lines::pending_text::COMPARE_LIMIT_WITH_NOTICE;
 use tamis_text::lines::pipeline::TextPipeline;
 use tamis_text::notice;
 
@@ -29,7 +29,7 @@ use super::compound::{self, CompoundPart, CompoundRun};
 use super::exit_variant::{ExitVariant, marking, unfiltered, variants};
 use super::full_output::FullOutput;
 use super::machine_output::{self, DETECTION_LENGTH, OutputFormat};
-use super::output_filter::{OutputFilter, mark_imitations};
+use super::output_filter::{OutputFilter, mark_imitations, report_of};
 use super::output_reader::OutputReader;
 use super::report::{CommandReport, PassThroughReason, said};
 use super::rules::{CommandRule, ExitCondition};
@@ -57,9 +57,9 @@ pub(super) enum FilterChoice {
 /// Memory: that of a [`TextFilter`](tamis::text::TextFilter), and at most [`Limits::held`](tamis::Limits::with_held) bytes if
 /// the filter depends on the exit code or needs the whole output.
 ///
-/// If the raw output has at most 4 KiB, the result is never longer, except for the text that a rule declares for an
+/// If the raw output has at most 64 KiB, the result is never longer, except for the text that a rule declares for an
 /// empty output. In longer outputs each operation is applied only where it shortens. If anything was cut, a last line
-/// reports how much, and where the full output is; in short outputs this line counts towards the length. If there is a
+/// reports how much, and where the full output is; in outputs up to 64 KiB this line counts towards the length. If there is a
 /// filter, output lines that look like this line are prefixed with a mark: `| [tamis …`.
 pub struct CommandFilter<S> {
     state: CommandFilterState,
@@ -533,15 +533,9 @@ impl<S: Sink> CommandFilter<S> {
         };
         let result = filter.filter(command, text, self.exit_code.unwrap_or(-1)).output;
         let (mut out, lines_marked) = mark_imitations(text, result);
-        let (lines_in, lines) = (text.lines().count() as u64, out.lines().count() as u64);
-        let mut report = TextReport::default();
-        report.changed = true;
-        report.bytes_in = raw.len() as u64;
-        report.chars_in = text.chars().count() as u64;
-        report.lines_in = lines_in;
-        report.lines_removed = lines_in.saturating_sub(lines);
-        report.lines_shortened = u64::from(lines >= lines_in);
+        let mut report = report_of(text, &out);
         report.lines_marked = lines_marked;
+        let lines = report.lines_out;
         let without_notice = out.len();
         if self.writes_notice
             && let Some(said) = said(&report)
@@ -555,8 +549,8 @@ impl<S: Sink> CommandFilter<S> {
             out.push('\n');
         }
         let mut passing = marking(&self.limits);
-        let is_longer =
-            without_notice >= raw.len() || (out.len() >= raw.len() && raw.len() <= COMPARE_LIMIT);
+        let is_longer = without_notice >= raw.len()
+            || (out.len() >= raw.len() && raw.len() <= COMPARE_LIMIT_WITH_NOTICE);
         if is_longer {
             passing.write(&raw, &mut self.sink);
             self.state = CommandFilterState::PassThrough(passing);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use memchr::memchr;
 use tamis_json::limits::Limits;
 use tamis_json::sink::Sink;
-use tamis_text::lines::pending_text::COMPARE_LIMIT;
+use tamis_text::lines::pending_text::COMPARE_LIMIT_WITH_NOTICE;
 
 use super::command_filter::{CommandFilter, FilterChoice};
 use super::printing::{EchoLine, RunCondition};
@@ -147,7 +147,7 @@ impl CompoundRun {
                 self.is_decided = false;
             }
         }
-        self.raw = self.raw.take().filter(|raw| raw.len() <= COMPARE_LIMIT);
+        self.raw = self.raw.take().filter(|raw| raw.len() <= COMPARE_LIMIT_WITH_NOTICE);
         self.write_out(sink);
     }
 

@@ -27,7 +27,7 @@ pub(super) fn variants(rule: &CommandRule, limits: &Limits) -> Option<Vec<ExitVa
     let programs = rule.programs()?;
     let variant = |(exit, program): &(ExitCondition, TextProgram)| ExitVariant {
         exit: *exit,
-        pipeline: TextPipeline::new(program, limits),
+        pipeline: TextPipeline::new(program, limits).for_notice(limits.held()),
         out: Vec::new(),
     };
     Some(programs.iter().map(variant).collect())

@@ -10,7 +10,7 @@
 //! | `2026-11-23T08:00:00.1234567Z ` | logs of GitHub's runners |
 //!
 //! The first lines decide: they are held until there are [`LINES`] of them. A constant prefix is written once, as the first
-//! line. Later lines without the prefix are kept as they are.
+//! line. Later lines without the prefix are kept as they are. There may be a second prefix after it: `[exec] app:build: x`.
 
 use std::sync::LazyLock;
 
@@ -22,6 +22,8 @@ use tamis::text::TextReport;
 const LINES: usize = 4;
 /// Bytes that are held to decide.
 const HELD: usize = 8 << 10;
+/// Prefixes of a line.
+const DEEPEST: u8 = 2;
 
 /// Prefixes that are the same on all lines. Levels (`[INFO] `) and counters (`[3/20] `) belong to the lines.
 static CONSTANT: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -104,6 +106,12 @@ pub(super) struct PrefixReader {
     /// Bytes and lines that were shortened.
     bytes: u64,
     lines: u64,
+    /// Whether the prefix was written as a line. This line is a heading, and not counted.
+    is_named: bool,
+    /// Reads the lines without the prefix, which may have another one.
+    inner: Option<Box<PrefixReader>>,
+    /// Prefixes before this one.
+    depth: u8,
 }
 
 impl PrefixReader {
@@ -128,6 +136,14 @@ impl PrefixReader {
         }
     }
 
+    /// Passes text without the prefix on.
+    fn pass_on(&mut self, text: &[u8], next: &mut dyn FnMut(&[u8])) {
+        match &mut self.inner {
+            Some(inner) => inner.write(text, next),
+            None => next(text),
+        }
+    }
+
     /// Passes on what is held: somebody waits for it.
     pub(super) fn release(&mut self, next: &mut dyn FnMut(&[u8])) {
         match self.state {
@@ -135,19 +151,29 @@ impl PrefixReader {
             PrefixState::Deciding => self.decide(next),
             PrefixState::Removing(_) => self.pass_on_open_line(next),
         }
+        if let Some(inner) = &mut self.inner {
+            inner.release(next);
+        }
     }
 
     /// Ends the output.
     pub(super) fn end(&mut self, next: &mut dyn FnMut(&[u8])) {
         self.release(next);
         self.pass_on_open_line(next);
+        if let Some(inner) = &mut self.inner {
+            inner.end(next);
+        }
     }
 
     /// Adds to a report what was removed.
     pub(super) fn report(&self, text: TextReport) -> TextReport {
-        let mut text = text;
+        let mut text = match &self.inner {
+            Some(inner) => inner.report(text),
+            None => text,
+        };
         text.bytes_in = text.bytes_in.wrapping_add(self.bytes);
         text.chars_in = text.chars_in.wrapping_add(self.bytes);
+        text.lines_in = text.lines_in.saturating_sub(u64::from(self.is_named));
         text.lines_shortened += self.lines;
         text.changed |= self.lines > 0;
         text
@@ -165,8 +191,11 @@ impl PrefixReader {
             next(b"\n");
             // The line is not part of the output.
             self.bytes = 0_u64.wrapping_sub(name.len() as u64 + 1);
+            self.is_named = true;
         }
         self.state = PrefixState::Removing(prefix);
+        let depth = self.depth + 1;
+        self.inner = (depth < DEEPEST).then(|| Box::new(Self { depth, ..Self::new() }));
         self.remove(&held, next);
     }
 
@@ -177,10 +206,10 @@ impl PrefixReader {
             bytes = rest;
             let ends = line.ends_with(b"\n");
             if self.in_line {
-                next(line);
+                self.pass_on(line, next);
             } else {
                 self.held.extend_from_slice(line);
-                let PrefixState::Removing(prefix) = &self.state else { return next(line) };
+                let PrefixState::Removing(prefix) = &self.state else { return };
                 if ends || self.held.len() > prefix.reach() {
                     self.pass_on_open_line(next);
                 }
@@ -204,7 +233,7 @@ impl PrefixReader {
         self.bytes = self.bytes.wrapping_add(length as u64);
         self.lines += u64::from(length > 0);
         self.in_line = !held.ends_with(b"\n");
-        next(held.get(length..).unwrap_or_default());
+        self.pass_on(held.get(length..).unwrap_or_default(), next);
     }
 }
 
@@ -272,6 +301,14 @@ mod tests {
             ),
             ("[exec] a\nb\n[exec] c\n[exec] d\n", "[exec] a\nb\n[exec] c\n[exec] d\n"),
             ("[exec] a", "[exec] a"),
+            (
+                "[exec] app:build: a\n[exec] app:build: b\n[exec] app:build: c\n[exec] x",
+                "[exec]\napp:build:\na\nb\nc\nx",
+            ),
+            (
+                "2026-11-23T08:00:00.1234567Z web-1  | a\n2026-11-23T08:00:01.1234567Z web-1  | b\n",
+                "web-1  |\na\nb\n",
+            ),
             ("", ""),
         ] {
             for chunk in [1, 2, 7, 1000] {

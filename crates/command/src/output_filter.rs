@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use tamis::text::TextReport;
 use tamis_text::notice;
 
 /// Filters the output of some commands in code, if rules cannot describe the filter. Register it with
@@ -95,4 +96,15 @@ pub(super) fn mark_imitations(raw: &str, result: String) -> (String, u64) {
         out.push_str(line);
     }
     (out, count)
+}
+
+/// Returns the sizes of a text and of the result of an [`OutputFilter`].
+pub(super) fn report_of(raw: &str, out: &str) -> TextReport {
+    let mut report = TextReport::default();
+    report.changed = true;
+    (report.bytes_in, report.chars_in) = (raw.len() as u64, raw.chars().count() as u64);
+    (report.lines_in, report.lines_out) = (raw.lines().count() as u64, out.lines().count() as u64);
+    report.lines_removed = report.lines_in.saturating_sub(report.lines_out);
+    report.lines_shortened = u64::from(report.lines_out >= report.lines_in);
+    report
 }

@@ -20,7 +20,7 @@
 //! U+009C is ST, like `ESC \`. All other C1 controls are removed without further bytes. A raw byte is a control only
 //! outside of a character: the bytes of a character, even of an incomplete one, are text. Text in another encoding has such
 //! bytes, too (Shift_JIS and GBK, code page 1252). So a raw byte is text if another byte above 7F follows, and everywhere after
-//! the first byte that is neither UTF-8 nor a control.
+//! the first byte that is neither UTF-8 nor a control. This byte also ends a sequence, which may have been one by mistake.
 //!
 //! CAN and SUB end a sequence and are removed with it. ESC and C1 controls begin another sequence. Any other byte that
 //! the sequence cannot contain at its place ends it and is text, so a broken sequence hides little text. A carriage
@@ -240,7 +240,7 @@ impl Terminal {
                     removed = true;
                     self.c1(control);
                 } else {
-                    self.is_legacy = true;
+                    self.begin_legacy();
                     self.text(&[control], &mut removed, see);
                 }
             }
@@ -260,7 +260,9 @@ impl Terminal {
                     match first {
                         0x80..0xA0 if !self.is_legacy => self.raw = Some(*first),
                         0x80.. => {
-                            self.is_legacy = true;
+                            // `FF` begins a unit for a lone surrogate in the text of a JSON string.
+                            self.is_legacy |= *first == 0xFF;
+                            self.begin_legacy();
                             self.text(&[*first], &mut removed, see);
                         }
                         _ => self.ascii(*first, &mut removed, see),
@@ -282,19 +284,28 @@ impl Terminal {
         removed
     }
 
-    /// Ends the line, and with it the sequence and the character.
-    pub fn end_line(&mut self, see: &mut dyn FnMut(TerminalEvent<'_>)) {
-        self.broken_off(&mut false, see);
+    /// Ends the line, and with it the sequence and the character. Returns whether a byte was removed.
+    pub fn end_line(&mut self, see: &mut dyn FnMut(TerminalEvent<'_>)) -> bool {
+        let mut removed = false;
+        self.broken_off(&mut removed, see);
         // A control without effect.
-        self.raw = None;
+        removed |= self.raw.take().is_some();
         self.state = AnsiState::Text;
+        removed
+    }
+
+    /// A byte is neither UTF-8 nor a control. It ends a sequence, which may have been one by mistake.
+    fn begin_legacy(&mut self) {
+        if !std::mem::replace(&mut self.is_legacy, true) {
+            self.state = AnsiState::Text;
+        }
     }
 
     /// Handles an incomplete character.
     fn broken_off(&mut self, removed: &mut bool, see: &mut dyn FnMut(TerminalEvent<'_>)) {
         let partial = std::mem::take(&mut self.partial);
         if !partial.is_empty() {
-            self.is_legacy = true;
+            self.begin_legacy();
             self.text(partial.bytes(), removed, see);
         }
     }

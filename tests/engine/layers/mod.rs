@@ -50,7 +50,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
         "crates/text/src",
         &[
             &["ansi", "estimate", "fields"],
-            &["notice", "secrets"],
+            &["failures", "notice", "secrets"],
             &["cut"],
             &["line_rules", "redact"],
             &["lines"],
@@ -99,9 +99,18 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
     (
         "crates/command/src",
         &[
-            &["engines", "output_filter", "report", "rule_chain", "shell"],
+            &[
+                "engines",
+                "line_prefix",
+                "output_filter",
+                "report",
+                "rule_chain",
+                "shell",
+                "text_decoder",
+            ],
             &["cap", "command_line", "full_output", "printing"],
             &["builtin", "machine_output", "rules"],
+            &["exit_variant", "output_reader"],
             &["command_filter", "compound"],
             &["registry"],
             &["run", "transform"],

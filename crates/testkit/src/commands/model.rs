@@ -87,7 +87,7 @@ impl Declared {
         let lines: Vec<String> = kept.map(|line| self.replaced(line)).collect();
         let (out, cut) = self.cut(&lines);
         // A short text is kept if the result is not shorter, unless the result has a notice.
-        if !cut && raw.len() <= 4 << 10 && out.len() >= raw.len() { raw.to_owned() } else { out }
+        if !cut && raw.len() <= 64 << 10 && out.len() >= raw.len() { raw.to_owned() } else { out }
     }
 
     fn in_sections<'a>(&self, lines: &[&'a str]) -> Vec<&'a str> {

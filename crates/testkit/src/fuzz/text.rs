@@ -57,8 +57,10 @@ fn texts(input: &mut Input<'_>, declared: &model::Declared, text: &[u8], line: u
     let (found, report) = split(&mut input.choices, subject);
     let about = || format!("{}: {declared:?}, line {line}", text.escape_ascii());
     let expected = model::run(declared, text, line);
+    // The model knows one line of a terminal.
+    let is_known = !declared.strip_ansi || model::knows(text);
     assert!(
-        found == expected,
+        !is_known || found == expected,
         "{}\n  model: {}\n  here:  {}",
         about(),
         expected.escape_ascii(),
@@ -66,7 +68,7 @@ fn texts(input: &mut Input<'_>, declared: &model::Declared, text: &[u8], line: u
     );
     assert_eq!((report.bytes_in, report.bytes_out), (text.len() as u64, found.len() as u64));
     assert!(report.changed || found == text, "{}", about());
-    if !report.was_empty {
+    if is_known && !report.was_empty {
         let marks = found.windows(2).filter(|two| two == b"| ").count();
         let marks = if report.lines_marked > 0 { 2 * marks } else { 0 };
         let unknown = report.lines_left_out > 0 && report.lines_too_long > 0;
@@ -95,6 +97,9 @@ fn inside_of_a_string(input: &mut Input<'_>) {
     let subject = Subject { program: &program, limits: &limits, form: Form::Quoted, text };
     let (found, report) = split(&mut input.choices, subject);
     let Some(before) = said(text) else { return };
+    if declared.strip_ansi && !model::knows(before.as_bytes()) {
+        return;
+    }
     let about = || format!("{}: {declared:?}", text.escape_ascii());
     // Two lone surrogates that were apart may be a pair afterwards, but a text has none.
     let ours = said(&found).unwrap_or_else(|| panic!("{}: {}", about(), found.escape_ascii()));

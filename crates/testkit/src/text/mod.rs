@@ -4,3 +4,4 @@ pub mod drivers;
 pub mod generate;
 pub mod model;
 pub mod spelling;
+mod terminal;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::entry_stage::{EmitEntry, EntryRole, EntryStage, HeldEntry, LineEntry};
 use super::line_splitter::LineEnd;
-use super::similarity::{Similarity, fold_mark};
+use super::similarity::{Similarity, add_fold_mark};
 
 /// More bytes than the count at the end of a line can have.
 const NUMBER: u64 = 80;
@@ -19,6 +19,8 @@ pub(super) struct DedupAdjacent {
     held: HeldEntry,
     key: Vec<u8>,
     other: Vec<u8>,
+    /// A buffer for the count.
+    mark: Vec<u8>,
     /// Number of entries in the run; bytes of all of them except the first.
     count: u64,
     others: u64,
@@ -41,6 +43,7 @@ impl DedupAdjacent {
             held: HeldEntry::default(),
             key: Vec::new(),
             other: Vec::new(),
+            mark: Vec::new(),
             count: 0,
             others: 0,
             ends: LineEnd::Missing,
@@ -105,14 +108,19 @@ impl EntryStage for DedupAdjacent {
 
     /// Ends the run: writes one line with a count if that is shorter, or else the original lines.
     fn flush(&mut self, next: EmitEntry<'_>) {
-        let Self { similarity, held, short, count, ends, others, equal, last, .. } = self;
+        let Self { similarity, held, mark, short, count, ends, others, equal, last, .. } = self;
         let line = held.text.len();
         if *count > 1 {
             let is_grave = similarity.is_grave(&held.text);
-            let first = similarity.time(&held.text, is_grave);
-            let last = similarity.time(last, is_grave);
-            let mark = fold_mark(held.lines, *equal, first, last);
-            held.text.extend_from_slice(mark.as_bytes());
+            mark.clear();
+            add_fold_mark(
+                mark,
+                held.lines,
+                *equal,
+                similarity.time(&held.text, is_grave),
+                similarity.time(last, is_grave),
+            );
+            held.text.extend_from_slice(mark);
         }
         let number = (held.text.len() - line) as u64;
         if *count > 1 && number < *others {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use super::entry_stage::{EmitEntry, EntryStage, HeldEntry, LineEntry};
 use super::headings::is_heading;
 use super::line_splitter::LineEnd;
-use super::similarity::{FOLD_MARK, FoldReach, Similarity, fold_mark};
+use super::similarity::{FOLD_MARK, FoldReach, Similarity, add_fold_mark};
 
 /// Default number of blocks that wait.
 pub(super) const MAX_WAITING: u64 = 10_000;
@@ -202,8 +202,9 @@ impl DedupAnywhere {
             let is_grave = self.similarity.is_grave(&head.text);
             let first = self.similarity.time(&head.text, is_grave);
             let last = Some(block.time.as_slice()).filter(|time| !time.is_empty());
-            let mark = fold_mark(block.count, block.equal, first, last);
-            head.text.extend_from_slice(mark.as_bytes());
+            let mut mark = Vec::new();
+            add_fold_mark(&mut mark, block.count, block.equal, first, last);
+            head.text.extend_from_slice(&mark);
         }
         block.lines.iter().for_each(|line| next(line.entry()));
     }

@@ -16,35 +16,13 @@
 
 use memchr::memchr_iter;
 
+pub use super::line_end::LineEnd;
 use super::rendered_text::RenderedText;
 use super::terminal_row::{FrameMode, TerminalRow};
 use super::terminal_screen::{TerminalScreen, WrittenRows};
 use crate::ansi::{EraseRange, ScreenControl, Terminal, TerminalEvent, plain};
 
 const CR: u8 = b'\r';
-
-/// How a line ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LineEnd {
-    /// The text ends without a line end.
-    #[default]
-    Missing,
-    /// `\n`.
-    Lf,
-    /// `\r\n`.
-    CrLf,
-}
-
-impl LineEnd {
-    /// Returns its spelling.
-    pub fn bytes(self) -> &'static [u8] {
-        match self {
-            Self::Missing => b"",
-            Self::Lf => b"\n",
-            Self::CrLf => b"\r\n",
-        }
-    }
-}
 
 /// A complete line.
 #[derive(Clone, Copy, Debug)]
@@ -531,7 +509,7 @@ impl LineSplitter {
 
     fn end_sequence(&mut self, take: &mut impl LineSink) {
         let mut ansi = self.ansi;
-        ansi.end_line(&mut |seen| {
+        self.rewrote |= ansi.end_line(&mut |seen| {
             if let TerminalEvent::Text(text) = seen {
                 self.put(text, take);
             }

@@ -23,6 +23,7 @@ mod filter;
 mod group;
 mod head_tail;
 mod headings;
+mod line_end;
 mod line_patterns;
 pub mod line_splitter;
 pub mod line_stage;

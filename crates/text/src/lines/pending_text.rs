@@ -1,12 +1,14 @@
 //! The last step before the sink: holds a short output until it is certain to be shorter than the input (SPEC §10),
 //! and counts what is written.
 //!
-//! Memory: at most [`COMPARE_LIMIT`] bytes while undecided, and then a buffer of `GATHERED` bytes.
+//! Memory: at most [`COMPARE_LIMIT`] bytes while undecided, or [`COMPARE_LIMIT_WITH_NOTICE`], and then a buffer of `GATHERED` bytes.
 
 use tamis_json::sink::Sink;
 
 /// Inputs up to this length are compared with their output, in bytes.
 pub const COMPARE_LIMIT: usize = 4 << 10;
+/// The limit of texts that end with a notice of what was left out, until more was left out than the notice can have.
+pub const COMPARE_LIMIT_WITH_NOTICE: usize = 64 << 10;
 /// Size of the buffer in which small writes are gathered, in bytes.
 const GATHERED: usize = 16 << 10;
 
@@ -43,8 +45,10 @@ fn is_continuation(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct PendingText {
+    /// Inputs up to this length are compared.
+    limit: usize,
     /// Length of the input, while it is short.
     input: usize,
     out: Vec<u8>,
@@ -55,14 +59,35 @@ pub(super) struct PendingText {
     last: Option<u8>,
 }
 
+impl Default for PendingText {
+    fn default() -> Self {
+        Self {
+            limit: COMPARE_LIMIT,
+            input: 0,
+            out: Vec::new(),
+            open: false,
+            size: TextSize::default(),
+            last: None,
+        }
+    }
+}
+
 impl PendingText {
+    /// Sets the length up to which inputs are compared.
+    pub(super) fn set_limit(&mut self, limit: usize) {
+        self.limit = limit;
+        if self.input > limit || self.out.len() > limit {
+            self.open();
+        }
+    }
+
     /// Counts input. A long input decides in favour of the output.
     pub(super) fn input(&mut self, chunk: &[u8]) {
         if self.open {
             return;
         }
         self.input = self.input.saturating_add(chunk.len());
-        if self.input > COMPARE_LIMIT {
+        if self.input > self.limit {
             self.open();
         }
     }
@@ -85,7 +110,7 @@ impl PendingText {
             }
         }
         self.out.extend_from_slice(bytes);
-        if !self.open && self.out.len() > COMPARE_LIMIT {
+        if !self.open && self.out.len() > self.limit {
             self.open();
         }
     }

@@ -21,10 +21,13 @@ use super::entry_stage::{self, EntryStage, LineEntry};
 use super::head_tail::{HeadTail, OutputItem};
 use super::line_splitter::{LineEnd, LineSink, LineSplitter, TextLine};
 use super::line_stage::{self, LineStage, StageCounts};
-use super::pending_text::{PendingText, TextSize};
+use super::pending_text::{COMPARE_LIMIT, COMPARE_LIMIT_WITH_NOTICE, PendingText, TextSize};
 use super::program::{CompiledText, TextProgram};
 use super::report::TextReport;
 use crate::notice;
+
+/// More bytes than a notice has. If more were removed, the output is shorter with its notice.
+const NOTICE: u64 = 512;
 
 /// One run over one text. The sink is an argument of each call.
 pub struct TextPipeline {
@@ -36,6 +39,8 @@ pub struct TextPipeline {
 
 struct PipelineStages {
     removed: u64,
+    /// Bytes of lines that the patterns removed.
+    removed_bytes: u64,
     /// The stages before the patterns.
     front: Vec<Box<dyn LineStage>>,
     /// The open line, if its beginning is already written and the stages have to be shown it later.
@@ -99,6 +104,16 @@ impl TextPipeline {
         Self::with_marks(program, limits, false, false)
     }
 
+    /// Compares longer inputs with their outputs: the output will end with a notice, which may be longer than what was left
+    /// out. At most `held` bytes are compared.
+    #[must_use]
+    pub fn for_notice(mut self, held: u64) -> Self {
+        let held = usize::try_from(held).unwrap_or(usize::MAX);
+        let limit = COMPARE_LIMIT_WITH_NOTICE.min(held).max(COMPARE_LIMIT);
+        self.stages.after.writer.pending.set_limit(limit);
+        self
+    }
+
     fn with_marks(
         program: &TextProgram,
         limits: &Limits,
@@ -124,6 +139,7 @@ impl TextPipeline {
             ),
             stages: PipelineStages {
                 removed: 0,
+                removed_bytes: 0,
                 front: program.front(limits),
                 early: None,
                 done_early: StageCounts::default(),
@@ -167,6 +183,10 @@ impl TextPipeline {
 
     /// Stops collecting the input for the comparison, once the output is certain to be used.
     fn update_hold(&mut self) {
+        // A removed line has a byte at least.
+        if self.stages.removed_bytes + self.stages.tally().removed >= NOTICE {
+            self.stages.after.writer.pending.set_limit(COMPARE_LIMIT);
+        }
         if self.stages.after.writer.pending.is_open() {
             self.lines.clean.stop();
         }
@@ -277,6 +297,7 @@ impl PipelineStages {
             self.after.entry(LineEntry::line(line), sink);
         } else {
             self.removed += 1;
+            self.removed_bytes += line.text.len() as u64;
         }
     }
 

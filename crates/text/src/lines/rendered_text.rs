@@ -3,7 +3,7 @@
 //! The lines come from [`LineSplitter`](super::line_splitter::LineSplitter). Lines that look like a notice are
 //! marked. Memory: a few KiB, and nothing once [stopped](RenderedText::stop).
 
-use super::line_splitter::LineEnd;
+use super::line_end::LineEnd;
 use crate::notice;
 
 #[derive(Debug)]

@@ -15,6 +15,7 @@
 //!
 //! Work is linear: each byte is examined a small number of times.
 
+use std::io::Write;
 use std::sync::LazyLock;
 
 use regex::bytes::Regex;
@@ -136,29 +137,34 @@ impl Similarity {
     }
 }
 
-/// Returns what follows a line that stands for `count` lines. `first` and `last` are the times of the first and last of them.
-pub(super) fn fold_mark(
+/// Adds what follows a line that stands for `count` lines. `first` and `last` are the times of the first and last of them.
+pub(super) fn add_fold_mark(
+    line: &mut Vec<u8>,
     count: u64,
     equal: bool,
     first: Option<&[u8]>,
     last: Option<&[u8]>,
-) -> String {
-    match (equal, first, last) {
-        (true, _, _) => format!(" (x{count})"),
-        (false, Some(first), Some(last)) if first != last => {
-            // The date is left out if it is the same.
-            let day =
-                |time: &[u8]| time.iter().rposition(|byte| matches!(byte, b'T' | b't' | b' '));
-            let last = match (day(first), day(last)) {
-                (Some(one), Some(other)) if first.get(..one) == last.get(..other) => {
-                    last.get(other + 1..).unwrap_or_default()
-                }
-                _ => last,
-            };
-            format!(" (x{count} alike, last {})", String::from_utf8_lossy(last))
-        }
-        _ => format!(" (x{count} alike)"),
+) {
+    // Writing to memory does not fail.
+    _ = write!(line, " (x{count}");
+    if !equal {
+        line.extend_from_slice(b" alike");
     }
+    if let (false, Some(first), Some(last)) = (equal, first, last)
+        && first != last
+    {
+        // The date is left out if it is the same.
+        let day = |time: &[u8]| time.iter().rposition(|byte| matches!(byte, b'T' | b't' | b' '));
+        let last = match (day(first), day(last)) {
+            (Some(one), Some(other)) if first.get(..one) == last.get(..other) => {
+                last.get(other + 1..).unwrap_or_default()
+            }
+            _ => last,
+        };
+        line.extend_from_slice(b", last ");
+        line.extend_from_slice(last);
+    }
+    line.push(b')');
 }
 
 /// Bytes of that text without the digits of the number and the time.

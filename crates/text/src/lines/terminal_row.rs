@@ -15,7 +15,7 @@
 
 use unicode_width::UnicodeWidthChar;
 
-use super::line_splitter::LineEnd;
+use super::line_end::LineEnd;
 use crate::failures::says_what_failed;
 
 /// The bytes of a cell, in the row's list of bytes.
@@ -199,7 +199,7 @@ impl TerminalRow {
             // A character that is written twice is bold.
             if old.kind == CellKind::Continues || text != bytes && text != b" " {
                 let is_first = column == 0 && !self.is_written && blanked.is_none();
-                self.destroy();
+                self.destroy(column);
                 if is_first && bytes == b" " && self.columns() > 0 {
                     self.blanked = Some(old);
                 }
@@ -271,7 +271,7 @@ impl TerminalRow {
         self.blanked = None;
         let cells = self.cells().get(from..to).unwrap_or_default();
         if cells.iter().any(|cell| cell.kind != CellKind::Gap) {
-            self.destroy_as_frame();
+            self.destroy_as_frame(from);
         }
         // The row may have been emptied with its frame.
         let to = to.min(self.columns());
@@ -320,13 +320,13 @@ impl TerminalRow {
     }
 
     /// Text of the row is about to be erased.
-    fn destroy_as_frame(&mut self) {
+    fn destroy_as_frame(&mut self, column: usize) {
         self.end_frame();
-        self.destroy();
+        self.destroy(column);
     }
 
-    /// Text of the row is about to be destroyed. Keeps the frame, if it has to be kept.
-    fn destroy(&mut self) {
+    /// Text of the row is about to be destroyed from a column on. Keeps the frame, if it has to be kept.
+    fn destroy(&mut self, column: usize) {
         self.erased = true;
         if !std::mem::take(&mut self.is_frame) {
             return;
@@ -346,7 +346,8 @@ impl TerminalRow {
         }
         self.frame = Some(text);
         if self.mode == FrameMode::All {
-            self.truncate(0);
+            // The text before the column was written again.
+            self.truncate(column);
         }
     }
 
@@ -366,7 +367,7 @@ impl TerminalRow {
 
     /// Moves the frames of another row to this one, before which they were on the screen.
     pub(super) fn adopt(&mut self, mut other: Self) {
-        other.destroy_as_frame();
+        other.destroy_as_frame(0);
         self.erased |= other.erased;
         self.frames.append(&mut other.frames);
         self.frames.extend(other.frame);

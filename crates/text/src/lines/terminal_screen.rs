@@ -15,7 +15,7 @@
 
 use std::collections::VecDeque;
 
-use super::line_splitter::LineEnd;
+use super::line_end::LineEnd;
 use super::terminal_row::{FARTHEST, FrameMode, TerminalRow, columns_of, columns_of_byte};
 use crate::ansi::{EraseRange, ScreenControl};
 

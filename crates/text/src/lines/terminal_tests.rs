@@ -65,12 +65,9 @@ fn random_sequences() {
 
 #[test]
 fn recorded_sessions() {
-    let folder = std::fs::read_dir(paths::root().join("corpus/terminal")).unwrap();
     let mut sessions = 0;
-    for entry in folder {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        let Some(session) = name.strip_suffix(".raw") else { continue };
-        let text = paths::read(&format!("corpus/terminal/{name}"));
+    for session in paths::names("corpus/terminal", "raw") {
+        let text = paths::read(&format!("corpus/terminal/{session}"));
         let (mut shown, found) = (model(&text), found(&text));
         shown.reverse();
         let mut others = Vec::new();
