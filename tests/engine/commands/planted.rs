@@ -17,7 +17,7 @@ const RUNS: usize = 25;
 
 /// A filter, and a block of lines in which `@` is the number. Lines that begin with `%` give the block its form, and need
 /// not be in the output.
-const BLOCKS: [(&str, &str); 72] = [
+const BLOCKS: [(&str, &str); 84] = [
     (
         "ansible",
         "%TASK [lamp] ****\nfatal: [web@]: FAILED! => {\"msg\": \"no lamp @\"}\n%\n%PLAY RECAP ***\nweb@ : ok=1    changed=@    unreachable=0    failed=@    skipped=1    rescued=0    ignored=0   ",
@@ -26,6 +26,10 @@ const BLOCKS: [(&str, &str); 72] = [
     (
         "aws",
         "upload failed: dist/d@.js to s3://lamp/d@.js An error occurred (AccessDenied@)\nupload: dist/e@.js to s3://lamp/e@.js",
+    ),
+    (
+        "bazel",
+        "ERROR: /code/lamp@/BUILD:@:1: no such target '//rope@'\nFAIL: //lamp@:dark_test@ (see /out/lamp@/test.log)\n//lamp@:dark_test@                                     FAILED in 0.@s\nExecuted @ out of @ tests: 1 test passes and @ fails locally.",
     ),
     (
         "black",
@@ -104,12 +108,21 @@ const BLOCKS: [(&str, &str); 72] = [
         "git-transfer",
         " ! [rejected]        work@ -> work@ (fetch first)\n   aaaa@..bbbb@  main@ -> main@\n @ files changed",
     ),
+    ("glab-ci", "error: lamp@ failed\nERROR: Job failed: exit code @"),
     ("go-build", "light/lamp@.go:@:34: undefined: undefinedName@"),
     ("go-test", "--- FAIL: TestLamp@ (0.00s)\n    lamp@_test.go:@: got 1, want @\nFAIL"),
     ("golangci-lint", "light/lamp@.go:@:34: undefined: name@ (typecheck)\n@ issues:"),
     (
+        "gotestsum",
+        "=== FAIL: lamp@ TestLamp@ (0.00s)\n    lamp@_test.go:@: got 1, want @\nDONE @ tests, @ failures in 0.412s",
+    ),
+    (
         "gradle",
         "harbour.Lamp@Test > breaks@ FAILED\n    java.lang.IllegalStateException at Lamp@Test.java:@\n@ tests completed, @ failed\n* What went wrong:\nExecution failed for task ':test@'.",
+    ),
+    (
+        "gradle-dependencies",
+        "|    +--- com.example:lamp@:33.@\n\\--- org.slf4j:rope@:2.@ FAILED\nBUILD FAILED in @s",
     ),
     ("grep", "src/lamp@.rs:@:pub fn fits@\ngrep: lamp@: No such file or directory"),
     ("helm", "Error: UPGRADE FAILED: cannot patch \"lamp@\"\nREVISION: @"),
@@ -118,6 +131,10 @@ const BLOCKS: [(&str, &str); 72] = [
         "FAIL t/lamp@.test.js\n  ● lamp › shines @\n    Expected: @\n      at Object.toBe (t/lamp@.test.js:@:117)\nTests:       @ failed, @ passed, 4 total",
     ),
     ("kubectl", "error: unable to recognise \"lamp@.yaml\"\ndeployment.apps/lamp@ configured"),
+    (
+        "kubectl-describe",
+        "Name:             lamp@\n    Image:          nginx:@\n      Exit Code:    @\n  Warning  BackOff  2m    kubelet  Back-off restarting failed container lamp@",
+    ),
     (
         "kubectl-rollout",
         "error: deployment \"lamp@\" exceeded its progress deadline\nError from server (NotFound): deployments.apps \"lamp@\" not found",
@@ -146,6 +163,10 @@ const BLOCKS: [(&str, &str); 72] = [
         "src/lamp@.ts(@,3): error TS2304: Cannot find name 'lamp@'.\nnpm error Lifecycle script `lamp@` failed\n@ lamps lit",
     ),
     (
+        "nx",
+        "error: lamp@ is broken\n> nx run lamp@:build\n- rope@:build\n NX   Successfully ran target test for @ projects",
+    ),
+    (
         "phpunit",
         "There was 1 failure:\n1) LampTest::testLamp@\nFailed asserting that @ is identical to 8.\n/code/tests/LampTest@.php:@\nTests: @, Assertions: @, Failures: 1.",
     ),
@@ -154,13 +175,25 @@ const BLOCKS: [(&str, &str); 72] = [
         "playwright",
         "  ✘  22 e2e/lamp@.spec.ts:@:3 › dark › has lamp @ (9ms)\n  1) e2e/lamp@.spec.ts:@:3 › dark › has lamp @ ───\n    Expected: @\n  @ failed",
     ),
+    (
+        "pnpm-recursive",
+        "packages/a@ build: src/lamp@.ts(@,1): error TS2304: Cannot find name 'lamp@'.\n ERR_PNPM_RECURSIVE_RUN_FIRST_FAIL  a@@1.0.0 build: `tsc @`\nScope: @ of 50000 workspace projects",
+    ),
     ("poetry", "  - Installing lamp@ (0.1.@)\nCould not find a matching version of package rope@"),
+    (
+        "pre-commit",
+        "%mypy..............................Failed\n- hook id: mypy@\nlamp@.py:@: error: unused import",
+    ),
     (
         "prettier",
         "[warn] src/lamp@.ts\n[error] src/bad@.ts: SyntaxError: Variable declaration expected. (@:7)\n[warn] Code style issues found in @ files.",
     ),
     ("ps", "mira          @  0.0  0.0   8548  4604 ?        R    08:04   0:00 lamp@ --lit"),
     ("psql", "  @ | lamp @  |    12 | f\nERROR:  column \"lamp@\" does not exist\n(@ rows)"),
+    (
+        "pulumi",
+        " +  aws:s3:Bucket lamp@ **creating failed** error: BucketAlreadyExists@\nDiagnostics:\n    error: rope@ exists\n    @ unchanged",
+    ),
     (
         "pylint",
         "shed/lamp@.py:@:0: E1101: Instance of 'lamp@' has no 'y' member (no-member)\nYour code has been rated at @/10",
@@ -190,6 +223,10 @@ const BLOCKS: [(&str, &str); 72] = [
         "Would reformat: shed/lamp@.py\n --> shed/rope@.py:@:2\n@ files would be reformatted",
     ),
     (
+        "shellcheck",
+        "In lamp@.sh line @:\n     ^--^ SC@ (info): Double quote lamp@ to prevent globbing.",
+    ),
+    (
         "swift",
         "/code/Lamp@.swift:@: error: LampTests.testWidth@ : failed\nExecuted @ tests, with @ failures",
     ),
@@ -215,6 +252,10 @@ const BLOCKS: [(&str, &str); 72] = [
         "src/lamp@.ts(@,3): error TS2304: Cannot find name 'lamp@'.\nFound @ errors in @ files.",
     ),
     (
+        "turbo",
+        "a:build: lamp@.ts(@,3): error TS2304: Cannot find name 'lamp@'.\na#build@:  ERROR  command (/code/a@) exited (1)\n Tasks:    0 successful, @ total\nFailed:    a@#build",
+    ),
+    (
         "unittest",
         "FAIL: test_sinks@ (tests.test_lamp@.LampTest.test_sinks@)\n  File \"/code/lamp@.py\", line @, in test_sinks@\nAssertionError: 3 != @\nRan @ tests in 0.001s",
     ),
@@ -230,6 +271,10 @@ const BLOCKS: [(&str, &str); 72] = [
     (
         "wget",
         "Connecting to host@... failed: Connection refused.\n2026-11-23 08:04:02 ERROR @: File not found.\n‘lamp@’ saved [@]",
+    ),
+    (
+        "xcodebuild",
+        "/code/Pier@.m:@:3: warning: unused variable 'x@'\n/code/PierTests@.m:@: error: -[PierTests testWidth@] : failed\nTest Case '-[PierTests testWidth@]' failed (0.@ seconds).",
     ),
 ];
 

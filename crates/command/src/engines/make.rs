@@ -229,8 +229,9 @@ fn of_make(text: &[u8]) -> Option<(bool, &[u8])> {
     Some((digits > 0, message))
 }
 
-/// Whether a line is progress: `[ 12%] Building C object a.o`, `[3/40] CC a.o`.
+/// Whether a line is progress: `[ 12%] Building C object a.o`, `[3/40] CC a.o`, ` [403/891] CC a.o`.
 fn is_progress(text: &[u8]) -> bool {
+    let text = text.strip_prefix(b" ").unwrap_or(text);
     let Some(rest) = text.strip_prefix(b"[") else { return false };
     let Some(at) = rest.iter().take(16).position(|byte| *byte == b']') else { return false };
     let inside = rest.get(..at).unwrap_or_default();

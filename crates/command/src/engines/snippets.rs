@@ -8,10 +8,11 @@
 //!   |        ^^                         mark without a label, removed
 //! 2 | import json                       context, removed
 //! help: Remove unused import: `os`
-//!   - import os                         of a fix: only added lines are kept
+//!   - import os                         removed by the fix: not kept, since the line is already there
 //! 1 | import json
 //! ```
 //!
+//! The lines that a fix adds or removes are kept, but for the line of the place.
 //! Context is kept if a mark with a label is below it, and so are the lines of a span over several lines. Lines outside of
 //! snippets are kept. Memory: one line.
 
@@ -30,6 +31,8 @@ pub(super) fn make() -> Box<dyn LineStage> {
 struct SnippetOutput {
     /// The number of the line that the place names, as text, within a diagnostic.
     place: Option<Vec<u8>>,
+    /// The code of that line, once it was kept.
+    named: Vec<u8>,
     /// Whether the suggested fix has begun.
     in_fix: bool,
     /// The last line of context, until the next line shows whether a label belongs to it.
@@ -70,8 +73,14 @@ impl SnippetOutput {
     /// Whether a line within a diagnostic is kept. A line of context is held.
     fn is_kept(&mut self, line: &TextLine<'_>, place: &[u8]) -> bool {
         let text = line.text;
-        if is_match(&MARK, text) || self.in_fix && is_match(&REMOVED, text) {
+        if is_match(&MARK, text) {
             return false;
+        }
+        if self.in_fix
+            && let Some(removed) = REMOVED.as_ref().and_then(|removed| removed.find(text))
+        {
+            let code = text.get(removed.end()..).unwrap_or_default();
+            return code.trim_ascii() != self.named || self.named.is_empty();
         }
         let Some(code) = CODE.as_ref().and_then(|code| code.captures(text)) else {
             self.in_fix |= text.starts_with(b"help: ");
@@ -81,6 +90,11 @@ impl SnippetOutput {
             return false;
         }
         let is_named = code.get(1).is_some_and(|number| number.as_bytes() == place);
+        if is_named && text.len() <= LONGEST {
+            let code = text.get(code.get_match().end()..).unwrap_or_default();
+            self.named.clear();
+            self.named.extend_from_slice(code.trim_ascii());
+        }
         if is_named || code.get(2).is_some() || text.len() > LONGEST {
             return true;
         }
@@ -95,6 +109,7 @@ impl LineStage for SnippetOutput {
         if let Some(found) = PLACE.as_ref().and_then(|place| place.captures(line.text)) {
             self.place = found.get(1).map(|number| number.as_bytes().to_vec());
             self.in_fix = false;
+            self.named.clear();
             self.context = None;
             return self.emit(line, next);
         }

@@ -11,7 +11,7 @@ const EVERY_SPLIT: usize = 600;
 const SPLITS: usize = 30;
 
 /// A command for each built-in filter.
-pub const COMMANDS: [(&str, &str); 73] = [
+pub const COMMANDS: [(&str, &str); 85] = [
     ("cargo-build", "cargo build"),
     ("cargo-test", "cargo test"),
     ("cargo-nextest", "cargo nextest run"),
@@ -85,6 +85,18 @@ pub const COMMANDS: [(&str, &str); 73] = [
     ("ps", "ps aux"),
     ("systemctl", "systemctl list-units --failed"),
     ("psql", "psql -f lamps.sql"),
+    ("turbo", "npx turbo run build"),
+    ("nx", "npx nx run-many -t build"),
+    ("pnpm-recursive", "pnpm -r run build"),
+    ("pre-commit", "pre-commit run --all-files"),
+    ("gotestsum", "gotestsum ./..."),
+    ("shellcheck", "shellcheck s.sh"),
+    ("kubectl-describe", "kubectl describe pod web-0"),
+    ("gradle-dependencies", "./gradlew app:dependencies"),
+    ("bazel", "bazel test //..."),
+    ("xcodebuild", "xcodebuild -scheme Pier test"),
+    ("glab-ci", "glab ci trace test"),
+    ("pulumi", "pulumi up --yes"),
 ];
 
 /// A command and its output.
