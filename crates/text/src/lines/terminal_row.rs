@@ -91,7 +91,10 @@ impl TerminalRow {
     /// Returns an unused row that has the buffers of this one.
     pub(super) fn cleared(self) -> Self {
         let Self { mode, mut bytes, mut cells, mut frames, mut scratch, .. } = self;
-        (bytes.clear(), cells.clear(), frames.clear(), scratch.clear());
+        bytes.clear();
+        cells.clear();
+        frames.clear();
+        scratch.clear();
         Self { mode, bytes, cells, frames, scratch, ..Self::default() }
     }
 
