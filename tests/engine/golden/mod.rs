@@ -2,7 +2,12 @@
 //! `tests/golden/SERVICE.toml`.
 //!
 //! The value is a scalar of the response. It is kept if the output has it as a scalar of its own, or inside a longer text.
-//! `TAMIS_BLESS=1 cargo test -p tamis-testkit --features full --test engine golden` writes `tests/golden/README.md` again.
+//! [`reading`] has the same questions, and others, for a reader of factored text.
+//! `TAMIS_BLESS=1 cargo test -p tamis-testkit --features full --test engine golden` writes `tests/golden/README.md` and
+//! `tests/golden/READING.md` again.
+
+mod reader;
+mod reading;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -138,13 +143,31 @@ fn sums(document: &[u8], values: &[Asked]) -> Sums {
     Sums { kept, bytes: document.len(), tokens }
 }
 
-fn row(response: Response, catalog: &Manifest) -> Row {
-    let Response { tool, file, questions } = response;
-    let place = match file.strip_prefix("inputs/") {
+/// Returns the path of a file of a [`Response`].
+fn path_of(file: &str) -> String {
+    match file.strip_prefix("inputs/") {
         Some(_) => format!("tests/golden/{file}"),
         None => format!("corpus/{file}"),
-    };
-    let document = paths::text(&place).into_bytes();
+    }
+}
+
+/// Reads the questions. Returns them with the names of the services.
+fn files() -> BTreeMap<String, File> {
+    let mut files = BTreeMap::new();
+    for file in std::fs::read_dir(paths::path("tests/golden")).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        if let Some(service) = name.strip_suffix(".toml") {
+            let text = paths::text(&format!("tests/golden/{name}"));
+            let file = toml::from_str(&text).unwrap_or_else(|error| panic!("{service}: {error}"));
+            files.insert(service.to_owned(), file);
+        }
+    }
+    files
+}
+
+fn row(response: Response, catalog: &Manifest) -> Row {
+    let Response { tool, file, questions } = response;
+    let document = paths::text(&path_of(&file)).into_bytes();
     let parsed: Value = serde_json::from_slice(&document)
         .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&document).into_owned()));
     let values: Vec<Asked> = questions
@@ -193,18 +216,8 @@ fn write_cells(text: &mut String, ways: &[Sums], before: Sums, asked: usize) {
 #[test]
 fn questions_about_responses() {
     let catalog = Manifest::catalog().unwrap();
-    let mut services: BTreeMap<String, String> = BTreeMap::new();
-    for file in std::fs::read_dir(paths::path("tests/golden")).unwrap() {
-        let name = file.unwrap().file_name().into_string().unwrap();
-        if let Some(service) = name.strip_suffix(".toml") {
-            services.insert(service.to_owned(), paths::text(&format!("tests/golden/{name}")));
-        }
-    }
-    let mut rows = Vec::new();
-    for (service, text) in &services {
-        let file: File = toml::from_str(text).unwrap_or_else(|error| panic!("{service}: {error}"));
-        rows.extend(file.response.into_iter().map(|response| row(response, &catalog)));
-    }
+    let responses = files().into_values().flat_map(|file| file.response);
+    let rows: Vec<Row> = responses.map(|response| row(response, &catalog)).collect();
     let asked_of: BTreeSet<&str> = rows.iter().map(|row| row.tool.as_str()).collect();
     let unasked: Vec<&str> = catalog.names().filter(|name| !asked_of.contains(name)).collect();
     assert!(unasked.is_empty(), "no questions about {unasked:?}");
