@@ -62,6 +62,24 @@ pub(crate) enum Token {
     End,
 }
 
+/// The error of the temporary file. A pointer: results of a token are returned in registers.
+#[derive(Debug)]
+pub(crate) struct Unreadable(Box<Raise>);
+
+impl From<Raise> for Unreadable {
+    #[cold]
+    fn from(raise: Raise) -> Self {
+        Self(Box::new(raise))
+    }
+}
+
+impl From<Unreadable> for Raise {
+    #[cold]
+    fn from(error: Unreadable) -> Self {
+        *error.0
+    }
+}
+
 /// The bytes that are read ahead if there are as many.
 const AHEAD: usize = 1 << 10;
 /// The part is trimmed when more bytes of it have been read.
@@ -74,7 +92,6 @@ const LONGEST: usize = 16 << 20;
 pub(crate) struct Reader<'a> {
     hold: &'a mut Hold,
     bytes: Vec<u8>,
-    piece: Vec<u8>,
     /// The offset of the first of `bytes`.
     base: u64,
     /// The offset at which reading ends.
@@ -100,7 +117,6 @@ impl<'a> Reader<'a> {
         Self {
             hold,
             bytes: Vec::new(),
-            piece: Vec::new(),
             base: start,
             end,
             complete: false,
@@ -166,18 +182,17 @@ impl<'a> Reader<'a> {
 
     /// Reads more bytes into memory. Places of the part remain valid.
     #[inline(never)]
-    fn more(&mut self) -> Result<(), Raise> {
+    fn more(&mut self) -> Result<(), Unreadable> {
         let at = self.offset(self.bytes.len());
-        self.hold.read_at(at, &mut self.piece)?;
         let left = usize::try_from(self.end.saturating_sub(at)).unwrap_or(usize::MAX);
-        self.piece.truncate(left);
-        self.bytes.extend_from_slice(&self.piece);
-        self.complete = self.piece.is_empty();
+        let before = self.bytes.len();
+        self.hold.append_part(at, left, &mut self.bytes)?;
+        self.complete = self.bytes.len() == before;
         Ok(())
     }
 
     /// Returns the next byte that is neither read nor a comma.
-    pub(crate) fn peek(&mut self) -> Result<u8, Raise> {
+    pub(crate) fn peek(&mut self) -> Result<u8, Unreadable> {
         if self.bytes.len() - self.pos < AHEAD && !self.complete {
             self.more()?;
         }
@@ -190,7 +205,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The temporary file cannot be read.
     #[inline]
-    pub(crate) fn next(&mut self) -> Result<Token, Raise> {
+    pub(crate) fn next(&mut self) -> Result<Token, Unreadable> {
         if self.bytes.len() - self.pos < AHEAD && !self.complete {
             self.more()?;
         }
@@ -243,28 +258,21 @@ impl<'a> Reader<'a> {
 
     /// Returns the place of the quote that ends a string. `None`: it is too long.
     #[inline]
-    fn string_end(&mut self, start: usize) -> Result<Option<usize>, Raise> {
+    fn string_end(&mut self, start: usize) -> Result<Option<usize>, Unreadable> {
         self.escaped = false;
         let mut at = start;
         loop {
             let rest = self.bytes.get(at..).unwrap_or_default();
-            match find_special(rest) {
-                Some(place) if rest.get(place) == Some(&b'"') => {
+            match find_end(rest, &mut self.escaped) {
+                Ok(place) => {
                     // The colon is needed, too.
                     if at + place + 2 >= self.bytes.len() && !self.complete {
                         self.more()?;
                     }
                     return Ok(Some(at + place));
                 }
-                Some(place) => {
-                    self.escaped = true;
-                    at += place + 2;
-                    if at > self.bytes.len() && !self.complete {
-                        self.more()?;
-                    }
-                }
-                None => {
-                    at = self.bytes.len().max(at);
+                Err(place) => {
+                    at += place;
                     if self.complete || at - start > LONGEST {
                         self.too_long = true;
                         return Ok(None);
@@ -277,11 +285,11 @@ impl<'a> Reader<'a> {
 
     /// Returns the place after a number or a literal.
     #[inline]
-    fn scalar_end(&mut self, start: usize) -> Result<usize, Raise> {
+    fn scalar_end(&mut self, start: usize) -> Result<usize, Unreadable> {
         let mut at = start;
         loop {
             let rest = self.bytes.get(at..).unwrap_or_default();
-            match rest.iter().position(|byte| matches!(byte, b',' | b'}' | b']')) {
+            match find_any(rest, [b',', b'}', b']']) {
                 Some(place) => return Ok(at + place),
                 None if self.complete => return Ok(self.bytes.len()),
                 None => {
@@ -297,7 +305,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The temporary file cannot be read.
     #[inline]
-    pub(crate) fn next_structure(&mut self) -> Result<Token, Raise> {
+    pub(crate) fn next_structure(&mut self) -> Result<Token, Unreadable> {
         loop {
             let rest = self.bytes.get(self.pos..).unwrap_or_default();
             count(WorkKind::Tree, 1);
@@ -336,7 +344,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The temporary file cannot be read.
-    pub(crate) fn scalar_run(&mut self, most: u64) -> Result<u64, Raise> {
+    pub(crate) fn scalar_run(&mut self, most: u64) -> Result<u64, Unreadable> {
         let start = self.text.start;
         let mut elements = 1;
         while elements < most {
@@ -348,8 +356,14 @@ impl<'a> Reader<'a> {
             if self.bytes.get(self.pos) != Some(&b',') || !is_scalar {
                 break;
             }
-            if self.next()? == Token::End {
-                break;
+            if matches!(next, Some(b'"')) {
+                if self.next()? == Token::End {
+                    break;
+                }
+            } else {
+                count(WorkKind::Tree, 1);
+                self.before = self.pos;
+                self.pos = self.scalar_end(self.pos + 1)?;
             }
             elements += 1;
         }
@@ -362,7 +376,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The temporary file cannot be read.
     #[inline]
-    pub(crate) fn next_is(&mut self, value: &[u8]) -> Result<bool, Raise> {
+    pub(crate) fn next_is(&mut self, value: &[u8]) -> Result<bool, Unreadable> {
         loop {
             let rest = self.bytes.get(self.pos..).unwrap_or_default();
             match (rest.get(..value.len()), rest.get(value.len())) {
@@ -392,27 +406,103 @@ impl<'a> Reader<'a> {
 /// Returns the place of the first quote, bracket or brace.
 #[inline]
 fn find_structure(bytes: &[u8]) -> Option<usize> {
-    bytes.iter().position(|byte| matches!(byte, b'"' | b'{' | b'}' | b'[' | b']'))
+    find_any(bytes, [b'"', b'{', b'}', b'[', b']'])
 }
 
-/// Returns the place of the first quote or backslash. Most strings are short.
+/// Returns the place of the quote that ends a string, or, as an error, the place at which more bytes are needed. Sets
+/// `escaped` if there is a backslash before it.
 #[inline]
-fn find_special(bytes: &[u8]) -> Option<usize> {
-    const ONES: u64 = u64::MAX / 0xFF;
-    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & (0x80 * ONES);
+fn find_end(bytes: &[u8], escaped: &mut bool) -> Result<usize, usize> {
     let mut at = 0;
-    while at < 32 {
-        let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) else { break };
+    // Most strings are short. In others, escapes are near to each other, or rare.
+    let mut plain_words = 0;
+    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
         let word = u64::from_le_bytes(*word);
-        // The lowest bit is exact: a borrow only changes bits above it.
-        let found =
-            zeros(word ^ (u64::from(b'"') * ONES)) | zeros(word ^ (u64::from(b'\\') * ONES));
-        if found != 0 {
-            return Some(at + found.trailing_zeros() as usize / 8);
+        let quotes = first_equal(word, b'"');
+        let special = quotes | first_equal(word, b'\\');
+        let mut length = 8;
+        if special != 0 {
+            let place = special.trailing_zeros() as usize / 8;
+            if quotes & 0x80 << (place * 8) != 0 {
+                return Ok(at + place);
+            }
+            *escaped = true;
+            plain_words = 0;
+            match skip_escapes(word) {
+                Ok(place) => return Ok(at + place),
+                Err(after) => length = after,
+            }
         }
-        at += 8;
+        at += length;
+        plain_words += 1;
+        if plain_words == 4 {
+            plain_words = 0;
+            let rest = bytes.get(at..).unwrap_or_default();
+            at += memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+        }
     }
-    Some(at + memchr2(b'"', b'\\', bytes.get(at..)?)?)
+    loop {
+        match bytes.get(at) {
+            Some(b'"') => return Ok(at),
+            Some(b'\\') => {
+                *escaped = true;
+                at += 2;
+            }
+            Some(_) => at += 1,
+            None => return Err(at),
+        }
+    }
+}
+
+/// Returns the place of the quote that ends a string in a word that has a backslash, or the place after the word and the byte that
+/// its last backslash escapes.
+#[inline]
+fn skip_escapes(word: u64) -> Result<usize, usize> {
+    let quotes = equal_to(word, b'"');
+    let mut special = quotes | equal_to(word, b'\\');
+    while special != 0 {
+        let place = special.trailing_zeros() as usize / 8;
+        if quotes & 0x80 << (place * 8) != 0 {
+            return Ok(place);
+        }
+        if place == 7 {
+            return Err(9);
+        }
+        special &= !(0x8080 << (place * 8));
+    }
+    Err(8)
+}
+
+const ONES: u64 = u64::MAX / 0xFF;
+
+/// Returns the high bit of the first byte of a word that is equal to a byte. Bits above it have no meaning.
+#[inline]
+fn first_equal(word: u64, byte: u8) -> u64 {
+    let other = word ^ (u64::from(byte) * ONES);
+    other.wrapping_sub(ONES) & !other & (0x80 * ONES)
+}
+
+/// Returns the high bit of each byte of a word that is equal to a byte.
+#[inline]
+fn equal_to(word: u64, byte: u8) -> u64 {
+    const LOW: u64 = 0x7F * ONES;
+    let other = word ^ (u64::from(byte) * ONES);
+    !(((other & LOW) + LOW) | other | LOW)
+}
+
+/// Returns the place of the first of some bytes, which is near.
+#[inline]
+fn find_any<const COUNT: usize>(bytes: &[u8], any: [u8; COUNT]) -> Option<usize> {
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let found = any.iter().fold(0, |found, byte| found | first_equal(word, *byte));
+        if found != 0 {
+            return Some(index * 8 + found.trailing_zeros() as usize / 8);
+        }
+    }
+    let place = rest.iter().position(|byte| any.contains(byte))?;
+    Some(bytes.len() - rest.len() + place)
 }
 
 /// Returns the text of what is between the quotes of a string. `None`: it has a lone surrogate.

@@ -182,6 +182,15 @@ impl Hold {
     /// The file cannot be read.
     pub fn read_part(&self, at: u64, most: usize, into: &mut Vec<u8>) -> Result<(), Raise> {
         into.clear();
+        self.append_part(at, most, into)
+    }
+
+    /// Like [`read_part`](Self::read_part), but appends the bytes.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn append_part(&self, at: u64, most: usize, into: &mut Vec<u8>) -> Result<(), Raise> {
+        let most = most.min(PIECE);
         if let Some(at) = at.checked_sub(self.in_memory) {
             let copy = |piece: &[u8]| {
                 into.extend_from_slice(piece);
@@ -193,8 +202,9 @@ impl Hold {
         let at = usize::try_from(at).unwrap_or(usize::MAX);
         let piece = self.memory.get(at / PIECE).and_then(|piece| piece.get(at % PIECE..));
         let piece = piece.unwrap_or_default();
-        into.extend_from_slice(piece.get(..most).unwrap_or(piece));
-        count(WorkKind::Hold, words(into.len()));
+        let piece = piece.get(..most).unwrap_or(piece);
+        into.extend_from_slice(piece);
+        count(WorkKind::Hold, words(piece.len()));
         Ok(())
     }
 

@@ -1,13 +1,12 @@
 //! The members of the items of one array, by path.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use tamis_json::strings::StringEscaper;
 use tamis_json::test_work::{WorkKind, count, words};
 
 use super::template::Template;
-use crate::hash::{hash, mix};
+use crate::hash::{HashedMap, hash, mix};
 use crate::names::{is_plain, is_reserved};
 use crate::reader::{Span, Token, push, unescape};
 
@@ -71,7 +70,7 @@ pub(super) enum Member {
 pub(crate) struct Trie {
     pub(crate) nodes: Vec<Node>,
     pub(crate) names: Vec<u8>,
-    by_name: HashMap<u64, u32>,
+    by_name: HashedMap<u32>,
     /// Texts of the first items, and then of the current one.
     pub(super) texts: Vec<u8>,
     kept_texts: usize,
@@ -93,7 +92,7 @@ impl Trie {
         let mut trie = Self {
             nodes: Vec::new(),
             names: Vec::new(),
-            by_name: HashMap::new(),
+            by_name: HashedMap::default(),
             texts: Vec::new(),
             kept_texts: 0,
             item: 0,

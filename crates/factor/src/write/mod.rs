@@ -282,7 +282,8 @@ impl Writer<'_> {
     fn key(&mut self, vanishes: &mut Option<u64>) -> bool {
         let (place, before) = (self.reader.text.start - 1, self.reader.before);
         let escaped = self.reader.escaped;
-        self.name = self.reader.text;
+        // Not `text`, which was written in two parts: the processor would wait until both can be read as one.
+        self.name = Span { start: place + 1, end: self.reader.pos - 2 };
         self.member = NONE;
         let Some(open) = self.open.last_mut() else { return false };
         open.filled = true;

@@ -9,12 +9,13 @@
 //!                  └─ new ──▶ remembered; what is pending inside it is verified
 //! ```
 
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use tamis_json::error::Raise;
 use tamis_json::hold::Hold;
 use tamis_json::test_work::{WorkKind, count, words};
 
+use crate::hash::HashedMap;
 use crate::reader::{Span, push};
 
 /// The bytes of the shortest container that is replaced.
@@ -71,7 +72,7 @@ pub(super) struct Refs {
     /// No container is replaced.
     off: bool,
     remembered: Vec<Remembered>,
-    by_hash: HashMap<u64, u32>,
+    by_hash: HashedMap<u32>,
     pointers: Vec<u8>,
     pending: Vec<Found>,
     found: Vec<Found>,
@@ -161,11 +162,11 @@ impl Refs {
             && pointer.len() <= POINTER
             && self.pointers.len() < POINTERS;
         let is_shorter = ((BEFORE.len() + pointer.len() + AFTER.len()) as u64) < container.length;
-        if self.off || !has_room || !is_shorter || self.by_hash.contains_key(&container.hash) {
+        if self.off || !has_room || !is_shorter {
             return;
         }
-        let index = u32::try_from(self.remembered.len()).unwrap_or(u32::MAX);
-        self.by_hash.insert(container.hash, index);
+        let Entry::Vacant(slot) = self.by_hash.entry(container.hash) else { return };
+        slot.insert(u32::try_from(self.remembered.len()).unwrap_or(u32::MAX));
         let pointer = push(&mut self.pointers, pointer);
         self.remembered.push(Remembered { container, pointer });
     }
@@ -177,7 +178,7 @@ impl Refs {
         self.saved =
             self.found.iter().map(|found| found.length - reference_length(found.pointer)).sum();
         self.remembered = Vec::new();
-        self.by_hash = HashMap::new();
+        self.by_hash = HashedMap::default();
     }
 
     /// Passes the text on with its references. Ends early when `take` returns `false`.
