@@ -13,13 +13,13 @@ use tamis_testkit::prng::Prng;
 
 #[test]
 fn random_documents_are_restored() {
-    let mut factored = 0;
-    for seed in 0..1500 {
+    let (mut factored, runs) = (0, share(100_000));
+    for seed in 0..runs {
         let mut random = Prng::new(seed);
         let document = random_document(&mut random);
-        factored += u32::from(check(document.as_bytes(), &mut random));
+        factored += u64::from(check(document.as_bytes(), &mut random));
     }
-    assert!(factored > 300, "{factored}");
+    assert!(factored > runs / 5, "{factored}");
 }
 
 #[test]

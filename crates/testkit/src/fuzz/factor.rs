@@ -15,6 +15,9 @@ use crate::prng::Choices;
 /// Longer documents take too long.
 const LONGEST: usize = 64 << 10;
 
+/// Documents up to this length are split at each byte.
+const SMALL: usize = 256;
+
 /// Runs the target on an input.
 pub fn run(data: &[u8]) {
     let mut input = Input::new(data);
@@ -53,10 +56,17 @@ pub fn check(document: &[u8], choices: &mut impl Choices) -> bool {
     let about = || String::from_utf8_lossy(document).into_owned();
     let options = CallOptions::new();
     let subject = Subject { program: &program, options: &options, document };
+    let same = |cuts: Vec<usize>| {
+        let split = subject.push(cuts);
+        assert_eq!(split.output.as_deref(), Some(&*output), "{}", about());
+    };
     let mut cuts: Vec<usize> = (0..3).map(|_| choices.below(document.len())).collect();
     cuts.sort_unstable();
-    let split = subject.push(cuts);
-    assert_eq!(split.output.as_deref(), Some(&*output), "{}", about());
+    same(cuts);
+    if document.len() <= SMALL {
+        same((1..document.len()).collect());
+        (1..document.len()).for_each(|cut| same(vec![cut]));
+    }
     let Some(counts) = report.factored else {
         assert!(report.factor_skipped.is_some() && output == plain, "{}", about());
         return false;

@@ -239,6 +239,9 @@ const NAMES: [&str; 14] = [
     "id", "login", "url", "html_url", "owner", "a/b", "c~d", "\\u0061x", "q\\\"r", "é", "all",
     "made", "", "x.y",
 ];
+/// Names of a factored document, some with escapes, and names that are like them.
+const RESERVED: [&str; 9] =
+    ["_all", "_made", "$ref", "_items", "_factored", "\\u005fall", "$r\\u0065f", "_al", "_alls"];
 const SCALARS: [&str; 22] = [
     "1",
     "1.0",
@@ -305,7 +308,7 @@ fn object(choices: &mut impl Choices, depth: usize) -> String {
         if names.contains(&name) && choices.below(50) != 1 {
             continue;
         }
-        let name = if choices.below(200) == 1 { "_all" } else { name };
+        let name = if choices.below(200) == 1 { choices.pick(&RESERVED) } else { name };
         members.push(format!("\"{name}\":{}", value(choices, depth.saturating_sub(1))));
         names.push(name);
     }
@@ -316,6 +319,8 @@ fn object(choices: &mut impl Choices, depth: usize) -> String {
 fn items(choices: &mut impl Choices) -> String {
     let common = object(choices, 3);
     let inner: Vec<String> = (0..choices.below(3)).map(|_| value(choices, 3)).collect();
+    let texts = [value(choices, 2), value(choices, 2)];
+    let has_twins = choices.below(2) == 1;
     let mut items = Vec::new();
     for index in 0..choices.below(14) {
         let login = choices.pick(&["mira", "sol", "a{b", "é", "x\\\"y", "7", ""]);
@@ -328,6 +333,13 @@ fn items(choices: &mut impl Choices) -> String {
                 r#""circle":"<{login}>","circle2":"{login}>","e":{{}},"deep":{{"e":{{"v":{index}}},"t":[]}}"#
             ),
         ];
+        if has_twins {
+            // The twins of two items may differ only in members that are left out, or in the spelling of a number.
+            let (text, number) = (&texts[choices.below(2)], choices.pick(&["1", "1", "1", "1.0"]));
+            members.push(format!(
+                r#""twin":{{"link":"/{login}/{index}","a":"a text that all twins have","n":{number},"b":{text},"c":{text},"d":{{"same":{{"n":{number}}},"rest":"a longer text that all twins have"}}}}"#
+            ));
+        }
         for (place, inner) in inner.iter().enumerate() {
             if choices.below(10) != 1 {
                 members.push(format!(r#""inner{place}":{inner}"#));
