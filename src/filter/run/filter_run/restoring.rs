@@ -57,11 +57,13 @@ enum Decision {
 }
 
 impl FactoredInput {
-    /// Returns the input of a program that has rules, or fails if a document lacks its root.
+    /// Returns the input of a program that has rules, or fails if a document lacks its root or a
+    /// required path.
     pub(super) fn of(program: &Program, options: &CallOptions) -> Option<Self> {
         let compiled = program.compiled();
         let has_budget = SizePolicy::new(&compiled.spec, options.policy()).budget.is_some();
-        let reads = compiled.spec.has_rules() || has_budget || !compiled.items.idle;
+        let requires = !compiled.spec.requires.is_empty();
+        let reads = compiled.spec.has_rules() || has_budget || requires || !compiled.items.idle;
         (reads && !program.is_text() && !options.is_restored()).then(Self::default)
     }
 
