@@ -142,6 +142,25 @@ fn strings_follow_from_others() {
     );
 }
 
+/// Each of two members with one text may be made from the other one, or from a part of it.
+#[test]
+fn copies_of_a_member_that_is_made_are_made() {
+    let items: Vec<String> = (10..90)
+        .map(|id| {
+            format!(
+                r#"{{"url":"https://host.example/{id}","files":"https://host.example/{id}/files","upload":"https://host.example/{id}/files","id":{id}}}"#
+            )
+        })
+        .collect();
+    let made =
+        r#""_made":{"url":"https://host.example/{id}","files":"{url}/files","upload":"{files}"}"#;
+    for count in [3, 8, 80] {
+        let ids: Vec<String> = (10..10 + count).map(|id| format!(r#"{{"id":{id}}}"#)).collect();
+        let expected = format!(r#"{{"_factored":1,{made},"_items":[{}]}}"#, ids.join(","));
+        factors(&format!("[{}]", items[..count].join(",")), &expected);
+    }
+}
+
 #[test]
 fn containers_are_referred_to() {
     let user = r#"{"login":"mira","url":"https://host.example/users/mira","avatar":"https://host.example/avatars/17.png","admin":false}"#;

@@ -38,6 +38,8 @@ type Texts<'a> = &'a [&'a [u8]];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
     All,
+    /// Those whose text is only a part of the string. Two members with one text cannot both be made from each other.
+    Parts,
     /// Those of the same object and of the objects around it.
     Around,
 }
@@ -93,7 +95,7 @@ pub(super) fn derive(trie: &mut Trie) -> Vec<u32> {
             continue;
         }
         let mut templates: Vec<Template> = Vec::new();
-        for scope in [Scope::All, Scope::Around] {
+        for scope in [Scope::All, Scope::Parts, Scope::Around] {
             templates.extend(sources.template(trie, id, scope));
         }
         templates.dedup();
@@ -270,6 +272,9 @@ impl Sources {
             at_group = group.prefix;
             let own = group.text.of(&trie.texts);
             if !rest.starts_with(own) || own.len() < 3 && is_inside_word(text, place, own.len()) {
+                continue;
+            }
+            if scope == Scope::Parts && own.len() == text.len() {
                 continue;
             }
             let nodes = self.nodes.get(group.nodes.start..group.nodes.end).unwrap_or_default();

@@ -21,11 +21,12 @@ pub(crate) use trie::{ITEM, NONE, Trie};
 use crate::is_gain;
 use crate::names::OpenNames;
 use crate::reader::{Reader, Token};
+use template::Template;
 use trie::{Member, SAMPLES};
 
 /// The items of an array that is factored.
 const LEAST_ITEMS: usize = 3;
-/// The items after which one template of each member is left.
+/// The items after which one template of each member is left, or two if the first one only copies another member.
 const SETTLED: u32 = 32;
 /// The most rounds.
 const ROUNDS: usize = 8;
@@ -386,7 +387,12 @@ fn keep_matching(trie: &mut Trie, made: &mut Vec<u32>) {
         }
         templates.retain_mut(|template| template.makes(trie, text.of(&trie.texts)));
         if item > SETTLED {
-            templates.truncate(1);
+            // The member that is copied may need the copy itself. Then the next template is used.
+            templates.truncate(if templates.first().is_some_and(Template::is_copy) {
+                2
+            } else {
+                1
+            });
         }
         let is_made = !templates.is_empty();
         if let Some(node) = trie.node_mut(*id) {

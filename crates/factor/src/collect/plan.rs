@@ -200,12 +200,16 @@ fn resolve(trie: &mut Trie, all: &[Option<Vec<u8>>]) -> Vec<Option<Vec<u8>>> {
                 continue;
             }
             let templates = templates.get(at).map(Vec::as_slice).unwrap_or_default();
-            let is_usable = |source: u32| match state.get(source as usize) {
+            let usable = |source: u32, may_pin: bool| match state.get(source as usize) {
                 Some(Made::No) => true,
                 Some(Made::Yes) => place(source) < place(*id),
                 _ => may_pin && source != *id,
             };
-            let spelled = templates.iter().find_map(|template| spell(trie, template, is_usable));
+            let first = |may_pin: bool| {
+                let is_usable = |source| usable(source, may_pin);
+                templates.iter().find_map(|template| spell(trie, template, is_usable))
+            };
+            let spelled = first(false).or_else(|| if may_pin { first(true) } else { None });
             let Some((text, used)) = spelled else { continue };
             if let Some(made) = made.get_mut(at) {
                 *made = Some(text);

@@ -38,6 +38,11 @@ impl Template {
         self.segments.push(Segment::Slot { sources, literal });
     }
 
+    /// Returns whether the string is the text of another member.
+    pub(super) fn is_copy(&self) -> bool {
+        matches!(self.segments.as_slice(), [Segment::Slot { .. }])
+    }
+
     /// Compares the text of the current item with what this template makes, and forgets sources that have another text.
     /// Returns whether the template still makes the text.
     pub(super) fn makes(&mut self, trie: &Trie, text: &[u8]) -> bool {
