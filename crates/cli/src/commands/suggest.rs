@@ -111,7 +111,7 @@ pub(crate) fn run(args: &SuggestArgs) -> Exit {
         Ok(exit) => exit,
         Err(Stop::Usage(usage)) => console.refuse(&usage),
         Err(Stop::Failed(name, error)) => {
-            let documents = "(more than one document? give each in a file of its own)";
+            let documents = "(more than one document? --ndjson reads one from each line; else give each in a file of its own)";
             console.fail(&name, Hinted { error: &error, documents, has_limits: false })
         }
     }
@@ -256,7 +256,10 @@ fn write(console: &Console, output: Option<&Path>, text: &[u8]) -> Exit {
 fn default_name(path: Option<&PathBuf>) -> String {
     let name = path.and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
     let name = name.as_deref().unwrap_or_default();
-    let name = name.strip_suffix(".json").unwrap_or(name);
+    let name = [".json", ".ndjson", ".jsonl"]
+        .iter()
+        .find_map(|ending| name.strip_suffix(ending))
+        .unwrap_or(name);
     // `*` and `?` would make a pattern.
     let name: String =
         name.chars().map(|char| if matches!(char, '*' | '?') { '-' } else { char }).collect();
@@ -300,19 +303,19 @@ impl SampleFile {
     fn count(&mut self, samples: &mut Samples) -> Result<u64, Stop> {
         let mut input = BufReader::with_capacity(64 << 10, &self.file);
         let failed = |error| Stop::Failed(self.name.clone(), error);
+        if !self.is_ndjson {
+            return read_document(&mut input, samples).map(|()| 0).map_err(failed);
+        }
         let (mut lines, mut bad) = (0, 0);
-        while let Some(read) = read_sample(&mut input, samples, self.is_ndjson)
-            .map_err(|error| failed(Error::read(error)))?
+        while let Some(read) =
+            read_line(&mut input, samples).map_err(Error::read).map_err(failed)?
         {
-            if !self.is_ndjson {
-                return read.map(|()| 0).map_err(failed);
-            }
             lines += 1;
             bad += u64::from(read.is_err());
         }
         if lines == bad {
-            let error = format!("{}: no line is a JSON document", self.name);
-            return Err(Stop::Usage(Usage::new(error)));
+            let error = io::Error::new(io::ErrorKind::InvalidData, "no line is a JSON document");
+            return Err(failed(Error::read(error)));
         }
         Ok(bad)
     }
@@ -348,30 +351,52 @@ impl SampleFile {
     }
 }
 
-/// Reads the next line that is not blank, or everything, as one sample. Returns `None` if there is none.
-fn read_sample(
+/// The longest line that is a sample.
+const LONGEST_LINE: usize = 64 << 20;
+
+/// Reads the next line that is not blank as a sample. Returns `None` at the end. Counts nothing of a line that is not JSON.
+fn read_line(
     input: &mut impl BufRead,
     samples: &mut Samples,
-    is_line: bool,
 ) -> io::Result<Option<Result<(), Error>>> {
-    if is_line && !skip_blank(input)? {
+    if !skip_blank(input)? {
         return Ok(None);
     }
-    let mut sample = samples.document();
-    let mut read = Ok(());
+    let mut line = Vec::new();
+    let mut is_too_long = false;
     loop {
         let chunk = fill(input)?;
-        let end = chunk.iter().position(|byte| is_line && *byte == b'\n');
+        let end = chunk.iter().position(|byte| *byte == b'\n');
         let part = chunk.get(..end.unwrap_or(chunk.len())).unwrap_or_default();
-        if read.is_ok() {
-            read = sample.write(part);
+        is_too_long |= line.len() + part.len() > LONGEST_LINE;
+        if !is_too_long {
+            line.extend_from_slice(part);
         }
         let is_last = chunk.is_empty() || end.is_some();
         let length = part.len() + usize::from(end.is_some());
         input.consume(length);
         if is_last {
-            return Ok(Some(read.and_then(|()| sample.end())));
+            break;
         }
+    }
+    if is_too_long {
+        let message = format!("a line is longer than {LONGEST_LINE} bytes");
+        return Ok(Some(Err(Error::read(io::Error::new(io::ErrorKind::InvalidData, message)))));
+    }
+    Ok(Some(Samples::new().read(&line).and_then(|()| samples.read(&line))))
+}
+
+/// Reads everything as one sample.
+fn read_document(input: &mut impl BufRead, samples: &mut Samples) -> Result<(), Error> {
+    let mut sample = samples.document();
+    loop {
+        let chunk = fill(input).map_err(Error::read)?;
+        if chunk.is_empty() {
+            return sample.end();
+        }
+        sample.write(chunk)?;
+        let length = chunk.len();
+        input.consume(length);
     }
 }
 

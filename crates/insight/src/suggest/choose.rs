@@ -6,7 +6,7 @@ use super::names::is_page;
 use super::noise::noise;
 use super::rank::{Candidate, Reason, is_credential};
 use super::root::Payload;
-use super::sample::Samples;
+use super::sample::{PathNode, Samples};
 
 /// The share of the response that the members may cost together: the filter saves 70 %.
 const TARGET: f64 = 0.296;
@@ -41,8 +41,6 @@ pub(super) struct Choice {
     pub(super) kept: HashSet<usize>,
     /// Whether members outside of the payload are dropped.
     pub(super) drops_siblings: bool,
-    /// Whether one of them is a credential.
-    pub(super) has_sibling_credential: bool,
     /// The bytes outside of the payload.
     pub(super) sibling_bytes: u64,
 }
@@ -64,7 +62,7 @@ pub(super) fn careful(
             kept.insert(this.node);
         }
     }
-    siblings.choice(kept, siblings.has_credential)
+    Choice { kept, drops_siblings: false, sibling_bytes: siblings.bytes }
 }
 
 /// Chooses the best members.
@@ -73,7 +71,7 @@ pub(super) fn tight(samples: &Samples, payload: &Payload, candidates: &[Candidat
         samples.nodes.iter().map(|node| node.cost + node.empty_cost).sum::<u64>().max(1) as f64;
     let siblings = Siblings::of(samples, payload);
     let is_large = siblings.cost as f64 > SIBLINGS * total;
-    let drops_siblings = siblings.has_credential || (is_large && !siblings.has_page);
+    let drops_siblings = is_large && !siblings.has_page;
     let mut spent = if drops_siblings { 0.0 } else { siblings.cost as f64 };
     let mut order: Vec<(f64, &Candidate)> =
         candidates.iter().map(|this| (priority(this, total), this)).collect();
@@ -105,13 +103,18 @@ pub(super) fn tight(samples: &Samples, payload: &Payload, candidates: &[Candidat
             kept.insert(this.node);
         }
     }
-    siblings.choice(kept, drops_siblings)
+    Choice { kept, drops_siblings, sibling_bytes: siblings.bytes }
 }
 
 /// Returns the score of a member less a part for its cost: a cheap member does no harm.
 fn priority(this: &Candidate, total: f64) -> f64 {
     let percent = (100.0 * this.cost as f64 / total).max(0.05);
     f64::from(this.score) - 0.8 * percent.log2().min(2.2)
+}
+
+/// Whether a member outside of the payload is a credential. Rules on items do not reach it.
+pub(super) fn has_sibling_credential(samples: &Samples, payload: &Payload) -> bool {
+    Siblings::of(samples, payload).has_credential
 }
 
 /// The members outside of the payload.
@@ -140,18 +143,14 @@ impl Siblings {
         all
     }
 
-    fn choice(&self, kept: HashSet<usize>, drops_siblings: bool) -> Choice {
-        let Self { bytes: sibling_bytes, has_credential: has_sibling_credential, .. } = *self;
-        Choice { kept, drops_siblings, has_sibling_credential, sibling_bytes }
-    }
-
     fn add(&mut self, samples: &Samples, sibling: usize) {
         let mut open = vec![sibling];
         while let Some(node) = open.pop().and_then(|index| samples.node(index)) {
             self.cost += node.cost;
-            let parent = node.parent.and_then(|parent| samples.node(parent)?.name.as_deref());
-            let names = node.name.as_deref().into_iter().chain(parent);
             if node.children.is_empty() {
+                let around = |node: &&PathNode| node.parent.and_then(|parent| samples.node(parent));
+                let names = std::iter::successors(Some(node), around)
+                    .filter_map(|node| node.name.as_deref());
                 self.has_page |= names.clone().any(is_page);
                 self.has_credential |= is_credential(node, names);
             }

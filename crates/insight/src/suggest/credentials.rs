@@ -144,12 +144,15 @@ const ABOUT: &[&str] = &[
     "verified",
     "scopes",
     "audience",
+    "check",
+    "checks",
     "file",
     "files",
     "path",
     "paths",
     "ref",
     "refs",
+    "reset",
 ];
 
 /// Words before `token` that make it a place in a list.

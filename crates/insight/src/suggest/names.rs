@@ -228,14 +228,36 @@ pub(super) fn is_page_link(name: &str) -> bool {
 
 /// Whether a member of this name says where the rest of a list is, or how much there is.
 pub(super) fn is_page(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "_scroll_id",
+        "after",
+        "bookmark",
+        "continuation",
+        "continue",
+        "isLast",
+        "LastEvaluatedKey",
+        "Link",
+        "nextKey",
+        "next_key",
+        "numFound",
+        "search_after",
+        "startAt",
+    ];
     let words = Words::new(name);
-    match words.last() {
-        "cursor" | "total" | "count" | "next" | "more" | "marker" | "offset" => true,
-        "link" | "page" | "token" | "url" | "uri" | "pages" | "results" | "size" | "hits" => {
-            words.have(&["next", "page", "continuation", "total"])
+    NAMES.contains(&name)
+        || words.first() == "total"
+        || match words.last() {
+            "cursor" | "total" | "count" | "next" | "more" | "marker" | "offset" => true,
+            "link" | "page" | "token" | "url" | "uri" | "pages" | "results" | "size" | "hits" => {
+                words.have(&["next", "page", "continuation"])
+            }
+            _ => words.have(&["cursor"]),
         }
-        _ => words.have(&["cursor"]),
-    }
+}
+
+/// Whether a container of this name says where the rest of a list is.
+pub(super) fn holds_page(name: &str) -> bool {
+    is_in(name, &["cursors", "pageinfo", "page_info", "paging", "pagination", "next"])
 }
 
 /// Whether a name is data, such as a version or a date: `1.0.2`, `2026-02-27`, `8080/tcp`.

@@ -85,6 +85,11 @@ pub(super) fn candidates(samples: &Samples, payload: &Payload) -> Vec<Candidate>
         if !node.children.is_empty() {
             if path.len() < MAX_DEPTH {
                 below(node, &path, &mut open);
+            } else if hides_credential(samples, &path) {
+                let kind = MemberKind::Other;
+                let reason = Some(Reason::Credential);
+                let node = path.last().copied().unwrap_or_default();
+                found.push(Candidate { node, path, kind, score: f32::MIN, cost: 0, reason });
             }
             continue;
         }
@@ -93,14 +98,34 @@ pub(super) fn candidates(samples: &Samples, payload: &Payload) -> Vec<Candidate>
     prefer_short_identifiers(samples, &mut found);
     reduce_copies(samples, &mut found);
     for this in &mut found {
-        let is_empty = samples.node(this.node).is_some_and(|node| node.scalars == 0);
-        let is_secret = holds_credential(samples, this);
+        let is_secret = this.reason == Some(Reason::Credential) || holds_credential(samples, this);
+        // The last page of a list has no cursor.
+        let is_empty = samples.node(this.node).is_some_and(|node| {
+            node.scalars == 0 && !node.name.as_deref().is_some_and(names::is_page)
+        });
         if is_empty || is_secret {
             this.score = f32::MIN;
             this.reason = Some(if is_secret { Reason::Credential } else { Reason::Empty });
         }
     }
     found
+}
+
+/// Whether a container that is too deep to be selected has a credential anywhere inside.
+fn hides_credential(samples: &Samples, path: &[usize]) -> bool {
+    let Some(container) = path.last() else { return false };
+    let around: Vec<&str> = path.iter().rev().filter_map(|node| name_of(samples, *node)).collect();
+    let mut open = vec![(*container, false)];
+    while let Some((index, inside)) = open.pop() {
+        let Some(node) = samples.node(index) else { continue };
+        let names = node.name.as_deref().into_iter().chain(around.iter().copied());
+        if node.children.is_empty() && (inside || is_credential(node, names)) {
+            return true;
+        }
+        let inside = inside || node.name.as_deref().is_some_and(credentials::holds_credentials);
+        open.extend(node.children.iter().map(|child| (*child, inside)));
+    }
+    false
 }
 
 /// Whether a member holds credentials or personal numbers: by its values, its name, or the name of an object around it.
@@ -150,7 +175,9 @@ fn judge(samples: &Samples, payload: &Payload, path: Vec<usize>) -> Option<Candi
         this.score = 4.0;
     }
     pairs_of_numbers(samples, payload, &mut this);
-    if is_at_top && names::is_page(name) {
+    let is_of_page = !payload.is_array
+        && this.path.iter().any(|node| name_of(samples, *node).is_some_and(names::holds_page));
+    if (is_at_top && names::is_page(name)) || is_of_page {
         this.score = 4.0;
         return Some(this);
     }

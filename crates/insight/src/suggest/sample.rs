@@ -93,6 +93,11 @@ impl PathNode {
         Some(if count(most) * 10 >= self.scalars * 6 { most } else { Shape::Short })
     }
 
+    /// Whether there are scalars here, and all of them have this shape.
+    pub(super) fn all_are(&self, shape: Shape) -> bool {
+        self.scalars > 0 && self.shapes.get(shape as usize) == Some(&self.scalars)
+    }
+
     /// Whether this is an object in most places.
     pub(super) fn is_object(&self) -> bool {
         self.objects > 0 && self.objects >= self.arrays

@@ -61,7 +61,7 @@ impl Shape {
             Self::NumberText
         } else if is_email(text) {
             Self::Email
-        } else if (len > 120 && !spaced) || is_base64(text) {
+        } else if (len > 120 && !spaced && text.is_ascii()) || is_base64(text) {
             Self::Opaque
         } else if len > LONG {
             Self::Long

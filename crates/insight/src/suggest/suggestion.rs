@@ -10,7 +10,7 @@ use super::names::MemberKind;
 use super::rank::{Candidate, Reason, candidates};
 use super::root::{self, Payload};
 use super::sample::Samples;
-use super::sources::{Source, join, path_from, sources};
+use super::sources::{Source, excluded, join, path_from, sources};
 use crate::is_hidden;
 
 /// The members that were left out and have a line each.
@@ -93,7 +93,7 @@ impl Samples {
     /// The same samples always give the same filter.
     #[must_use]
     pub fn suggest(&self, name: &str) -> Suggestion {
-        let payload = root::find(self);
+        let payload = self.payload();
         let mut candidates = candidates(self, &payload);
         let choice = choose::careful(self, &payload, &mut candidates);
         self.suggestion(name, &payload, &candidates, &choice, None)
@@ -104,11 +104,20 @@ impl Samples {
     /// The same samples always give the same filter.
     #[must_use]
     pub fn suggest_tight(&self, name: &str) -> Suggestion {
-        let payload = root::find(self);
+        let payload = self.payload();
         let candidates = candidates(self, &payload);
         let choice = choose::tight(self, &payload, &candidates);
         let sources = sources(self, payload.item, &choice.kept);
         self.suggestion(name, &payload, &candidates, &choice, Some(&sources))
+    }
+
+    /// Returns where the items are: the document, if a credential is outside of them.
+    fn payload(&self) -> Payload {
+        let found = root::find(self);
+        match choose::has_sibling_credential(self, &found) {
+            true => Payload { item: 0, path: Vec::new(), is_array: false },
+            false => found,
+        }
     }
 
     fn suggestion(
@@ -136,7 +145,11 @@ impl Samples {
         let node = self.node(this.node)?;
         let kept = choice.kept.contains(&this.node);
         let is_credential = this.reason == Some(Reason::Credential);
-        let shows_example = !is_credential && node.credentials == 0;
+        // The query of an address may have a key, and a `value` may be that of a credential.
+        let shows_example = !is_credential
+            && node.credentials == 0
+            && !node.example.as_deref().is_some_and(|example| example.contains('?'))
+            && node.name.as_deref() != Some("value");
         Some(Member {
             path: path_from(self, payload.item, this.node),
             kept,
@@ -175,7 +188,9 @@ impl Samples {
         match &this.reason {
             Some(Reason::Address) => "address".to_owned(),
             Some(Reason::Template(template)) => {
-                format!("address, follows from {}", one_line(template))
+                // A query may have a key.
+                let (address, _) = template.split_once('?').unwrap_or((template, ""));
+                format!("address, follows from {}", one_line(address))
             }
             Some(Reason::Opaque) => "base64 or an id for programs".to_owned(),
             Some(Reason::Hash) => "hash".to_owned(),
@@ -283,6 +298,9 @@ impl ManifestWriter<'_> {
             let why = self.why(group);
             self.line(6, &format!("- {}  # {why}", yaml(&path)));
         }
+        if let Some(more) = groups.len().checked_sub(MAX_OMITTED).filter(|more| *more > 0) {
+            self.line(6, &format!("# and {more} more, which are kept"));
+        }
         self.excluded(candidates);
     }
 
@@ -294,25 +312,19 @@ impl ManifestWriter<'_> {
         let root = self.samples.root(self.payload);
         let item = self.samples.node(self.payload.item).map_or(0, |item| item.bytes);
         let comment = if self.payload.is_array {
-            format!("{} items, {}", self.items(), self.share(item))
+            let items = self.items();
+            let word = if items == 1 { "item" } else { "items" };
+            format!("{items} {word}, {}", self.share(item))
         } else {
             "a single object".to_owned()
         };
         self.line(4, &format!("root: {}  # {comment}", yaml(&root)));
         let bytes = self.choice.sibling_bytes;
         if self.choice.drops_siblings {
-            let mut comment = format!("{bytes} bytes outside of the items, {}", self.share(bytes));
-            if self.choice.has_sibling_credential {
-                comment += ", with a credential";
-            }
+            let comment = format!("{bytes} bytes outside of the items, {}", self.share(bytes));
             self.line(4, &format!("siblings: drop  # {comment}"));
         } else if bytes > 0 {
-            self.line(
-                4,
-                &format!(
-                    "siblings: keep  # {bytes} bytes outside of the items, such as pages and totals"
-                ),
-            );
+            self.line(4, &format!("siblings: keep  # {bytes} bytes outside of the items"));
         }
     }
 
@@ -336,12 +348,16 @@ impl ManifestWriter<'_> {
     /// Excludes the credentials of items that are kept as a whole.
     fn excluded(&mut self, candidates: &[Candidate]) {
         let secret = candidates.iter().filter(|this| this.reason == Some(Reason::Credential));
-        let paths: Vec<String> = secret
-            .map(|this| yaml(&path_from(self.samples, self.payload.item, this.node)))
-            .collect();
+        let paths: Vec<_> = secret.map(|this| this.path.as_slice()).collect();
+        let paths: Vec<String> =
+            excluded(self.samples, &paths).iter().map(|path| yaml(path)).collect();
         if !paths.is_empty() {
             let comment = "# credentials and personal numbers";
             self.line(4, &format!("exclude: [{}]  {comment}", paths.join(", ")));
+        }
+        if self.samples.uncounted > 0 {
+            let count = self.samples.uncounted;
+            self.line(4, &format!("# {count} values at further paths were not counted."));
         }
     }
 
@@ -420,7 +436,8 @@ impl ManifestWriter<'_> {
             reason
         } else {
             let inside = one_line(&path_from(samples, self.payload.item, group.costliest.node));
-            format!("{} members, most of it {inside} ({reason})", group.members)
+            let word = if group.members == 1 { "member" } else { "members" };
+            format!("{} {word}, most of it {inside} ({reason})", group.members)
         };
         let values =
             samples.node(group.node).map_or(0, |node| node.scalars + node.objects + node.arrays);

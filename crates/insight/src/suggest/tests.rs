@@ -244,3 +244,62 @@ fn keys_say_what_they_hold() {
         r#"[{"id":1,"owner":"mira","network_bytes_written":512},{"id":2,"owner":"sol","network_bytes_written":1024}]"#
     );
 }
+
+/// Credentials next to the items, deep inside, and in maps, also of other documents.
+#[test]
+fn credentials_are_excluded_wherever_they_are() {
+    let items = r#"[{"id":1,"name":"a fairly long name for one"},{"id":2,"name":"a fairly long name for two"}]"#;
+    shows_no_hidden_value(&format!(
+        r#"{{"total":5,"secrets":[{{"label":"db","value":"hidden1"}}],"items":{items}}}"#
+    ));
+    let document = format!(
+        r#"{{"total":812,"next_cursor":"c0ffee","session_token":"hidden1","items":{items}}}"#
+    );
+    shows_no_hidden_value(&document);
+    for (root, output) in suggested(&document) {
+        assert_eq!(root, "object");
+        assert!(output.contains("812") && output.contains("c0ffee"), "{output}");
+    }
+    let deep = format!(
+        r#"[{{"id":1,"a":{}{{"password":"hidden1"}}{}}}]"#,
+        r#"{"b":"#.repeat(20),
+        "}".repeat(20)
+    );
+    shows_no_hidden_value(&deep);
+    let users: Vec<String> = (0..5)
+        .map(|id| format!(r#""u{id}":{{"name":"user {id}","password":"hidden{id}"}}"#))
+        .collect();
+    let document = format!(r#"{{"users":{{{}}}}}"#, users.join(","));
+    shows_no_hidden_value(&document);
+    let mut samples = Samples::new();
+    samples.read(document.as_bytes()).unwrap();
+    let other = r#"{"users":{"u9":{"name":"n","password":"hidden9"}}}"#;
+    let (_, output) = applied(&samples.suggest("a"), other);
+    assert_eq!(output, r#"{"users":{"u9":{"name":"n"}}}"#);
+    // A template is printed without its query.
+    let items: Vec<String> = (10..20)
+        .map(|id| {
+            format!(r#"{{"id":{id},"url":"https://api.example/items/{id}?api_key=hidden1"}}"#)
+        })
+        .collect();
+    let mut samples = Samples::new();
+    samples.read(format!("[{}]", items.join(",")).as_bytes()).unwrap();
+    let suggestion = samples.suggest("a");
+    assert!(suggestion.manifest().contains("https://api.example/items/{id};"));
+    assert!(!format!("{suggestion:?}").contains("hidden"), "{suggestion:?}");
+}
+
+#[test]
+fn values_that_only_look_useless_stay() {
+    for document in [
+        r#"{"id":4711,"name":"Report","download_url":"https://files.example/f/4711/report-q3.pdf"}"#,
+        r#"[{"id":1,"dispute":"du_1RWKD2r3Pkor3zBDZwWAu9n8"},{"id":2,"dispute":null},{"id":3,"dispute":null}]"#,
+        r#"[{"nodeId":"worker-0","cpu":1},{"nodeId":"worker-1","cpu":2}]"#,
+        r#"[{"sku":"a1","link":"https://shop.example/p/a1"},{"sku":"a2","link":"https://shop.example/p/a2"}]"#,
+        r#"[{"ETag":"9b2cf535f27731c974343645a3985328"},{"ETag":"8b2cf535f27731c974343645a3985328"}]"#,
+    ] {
+        let [(_, output), _] = suggested(document);
+        let expected = document.replace(r#","dispute":null"#, "");
+        assert_eq!(output, expected);
+    }
+}

@@ -10,8 +10,8 @@
 //! JSON rules for `structuredContent` would keep much less of a string than its limit allows.
 //!
 //! The name of the member shows what the text is. FastMCP wraps each result that is not an object in `result`: such a text
-//! is JSON if it looks like JSON. Tools that read files write `content` (`@modelcontextprotocol/server-filesystem`): such a
-//! text stays what it is, since an edit of the file must find it.
+//! is JSON if it looks like JSON. Under another name, such as `content` of `@modelcontextprotocol/server-filesystem`, it may
+//! be a file: such a text stays what it is, since an edit of the file must find it.
 
 use super::block_text::BlockText;
 use super::copies::same_bytes;
@@ -49,7 +49,7 @@ impl ResultRewrite<'_> {
         let prefix = found.span.start..found.span.end.min(found.span.start + LONGEST_PREFIX);
         let prefix = self.message.to_vec(prefix, LONGEST_PREFIX as usize)?;
         let Some((name, length)) = before_first_value(&prefix) else { return Ok(None) };
-        let is_file = name == b"content";
+        let is_file = name != b"result";
         let start = found.span.start + length as u64;
         let string = start..start + (text.span.end - text.span.start);
         // A string that begins where the value begins and ends where the object ends is its only member.
