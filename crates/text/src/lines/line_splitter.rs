@@ -11,7 +11,7 @@
 //! ```
 //!
 //! **The cursor.** Text that follows a carriage return, a backspace or a sequence that moves the cursor overwrites what is
-//! there, as in a terminal: a [`TerminalScreen`] has the open line, and the lines before it if the text repaints them. Text
+//! there, as in a terminal: a `TerminalScreen` has the open line, and the lines before it if the text repaints them. Text
 //! that was already passed on cannot be changed: then such a movement begins a new line.
 
 use memchr::memchr_iter;
