@@ -129,8 +129,8 @@ impl PathNode {
 ///
 /// let mut samples = Samples::new();
 /// samples.read(br#"{"items": [
-///     {"id": 7, "title": "one", "node_id": "MDU6SXNzdWUxMjM0NTY3", "url": "https://a.example/7"},
-///     {"id": 8, "title": "two", "node_id": "MDU6SXNzdWUxMjM0NTY4", "url": "https://a.example/8"}]}"#)?;
+///     {"id": 7, "title": "one", "node_id": "MDU6SXNzdWUxMjM0NTY3", "url": "https://api.example/7"},
+///     {"id": 8, "title": "two", "node_id": "MDU6SXNzdWUxMjM0NTY4", "url": "https://api.example/8"}]}"#)?;
 /// let suggestion = samples.suggest("crm.list");
 /// let manifest = Manifest::parse("suggested.yaml", suggestion.manifest()).unwrap();
 /// let program = manifest.program("crm.list").unwrap();
