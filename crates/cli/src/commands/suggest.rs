@@ -35,7 +35,7 @@ pub(crate) const HELP_SHORT: &str = "For more and for examples see --help.";
 
 pub(crate) const HELP: &str = "\
 It reads responses of one tool and writes a manifest with one filter. The filter omits what is known to be noise: ids for
-programs, addresses that follow from other members, pictures, files in base64 and nulls. With --tight it selects
+programs, addresses of an API that follow from other members, pictures, files in base64 and nulls. With --tight it selects
 identifiers, titles, states, people, dates and amounts, and leaves out the rest. It never keeps credentials and personal
 numbers, such as passwords, tokens and card numbers, and always has `redact: secrets`. Each line has a comment with the
 reason and the measured effect. Standard error has the savings of the filter over the samples.
@@ -191,7 +191,7 @@ fn compare(console: &Console, args: &SuggestArgs, manifest: &Path) -> Result<Exi
     let program = program.map_err(|error| Stop::Usage(Usage::from(&error)))?;
     let mut drift = Drift::new();
     for path in &args.files {
-        let mut input = SampleFile::open(path, args.ndjson)?;
+        let mut input = SampleFile::open(path, false)?;
         let mut output = SampleWriter(drift.outputs().document());
         let report = input.filter(&program, &[Tally::default(), Tally::default()], &mut output)?;
         output.0.end().map_err(|error| Stop::Failed(called(path), error))?;

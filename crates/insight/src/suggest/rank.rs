@@ -143,7 +143,7 @@ pub(super) fn is_credential<'a>(node: &PathNode, mut names: impl Iterator<Item =
     // Flags and dates are about a credential. Numbers of tokens are amounts.
     let is_number = shape == Some(Shape::Number);
     if matches!(shape, None | Some(Shape::Bool | Shape::Date))
-        || (is_number && Words::new(name).last().starts_with("token"))
+        || (is_number && credentials::counts_tokens(name))
     {
         return false;
     }

@@ -234,57 +234,58 @@ pub(super) fn path_from(samples: &Samples, item: usize, mut index: usize) -> Str
 /// The paths that differ only in one name, from which the name is data.
 const MANY: usize = 3;
 
+/// A step of a path that is excluded.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Step<'a> {
+    Element,
+    Name(&'a str),
+    AnyName,
+}
+
+/// Returns a path with any name at a step, if a name is there that is not the last one.
+fn with_any_name<'a>(path: &[Step<'a>], at: usize) -> Option<Vec<Step<'a>>> {
+    let mut path = path.to_vec();
+    let (_, before) = path.split_last_mut()?;
+    let step = before.get_mut(at).filter(|step| matches!(step, Step::Name(_)))?;
+    *step = Step::AnyName;
+    Some(path)
+}
+
 /// Writes paths, given as the nodes from the item, for `exclude`: names that are data become `*`, so that the rule holds for
 /// other names, too.
 pub(super) fn excluded(samples: &Samples, paths: &[&[usize]]) -> Vec<String> {
-    let name = |node: &usize| samples.node(*node).and_then(|node| node.name.as_deref());
-    // A step is an element, a name, or any name.
-    let mut all: Vec<Vec<Option<&str>>> =
-        paths.iter().map(|path| path.iter().map(name).collect()).collect();
+    let step = |node: &usize| match samples.node(*node).and_then(|node| node.name.as_deref()) {
+        None => Step::Element,
+        Some(name) => Step::Name(name),
+    };
+    let mut all: Vec<Vec<Step<'_>>> =
+        paths.iter().map(|path| path.iter().map(step).collect()).collect();
     let deepest = all.iter().map(Vec::len).max().unwrap_or(0);
     // The last name is that of the credential.
     for at in 0..deepest.saturating_sub(1) {
-        let any = |path: &[Option<&'_ str>]| {
-            let mut path: Vec<Option<String>> =
-                path.iter().map(|step| step.map(str::to_owned)).collect();
-            if let Some(step) = path.get_mut(at) {
-                *step = None;
-            }
-            path
-        };
-        let mut counts: HashMap<Vec<Option<String>>, usize> = HashMap::new();
-        for path in all.iter().filter(|path| has_name(path, at)) {
-            *counts.entry(any(path)).or_default() += 1;
+        let mut counts: HashMap<Vec<Step<'_>>, usize> = HashMap::new();
+        for path in all.iter().filter_map(|path| with_any_name(path, at)) {
+            *counts.entry(path).or_default() += 1;
         }
-        for path in all.iter_mut().filter(|path| has_name(path, at)) {
-            if counts.get(&any(path)).is_some_and(|count| *count >= MANY)
-                && let Some(step) = path.get_mut(at)
+        for path in &mut all {
+            if let Some(any) = with_any_name(path, at)
+                && counts.get(&any).is_some_and(|count| *count >= MANY)
             {
-                *step = Some(ANY);
+                *path = any;
             }
         }
     }
-    let mut written: Vec<String> = Vec::new();
     let mut seen = HashSet::new();
-    for path in all {
-        let path = path.iter().fold(String::new(), |path, step| match step {
-            None => path + "[]",
-            Some(ANY) if path.is_empty() => "*".to_owned(),
-            Some(ANY) => path + ".*",
-            Some(name) => join(&path, name),
-        });
-        if seen.insert(path.clone()) {
-            written.push(path);
-        }
-    }
-    written
-}
-
-/// Stands for any name. No name has this sign unescaped.
-const ANY: &str = "\0*";
-
-fn has_name(path: &[Option<&str>], at: usize) -> bool {
-    at + 1 < path.len() && path.get(at).is_some_and(Option::is_some)
+    all.retain(|path| seen.insert(path.clone()));
+    let written = |path: &Vec<Step<'_>>| {
+        path.iter().fold(String::new(), |path, step| match step {
+            Step::Element => path + "[]",
+            Step::Name(name) => join(&path, name),
+            Step::AnyName if path.is_empty() => "*".to_owned(),
+            Step::AnyName => path + ".*",
+        })
+    };
+    all.iter().map(written).collect()
 }
 
 #[cfg(test)]
