@@ -45,6 +45,11 @@ fn inputs() -> Vec<(&'static str, Vec<u8>, usize)> {
         ("parameters without end", piece(b"\x1b[;;;;;;;;"), 64),
         ("a title without end", [b"\x1b]0;".to_vec(), piece(b"x")].concat(), 64),
         ("lines of different length", piece(b"a\nbb\nccc\n"), 64),
+        ("movements out of reach", piece(b"a\x1b[5000A"), 16),
+        ("inserted blanks", piece(b"a\r\x1b[999@"), 16),
+        ("erased characters", [vec![b'x'; 60_000], piece(b"\x1b[G\x1b[59990X")].concat(), 16),
+        ("erased to the left", [vec![b'x'; 60_000], piece(b"\x1b[59990G\x1b[1K")].concat(), 16),
+        ("rows of several screens", piece(b"\x1b[9999B\x1b[999Cx\x1b[99A"), 16),
         ("broken characters", piece(b"\xf0\x9f\xff"), 64),
         (
             "long lines",

@@ -259,7 +259,10 @@ impl LineSplitter {
         if self.terminal {
             let mut ansi = self.ansi;
             self.rewrote |= ansi.write(bytes, &mut |seen| match seen {
-                TerminalEvent::Text(text) => self.put(text, take),
+                TerminalEvent::Text(text) => {
+                    self.put(text, take);
+                    self.pass_on_done(take);
+                }
                 TerminalEvent::Return => {
                     self.rewrote |= self.returned;
                     if let Some(screen) = &mut self.screen {
@@ -268,7 +271,10 @@ impl LineSplitter {
                     self.returned = true;
                 }
                 TerminalEvent::Backspace => self.backspace(),
-                TerminalEvent::Control(control) => self.control(control),
+                TerminalEvent::Control(control) => {
+                    self.control(control);
+                    self.pass_on_done(take);
+                }
             });
             if let Some(mut screen) = self.screen.take() {
                 self.settle(&mut screen, take);
@@ -371,11 +377,23 @@ impl LineSplitter {
     /// Passes on the lines that nothing on the screen changes any more.
     fn settle(&mut self, screen: &mut TerminalScreen, take: &mut impl LineSink) {
         self.repaints = screen.holds;
-        while let Some(row) = screen.done.pop_front() {
-            screen.recycle(self.pass_on_row(row, take));
-        }
+        self.pass_on_rows(screen, take);
         for frame in screen.take_frames() {
             self.pass_on(&frame, LineEnd::Lf, take);
+        }
+    }
+
+    /// Passes on rows as soon as they are done, so that they do not pile up within a chunk.
+    fn pass_on_done(&mut self, take: &mut impl LineSink) {
+        if let Some(mut screen) = self.screen.take_if(|screen| !screen.done.is_empty()) {
+            self.pass_on_rows(&mut screen, take);
+            self.screen = Some(screen);
+        }
+    }
+
+    fn pass_on_rows(&mut self, screen: &mut TerminalScreen, take: &mut impl LineSink) {
+        while let Some(row) = screen.done.pop_front() {
+            screen.recycle(self.pass_on_row(row, take));
         }
     }
 

@@ -297,14 +297,14 @@ impl TerminalRow {
         }
     }
 
-    /// Inserts blank columns: within a wide character, after it.
+    /// Inserts blank columns: within a wide character, after it. A row does not get longer than that of a terminal.
     pub(super) fn insert(&mut self, at: usize, count: usize) {
         let after = self.cells().get(at..).unwrap_or_default();
         if after.is_empty() {
             return;
         }
         let at = at + after.iter().take_while(|cell| cell.kind == CellKind::Continues).count();
-        let count = count.min(FARTHEST);
+        let count = count.min(FARTHEST.saturating_sub(self.columns()));
         self.length += count;
         self.cells().splice(at..at, std::iter::repeat_n(GAP, count));
     }

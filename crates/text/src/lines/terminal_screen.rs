@@ -325,11 +325,12 @@ impl TerminalScreen {
             EraseScreen(range) => self.erase_screen(range),
             EraseChars(count) => {
                 let column = self.column();
-                self.row.erase(column, column.saturating_add(usize::from(count)));
+                let count = usize::from(count).min(FARTHEST);
+                self.row.erase(column, column.saturating_add(count));
             }
             DeleteChars(count) => {
                 let column = self.column();
-                self.row.delete(column, usize::from(count));
+                self.row.delete(column, usize::from(count).min(FARTHEST));
             }
             InsertBlanks(count) => {
                 let column = self.column();
@@ -346,10 +347,15 @@ impl TerminalScreen {
 
     /// Moves to a column of the row.
     fn move_to(&mut self, column: usize) {
-        let most = self.row.columns().max(FARTHEST);
         if column == 0 {
             self.row.end_frame();
         }
+        self.stay_in(column);
+    }
+
+    /// Sets the column of the cursor: the last one of a terminal and of the row, if it is beyond them.
+    fn stay_in(&mut self, column: usize) {
+        let most = self.row.columns().max(FARTHEST);
         self.column = Some(column.min(most));
     }
 
@@ -367,7 +373,7 @@ impl TerminalScreen {
             }
             self.go_to_row(self.above.len() - count);
         }
-        self.column = Some(column);
+        self.stay_in(column);
         self.hold();
     }
 
@@ -375,7 +381,7 @@ impl TerminalScreen {
     fn move_to_row(&mut self, row: usize) {
         let column = self.column();
         self.go_to_row(row.min(self.above.len().max(ROWS - 1)));
-        self.column = Some(column);
+        self.stay_in(column);
         self.hold();
     }
 
@@ -396,7 +402,7 @@ impl TerminalScreen {
     fn new_page(&mut self) {
         let column = self.column();
         self.finish_all();
-        self.column = Some(column);
+        self.stay_in(column);
         self.page = self.first;
         self.hold();
     }
@@ -412,7 +418,7 @@ impl TerminalScreen {
             }
         }
         self.row.end_frame();
-        self.column = Some(column);
+        self.stay_in(column);
     }
 
     fn erase_row(&mut self, range: EraseRange) {
@@ -420,7 +426,11 @@ impl TerminalScreen {
         let row = &mut self.row;
         match range {
             EraseRange::After => row.erase(column, usize::MAX),
-            EraseRange::Before => row.erase(0, column.saturating_add(1)),
+            // A longer row has several on the terminal.
+            EraseRange::Before => {
+                let after = column.saturating_add(1);
+                row.erase(after.saturating_sub(FARTHEST), after);
+            }
             EraseRange::All => row.erase(0, usize::MAX),
         }
     }
