@@ -96,9 +96,12 @@ pub(super) fn derive(trie: &mut Trie) -> Vec<u32> {
         }
         let mut templates: Vec<Template> = Vec::new();
         for scope in [Scope::All, Scope::Parts, Scope::Around] {
-            templates.extend(sources.template(trie, id, scope));
+            if let Some(template) = sources.template(trie, id, scope)
+                && !templates.contains(&template)
+            {
+                templates.push(template);
+            }
         }
-        templates.dedup();
         if let Some(node) = trie.node_mut(id)
             && !templates.is_empty()
         {

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
-use tamis_json::error::{LimitName, Raise};
 use tamis_json::strings::StringEscaper;
 
 use super::tokens::Tokens;
 use super::{Fault, name_of};
+use crate::hash::HashedMap;
 use crate::names::is_reserved;
 use crate::reader::{Span, Token, push, unescape};
 
@@ -41,7 +41,7 @@ struct Member {
 #[derive(Debug, Default)]
 pub(super) struct Item {
     members: Vec<Member>,
-    by_name: HashMap<u64, usize>,
+    by_name: HashedMap<usize>,
     state: RandomState,
     texts: Vec<u8>,
     scratch: Vec<u8>,
@@ -186,8 +186,16 @@ impl Item {
         spelled.get(1..spelled.len().saturating_sub(1)).unwrap_or_default()
     }
 
-    /// Adds what the items share. `at`: the place of the item.
-    pub(super) fn share(&mut self, shared: &Shared, at: usize) -> Result<(), Fault> {
+    /// Adds what the items share, at most `most` bytes. `at`: the place of the item.
+    pub(super) fn share(&mut self, shared: &Shared, at: usize, most: usize) -> Result<(), Fault> {
+        let most = self.texts.len().saturating_add(most);
+        let check = |texts: &Vec<u8>| {
+            if texts.len() <= most {
+                return Ok(());
+            }
+            let message = "the members that the items share make the document too long";
+            Err(Fault::new(at, message))
+        };
         self.merge(&shared.all, at, |item, parent, id| {
             let Some(member) = shared.all.members.get(id) else { return Ok(()) };
             let Value::Text(value) = member.value else { return Ok(()) };
@@ -195,7 +203,7 @@ impl Item {
             let spelled = push(&mut item.texts, member.spelled.of(&shared.all.texts));
             let value = push(&mut item.texts, value.of(&shared.all.texts));
             item.insert(parent, &name, spelled, Value::Text(value));
-            Ok(())
+            check(&item.texts)
         })?;
         self.merge(&shared.made, at, |item, parent, id| {
             let Some(member) = shared.made.members.get(id) else { return Ok(()) };
@@ -208,8 +216,7 @@ impl Item {
                 }
                 if text.len() > LONGEST {
                     let message = format!("`_made` makes a string of more than {LONGEST} bytes");
-                    let raise = Raise::limit(LimitName::Item, message);
-                    return Err(Fault { raise, at, path: Vec::new() });
+                    return Err(Fault::new(at, message));
                 }
             }
             let mut escaper = StringEscaper::default();
@@ -221,7 +228,7 @@ impl Item {
             let spelled = push(&mut item.texts, member.spelled.of(&shared.made.texts));
             let value = push(&mut item.texts, &escaper.out);
             item.insert(parent, &name, spelled, Value::Text(value));
-            Ok(())
+            check(&item.texts)
         })
     }
 

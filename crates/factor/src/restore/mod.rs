@@ -323,7 +323,9 @@ impl Writer<'_> {
             }
             index += 1;
             self.item.read(tokens)?;
-            self.item.share(&shared, start)?;
+            let left = self.most.saturating_sub(self.written + self.out.len());
+            let most = left.min(usize::try_from(self.limits.item()).unwrap_or(usize::MAX));
+            self.item.share(&shared, start, most)?;
             self.item.write(&mut self.out);
             self.check(start)?;
         }

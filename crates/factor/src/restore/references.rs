@@ -1,6 +1,5 @@
 //! Replaces references by the text that they refer to.
 
-use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
@@ -8,14 +7,14 @@ use tamis_json::limits::Limits;
 
 use super::tokens::Tokens;
 use super::{Fault, name_of, pointer_segment};
-use crate::hash::mix;
+use crate::hash::{HashedMap, mix};
 use crate::reader::Token;
 
 /// The pointers of a document, by the hash of their segments. The hash has a secret key, so that no document can be made whose
 /// pointers have the same.
 #[derive(Default)]
 pub(super) struct Pointers {
-    by_hash: HashMap<u64, Vec<u8>>,
+    by_hash: HashedMap<Vec<u8>>,
     state: RandomState,
 }
 
@@ -132,7 +131,7 @@ fn write(
 ) -> (Vec<u8>, Option<Fault>, usize) {
     let mut tokens = Tokens::new(document, 0);
     let mut text = Vec::new();
-    let mut targets: HashMap<u64, Range<usize>> = HashMap::new();
+    let mut targets: HashedMap<Range<usize>> = HashedMap::default();
     let mut open: Vec<OpenContainer> = Vec::new();
     let mut path: Vec<u8> = Vec::new();
     let mut path_hash = 0;
