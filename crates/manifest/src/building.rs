@@ -232,10 +232,7 @@ impl<'a> Building<'a> {
         let Some(careful) = last.map(|entry| entry.program.clone()) else { return };
         let spec = self.own(spec);
         let Some(tight) = self.compile(tool, at, &spec, &rules, Some(&careful)) else { return };
-        let mut warnings = self.all_warnings(tool, at, &tight, &rules);
-        warnings.extend(renamed(&spec).map(|message| {
-            self.text.problem(at, format!("warning: {}: {message}", suggest::short(tool)))
-        }));
+        let warnings = self.all_warnings(tool, at, &tight, &rules);
         if let Some(entry) = self.entries.last_mut() {
             let known: Vec<String> = entry.warnings.iter().map(ToString::to_string).collect();
             let is_new = |warning: &Diagnostic| !known.contains(&warning.to_string());
@@ -381,29 +378,6 @@ impl<'a> Building<'a> {
         });
         warnings.collect()
     }
-}
-
-/// Returns warnings about values that the careful level excludes, and that the tight level selects under another name.
-fn renamed(tight: &Spec) -> impl Iterator<Item = String> {
-    let is_at_or_below = |path: &str, other: &str| {
-        path.strip_prefix(other)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[', '{']))
-    };
-    let sources = tight.select.iter().flat_map(|select| &select.0);
-    let pairs = sources.flat_map(|source| tight.exclude.iter().map(move |path| (source, path)));
-    pairs.filter_map(move |(source, excluded)| {
-        let key = source.key.as_deref()?;
-        let selected = source.path.split('{').next().unwrap_or_default();
-        let meets =
-            is_at_or_below(&source.path, excluded) || is_at_or_below(excluded, selected);
-        (meets && !is_at_or_below(excluded, key)).then(|| {
-            format!(
-                "`exclude` reads the names that the tight level's `select` writes: `{key}` may have values of `{}`, which \
-                 `{excluded}` does not remove",
-                source.path
-            )
-        })
-    })
 }
 
 /// A valid rule of a spec that may not do what it appears to do.

@@ -47,6 +47,7 @@ mod native;
 #[doc(hidden)]
 pub mod node;
 mod parse;
+mod renamed;
 mod reshapr;
 mod scalar;
 mod schema;

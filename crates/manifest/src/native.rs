@@ -9,9 +9,12 @@ use super::building::{Building, Format, NATIVE, inside};
 use super::delivery::{Delivery, split};
 use super::inherit::{self, CompleteFilter, REPLACED, TIGHT, combined};
 use super::node::{Flaw, Key, Node, Value};
+use super::renamed::output_places;
 use super::settings::WrittenSettings;
 use super::suggest;
+
 use tamis::Spec;
+use tamis::spec::Redact;
 
 pub(super) const FORMAT: Format = Format {
     name: NATIVE,
@@ -132,11 +135,10 @@ fn read_tight(
     let (protecting, _) = alone.effects();
     // Other rules could move what the filter removes out of its reach.
     let removes = careful.removes_for_safety();
-    let is_stricter = careful.requires.iter().all(|path| alone.requires.contains(path));
     let both = entries.iter().map(|(key, _)| key).find(|key| {
         let rule = key.text.as_str();
-        let is_free = REPLACED.contains(&rule) || (rule == "requires" && is_stricter);
-        protecting.contains(&rule) || (removes && !is_free)
+        let is_free = REPLACED.contains(&rule) || ["requires", "text_filter"].contains(&rule);
+        !is_free && (removes || protecting.contains(&rule))
     });
     if let Some(rule) = both {
         let message = format!("`{}` holds at both levels; write it before `{TIGHT}`", rule.text);
@@ -146,9 +148,31 @@ fn read_tight(
     let (_, kept) = split(rules, &REPLACED);
     let rules = combined(&kept, tight, false);
     match rules.read::<Spec>(text) {
-        Ok(spec) => building.tighten(name, key.at.start, &spec, |rule| inside(&rules, rule)),
+        Ok(spec) => {
+            let spec = if removes { protected(spec, careful) } else { spec };
+            building.tighten(name, key.at.start, &spec, |rule| inside(&rules, rule));
+        }
         Err(flaw) => building.refuse_tool(name, &with_hint(flaw)),
     }
+}
+
+/// Returns a tight level that keeps what the careful one protects: it needs the same shape, and removes the values under the
+/// names that it writes.
+fn protected(mut spec: Spec, careful: &Spec) -> Spec {
+    let missing = |path: &&String| !spec.requires.contains(path);
+    let requires: Vec<String> = careful.requires.iter().filter(missing).cloned().collect();
+    spec.requires.extend(requires);
+    for path in &careful.exclude {
+        let places = output_places(&spec, path);
+        spec.exclude.extend(places);
+    }
+    for path in careful.redact.iter().flat_map(|redact| &redact.paths) {
+        let places = output_places(&spec, path);
+        spec = places
+            .into_iter()
+            .fold(spec, |spec, place| spec.redact_also(&Redact::new().path(place)));
+    }
+    spec
 }
 
 /// Suggests a key of [`Delivery`] for an unknown key, if one is closer than the rules.

@@ -140,19 +140,37 @@ filters:
     );
     let message = "`root` holds at both levels; write it before `tight`";
     folder.tamis(&["check", "moved.yaml"], b"").refused(2, &[message]);
-    // So does the shape by which it is found.
+    // So does the shape by which it is found: a document without it gets the careful level.
     folder.write(
         "loose.yaml",
-        "version: 1\nfilters:\n  a: {requires: [b], exclude: [ssn], tight: {requires: [c], select: [id]}}\n",
+        "version: 1\nfilters:\n  a: {requires: [b], exclude: [ssn], tight: {requires: [c], select: [c, ssn]}}\n",
     );
-    let message = "`requires` holds at both levels; write it before `tight`";
-    folder.tamis(&["check", "loose.yaml"], b"").refused(2, &[message]);
-    folder.write(
-        "renamed.yaml",
-        "version: 1\nfilters:\n  a: {root: items, exclude: [ssn], tight: {select: {id: id, s: ssn}}}\n",
-    );
-    let ran = folder.tamis(&["check", "renamed.yaml"], b"");
-    assert!(ran.code == 0 && ran.err.contains("`s` may have values of `ssn`"), "{}", ran.err);
+    let tight = |manifest: &str, document: &str| {
+        folder.write("document.json", document);
+        folder.run(["--manifest", manifest, "--tool", "a", "document.json"])
+    };
+    tight("loose.yaml", r#"{"b":1,"c":2,"ssn":3}"#).done("{\"c\":2}\n");
+    assert_eq!(tight("loose.yaml", r#"{"c":2,"ssn":3}"#).code, 1);
+    // So do the values that it names, under the keys that the tight level writes.
+    for (removes, select, output) in [
+        ("exclude: [ssn]", "{id: id, s: ssn}", "{\"id\":1}"),
+        ("exclude: [user.ssn]", "[id, user.ssn]", "{\"id\":1}"),
+        ("exclude: [/user/ssn]", "{id: id, x: user.ssn}", "{\"id\":1}"),
+        ("exclude: ['user.*']", "{id: id, x: user.ssn}", "{\"id\":1}"),
+        ("exclude: [user.ssn]", "['user{x=ssn}', id]", "{\"id\":1}"),
+        ("exclude: [user.login]", "{user: user.login, id: id}", "{\"id\":1}"),
+        ("exclude: [data.user.ssn]", "[data.user]", "{\"user\":{\"name\":7}}"),
+        ("redact: {paths: [user.ssn]}", "{x: user.ssn}", "{\"x\":\"[redacted]\"}"),
+    ] {
+        folder.write(
+            "renamed.yaml",
+            format!("version: 1\nfilters:\n  a: {{root: object, {removes}, tight: {{select: {select}}}}}\n"),
+        );
+        let document =
+            r#"{"id":1,"ssn":2,"user":{"ssn":3,"login":"l"},"data":{"user":{"ssn":6,"name":7}}}"#;
+        let ran = tight("renamed.yaml", document);
+        assert_eq!((ran.code, ran.out.trim_end()), (0, output), "{removes}, {select}: {}", ran.err);
+    }
     for (rules, message) in [
         ("exclude: [id]", "`exclude` holds at both levels; write it before `tight`"),
         ("tight: {}", "unknown key `tight`"),
@@ -161,4 +179,33 @@ filters:
         folder.write("wrong.yaml", format!("version: 1\nfilters:\n  a: {{tight: {{{rules}}}}}\n"));
         folder.tamis(&["check", "wrong.yaml"], b"").refused(2, &[message]);
     }
+}
+
+/// A rule that protects can be added to each filter of the catalog.
+#[test]
+fn filters_of_the_catalog_can_be_extended() {
+    let folder = Folder::new();
+    let tools = folder.tamis(&["tools"], b"").out;
+    let names: Vec<&str> = tools
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| name.contains('.'))
+        .collect();
+    assert!(names.len() >= 60, "{tools}");
+    let filters: String = names
+        .iter()
+        .enumerate()
+        .map(|(number, name)| format!("  t{number}: {{extends: {name}, exclude: [secret_note]}}\n"))
+        .collect();
+    folder.write("extended.yaml", format!("version: 1\nfilters:\n{filters}"));
+    let ran = folder.tamis(&["check", "extended.yaml"], b"");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    std::fs::copy(root().join("corpus/github-list-issues.json"), folder.path("issues.json"))
+        .unwrap();
+    folder.write(
+        "mine.yaml",
+        "version: 1\nfilters:\n  mine: {extends: github.list-issues, exclude: [user.login]}\n",
+    );
+    let ran = folder.run(["--manifest", "mine.yaml", "--tool", "mine", "issues.json"]);
+    assert!(ran.code == 0 && !ran.out.contains("night-shift-nils"), "{}", ran.out);
 }
