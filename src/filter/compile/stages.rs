@@ -5,7 +5,7 @@ use smallvec::{SmallVec, smallvec};
 use super::program::CompiledProgram;
 use super::size_policy::SizePolicy;
 use crate::report::FactorSkip;
-use crate::spec::{DuplicateKeys, Encode, Whitespace};
+use crate::spec::{Encode, Whitespace};
 
 /// A stage of a program. Those from `Extract` to `Validate` that a program has are one stage of its pipe: they read the
 /// document in one pass.
@@ -87,11 +87,10 @@ impl CompiledProgram {
         policy.factor && self.factor_skip(policy).is_none()
     }
 
-    /// Returns whether nothing else than writing once what items share changes the document.
+    /// Returns whether only `factor` reads the payload: no rule on items does, and no other later stage.
     pub(in crate::filter) fn only_factors(&self, policy: &SizePolicy) -> bool {
         let has_others = policy.applies(&self.spec) || policy.lines || self.spec.shapes_output();
-        let is_idle = self.items.idle && self.items.duplicates == DuplicateKeys::First;
-        is_idle && self.factors(policy) && !has_others
+        self.items.idle && self.factors(policy) && !has_others
     }
 
     /// Returns the reason why no document of a call is factored.

@@ -45,7 +45,8 @@ impl Program {
         let CompiledProgram { spec, when, items, .. } = &**compiled;
         let policy = SizePolicy::new(spec, options.policy());
         let kinds = compiled.stages(&policy);
-        let items = Some(items).filter(|_| kinds.contains(&StageKind::Items));
+        let reads_items = kinds.contains(&StageKind::Items) && !compiled.only_factors(&policy);
+        let items = Some(items).filter(|_| reads_items);
         let mut stages = Vec::new();
         for kind in &kinds {
             let stage = match kind {

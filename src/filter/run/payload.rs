@@ -56,8 +56,8 @@ pub(super) struct PayloadStage {
     suggests: bool,
     /// The document is one of many, which `where` may drop.
     is_record: bool,
-    /// Duplicates of the payload are kept.
-    keeps_repeated: bool,
+    /// Only `factor` reads the payload.
+    is_for_factor: bool,
     /// The part of the stage that reads the next bytes.
     phase: PayloadPhase,
     /// Looks for the root, if it needs a search.
@@ -140,7 +140,7 @@ impl PayloadStage {
             limits: options.limits().clone(),
             suggests: options.suggestions(),
             is_record: options.policy().is_record,
-            keeps_repeated: {
+            is_for_factor: {
                 let compiled = program.compiled();
                 compiled.only_factors(&SizePolicy::new(&compiled.spec, options.policy()))
             },
@@ -204,7 +204,7 @@ impl PayloadStage {
                 let length = self.length.clone();
                 let items = ItemsStage::new(compiled, payload, &self.limits, self.scanner, length);
                 let items = items.suggest(self.suggests).for_record(self.is_record);
-                let items = items.keep_repeated(self.keeps_repeated);
+                let items = items.for_factor(self.is_for_factor);
                 let engine = StageMachine::new(config, self.scanner);
                 self.running.insert(Box::new(ItemsRun { engine, items, hit: None }))
             }

@@ -137,6 +137,7 @@ impl ItemsState {
     /// Returns whether the probe has to read on from here before the stage does.
     pub(super) fn must_wait(&self, rules: &ItemRules, from: WaitFrom) -> bool {
         self.search == HitSearch::Open
+            && !self.is_for_factor
             && self.target != PayloadTarget::RawText
             && rules.waits() == Some(from)
     }

@@ -172,8 +172,8 @@ struct ItemsState {
     gathered: u64,
     /// The payload's name. Later members of this name are duplicates.
     payload_name: Option<Vec<u8>>,
-    /// Duplicates of the payload are kept, because no rule and no later stage depends on the payload.
-    keeps_repeated: bool,
+    /// Only `factor` reads the payload. So duplicates of it are kept, and it may be absent.
+    is_for_factor: bool,
     /// Buffer for a key with its quotes.
     scratch: Vec<u8>,
     counts: ItemCounts,
@@ -231,7 +231,7 @@ impl ItemsStage {
             replaying: None,
             gathered: 0,
             payload_name: None,
-            keeps_repeated: false,
+            is_for_factor: false,
             scratch: Vec::new(),
             counts: ItemCounts::default(),
             length,
@@ -383,7 +383,7 @@ impl ItemsState {
             tester: _,
             tested_at: _,
             is_record: _,
-            keeps_repeated: _,
+            is_for_factor: _,
         } = from;
         // The payload has not begun.
         if let Some(tester) = &mut self.tester {

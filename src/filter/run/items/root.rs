@@ -152,7 +152,7 @@ impl ItemsState {
             *members += 1;
             *met |= here;
         }
-        if again && !self.keeps_repeated {
+        if again && !self.is_for_factor {
             return self.duplicate(cx);
         }
         if here && last {
@@ -252,7 +252,7 @@ impl ItemsState {
     /// is already written, and only the report has the message. In the response of a failed call a missing payload is
     /// not reported (`judges`).
     pub(super) fn no_payload(&mut self, cx: &mut Cx<'_>) -> Result<(), Raise> {
-        if !cx.rules.judges {
+        if !cx.rules.judges || self.is_for_factor {
             return Ok(());
         }
         let message = match &self.target {

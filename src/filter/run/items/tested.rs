@@ -17,9 +17,9 @@ impl ItemsStage {
         self
     }
 
-    /// Sets whether duplicates of the payload are kept.
-    pub(in crate::filter::run) fn keep_repeated(mut self, yes: bool) -> Self {
-        self.state.keeps_repeated = yes;
+    /// Sets whether only `factor` reads the payload.
+    pub(in crate::filter::run) fn for_factor(mut self, yes: bool) -> Self {
+        self.state.is_for_factor = yes;
         self
     }
 }
