@@ -34,6 +34,15 @@ pub(super) const fn short(
     Kind { not_after: TOKEN, ..kind(name, anchors, parts) }
 }
 
+/// A kind of [`short`] whose secrets have no sign in them, so that a name of the same length could be one.
+pub(super) const fn short_named(
+    name: &'static str,
+    anchors: &'static [&'static str],
+    parts: &'static [Part],
+) -> Kind {
+    Kind { needs: Needs::NoWords, ..short(name, anchors, parts) }
+}
+
 /// A kind whose secrets have no sign in them, so that a name of the same length could be one.
 pub(super) const fn named(
     name: &'static str,

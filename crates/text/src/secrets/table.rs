@@ -14,7 +14,7 @@ use super::kinds::{
 
 use super::makers::{
     BETWEEN, EXPRESSION, NO_VALUE, PADDING, PASSWORD_SIGNS, TOKEN_SIGNS, announced, kind, marked,
-    named, short,
+    named, short, short_named,
 };
 use super::table_clouds::CLOUDS;
 use super::table_files::FILES;
@@ -231,7 +231,7 @@ const BASE: &[Kind] = &[
     kind("postman-key", &["PMAK-"], &[Run(HEX, 24, 24), Text("-"), Run(HEX, 34, 34)]),
     short("pulumi-token", &["pul-"], &[Run(HEX, 40, 40)]),
     kind("age-key", &["AGE-SECRET-KEY-1"], &[Run(UPPER | DIGIT, 58, 58)]),
-    Kind { needs: Needs::NoWords, ..short("replicate-token", &["r8_"], &[Run(ALNUM, 37, 37)]) },
+    short_named("replicate-token", &["r8_"], &[Run(ALNUM, 37, 37)]),
     named("groq-key", &["gsk_"], &[Run(ALNUM, 52, 52)]),
     kind("xai-key", &["xai-"], &[Run(ALNUM, 80, 80)]),
     named("perplexity-key", &["pplx-"], &[Run(ALNUM, 48, 48)]),
@@ -298,7 +298,7 @@ const BASE: &[Kind] = &[
     kind("nvidia-key", &["nvapi-"], &[Open(TOKEN, 60)]),
     kind("pinecone-key", &["pcsk_"], &[Open(WORD, 60)]),
     named("netlify-token", &["nfp_"], &[Open(ALNUM, 36)]),
-    Kind { needs: Needs::NoWords, ..short("render-key", &["rnd_"], &[Run(ALNUM, 28, 40)]) },
+    short_named("render-key", &["rnd_"], &[Run(ALNUM, 28, 40)]),
     named("posthog-key", &["phx_"], &[Open(ALNUM, 40)]),
     named("neon-key", &["napi_"], &[Open(ALNUM, 60)]),
     kind("cloudflare-origin-key", &["v1.0-"], &[Run(HEX, 24, 24), Text("-"), Run(HEX, 146, 146)]),
@@ -311,7 +311,7 @@ const BASE: &[Kind] = &[
     kind("shippo-token", &["shippo_live_", "shippo_test_"], &[Run(HEX, 40, 40)]),
     // Prefixes and lengths of these are in the rules of gitleaks.
     Kind { needs: Needs::Token, ..short("octopus-key", &["API-"], &[Run(UPPER | DIGIT, 26, 26)]) },
-    Kind { needs: Needs::NoWords, ..short("infracost-key", &["ico-"], &[Run(ALNUM, 32, 32)]) },
+    short_named("infracost-key", &["ico-"], &[Run(ALNUM, 32, 32)]),
     Kind {
         needs: Needs::Token,
         ..kind("settlemint-token", &["sm_pat_", "sm_aat_", "sm_sat_"], &[Run(ALNUM, 16, 16)])

@@ -4,14 +4,11 @@
 
 use super::kinds::Part::{From, Not, Open, Run, Text};
 use super::kinds::{ALNUM, BASE64, DIGIT, HEX, Kind, LOWER, Needs, TOKEN, UPPER, WORD, class};
-use super::makers::{kind, marked, named, short};
+use super::makers::{kind, marked, named, short, short_named};
 
 pub(super) const SERVICES: &[Kind] = &[
     // https://developer.adobe.com/developer-console/docs/guides/authentication, gitleaks `adobe-client-secret`.
-    Kind {
-        needs: Needs::NoWords,
-        ..short("adobe-client-secret", &["p8e-", "p8-"], &[Run(ALNUM, 32, 32)])
-    },
+    short_named("adobe-client-secret", &["p8e-", "p8-"], &[Run(ALNUM, 32, 32)]),
     // gitleaks `adyen-api-key`.
     Kind {
         needs: Needs::Mixed,
