@@ -1,7 +1,10 @@
-//! A reader of factored text that knows what the notice says, and nothing else:
+//! A reader of factored text that knows what the notice says:
 //!
 //! > members that all items have are once under `_all`; `_made` has members that follow from others of an item, `{path}`
 //! > stands for the text there; `$ref` stands for the value at that place of this text
+//!
+//! It also knows what the text shows: `_items` are the items of a document that is an array, `_all` and `_made` belong to the array
+//! after them, paths begin at the item, `{{` and `}}` are braces, and a `$ref` is a JSON Pointer after `#`, with its escapes.
 //!
 //! It restores nothing. It looks for one value, as somebody does who reads the text.
 

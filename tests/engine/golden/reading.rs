@@ -270,10 +270,12 @@ fn factored_text_is_read_by_its_notice() {
     }
     let mut text = String::from(
         "# Reading factored text\n\n\
-         A program looks for values in text that was written with `factor`. It knows what the notice says, and does not restore\n\
-         the text: *members that all items have are once under `_all`; `_made` has members that follow from others of an item,\n\
-         `{path}` stands for the text there; `$ref` stands for the value at that place of this text*. It is asked for the values of\n\
-         the [plain questions](README.md), and for values of nine kinds at the beginning, in the middle and at the end of each\n\
+         A program looks for values in text that was written with `factor`. It knows what the notice says and does not restore the\n\
+         text: *members that all items have are once under `_all`; `_made` has members that follow from others of an item,\n\
+         `{path}` stands for the text there; `$ref` stands for the value at that place of this text*. It also knows what the\n\
+         text shows: `_items` are the items of a document that is an array, `_all` and `_made` belong to the array after them, paths\n\
+         begin at the item, `{{` and `}}` are braces, and a `$ref` is a JSON Pointer after `#`. It is asked for the values of the\n\
+         [plain questions](README.md), and for values of nine kinds at the beginning, in the middle and at the end of each\n\
          response. Values that are not spelled where they were are composed (`_made`) or looked up (`_all`, `$ref`); the last column\n\
          has those that a reader finds who knows no notice. A test writes this file.\n",
     );

@@ -21,7 +21,8 @@ Examples:
   tamis filter --factor --ndjson log.ndjson | tamis restore --ndjson -o log.ndjson
 
 The values are those of the document that was factored; members of objects may have another order. A document that is
-not factored is unchanged. The document is read into memory.
+not factored is unchanged. The document is read into memory. Neither it nor the restored document may be longer than
+`--held` and `--spill` together.
 
 Exit codes: 0 done, 1 the input cannot be restored, 2 the command line is wrong.";
 
