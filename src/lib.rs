@@ -191,6 +191,7 @@ pub use tamis_json::limits::Limits;
 pub use tamis_json::sink::Sink;
 #[cfg(feature = "template")]
 pub use tamis_template as template;
+pub use tamis_text::MarkTable;
 
 /// Internals for the fuzz targets in `fuzz/`; cargo-fuzz sets `cfg(fuzzing)`.
 #[cfg(fuzzing)]

@@ -9,6 +9,7 @@ use super::compile::call::{CallPolicy, Skips};
 use crate::filter::compile::program::{CompiledProgram, Program};
 use tamis_json::scan::Scanner;
 use tamis_json::tokens::CountTokens;
+use tamis_text::MarkTable;
 
 use crate::reserved;
 use crate::spec::{Budget, Omitted, OnOver};
@@ -34,6 +35,7 @@ pub struct CallOptions {
     suggest: bool,
     max_documents: u64,
     scanner: Option<Scanner>,
+    marks: Option<MarkTable>,
     /// The input is the output of a run that restores factored documents.
     is_restored: bool,
 }
@@ -94,6 +96,20 @@ impl Program {
 }
 
 impl CallOptions {
+    /// Sets the table from which marks of personal data get the numbers of their values: `[email:1]` instead of
+    /// `[redacted:email]` ([`Redact::personal`](crate::spec::Redact::personal)). Errors and warnings have no numbers.
+    #[must_use]
+    pub fn with_marks(mut self, marks: &MarkTable) -> Self {
+        self.marks = Some(marks.clone());
+        self
+    }
+
+    /// Returns the table with the numbers of personal data.
+    #[must_use]
+    pub fn marks(&self) -> Option<&MarkTable> {
+        self.marks.as_ref()
+    }
+
     /// Returns the defaults: filtered output of a successful call, within the default limits.
     #[must_use]
     pub fn new() -> Self {

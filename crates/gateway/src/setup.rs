@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tamis::spec::Redact;
 use tamis_gateway::transport::{HandlerFactory, PassThrough};
 use tamis_manifest::{StorePlace, StoreScope};
 use tamis_mcp::config::{Config, ConfigFiles, ConfigFlags, ConfigPlaces};
@@ -116,7 +117,10 @@ fn flags(args: &McpArgs) -> Result<ConfigFlags, Failure> {
         client_reads: reads.map_err(|error| Failure::usage(format!("--client-reads: {error}")))?,
         store,
         is_local: args.listen.is_none() && (args.stdio || args.upstream.is_none()),
-        redact: args.redact.is_some(),
+        redact: (!args.redact.is_empty()).then(|| {
+            let has = |word: &str| args.redact.iter().any(|it| it == word);
+            Redact::new().secrets(has("secrets")).personal(has("personal"))
+        }),
         // A boundary does not depend on a variable, which a project's settings can set.
         off: !args.closed && tamis_store::process::is_off(),
     })

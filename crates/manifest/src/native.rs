@@ -25,7 +25,7 @@ pub(super) const FORMAT: Format = Format {
     read,
 };
 
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 10] = [
     "version",
     "filters",
     "profile",
@@ -35,6 +35,7 @@ const KEYS: [&str; 9] = [
     "servers",
     "invisible",
     "factor",
+    "put_back",
 ];
 
 fn read(building: &mut Building<'_>, root: &Node) {

@@ -1,4 +1,5 @@
-//! The keys of tamis' own format that gateways read: `profile`, `service`, `catalog`, `store`, `servers`, `invisible` and `factor`.
+//! The keys of tamis' own format that gateways read: `profile`, `service`, `catalog`, `store`, `servers`, `invisible`, `factor` and
+//! `put_back`.
 //!
 //! They are parsed and checked here, so that `tamis check` finds mistakes and every gateway reads them in the same way.
 //! [`Manifest::find`](super::Manifest::find) reads `service` and `catalog`, too. The defaults are the gateway's: a key that is absent is `None`.
@@ -107,6 +108,7 @@ pub struct Settings {
     pub(super) servers: Option<Setting<Arc<[String]>>>,
     pub(super) invisible: Option<Setting<Invisible>>,
     pub(super) factor: Option<Setting<bool>>,
+    pub(super) put_back: Option<Setting<Arc<[String]>>>,
 }
 
 /// The value of `invisible`.
@@ -171,6 +173,13 @@ impl Settings {
         self.factor.as_ref().map(|factor| factor.value)
     }
 
+    /// Returns the tools whose calls get the values of personal data that a session replaced by marks, as names or patterns with `*`
+    /// and `?` (`put_back: [send_*]`).
+    #[must_use]
+    pub fn put_back(&self) -> Option<&[String]> {
+        self.put_back.as_ref().map(|tools| &*tools.value)
+    }
+
     /// Returns the settings of two manifests, with a problem for each key that both have.
     pub(super) fn merge(self, later: &Self, problems: &mut Problems) -> Self {
         Self {
@@ -182,12 +191,13 @@ impl Settings {
             servers: self.servers.or_else(|| later.servers.clone()),
             invisible: either("invisible", self.invisible, &later.invisible, problems),
             factor: either("factor", self.factor, &later.factor, problems),
+            put_back: either("put_back", self.put_back, &later.put_back, problems),
         }
     }
 
     /// Returns each key that has a value, with its place.
     pub(super) fn keys(&self) -> impl Iterator<Item = (&'static str, &Diagnostic)> {
-        let Self { profile, service, catalog, store, servers, invisible, factor } = self;
+        let Self { profile, service, catalog, store, servers, invisible, factor, put_back } = self;
         let keys = [
             ("profile", profile.as_ref().map(|setting| &setting.place)),
             ("service", service.as_ref().map(|setting| &setting.place)),
@@ -196,6 +206,7 @@ impl Settings {
             ("servers", servers.as_ref().map(|setting| &setting.place)),
             ("invisible", invisible.as_ref().map(|setting| &setting.place)),
             ("factor", factor.as_ref().map(|setting| &setting.place)),
+            ("put_back", put_back.as_ref().map(|setting| &setting.place)),
         ];
         keys.into_iter().filter_map(|(key, place)| Some((key, place?)))
     }
@@ -248,16 +259,17 @@ pub(super) struct WrittenSettings {
     pub(super) servers: Option<Vec<String>>,
     pub(super) invisible: Option<Invisible>,
     pub(super) factor: Option<bool>,
+    pub(super) put_back: Option<Vec<String>>,
 }
 
 impl WrittenSettings {
     /// The keys, in the order in which they are documented.
-    pub(super) const KEYS: [&'static str; 7] =
-        ["profile", "service", "catalog", "store", "servers", "invisible", "factor"];
+    pub(super) const KEYS: [&'static str; 8] =
+        ["profile", "service", "catalog", "store", "servers", "invisible", "factor", "put_back"];
 
     /// Adds the places of the keys.
     pub(super) fn at(self, place: impl Fn(&str) -> Option<Diagnostic>) -> Settings {
-        let Self { profile, service, catalog, store, servers, invisible, factor } = self;
+        let Self { profile, service, catalog, store, servers, invisible, factor, put_back } = self;
         Settings {
             profile: placed(profile, place("profile")),
             service: placed(service.map(|ServiceName(name)| name), place("service")),
@@ -266,6 +278,7 @@ impl WrittenSettings {
             servers: placed(servers.map(Arc::from), place("servers")),
             invisible: placed(invisible, place("invisible")),
             factor: placed(factor, place("factor")),
+            put_back: placed(put_back.map(Arc::from), place("put_back")),
         }
     }
 }

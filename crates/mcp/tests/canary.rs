@@ -13,6 +13,7 @@
 
 use std::path::Path;
 
+use tamis::spec::Redact;
 use tamis_manifest::Manifest;
 use tamis_mcp::rules::{Profile, Rules};
 use tamis_mcp::spool::{Spool, SpoolLimits};
@@ -309,13 +310,16 @@ fn canaries_are_redacted_whatever_the_filter() {
     for profile in [Profile::Lossless, Profile::Standard, Profile::Tight, Profile::Off] {
         let name = format!("{profile:?}");
         are_redacted(&name, |spill| {
-            Setup::with_rules(Rules::new(profile).unwrap().with_redact(), spill)
+            Setup::with_rules(
+                Rules::new(profile).unwrap().with_redact(Redact::new().secrets(true)),
+                spill,
+            )
         });
     }
     let manifest = "version: 1\nfilters:\n  a: {select: [id, ssn], root: object}\n";
     are_redacted("a filter that only saves", |spill| {
         let manifest = Manifest::parse("tamis.yaml", manifest).unwrap();
-        let rules = Rules::new(Profile::Standard).unwrap().with_redact();
+        let rules = Rules::new(Profile::Standard).unwrap().with_redact(Redact::new().secrets(true));
         Setup::with_rules(rules.with_manifest(manifest), spill)
     });
 }

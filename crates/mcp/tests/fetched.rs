@@ -38,7 +38,7 @@ impl Door {
 
     fn of(profile: Profile, redacts: bool) -> Self {
         let rules = Rules::new(profile).unwrap();
-        Self::new(if redacts { rules.with_redact() } else { rules })
+        Self::new(if redacts { rules.with_redact(Redact::new().secrets(true)) } else { rules })
     }
 
     fn send(&mut self, name: &str, arguments: &Value, result: Option<&Value>) -> Value {
@@ -214,7 +214,8 @@ fn head_gap_and_tail_are_the_whole_text() {
             let mut door = Door::of(profile, redacts);
             let (whole, credentials) = if redacts { redacted(&text) } else { (text.clone(), 0) };
             let result = door.call(&text_result(&text));
-            let has_sentence = result.to_string().contains("replaced by [redacted:KIND]");
+            let has_sentence =
+                result.to_string().contains("replaced by marks such as [redacted:KIND]");
             assert_eq!(has_sentence, credentials > 0, "{credentials}");
             let shown = result["content"][0]["text"].as_str().unwrap();
             if !notice(&result).contains("left out") {

@@ -3,9 +3,8 @@
 use std::io::{self, Write};
 use std::time::SystemTime;
 
-use tamis::spec::Redact;
+use tamis::Sink;
 use tamis::text::TextRedactor;
-use tamis::{Limits, Sink};
 
 use super::backend::{PendingEntry, StoreError};
 use super::entry::{EntryHeader, EntryMeta};
@@ -104,14 +103,10 @@ impl EntryWriter {
         self.handle
     }
 
-    /// Replaces what a rule looks for in the text that is written from now on. The rule must be the one that the shown
+    /// Replaces what a redactor looks for in the text that is written from now on. Its rule must be the one that the shown
     /// text was searched with, so that positions in both are the same.
-    ///
-    /// # Errors
-    /// A pattern of the rule is invalid.
-    pub fn redact_text(&mut self, rule: &Redact) -> Result<(), tamis::Error> {
-        self.redactor = Some(TextRedactor::of(rule, &Limits::new())?);
-        Ok(())
+    pub fn redact_text(&mut self, redactor: TextRedactor) {
+        self.redactor = Some(redactor);
     }
 
     /// Sets how many values of the result were replaced, such as credentials. Readers learn it:

@@ -44,4 +44,4 @@ pub use quoted::QuotedTextFilter;
 pub use redact::Redact;
 #[cfg(feature = "filters")]
 pub use redactor::{RedactProgram, TextRedactor, secret_rules};
-pub use secrets::SecretLevel;
+pub use secrets::{MarkTable, SecretLevel};

@@ -11,7 +11,9 @@ use super::lines::pipeline::TextPipeline;
 use super::lines::redact_pattern;
 use super::{TextProgram, TextReport};
 use crate::Redact;
-use crate::secrets::{Pattern, SecretRules, SecretSearch, TextForm, kind_names, personal_patterns};
+use crate::secrets::{
+    MarkTable, Pattern, SecretRules, SecretSearch, TextForm, kind_names, personal_patterns,
+};
 
 /// Replaces credentials in a text by `[redacted:KIND]`, as [`Redact::secrets`](crate::Redact::secrets) does in JSON.
 ///
@@ -120,6 +122,13 @@ impl TextRedactor {
 
     fn json_with_rules(rules: &SecretRules) -> Self {
         Self { clean: None, secrets: rules.filter(TextForm::Json), read: TextReport::default() }
+    }
+
+    /// Sets the table from which marks of personal data get the numbers of their values, before the first byte.
+    #[must_use]
+    pub fn with_marks(mut self, marks: Option<&MarkTable>) -> Self {
+        self.secrets.set_marks(marks);
+        self
     }
 
     /// Reads the next bytes of the text.
@@ -235,13 +244,17 @@ pub fn secret_rules(redact: &Redact, allowance: &mut RegexBudget) -> Result<Secr
             Error::new(ErrorKind::Spec, message).in_rule(place)
         })?;
         let regex = redact_pattern(entry, text, allowance)?;
-        patterns.push(Pattern { name: name.clone(), expression: Box::new(regex) });
+        patterns.push(Pattern {
+            name: name.clone(),
+            expression: Box::new(regex),
+            is_numbered: false,
+        });
     }
     if redact.personal {
         patterns.extend(personal_patterns());
     }
     let patterns = (!patterns.is_empty()).then(|| patterns.into());
-    Ok(SecretRules { built_in: redact.secrets, patterns })
+    Ok(SecretRules { built_in: redact.secrets, patterns, marks: None })
 }
 
 /// Returns the problem of the name of a pattern, if it has one.

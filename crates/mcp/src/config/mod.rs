@@ -16,6 +16,7 @@ mod files;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use tamis::spec::Redact;
 use tamis_manifest::{
     Manifest, ManifestEntry, ManifestError, Settings, StorePlace, StoreScope, StoreSettings,
 };
@@ -46,8 +47,8 @@ pub struct ConfigFlags {
     pub store: Option<StorePlace>,
     /// Whether the process has one client, of this user, as on standard input and output.
     pub is_local: bool,
-    /// Whether credentials are replaced in all results.
-    pub redact: bool,
+    /// The values that are replaced in all results.
+    pub redact: Option<Redact>,
     /// Whether all that only saves ends, as with `profile: off`, whatever profile the files name.
     pub off: bool,
 }
@@ -67,9 +68,10 @@ pub struct Config {
     store: Option<StoreConfig>,
     store_warning: Option<String>,
     scope: StoreScope,
-    redact: bool,
+    redact: Option<Redact>,
     keeps_invisible: bool,
     factor: Option<bool>,
+    put_back: Vec<String>,
 }
 
 impl Config {
@@ -109,6 +111,7 @@ impl Config {
         let catalog = settings().find_map(|settings| settings.catalog());
         let keeps_invisible = settings().find_map(Settings::keeps_invisible);
         let factor = settings().find_map(Settings::factor);
+        let put_back = settings().find_map(Settings::put_back).unwrap_or_default().to_vec();
         let of_user = user.as_ref().and_then(|user| user.settings().store()).is_some();
         let stored = settings().find_map(|settings| settings.store().cloned()).unwrap_or_default();
         let place = flags.store.as_ref().unwrap_or_else(|| stored.place());
@@ -134,9 +137,10 @@ impl Config {
             store,
             store_warning,
             scope: stored.scope().clone(),
-            redact: flags.redact,
+            redact: flags.redact.clone(),
             keeps_invisible: keeps_invisible.unwrap_or_default(),
             factor,
+            put_back,
             first,
             is_first_named: !flags.manifests.is_empty(),
             user,
@@ -202,8 +206,9 @@ impl Config {
         let reads = self.client_reads;
         let removes_invisible = self.removes_invisible();
         let factor = self.factor;
+        let put_back = std::mem::take(&mut self.put_back);
         let options = ProxyOptions::new(self.rules()?).with_invisible(!removes_invisible);
-        let options = options.with_factor(factor);
+        let options = options.with_factor(factor).with_put_back(put_back);
         Ok(options.with_store(store).with_client_reads(reads))
     }
 
@@ -220,8 +225,8 @@ impl Config {
         if self.profile == Profile::Off {
             rules = rules.without_savings();
         }
-        if self.redact {
-            rules = rules.with_redact();
+        if let Some(redact) = self.redact {
+            rules = rules.with_redact(redact);
         }
         if let Some(manifest) = self.first {
             rules = rules.with_manifest(manifest);

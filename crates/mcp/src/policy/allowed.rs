@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use tamis::MarkTable;
 use tamis::spec::Redact;
 use tamis::text::TextRedactor;
 
@@ -37,6 +38,13 @@ pub(crate) enum Envelope {
     TaskList,
     /// The response with the contents of a resource.
     Contents,
+}
+
+/// The rule with which names and messages are searched, and the marks of the session.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Redaction<'a> {
+    pub(crate) rule: &'a Redact,
+    pub(crate) marks: Option<&'a MarkTable>,
 }
 
 /// The values that a member may have.
@@ -156,7 +164,7 @@ impl Envelope {
         self,
         spool: &Spool,
         range: &Range<u64>,
-        redact: Option<&Redact>,
+        redact: Option<Redaction<'_>>,
         scratch: &mut Spool,
     ) -> Result<Splice, Failure> {
         let mut changes = Changes { spool, redact, scratch, splice: Splice::default() };
@@ -168,7 +176,7 @@ impl Envelope {
 /// The changes to a message, while its members are read.
 struct Changes<'a> {
     spool: &'a Spool,
-    redact: Option<&'a Redact>,
+    redact: Option<Redaction<'a>>,
     scratch: &'a mut Spool,
     splice: Splice,
 }
@@ -228,7 +236,9 @@ impl Changes<'_> {
     /// Replaces what is looked for in a value.
     fn search(&mut self, span: &Range<u64>) -> Result<(), Failure> {
         let Some(redact) = self.redact else { return Ok(()) };
-        let mut redactor = TextRedactor::json_of(redact).map_err(|_error| Failure::UNKNOWN_FORM)?;
+        let redactor =
+            TextRedactor::json_of(redact.rule).map_err(|_error| Failure::UNKNOWN_FORM)?;
+        let mut redactor = redactor.with_marks(redact.marks);
         let start = self.scratch.len();
         self.spool.each_chunk(span.clone(), |chunk| {
             redactor.write(chunk, self.scratch);
@@ -272,10 +282,11 @@ fn of_block(kind: &str) -> Option<&'static [Members]> {
 mod tests {
     use tamis::spec::Redact;
 
-    use super::Envelope;
+    use super::{Envelope, Redaction};
     use crate::spool::{Spool, SpoolLimits};
 
-    fn left(envelope: Envelope, redact: Option<&Redact>, text: &str) -> String {
+    fn left(envelope: Envelope, rule: Option<&Redact>, text: &str) -> String {
+        let redact = rule.map(|rule| Redaction { rule, marks: None });
         let message = Spool::from_vec(text.as_bytes().to_vec());
         let mut scratch = Spool::new(SpoolLimits::default());
         let range = 0..message.len();

@@ -9,6 +9,7 @@ use std::hash::{BuildHasher, Hash};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use tamis::MarkTable;
 use tamis_store::Scope;
 
 use super::tool_call::ToolCall;
@@ -39,6 +40,8 @@ pub(crate) struct Memory {
     hasher: RandomState,
     tables: Mutex<Tables>,
     most: usize,
+    /// The marks of the session's personal data. Clients without sessions have none: nothing tells their calls apart.
+    marks: Option<MarkTable>,
     /// The client has the explanation of factored documents.
     has_explained: AtomicBool,
 }
@@ -72,13 +75,25 @@ impl Table {
 }
 
 impl Memory {
+    /// Creates the memory of clients without sessions.
     pub(crate) fn new(most: usize) -> Self {
         Self {
+            marks: None,
             hasher: RandomState::new(),
             tables: Mutex::default(),
             most,
             has_explained: AtomicBool::new(false),
         }
+    }
+
+    /// Creates the memory of one session.
+    pub(crate) fn of_session(most: usize) -> Self {
+        Self { marks: Some(MarkTable::new()), ..Self::new(most) }
+    }
+
+    /// Returns the marks of the session's personal data.
+    pub(crate) fn marks(&self) -> Option<&MarkTable> {
+        self.marks.as_ref()
     }
 
     /// Notes that factored documents are explained. Returns whether they were before.

@@ -55,6 +55,7 @@ pub struct ProxyOptions {
     keeps_invisible: bool,
     factor: Option<bool>,
     is_retrieved_elsewhere: bool,
+    put_back: Vec<String>,
     limits: MessageLimits,
     warn: Option<fn(&str)>,
 }
@@ -72,6 +73,7 @@ impl ProxyOptions {
             keeps_invisible: false,
             factor: None,
             is_retrieved_elsewhere: false,
+            put_back: Vec::new(),
             limits,
             warn: None,
         }
@@ -136,6 +138,18 @@ impl ProxyOptions {
         self
     }
 
+    /// Sets the names of tools, or patterns with `*` and `?`, whose calls get the values of personal data: where an argument has
+    /// the mark `[email:1]`, the server gets the address that the session replaced by it. Needs sessions: marks of clients
+    /// without one have no numbers.
+    ///
+    /// ### Default
+    /// None.
+    #[must_use]
+    pub fn with_put_back(mut self, tools: impl IntoIterator<Item = String>) -> Self {
+        self.put_back = tools.into_iter().collect();
+        self
+    }
+
     /// Sets the bounds of messages and tables.
     #[must_use]
     pub fn with_limits(mut self, limits: MessageLimits) -> Self {
@@ -180,6 +194,11 @@ impl Proxy {
     /// Returns whether the filter of a tool removes for safety.
     pub(crate) fn tool_removes_for_safety(&self, tool: &str) -> bool {
         self.filter(tool).is_some_and(|filter| filter.removes_for_safety)
+    }
+
+    /// Returns whether calls of a tool get the values of personal data.
+    pub(crate) fn puts_back(&self, tool: &str) -> bool {
+        self.options.put_back.iter().any(|pattern| tamis_json::glob::fits(pattern, tool))
     }
 
     /// Returns whether notices name a command rather than a tool.

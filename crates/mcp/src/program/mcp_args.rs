@@ -60,11 +60,18 @@ pub struct McpArgs {
     #[arg(long, value_name = "NAME", value_parser = ["lossless", "standard", "tight", "off"], help_heading = "Rules")]
     pub profile: Option<String>,
 
-    /// Replace credentials in all results by [redacted:KIND]
+    /// Replace credentials (secrets) by [redacted:KIND], and personal data by marks such as [email:1], in all results
     ///
-    /// A result that cannot be searched is withheld. Stored results lack the same credentials.
-    #[arg(long, value_name = "WHAT", value_parser = ["secrets"], help_heading = "Rules")]
-    pub redact: Option<String>,
+    /// A result that cannot be searched is withheld. Stored results lack the same values. In a session, equal personal data have
+    /// equal marks; `put_back` in a manifest names the tools that get the values.
+    #[arg(
+        long,
+        value_name = "WHAT,WHAT",
+        value_delimiter = ',',
+        value_parser = ["secrets", "personal"],
+        help_heading = "Rules"
+    )]
+    pub redact: Vec<String>,
 
     /// Ignore TAMIS=off in the environment
     ///

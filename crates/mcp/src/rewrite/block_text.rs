@@ -204,8 +204,9 @@ impl BlockContext<'_> {
         let mut shown = DataUrls::new(&mut cut, leaves_out);
         let (mut changed, mut filtered_out, mut bytes_in, mut redacted) = (false, 0, 0, 0);
         let redacts = self.filter.redacts.as_ref();
-        let mut redactor =
-            redacts.map(|redact| TextRedactor::of(redact, &Limits::new())).transpose()?;
+        let redactor = |redact| TextRedactor::of(redact, &Limits::new());
+        let mut redactor = redacts.map(redactor).transpose()?;
+        redactor = redactor.map(|redactor| redactor.with_marks(self.options.marks()));
         match &self.filter.text {
             None => {
                 run::read(texts, source, |text| {

@@ -4,7 +4,6 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tamis::spec::Redact;
 use tamis_store::Store;
 
 use super::invisible::clean;
@@ -18,7 +17,7 @@ use super::task::{Context, Element, Record, Task, Work};
 use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::splice::{Piece, Splice, cut_members};
 use crate::jsonrpc::{reply, text};
-use crate::policy::allowed::Envelope;
+use crate::policy::allowed::{Envelope, Redaction};
 use crate::policy::failure::{self, Failure, MESSAGE_WITHHELD, STATUS_WITHHELD, TooLong};
 use crate::record::{CallOutcome, CallRecord, RuleSource};
 use crate::rules::ToolFilter;
@@ -218,7 +217,8 @@ impl Subject {
         let (start, envelope) = (out.len(), task.envelope());
         let mut done = task.run(message, span.clone(), context, out, record)?;
         if let Some(envelope) = envelope {
-            let redact = self.filter.as_ref().and_then(|filter| filter.redacts.as_ref());
+            let rule = self.filter.as_ref().and_then(|filter| filter.redacts.as_ref());
+            let redact = rule.map(|rule| Redaction { rule, marks: context.memory.marks() });
             done = strip(envelope, redact, message, span, done, out, start)?;
         }
         match out.error() {
@@ -290,8 +290,7 @@ impl Task {
     ) -> Result<Done, Failure> {
         let nothing = Spool::from_vec(Vec::new());
         match self {
-            Self::CutArguments(cuts) => {
-                let mut splice = Splice::default();
+            Self::EditArguments { cuts, values: mut splice } => {
                 for (arguments, members) in &cuts {
                     cut_members(message, arguments, members, &mut splice)?;
                 }
@@ -377,7 +376,7 @@ impl Task {
 /// Leaves only known members of what is sent, without what `redact` looks for in names and messages.
 fn strip(
     envelope: Envelope,
-    redact: Option<&Redact>,
+    redact: Option<Redaction<'_>>,
     message: &Spool,
     span: Range<u64>,
     done: Done,

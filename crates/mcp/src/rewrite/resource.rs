@@ -80,7 +80,7 @@ pub(crate) fn rewrite(
             [StoredPart::Text(source)] => StoredResult::Text(source.clone()),
             _ => StoredResult::Blocks(stored, None),
         };
-        let forms = FormOutputs::of(filter, false, spool);
+        let forms = FormOutputs::of(filter, false, spool, options.marks());
         let to_store = ToStore { result: &result, tool: &call.tool, redacted };
         (omission, room.store(&unescaped, &to_store, context, filter, &forms))
     });

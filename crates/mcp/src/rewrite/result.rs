@@ -84,7 +84,12 @@ pub(crate) fn rewrite(
             parts: &parts,
             blocks: &blocks,
             filter: &filter,
-            forms: FormOutputs::of(&filter, is_error && filter.minds_errors, spool),
+            forms: FormOutputs::of(
+                &filter,
+                is_error && filter.minds_errors,
+                spool,
+                call.options.marks(),
+            ),
             options,
             is_error,
             cap,

@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-use tamis::{CallOptions, ErrorKind, Filter, Program, Report, Sink};
+use tamis::spec::Redact;
+use tamis::text::TextRedactor;
+use tamis::{CallOptions, Error, ErrorKind, Filter, Limits, MarkTable, Program, Report, Sink};
 
 use crate::jsonrpc::find::Found;
 use crate::policy::failure::Failure;
@@ -54,8 +56,8 @@ impl From<SpoolError> for RunError {
     }
 }
 
-impl From<tamis::Error> for RunError {
-    fn from(error: tamis::Error) -> Self {
+impl From<Error> for RunError {
+    fn from(error: Error) -> Self {
         match error.kind() {
             ErrorKind::Syntax | ErrorKind::UnexpectedEnd | ErrorKind::Encoding => Self::NotJson,
             _ => Self::Failed(Failure::of(&error)),
@@ -381,15 +383,32 @@ struct KeptForms {
 }
 
 impl<'a> FormOutputs<'a> {
-    /// Returns the forms of a result of a filter. `is_error`: the rules for the result of a failed call apply.
-    pub(crate) fn of(filter: &'a ToolFilter, is_error: bool, limits: SpoolLimits) -> Self {
+    /// Returns the forms of a result of a filter. `is_error`: the rules for the result of a failed call apply. `marks`: those of
+    /// the session.
+    pub(crate) fn of(
+        filter: &'a ToolFilter,
+        is_error: bool,
+        limits: SpoolLimits,
+        marks: Option<&MarkTable>,
+    ) -> Self {
         let program = match &filter.stored {
             StoredForm::Program(program) => Some(program),
             StoredForm::Nothing | StoredForm::Source => None,
         };
         let spool = Spool::new(SpoolLimits { spill: 0, ..limits });
         let kept = RefCell::new(KeptForms { spool, places: HashMap::new() });
-        Self { program, options: CallOptions::new().with_is_error(is_error), kept }
+        let options = CallOptions::new().with_is_error(is_error);
+        let options = match marks {
+            Some(marks) => options.with_marks(marks),
+            None => options,
+        };
+        Self { program, options, kept }
+    }
+
+    /// Returns the redactor of stored texts.
+    pub(crate) fn redactor(&self, rule: &Redact) -> Result<TextRedactor, Error> {
+        let redactor = TextRedactor::of(rule, &Limits::new())?;
+        Ok(redactor.with_marks(self.options.marks()))
     }
 
     /// Returns the size of the form of a value, and keeps a short one. `None`: there is no form.

@@ -3,7 +3,7 @@
 use tamis::json::StringEncoder;
 use tamis::spec::Redact;
 use tamis::text::TextRedactor;
-use tamis::{Limits, PayloadPath, Sink};
+use tamis::{PayloadPath, Sink};
 use tamis_store::{EntryMeta, EntryWriter, Handle, LostReason, Remedy, Reservation, StoreError};
 
 use super::block_text::BlockText;
@@ -140,10 +140,11 @@ impl Room {
         let mut writer = reservation.begin(context.scope.clone(), meta);
         writer.set_redacted(redacted);
         // The stored form of JSON is made by a program that has the rule.
-        if let (StoredResult::Text(_), Some(rule)) = (result, redacts)
-            && writer.redact_text(rule).is_err()
-        {
-            return Remedy::Lost(LostReason::NotStored);
+        if let (StoredResult::Text(_), Some(rule)) = (result, redacts) {
+            match outputs.redactor(rule) {
+                Ok(redactor) => writer.redact_text(redactor),
+                Err(_) => return Remedy::Lost(LostReason::NotStored),
+            }
         }
         let written = match result {
             StoredResult::Json(source, _) => form.json(texts, source, &mut writer),
@@ -213,7 +214,9 @@ impl Form<'_> {
                     let mut string = StringEncoder::new(&mut *out);
                     match self.redacts {
                         None => text(texts, source, &mut string)?,
-                        Some(redact) => safe_text(texts, source, redact, &mut string)?,
+                        Some(redact) => {
+                            safe_text(texts, source, self.outputs.redactor(redact)?, &mut string)?;
+                        }
                     }
                     out.write(b"\"");
                 }
@@ -229,10 +232,9 @@ impl Form<'_> {
 fn safe_text(
     texts: &Texts<'_>,
     source: &Source,
-    redact: &Redact,
+    mut redactor: TextRedactor,
     out: &mut dyn Sink,
 ) -> Result<(), RunError> {
-    let mut redactor = TextRedactor::of(redact, &Limits::new())?;
     read(texts, source, |chunk| {
         redactor.write(chunk, out);
         Ok(())

@@ -8,6 +8,7 @@ use tamis_store::Scope;
 
 use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::head::{MessagePart, Parts, short_text};
+use crate::jsonrpc::splice::Splice;
 use crate::jsonrpc::text;
 use crate::policy::allowed::Envelope;
 use crate::policy::clients::ClientReads;
@@ -77,8 +78,8 @@ pub(crate) fn bytes_of(tokens: u64) -> u64 {
 /// The work that a message needs.
 #[derive(Debug)]
 pub(crate) enum Task {
-    /// Cut our parameters out of the arguments of a call.
-    CutArguments(Vec<(Range<u64>, Vec<Found>)>),
+    /// Cut our parameters out of the arguments of a call, and put values back into them.
+    EditArguments { cuts: Vec<(Range<u64>, Vec<Found>)>, values: Splice },
     /// Read from the store.
     Retrieve {
         arguments: Vec<u8>,

@@ -1,15 +1,17 @@
-//! The parameters of a call that are ours: `_output_mode` and `_budget`.
+//! The parameters of a call that are ours, `_output_mode` and `_budget`, and marks in its arguments.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use tamis::CallOptions;
+use tamis::{CallOptions, MarkTable};
 use tamis_text::cut::Query;
 
 use super::open_calls::Expected;
+use super::put_back::put_back;
 use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::head::{MessagePart, Parts};
 use crate::jsonrpc::reply;
+use crate::jsonrpc::splice::Splice;
 use crate::policy::proxy::Proxy;
 use crate::policy::tool_call::ToolCall;
 use crate::rules::ToolFilter;
@@ -27,11 +29,13 @@ pub(crate) struct RequestedCall {
     pub(crate) expected: Expected,
     /// The arguments, and the members to cut from them.
     pub(crate) cuts: Vec<(Range<u64>, Vec<Found>)>,
+    /// The values to put back into the arguments.
+    pub(crate) values: Splice,
 }
 
 impl From<Expected> for RequestedCall {
     fn from(expected: Expected) -> Self {
-        Self { expected, cuts: Vec::new() }
+        Self { expected, cuts: Vec::new(), values: Splice::default() }
     }
 }
 
@@ -42,6 +46,7 @@ pub(crate) fn requested(
     parts: &Parts<MessagePart>,
     tool: &str,
     filter: Arc<ToolFilter>,
+    marks: Option<&MarkTable>,
 ) -> Result<RequestedCall, (i32, &'static str)> {
     let own = proxy.own_parameters(tool);
     let offered = filter.parameters;
@@ -54,7 +59,8 @@ pub(crate) fn requested(
     if takes_any && !own.budget {
         cut.extend(parts.all(MessagePart::Budget).iter().cloned());
     }
-    let mut options = CallOptions::new();
+    let mut options =
+        marks.map_or_else(CallOptions::new, |marks| CallOptions::new().with_marks(marks));
     let arguments = parts.last(MessagePart::Arguments).filter(|it| it.kind == ValueKind::Object);
     let query = arguments.map(|arguments| query(message, &arguments.span)).unwrap_or_default();
     let Some(arguments) = arguments.filter(|_| !cut.is_empty()) else {
@@ -75,7 +81,32 @@ pub(crate) fn requested(
         options = options.with_budget(budget);
     }
     let cuts = vec![(arguments.span.clone(), cut)];
-    Ok(RequestedCall { expected: call(tool, filter, options, query), cuts })
+    Ok(RequestedCall { cuts, ..call(tool, filter, options, query).into() })
+}
+
+impl RequestedCall {
+    /// Puts the values of the session's marks into the arguments, if the tool gets them.
+    pub(crate) fn with_values(
+        mut self,
+        proxy: &Proxy,
+        message: &Spool,
+        parts: &Parts<MessagePart>,
+        tool: &str,
+        marks: Option<&MarkTable>,
+    ) -> Result<Self, (i32, &'static str)> {
+        let arguments = parts.last(MessagePart::Arguments);
+        let (Some(marks), Some(arguments)) = (marks.filter(|_| proxy.puts_back(tool)), arguments)
+        else {
+            return Ok(self);
+        };
+        let text = message
+            .to_vec(arguments.span.clone(), LONGEST_ARGUMENTS)
+            .map_err(|_error| (reply::INVALID_PARAMS, "the arguments are too long"))?;
+        let cut: Vec<_> =
+            self.cuts.iter().flat_map(|(_, cut)| cut).map(|found| found.span.clone()).collect();
+        put_back(&text, arguments.span.start, marks, &cut, &mut self.values);
+        Ok(self)
+    }
 }
 
 /// Returns the words of the arguments.

@@ -167,10 +167,10 @@ impl Session {
             // The response to the ping is replaced, so that our response is in the batch of the responses.
             return self.work(span, Task::Ping, exchange, raw.into(), is_modern, None);
         }
-        if asked.cuts.is_empty() {
+        if asked.cuts.is_empty() && asked.values.is_empty() {
             return Step::Forward;
         }
-        let task = Task::CutArguments(asked.cuts);
+        let task = Task::EditArguments { cuts: asked.cuts, values: asked.values };
         self.work(span, task, exchange, raw.into(), is_modern, None)
     }
 
@@ -204,10 +204,14 @@ impl Session {
                         .map(|arguments| Expected::Retrieved { arguments }.into())
                         .ok_or((reply::INVALID_PARAMS, "the arguments are too long"));
                 }
-                match self.proxy.filter(&tool) {
-                    Some(filter) => call::requested(&self.proxy, message, parts, &tool, filter)?,
+                let marks = memory.marks();
+                let asked = match self.proxy.filter(&tool) {
+                    Some(filter) => {
+                        call::requested(&self.proxy, message, parts, &tool, filter, marks)?
+                    }
                     None => Expected::Other.into(),
-                }
+                };
+                asked.with_values(&self.proxy, message, parts, &tool, marks)?
             }
             "tasks/list" if self.proxy.may_remove_for_safety => Expected::TaskList.into(),
             "tasks/result" | "tasks/get" | "tasks/cancel" | "tasks/update" => {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `session`, `from_client`, `from_server` | where a message goes |
 //! | `call` | options and parameters of a call |
+//! | `put_back` | which values of personal data a call gets |
 //! | `open_calls` | which request a response belongs to |
 //! | `exchange`, `headers` | what the transport knows, and whether headers and body agree |
 //! | `overflow` | what is sent for a message that is too long to be read |
@@ -15,6 +16,7 @@ pub(crate) mod from_server;
 pub(crate) mod headers;
 pub(crate) mod open_calls;
 pub(crate) mod overflow;
+mod put_back;
 mod session;
 mod target;
 

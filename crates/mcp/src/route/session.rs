@@ -69,7 +69,7 @@ impl Session {
     pub fn new(proxy: &Arc<Proxy>) -> Self {
         Self {
             proxy: Arc::clone(proxy),
-            memory: Arc::new(Memory::new(proxy.limits().remembered)),
+            memory: Arc::new(Memory::of_session(proxy.limits().remembered)),
             calls: OpenCalls::default(),
             client: None,
             has_no_tools: false,

@@ -225,31 +225,30 @@ impl ToolFilter {
         self.source != RuleSource::Profile
     }
 
-    /// Returns the filter with a search for credentials before its rules. It then fails closed.
-    pub(crate) fn redacting(self) -> Result<Self, Error> {
-        let secrets = Redact::new().secrets(true);
-        let search = Spec::new().redact(secrets.clone());
+    /// Returns the filter with a search before its rules. It then fails closed.
+    pub(crate) fn redacting(self, redact: &Redact) -> Result<Self, Error> {
+        let search = Spec::new().redact(redact.clone());
         let mut programs = self.programs;
         programs.insert(0, Program::compile(&search)?);
         let saves = !self.removes_for_safety;
         // The stored form has the same rule, so that both have the same text.
         let (stored, stored_spec) = match (self.stored, self.stored_spec) {
             (StoredForm::Source, _) => program_form(search),
-            (StoredForm::Program(_), Some(spec)) => program_form(spec.redact_also(&secrets)),
+            (StoredForm::Program(_), Some(spec)) => program_form(spec.redact_also(redact)),
             (StoredForm::Program(_) | StoredForm::Nothing, _) => (StoredForm::Nothing, None),
         };
         Ok(Self {
             programs,
             stored,
             stored_spec,
-            redacts: both(self.redacts.as_ref(), Some(&secrets)),
+            redacts: both(self.redacts.as_ref(), Some(redact)),
             removes_for_safety: true,
             // Text is searched, so that it may pass where the filter only saves.
             keeps_text: self.keeps_text || saves,
             keeps_error_text: self.keeps_error_text || saves,
             parameters: Parameters { raw: false, ..self.parameters },
             next: match self.next {
-                Some(next) => Some(Arc::new(Self::clone(&next).redacting()?)),
+                Some(next) => Some(Arc::new(Self::clone(&next).redacting(redact)?)),
                 None => None,
             },
             ..self

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use filter::ToolFilter;
 pub(crate) use filter::{Parameters, StoredForm};
+use tamis::spec::Redact;
 use tamis_manifest::{Level, Manifest, ManifestEntry};
 pub use tamis_manifest::{Profile, Structured};
 
@@ -45,8 +46,8 @@ pub struct Rules {
     saves: bool,
     /// Replaces what filters say.
     structured: Option<Structured>,
-    /// Credentials are replaced in all results.
-    redacts: bool,
+    /// The values that are replaced in all results.
+    redacts: Option<Redact>,
     profile: Option<Arc<ToolFilter>>,
     /// Used where nothing may be cut, because it could not be fetched back.
     lossless: Option<Arc<ToolFilter>>,
@@ -69,7 +70,7 @@ impl Rules {
             uses_catalog: matches!(profile, Profile::Standard | Profile::Tight),
             saves: true,
             structured: None,
-            redacts: false,
+            redacts: None,
             profile: ToolFilter::of_profile(profile)?.map(Arc::new),
             lossless: ToolFilter::of_profile(Profile::Lossless)?.map(Arc::new),
             cache: Mutex::default(),
@@ -144,13 +145,15 @@ impl Rules {
         self
     }
 
-    /// Replaces credentials in all results, whatever their filters say. Without a profile, results are then minified.
+    /// Replaces values in all results, whatever their filters say. Without a profile, results are then minified. Paths of the
+    /// rule begin at the results of every tool.
     #[must_use]
-    pub fn with_redact(mut self) -> Self {
-        let redacting = |filter: Arc<ToolFilter>| Arc::new(redacting(ToolFilter::clone(&filter)));
-        self.redacts = true;
+    pub fn with_redact(mut self, redact: Redact) -> Self {
+        let redacting =
+            |filter: Arc<ToolFilter>| Arc::new(redacting(ToolFilter::clone(&filter), &redact));
         self.lossless = self.lossless.map(redacting);
         self.profile = self.profile.map(redacting).or_else(|| self.lossless.clone());
+        self.redacts = Some(redact);
         self
     }
 
@@ -193,7 +196,7 @@ impl Rules {
     /// Returns whether a filter of any tool removes for safety.
     pub(crate) fn may_remove_for_safety(&self) -> bool {
         let manifests = [&self.first, &self.user].into_iter().flatten();
-        self.redacts || manifests.into_iter().any(protects)
+        self.redacts.is_some() || manifests.into_iter().any(protects)
     }
 
     /// Returns the services that the server is known to offer.
@@ -215,7 +218,10 @@ impl Rules {
 
     fn find_own(&self, tool: &str, server: Option<&str>) -> Option<ToolFilter> {
         let own = self.find_written(tool, server);
-        if self.redacts { own.map(redacting) } else { own }
+        match &self.redacts {
+            Some(redact) => own.map(|own| redacting(own, redact)),
+            None => own,
+        }
     }
 
     /// Looks a tool up as [`named`] does. Without savings, only rules that remove for safety are found.
@@ -266,9 +272,9 @@ fn named<'a>(
 
 const NOT_COMPILED: &str = "the rules for the tool cannot be compiled";
 
-/// Adds the search for credentials to a filter. None fails in a released version: a test adds it to every profile.
-fn redacting(filter: ToolFilter) -> ToolFilter {
-    filter.redacting().unwrap_or_else(|_| ToolFilter::refusing(NOT_COMPILED))
+/// Adds the search of `redact` to a filter. None fails in a released version: a test adds it to every profile.
+fn redacting(filter: ToolFilter, redact: &Redact) -> ToolFilter {
+    filter.redacting(redact).unwrap_or_else(|_| ToolFilter::refusing(NOT_COMPILED))
 }
 
 /// Returns the filter of an entry: all of it, or only its rules that remove for safety.

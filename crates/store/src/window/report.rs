@@ -28,13 +28,12 @@ pub(super) struct WindowFacts {
 /// Returns the sentence about values of a result that were replaced, by its door or by a filter.
 ///
 /// ```text
-/// 2 credentials in this result were replaced by [redacted:KIND] and cannot be fetched
+/// 2 values in this result were replaced by marks such as [redacted:KIND] and cannot be fetched
 /// ```
 pub fn replaced(count: u64) -> String {
-    let (credentials, were) =
-        if count == 1 { ("credential", "was") } else { ("credentials", "were") };
+    let (values, were) = if count == 1 { ("value", "was") } else { ("values", "were") };
     format!(
-        "{count} {credentials} in this result {were} replaced by [redacted:KIND] and cannot be fetched"
+        "{count} {values} in this result {were} replaced by marks such as [redacted:KIND] and cannot be fetched"
     )
 }
 

@@ -19,7 +19,7 @@
 //! `table` has the kinds, together with `table_clouds` and others. Some secrets have no shape of their own, but a name before them (`names`); of others, the end
 //! is not in sight (`rest`), or its lines are apart (`key_lines`, `key_list`).
 //!
-//! The patterns of a user apply after that (`patterns`). `rules` joins both searches.
+//! The patterns of a user apply after that (`patterns`). `rules` joins both searches. `marks` numbers personal data.
 
 mod before;
 mod before_text;
@@ -35,6 +35,7 @@ mod key_list;
 mod keys;
 mod kinds;
 mod makers;
+mod marks;
 mod names;
 mod patterns;
 mod percent;
@@ -62,6 +63,7 @@ mod tests;
 mod words;
 
 pub use kinds::SecretLevel;
+pub use marks::MarkTable;
 pub use patterns::{Expression, Pattern};
 pub use personal::personal_patterns;
 pub use resolve::TextForm;

@@ -20,6 +20,7 @@ use tamis_json::sink::Sink;
 
 use super::decode::Utf8Text;
 use super::keys::KeyNames;
+use super::marks::MarkTable;
 use super::resolve::TextForm;
 use super::strings::close_quote;
 
@@ -30,6 +31,8 @@ pub struct Pattern {
     pub name: String,
     /// The compiled pattern.
     pub expression: Box<dyn Expression>,
+    /// Whether marks may have the number of the value (`MarkTable`).
+    pub is_numbered: bool,
 }
 
 /// A compiled regular expression: the search for secrets needs no engine for those if the user has no patterns.
@@ -66,6 +69,8 @@ const BLANKS: usize = 4096;
 pub(super) struct PatternFilter {
     form: TextForm,
     patterns: Arc<[Pattern]>,
+    /// The numbers of values. `None`: marks have none.
+    marks: Option<MarkTable>,
     /// Input that is not examined.
     buffer: Vec<u8>,
     /// The number of bytes of the text.
@@ -104,6 +109,7 @@ impl PatternFilter {
         Self {
             form,
             patterns,
+            marks: None,
             buffer: Vec::new(),
             total: 0,
             done: 0,
@@ -113,6 +119,11 @@ impl PatternFilter {
             decoded: Utf8Text::default(),
             found: BTreeMap::new(),
         }
+    }
+
+    /// Sets the table with the numbers of values.
+    pub(super) fn set_marks(&mut self, marks: Option<MarkTable>) {
+        self.marks = marks;
     }
 
     pub(super) fn found(&self) -> &BTreeMap<String, u64> {
@@ -193,13 +204,13 @@ impl PatternFilter {
         if len == rest.len() && !ended {
             return Step::Wait;
         }
-        let number = rest.get(..len).unwrap_or_default();
+        let number = rest.get(..len).unwrap_or_default().to_owned();
         let mut patterns = self.patterns.iter().map(|pattern| &pattern.expression);
-        match patterns.position(|one| one.may_match(number) && one.find_at(number, 0).is_some()) {
-            None => sink.write(number),
+        match patterns.position(|one| one.may_match(&number) && one.find_at(&number, 0).is_some()) {
+            None => sink.write(&number),
             Some(index) => {
                 sink.write(b"\"");
-                self.write_mark(index, 1, sink);
+                self.write_mark(index, 1, &number, sink);
                 sink.write(b"\"");
             }
         }
@@ -240,7 +251,7 @@ impl PatternFilter {
         }
         let close = self.decoded.place(self.decoded.text().len());
         let first = Matches::new(&self.patterns, self.decoded.text()).next(self.decoded.text(), 0);
-        let Some((index, ..)) = first else {
+        let Some((index, from, to)) = first else {
             sink.write(self.buffer.get(self.done..=close).unwrap_or_default());
             self.done = close + 1;
             return Step::Done;
@@ -253,7 +264,11 @@ impl PatternFilter {
         sink.write(b"\"");
         if next == Some(&b':') {
             let number = self.keys.number(index, &self.buffer, begin);
-            self.write_mark(index, number, sink);
+            // A key that has more than the value is another name.
+            let text = self.decoded.text();
+            let value = text.get(from..to).filter(|value| value.len() == text.len());
+            let value = value.unwrap_or_default().to_owned();
+            self.write_mark(index, number, &value, sink);
             sink.write(b"\"");
             self.done = close + 1;
         } else {
@@ -308,7 +323,7 @@ impl PatternFilter {
             self.write_to(decoded.place(from), sink);
             // The rest of a match that is longer than a piece has no mark of its own.
             if !(directly == Some(index) && from == at) {
-                self.write_mark(index, 1, sink);
+                self.write_mark(index, 1, text.get(from..to).unwrap_or_default(), sink);
             }
             self.done = decoded.place(to);
             directly = (to == text.len()).then_some(index);
@@ -334,12 +349,15 @@ impl PatternFilter {
         self.done = self.done.max(to);
     }
 
-    fn write_mark(&mut self, index: usize, number: u32, sink: &mut dyn Sink) {
+    /// Writes the mark of a value. `number`: that of a key in its object. An empty value has no number of its own.
+    fn write_mark(&mut self, index: usize, number: u32, value: &[u8], sink: &mut dyn Sink) {
         let Some(pattern) = self.patterns.get(index) else { return };
         let name = &pattern.name;
-        let mark = match number {
-            1 => format!("[redacted:{name}]"),
-            _ => format!("[redacted:{name} {number}]"),
+        let marks = self.marks.as_ref().filter(|_| pattern.is_numbered && !value.is_empty());
+        let mark = match (marks.and_then(|marks| marks.mark(name, value)), number) {
+            (Some(mark), _) => mark,
+            (None, 1) => format!("[redacted:{name}]"),
+            (None, _) => format!("[redacted:{name} {number}]"),
         };
         sink.write(mark.as_bytes());
         match self.found.get_mut(name) {
@@ -422,6 +440,7 @@ mod tests {
             .map(|(name, regex)| Pattern {
                 name: name.into(),
                 expression: Box::new(Regex::new(regex).unwrap()),
+                is_numbered: false,
             })
             .into()
     }

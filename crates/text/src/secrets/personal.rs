@@ -34,7 +34,11 @@ pub fn personal_patterns() -> Vec<Pattern> {
         ("ip-address", Personal::IpAddress),
         ("phone", Personal::Phone),
     ]
-    .map(|(name, kind)| Pattern { name: name.to_owned(), expression: Box::new(kind) })
+    .map(|(name, kind)| Pattern {
+        name: name.to_owned(),
+        expression: Box::new(kind),
+        is_numbered: true,
+    })
     .into()
 }
 

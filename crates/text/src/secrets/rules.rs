@@ -7,6 +7,7 @@ use tamis_json::sink::Sink;
 
 use super::filter::SecretFilter;
 use super::kinds::SecretLevel;
+use super::marks::MarkTable;
 use super::patterns::{Pattern, PatternFilter};
 use super::resolve::TextForm;
 
@@ -17,25 +18,35 @@ pub struct SecretRules {
     pub built_in: Option<SecretLevel>,
     /// The patterns of the user.
     pub patterns: Option<Arc<[Pattern]>>,
+    /// The numbers of personal data.
+    pub marks: Option<MarkTable>,
 }
 
 impl SecretRules {
     /// Looks for the built-in kinds.
     pub fn built_in() -> Self {
-        Self { built_in: Some(SecretLevel::Known), patterns: None }
+        Self { built_in: Some(SecretLevel::Known), patterns: None, marks: None }
     }
 
     /// Looks for the built-in kinds, and for random text after any name of a key.
     pub fn aggressive() -> Self {
-        Self { built_in: Some(SecretLevel::Aggressive), patterns: None }
+        Self { built_in: Some(SecretLevel::Aggressive), patterns: None, marks: None }
+    }
+
+    /// Sets the table with the numbers of personal data.
+    pub fn with_marks(mut self, marks: Option<&MarkTable>) -> Self {
+        self.marks = marks.cloned();
+        self
     }
 
     /// Returns the filter for a text of this form.
     pub fn filter(&self, form: TextForm) -> SecretSearch {
-        SecretSearch {
+        let mut search = SecretSearch {
             built_in: self.built_in.map(|level| SecretFilter::new(form).with_level(level)),
             patterns: self.patterns.clone().map(|patterns| PatternFilter::new(form, patterns)),
-        }
+        };
+        search.set_marks(self.marks.as_ref());
+        search
     }
 }
 
@@ -48,6 +59,13 @@ pub struct SecretSearch {
 }
 
 impl SecretSearch {
+    /// Sets the table with the numbers of personal data, before the first byte.
+    pub fn set_marks(&mut self, marks: Option<&MarkTable>) {
+        if let Some(patterns) = &mut self.patterns {
+            patterns.set_marks(marks.cloned());
+        }
+    }
+
     /// Reads the next bytes of the text.
     pub fn write(&mut self, bytes: &[u8], sink: &mut dyn Sink) {
         let (built_in, mut rest) = self.parts(sink);

@@ -32,6 +32,7 @@ use tamis_json::hold::Hold;
 use tamis_json::limits::{Limits, Meter};
 use tamis_json::sink::Sink;
 use tamis_json::tokens::CountTokens;
+use tamis_text::MarkTable;
 use tamis_text::notice;
 use tamis_text::secrets::{SecretSearch, TextForm};
 
@@ -70,6 +71,7 @@ pub(super) struct ContentRun {
     clean: ContentCleaner,
     /// The next one: replaces credentials.
     secrets: Option<SecretSearch>,
+    marks: Option<MarkTable>,
     /// Text that was searched for them. It may end within a character.
     searched: Vec<u8>,
     /// The last one: cuts the text at the budget.
@@ -125,7 +127,8 @@ impl ContentRun {
             hold: Hold::default(),
             meter: Meter::default(),
             clean: ContentCleaner::default(),
-            secrets: search_of(compiled),
+            secrets: search_of(compiled, options.marks()),
+            marks: options.marks().cloned(),
             searched: Vec::new(),
             cut: Cut::new(text_limit(budget, options.token_counter())),
             vocabulary: options.token_counter(),
@@ -147,7 +150,7 @@ impl ContentRun {
         self.hold = Hold::default();
         self.meter = Meter::default();
         self.clean = ContentCleaner::default();
-        self.secrets = search_of(&self.compiled);
+        self.secrets = search_of(&self.compiled, self.marks.as_ref());
         self.searched.clear();
         self.cut = Cut::new(text_limit(self.budget, self.vocabulary));
         self.sizes = Sizes::default();
@@ -565,7 +568,9 @@ fn is_no_json(error: &Error) -> bool {
 }
 
 /// Returns the search for credentials in the content, if the program has one.
-fn search_of(compiled: &CompiledProgram) -> Option<SecretSearch> {
+fn search_of(compiled: &CompiledProgram, marks: Option<&MarkTable>) -> Option<SecretSearch> {
     let rules = compiled.output.redact.as_ref()?.secrets.as_ref()?;
-    Some(rules.filter(TextForm::Plain))
+    let mut search = rules.filter(TextForm::Plain);
+    search.set_marks(marks);
+    Some(search)
 }

@@ -71,6 +71,7 @@ impl WholeDocument {
             WholeRules::Pass { warns } => {
                 let redact = compiled.output.redact.as_ref();
                 let rules = redact.and_then(|redact| redact.secrets.clone());
+                let rules = rules.map(|rules| rules.with_marks(options.marks()));
                 let secrets = rules.map(|rules| Box::new(PassedSecrets { rules, search: None }));
                 WholeRun::Pass { warns: *warns, secrets }
             }

@@ -115,6 +115,7 @@ pub(super) fn output_stage(
     let has_form = spec.compact.is_some() || spec.encode != Encode::Json;
     let redact = program.output.redact.clone();
     let secrets = redact.as_ref().and_then(|redact| redact.secrets.clone());
+    let secrets = secrets.map(|rules| rules.with_marks(options.marks()));
     let length = length.clone();
     Some(match kind {
         #[cfg(feature = "text")]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use tamis::spec::Redact;
+use tamis::text::TextRedactor;
 use tamis_store::{EntryMeta, Handle, ReadError, Scope, Store, StoreConfig, StoreLimits, Window};
 
 use super::server::S3Server;
@@ -121,7 +121,7 @@ fn credentials_are_replaced_before_they_are_sent() {
         let store = Store::open(server.store());
         let mut writer = store.begin(Scope::user(), EntryMeta::text("x")).unwrap();
         if redacts {
-            writer.redact_text(&Redact::new().secrets(true)).unwrap();
+            writer.redact_text(TextRedactor::new());
         }
         write!(writer, "token: {KEY}\nrest\n").unwrap();
         let handle = writer.finish().unwrap();
