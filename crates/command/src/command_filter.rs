@@ -111,7 +111,12 @@ impl<S: Sink> CommandFilter<S> {
             }
             FilterChoice::Rule(rule) => match variants(&rule, limits) {
                 Some(variants) => {
-                    reader = OutputReader::new(rule.reads_prefixes());
+                    reader = OutputReader::new();
+                    if rule.reads_prefixes() {
+                        let begins = Arc::clone(&rule);
+                        let begins = move |line: &[u8]| begins.begins_with(line);
+                        reader = reader.without_prefixes(Arc::new(begins));
+                    }
                     let state = CommandFilterState::Detecting { head: Vec::new(), variants };
                     (state, Some(rule.name().to_owned()))
                 }

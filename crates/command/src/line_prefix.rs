@@ -5,14 +5,22 @@
 //! | prefix | written by |
 //! |---|---|
 //! | `[exec] `, `[java] `, `[Build on node-3] ` | Ant, Jenkins |
-//! | `web-1  \| ` | docker compose |
-//! | `app:build: `, `packages/app build: ` | turbo; pnpm -r |
+//! | `[0] `, `[server] `, `[@acme/web]: ` | concurrently, yarn workspaces |
+//! | `web-1  \| `, `web.1 \| ` | docker compose, honcho |
+//! | `app:build: `, `packages/app build: `, `@acme/web: ` | turbo; pnpm -r; lerna |
+//! | `ci-1 runner[812]: ` | syslog, after the time |
 //! | `2026-11-23T08:00:00.1234567Z ` | logs of GitHub's runners |
+//! | `2026-11-23T08:00:00.123456Z 00O `, `[08:00:00] `, `Nov 23 08:00:00 ` | GitLab's runner, Jenkins, `ts`, syslog |
 //!
 //! The first lines decide: they are held until there are [`LINES`] of them. A constant prefix is written once, as the first
 //! line. Later lines without the prefix are kept as they are. There may be a second prefix after it: `[exec] app:build: x`.
+//!
+//! A program may print times itself, and they matter. Only GitHub's runners write seven digits of a second, so that this form
+//! is removed in any case. Other forms are removed if one of the first lines without the time begins the output of the
+//! command, as its rule declares (`begins`).
 
-use std::sync::LazyLock;
+use std::fmt;
+use std::sync::{Arc, LazyLock};
 
 use memchr::memchr;
 use regex::bytes::Regex;
@@ -28,17 +36,28 @@ const DEEPEST: u8 = 2;
 /// Prefixes that are the same on all lines. Levels (`[INFO] `) and counters (`[3/20] `) belong to the lines.
 static CONSTANT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let forms = [
-        r"\[[A-Za-z][\w ./:@-]{1,60}\] +",
-        r"[\w.@/-]{1,60}[-_]\d+ +\| ",
+        // The indentation of the text belongs to the text.
+        r" *\[[A-Za-z@][\w ./:@-]{1,60}\]:? ",
+        r"\[\d{1,3}\] ",
+        r"\xe2\x9e\xa4 YN0000: \[[\w@/.-]{1,60}\]: ",
+        r"[\w.@/-]{1,60}[-_.]\d+ +\| ",
         r"[\w@/.-]{1,60}:[\w.-]{1,40}: ",
+        r"@[\w.-]{1,60}/[\w.-]{1,60}: ",
+        r"[\w.-]{1,60} [\w./@-]{1,60}\[\d{1,10}\]: ",
         r"[\w@/.-]{1,60} (?:build|test|lint|check|start|dev|compile|typecheck)(?::[\w-]+)?: ",
     ];
     Regex::new(&format!("(?-u)^(?:{})", forms.join("|"))).ok()
 });
 
-/// The time before each line.
-static TIME: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"^\x{feff}?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z(?: |$)").ok());
+/// The forms of a time before each line: the first one is removed in any case.
+const TIMES: [&str; 4] = [
+    r"^\x{feff}?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z(?: |$)",
+    r"(?-u)^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?(?: \d\d[OE][ +]| |$)",
+    r"(?-u)^[\[(]?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?[\])]?(?: |$)",
+    r"(?-u)^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: |$)",
+];
+static TIME: LazyLock<[Option<Regex>; TIMES.len()]> =
+    LazyLock::new(|| TIMES.map(|form| Regex::new(form).ok()));
 
 /// Words in brackets that are the level of a line.
 const LEVELS: [&[u8]; 11] = [
@@ -59,7 +78,7 @@ const LEVELS: [&[u8]; 11] = [
 #[derive(Debug)]
 enum LinePrefix {
     Constant(Vec<u8>),
-    Time,
+    Time(&'static Regex),
 }
 
 impl LinePrefix {
@@ -71,7 +90,7 @@ impl LinePrefix {
                 (!line.is_empty() && line == prefix.trim_ascii_end()).then_some(line.len())
             }
             Self::Constant(prefix) => line.starts_with(prefix).then_some(prefix.len()),
-            Self::Time => TIME.as_ref()?.find(line).map(|found| found.end()),
+            Self::Time(form) => form.find(line).map(|found| found.end()),
         }
     }
 
@@ -79,7 +98,7 @@ impl LinePrefix {
     fn reach(&self) -> usize {
         match self {
             Self::Constant(prefix) => prefix.len(),
-            Self::Time => 32,
+            Self::Time(_) => 48,
         }
     }
 }
@@ -95,10 +114,14 @@ enum PrefixState {
     Removing(LinePrefix),
 }
 
+/// Says whether a line begins the output of the command.
+pub(super) type IsBeginning = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
+
 /// Reads an output without the prefix of its lines.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct PrefixReader {
     state: PrefixState,
+    begins: Option<IsBeginning>,
     /// The beginning of the output, or of the open line.
     held: Vec<u8>,
     /// Whether the rest of the open line is passed on.
@@ -114,10 +137,16 @@ pub(super) struct PrefixReader {
     depth: u8,
 }
 
+impl fmt::Debug for PrefixReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PrefixReader").field("state", &self.state).finish_non_exhaustive()
+    }
+}
+
 impl PrefixReader {
     /// Creates a reader that looks for a prefix. The default one changes nothing.
-    pub(super) fn new() -> Self {
-        Self { state: PrefixState::Deciding, ..Self::default() }
+    pub(super) fn new(begins: Option<IsBeginning>) -> Self {
+        Self { state: PrefixState::Deciding, begins, ..Self::default() }
     }
 
     /// Reads bytes.
@@ -181,7 +210,7 @@ impl PrefixReader {
 
     fn decide(&mut self, next: &mut dyn FnMut(&[u8])) {
         let held = std::mem::take(&mut self.held);
-        let Some(prefix) = prefix_of(&held) else {
+        let Some(prefix) = prefix_of(&held, self.begins.as_ref()) else {
             self.state = PrefixState::Off;
             return next(&held);
         };
@@ -195,7 +224,8 @@ impl PrefixReader {
         }
         self.state = PrefixState::Removing(prefix);
         let depth = self.depth + 1;
-        self.inner = (depth < DEEPEST).then(|| Box::new(Self { depth, ..Self::new() }));
+        let inner = || Box::new(Self { depth, ..Self::new(self.begins.clone()) });
+        self.inner = (depth < DEEPEST).then(inner);
         self.remove(&held, next);
     }
 
@@ -244,7 +274,7 @@ fn full_lines(text: &[u8]) -> usize {
 }
 
 /// Returns the prefix that all lines of the beginning of an output have.
-fn prefix_of(text: &[u8]) -> Option<LinePrefix> {
+fn prefix_of(text: &[u8], begins: Option<&IsBeginning>) -> Option<LinePrefix> {
     // More may be held, depending on the chunks.
     let text = text.get(..text.len().min(HELD)).unwrap_or_default();
     let lines = || {
@@ -256,27 +286,44 @@ fn prefix_of(text: &[u8]) -> Option<LinePrefix> {
     if lines().count() < 2 {
         return None;
     }
-    let prefix = match CONSTANT.as_ref()?.find(first) {
-        Some(found) => {
-            let text = found.as_bytes();
-            let word = text.strip_prefix(b"[").map(|rest| rest.split(|byte| *byte == b']').next());
-            let word = word.flatten().unwrap_or_default().to_ascii_lowercase();
-            if LEVELS.contains(&word.as_slice()) {
-                return None;
-            }
-            LinePrefix::Constant(text.to_vec())
+    let all_have = |prefix: &LinePrefix| lines().all(|line| prefix.length(line).is_some());
+    if let Some(prefix) = constant_of(first).filter(all_have) {
+        return Some(prefix);
+    }
+    for (number, form) in TIME.iter().enumerate() {
+        let prefix = LinePrefix::Time(form.as_ref()?);
+        let is_other = || {
+            let mut rests = lines().filter_map(|line| line.get(prefix.length(line)?..));
+            rests.any(|line| {
+                let inner = constant_of(line).and_then(|inner| line.get(inner.length(line)?..));
+                begins.is_some_and(|begins| begins(line) || inner.is_some_and(|line| begins(line)))
+            })
+        };
+        if all_have(&prefix) && (number == 0 || is_other()) {
+            return Some(prefix);
         }
-        None => LinePrefix::Time,
-    };
-    lines().all(|line| prefix.length(line).is_some()).then_some(prefix)
+    }
+    None
+}
+
+/// Returns the constant prefix that a line may have.
+fn constant_of(line: &[u8]) -> Option<LinePrefix> {
+    let text = CONSTANT.as_ref()?.find(line)?.as_bytes();
+    let word = text.trim_ascii_start().strip_prefix(b"[");
+    let word = word.and_then(|rest| rest.split(|byte| *byte == b']').next());
+    let word = word.unwrap_or_default().to_ascii_lowercase();
+    (!LEVELS.contains(&word.as_slice())).then(|| LinePrefix::Constant(text.to_vec()))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::PrefixReader;
 
     fn read(text: &str, chunk: usize) -> String {
-        let mut reader = PrefixReader::new();
+        let begins = Arc::new(|line: &[u8]| line.starts_with(b"running "));
+        let mut reader = PrefixReader::new(Some(begins));
         let mut out = Vec::new();
         for bytes in text.as_bytes().chunks(chunk) {
             reader.write(bytes, &mut |text| out.extend_from_slice(text));
@@ -308,6 +355,42 @@ mod tests {
             (
                 "2026-11-23T08:00:00.1234567Z web-1  | a\n2026-11-23T08:00:01.1234567Z web-1  | b\n",
                 "web-1  |\na\nb\n",
+            ),
+            // The indentation of the first line is not part of the prefix.
+            (
+                "[exec]    Compiling a\n[exec]    Compiling b\n[exec]    Compiling c\n[exec] running 2 tests\n[exec] x\n",
+                "[exec]\n   Compiling a\n   Compiling b\n   Compiling c\nrunning 2 tests\nx\n",
+            ),
+            ("     [exec] a\n     [exec] b\n", "     [exec]\na\nb\n"),
+            ("[0] a\n[0] b\n", "[0]\na\nb\n"),
+            ("[1/9] a\n[2/9] b\n", "[1/9] a\n[2/9] b\n"),
+            ("[@acme/web]: a\n[@acme/web]: b\n", "[@acme/web]:\na\nb\n"),
+            ("➤ YN0000: [web]: a\n➤ YN0000: [web]: b\n", "➤ YN0000: [web]:\na\nb\n"),
+            ("@acme/web: a\n@acme/web: b\n", "@acme/web:\na\nb\n"),
+            ("error: a\nerror: b\n", "error: a\nerror: b\n"),
+            // Times are removed if the lines after them begin the output of the command.
+            ("[08:00:00] running 2 tests\n[08:00:01] a\n", "running 2 tests\na\n"),
+            ("[08:00:00] listening\n[08:00:01] a\n", "[08:00:00] listening\n[08:00:01] a\n"),
+            ("08:00:00 running 2 tests\n08:00:00\n08:00:01 a\n", "running 2 tests\n\na\n"),
+            (
+                "2026-11-23 08:00:00,123 running 2 tests\n2026-11-23 08:00:00,124 a\n",
+                "running 2 tests\na\n",
+            ),
+            (
+                "2026-11-23T08:00:00.123456Z 00O running 2 tests\n2026-11-23T08:00:01.123456Z 00O+a\n",
+                "running 2 tests\na\n",
+            ),
+            (
+                "[2026-11-23T08:00:00.123+01:00] running 2 tests\n[2026-11-23T08:00:00.123+01:00] a\n",
+                "running 2 tests\na\n",
+            ),
+            (
+                "Nov 23 08:00:00 ci-1 runner[812]: running 2 tests\nNov  3 08:00:00 ci-1 runner[812]: a\n",
+                "ci-1 runner[812]:\nrunning 2 tests\na\n",
+            ),
+            (
+                "08:00:00 web.1  | running 2 tests\n08:00:00 web.1  | a\n",
+                "web.1  |\nrunning 2 tests\na\n",
             ),
             ("", ""),
         ] {

@@ -2,7 +2,7 @@
 
 use tamis::text::TextReport;
 
-use super::line_prefix::PrefixReader;
+use super::line_prefix::{IsBeginning, PrefixReader};
 use super::text_decoder::{TextDecoder, encoding_of_locale};
 
 /// Reads the bytes of an output as text: decodes them, and removes a prefix that all lines have.
@@ -13,10 +13,15 @@ pub(super) struct OutputReader {
 }
 
 impl OutputReader {
-    /// Creates a reader. The default one changes nothing.
-    pub(super) fn new(reads_prefixes: bool) -> Self {
-        let prefix = if reads_prefixes { PrefixReader::new() } else { PrefixReader::default() };
-        Self { decoder: TextDecoder::new(None), prefix }
+    /// Creates a reader that decodes. The default one changes nothing.
+    pub(super) fn new() -> Self {
+        Self { decoder: TextDecoder::new(None), prefix: PrefixReader::default() }
+    }
+
+    /// Removes a prefix that all lines have. `begins` says which lines begin the output of the command.
+    pub(super) fn without_prefixes(mut self, begins: IsBeginning) -> Self {
+        self.prefix = PrefixReader::new(Some(begins));
+        self
     }
 
     pub(super) fn set_locale(&mut self, locale: &str) {
