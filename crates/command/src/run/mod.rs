@@ -1,46 +1,44 @@
 //! Runs a command and filters its output while it arrives. The full output is recorded in a file first.
 //!
-//! [`process`] starts the command and reads its output, [`recorder`] is the interface to the place of the full output,
+//! [`process`] starts the command and reads its output, [`output_flow`] records, filters and writes it, [`recorder`] is the interface to the place of the full output,
 //! [`overflow`] is such a place, a folder, and [`retention`] limits its files. The module does not depend on the command-line tool.
 //!
 //! Invariants: memory does not grow with the output. Output is filtered only after it was recorded, or else passed
 //! through. A record is kept only if something was cut, or if the caller asked for it.
 
+mod output_flow;
 mod overflow;
 mod process;
 mod record_name;
 mod recorder;
+mod report;
 mod retention;
 #[cfg(test)]
 mod tests;
 
-use std::cell::RefCell;
 use std::ffi::OsStr;
-use std::fmt;
 use std::io::{self, ErrorKind as IoKind, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tamis_json::error::{Error, ErrorKind};
 use tamis_json::limits::Limits;
-use tamis_json::sink::Sink;
 use tamis_text::quoted::DiscardSink;
 
 use super::cap::OutputCap;
-use super::command_filter::CommandFilter;
 use super::command_line::CommandLine;
-use super::full_output::FullOutput;
 use super::registry::OutputFilterRegistry;
-use super::report::CommandReport;
 use tamis::text::{InvisibleFilter, TextRedactor};
-use tamis::tokens::{TokenCount, TokenCounter};
+use tamis::tokens::TokenCounter;
 
 pub use overflow::{OverflowFile, OverflowFolder};
 pub use process::{CommandHandle, RunningCommand};
 pub use recorder::{OutputRecord, OutputRecorder, RecordPlace};
+pub use report::{RunReport, RunnerWarning};
+
+use output_flow::{OutputFlow, SharedBuffer};
 
 /// Bytes that are read at once: the capacity of a pipe.
 const READ: usize = 64 << 10;
@@ -327,267 +325,8 @@ impl CommandRunner {
     }
 }
 
-/// Something that went wrong during a run without ending it. Its [`Display`](fmt::Display) is one line.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum RunnerWarning {
-    /// The full output cannot be recorded, so it is not filtered.
-    NoRecord(io::Error),
-    /// Recording the full output failed, so the rest is not filtered.
-    RecordBroke(io::Error),
-    /// The record was complete but could not be kept. Output that was cut is lost.
-    RecordLost(io::Error),
-    /// The record has reached its limit, given in bytes. It has the beginning of the output; filtering continues.
-    RecordFull(u64),
-    /// The command has ended, but a process that it started keeps the output open. The rest was not read.
-    LeftOpen,
-}
-
-impl fmt::Display for RunnerWarning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoRecord(error) => {
-                write!(f, "cannot record the full output, so it is not filtered: {error}")
-            }
-            Self::RecordBroke(error) => {
-                write!(f, "recording the full output failed, so the rest is not filtered: {error}")
-            }
-            Self::RecordLost(error) => {
-                write!(f, "the full output could not be kept: {error}")
-            }
-            Self::RecordFull(bytes) => {
-                write!(f, "only the first {bytes} bytes of the full output are recorded")
-            }
-            Self::LeftOpen => f.write_str(
-                "the command has ended, but a process it started keeps the output open; further output is lost",
-            ),
-        }
-    }
-}
-
-/// The result of a run.
-#[derive(Debug, Default)]
-#[non_exhaustive]
-pub struct RunReport {
-    /// How the command ended.
-    pub status: ExitStatus,
-    /// Report of the filter on the whole output, as far as it was read. For a command that was killed, the exit code
-    /// is that of a shell: 128 plus the number of the signal.
-    pub output: CommandReport,
-    /// Tokens of the unfiltered output, if they were [counted](CommandRunner::with_token_count).
-    pub tokens_in: Option<TokenCount>,
-    /// Time that recording, filtering and writing the output took.
-    pub filter_time: Duration,
-    /// Number of invisible characters that were removed or made visible.
-    pub invisible: u64,
-    /// Place of the record, if it was kept.
-    pub record: Option<RecordPlace>,
-    /// Whether the record contains the whole output.
-    pub record_complete: bool,
-    /// Whether recording failed, so that output was not filtered.
-    pub record_failed: bool,
-    /// Whether another process still had the output open when reading stopped.
-    pub left_open: bool,
-    /// The pipe that it has open, if it was [asked for](CommandRunner::with_rest).
-    pub rest: Option<io::PipeReader>,
-    /// An error of reading or writing the output, after which output was lost, or of waiting for the command. A closed
-    /// pipe ([`BrokenPipe`](IoKind::BrokenPipe)) means that the reader of the output has stopped.
-    pub error: Option<Error>,
-}
-
-/// The filtered output of one read, shared by the filter, which appends to it, and [`OutputFlow`], which writes it out.
-#[derive(Clone, Debug, Default)]
-struct SharedBuffer(Rc<RefCell<Vec<u8>>>);
-
-impl Sink for SharedBuffer {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0.borrow_mut().extend_from_slice(bytes);
-    }
-}
-
-/// The path of the output: recorded, then filtered, then written.
-struct OutputFlow<W> {
-    /// `None` if the output is passed through from now on.
-    filter: Option<CommandFilter<SharedBuffer>>,
-    /// Counts the output that is passed through.
-    counted: CommandFilter<DiscardSink>,
-    buffer: SharedBuffer,
-    output: W,
-    record: Option<Box<dyn OutputRecord>>,
-    /// Whether writing the record failed. The record is kept as far as it was written.
-    record_broke: bool,
-    /// Removes invisible characters before anything else.
-    invisible: Option<InvisibleFilter>,
-    /// Replaces credentials.
-    redactor: Option<TextRedactor>,
-    keep: bool,
-    report: RunReport,
-}
-
-impl<W: Write> OutputFlow<W> {
-    fn take(&mut self, bytes: &[u8], warn: &mut impl FnMut(RunnerWarning)) {
-        let Some(invisible) = &mut self.invisible else { return self.take_visible(bytes, warn) };
-        let mut visible = Vec::new();
-        invisible.write(bytes, &mut visible);
-        self.take_visible(&visible, warn);
-    }
-
-    /// Ends the line in which invisible characters are looked for.
-    fn end_visible(&mut self, warn: &mut impl FnMut(RunnerWarning)) {
-        if let Some(invisible) = &mut self.invisible {
-            let mut visible = Vec::new();
-            invisible.end(&mut visible);
-            self.take_visible(&visible, warn);
-        }
-    }
-
-    /// Reads output without invisible characters.
-    fn take_visible(&mut self, bytes: &[u8], warn: &mut impl FnMut(RunnerWarning)) {
-        let Some(redactor) = &mut self.redactor else { return self.take_safe(bytes, warn) };
-        let mut safe = Vec::new();
-        redactor.write(bytes, &mut safe);
-        self.take_safe(&safe, warn);
-    }
-
-    /// Reads output without credentials.
-    fn take_safe(&mut self, bytes: &[u8], warn: &mut impl FnMut(RunnerWarning)) {
-        if let Some(record) = self.record.as_mut().filter(|_| !self.record_broke) {
-            let was_full = record.left_out() > 0;
-            if let Err(error) = record.write_all(bytes) {
-                self.record_broke = true;
-                self.report.record_failed = true;
-                // Only recorded output may be cut, so nothing more is cut.
-                self.end_filter(None);
-                self.end_line();
-                warn(RunnerWarning::RecordBroke(error));
-            } else if !was_full && record.left_out() > 0 {
-                warn(RunnerWarning::RecordFull(record.written()));
-            }
-        }
-        match &mut self.filter {
-            // Fails only after the end, and a filter that has ended is taken out.
-            Some(filter) => _ = filter.write(bytes),
-            None => {
-                _ = self.counted.write(bytes);
-                self.buffer.write(bytes);
-            }
-        }
-        self.write_out();
-    }
-
-    /// Releases held output: the command is silent.
-    fn release(&mut self, warn: &mut impl FnMut(RunnerWarning)) {
-        self.end_visible(warn);
-        if let Some(redactor) = &mut self.redactor {
-            let mut safe = Vec::new();
-            redactor.release(&mut safe);
-            self.take_safe(&safe, warn);
-        }
-        if let Some(filter) = &mut self.filter {
-            filter.release();
-            self.write_out();
-        }
-    }
-
-    /// Ends the filter; later output is passed through.
-    fn end_filter(&mut self, exit_code: Option<i32>) {
-        let Some(mut filter) = self.filter.take() else { return };
-        let full = self.record.as_ref().map(|record| {
-            let place = record.place();
-            if self.record_broke {
-                FullOutput::new(format!("{place} (until it could not be written)"))
-            } else if record.left_out() > 0 {
-                FullOutput::new(format!("{place} (its first {} bytes)", record.written()))
-            } else if record.prints_lines() {
-                FullOutput::command(place.to_string())
-            } else {
-                FullOutput::new(place.to_string())
-            }
-        });
-        filter.set_exit_code(exit_code);
-        if let Some(full) = full {
-            filter.set_full_output(full);
-        }
-        self.report.output = filter.end().unwrap_or_default();
-    }
-
-    /// Ends the open line, so that passed-through output does not continue a line that the filter has cut.
-    fn end_line(&mut self) {
-        let mut buffer = self.buffer.0.borrow_mut();
-        if self.report.output.cut && buffer.last().is_some_and(|byte| *byte != b'\n') {
-            buffer.push(b'\n');
-        }
-    }
-
-    /// Writes the buffer to the output.
-    fn write_out(&mut self) {
-        let mut buffer = self.buffer.0.borrow_mut();
-        if !buffer.is_empty() && self.report.error.is_none() {
-            let written = self.output.write_all(&buffer).and_then(|()| self.output.flush());
-            if let Err(error) = written {
-                self.report.error = Some(Error::write(error));
-            }
-        }
-        buffer.clear();
-        // A filter may have written much at once.
-        buffer.shrink_to(2 * READ);
-    }
-
-    fn end(mut self, status: ExitStatus, warn: &mut impl FnMut(RunnerWarning)) -> RunReport {
-        // The exit code of a shell for a killed command.
-        let code = status.code().or_else(|| Some(128 + status.signal()?));
-        self.end_visible(warn);
-        let mut redaction = None;
-        if let Some(mut redactor) = self.redactor.take() {
-            let mut safe = Vec::new();
-            let redacted = redactor.end(&mut safe);
-            redaction = Some((*redactor.text_report(), redacted));
-            self.take_safe(&safe, warn);
-        }
-        self.end_filter(code);
-        self.write_out();
-        let Self { mut report, mut counted, record, invisible, .. } = self;
-        add_passed(&mut report.output, &counted.end().unwrap_or_default());
-        if let Some((read, redacted)) = redaction {
-            report.output.add_redaction(&read, redacted);
-        }
-        report.status = status;
-        report.invisible = invisible.map_or(0, |filter| filter.report().total());
-        report.output.exit_code = code;
-        report.output.full_output = None;
-        let lost = report.error.as_ref().and_then(Error::io_error);
-        let lost = lost.is_some_and(|error| error.kind() != IoKind::BrokenPipe);
-        if let Some(record) = record.filter(|_| self.keep || report.output.cut || lost) {
-            let complete = !self.record_broke && record.left_out() == 0;
-            let place = record.place();
-            match record.keep() {
-                Ok(()) => {
-                    report.record_complete = complete;
-                    report.output.full_output = Some(place.to_string());
-                    report.record = Some(place);
-                }
-                Err(error) => {
-                    report.record_failed = true;
-                    warn(RunnerWarning::RecordLost(error));
-                }
-            }
-        }
-        report
-    }
-}
-
 /// Returns the locale that decides the encoding of texts.
 fn locale() -> String {
     let set = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
     ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set).unwrap_or_default()
-}
-
-/// Adds the sizes of passed-through output to those of filtered output.
-fn add_passed(report: &mut CommandReport, passed: &CommandReport) {
-    report.bytes_in += passed.bytes_in;
-    report.bytes_out += passed.bytes_out;
-    report.chars_in += passed.chars_in;
-    report.chars_out += passed.chars_out;
-    report.lines_in += passed.lines_in;
-    report.lines_out += passed.lines_out;
 }
