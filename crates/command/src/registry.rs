@@ -211,7 +211,7 @@ impl OutputFilterRegistry {
                 }
                 RegistryEntry::Rules(rules) => {
                     let Some(rule) = rules.find(line, is_on, security) else { continue };
-                    if machine_readable {
+                    if machine_readable && !rule.reads_machine_format() {
                         passed = PassThroughReason::MachineFormat;
                         continue;
                     }

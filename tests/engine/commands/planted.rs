@@ -111,6 +111,10 @@ const BLOCKS: [(&str, &str); 84] = [
     ("glab-ci", "error: lamp@ failed\nERROR: Job failed: exit code @"),
     ("go-build", "light/lamp@.go:@:34: undefined: undefinedName@"),
     ("go-test", "--- FAIL: TestLamp@ (0.00s)\n    lamp@_test.go:@: got 1, want @\nFAIL"),
+    (
+        "go-test-json",
+        "{\"Action\":\"output\",\"Package\":\"light\",\"Test\":\"TestLamp@\",\"Output\":\"lamp@_test.go:@: got 1\\n\"}\n{\"Action\":\"fail\",\"Package\":\"light\",\"Test\":\"TestLamp@\"}",
+    ),
     ("golangci-lint", "light/lamp@.go:@:34: undefined: name@ (typecheck)\n@ issues:"),
     (
         "gotestsum",

@@ -117,7 +117,11 @@ impl<S: Sink> CommandFilter<S> {
                         let begins = move |line: &[u8]| begins.begins_with(line);
                         reader = reader.without_prefixes(Arc::new(begins));
                     }
-                    let state = CommandFilterState::Detecting { head: Vec::new(), variants };
+                    let state = if rule.reads_machine_format() {
+                        CommandFilterState::Rule { variants }
+                    } else {
+                        CommandFilterState::Detecting { head: Vec::new(), variants }
+                    };
                     (state, Some(rule.name().to_owned()))
                 }
                 None => {

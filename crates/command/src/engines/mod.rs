@@ -5,19 +5,21 @@
 
 mod cargo_test;
 mod go_test;
+mod go_test_json;
 mod make;
 mod snippets;
 
 use tamis_text::lines::rule_ops::StageFactory;
 
 /// The names of the engines.
-pub(super) const NAMES: [&str; 4] = ["cargo-test", "go-test", "make", "snippets"];
+pub(super) const NAMES: [&str; 5] = ["cargo-test", "go-test", "go-test-json", "make", "snippets"];
 
 /// Returns the engine with a name.
 pub(super) fn find(name: &str) -> Option<StageFactory> {
     let make = match name {
         "cargo-test" => cargo_test::make,
         "go-test" => go_test::make,
+        "go-test-json" => go_test_json::make,
         "make" => make::make,
         "snippets" => snippets::make,
         _ => return None,

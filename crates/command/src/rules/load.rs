@@ -42,9 +42,10 @@ const OPERATIONS: [&str; 15] = [
     "messages",
     "on_empty",
 ];
-const RULE: [&str; 12] = [
+const RULE: [&str; 13] = [
     "name",
     "prefixes",
+    "machine_format",
     "description",
     "match",
     "unless",
@@ -183,6 +184,8 @@ impl RuleReader<'_> {
         }
         let begins = table.get("begins").map_or(Vec::new(), |node| self.patterns(node, "begins"));
         let prefixes = table.get("prefixes").and_then(|node| self.bool(node, "prefixes"));
+        let machine_format = table.get("machine_format");
+        let machine_format = machine_format.and_then(|node| self.bool(node, "machine_format"));
         let order = table.get("order").and_then(|node| self.integer(node, "order")).unwrap_or(0);
         let enabled = table.get("enabled").and_then(|node| self.bool(node, "enabled"));
         if let Some(node) = table.get("description") {
@@ -230,6 +233,7 @@ impl RuleReader<'_> {
             begins,
             beginnings: std::sync::OnceLock::new(),
             prefixes: prefixes.unwrap_or(true) && !table.contains_key("strategy"),
+            machine_format: machine_format.unwrap_or(false),
             order,
             is_piped: table.contains_key("strategy"),
             enabled: enabled.unwrap_or(true),

@@ -42,6 +42,8 @@ pub(crate) struct CommandRule {
     pub(super) beginnings: OnceLock<Option<RegexSet>>,
     /// Whether a prefix that all lines have is removed.
     pub(super) prefixes: bool,
+    /// Whether the rule filters output in a machine-readable format.
+    pub(super) machine_format: bool,
     /// The matching rule with the lowest order is applied.
     pub(super) order: i64,
     /// Whether the rule is in zeph's syntax: all matching rules of a file are applied, in their order.
@@ -64,6 +66,11 @@ impl CommandRule {
     /// Whether a prefix that all lines have is removed before the lines are filtered.
     pub(crate) fn reads_prefixes(&self) -> bool {
         self.prefixes
+    }
+
+    /// Whether the rule filters output in a machine-readable format, which is passed through otherwise.
+    pub(crate) fn reads_machine_format(&self) -> bool {
+        self.machine_format
     }
 
     /// Whether the rule declares how the output begins.
