@@ -9,6 +9,7 @@
 
 mod beginning;
 mod passages;
+mod tables;
 
 use tamis_json::tokens::{CountTokens, TokenCounter};
 use tamis_text::cut::CutUnit;

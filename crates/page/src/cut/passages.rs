@@ -4,7 +4,7 @@
 use tamis_json::sink::Sink;
 use tamis_text::cut::{CutOptions, CutSize, Query, TextCutter, TextKind};
 
-use super::{Measure, Sizes, Unit};
+use super::{Measure, Sizes, Unit, tables};
 
 /// How many bytes of the text are held. A page rarely has as much text.
 const HELD: usize = 1 << 20;
@@ -23,19 +23,10 @@ pub(super) struct Passages {
 
 impl Passages {
     pub(super) fn new(limit: u64, unit: Unit) -> Self {
-        let options = CutOptions {
-            kind: Some(TextKind::Prose),
-            query: Query::default(),
-            held: HELD,
-            // The text has passed through a cleaner that marks them.
-            marks: false,
-            room: CutSize { bytes: unit.bytes(limit), ..CutSize::MAX },
-            unit: unit.of_cut(),
-        };
         Self {
             limit,
             unit,
-            cutter: TextCutter::new(options),
+            cutter: cutter(limit, unit),
             whole: Measure::new(unit),
             bytes: 0,
             out: Trimmed::new(unit),
@@ -54,8 +45,8 @@ impl Passages {
         let unit = self.unit.of_cut();
         let is_whole = self.cutter.size().is_some();
         let bare = original.saturating_sub(self.space());
-        let mut sink = TrimmedSink(&mut self.out, to);
         if is_whole && bare <= self.limit {
+            let mut sink = TrimmedSink(&mut self.out, to);
             // White space at the end is not kept if the text exceeds the limit with it.
             let is_cut = original > self.limit;
             self.cutter.end(None, false, unit, &mut sink);
@@ -63,19 +54,38 @@ impl Passages {
             let size = if is_cut { bare } else { original };
             return Sizes { original: size, result: size, bytes, cut: false };
         }
+        let mut narrowed = 0;
+        let mut narrow_size = None;
+        if is_whole && let Some(text) = self.narrowed() {
+            narrowed = (self.cutter.held().len() as u64).saturating_sub(text.len() as u64);
+            narrow_size = Some(self.unit.of(&text));
+            self.cutter = cutter(self.limit, self.unit);
+            self.cutter.write(text.as_bytes(), &mut TrimmedSink(&mut self.out, to));
+        }
         // The units of a text may have fewer tokens than the text as a whole.
         let slack = if matches!(self.unit, Unit::Tokens(_)) { self.limit / 64 } else { 0 };
         let room = CutSize { bytes: self.unit.bytes(self.limit - slack), ..CutSize::MAX };
+        let mut sink = TrimmedSink(&mut self.out, to);
         let report = self.cutter.end(Some(room), false, unit, &mut sink);
         let has_text = self.out.end(true, to);
         let out = match self.unit {
-            Unit::Bytes | Unit::Tokens(None) => self.unit.number(report.bytes_left_out),
+            Unit::Bytes | Unit::Tokens(None) => self.unit.number(report.bytes_left_out + narrowed),
+            // Nothing but cells was left out.
+            Unit::Tokens(Some(_)) if report.bytes_left_out == 0 => {
+                original.saturating_sub(narrow_size.unwrap_or(original))
+            }
             Unit::Tokens(Some(_)) => original.saturating_sub(self.unit.number(report.kept_size)),
         };
         let mark = self.unit.mark(out, !has_text);
         to(&mark);
         self.out.size.push(&mark);
         Sizes { original, result: self.out.size.finish(), bytes, cut: true }
+    }
+
+    /// Returns the text with narrower tables, if some are too wide for the limit.
+    fn narrowed(&self) -> Option<String> {
+        let held = String::from_utf8_lossy(self.cutter.held());
+        tables::narrowed(&held, self.unit.bytes(self.limit))
     }
 
     /// Returns the size of the white space at the end.
@@ -88,6 +98,19 @@ impl Passages {
             [&*held, bare].map(|text| self.unit.of(text.get(start..).unwrap_or_default()));
         line.saturating_sub(bare)
     }
+}
+
+/// Returns a cutter for the text of a page.
+fn cutter(limit: u64, unit: Unit) -> TextCutter {
+    TextCutter::new(CutOptions {
+        kind: Some(TextKind::Prose),
+        query: Query::default(),
+        held: HELD,
+        // The text has passed through a cleaner that marks them.
+        marks: false,
+        room: CutSize { bytes: unit.bytes(limit), ..CutSize::MAX },
+        unit: unit.of_cut(),
+    })
 }
 
 /// The output, without white space at the end.
