@@ -235,7 +235,7 @@ fn declared(head: &[u8]) -> Option<&'static Encoding> {
 
 /// Returns what a document is, if it begins like a common format that is not text, or has bytes that no text has.
 pub fn binary_kind(beginning: &[u8]) -> Option<&'static str> {
-    const KINDS: [(&[u8], &str); 14] = [
+    const KINDS: [(&[u8], &str); 37] = [
         (b"\x1f\x8b", "gzip data (decompress it first)"),
         (b"\x28\xb5\x2f\xfd", "zstd data (decompress it first)"),
         (b"BZh", "bzip2 data (decompress it first)"),
@@ -249,10 +249,39 @@ pub fn binary_kind(beginning: &[u8]) -> Option<&'static str> {
         (b"\x7fELF", "an executable"),
         (b"\0asm", "a WebAssembly module"),
         (b"wOF2", "a font"),
+        (b"wOFF", "a font"),
+        (b"OTTO", "a font"),
+        (b"\0\x01\0\0", "a font"),
         (b"\xd0\xcf\x11\xe0", "an Office document"),
+        (b"\x04\x22\x4d\x18", "LZ4 data (decompress it first)"),
+        (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+        (b"Rar!\x1a\x07", "a RAR archive"),
+        (b"PK\x05\x06", "an empty ZIP archive"),
+        (b"II*\0", "a TIFF image"),
+        (b"MM\0*", "a TIFF image"),
+        (b"BM", "a BMP image"),
+        (b"\0\0\x01\0", "an icon"),
+        (b"\0\0\0\x0cjP  ", "a JPEG 2000 image"),
+        (b"\xff\x0a", "a JPEG XL image"),
+        (b"ID3", "an audio file"),
+        (b"fLaC", "an audio file"),
+        (b"OggS", "an audio or video file"),
+        (b"\x1aE\xdf\xa3", "a video"),
+        (b"FLV", "a video"),
+        (b"SQLite format 3\0", "an SQLite database"),
+        (b"PAR1", "a Parquet file"),
+        (b"MZ", "an executable"),
+        (b"\xcf\xfa\xed\xfe", "an executable"),
+        (b"\xca\xfe\xba\xbe", "an executable"),
     ];
     if beginning.starts_with(b"RIFF") && beginning.get(8..12) == Some(b"WEBP") {
         return Some("a WebP image");
+    }
+    if beginning.starts_with(b"RIFF") && matches!(beginning.get(8..12), Some(b"WAVE" | b"AVI ")) {
+        return Some("an audio or video file");
+    }
+    if beginning.get(257..262) == Some(b"ustar") {
+        return Some("a tar archive");
     }
     if beginning.starts_with(b"\0\0\0") && beginning.get(4..8) == Some(b"ftyp") {
         return Some("a video or an image");
@@ -291,7 +320,17 @@ mod tests {
             (b"\x0b\x02\x80\x0e\x91\xfd\x1b\x03\xf7\x15\xc4\x88", true),
             (b"step 7\0\r\n\xe9\xe8\xe9 and then it worked again", false),
             (b"\0\0\0\0\0\0", false),
+            (b"SQLite format 3\0\x10\0", true),
+            (b"BZh91AY&SY\x8e\x02\x03\x04", true),
+            (b"II*\0\x08\0\0\0", true),
+            (b"BM\x36\0\0\0\0\0", true),
+            (b"ID3\x03\0\0\0", true),
+            (b"OggS\0\x02\0\0", true),
+            (b"MZ\x90\0\x03\0", true),
             (b"GIF89a is a format.", false),
+            (b"BMW and MZ are letters.", false),
+            (b"ID3 tags", false),
+            (b"SQLite format 3 is stable.", false),
             (b"BZh stands for bzip2.", false),
             (b"the ftyp box", false),
             (b"wOF2 fonts", false),
