@@ -284,7 +284,12 @@ const OUTSIDE: &[&str] = &[
     "shares",
     "social",
     "sharebar",
+    "sharedaddy",
+    "sharethis",
+    "addthis",
+    "addtoany",
     "related",
+    "relatedposts",
     "recirc",
     "recommended",
     "recommendation",
@@ -330,6 +335,12 @@ const OUTSIDE: &[&str] = &[
     "upsell",
     "editsection",
     "jumplinks",
+    // The controls of players for videos.
+    "vjs",
+    "mejs",
+    "plyr",
+    "jwcontrols",
+    "yvp",
 ];
 
 /// Words in classes of links with which a reader does something.
