@@ -8,6 +8,7 @@
 use super::LINE;
 use super::article;
 use super::choose::{Keeps, LeftOut, choose};
+use super::data::DataSource;
 use super::outline::{Block, Role};
 use super::render::Render;
 use super::strip::{Keep, Strip};
@@ -106,7 +107,7 @@ impl Page {
         };
         page.hidden = hid;
         if shown < FEW {
-            add_data(&mut page, &data, shown, markdown);
+            add_data(&mut page, data, shown, markdown);
         }
         // Text of a page without any other is described by the caller.
         if shown > 0 && hidden >= FEW && hidden / HIDDEN > shown {
@@ -140,9 +141,10 @@ impl PageText {
 }
 
 /// Adds the text in the data of a page that shows few words.
-fn add_data(page: &mut PageText, data: &str, shown: u64, markdown: bool) {
+fn add_data(page: &mut PageText, data: (String, DataSource), shown: u64, markdown: bool) {
+    let (data, source) = data;
     let mut reader = Reader::new(Strip::new(Keep::Text, markdown));
-    reader.push(data);
+    reader.push(&data);
     let mut strip = reader.end();
     strip.render().finish();
     let (words, _) = strip.words();
@@ -156,8 +158,14 @@ fn add_data(page: &mut PageText, data: &str, shown: u64, markdown: bool) {
         page.text.push_str("\n\n");
     }
     page.text.push_str(&text);
-    page.notices
-        .push(format!("the page shows {shown} words; {words} are from the data of its scripts"));
+    let plural = |count| if count == 1 { "" } else { "s" };
+    let shown = format!("the page shows {shown} word{}", plural(shown));
+    page.notices.push(match source {
+        DataSource::Scripts => format!("{shown}; {words} are from the data of its scripts"),
+        DataSource::NoScript => {
+            format!("{shown}; {words} are from its part for browsers without scripts")
+        }
+    });
 }
 
 /// Returns the main part of a page that was read.

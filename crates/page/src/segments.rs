@@ -1,7 +1,8 @@
 //! Parts of a page that are streamed after the page, and that a script of the page puts in their places.
 //!
 //! React 18 and later streams a suspended part as `<div hidden id="S:0">` at the end, with a placeholder
-//! `<template id="B:0">` in its place. In the rewritten page, the part is moved to its placeholder. The text of a page that is
+//! `<template id="B:0">` in its place, or `P:0` for a part of a part. A script after the part names the place. It has mostly the
+//! same number; otherwise the first place that is still empty is taken. In the rewritten page, the part is moved to its placeholder. The text of a page that is
 //! too large to be rewritten has such parts in the order in which they arrived.
 
 use super::tags::Tag;
@@ -25,13 +26,21 @@ impl Segments {
     pub(super) fn is_one(&self, tag: &Tag<'_>) -> bool {
         tag.name == "div"
             && tag.get("hidden").is_some()
-            && name(tag, "S:")
-                .is_some_and(|name| self.places.iter().any(|(place, ..)| *place == name))
+            && name(tag, "S:").is_some_and(|name| self.place_of(&name).is_some())
+    }
+
+    /// Returns the number of the place of a part.
+    fn place_of(&self, name: &str) -> Option<usize> {
+        let is_empty = |number: usize| !self.parts.iter().any(|(place, ..)| *place == number);
+        let mut empty = (0..self.places.len()).filter(|number| is_empty(*number));
+        let same =
+            |number: &usize| self.places.get(*number).is_some_and(|(place, ..)| place == name);
+        empty.clone().find(same).or_else(|| empty.next())
     }
 
     /// Remembers a placeholder.
     pub(super) fn place(&mut self, tag: &Tag<'_>, html: Option<&str>, around: usize) {
-        if let (Some(name), Some(html)) = (name(tag, "B:"), html)
+        if let (Some(name), Some(html)) = (name(tag, "B:").or_else(|| name(tag, "P:")), html)
             && self.places.len() < PLACES
         {
             self.places.push((name, html.len(), around));
@@ -44,7 +53,7 @@ impl Segments {
         if self.parts.len() >= PLACES {
             return;
         }
-        let place = self.places.iter().position(|(place, ..)| *place == name);
+        let place = self.place_of(&name);
         // A placeholder in a part that arrives later follows its own part.
         self.open = place.map(|place| (place, html.len(), level));
     }

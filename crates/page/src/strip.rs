@@ -7,7 +7,7 @@
 //! has too many characters that a serializer escapes, is not written as HTML at all.
 
 use super::choose::Keeps;
-use super::data::Data;
+use super::data::{Data, DataSource};
 use super::elements::{
     ATTRIBUTES, has_letters, is_byline, is_edit_link, is_label, is_note, is_plain, is_shadow,
     is_style, says_article, written_name,
@@ -241,7 +241,7 @@ impl Strip {
     }
 
     /// Returns the text that is in the data of the page's scripts.
-    pub(super) fn data(&mut self) -> String {
+    pub(super) fn data(&mut self) -> (String, DataSource) {
         self.data.text_of()
     }
 
