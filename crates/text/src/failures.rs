@@ -20,7 +20,7 @@ use regex::bytes::Regex;
 use crate::ansi::{Terminal, TerminalEvent};
 
 /// Words of failures in English: not within a name or a path (`error_handling`, `src/error.rs`).
-const ENGLISH: &str = r"(?i-u:(?:^|[^\w/.-])(?:errors?|fail(?:s|ed|ing|ures?)?|panic(?:ked)?|exceptions?|fatal|traceback|abort(?:ed|ing)?|critical|severe|emerg(?:ency)?|segmentation fault|bus error|illegal instruction|core dumped|assert(?:ion)?|not ok|undefined (?:reference|symbol)|permission denied|access denied|no such file or directory|not a directory|is a directory|command not found|module not found|package not found|connection (?:refused|reset|timed out)|host unreachable|unreachable|timed out|time[- ]?out|out of memory|no space left|disk full|quota exceeded|killed|terminated|deadlock|data race|race detected|stack overflow|heap-use-after-free|unhandled|uncaught|unrecoverable|unresolved|unable to|could not|cannot|can't|couldn't|failed to|denied|refused|rejected|conflicts?|broken pipe|corrupt(?:ed|ion)?|crash(?:ed|es)?|exit(?:ed)?(?: with)? (?:code|status):? [1-9]\d*|exit (?:code|status) [1-9]\d*)(?:$|[^\w/.-]|[.](?:$|\s)))|(?-u:\w(?:Error|Exception|Fault)(?:$|[:\s]))";
+const ENGLISH: &str = r"(?i-u:(?:^|[^\w/.-])(?:errors?|fail(?:s|ed|ing|ures?)?|panic(?:ked)?|exceptions?|fatal|traceback|abort(?:ed|ing)?|critical|severe|emerg(?:ency)?|segmentation fault|bus error|illegal instruction|core dumped|assert(?:ion)?|not ok|undefined (?:reference|symbol)|permission denied|access denied|no such file or directory|not a directory|is a directory|command not found|module not found|symbol\(s\) not found|oom-kill(?:er|ed)?|oom_kill\w*|unhealthy|notready|not ready|exited \([1-9]\d*\)|rc[=:] ?[1-9]\d*|\w*unhandled\w*(?:rejection|exception)\w*|package not found|connection (?:refused|reset|timed out)|host unreachable|unreachable|timed out|time[- ]?out|out of memory|no space left|disk full|quota exceeded|killed|terminated|deadlock|data race|race detected|stack overflow|heap-use-after-free|unhandled|uncaught|unrecoverable|unresolved|unable to|could not|cannot|can't|couldn't|failed to|denied|refused|rejected|conflicts?|broken pipe|corrupt(?:ed|ion)?|crash(?:ed|es)?|exit(?:ed)?(?: with)? (?:code|status):? [1-9]\d*|exit (?:code|status) [1-9]\d*)(?:$|[^\w/.-]|[.](?:$|\s)))|(?-u:\w(?:Error|Exception|Fault)(?:$|[:\s]))";
 
 /// Codes and signs: klog, Android, Java, Kubernetes, npm, pnpm, yarn, apt, pytest, go test, and what test runners print before a name.
 const SIGNS: &str = r"(?-u:(?:^|[^\w])(?:npm ERR!|ERR[!_:]|ERR_\w+|OOMKilled|CrashLoopBackOff|ImagePullBackOff|ErrImagePull|Evicted|FailedScheduling|SIG(?:SEGV|ABRT|KILL|BUS|ILL|FPE|TERM))|\[(?:E|F|ERR|ERRO|FATA|CRIT|ALERT|EMERG)\]|\blevel=(?:error|fatal|panic|crit\w*)|^E(?: {2,3}\S|: |\d{4} )|^W: |^E/\w|^Caused by:|\w_test\.go:\d+: |^\s*(?:FAIL|ERROR|YN00\d\d: .*(?:can't|couldn't|fail))\b|^(?:bash|sh|zsh|dash|fish|ksh): )|[✗✖✘✕❌⨯🔴💥]|^\s*×|✱";
@@ -145,17 +145,20 @@ pub(crate) fn may_be_word(word: &[u8]) -> bool {
         Some(b'k') => &["keine", "kesalahan", "killed", "ksh"],
         Some(b'm') => &["memory", "mislukt", "misslyckades", "module"],
         Some(b'n') => &["negato", "nicht", "not"],
-        Some(b'o') => &["oomkilled"],
+        Some(b'o') => &["oom"],
         Some(b'p') => &["package", "panic", "permesso", "permiso", "permission"],
         Some(b'q') => &["quota"],
-        Some(b'r') => &["race", "refused", "rejected"],
-        Some(b's') => &["segmentation", "selhal", "severe", "sig", "space", "stack", "such"],
+        Some(b'r') => &["race", "rc", "refused", "rejected"],
+        Some(b's') => {
+            &["segmentation", "selhal", "severe", "sig", "space", "stack", "such", "symbol"]
+        }
         Some(b't') => &["terminated", "time", "traceback"],
         Some(b'u') => &[
             "unable",
             "uncaught",
             "undefined",
             "unhandled",
+            "unhealthy",
             "unreachable",
             "unrecoverable",
             "unresolved",
@@ -267,6 +270,17 @@ mod tests {
             ("Cleaner: host unreachable", true),
             ("received SIGSEGV", true),
             ("➤ YN0001: x can't be found", true),
+            ("ld: symbol(s) not found for architecture arm64", true),
+            ("(node:12) UnhandledPromiseRejectionWarning: x", true),
+            ("[12.3] oom-kill:constraint=CONSTRAINT_NONE", true),
+            ("node-1   NotReady   <none>   3d   v1.32.1", true),
+            ("1f2e   nginx   \"nginx\"   3 days ago   Exited (137) 2 hours ago   web", true),
+            ("1f2e   nginx   \"nginx\"   3 days ago   Up 3 hours (unhealthy)   web", true),
+            ("web1 | FAILED | rc=2 >>", true),
+            ("step rc=1", true),
+            ("1f2e   nginx   \"nginx\"   3 days ago   Exited (0) 2 hours ago   web", false),
+            ("src=1", false),
+            ("step rc=0", false),
             ("felt: x", false),
             ("0 errors, 0 failures", false),
             ("12 passed; 0 failed", false),
