@@ -25,6 +25,7 @@ use std::sync::{Arc, LazyLock};
 use memchr::memchr;
 use regex::bytes::Regex;
 use tamis::text::TextReport;
+use tamis_text::lines::beginning_with;
 
 /// Lines that decide.
 const LINES: usize = 4;
@@ -35,7 +36,7 @@ const DEEPEST: u8 = 2;
 
 /// Prefixes that are the same on all lines. Levels (`[INFO] `) and counters (`[3/20] `) belong to the lines.
 static CONSTANT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let forms = [
+    beginning_with(&[
         // The indentation of the text belongs to the text.
         r" *\[[A-Za-z@][\w ./:@-]{1,60}\]:? ",
         r"\[\d{1,3}\] ",
@@ -45,8 +46,7 @@ static CONSTANT: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"@[\w.-]{1,60}/[\w.-]{1,60}: ",
         r"[\w.-]{1,60} [\w./@-]{1,60}\[\d{1,10}\]: ",
         r"[\w@/.-]{1,60} (?:build|test|lint|check|start|dev|compile|typecheck)(?::[\w-]+)?: ",
-    ];
-    Regex::new(&format!("(?-u)^(?:{})", forms.join("|"))).ok()
+    ])
 });
 
 /// The forms of a time before each line: the first one is removed in any case.

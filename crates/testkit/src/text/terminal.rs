@@ -6,13 +6,13 @@ use regex::bytes::Regex;
 
 /// The escape sequences of ECMA-48 and xterm, and the beginnings of incomplete ones.
 static SEQUENCE: LazyLock<Regex> = LazyLock::new(|| {
-    let forms = [
-        r"\x1b\[[0-?]*[ -/]*[@-~\x18\x1a]?",
-        r"\x1b\][^\x07\x18\x1a\x1b\r\n]*(?:[\x07\x18\x1a]|\x1b\\)?",
-        r"\x1b[PX^_][^\x18\x1a\x1b\r\n]*(?:[\x18\x1a]|\x1b\\)?",
-        r"\x1b[ -/]*[0-~\x18\x1a]?",
-    ];
-    Regex::new(&format!("(?s-u){}", forms.join("|"))).unwrap()
+    let pattern = r"(?sx-u) \x1b (?:
+        \[ [0-?]* [\x20-/]* [@-~\x18\x1a]?
+        | \] [^\x07\x18\x1a\x1b\r\n]* (?: [\x07\x18\x1a] | \x1b\\ )?
+        | [PX^_] [^\x18\x1a\x1b\r\n]* (?: [\x18\x1a] | \x1b\\ )?
+        | [\x20-/]* [0-~\x18\x1a]?
+    )";
+    Regex::new(pattern).unwrap()
 });
 
 /// A C1 control has the meaning of ESC and a letter.

@@ -7,8 +7,10 @@ use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 
+use super::beginning_with;
+
 static HEADING: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let forms = [
+    beginning_with(&[
         r"==> .+ <==$",
         r"(?:=+|-{2,}|#+|\*+|~{3,}|>{2,}|<{2,}) ?[^=*#~<>-].*(?: ?(?:=+|-{2,}|#+|\*+|~{3,}|>+|<+):?)$",
         r"(?:={2,}|#{1,6}|>{2,}) \S.*$",
@@ -19,8 +21,7 @@ static HEADING: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"\[\d+\] \d\d:\d\d:\d\d \[(?:SUCCESS|FAILURE)\] ",
         r"##\[(?:group|section)\]",
         r"::group::",
-    ];
-    Regex::new(&format!("(?-u)^(?:{})", forms.join("|"))).ok()
+    ])
 });
 
 /// The most bytes of a heading.

@@ -42,7 +42,7 @@ pub(super) trait LineSink {
     fn begin_long(&mut self, head: &[u8]) -> bool;
 
     /// Begins a line on release, before it has ended, because a reader may wait for it. Returns whether its parts are
-    /// wanted. If not, the line is held on.
+    /// wanted. If not, the line stays held.
     fn begin_early(&mut self, head: &[u8]) -> bool;
 
     /// Whether more of the line is needed to decide whether it looks like a notice.
@@ -374,7 +374,7 @@ impl LineSplitter {
         self.spare = Some(screen);
     }
 
-    /// Passes on the lines that nothing on the screen changes any more.
+    /// Passes on the lines that no later text can change.
     fn settle(&mut self, screen: &mut TerminalScreen, take: &mut impl LineSink) {
         self.repaints = screen.holds;
         self.pass_on_rows(screen, take);

@@ -47,6 +47,12 @@ mod terminal_tests;
 #[cfg(test)]
 mod tests;
 
+/// Compiles a pattern of lines that begin with one of several forms. The forms are patterns of ASCII.
+#[must_use]
+pub fn beginning_with(forms: &[&str]) -> Option<regex::bytes::Regex> {
+    regex::bytes::Regex::new(&format!("(?-u)^(?:{})", forms.join("|"))).ok()
+}
+
 pub use filter::TextFilter;
 pub use filter::ended;
 pub use pattern_list::check as check_pattern;

@@ -74,7 +74,7 @@ pub(super) struct TerminalRow {
     is_written: bool,
     /// Whether the text is a frame.
     is_frame: bool,
-    /// The first cell before a blank was written over it.
+    /// The first cell, as it was before a blank was written over it.
     blanked: Option<Cell>,
     /// The last kept frame, and those before it.
     frame: Option<Vec<u8>>,
@@ -98,12 +98,12 @@ impl TerminalRow {
         Self { mode, bytes, cells, frames, scratch, ..Self::default() }
     }
 
-    /// Cells that the row has room for.
+    /// Returns the number of cells that the row has room for.
     pub(super) fn capacity(&self) -> usize {
         self.cells.capacity()
     }
 
-    /// Exchanges the bytes of an unused row for a text, and leaves an empty buffer.
+    /// Takes the bytes of `text` as those of an unused row, and leaves it empty with the buffer of the row.
     pub(super) fn take(&mut self, text: &mut Vec<u8>) {
         std::mem::swap(&mut self.bytes, text);
         self.input = self.bytes.len();
@@ -127,12 +127,12 @@ impl TerminalRow {
         self.old.as_ref().is_some_and(|old| text.is_empty() || old == text)
     }
 
-    /// Bytes of the row's text.
+    /// Returns the number of bytes of the row's text.
     pub(super) fn length(&self) -> usize {
         if self.has_cells { self.length } else { self.bytes.len() }
     }
 
-    /// Memory that the row takes.
+    /// Returns the memory that the row takes, in bytes.
     pub(super) fn cost(&self) -> usize {
         self.bytes.len() + self.cells.len() * size_of::<Cell>() + 64
     }
@@ -155,12 +155,12 @@ impl TerminalRow {
         self.bytes.extend_from_slice(text);
     }
 
-    /// Number of columns. The row gets cells.
+    /// Returns the number of columns, and gives the row cells if it has none.
     pub(super) fn columns(&mut self) -> usize {
         self.cells().len()
     }
 
-    /// Returns the cells, made of the text if there are none.
+    /// Returns the cells. If there are none, they are made of the text.
     fn cells(&mut self) -> &mut Vec<Cell> {
         if !self.has_cells {
             self.has_cells = true;
@@ -297,7 +297,8 @@ impl TerminalRow {
         }
     }
 
-    /// Inserts blank columns: within a wide character, after it. A row does not get longer than that of a terminal.
+    /// Inserts blank columns, after a wide character if the cursor is within it. The row gets at most as long as a row of a
+    /// terminal.
     pub(super) fn insert(&mut self, at: usize, count: usize) {
         let after = self.cells().get(at..).unwrap_or_default();
         if after.is_empty() {
@@ -317,18 +318,18 @@ impl TerminalRow {
         }
     }
 
-    /// The cursor leaves the row or returns to its beginning: the text is a frame.
+    /// Makes a frame of the text, because the cursor leaves the row or returns to its beginning.
     pub(super) fn end_frame(&mut self) {
         self.is_frame |= std::mem::take(&mut self.is_written);
     }
 
-    /// Text of the row is about to be erased.
+    /// Prepares for text of the row being erased.
     fn destroy_as_frame(&mut self, column: usize) {
         self.end_frame();
         self.destroy(column);
     }
 
-    /// Text of the row is about to be destroyed from a column on. Keeps the frame, if it has to be kept.
+    /// Keeps the frame before text is overwritten from a column on, if the frame has to be kept.
     fn destroy(&mut self, column: usize) {
         self.erased = true;
         if !std::mem::take(&mut self.is_frame) {
@@ -376,7 +377,8 @@ impl TerminalRow {
         self.frames.extend(other.frame);
     }
 
-    /// Sets a buffer to the text without blanks at the end, if the row has cells. It is no longer than the input.
+    /// Replaces the contents of a buffer by the text of the row. Trailing blanks are removed if the row has cells, so that the
+    /// text is at most as long as the input.
     pub(super) fn text(&self, text: &mut Vec<u8>) {
         self.whole_text(text);
         if self.has_cells {
@@ -385,7 +387,7 @@ impl TerminalRow {
         }
     }
 
-    /// Sets a buffer to the text with blanks at the end.
+    /// Replaces the contents of a buffer by the text of the row, including trailing blanks.
     pub(super) fn whole_text(&self, text: &mut Vec<u8>) {
         text.clear();
         if !self.has_cells {
@@ -420,7 +422,7 @@ impl TerminalRow {
         self.length += more;
     }
 
-    /// Sets a cell, the next one after the last at most.
+    /// Sets a cell: an existing one, or the one after the last.
     fn set(&mut self, at: usize, cell: Cell) {
         let cells = &mut self.cells;
         match cells.get_mut(at) {
@@ -461,7 +463,7 @@ impl TerminalRow {
 
     /// Removes the bytes of overwritten characters, once they are the larger part.
     fn compact(&mut self) {
-        /// Not worth the work.
+        /// Too few bytes would be freed.
         const LEAST: usize = 1024;
         if self.bytes.len() < LEAST + 2 * self.length {
             return;

@@ -35,7 +35,7 @@ pub(super) struct WrittenRows {
 }
 
 impl WrittenRows {
-    /// How many are remembered. Few programs repaint more.
+    /// The number of rows that are remembered. Few programs repaint more.
     const MOST: usize = 24;
     /// The longest one, in bytes.
     const LONGEST: usize = 512;
@@ -78,7 +78,7 @@ pub(super) struct TerminalScreen {
     quiet: usize,
     /// An unused row.
     spare: Option<TerminalRow>,
-    /// Rows that nothing changes any more.
+    /// Rows that no later text can change.
     pub(super) done: VecDeque<TerminalRow>,
 }
 
@@ -101,8 +101,8 @@ impl TerminalScreen {
         }
     }
 
-    /// Begins a screen whose only row is row `first` of the text. It may have been used before, and all its rows are done. `text`
-    /// is left an empty buffer.
+    /// Clears a screen, possibly one that was used before, so that its only row is row `first` of the text. Takes the bytes of
+    /// `text` and leaves it empty, with the buffer of an unused row.
     pub(super) fn begin(&mut self, text: &mut Vec<u8>, first: u64, holds: bool) {
         if let Some(spare) = self.spare.take() {
             self.row = spare;
@@ -112,7 +112,7 @@ impl TerminalScreen {
         (self.first, self.page, self.quiet, self.holds) = (first, 0, 0, holds);
     }
 
-    /// Takes a row that is no longer needed.
+    /// Keeps the buffers of a row for a later one.
     pub(super) fn recycle(&mut self, row: TerminalRow) {
         if self.spare.as_ref().is_none_or(|spare| spare.capacity() < row.capacity()) {
             self.spare = Some(row.cleared());
@@ -133,7 +133,7 @@ impl TerminalScreen {
         self.column.is_none()
     }
 
-    /// The column of the cursor. The row gets cells.
+    /// Returns the column of the cursor, and gives the row cells if it has none.
     fn column(&mut self) -> usize {
         match self.column {
             Some(column) => column,
@@ -182,7 +182,7 @@ impl TerminalScreen {
         done
     }
 
-    /// Text of the row was already overwritten.
+    /// Records that text of the row was already overwritten.
     pub(super) fn set_erased(&mut self) {
         self.row.erased = true;
     }
@@ -223,7 +223,7 @@ impl TerminalScreen {
         self.above.iter().map(TerminalRow::cost).sum()
     }
 
-    /// Ends the first rows above the cursor: nothing changes them any more.
+    /// Ends the first rows above the cursor, which no later text can change.
     fn finish(&mut self, count: usize) {
         for mut row in self.above.drain(..count.min(self.above.len())) {
             if row.end.is_none() && row.length() > 0 {
@@ -234,7 +234,7 @@ impl TerminalScreen {
         }
     }
 
-    /// Ends all rows, and begins a new one.
+    /// Ends all rows and begins a new one.
     pub(super) fn finish_all(&mut self) {
         let row = self.new_row();
         self.above.push_back(std::mem::replace(&mut self.row, row));
@@ -254,7 +254,7 @@ impl TerminalScreen {
         std::mem::replace(&mut self.row, row)
     }
 
-    /// Ends the text: all rows are done. Only the last one may lack an end.
+    /// Ends all rows at the end of the text. Only the last one may have no line end.
     pub(super) fn end(&mut self) {
         let row = self.new_row();
         self.above.push_back(std::mem::replace(&mut self.row, row));
