@@ -3,7 +3,7 @@
 //! Reads JSON-LD (`articleBody`, `text`, …) and the state of an application: any `application/json` (`__NEXT_DATA__`,
 //! `__NUXT_DATA__`), what a script assigns to such a name (`window.__NUXT__=`, `window.__INITIAL_STATE__=`), and the rows that
 //! React's server components push (`self.__next_f.push`). It is the last source of a text: it was not shown when the page was
-//! loaded. What `<noscript>` shows comes before it.
+//! loaded. The text of `<noscript>` comes before it.
 
 use super::tags::Tag;
 

@@ -3,8 +3,8 @@
 //!
 //! Whether a test failed is known at its last event. Until then its events are held, up to [`HELD`] bytes for one test and
 //! [`TOTAL`] for all; those of a test that prints more are kept. A test without a last event was running when the program
-//! died, and is kept too. Of a package, its result is kept, and what it printed unless it passed. Benchmarks and coverage
-//! are results. Lines that are not such events are kept.
+//! died, and is kept too. The results of packages are kept, and the output of packages that did not pass. Benchmarks and
+//! coverage are results. Lines that are not such events are kept.
 
 use std::collections::HashMap;
 
@@ -81,7 +81,7 @@ impl<'a> TestEvent<'a> {
         }
     }
 
-    /// Whether the output is a line that `go test` prints for any test or package, beside the event that says the same.
+    /// Whether the output repeats what another event says, such as the beginning of a test.
     fn is_repeated(&self) -> bool {
         let output = self.output;
         let begins = [&b"=== RUN "[..], b"=== PAUSE ", b"=== CONT ", b"=== NAME "];

@@ -1,7 +1,7 @@
 //! Leaves out columns of wide tables, so that a text with a limit keeps their headings and first columns.
 //!
-//! A cut keeps or leaves out parts of lines. Of rows that are longer than the limit allows it would keep the beginning of one, the
-//! end of another, and no row of headings. So the rows of a table that has too many columns end after the same column:
+//! A cut keeps or leaves out parts of lines. If the rows of a table are long, it keeps the beginning of one row, the end of another,
+//! and a part of the headings. So the rows of a table that has too many columns end after the same column:
 //!
 //! ```text
 //! Name | 2019 | 2020 | [... 118 cells left out]
