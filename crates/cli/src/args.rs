@@ -8,7 +8,7 @@ use tamis_mcp::program::{MCP_HELP, MCP_HELP_SHORT, McpArgs, SERVE_HELP, ServeArg
 
 use crate::commands::{
     audit, check, content, doctor, explain, filter, help, hook, install, look, prune, recall,
-    restore, run, savings, scripts, suggest, text, tools,
+    replay, restore, run, savings, scripts, suggest, text, tools,
 };
 use crate::flags::groups;
 
@@ -122,6 +122,14 @@ pub(crate) enum Command {
         after_long_help = look::HELP
     )]
     Look(Box<look::LookArgs>),
+
+    /// Replays sessions of coding agents: what filters would have shown of what was used later, and what it costs
+    #[command(
+        args_override_self = true,
+        after_help = replay::HELP_SHORT,
+        after_long_help = replay::HELP
+    )]
+    Replay(Box<replay::ReplayArgs>),
 
     /// Describes how a filter runs: its stages, what each one buffers and why, and the fate of each path
     #[command(

@@ -39,7 +39,7 @@ use clap::{CommandFactory, Parser};
 use args::{Args, Command};
 use commands::{
     audit, check, content, doctor, explain, filter, gateway, help, hook, install, look, prune,
-    recall, restore, run, savings, scripts, suggest, text, tools,
+    recall, replay, restore, run, savings, scripts, suggest, text, tools,
 };
 use console::{Console, Exit, Usage, colour, print};
 use job::execution;
@@ -89,6 +89,7 @@ fn execute(command: Command, typed: &[OsString]) -> Exit {
         Command::Doctor(args) => doctor::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Look(args) => look::run(&args),
+        Command::Replay(args) => replay::run(&args),
         Command::Suggest(args) => suggest::run(&args),
         Command::Prune(args) => prune::run(&args),
         Command::Restore(args) => restore::run(&args),

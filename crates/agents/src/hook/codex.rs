@@ -185,6 +185,21 @@ pub fn simple_words(command: &str) -> Option<Vec<String>> {
     is_program.then_some(words)
 }
 
+/// Returns whether the hook may rewrite a command: it is simple, and its program is one of those for which that is safe. Whether it does
+/// depends on the rules of the user as well.
+///
+/// ```
+/// use tamis_agents::hook::codex::may_rewrite;
+///
+/// assert!(may_rewrite("cargo test"));
+/// assert!(!may_rewrite("git status") && !may_rewrite("cd app && cargo test"));
+/// ```
+#[must_use]
+pub fn may_rewrite(command: &str) -> bool {
+    let words = simple_words(command);
+    words.is_some_and(|words| words.first().is_some_and(|name| PROGRAMS.contains(&name.as_str())))
+}
+
 /// Whether a character means itself outside of quotes, in every shell and at every place of a word.
 fn is_bare(char: char) -> bool {
     char.is_ascii_alphanumeric() || "-_./:@%+,=".contains(char)

@@ -9,11 +9,9 @@ use tamis_mcp::tool_result::ToolName;
 
 use super::command_text::CommandText;
 use super::event::written;
+use super::limits::MOST_TOKENS;
 use super::mcp_result::{self, McpResult, NewResult};
 use super::settings::HookSettings;
-
-/// The most tokens of a reason. Much longer ones are masked by Gemini CLI.
-const MOST_TOKENS: u64 = 8_000;
 
 /// Gemini CLI marks what came from outside by these lines.
 const OPEN: &str = "<untrusted_context>\n";
@@ -165,8 +163,9 @@ fn shell(event: &AfterTool<'_>, settings: &HookSettings) -> Option<String> {
     ))
 }
 
-/// Whether a replacement saves so much that the label as an error is worth it.
-fn is_worthwhile(before: usize, after: usize) -> bool {
+/// Returns whether a replacement saves so much that the label as an error is worth it.
+#[must_use]
+pub fn is_worthwhile(before: usize, after: usize) -> bool {
     let saved = before.saturating_sub(after);
     saved >= 400 && saved >= before / 5
 }

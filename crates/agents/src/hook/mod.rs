@@ -19,6 +19,7 @@ pub mod command_text;
 pub mod cursor;
 pub mod event;
 pub mod gemini;
+pub mod limits;
 mod mcp_result;
 pub mod opencode;
 pub mod settings;

@@ -16,11 +16,9 @@ use tamis_mcp::tool_result::ToolName;
 
 use super::command_text::{CommandText, FilteredText};
 use super::event::{LONGEST_EVENT, written};
+use super::limits::MOST_TOKENS;
 use super::mcp_result::{self, McpResult, NewResult};
 use super::settings::HookSettings;
-
-/// opencode takes a replacement of any length.
-const MOST_TOKENS: u64 = 8_000;
 
 /// The names of the tool that runs commands.
 const SHELL_TOOLS: [&str; 2] = ["bash", "shell"];

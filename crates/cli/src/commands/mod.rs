@@ -13,6 +13,7 @@ pub(crate) mod install;
 pub(crate) mod look;
 pub(crate) mod prune;
 pub(crate) mod recall;
+pub(crate) mod replay;
 pub(crate) mod restore;
 pub(crate) mod run;
 pub(crate) mod savings;

@@ -34,6 +34,7 @@
 // children and its own. Nothing depends on how the input was cut into chunks.
 
 mod chat;
+mod groups;
 mod lines;
 mod page;
 mod paths;
@@ -46,8 +47,9 @@ mod tree;
 mod treemap;
 
 pub use chat::look_chat;
+pub use groups::{LookGroup, look_groups};
 pub use lines::LineLook;
-pub use page::{LookPage, to_page};
+pub use page::{LookPage, PAGE_STYLE, to_page};
 pub(crate) use paths::{DOCUMENT, PathId, PathTable};
 pub use run::{Look, LookOptions};
 pub use svg::to_svg;

@@ -12,7 +12,8 @@ use super::svg::escape;
 use super::tree::{LookKind, LookTree};
 
 const HTML: &str = include_str!("page/page.html");
-const STYLE: &str = include_str!("page/page.css");
+/// The style of the page, for other pages that look like it.
+pub const PAGE_STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = include_str!("page/page.js");
 
 /// The contents of a page.
@@ -62,14 +63,14 @@ pub fn to_page(page: &LookPage<'_>) -> String {
         None => data.push_str("null"),
     }
     data.push('}');
-    let mut html = String::with_capacity(HTML.len() + STYLE.len() + SCRIPT.len() + data.len());
+    let mut html = String::with_capacity(HTML.len() + PAGE_STYLE.len() + SCRIPT.len() + data.len());
     let mut rest = HTML;
     while let Some((before, after)) = rest.split_once("{{") {
         html.push_str(before);
         let Some((name, after)) = after.split_once("}}") else { break };
         match name {
             "title" => html.push_str(&escape(page.title)),
-            "style" => html.push_str(STYLE),
+            "style" => html.push_str(PAGE_STYLE),
             "script" => html.push_str(SCRIPT),
             "data" => html.push_str(&data),
             _ => {}

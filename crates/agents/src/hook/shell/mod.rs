@@ -17,18 +17,11 @@ use tamis_command::{CommandLine, OutputCap, OutputFilterRegistry};
 pub use prefix_script::prefix_script;
 pub use wrapped::WrappedScript;
 
+use super::limits::output_cap;
 use super::settings::HookSettings;
+use crate::agent::Agent;
 use crate::recorder::StoreRecorder;
 use agent_shell::ShellPlaces;
-
-/// The most bytes of an output that Claude Code shows as a whole (2.1.330), unless `BASH_MAX_OUTPUT_LENGTH` is set.
-const MOST_BYTES: u64 = 30_000;
-
-/// The most characters of the output of a command that failed. Claude Code cuts the middle out of a longer one.
-const MOST_CHARS_IF_FAILED: u64 = 10_000;
-
-/// The most tokens of an output that is cut. Claude Code shows a preview of 2,000 characters if an output is too long.
-const MOST_TOKENS_IF_CUT: u64 = 500;
 
 /// The most characters of a command that name its record.
 const LONGEST_NAME: usize = 200;
@@ -73,11 +66,7 @@ pub fn plan(argument: &OsStr, settings: &HookSettings) -> ShellPlan {
 fn filtered(text: &str, settings: &HookSettings) -> Option<ShellRun> {
     let script = WrappedScript::parse(text)?;
     let line = CommandLine::parse(&script.command);
-    let cap = settings.max_tokens().map_or_else(OutputCap::new, |tokens| {
-        let cap = OutputCap::new().with_max_tokens(tokens.min(most_tokens()));
-        let cap = cap.with_max_tokens_if_cut(MOST_TOKENS_IF_CUT);
-        cap.with_max_chars_if_failed(MOST_CHARS_IF_FAILED.min(tokens * 4))
-    });
+    let cap = output_cap(Agent::ClaudeCode, settings.max_tokens());
     let registry = settings.command_filters()?;
     let cleans = settings.removes_invisible();
     if registry.filter_for(&line).is_none() && cap.is_unlimited() && !cleans {
@@ -86,12 +75,6 @@ fn filtered(text: &str, settings: &HookSettings) -> Option<ShellRun> {
     let name: String = script.command.chars().take(LONGEST_NAME).collect();
     let recorder = settings.recorder(name);
     Some(ShellRun { command: shell(OsStr::new(text)), line, registry, recorder, cap, cleans })
-}
-
-/// Returns the limit of Claude Code, in tokens of four bytes.
-fn most_tokens() -> u64 {
-    let set = std::env::var("BASH_MAX_OUTPUT_LENGTH").ok().and_then(|value| value.parse().ok());
-    set.filter(|bytes| *bytes > 0).unwrap_or(MOST_BYTES) / 4
 }
 
 /// Returns the shell that Claude Code would have used, with an argument to run.

@@ -1,0 +1,9 @@
+//! What tokens cost: the recorded usage, prices, and what it costs to carry a result through the turns after it.
+
+mod carried;
+mod prices;
+mod usage;
+
+pub(crate) use carried::{CarriedCost, Carrier};
+pub use prices::{Amount, Price, PriceError, Prices, RELATIVE};
+pub use usage::Usage;

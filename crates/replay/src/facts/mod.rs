@@ -1,0 +1,79 @@
+//! Facts: the parts of a text that a model can only know from it.
+//!
+//! `scan` finds them in a text, `table` follows them through a session: which result had a fact first, and who used it next. The
+//! guide, `docs/src/replay.md`, has the definition and what it does not see.
+
+mod scan;
+mod table;
+
+use serde::Serialize;
+
+pub(crate) use scan::{lines, scan};
+pub(crate) use table::{Found, Owner, Plain, Shown, Table};
+
+/// The kind of a fact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FactKind {
+    /// An address with a scheme.
+    Url,
+    /// A path of a file, or the name of a file.
+    Path,
+    /// A version, such as `1.4.2`.
+    Version,
+    /// A number with at least four digits.
+    Number,
+    /// A name with an underscore, a digit or a capital inside, and a hash.
+    Identifier,
+    /// A line that a later text repeats.
+    Line,
+    /// A line that an edit replaces.
+    Edit,
+}
+
+impl FactKind {
+    /// All kinds, in the order in which they are listed.
+    pub const ALL: [Self; 7] = [
+        Self::Url,
+        Self::Path,
+        Self::Version,
+        Self::Number,
+        Self::Identifier,
+        Self::Line,
+        Self::Edit,
+    ];
+
+    /// Returns the name in tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Url => "url",
+            Self::Path => "path",
+            Self::Version => "version",
+            Self::Number => "number",
+            Self::Identifier => "identifier",
+            Self::Line => "line",
+            Self::Edit => "edit",
+        }
+    }
+}
+
+/// Returns the hash of a text. It is the same in every run.
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
+    const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut state = (bytes.len() as u64).wrapping_mul(MULTIPLIER);
+    let (words, rest) = bytes.as_chunks::<8>();
+    for word in words {
+        state = (state ^ u64::from_le_bytes(*word)).wrapping_mul(MULTIPLIER);
+        state ^= state >> 29;
+    }
+    let mut last = [0; 8];
+    for (to, from) in last.iter_mut().zip(rest) {
+        *to = *from;
+    }
+    state = (state ^ u64::from_le_bytes(last)).wrapping_mul(MULTIPLIER);
+    state ^= state >> 32;
+    state = state.wrapping_mul(0xd6e8_feb8_6659_fd93);
+    state ^ state >> 32
+}
