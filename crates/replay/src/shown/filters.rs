@@ -213,7 +213,8 @@ impl Rules {
             ResultFilter::new(config.clone(), &names(agent, tool), store.clone()).ok()
         });
         let filter = filter.as_ref()?;
-        let source = super::source(result);
+        let wrapped = wrapping::split(agent, result);
+        let source = result.full.as_deref().unwrap_or(wrapped.output);
         let value = serde_json::json!({
             "content": [{"type": "text", "text": source}],
             "isError": result.is_error,
@@ -223,6 +224,11 @@ impl Rules {
         let blocks = value.get("content")?.as_array()?.iter();
         let texts: Vec<&str> = blocks.filter_map(|block| block.get("text")?.as_str()).collect();
         let text = texts.join("\n");
+        // A part of a full output that the agent cut has other lines around it.
+        let text = match result.full {
+            Some(_) => text,
+            None => [wrapped.before, &text, wrapped.after].concat(),
+        };
         let record = filtered.record;
         let name = record.as_ref().map(|record| record.source.as_str().to_owned());
         let handle = record.and_then(|record| record.handle);

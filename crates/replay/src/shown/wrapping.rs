@@ -1,4 +1,4 @@
-//! The lines that agents write around the output of a command.
+//! The lines that agents write around the output of a command, or the result of an MCP tool.
 
 use tamis_agents::agent::Agent;
 
@@ -16,11 +16,16 @@ pub(crate) struct Wrapped<'a> {
 pub(crate) fn split<'a>(agent: Agent, result: &'a ToolResult) -> Wrapped<'a> {
     let text = result.received.as_str();
     let whole = Wrapped { before: "", output: text, after: "" };
-    if result.kind != ToolKind::Shell {
-        return whole;
-    }
     match agent {
-        Agent::ClaudeCode if text.starts_with("Exit code ") => {
+        _ if result.kind == ToolKind::Native => whole,
+        Agent::Gemini if result.kind == ToolKind::Mcp => {
+            let (open, close) = ("<untrusted_context>\n", "\n</untrusted_context>");
+            match text.starts_with(open) && text.ends_with(close) {
+                true => parts(text, open.len(), text.len() - close.len()),
+                false => whole,
+            }
+        }
+        Agent::ClaudeCode if result.kind == ToolKind::Shell && text.starts_with("Exit code ") => {
             let at = text.find('\n').map_or(text.len(), |at| at + 1);
             parts(text, at, text.len())
         }
@@ -31,7 +36,7 @@ pub(crate) fn split<'a>(agent: Agent, result: &'a ToolResult) -> Wrapped<'a> {
                 && (head.contains("Wall time") || head.contains("exited with code"));
             if is_head { parts(text, at, text.len()) } else { whole }
         }
-        Agent::Opencode => {
+        Agent::Opencode if result.kind == ToolKind::Shell => {
             let end = text.rfind("\n\n<shell_metadata>").unwrap_or(text.len());
             parts(text, 0, end)
         }
