@@ -78,6 +78,8 @@ pub struct ResultFilter {
     tool: String,
     /// Whether rules that remove for safety match several of the names.
     is_ambiguous: bool,
+    /// The request by which the client says its name.
+    hello: Option<String>,
 }
 
 /// A filtered result.
@@ -112,8 +114,30 @@ impl ResultFilter {
         names: &[ToolName],
         store: Option<Store>,
     ) -> Result<Self, ConfigError> {
+        Self::with(config, names, store, None)
+    }
+
+    /// Chooses the filter of a tool as a proxy in front of its server does for the client with this name.
+    ///
+    /// # Errors
+    /// The rules cannot be compiled.
+    pub fn for_client(
+        config: Config,
+        names: &[ToolName],
+        store: Option<Store>,
+        client: &str,
+    ) -> Result<Self, ConfigError> {
+        Self::with(config, names, store, Some(client))
+    }
+
+    fn with(
+        config: Config,
+        names: &[ToolName],
+        store: Option<Store>,
+        client: Option<&str>,
+    ) -> Result<Self, ConfigError> {
         // Hooks see only what a model is shown.
-        let factor = Some(config.factor().unwrap_or(true));
+        let factor = config.factor().or(client.is_none().then_some(true));
         let mut rules = config.rules()?;
         let mut chosen: Option<(&ToolName, bool)> = None;
         let mut is_ambiguous = false;
@@ -128,11 +152,20 @@ impl ResultFilter {
         }
         let name = chosen.map(|(name, _)| name).or(names.first());
         let rules = rules.with_service(name.and_then(|name| name.server.as_deref()));
-        let limits = MessageLimits { output: Self::LONGEST, ..MessageLimits::default() };
+        let limits = match client {
+            Some(_) => MessageLimits::default(),
+            None => MessageLimits { output: Self::LONGEST, ..MessageLimits::default() },
+        };
         let options = crate::ProxyOptions::new(rules).with_store(store).with_factor(factor);
         let proxy = Proxy::new(options.with_recall(true).with_limits(limits));
         let tool = name.map(|name| name.tool.clone()).unwrap_or_default();
-        Ok(Self { proxy, tool, is_ambiguous })
+        let hello = client.map(|name| {
+            let name = serde_json::Value::from(name);
+            format!(
+                r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"2025-06-18","capabilities":{{}},"clientInfo":{{"name":{name},"version":"1"}}}}}}"#
+            )
+        });
+        Ok(Self { proxy, tool, is_ambiguous, hello })
     }
 
     /// Returns whether the filter of the tool removes for safety.
@@ -153,6 +186,10 @@ impl ResultFilter {
         );
         let response = [RESPONSE.as_slice(), result, b"}"].concat();
         let mut session = Session::new(&self.proxy);
+        if let Some(hello) = &self.hello {
+            let hello = Spool::from_vec(hello.clone().into_bytes());
+            session.from_client(&hello, &mut Exchange::stdio());
+        }
         let mut exchange = Exchange::stdio().with_scope(Scope::user());
         match session.from_client(&Spool::from_vec(request.into_bytes()), &mut exchange) {
             Route::Forward => {}
@@ -282,6 +319,21 @@ mod tests {
         let output = text(&filter, &long).unwrap();
         assert!(output.contains("; tamis recall tm_"), "{}", &output[output.len() - 200..]);
         assert!(output.len() < 40_000);
+    }
+
+    /// A client that shows less gets less, and one that shows only the structured result gets that.
+    #[test]
+    fn clients_have_their_limits() {
+        let config = || Config::load(&ConfigFlags::default(), &ConfigPlaces::default()).unwrap();
+        let lines: Vec<String> = (0..8_000).map(|n| format!("line {n} of a long text")).collect();
+        let length = |client| {
+            let store = Some(Store::open(StoreConfig::memory()));
+            let names = [ToolName::alone("big")];
+            let filter = ResultFilter::for_client(config(), &names, store, client).unwrap();
+            text(&filter, &lines.join("\n")).unwrap().len()
+        };
+        assert!(length("Cline") <= 6_000);
+        assert!(length("unknown") > 20_000);
     }
 
     #[test]

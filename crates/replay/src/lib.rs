@@ -48,8 +48,8 @@ use std::path::Path;
 pub use facts::FactKind;
 pub use page::to_page;
 pub use report::{
-    AgentReport, Example, FactUse, Facts, Fate, Figures, GroupReport, LostFact, ModelReport, Report,
-    VariantReport,
+    AgentReport, Example, FactUse, Facts, Fate, Figures, GroupReport, LostFact, ModelReport,
+    Report, VariantReport,
 };
 pub use session::FactObserver;
 pub use shown::{FilterSettings, ReplayError, Variant};

@@ -33,13 +33,17 @@ p { margin: 4px 0; max-width: 100ch; }
 /// ```
 #[must_use]
 pub fn to_page(report: &Report, prices: &Prices, title: &str) -> String {
-    let mut html = String::from("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    let mut html =
+        String::from("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     html.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     html.push_str(
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n",
     );
     let title = escape(title);
-    _ = write!(html, "<title>{title} · tamis replay</title>\n<style>\n{PAGE_STYLE}{STYLE}</style>\n</head>\n<body>\n");
+    _ = write!(
+        html,
+        "<title>{title} · tamis replay</title>\n<style>\n{PAGE_STYLE}{STYLE}</style>\n</head>\n<body>\n"
+    );
     _ = write!(
         html,
         "<header><h1>{title}</h1><p id=\"totals\">{} sessions, {} results, {}</p></header>\n<main>\n",
@@ -51,20 +55,18 @@ pub fn to_page(report: &Report, prices: &Prices, title: &str) -> String {
     let subject = report.variants.get(report.subject);
     let name = subject.map_or("", |variant| variant.name.as_str());
     section(&mut html, "Where the tokens of tool results went", |html| {
-        _ = write!(
+        _ = writeln!(
             html,
-            "<p>By agent, tool and program: with the agent alone, and with {}.</p>\n",
+            "<p>By agent, tool and program: with the agent alone, and with {}.</p>",
             escape(name)
         );
         html.push_str(&to_svg("tokens of tool results", &before, Some(&after)));
     });
     section(&mut html, "What each would have shown", |html| variants(html, report, prices));
     section(&mut html, "What was paid", |html| usage(html, report, prices));
-    for (title, groups) in [
-        ("Tools", &report.tools),
-        ("Commands", &report.commands),
-        ("Filters", &report.filters),
-    ] {
+    for (title, groups) in
+        [("Tools", &report.tools), ("Commands", &report.commands), ("Filters", &report.filters)]
+    {
         if !groups.is_empty() {
             section(&mut html, title, |html| table_of(html, report, groups));
         }
@@ -128,14 +130,18 @@ fn facts(figures: &Figures) -> [String; 3] {
 
 fn variants(html: &mut String, report: &Report, prices: &Prices) {
     let alone = report.variants.first().map_or(0, |variant| variant.figures.facts.all());
-    _ = write!(
+    _ = writeln!(
         html,
-        "<p>Of {} facts that the agent alone showed and that were used later:</p>\n",
+        "<p>Of {} facts that the agent alone showed and that were used later:</p>",
         grouped(alone)
     );
     let tokens = if report.exact_tokens { "tokens" } else { "tokens (estimated)" };
     let unit = format!("carried ({})", prices.unit());
-    head(html, "", &["shown", "fetchable", "gone", tokens, &unit, "results to fetch from", "fetching them"]);
+    head(
+        html,
+        "",
+        &["shown", "fetchable", "gone", tokens, &unit, "results to fetch from", "fetching them"],
+    );
     let scale = if prices.is_relative() { 1.0 } else { 1e-6 };
     let amount = |cost: f64| match prices.is_relative() {
         true => format!("{:.0}", cost * scale),
@@ -176,9 +182,9 @@ fn usage(html: &mut String, report: &Report, prices: &Prices) {
     foot(html);
     for (agent, figures) in &report.agents {
         if let Some(factor) = figures.factor() {
-            _ = write!(
+            _ = writeln!(
                 html,
-                "<p>{}: {factor:.2} recorded tokens for an estimated one</p>\n",
+                "<p>{}: {factor:.2} recorded tokens for an estimated one</p>",
                 escape(agent)
             );
         }
@@ -219,9 +225,9 @@ fn examples(html: &mut String, report: &Report) {
             escape(&printable(command)),
         );
         for fact in &example.lost {
-            _ = write!(
+            _ = writeln!(
                 html,
-                "<li>{:?} {}: {}</li>\n",
+                "<li>{:?} {}: {}</li>",
                 fact.fate,
                 fact.kind.name(),
                 escape(&printable(&fact.text))

@@ -304,6 +304,10 @@ impl Report {
     /// Returns the sum of the costs of all models that have a price.
     #[must_use]
     pub fn cost(&self) -> Amount {
-        self.agents.values().flat_map(|agent| agent.usage.values()).filter_map(|model| model.cost).sum()
+        self.agents
+            .values()
+            .flat_map(|agent| agent.usage.values())
+            .filter_map(|model| model.cost)
+            .sum()
     }
 }

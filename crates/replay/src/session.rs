@@ -17,7 +17,9 @@ use tamis_text::estimate::Estimate;
 use crate::cost::{Carrier, Prices, Usage};
 use crate::facts::{self, FactKind, Owner, Plain, Shown, Table};
 use crate::open_result::{OpenResult, OpenView};
-use crate::report::{Example, FactUse, Fate, Figures, GroupReport, LostFact, Report, VariantReport};
+use crate::report::{
+    Example, FactUse, Fate, Figures, GroupReport, LostFact, Report, VariantReport,
+};
 use crate::shown::{self, Rest, Variants, View};
 use crate::transcript::event::{Call, Event, Events, Request, ToolKind, ToolResult};
 
@@ -276,10 +278,12 @@ impl<'a> Sessions<'a> {
         let at = use_.owner.checked_sub(self.first_open).map(|at| at as usize);
         let Some(result) = at.and_then(|at| self.open.get_mut(at)) else { return };
         let fates: Vec<Fate> = (0..self.variants.list.len())
-            .map(|variant| match (use_.shown.shown >> variant & 1, use_.shown.kept >> variant & 1) {
-                (1, _) => Fate::Shown,
-                (_, 1) => Fate::Fetchable,
-                _ => Fate::Gone,
+            .map(|variant| {
+                match (use_.shown.shown >> variant & 1, use_.shown.kept >> variant & 1) {
+                    (1, _) => Fate::Shown,
+                    (_, 1) => Fate::Fetchable,
+                    _ => Fate::Gone,
+                }
             })
             .collect();
         result.used(&fates, &self.carrier, self.read_price);
@@ -366,7 +370,11 @@ impl<'a> Sessions<'a> {
             let text = &result.received;
             facts::scan(text, &mut |_, fact| table.read_back(facts::hash(fact.as_bytes())));
             facts::lines(text, &mut |line| table.read_back(facts::hash(line.as_bytes())));
-            return self.open_result(agent, result, &vec![View::default(); self.variants.list.len()]);
+            return self.open_result(
+                agent,
+                result,
+                &vec![View::default(); self.variants.list.len()],
+            );
         }
         if result.received.contains("[tamis") {
             self.report.filtered_before += 1;
@@ -380,7 +388,8 @@ impl<'a> Sessions<'a> {
         }
         let views = self.variants.views(agent, result);
         self.open_result(agent, result, &views);
-        let Some(owner) = u32::try_from(self.open.len() - 1).ok().map(|at| self.first_open + at) else {
+        let Some(owner) = u32::try_from(self.open.len() - 1).ok().map(|at| self.first_open + at)
+        else {
             return;
         };
         self.follow(result, &views, owner);
@@ -394,7 +403,8 @@ impl<'a> Sessions<'a> {
         // Variants whose text is the source show all of it.
         let (mut all, mut kept) = (0_u16, 0_u16);
         for (at, view) in views.iter().enumerate() {
-            let (Some(shown), Some(stored)) = (self.shown.get_mut(at), self.stored.get_mut(at)) else {
+            let (Some(shown), Some(stored)) = (self.shown.get_mut(at), self.stored.get_mut(at))
+            else {
                 continue;
             };
             shown.clear();
@@ -428,8 +438,8 @@ impl<'a> Sessions<'a> {
         facts::scan(source, &mut |_, fact| add(fact));
         facts::lines(source, &mut |line| add(line));
         if !is_whole {
-            // What the agent itself wrote, such as the path of the file.
-            facts::scan(received, &mut |_, fact| add(fact));
+            // What the agent itself wrote, such as the path of the file, is no fact of the tool.
+            facts::scan(received, &mut |_, fact| table.read_back(facts::hash(fact.as_bytes())));
         }
     }
 
@@ -471,7 +481,7 @@ impl<'a> Sessions<'a> {
             _ => String::new(),
         };
         let mut tool = result.call.tool.clone();
-        let mut key = (agent, tool.clone(), program.clone(), filter.to_owned());
+        let mut key = (agent, tool.clone(), program, filter.to_owned());
         if self.groups.len() >= MOST_GROUPS && !self.by_key.contains_key(&key) {
             tool = "(others)".to_owned();
             key = (agent, tool.clone(), String::new(), String::new());
@@ -529,10 +539,8 @@ fn collect(text: &str, set: &mut HashSetOfFacts) {
 /// Calls `found` with the last name of each path in a text.
 fn file_names(text: &str, found: &mut dyn FnMut(&str)) {
     for word in text.split(|char: char| char.is_whitespace() || matches!(char, '"' | '\'' | '`')) {
-        if let Some((_, name)) = word.rsplit_once('/') {
-            if name.len() > 5 {
-                found(name);
-            }
+        if let Some((_, name)) = word.rsplit_once('/').filter(|(_, name)| name.len() > 5) {
+            found(name);
         }
     }
 }

@@ -41,13 +41,37 @@ fn head(out: &mut String, report: &Report) {
     );
     let skipped = &report.skipped;
     let notes = [
-        (skipped.malformed, "entry that is not valid was skipped", "entries that are not valid were skipped"),
-        (skipped.repeated, "entry repeats another or has no call", "entries repeat others or have no call"),
-        (report.unknown_files, "file is not a transcript of a known agent", "files are not transcripts of known agents"),
-        (report.incomplete, "result is recorded only in part, and no filter was applied to it", "results are recorded only in part, and no filter was applied to them"),
-        (report.filtered_before, "result was filtered by tamis when it was recorded", "results were filtered by tamis when they were recorded"),
+        (
+            skipped.malformed,
+            "entry that is not valid was skipped",
+            "entries that are not valid were skipped",
+        ),
+        (
+            skipped.repeated,
+            "entry repeats another or has no call",
+            "entries repeat others or have no call",
+        ),
+        (
+            report.unknown_files,
+            "file is not a transcript of a known agent",
+            "files are not transcripts of known agents",
+        ),
+        (
+            report.incomplete,
+            "result is recorded only in part, and no filter was applied to it",
+            "results are recorded only in part, and no filter was applied to them",
+        ),
+        (
+            report.filtered_before,
+            "result was filtered by tamis when it was recorded",
+            "results were filtered by tamis when they were recorded",
+        ),
         (report.read_backs, "result reads an earlier one again", "results read earlier ones again"),
-        (report.facts_left_out, "fact was not followed, because its session has too many", "facts were not followed, because their sessions have too many"),
+        (
+            report.facts_left_out,
+            "fact was not followed, because its session has too many",
+            "facts were not followed, because their sessions have too many",
+        ),
     ];
     for (number, one, several) in notes {
         if number > 0 {
@@ -108,8 +132,8 @@ fn variants(out: &mut String, report: &Report) {
     let beyond = report.variants.first().map_or(0, |variant| variant.beyond_agent.all());
     if beyond > 0 {
         let parts = report.variants.iter().skip(1);
-        let parts =
-            parts.map(|variant| format!("{} {}", variant.name, grouped(variant.beyond_agent.shown)));
+        let parts = parts
+            .map(|variant| format!("{} {}", variant.name, grouped(variant.beyond_agent.shown)));
         _ = writeln!(
             out,
             "{} that the agent alone hides and that were used later; of these are shown: {}",

@@ -111,7 +111,8 @@ pub(crate) fn run(args: &ReplayArgs) -> Exit {
         Ok(prices) => prices,
         Err(usage) => return console.refuse(&usage),
     };
-    let settings = if args.defaults { FilterSettings::plain() } else { FilterSettings::of_process() };
+    let settings =
+        if args.defaults { FilterSettings::plain() } else { FilterSettings::of_process() };
     let settings = FilterSettings { manifests: args.manifest.clone(), ..settings };
     let examples = usize::try_from(args.examples.unwrap_or(5)).unwrap_or(usize::MAX);
     let options = ReplayOptions::new(settings)

@@ -97,10 +97,14 @@ mod tests {
         let mut carrier = Carrier::default();
         carrier.request(&Usage { cache_write: 1000, ..Usage::default() }, &RELATIVE);
         let result = carrier.now();
-        carrier.request(&Usage { cache_write: 500, cache_read: 1000, ..Usage::default() }, &RELATIVE);
+        carrier
+            .request(&Usage { cache_write: 500, cache_read: 1000, ..Usage::default() }, &RELATIVE);
         let first = Some((carrier.now(), carrier.fresh()));
         for read in [1500, 1600, 1700] {
-            carrier.request(&Usage { cache_write: 100, cache_read: read, ..Usage::default() }, &RELATIVE);
+            carrier.request(
+                &Usage { cache_write: 100, cache_read: read, ..Usage::default() },
+                &RELATIVE,
+            );
         }
         let end = carrier.now();
         assert_eq!(result.turns_until(&end), 4);
@@ -114,7 +118,8 @@ mod tests {
         let mut carrier = Carrier::default();
         carrier.request(&Usage { cache_write: 1000, ..Usage::default() }, &RELATIVE);
         let result = carrier.now();
-        carrier.request(&Usage { cache_write: 100, cache_read: 1000, ..Usage::default() }, &RELATIVE);
+        carrier
+            .request(&Usage { cache_write: 100, cache_read: 1000, ..Usage::default() }, &RELATIVE);
         let first = Some((carrier.now(), carrier.fresh()));
         carrier.request(&Usage { cache_write: 1200, ..Usage::default() }, &RELATIVE);
         let cost = result.of_token(first, &carrier.now());

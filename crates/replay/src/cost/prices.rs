@@ -183,7 +183,9 @@ impl Prices {
                 let micro = amount / 1_000_000;
                 format!("{sign}{}.{:06} {unit}", micro / 1_000_000, micro % 1_000_000)
             }
-            None => format!("{sign}{} input tokens", crate::figures::grouped_u128(amount / 1_000_000)),
+            None => {
+                format!("{sign}{} input tokens", crate::figures::grouped_u128(amount / 1_000_000))
+            }
         }
     }
 }

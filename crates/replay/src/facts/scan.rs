@@ -19,10 +19,11 @@ const LINE_LETTERS: usize = 8;
 
 /// Endings of names of files. Other words with a dot are expressions more often than files.
 const EXTENSIONS: [&str; 64] = [
-    "astro", "bat", "c", "cc", "cfg", "cjs", "conf", "cpp", "cs", "css", "csv", "dart", "db", "diff", "ex", "exs", "go", "gradle",
-    "h", "hpp", "html", "ini", "ipynb", "java", "jpg", "js", "json", "jsonl", "jsx", "kt", "lock", "log", "lua", "md", "mdx", "mjs",
-    "mod", "patch", "pdf", "php", "pl", "png", "proto", "py", "pyi", "r", "rb", "rs", "rst", "scala", "scss", "sh", "sql", "sum",
-    "svelte", "svg", "swift", "toml", "ts", "tsx", "txt", "vue", "xml", "yaml",
+    "astro", "bat", "c", "cc", "cfg", "cjs", "conf", "cpp", "cs", "css", "csv", "dart", "db",
+    "diff", "ex", "exs", "go", "gradle", "h", "hpp", "html", "ini", "ipynb", "java", "jpg", "js",
+    "json", "jsonl", "jsx", "kt", "lock", "log", "lua", "md", "mdx", "mjs", "mod", "patch", "pdf",
+    "php", "pl", "png", "proto", "py", "pyi", "r", "rb", "rs", "rst", "scala", "scss", "sh", "sql",
+    "sum", "svelte", "svg", "swift", "toml", "ts", "tsx", "txt", "vue", "xml", "yaml",
 ];
 
 /// Returns whether a byte separates words.
@@ -30,7 +31,22 @@ const fn separates(byte: u8) -> bool {
     byte <= b' '
         || matches!(
             byte,
-            b'"' | b'\'' | b'`' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>' | b'|' | b',' | b';' | b'\\' | b'=' | 0x7f
+            b'"' | b'\''
+                | b'`'
+                | b'('
+                | b')'
+                | b'['
+                | b']'
+                | b'{'
+                | b'}'
+                | b'<'
+                | b'>'
+                | b'|'
+                | b','
+                | b';'
+                | b'\\'
+                | b'='
+                | 0x7f
         )
 }
 
@@ -102,10 +118,10 @@ fn classify(word: &str, found: &mut dyn FnMut(FactKind, &str)) {
         }
     }
     let second = bytes.get(1).copied().unwrap_or_default();
-    if first.is_ascii_digit() || (first == b'v' && second.is_ascii_digit()) {
-        if let Some(kind) = numeric(word) {
-            return found(kind, word);
-        }
+    if (first.is_ascii_digit() || (first == b'v' && second.is_ascii_digit()))
+        && let Some(kind) = numeric(word)
+    {
+        return found(kind, word);
     }
     identifiers(word, found);
 }
@@ -227,14 +243,20 @@ mod tests {
     #[test]
     fn words_have_kinds() {
         let cases: &[(&str, &[(FactKind, &str)])] = &[
-            ("see https://example.com/a?b=1.", &[(Url, "https://example.com/a?b"), ]),
+            ("see https://example.com/a?b=1.", &[(Url, "https://example.com/a?b")]),
             ("src/plan.rs:38:5: error", &[(Path, "src/plan.rs"), (Path, "plan.rs")]),
             ("/usr/lib/x86", &[(Path, "/usr/lib/x86")]),
             ("and/or read/write", &[]),
             ("notes.txt, self.width_px", &[(Path, "notes.txt"), (Identifier, "width_px")]),
-            ("v1.2 1.4.2 2.0.0-rc.1 3.14 1234 99%", &[(Version, "v1.2"), (Version, "1.4.2"), (Version, "2.0.0-rc.1"), (Number, "1234")]),
+            (
+                "v1.2 1.4.2 2.0.0-rc.1 3.14 1234 99%",
+                &[(Version, "v1.2"), (Version, "1.4.2"), (Version, "2.0.0-rc.1"), (Number, "1234")],
+            ),
             ("error[E0425]: cannot find `lenght`", &[(Identifier, "E0425")]),
-            ("getUserName(MAX_SIZE) ERROR Note", &[(Identifier, "getUserName"), (Identifier, "MAX_SIZE")]),
+            (
+                "getUserName(MAX_SIZE) ERROR Note",
+                &[(Identifier, "getUserName"), (Identifier, "MAX_SIZE")],
+            ),
             ("\"id\":\"N_0042\",\"n\":120034", &[(Identifier, "N_0042"), (Number, "120034")]),
             ("a1b2c3d", &[(Identifier, "a1b2c3d")]),
             ("", &[]),
@@ -242,7 +264,8 @@ mod tests {
         for (text, expected) in cases {
             let mut facts = Vec::new();
             scan(text, &mut |kind, fact| facts.push((kind, fact.to_owned())));
-            let expected: Vec<_> = expected.iter().map(|(kind, fact)| (*kind, (*fact).to_owned())).collect();
+            let expected: Vec<_> =
+                expected.iter().map(|(kind, fact)| (*kind, (*fact).to_owned())).collect();
             assert_eq!(facts, expected, "{text}");
         }
     }

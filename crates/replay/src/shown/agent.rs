@@ -9,7 +9,8 @@
 //! | Claude Code | `Bash`, exit code 0 | 30,000 bytes | 2,000 characters, to the end of a line, and the path of a file | 2.1.197, 2.1.332 |
 //! | Claude Code | `Bash`, other exit codes | 10,000 characters | the first and the last 5,000 | 2.1.197, 2.1.332 |
 //! | Claude Code | MCP | 100,000 bytes | 2,000 characters and the path of a file | 2.1.197, 2.1.332 |
-//! | Codex | all | 40,000 bytes | the first and the last 20,000 | 0.171.0 |
+//! | Codex | commands | 40,000 bytes | the first and the last 20,000 | 0.171.0 |
+//! | Codex | MCP | 48,000 bytes | the first and the last 24,000 | 0.171.0 |
 //! | opencode | `bash` | 50 KB, 2,000 lines | the last 2,000 lines or 50 KB, and the path of a file | 1.18.33 |
 //! | opencode | others | 50 KB, 2,000 lines | the first 2,000 lines or 50 KB, and the path of a file | 1.18.33 |
 //! | Gemini CLI | shell, MCP | 40,000 characters | the first 8,000 and the last 32,000, and the path of a file | 0.61.0 |
@@ -50,13 +51,17 @@ pub(crate) fn cut(agent: Agent, kind: ToolKind, failed: bool, text: &str) -> Opt
             ))
         }
         (Agent::Codex, _) => {
-            if text.len() <= 40_000 {
+            let half = if kind == ToolKind::Shell { 20_000 } else { 24_000 };
+            if text.len() <= 2 * half {
                 return None;
             }
-            let (first, last) = (prefix(text, 20_000), suffix(text, 20_000));
+            let (first, last) = (prefix(text, half), suffix(text, half));
             let count = text.len().div_ceil(4);
             let left_out = (text.len() - first.len() - last.len()).div_ceil(4);
             let lines = text.lines().count();
+            if kind != ToolKind::Shell {
+                return lost(format!("{first}…{left_out} tokens truncated…{last}"));
+            }
             lost(format!(
                 "Warning: truncated output (original token count: {count})\nTotal output lines: {lines}\n\n{first}…{left_out} tokens truncated…{last}"
             ))
@@ -161,15 +166,28 @@ mod tests {
         assert!(claude.is_kept && claude.text.contains("\n526\n527\n...\n</persisted-output>"));
         let codex = cut(Agent::Codex, ToolKind::Shell, false, &long).unwrap();
         assert!(!codex.is_kept);
-        assert!(codex.text.contains("\n4221\n42…17224 tokens truncated…7\n16668\n"), "{}", &codex.text[20_000..20_200]);
+        assert!(
+            codex.text.contains("\n4221\n42…17224 tokens truncated…7\n16668\n"),
+            "{}",
+            &codex.text[20_000..20_200]
+        );
         assert!(codex.text.starts_with("Warning: truncated output (original token count: 27224)\nTotal output lines: 20000\n\n1\n"));
         let opencode = cut(Agent::Opencode, ToolKind::Shell, false, &long).unwrap();
         assert!(opencode.text.contains("file\n\n18002\n18003\n"), "{}", &opencode.text[..200]);
         assert!(cut(Agent::Opencode, ToolKind::Shell, false, &numbers(1_999)).is_none());
 
-        let wrapped = format!("<untrusted_context>\nOutput: {}\nProcess Group PGID: 17819\n</untrusted_context>", long.trim_end());
+        let wrapped = format!(
+            "<untrusted_context>\nOutput: {}\nProcess Group PGID: 17819\n</untrusted_context>",
+            long.trim_end()
+        );
         let gemini = cut(Agent::Gemini, ToolKind::Shell, false, &wrapped).unwrap();
-        assert!(gemini.text.contains("1815\n1816\n\n... [68968 characters omitted] ...\n\n675\n14676\n"), "{}", &gemini.text[8_000..8_300]);
+        assert!(
+            gemini
+                .text
+                .contains("1815\n1816\n\n... [68968 characters omitted] ...\n\n675\n14676\n"),
+            "{}",
+            &gemini.text[8_000..8_300]
+        );
 
         let failure = format!("Exit code 3\n{}", numbers(9_000));
         let failed = cut(Agent::ClaudeCode, ToolKind::Shell, true, &failure[..30_000]).unwrap();

@@ -76,7 +76,11 @@ mod tests {
     #[test]
     fn a_limit_cuts_only_what_is_longer() {
         let text = |lines: usize| (0..lines).map(|n| format!("line {n}\n")).collect::<String>();
-        let result = |lines| ToolResult { received: text(lines), is_complete: true, ..ToolResult::default() };
+        let result = |lines| ToolResult {
+            received: text(lines),
+            is_complete: true,
+            ..ToolResult::default()
+        };
         assert_eq!(limit(Agent::ClaudeCode, &result(20), 1_000), None);
         let view = limit(Agent::ClaudeCode, &result(5_000), 1_000).unwrap();
         let shown = view.text.unwrap();

@@ -2,9 +2,9 @@
 //!
 //! | agent | commands | MCP tools |
 //! |---|---|---|
-//! | Claude Code | the filter of the command and the limits of the prefix script | the filter of the tool, or the profile |
+//! | Claude Code | the filter of the command and the limits of the prefix script | the proxy (`--mcp`): the filter of the tool, or the profile |
 //! | Codex | `tamis run`, for the commands that the hook may rewrite | likewise |
-//! | opencode | the hook's filter and limit, if the text gets shorter | likewise |
+//! | opencode | the hook's filter and limit, if the text gets shorter | the hook: the filter of the tool, or the profile |
 //! | Gemini CLI | the hook's filter and limit, if it saves a fifth | likewise |
 //!
 //! Nothing is written: results that can be fetched back are kept in memory, up to its limit, and forgotten.
@@ -12,6 +12,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tamis_agents::agent::Agent;
 use tamis_agents::hook::limits::output_cap;
@@ -75,7 +76,7 @@ struct Rules {
     max_tokens: Option<u64>,
     config: Config,
     store: Option<Store>,
-    tools: HashMap<String, Option<ResultFilter>>,
+    tools: HashMap<(Agent, String), Option<ResultFilter>>,
 }
 
 impl fmt::Debug for Rules {
@@ -108,7 +109,8 @@ impl Rules {
     fn new(places: &ConfigPlaces, manifests: &[PathBuf]) -> Result<Self, ReplayError> {
         let failed = |error: &dyn fmt::Display| ReplayError(error.to_string());
         let is_toml = |path: &&PathBuf| path.extension().is_some_and(|ending| ending == "toml");
-        let (rules, manifests): (Vec<&PathBuf>, Vec<&PathBuf>) = manifests.iter().partition(is_toml);
+        let (rules, manifests): (Vec<&PathBuf>, Vec<&PathBuf>) =
+            manifests.iter().partition(is_toml);
         let hooks = HookPlaces {
             files: ConfigFiles::User,
             config: places.clone(),
@@ -134,7 +136,7 @@ impl Rules {
             }
             commands = Some(registry.register_rules(CommandRules::builtin()));
         }
-        let store = config.store().is_some().then(|| Store::open(StoreConfig::memory()));
+        let store = config.store().is_some().then(memory_store);
         // Without a store nothing can be read again, so nothing is filtered.
         let commands = commands.filter(|_| store.is_some());
         let max_tokens = hooks.max_tokens();
@@ -205,12 +207,20 @@ impl Rules {
             return None;
         }
         let tool = result.call.tool.as_str();
-        if self.tools.len() >= MOST_TOOLS && !self.tools.contains_key(tool) {
+        let key = (agent, tool.to_owned());
+        if self.tools.len() >= MOST_TOOLS && !self.tools.contains_key(&key) {
             self.tools.clear();
         }
         let (config, store) = (&self.config, &self.store);
-        let filter = self.tools.entry(tool.to_owned()).or_insert_with(|| {
-            ResultFilter::new(config.clone(), &names(agent, tool), store.clone()).ok()
+        let filter = self.tools.entry(key).or_insert_with(|| {
+            let (config, names, store) = (config.clone(), names(agent, tool), store.clone());
+            match agent {
+                // These have a proxy in front of their servers, the others a hook.
+                Agent::ClaudeCode => ResultFilter::for_client(config, &names, store, "claude-code"),
+                Agent::Codex => ResultFilter::for_client(config, &names, store, "codex-mcp-client"),
+                _ => ResultFilter::new(config, &names, store),
+            }
+            .ok()
         });
         let filter = filter.as_ref()?;
         let wrapped = wrapping::split(agent, result);
@@ -245,6 +255,18 @@ impl Rules {
         };
         Some(View { text: Some(text), rest, filter: name })
     }
+}
+
+/// Opens a store in memory. Its handles are numbers, so that every run of a replay has the same figures.
+fn memory_store() -> Store {
+    let next = AtomicU64::new(1);
+    let handle = move || {
+        let mut bytes = [0; 16];
+        let number = next.fetch_add(1, Ordering::Relaxed).to_be_bytes();
+        bytes.iter_mut().skip(8).zip(number).for_each(|(to, from)| *to = from);
+        bytes
+    };
+    Store::open(StoreConfig::memory().with_handles(handle))
 }
 
 /// Returns the names that a tool of an MCP server may have.

@@ -30,7 +30,9 @@ pub(crate) fn split<'a>(agent: Agent, result: &'a ToolResult) -> Wrapped<'a> {
             parts(text, at, text.len())
         }
         Agent::Codex => {
-            let Some(at) = text.find("Output:\n").map(|at| at + "Output:\n".len()) else { return whole };
+            let Some(at) = text.find("Output:\n").map(|at| at + "Output:\n".len()) else {
+                return whole;
+            };
             let head = text.get(..at).unwrap_or_default();
             let is_head = head.lines().count() <= 8
                 && (head.contains("Wall time") || head.contains("exited with code"));
@@ -77,14 +79,26 @@ mod tests {
         let cases = [
             (Agent::ClaudeCode, "Exit code 3\na\nb", "a\nb"),
             (Agent::ClaudeCode, "a\nb", "a\nb"),
-            (Agent::Codex, "Chunk ID: f7\nWall time: 0.1 seconds\nProcess exited with code 0\nOriginal token count: 6\nOutput:\na\nb\n", "a\nb\n"),
+            (
+                Agent::Codex,
+                "Chunk ID: f7\nWall time: 0.1 seconds\nProcess exited with code 0\nOriginal token count: 6\nOutput:\na\nb\n",
+                "a\nb\n",
+            ),
             (Agent::Codex, "a\nOutput:\nb", "a\nOutput:\nb"),
             (Agent::Opencode, "a\nb\n\n<shell_metadata>\ntimeout\n</shell_metadata>", "a\nb"),
-            (Agent::Gemini, "<untrusted_context>\nOutput: a\nb\nExit Code: 3\nProcess Group PGID: 7\n</untrusted_context>", "a\nb"),
+            (
+                Agent::Gemini,
+                "<untrusted_context>\nOutput: a\nb\nExit Code: 3\nProcess Group PGID: 7\n</untrusted_context>",
+                "a\nb",
+            ),
             (Agent::Gemini, "Error: 7", "Error: 7"),
         ];
         for (agent, received, output) in cases {
-            let result = ToolResult { received: received.to_owned(), kind: ToolKind::Shell, ..ToolResult::default() };
+            let result = ToolResult {
+                received: received.to_owned(),
+                kind: ToolKind::Shell,
+                ..ToolResult::default()
+            };
             let wrapped = split(agent, &result);
             assert_eq!(wrapped.output, output);
             assert_eq!([wrapped.before, wrapped.output, wrapped.after].concat(), received);

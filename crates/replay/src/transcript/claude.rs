@@ -61,11 +61,10 @@ impl<'a> ClaudeReader<'a> {
             let version = strings::text(line, "version").to_owned();
             self.events.event(Event::Session(&SessionStart { agent: Agent::ClaudeCode, version }));
         }
-        if let Some(uuid) = line.get("uuid").and_then(Value::as_str) {
-            if !self.seen.insert(uuid) {
-                self.skipped.repeated += 1;
-                return;
-            }
+        let uuid = line.get("uuid").and_then(Value::as_str);
+        if uuid.is_some_and(|uuid| !self.seen.insert(uuid)) {
+            self.skipped.repeated += 1;
+            return;
         }
         let is_summary = line.get("isCompactSummary").and_then(Value::as_bool) == Some(true);
         if is_summary || strings::text(line, "subtype") == "compact_boundary" {
@@ -132,10 +131,8 @@ impl<'a> ClaudeReader<'a> {
         received: &str,
         detail: Option<&Value>,
     ) -> (Option<String>, bool) {
-        if kind == ToolKind::Mcp {
-            if let Some(text) = detail.and_then(strings::content) {
-                return (Some(text), true);
-            }
+        if let Some(text) = detail.filter(|_| kind == ToolKind::Mcp).and_then(strings::content) {
+            return (Some(text), true);
         }
         let named = received.split_once("saved to: ").and_then(|(_, rest)| rest.lines().next());
         if let Some((text, is_complete)) = named.and_then(|path| files::read(&self.results, path)) {

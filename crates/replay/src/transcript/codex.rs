@@ -114,7 +114,8 @@ impl<'a> CodexReader<'a> {
                 let value = value.unwrap_or_else(|_| Value::String(arguments.to_owned()));
                 let name = strings::text(item, "name");
                 let space = strings::text(item, "namespace");
-                let name = if space.is_empty() { name.to_owned() } else { format!("{space}__{name}") };
+                let name =
+                    if space.is_empty() { name.to_owned() } else { format!("{space}__{name}") };
                 self.call(item, strings::call(&name, &value));
             }
             "custom_tool_call" => {
@@ -202,7 +203,8 @@ impl<'a> CodexReader<'a> {
                         // Codex shows the structured result instead of the text.
                         let structured = result.get("structuredContent").filter(|v| !v.is_null());
                         let text = structured.map(Value::to_string);
-                        let text = text.or_else(|| result.get("content").and_then(strings::content));
+                        let text =
+                            text.or_else(|| result.get("content").and_then(strings::content));
                         Full { text, exit_code: None }
                     }
                     _ => return,

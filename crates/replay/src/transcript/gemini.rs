@@ -136,7 +136,8 @@ impl<'a> GeminiReader<'a> {
 
     fn result(&self, item: &Value, kind: ToolKind) -> ToolResult {
         let responses = item.get("result").and_then(Value::as_array).into_iter().flatten();
-        let response = responses.filter_map(|part| part.pointer("/functionResponse/response")).next();
+        let response =
+            responses.filter_map(|part| part.pointer("/functionResponse/response")).next();
         let member = |name| response.map(|value| strings::text(value, name)).unwrap_or_default();
         let is_error = strings::text(item, "status") == "error";
         let output = member("output");
@@ -148,19 +149,29 @@ impl<'a> GeminiReader<'a> {
                 exit_code = code.trim().parse().ok();
             }
         }
-        let shown = item.get("resultDisplay").and_then(Value::as_str).filter(|text| !text.is_empty());
+        let shown =
+            item.get("resultDisplay").and_then(Value::as_str).filter(|text| !text.is_empty());
         let (full, is_complete) = match is_kept {
             false => (None, true),
             true => match shown {
                 Some(text) => (Some(text.to_owned()), true),
                 None => {
-                    let named = received.split_once("see: ").and_then(|(_, rest)| rest.lines().next());
+                    let named =
+                        received.split_once("see: ").and_then(|(_, rest)| rest.lines().next());
                     let file = named.and_then(|path| files::read(&self.outputs, path));
                     file.map_or((None, false), |(text, is_complete)| (Some(text), is_complete))
                 }
             },
         };
-        ToolResult { received, full, is_complete, is_kept, is_error, exit_code, ..ToolResult::default() }
+        ToolResult {
+            received,
+            full,
+            is_complete,
+            is_kept,
+            is_error,
+            exit_code,
+            ..ToolResult::default()
+        }
     }
 }
 

@@ -30,8 +30,26 @@ const MOST_MESSAGES: usize = 1_000_000;
 
 /// The tools of opencode. Others are those of MCP servers.
 const TOOLS: [&str; 20] = [
-    "apply_patch", "bash", "batch", "codesearch", "edit", "glob", "grep", "invalid", "list", "lsp", "multiedit", "patch",
-    "question", "read", "skill", "task", "todoread", "todowrite", "webfetch", "write",
+    "apply_patch",
+    "bash",
+    "batch",
+    "codesearch",
+    "edit",
+    "glob",
+    "grep",
+    "invalid",
+    "list",
+    "lsp",
+    "multiedit",
+    "patch",
+    "question",
+    "read",
+    "skill",
+    "task",
+    "todoread",
+    "todowrite",
+    "webfetch",
+    "write",
 ];
 
 /// A message of the database.
@@ -161,7 +179,9 @@ impl<'a> Reader<'a> {
             self.events.at(place);
             match strings::text(part, "type") {
                 "text" if !is_model => self.events.event(Event::Other(strings::text(part, "text"))),
-                "text" | "reasoning" => self.events.event(Event::Model(strings::text(part, "text"))),
+                "text" | "reasoning" => {
+                    self.events.event(Event::Model(strings::text(part, "text")))
+                }
                 "tool" => {
                     let result = self.tool(part);
                     self.events.event(Event::Call(&result.call));

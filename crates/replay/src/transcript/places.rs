@@ -27,7 +27,8 @@ impl TranscriptPlaces {
         let Some(home) = env::home_dir().filter(|path| path.is_absolute()) else {
             return Self::default();
         };
-        let variable = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let variable =
+            |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let claude = variable("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.join(".claude"));
         let codex = variable("CODEX_HOME").unwrap_or_else(|| home.join(".codex"));
         let gemini = variable("GEMINI_CLI_HOME").unwrap_or_else(|| home.clone());

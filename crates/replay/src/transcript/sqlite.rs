@@ -202,13 +202,19 @@ impl Database {
         let schema = Table { root: 1, columns: Vec::new() };
         for cell in self.cells(&schema)? {
             let row = self.row(cell)?;
-            if let [Column::Text(kind), Column::Text(found), _, Column::Integer(root), Column::Text(sql), ..] =
-                row.as_slice()
+            if let [
+                Column::Text(kind),
+                Column::Text(found),
+                _,
+                Column::Integer(root),
+                Column::Text(sql),
+                ..,
+            ] = row.as_slice()
+                && kind == "table"
+                && found == name
             {
-                if kind == "table" && found == name {
-                    let root = u32::try_from(*root).map_err(|_error| invalid("no root page"))?;
-                    return Ok(Some(Table { root, columns: columns_of(sql) }));
-                }
+                let root = u32::try_from(*root).map_err(|_error| invalid("no root page"))?;
+                return Ok(Some(Table { root, columns: columns_of(sql) }));
             }
         }
         Ok(None)
