@@ -61,7 +61,7 @@ use session::Sessions;
 use shown::Variants;
 use transcript::seen::Seen;
 
-/// What a replay does.
+/// The options of a replay.
 #[derive(Clone, Debug)]
 pub struct ReplayOptions {
     settings: FilterSettings,
@@ -72,7 +72,7 @@ pub struct ReplayOptions {
 }
 
 impl ReplayOptions {
-    /// Compares the agent alone with tamis as installed.
+    /// Compares the agent itself with tamis as installed.
     #[must_use]
     pub fn new(settings: FilterSettings) -> Self {
         Self {
@@ -84,7 +84,7 @@ impl ReplayOptions {
         }
     }
 
-    /// Sets the variants. The agent alone is always the first.
+    /// Sets the variants. The agent itself is always the first.
     #[must_use]
     pub fn with_variants(mut self, variants: impl IntoIterator<Item = Variant>) -> Self {
         self.variants = vec![Variant::Agent];
@@ -158,7 +158,7 @@ impl<'a> Replay<'a> {
     /// Reads a transcript. A file of no known agent is counted.
     ///
     /// # Errors
-    /// The file cannot be read. What was read of it counts.
+    /// The file cannot be read. The part before the error counts.
     pub fn read(&mut self, path: &Path) -> Result<(), TranscriptError> {
         self.sessions.file(path.display().to_string());
         let Self { sessions, seen, skipped } = self;

@@ -27,14 +27,14 @@ pub(crate) struct OpenResult {
     end: Option<CarriedCost>,
 }
 
-/// What a variant shows of an open result.
+/// The part of an open result that a variant shows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OpenView {
     pub(crate) bytes: u64,
     pub(crate) tokens: u64,
     pub(crate) is_changed: bool,
     pub(crate) facts: Facts,
-    /// The fate of used facts that the agent alone hid.
+    /// The fate of used facts that the agent itself hid.
     pub(crate) beyond_agent: Facts,
     /// The request after which a part of it would have to be fetched: the state then, the price of new tokens, and the price of
     /// the request itself.

@@ -11,7 +11,7 @@ use crate::figures::{bytes, grouped, percent};
 use crate::report::{Figures, GroupReport, Report};
 use crate::table::printable;
 
-/// What the style of `tamis look` lacks.
+/// Rules in addition to the style of `tamis look`.
 const STYLE: &str = "
 main { gap: 24px; }
 h2 { font-size: 15px; margin: 0 0 4px; }
@@ -57,13 +57,15 @@ pub fn to_page(report: &Report, prices: &Prices, title: &str) -> String {
     section(&mut html, "Where the tokens of tool results went", |html| {
         _ = writeln!(
             html,
-            "<p>By agent, tool and program: with the agent alone, and with {}.</p>",
+            "<p>By agent, tool and program: with the agent itself, and with {}.</p>",
             escape(name)
         );
         html.push_str(&to_svg("tokens of tool results", &before, Some(&after)));
     });
-    section(&mut html, "What each would have shown", |html| variants(html, report, prices));
-    section(&mut html, "What was paid", |html| usage(html, report, prices));
+    section(&mut html, "Later-used facts and tokens by variant", |html| {
+        variants(html, report, prices)
+    });
+    section(&mut html, "Recorded usage", |html| usage(html, report, prices));
     for (title, groups) in
         [("Tools", &report.tools), ("Commands", &report.commands), ("Filters", &report.filters)]
     {
@@ -132,7 +134,7 @@ fn variants(html: &mut String, report: &Report, prices: &Prices) {
     let alone = report.variants.first().map_or(0, |variant| variant.figures.facts.all());
     _ = writeln!(
         html,
-        "<p>Of {} facts that the agent alone showed and that were used later:</p>",
+        "<p>Of {} facts that the agent itself showed and that were used later:</p>",
         grouped(alone)
     );
     let tokens = if report.exact_tokens { "tokens" } else { "tokens (estimated)" };

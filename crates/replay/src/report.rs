@@ -33,7 +33,7 @@ pub struct Report {
     pub cut_by_agent: u64,
     /// See [`cut_by_agent`](Self::cut_by_agent).
     pub cut_alike: u64,
-    /// What could not be read.
+    /// Entries that could not be read.
     pub skipped: Skipped,
     /// Facts that were not followed, because a session has too many.
     pub facts_left_out: u64,
@@ -43,7 +43,7 @@ pub struct Report {
     pub unit: String,
     /// Requests to models without a price. They cost nothing in the sums.
     pub unpriced_requests: u64,
-    /// The variants. The first is the agent alone.
+    /// The variants. The first is the agent itself.
     pub variants: Vec<VariantReport>,
     /// The place of the variant that is judged.
     pub subject: usize,
@@ -72,11 +72,11 @@ pub struct VariantReport {
     pub figures: Figures,
     /// The later-used facts of each kind.
     pub kinds: BTreeMap<&'static str, Facts>,
-    /// Facts that the agent alone hid, and that were used all the same: how many of these the variant shows.
+    /// Facts that the agent itself hid, and that were used all the same: how many of these the variant shows.
     pub beyond_agent: Facts,
     /// Results of which the model would have to fetch a part, because it used a fact that is not shown.
     pub fetches: u64,
-    /// What that would cost, in the unit of costs: a request, and 4,096 tokens that are carried from then on.
+    /// The cost of that, in the unit of costs: a request, and 4,096 tokens that are carried from then on.
     pub fetch_cost: f64,
 }
 
@@ -94,9 +94,9 @@ pub struct Figures {
     pub tokens: u64,
     /// These tokens, once for each request that sends them.
     pub carried_tokens: u64,
-    /// What these cost, in the unit of costs.
+    /// Their cost, in the unit of costs.
     pub cost: f64,
-    /// The later-used facts that the agent alone shows.
+    /// The later-used facts that the agent itself shows.
     pub facts: Facts,
 }
 
@@ -194,7 +194,7 @@ pub struct ModelReport {
     pub requests: u64,
     /// Their tokens, as recorded.
     pub usage: Usage,
-    /// What they cost, in millionths of the unit for a million tokens, or of an input token. `None`: the model has no price.
+    /// Their cost, in millionths of the unit for a million tokens, or of an input token. `None`: the model has no price.
     #[serde(serialize_with = "as_text")]
     pub cost: Option<Amount>,
 }
@@ -228,7 +228,7 @@ pub struct Example {
     pub command: Option<String>,
     /// The filter.
     pub filter: Option<String>,
-    /// The tokens that the agent alone shows, and those of the variant.
+    /// The tokens that the agent itself shows, and those of the variant.
     pub tokens: [u64; 2],
     /// The facts of the result under the variant.
     pub facts: Facts,
@@ -246,7 +246,7 @@ pub struct LostFact {
     pub text: String,
     /// Where it was used.
     pub used_at: u64,
-    /// What becomes of it.
+    /// Its fate.
     pub fate: Fate,
 }
 
@@ -270,7 +270,7 @@ pub struct FactUse<'a> {
     pub result_at: u64,
     /// The place of the use.
     pub used_at: u64,
-    /// What each variant does with it, in the order of the variants of the report.
+    /// Its fate under each variant, in the order of the variants of the report.
     pub fates: &'a [Fate],
 }
 
@@ -283,7 +283,7 @@ fn as_text<S: Serializer>(amount: &Option<Amount>, serializer: S) -> Result<S::O
 }
 
 impl Report {
-    /// Returns the share of the facts that the judged variant shows, of those that the agent alone shows. `None`: there are none.
+    /// Returns the share of the facts that the judged variant shows, of those that the agent itself shows. `None`: no fact was used.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "a share")]
     pub fn share_shown(&self) -> Option<f64> {

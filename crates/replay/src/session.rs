@@ -62,7 +62,7 @@ pub(crate) struct Sessions<'a> {
     kept_files: HashSetOfFacts,
     read_price: f64,
     growth: Growth,
-    /// What the variants show of the result, for reuse.
+    /// The facts of the result in each variant, for reuse.
     shown: Vec<HashSetOfFacts>,
     stored: Vec<HashSetOfFacts>,
 }
@@ -438,7 +438,7 @@ impl<'a> Sessions<'a> {
         facts::scan(source, &mut |_, fact| add(fact));
         facts::lines(source, &mut |line| add(line));
         if !is_whole {
-            // What the agent itself wrote, such as the path of the file, is no fact of the tool.
+            // The agent itself wrote the rest, such as the path of the file.
             facts::scan(received, &mut |_, fact| table.read_back(facts::hash(fact.as_bytes())));
         }
     }

@@ -125,7 +125,7 @@ fn variants(out: &mut String, report: &Report) {
     }
     _ = writeln!(
         out,
-        "{} that the agent alone shows: {}",
+        "{} that the agent itself shows: {}",
         count(alone.facts.all(), "later-used fact"),
         kinds(report)
     );
@@ -136,7 +136,7 @@ fn variants(out: &mut String, report: &Report) {
             .map(|variant| format!("{} {}", variant.name, grouped(variant.beyond_agent.shown)));
         _ = writeln!(
             out,
-            "{} that the agent alone hides and that were used later; of these are shown: {}",
+            "{} that the agent itself hides and that were used later; of these are shown: {}",
             count(beyond, "fact"),
             parts.collect::<Vec<_>>().join(", ")
         );

@@ -131,6 +131,20 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
     ),
     ("crates/insight/src", &[&["audit", "look", "misspelled", "suggest"], &["sensitive", "why"]]),
     (
+        "crates/replay/src",
+        &[
+            &["facts", "figures"],
+            &["cost"],
+            &["transcript"],
+            &["shown"],
+            &["report"],
+            &["open_result"],
+            &["session"],
+            &["table"],
+            &["page"],
+        ],
+    ),
+    (
         "src",
         &[
             &["report", "text"],

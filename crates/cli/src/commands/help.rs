@@ -18,7 +18,7 @@ macro_rules! topics {
 }
 
 /// The topics, in the order in which help lists them.
-const TOPICS: [(&str, &str, &str); 15] = topics! {
+const TOPICS: [(&str, &str, &str); 16] = topics! {
     "paths": "how to name values: dot paths, wildcards, JSON Pointers",
     "roots": "where the items are: --root and --siblings",
     "rules": "what each rule does, and in which order",
@@ -31,6 +31,7 @@ const TOPICS: [(&str, &str, &str); 15] = topics! {
     "proxy": "mcp: which filter a tool gets, profiles, what happens on failure",
     "serving": "serve: routes for gateways, conditions, what happens on failure",
     "history": "pruning old tool results of a chat: rules, shapes",
+    "replaying": "replay: later-used facts, variants, costs, the limits of the method",
     "limits": "limits on memory and temporary files, and how to change them",
     "reports": "--report and --stats: the figures of a run",
     "exit-codes": "exit codes, errors and warnings",

@@ -23,7 +23,7 @@ pub(crate) const HELP_SHORT: &str = "For more and for examples see --help.";
 
 pub(crate) const HELP: &str = "\
 Of each tool result, it finds the facts that only this result had and that the model wrote next: names, paths, numbers, versions,
-addresses, quoted lines, and lines that an edit replaced. It counts how many of these the agent alone and tamis show, which can be
+addresses, quoted lines, and lines that an edit replaced. It counts how many of these the agent itself and tamis show, which can be
 fetched, and which would be gone. Nothing is sent or stored. tamis help replaying has the definition and its limits.
 
 Examples:
@@ -84,7 +84,7 @@ pub(crate) struct ReplayArgs {
     /// Exit with 1 if the judged variant shows less of the later-used facts than this: `99` (percent) or `0.99`
     ///
     /// The judged variant is that of --manifest, else of the first --limit, else tamis as installed. Only facts count that
-    /// the agent alone shows.
+    /// the agent itself shows.
     #[arg(long, value_name = "PERCENT", value_parser = share, allow_negative_numbers = true, help_heading = "Output")]
     fail_under: Option<f64>,
 }

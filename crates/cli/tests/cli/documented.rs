@@ -146,6 +146,8 @@ topics! {
     proxy "proxy"
     serving "serving"
     history "history"
+    #[cfg(unix)] // The hooks of agents
+    replaying "replaying"
     pages "pages"
     limits "limits"
     reports "reports"
@@ -198,6 +200,7 @@ pub(crate) fn with_files() -> Folder {
     folder.write("answer.json", r#"{"title":"T","text":"<p>Some text."}"#);
     folder.write("search.json", r#"{"results":[{"text":"one"},{"text":"two"}]}"#);
     std::fs::create_dir(folder.path("home")).unwrap();
+    copy_sessions(&folder);
     // Commands for `tamis run`. `cargo check` prints a recorded output.
     #[cfg(unix)]
     for name in ["cargo", "make"] {
@@ -209,6 +212,24 @@ pub(crate) fn with_files() -> Folder {
         std::fs::set_permissions(&program, all).unwrap();
     }
     folder
+}
+
+/// Copies the made-up sessions of the agents into the folder `sessions`, and into the place of Claude Code.
+pub(crate) fn copy_sessions(folder: &Folder) {
+    let sessions = root().join("crates/replay/tests/sessions");
+    for (from, to) in [
+        ("claude-code/-srv-berths/s1.jsonl", "sessions/claude-code.jsonl"),
+        ("codex/rollout-2026-03-09T10-00-00-s2.jsonl", "sessions/codex.jsonl"),
+        ("gemini/berths/chats/session-2026-03-09T10-00-s3.jsonl", "sessions/gemini.jsonl"),
+        ("opencode/opencode.db", "sessions/opencode.db"),
+        ("claude-code/-srv-berths/s1.jsonl", "home/.claude/projects/-srv-berths/s1.jsonl"),
+    ] {
+        std::fs::create_dir_all(folder.path(to).parent().unwrap()).unwrap();
+        std::fs::copy(sessions.join(from), folder.path(to)).unwrap();
+    }
+    let prices =
+        r#"{"models": {"*": {"input": 5, "cache_write": 6.25, "cache_read": 0.5, "output": 25}}}"#;
+    folder.write("prices.json", prices);
 }
 
 /// The lines that begin with tamis, or end in a pipe into it.
@@ -259,6 +280,8 @@ fn examples_of_the_help_run() {
         ("recall", 5),
         ("content", 4),
         ("look", 8),
+        #[cfg(unix)]
+        ("replay", 5),
         ("explain", 6),
         ("suggest", 4),
         ("text", 4),

@@ -38,6 +38,8 @@ mod prune;
 mod recall;
 mod records;
 mod redact;
+#[cfg(unix)]
+mod replay;
 mod rules;
 mod samples;
 mod shell;

@@ -1,4 +1,4 @@
-//! What a token of a result costs: once when it is new, then in every request that sends it again.
+//! The cost of a token of a result: once when it is new, then in every request that sends it again.
 //!
 //! ```text
 //! request     k         k+1       k+2      …  end, or a summary
@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Both prices follow from the usage of the request. The new tokens of a request are those beyond the prompt of the request before it,
-//! which the cache cannot have had. Of the others, the cache had as many as it reports, and the rest was paid for again.
+//! which the cache cannot have had. The cache had the reported number of the others, and the rest was paid for again.
 //! The sums over all requests are kept, so that a result costs two lookups however many turns carry it.
 
 use super::{Price, Usage};

@@ -1,4 +1,4 @@
-//! What tokens cost: the recorded usage, prices, and what it costs to carry a result through the turns after it.
+//! The costs of tokens: the recorded usage, prices, and what it costs to carry a result through the turns after it.
 
 mod carried;
 mod prices;

@@ -88,7 +88,7 @@ pub(crate) fn scan(text: &str, found: &mut dyn FnMut(FactKind, &str)) {
 fn classify(word: &str, found: &mut dyn FnMut(FactKind, &str)) {
     let trims = |char: char| matches!(char, '.' | ':' | '!' | '?' | '*' | '#' | '&' | '→' | '…');
     let word = word.trim_matches(trims);
-    // The shortest fact has three characters: `1.2` is none, `v1.2.3` is one.
+    // The shortest fact has four characters.
     if word.len() < 4 || word.len() > LONGEST {
         if word.len() > LONGEST {
             identifiers(word, found);

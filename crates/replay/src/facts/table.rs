@@ -24,7 +24,7 @@ pub(crate) struct Shown {
 /// The number of a result in its session.
 pub(crate) type Owner = u32;
 
-/// The owner of facts that are not of one result alone.
+/// The owner of facts that have another source, too.
 const NOBODY: Owner = Owner::MAX;
 
 #[derive(Clone, Copy, Debug)]

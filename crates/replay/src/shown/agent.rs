@@ -1,4 +1,4 @@
-//! What an agent shows of a long output by itself.
+//! The cuts that agents make themselves.
 //!
 //! A transcript has what the model received, so this model of the agents is only needed for outputs that they never had: those that a
 //! filter has made shorter, but not short enough. It is compared with every recorded output that an agent has cut, if the transcript has
@@ -19,7 +19,7 @@ use tamis_agents::agent::Agent;
 
 use crate::transcript::event::ToolKind;
 
-/// What an agent shows of an output, and whether its model can read the rest.
+/// The part of an output that an agent shows, and whether its model can read the rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AgentCut {
     pub(crate) text: String,
@@ -92,7 +92,7 @@ pub(crate) fn cut(agent: Agent, kind: ToolKind, failed: bool, text: &str) -> Opt
     }
 }
 
-/// Returns the first and the last characters of a text, and the number of those between. `None`: there are none.
+/// Returns the first and the last characters of a text, and the number of those between. `None`: the text is too short.
 fn ends(text: &str, first: usize, last: usize) -> Option<(&str, &str, usize)> {
     let count = text.chars().count();
     let left_out = count.checked_sub(first + last).filter(|count| *count > 0)?;
@@ -105,12 +105,12 @@ fn chars(text: &str, count: usize) -> &str {
     text.get(..end).unwrap_or(text)
 }
 
-/// Returns the longest beginning of a text that has at most so many bytes.
+/// Returns the longest beginning of a text within a number of bytes.
 pub(crate) fn prefix(text: &str, bytes: usize) -> &str {
     text.get(..text.floor_char_boundary_of(bytes)).unwrap_or_default()
 }
 
-/// Returns the longest end of a text that has at most so many bytes.
+/// Returns the longest end of a text within a number of bytes.
 pub(crate) fn suffix(text: &str, bytes: usize) -> &str {
     let mut start = text.len().saturating_sub(bytes);
     while !text.is_char_boundary(start) {

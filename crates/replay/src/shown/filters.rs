@@ -1,4 +1,4 @@
-//! What tamis shows of a result: with the means that `tamis install` sets up for the agent, or with other rules before them.
+//! Results as tamis shows them: with the means that `tamis install` sets up for the agent, or with other rules before them.
 //!
 //! | agent | commands | MCP tools |
 //! |---|---|---|
@@ -162,7 +162,7 @@ impl Rules {
     fn command(&self, agent: Agent, result: &ToolResult) -> Option<View> {
         let registry = self.commands.as_ref()?;
         let command = result.call.command.as_deref()?;
-        // Of a part of the output it is not known what a filter would have made of it.
+        // A filter might have treated the whole output differently.
         if !result.is_complete || (agent == Agent::Codex && !codex::may_rewrite(command)) {
             return None;
         }

@@ -1,4 +1,4 @@
-//! What each variant shows of a result.
+//! The views of a result, one for each variant.
 //!
 //! ```text
 //! result ─▶ wrapping: the output of the command ─▶ filters: tamis as installed, or with a manifest ─▶ agent: its own cut ─▶ View
@@ -20,7 +20,7 @@ use crate::transcript::event::ToolResult;
 /// The most variants of a run.
 pub(crate) const MOST_VARIANTS: usize = 16;
 
-/// What shows a result.
+/// A way to show results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub enum Variant {
@@ -28,9 +28,9 @@ pub enum Variant {
     Agent,
     /// tamis as `tamis install` sets it up, with the user's `tamis.yaml`.
     Installed,
-    /// The same with other files of rules before it.
+    /// The same, but other files of rules come first.
     Manifest,
-    /// tamis' cut at so many tokens, of every text.
+    /// tamis' cut of every text at a number of tokens.
     Limit(u64),
     /// The beginning of every text, with as many bytes as the subject of the run shows.
     Head,
@@ -45,7 +45,7 @@ impl Variant {
     #[must_use]
     pub fn name(self) -> String {
         match self {
-            Self::Agent => "agent alone".to_owned(),
+            Self::Agent => "agent itself".to_owned(),
             Self::Installed => "tamis as installed".to_owned(),
             Self::Manifest => "tamis with manifest".to_owned(),
             Self::Limit(tokens) => format!("cut at {tokens} tokens"),
@@ -56,7 +56,7 @@ impl Variant {
     }
 }
 
-/// What a variant shows of a result.
+/// A result as a variant shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct View {
     /// The text. `None`: the one that the model received.
@@ -66,7 +66,7 @@ pub(crate) struct View {
     pub(crate) filter: Option<String>,
 }
 
-/// What becomes of the part that is not shown.
+/// The fate of the part that is not shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Rest {
     /// It cannot be had.

@@ -47,7 +47,7 @@ pub(super) struct CodexReader<'a> {
     counted: Option<Usage>,
 }
 
-/// What an event says about a call, before the result arrives.
+/// The contents of an event about a call, before the result arrives.
 struct Full {
     text: Option<String>,
     exit_code: Option<i32>,
@@ -162,7 +162,7 @@ impl<'a> CodexReader<'a> {
         let exit_code = full.as_ref().and_then(|full| full.exit_code);
         let exit_code = exit_code.or_else(|| exit_code_of(&received));
         let text = full.and_then(|full| full.text).filter(|_| is_cut);
-        // The wrapper of the received text is no output.
+        // The received text has lines around the output.
         let is_complete = !is_cut || text.as_ref().is_some_and(|text| text.len() < AGGREGATED);
         let result = ToolResult {
             call,

@@ -67,7 +67,7 @@ pub(crate) struct ToolResult {
     pub(crate) full: Option<String>,
     /// Whether `full` has everything.
     pub(crate) is_complete: bool,
-    /// Whether the agent told its model where the full output is.
+    /// Whether the received text names the file with the full output.
     pub(crate) is_kept: bool,
     pub(crate) is_error: bool,
     /// The exit code of a command.
@@ -88,7 +88,7 @@ pub(crate) enum ToolKind {
     Native,
 }
 
-/// What could not be read.
+/// Entries that could not be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Skipped {
     /// Lines, rows or documents that are not valid, or longer than the limit.

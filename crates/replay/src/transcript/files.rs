@@ -1,4 +1,4 @@
-//! The full outputs that agents keep in files beside their transcripts.
+//! The full outputs that agents keep in files near their transcripts.
 //!
 //! A transcript names the file by its absolute path. Only its last name is used: the file must be in the folder where this agent keeps
 //! the outputs of this session, so that a transcript cannot make other files be read, and a folder that was moved still works.

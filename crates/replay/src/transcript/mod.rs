@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Each reader says in its first lines what it reads and in which version of the agent it was seen. Memory does not grow with a
-//! transcript: a line, the calls that wait for a result, and identifiers are bounded. What cannot be read is counted and skipped.
+//! transcript: a line, the calls that wait for a result, and identifiers are bounded. Entries that cannot be read are counted and skipped.
 
 mod claude;
 mod codex;

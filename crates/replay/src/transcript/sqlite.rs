@@ -1,4 +1,4 @@
-//! Reads the rows of tables from a file of SQLite, version 3, and from the log beside it.
+//! Reads the rows of tables from a file of SQLite, version 3, and from its write-ahead log.
 //!
 //! It reads what <https://www.sqlite.org/fileformat2.html> describes, as far as plain tables need it: pages, b-trees of tables, records
 //! with overflow, and frames of the write-ahead log up to the last commit. There are no queries, no indexes and no writing. The file is
