@@ -28,7 +28,7 @@ pub enum Variant {
     Agent,
     /// tamis as `tamis install` sets it up, with the user's `tamis.yaml`.
     Installed,
-    /// The same, but other files of rules come first.
+    /// tamis as installed, after other files of rules.
     Manifest,
     /// tamis' cut of every text at a number of tokens.
     Limit(u64),
