@@ -56,7 +56,8 @@ impl<'a> ClaudeReader<'a> {
 
     pub(super) fn line(&mut self, line: &Value, place: u64) {
         self.events.at(place);
-        if !self.begun && line.get("sessionId").is_some() {
+        // Lines before the first message have no version.
+        if !self.begun && line.get("message").is_some() {
             self.begun = true;
             let version = strings::text(line, "version").to_owned();
             self.events.event(Event::Session(&SessionStart { agent: Agent::ClaudeCode, version }));
