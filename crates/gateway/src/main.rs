@@ -29,6 +29,7 @@ use tamis_mcp::program::{
     MCP_HELP, MCP_HELP_SHORT, McpArgs, SERVE_HELP, ServeArgs, check_writable,
 };
 use tamis_mcp::spool::SpoolLimits;
+use tamis_store::calls::UserLog;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 
@@ -169,7 +170,10 @@ fn can_print() -> Result<(), Failure> {
 
 /// Runs `tamis mcp`.
 fn mcp(args: &McpArgs) -> Result<u8, Failure> {
-    let observer = Arc::new(Observer::new(Some(open_log(args.log.as_deref())?)));
+    // An installer wrote the flag `--config`: then it is a server of an agent of this user.
+    let user_log = args.config.as_ref().and_then(|_| UserLog::to_append());
+    let log = open_log(args.log.as_deref())?.with_user_log(user_log);
+    let observer = Arc::new(Observer::new(Some(log)));
     match &args.upstream {
         None => over_stdio(args, observer),
         Some(url) if args.stdio => bridged(args, url, &observer),

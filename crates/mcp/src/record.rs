@@ -1,12 +1,20 @@
 //! The record of one result after it was filtered: sizes and names, never data.
 
+use std::sync::Arc;
 use std::time::Duration;
+
+use tamis_store::calls::TextSize;
 
 /// One call of a tool, for the log, the metrics and `tamis savings`.
 #[derive(Clone, Debug)]
 pub struct CallRecord {
     /// The name of the tool, shortened to 128 bytes and without control characters.
     pub tool: String,
+    /// The name that the client gave itself.
+    pub client: Option<Arc<str>>,
+    /// The sizes of what the client would have shown of the unfiltered result, before its own cut, and of what it shows.
+    /// `None` for clients of which that is not known.
+    pub shown: Option<[TextSize; 2]>,
     /// The origin of the filter.
     pub source: RuleSource,
     /// Bytes of the unfiltered result.
@@ -21,6 +29,8 @@ pub struct CallRecord {
     pub reason: Option<&'static str>,
     /// The number of invisible characters that were removed or made visible.
     pub invisible: u64,
+    /// The tools of a page of the list of tools, with the bytes of their descriptions.
+    pub listed: Vec<(String, u64)>,
     /// The time that filtering took.
     pub duration: Duration,
     /// The time between the request and its response.
@@ -77,6 +87,8 @@ pub enum CallOutcome {
     FailedClosed,
     /// It was read from the store.
     Retrieved,
+    /// It is a page of the list of tools. No tool was called.
+    Listed,
 }
 
 impl CallOutcome {
@@ -89,6 +101,7 @@ impl CallOutcome {
             Self::FailedOpen => "failed_open",
             Self::FailedClosed => "failed_closed",
             Self::Retrieved => "retrieved",
+            Self::Listed => "listed",
         }
     }
 }

@@ -12,7 +12,7 @@ use tamis::text::InvisibleFilter;
 use tamis_command::CommandLine;
 #[cfg(unix)]
 use tamis_command::{FullOutput, OutputCap, OutputRecorder as _};
-use tamis_store::calls::CallLine;
+use tamis_store::calls::{CallLine, ShownBy, TextSize};
 
 use super::settings::HookSettings;
 #[cfg(unix)]
@@ -29,6 +29,8 @@ pub struct CommandText<'a> {
     pub exit_code: Option<i32>,
     /// The most tokens that the agent takes from a hook.
     pub most_tokens: u64,
+    /// The agent that shows the output.
+    pub agent: ShownBy,
 }
 
 /// A filtered output.
@@ -59,11 +61,26 @@ impl CommandText<'_> {
             let call = CallLine::new(line.program_name().unwrap_or("sh"), "", bytes)
                 .with_outcome("filtered", None)
                 .with_times(begun.elapsed(), None)
-                .with_exit_code(self.exit_code);
+                .with_exit_code(self.exit_code)
+                .with_command_shown(Some(self.agent), [self.output, cleaned].map(TextSize::of));
             FilteredText { text: cleaned.clone(), call: call.into_owned() }
         });
         let call = filtered.call.with_invisible(count);
         Some(FilteredText { call, ..filtered })
+    }
+
+    /// Returns the call of an output that is unchanged, for the log. `shown` are the bytes that the agent shows.
+    #[must_use]
+    pub fn unchanged(&self, shown: u64) -> CallLine<'static> {
+        let line = CommandLine::parse(self.command);
+        let bytes = self.output.len() as u64;
+        let mut call = CallLine::new(line.program_name().unwrap_or("sh"), "", [bytes; 2])
+            .with_exit_code(self.exit_code)
+            .with_shown(Some(self.agent), [shown; 2]);
+        if reads_again(self.command) {
+            call = call.with_outcome("retrieved", None);
+        }
+        call.into_owned()
     }
 
     /// Filters an output without invisible characters.
@@ -111,7 +128,8 @@ impl CommandText<'_> {
         let call = CallLine::new(&program, &rule, bytes)
             .with_handle(StoreRecorder::handle(&place).filter(|_| report.cut))
             .with_times(begun.elapsed(), None)
-            .with_exit_code(self.exit_code);
+            .with_exit_code(self.exit_code)
+            .with_command_shown(Some(self.agent), [self.output, &text].map(TextSize::of));
         Some(FilteredText { text, call: call.into_owned() })
     }
 
@@ -120,6 +138,36 @@ impl CommandText<'_> {
     fn filter_visible(&self, _: &str, _: &HookSettings, _: Instant) -> Option<FilteredText> {
         None
     }
+}
+
+/// Returns whether a command line reads a full output again: its output would not have been shown without tamis.
+///
+/// ```
+/// use tamis_agents::hook::command_text::reads_again;
+///
+/// assert!(reads_again("/usr/bin/tamis recall tm_x --lines 3 | head"));
+/// assert!(reads_again("cd x && tamis run --last"));
+/// assert!(!reads_again("tamis run -- cargo test --last"));
+/// ```
+#[must_use]
+pub fn reads_again(typed: &str) -> bool {
+    let mut words = typed.split_ascii_whitespace().peekable();
+    while let Some(word) = words.next() {
+        if word.trim_matches(['\'', '"']).rsplit('/').next() != Some("tamis") {
+            continue;
+        }
+        match words.peek() {
+            Some(&"recall") => return true,
+            Some(&"run") => {
+                let mut flags = words.by_ref().skip(1).take_while(|word| word.starts_with('-'));
+                if flags.any(|flag| flag == "--last") {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+    }
+    false
 }
 
 /// The most characters of a command that name its record.

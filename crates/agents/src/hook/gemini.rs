@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tamis_mcp::tool_result::ToolName;
+use tamis_store::calls::{ShownBy, TextSize};
 
 use super::command_text::CommandText;
 use super::event::written;
@@ -139,28 +140,34 @@ fn shell(event: &AfterTool<'_>, settings: &HookSettings) -> Option<String> {
     let response: ToolResponse<'_> = serde_json::from_str(event.tool_response.get()).ok()?;
     let content: String = serde_json::from_str(response.content.get()).ok()?;
     let text = ShellText::read(&content)?;
-    let filtered = CommandText {
+    let command = CommandText {
         command: &input.command,
         output: text.output,
         exit_code: text.exit_code,
         most_tokens: MOST_TOKENS,
-    }
-    .filter(settings)?;
-    let body = filtered.text.trim_end_matches('\n');
-    let is_cleaned = filtered.call.invisible > 0;
-    if !is_cleaned && !is_worthwhile(text.output.len(), body.len()) {
+        agent: ShownBy::Gemini,
+    };
+    let shown = ShownBy::Gemini.of_command(TextSize::of(&content), false);
+    let filtered = command.filter(settings);
+    let body = filtered.as_ref().map(|filtered| filtered.text.trim_end_matches('\n'));
+    let is_cleaned = filtered.as_ref().is_some_and(|filtered| filtered.call.invisible > 0);
+    let is_used = |body: &str| is_cleaned || is_worthwhile(text.output.len(), body.len());
+    let (Some(body), Some(filtered)) = (body.filter(|body| is_used(body)), &filtered) else {
+        settings.log(&command.unchanged(shown));
         return None;
-    }
-    settings.log(&filtered.call);
+    };
     let end = match text.exit_code {
         Some(0) => "the command succeeded (exit code 0)".to_owned(),
         Some(code) => format!("the command failed (exit code {code})"),
         None => "it is not known how the command ended".to_owned(),
     };
-    Some(format!(
+    let reason = format!(
         "[tamis: {end}; this is its filtered output]\n{OPEN}Output: {body}{}{CLOSE}",
         text.trailer
-    ))
+    );
+    let sizes = [shown, reason.len() as u64];
+    settings.log(&filtered.call.clone().with_shown(Some(ShownBy::Gemini), sizes));
+    Some(reason)
 }
 
 /// Returns whether a replacement saves so much that the label as an error is worth it.
@@ -213,11 +220,13 @@ fn mcp(event: &AfterTool<'_>, settings: &HookSettings) -> Option<String> {
     if !must_replace && !is_worthwhile(before, after) {
         return None;
     }
-    settings.log(&call);
     let end = if is_error { "the call failed" } else { "the call succeeded" };
     let left_out = if has_others { "; images and other data are left out" } else { "" };
     let first = format!("[tamis: {end}; this is its filtered result{left_out}]");
-    Some(std::iter::once(first).chain(parts).collect::<Vec<_>>().join("\n"))
+    let reason = std::iter::once(first).chain(parts).collect::<Vec<_>>().join("\n");
+    let shown = texts.iter().map(|text| ShownBy::Gemini.of_mcp_result(TextSize::of(text))).sum();
+    settings.log(&call.with_shown(Some(ShownBy::Gemini), [shown, reason.len() as u64]));
+    Some(reason)
 }
 
 /// Returns the texts of a content, and whether it has other parts.

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tamis_mcp::config::ConfigFiles;
 use tamis_mcp::tool_result::ToolName;
+use tamis_store::calls::{ShownBy, TextSize};
 
 use super::command_text::{CommandText, FilteredText};
 use super::event::{LONGEST_EVENT, written};
@@ -108,13 +109,18 @@ fn shell(event: &AfterTool<'_>, settings: &HookSettings) -> Option<String> {
         Some(at) => whole.split_at_checked(at)?,
         None => (whole.as_str(), ""),
     };
-    let filtered = CommandText {
+    let command = CommandText {
         command: &args.command,
         output,
         exit_code: metadata.exit,
         most_tokens: MOST_TOKENS,
-    }
-    .filter(settings)?;
+        agent: ShownBy::Opencode,
+    };
+    let before = shown.len() as u64;
+    let Some(filtered) = command.filter(settings) else {
+        settings.log(&command.unchanged(before));
+        return None;
+    };
     let FilteredText { mut text, call } = filtered;
     // The text that opencode shows to the model has no exit code, and the lines that had it may be gone.
     if let Some(code) = metadata.exit.filter(|code| *code != 0) {
@@ -126,9 +132,10 @@ fn shell(event: &AfterTool<'_>, settings: &HookSettings) -> Option<String> {
     text.push_str(rest);
     // The part that opencode cut is fetched only if the result is not longer.
     if text.len() >= shown.len() && call.invisible == 0 {
+        settings.log(&command.unchanged(before));
         return None;
     }
-    settings.log(&call);
+    settings.log(&call.with_shown(Some(ShownBy::Opencode), [before, text.len() as u64]));
     Some(text)
 }
 
@@ -153,8 +160,28 @@ fn mcp(event: &AfterTool<'_>, settings: &HookSettings) -> Option<Vec<u8>> {
         McpResult::Unchanged => return None,
         McpResult::Saved(new) | McpResult::Protected(new) => new,
     };
-    settings.log(&call);
+    let sizes = [result.as_bytes(), &bytes].map(|result| shown_text(result).unwrap_or_default());
+    let shown = sizes.map(|size| ShownBy::Opencode.of_mcp_result(size));
+    settings.log(&call.with_shown(Some(ShownBy::Opencode), shown));
     written(&serde_json::from_slice::<ContentAnswer<'_>>(&bytes).ok()?)
+}
+
+/// Returns the size of the text of a result, which is what opencode shows of it.
+fn shown_text(result: &[u8]) -> Option<TextSize> {
+    #[derive(Deserialize)]
+    struct Block {
+        text: Option<String>,
+    }
+    #[derive(Deserialize)]
+    struct WithContent {
+        content: Vec<Block>,
+    }
+    let result: WithContent = serde_json::from_slice(result).ok()?;
+    let sizes = result.content.iter().filter_map(|block| Some(TextSize::of(block.text.as_ref()?)));
+    Some(sizes.fold(TextSize::default(), |all, one| TextSize {
+        bytes: all.bytes + one.bytes,
+        chars: all.chars + one.chars,
+    }))
 }
 
 /// Returns the text of the plugin, a JavaScript module. `files` is the configuration that the hook reads, `program` the

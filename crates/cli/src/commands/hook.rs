@@ -132,9 +132,10 @@ fn filtered(run: tamis_agents::hook::shell::ShellRun, settings: &HookSettings) -
     use std::process::{Command, Stdio};
     use std::time::Duration;
 
+    use tamis_agents::hook::command_text::reads_again;
     use tamis_agents::recorder::StoreRecorder;
     use tamis_command::CommandRunner;
-    use tamis_store::calls::CallLine;
+    use tamis_store::calls::{CallLine, ShownBy, TextSize};
 
     use crate::files;
     use crate::files::Patient;
@@ -145,6 +146,7 @@ fn filtered(run: tamis_agents::hook::shell::ShellRun, settings: &HookSettings) -
 
     let begun = std::time::Instant::now();
     let program = run.line.program_name().unwrap_or("sh").to_owned();
+    let reads_again = reads_again(run.line.typed());
     let runner = CommandRunner::new(run.registry)
         .with_cap(run.cap)
         .with_invisible_removed(run.cleans)
@@ -167,11 +169,17 @@ fn filtered(run: tamis_agents::hook::shell::ShellRun, settings: &HookSettings) -
         Ok(report) => {
             let (output, rule) = (&report.output, report.output.filter.as_deref());
             let bytes = [output.bytes_in, output.bytes_out];
-            let call = CallLine::new(&program, rule.unwrap_or_default(), bytes)
+            let sizes = [(output.bytes_in, output.chars_in), (output.bytes_out, output.chars_out)]
+                .map(|(bytes, chars)| TextSize { bytes, chars });
+            let mut call = CallLine::new(&program, rule.unwrap_or_default(), bytes)
                 .with_handle(report.record.as_ref().and_then(StoreRecorder::handle))
                 .with_times(report.filter_time, Some(begun.elapsed()))
                 .with_exit_code(output.exit_code)
-                .with_invisible(report.invisible);
+                .with_invisible(report.invisible)
+                .with_command_shown(Some(ShownBy::ClaudeCode), sizes);
+            if reads_again {
+                call = call.with_outcome("retrieved", None);
+            }
             settings.log(&call);
             if let Some(rest) = report.rest {
                 // A server that the command started goes on writing to where the command wrote.

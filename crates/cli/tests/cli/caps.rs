@@ -134,7 +134,7 @@ fn logs_are_summed_and_unreadable_lines_reported() {
     let line = r#"{"tool":"a\u001b[1m","outcome":"filtered","bytes_in":4000,"bytes_out":1000,"tokens_in":1000,"tokens_out":250}"#;
     folder.write("calls.jsonl", format!("{line}\nnot a record\n{line}\n"));
     let ran = folder.tamis(&["savings", "calls.jsonl"], b"");
-    let row = "a\u{fffd}[1m      2       0     8,000      2,000          1,500    75%";
+    let row = "a\u{fffd}[1m      2       0    8,000  2,000           0          1,500    75%";
     assert!(ran.out.contains(row), "{}", ran.out);
     assert_eq!(ran.err, "tamis: skipped 1 line that is not the record of a call\n");
     assert!(folder.tamis(&["savings", "-"], line.as_bytes()).out.contains("750    75%"));

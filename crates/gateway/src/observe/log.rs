@@ -6,13 +6,24 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use tamis_mcp::record::CallRecord;
-use tamis_store::calls::CallLine;
+use tamis_mcp::record::{CallOutcome, CallRecord};
+use tamis_store::calls::{CallLine, ShownBy, UserLog};
 
 /// Returns the line of a call.
 fn line(record: &CallRecord) -> CallLine<'_> {
-    CallLine::new(&record.tool, record.source.as_str(), [record.bytes_in, record.bytes_out])
-        .with_outcome(record.outcome.as_str(), record.reason)
+    let sizes = [record.bytes_in, record.bytes_out];
+    let line = CallLine::new(&record.tool, record.source.as_str(), sizes);
+    if record.outcome == CallOutcome::Listed {
+        return line.with_listed(record.listed.iter().map(|(tool, bytes)| (tool.as_str(), *bytes)));
+    }
+    let agent = record.client.as_deref().and_then(ShownBy::of_client);
+    let line = match (agent, record.shown) {
+        (Some(agent), Some(sizes)) => {
+            line.with_shown(Some(agent), sizes.map(|size| agent.of_mcp_result(size)))
+        }
+        _ => line,
+    };
+    line.with_outcome(record.outcome.as_str(), record.reason)
         .with_handle(record.handle.as_deref())
         .with_times(record.duration, record.latency)
         .with_invisible(record.invisible)
@@ -22,6 +33,8 @@ fn line(record: &CallRecord) -> CallLine<'_> {
 #[derive(Debug)]
 pub struct CallLog {
     output: Output,
+    /// The log of the user, which gets the same lines.
+    user: Option<UserLog>,
     /// Whether a failure was reported, which happens once.
     failed: AtomicBool,
 }
@@ -36,7 +49,7 @@ impl CallLog {
     /// Creates a log on standard error.
     #[must_use]
     pub fn on_standard_error() -> Self {
-        Self { output: Output::StandardError, failed: AtomicBool::new(false) }
+        Self { output: Output::StandardError, user: None, failed: AtomicBool::new(false) }
     }
 
     /// Opens a file and appends to it. A new file is readable only by its owner.
@@ -49,22 +62,34 @@ impl CallLog {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = Mutex::new(options.open(path)?);
-        Ok(Self { output: Output::File(file), failed: AtomicBool::new(false) })
+        Ok(Self { output: Output::File(file), user: None, failed: AtomicBool::new(false) })
+    }
+
+    /// Also appends to the log of the user, which `tamis savings` sums.
+    #[must_use]
+    pub fn with_user_log(mut self, log: Option<UserLog>) -> Self {
+        self.user = log;
+        self
     }
 
     /// Writes the line of a call. A failure is reported once and never ends a session.
     pub(super) fn write(&self, record: &CallRecord) {
-        let written =
-            serde_json::to_vec(&line(record)).map_err(io::Error::other).and_then(|mut line| {
-                line.push(b'\n');
-                // One write per line, so that lines of several processes are not mixed.
-                match &self.output {
-                    Output::StandardError => io::stderr().lock().write_all(&line),
-                    Output::File(file) => {
-                        file.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line)
-                    }
+        let line = line(record);
+        // No call fails for this log, and it has no figures for people who read standard error.
+        _ = self.user.as_ref().map(|log| log.append(&line));
+        if record.outcome == CallOutcome::Listed && matches!(self.output, Output::StandardError) {
+            return;
+        }
+        let written = serde_json::to_vec(&line).map_err(io::Error::other).and_then(|mut line| {
+            line.push(b'\n');
+            // One write per line, so that lines of several processes are not mixed.
+            match &self.output {
+                Output::StandardError => io::stderr().lock().write_all(&line),
+                Output::File(file) => {
+                    file.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line)
                 }
-            });
+            }
+        });
         if let Err(error) = written
             && !self.failed.swap(true, Ordering::Relaxed)
         {

@@ -9,7 +9,7 @@ pub mod metrics;
 use log::CallLog;
 pub use metrics::Direction;
 use metrics::Metrics;
-use tamis_mcp::record::CallRecord;
+use tamis_mcp::record::{CallOutcome, CallRecord};
 
 /// Receives everything that is counted. Shared by all connections of a process.
 #[derive(Debug, Default)]
@@ -34,7 +34,9 @@ impl Observer {
     /// Records calls whose results were handled.
     pub fn record_all<'a>(&self, records: impl IntoIterator<Item = &'a CallRecord>) {
         for record in records {
-            self.metrics.record(record);
+            if record.outcome != CallOutcome::Listed {
+                self.metrics.record(record);
+            }
             if let Some(log) = &self.log {
                 log.write(record);
             }

@@ -123,6 +123,16 @@ parts! {
 }
 
 parts! {
+    /// The members of a response that a client may show.
+    ShownPart {
+        Content = "result.content",
+        Text = "result.content[].text",
+        ResourceText = "result.content[].resource.text",
+        Structured = "result.structuredContent",
+    }
+}
+
+parts! {
     /// The members of a list of tools.
     ListPart {
         Tools = "tools",

@@ -27,6 +27,8 @@ struct Client {
     name: &'static str,
     /// The bytes of a result that it shows whole.
     shown_whole: u64,
+    /// The bytes of a longer result that are worth showing, if the client shows only a short preview of it.
+    instead_of_preview: Option<u64>,
     /// Seen to show only `structuredContent` if there is one. A wrong entry leaves nothing to show.
     reads_structured: bool,
     /// Shows results to a model in every mode, and lets no code read them.
@@ -37,7 +39,7 @@ struct Client {
 ///
 /// | client | cut | seen in |
 /// |---|---|---|
-/// | Claude Code | 25,000 tokens, saved to a file | Claude Code 2.1.332 |
+/// | Claude Code | 50,000 characters, saved to a file with a preview of 2 KB | Claude Code 2.1.332 |
 /// | Codex CLI | 10,000 tokens, the middle is lost; scripts of its code mode read results | Codex 0.171.0 |
 /// | opencode | 50 KB or 2,000 lines | opencode 1.18.33 |
 /// | Gemini CLI | 40,000 characters, the middle is lost | Gemini CLI 0.61.0 |
@@ -45,7 +47,12 @@ struct Client {
 /// | Copilot CLI | 8 KB, saved to a file | github/copilot-cli issue 1732 |
 /// | Cline | 8,000 characters | cline/cline issue 13263 |
 const CLIENTS: [Client; 8] = [
-    Client { reads_structured: true, shows_results: true, ..client("claude-code", 100_000) },
+    Client {
+        reads_structured: true,
+        shows_results: true,
+        instead_of_preview: Some(8_000),
+        ..client("claude-code", 50_000)
+    },
     Client { reads_structured: true, ..client("codex-mcp-client", 40_000) },
     client("opencode", 50_000),
     client("gemini-cli-mcp-client", 40_000),
@@ -56,7 +63,13 @@ const CLIENTS: [Client; 8] = [
 ];
 
 const fn client(name: &'static str, shown_whole: u64) -> Client {
-    Client { name, shown_whole, reads_structured: false, shows_results: false }
+    Client {
+        name,
+        shown_whole,
+        instead_of_preview: None,
+        reads_structured: false,
+        shows_results: false,
+    }
 }
 
 /// Returns the facts about the client that sends this name.
@@ -64,13 +77,18 @@ fn exactly(name: &str) -> Option<&'static Client> {
     CLIENTS.iter().find(|client| client.name == name)
 }
 
-/// Returns the most bytes that a result for the client with this name should have: three quarters of what it shows whole.
-pub(crate) fn limit(name: &str) -> Option<u64> {
+/// Returns the most bytes that a result for the client with this name should have: three quarters of what it shows whole. A
+/// result of which the client would show a preview, because of its length in bytes, is made much shorter, so that it does not cost more
+/// than without the proxy.
+pub(crate) fn limit(name: &str, bytes: u64) -> Option<u64> {
     let is_edition = |rest: &str| rest.starts_with(['-', ' ']);
     let known = CLIENTS.iter().find(|client| {
         name.strip_prefix(client.name).is_some_and(|rest| rest.is_empty() || is_edition(rest))
     });
-    known.map(|client| client.shown_whole / 4 * 3)
+    known.map(|client| match client.instead_of_preview {
+        Some(limit) if bytes > client.shown_whole => limit,
+        _ => client.shown_whole / 4 * 3,
+    })
 }
 
 /// Returns whether the client with this name shows results to a model. Documents in which shared values are written once are
@@ -119,15 +137,17 @@ mod tests {
     #[test]
     fn a_result_fits_into_what_a_client_shows() {
         for (client, expected) in [
-            ("claude-code", Some(75_000)),
+            ("claude-code", Some(37_500)),
             ("Visual Studio Code - Insiders", Some(6_144)),
             ("gemini-cli-mcp-client-github", Some(30_000)),
             ("Clinex", None),
             ("cursor-vscode", None),
             ("", None),
         ] {
-            assert_eq!(limit(client), expected, "{client}");
+            assert_eq!(limit(client, 40_000), expected, "{client}");
         }
+        assert_eq!(limit("claude-code", 50_001), Some(8_000));
+        assert_eq!(limit("opencode", 500_000), Some(37_500));
     }
 
     #[test]

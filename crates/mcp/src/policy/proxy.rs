@@ -271,9 +271,9 @@ impl Proxy {
         self.options.rules.lossless()
     }
 
-    /// Returns the most bytes that a client shows whole, with a reserve.
-    pub(crate) fn client_limit(&self, client: Option<&str>) -> Option<u64> {
-        client.and_then(clients::limit)
+    /// Returns the most bytes that a client shows whole, with a reserve, of a message with this many bytes.
+    pub(crate) fn client_limit(&self, client: Option<&str>, bytes: u64) -> Option<u64> {
+        client.and_then(|client| clients::limit(client, bytes))
     }
 
     /// Returns which part of a result a client shows to the model.

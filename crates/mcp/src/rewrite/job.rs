@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tamis_store::Store;
+use tamis_store::calls::{ShownBy, TextSize};
 
 use super::invisible::clean;
 use super::listing;
@@ -13,6 +14,7 @@ use super::resource;
 use super::result;
 use super::result_parts::Rewritten;
 use super::retrieve;
+use super::shown;
 use super::task::{Context, Element, Record, Task, Work};
 use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::splice::{Piece, Splice, cut_members};
@@ -140,6 +142,7 @@ impl Work {
         let cleaned =
             context.proxy.removes_invisible().then(|| clean(message, &span, &mut task, limits));
         let cleaned = cleaned.and_then(Result::ok).flatten();
+        let original = message;
         record.invisible = cleaned.as_ref().map_or(0, |cleaned| cleaned.count);
         let (message, cleaned_span) = match &cleaned {
             Some(cleaned) => (&cleaned.message, 0..cleaned.message.len()),
@@ -168,10 +171,36 @@ impl Work {
             if record.outcome == CallOutcome::Filtered && matches!(done, Done::Original) {
                 record.outcome = CallOutcome::Unchanged;
             }
+            record.shown = shown_sizes(original, &span, out, start, &done, &context);
             let source = subject.filter.map(|filter| filter.source);
-            records.push(record.finish(source, context.arrived));
+            let client = context.client.clone();
+            records.push(record.finish(source, client, context.arrived));
         }
         done
+    }
+}
+
+/// Returns the sizes of what an agent would have shown of the result, and of what it shows. Other clients are not measured.
+fn shown_sizes(
+    message: &Spool,
+    span: &Range<u64>,
+    out: &Spool,
+    start: u64,
+    done: &Done,
+    context: &Context,
+) -> Option<[TextSize; 2]> {
+    context.client.as_deref().and_then(ShownBy::of_client)?;
+    let before = || shown::shown(message, span.clone(), context.reads);
+    match done {
+        Done::Original => before().map(|size| [size; 2]),
+        // The client asked for it, and got no result of the server.
+        Done::Answered => shown::shown(out, start..out.len(), context.reads)
+            .map(|size| [TextSize::default(), size]),
+        Done::Written => {
+            let after = shown::shown(out, start..out.len(), context.reads)?;
+            Some([before().unwrap_or_default(), after])
+        }
+        Done::Dropped(_) => None,
     }
 }
 
@@ -276,7 +305,7 @@ pub(crate) fn withheld_call(tool: &str, reason: &'static str) -> (Vec<u8>, CallR
     record.outcome = CallOutcome::FailedClosed;
     record.reason = Some(reason);
     let result = failure::withheld_result(tool, Failure(reason), false);
-    (result.into_bytes(), record.finish(Some(RuleSource::Manifest), None))
+    (result.into_bytes(), record.finish(Some(RuleSource::Manifest), None, None))
 }
 
 impl Task {
@@ -310,7 +339,15 @@ impl Task {
                 Ok(if is_answer { Done::Answered } else { Done::Written })
             }
             Self::Listing { result, offers_retrieval } => {
-                let splice = listing::rewrite(message, result, &context.proxy, offers_retrieval)?;
+                let splice = listing::rewrite(
+                    message,
+                    result,
+                    &context.proxy,
+                    offers_retrieval,
+                    &mut record.listed,
+                )?;
+                record.outcome = CallOutcome::Listed;
+                record.is_wanted = !record.listed.is_empty();
                 if splice.is_empty() {
                     return Ok(Done::Original);
                 }

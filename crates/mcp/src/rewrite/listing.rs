@@ -12,10 +12,14 @@ use super::{hint, retrieve};
 use crate::jsonrpc::find::{FindError, Found, ValueKind};
 use crate::jsonrpc::head::{ListPart, Parts, short_text};
 use crate::jsonrpc::splice::{Splice, cut_members, end_of};
+use crate::jsonrpc::text;
 use crate::policy::failure::Failure;
 use crate::policy::proxy::{OwnParameters, Proxy};
 use crate::rules::{Parameters, Structured};
 use crate::spool::Spool;
+
+/// The most tools of a page that are recorded.
+const MOST_LISTED: usize = 1_000;
 
 /// Returns the replacements in a result of `tools/list`. `offers_retrieval`: the page has to list `tamis_retrieve`.
 pub(crate) fn rewrite(
@@ -23,6 +27,7 @@ pub(crate) fn rewrite(
     result: Range<u64>,
     proxy: &Proxy,
     offers_retrieval: bool,
+    listed: &mut Vec<(String, u64)>,
 ) -> Result<Splice, Failure> {
     let parts = Parts::<ListPart>::find(message, result).map_err(|error| match error {
         FindError::NotJson | FindError::Incomplete | FindError::Limit => Failure::TOO_COMPLEX,
@@ -42,6 +47,9 @@ pub(crate) fn rewrite(
             ));
         }
         proxy.note_listed(&name);
+        if listed.len() < MOST_LISTED {
+            listed.push((text::short(&name, 128), tool.span.end - tool.span.start));
+        }
         let own = Parameters { raw: members.has_output_mode, budget: members.has_budget };
         let shrinking = hint::argument(message, members.properties)?;
         proxy.learn_parameters(name.clone(), OwnParameters { as_ours: own, shrinking });

@@ -12,7 +12,7 @@
 //! | `omission`, `hint`, `stored`, `notice` | what was left out of it, what is stored, and the notice about it |
 //! | `images`, `data_urls` | images in its strings, which become blocks, and `data:` URLs in its texts |
 //! | `assemble` | the replacements in the message |
-//! | `outcome` | the message to send, and its record |
+//! | `outcome`, `shown` | the message to send, its record, and the size of what a client shows |
 
 pub(crate) mod assemble;
 pub(crate) mod block_text;
@@ -32,7 +32,9 @@ pub(crate) mod result;
 pub(crate) mod result_parts;
 pub(crate) mod retrieve;
 pub(crate) mod run;
+mod shown;
 pub(crate) mod stored;
+
 pub(crate) mod task;
 pub(crate) mod text_cut;
 pub(crate) mod unreached;

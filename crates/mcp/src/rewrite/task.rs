@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tamis_store::Scope;
+use tamis_store::calls::TextSize;
 
 use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::head::{MessagePart, Parts, short_text};
@@ -48,6 +49,8 @@ pub(crate) struct Context {
     pub(crate) limits_output: bool,
     pub(crate) is_modern: bool,
     pub(crate) reads: ClientReads,
+    /// The name that the client gave itself.
+    pub(crate) client: Option<Arc<str>>,
     /// The most bytes that it shows whole, if they are known.
     pub(crate) client_limit: Option<u64>,
     /// Whether profiles write once what items share.
@@ -219,6 +222,9 @@ pub(crate) struct Record {
     pub(crate) outcome: CallOutcome,
     pub(crate) reason: Option<&'static str>,
     pub(crate) invisible: u64,
+    pub(crate) shown: Option<[TextSize; 2]>,
+    /// The tools of a list, with the bytes of their descriptions.
+    pub(crate) listed: Vec<(String, u64)>,
     /// Whether the message is recorded although no tool was called.
     pub(crate) is_wanted: bool,
     pub(crate) started: Instant,
@@ -234,15 +240,24 @@ impl Record {
             outcome: CallOutcome::Filtered,
             reason: None,
             invisible: 0,
+            shown: None,
+            listed: Vec::new(),
             is_wanted: false,
             started,
         }
     }
 
-    pub(crate) fn finish(self, source: Option<RuleSource>, arrived: Option<Instant>) -> CallRecord {
+    pub(crate) fn finish(
+        self,
+        source: Option<RuleSource>,
+        client: Option<Arc<str>>,
+        arrived: Option<Instant>,
+    ) -> CallRecord {
         let duration = self.started.elapsed();
         CallRecord {
             tool: self.tool,
+            client,
+            shown: self.shown,
             source: source.unwrap_or(RuleSource::Profile),
             bytes_in: self.bytes_in,
             bytes_out: self.bytes_out,
@@ -250,6 +265,7 @@ impl Record {
             outcome: self.outcome,
             reason: self.reason,
             invisible: self.invisible,
+            listed: self.listed,
             duration,
             latency: arrived.map(|arrived| arrived.elapsed()),
         }

@@ -1,9 +1,12 @@
 //! [`CallLine`]: a line of a log, as it is written and read.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
+
+use super::shown_by::{ShownBy, TextSize};
 
 /// A line of a log: one call of a tool, or one run of a command.
 ///
@@ -19,8 +22,11 @@ pub struct CallLine<'a> {
     /// Which kind of rule applied, or the name of the command's filter.
     #[serde(default)]
     pub rule: Cow<'a, str>,
-    /// The outcome: `filtered`, `unchanged`, `failed_open`, `failed_closed` or `retrieved`.
+    /// The outcome: `filtered`, `unchanged`, `failed_open`, `failed_closed` or `retrieved`; `listed` if no tool was called.
     pub outcome: Cow<'a, str>,
+    /// The agent that shows the output to its model, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Cow<'a, str>>,
     /// Why, if a filter failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Cow<'a, str>>,
@@ -30,6 +36,12 @@ pub struct CallLine<'a> {
     /// Bytes after the filter.
     #[serde(default)]
     pub bytes_out: u64,
+    /// Bytes that the agent would have shown without the filter, if that is not `bytes_in`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown_without: Option<u64>,
+    /// Bytes that the agent shows, if that is not `bytes_out`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown_with: Option<u64>,
     /// Tokens before the filter.
     #[serde(default)]
     pub tokens_in: u64,
@@ -51,6 +63,9 @@ pub struct CallLine<'a> {
     /// The exit code of the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
+    /// The tools of a list, with the bytes of their descriptions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub listed: BTreeMap<Cow<'a, str>, u64>,
 }
 
 /// The longest name of a tool, in characters.
@@ -74,8 +89,11 @@ impl<'a> CallLine<'a> {
             rule: rule.into(),
             outcome: if bytes_in == bytes_out { "unchanged" } else { "filtered" }.into(),
             reason: None,
+            agent: None,
             bytes_in,
             bytes_out,
+            shown_without: None,
+            shown_with: None,
             tokens_in: bytes_in.div_ceil(4),
             tokens_out: bytes_out.div_ceil(4),
             handle: None,
@@ -83,6 +101,7 @@ impl<'a> CallLine<'a> {
             duration_ms: 0.0,
             latency_ms: None,
             exit_code: None,
+            listed: BTreeMap::new(),
         }
     }
 
@@ -96,8 +115,11 @@ impl<'a> CallLine<'a> {
             rule: owned(self.rule),
             outcome: owned(self.outcome),
             reason: self.reason.map(owned),
+            agent: self.agent.map(owned),
             bytes_in: self.bytes_in,
             bytes_out: self.bytes_out,
+            shown_without: self.shown_without,
+            shown_with: self.shown_with,
             tokens_in: self.tokens_in,
             tokens_out: self.tokens_out,
             handle: self.handle.map(owned),
@@ -105,6 +127,7 @@ impl<'a> CallLine<'a> {
             duration_ms: self.duration_ms,
             latency_ms: self.latency_ms,
             exit_code: self.exit_code,
+            listed: self.listed.into_iter().map(|(tool, bytes)| (owned(tool), bytes)).collect(),
         }
     }
 
@@ -113,6 +136,45 @@ impl<'a> CallLine<'a> {
     pub fn with_outcome(mut self, outcome: &'a str, reason: Option<&'a str>) -> Self {
         self.outcome = outcome.into();
         self.reason = reason.map(Into::into);
+        self
+    }
+
+    /// Sets the agent, and how many bytes it shows of the output without and with the filter.
+    #[must_use]
+    pub fn with_shown(mut self, agent: Option<ShownBy>, [without, with]: [u64; 2]) -> Self {
+        self.agent = agent.map(|agent| agent.as_str().into());
+        self.shown_without = Some(without).filter(|bytes| *bytes != self.bytes_in);
+        self.shown_with = Some(with).filter(|bytes| *bytes != self.bytes_out);
+        self
+    }
+
+    /// Sets the agent of a command's output. `sizes` are those of the whole output and of the filtered one; the exit code has
+    /// to be set before.
+    #[must_use]
+    pub fn with_command_shown(self, agent: Option<ShownBy>, sizes: [TextSize; 2]) -> Self {
+        let failed = self.exit_code.is_some_and(|code| code != 0);
+        let shown =
+            |size: TextSize| agent.map_or(size.bytes, |agent| agent.of_command(size, failed));
+        let shown = sizes.map(shown);
+        self.with_shown(agent, shown)
+    }
+
+    /// Returns how many bytes the agent would have shown without the filter, and how many it shows. An output that was read
+    /// again, in part or as a whole, would not have been shown.
+    #[must_use]
+    pub fn shown(&self) -> [u64; 2] {
+        let with = self.shown_with.unwrap_or(self.bytes_out);
+        match &*self.outcome {
+            "retrieved" => [0, with],
+            _ => [self.shown_without.unwrap_or(self.bytes_in), with],
+        }
+    }
+
+    /// Sets the tools of a list, with the bytes of their descriptions.
+    #[must_use]
+    pub fn with_listed(mut self, tools: impl IntoIterator<Item = (&'a str, u64)>) -> Self {
+        self.outcome = "listed".into();
+        self.listed = tools.into_iter().map(|(tool, bytes)| (tool.into(), bytes)).collect();
         self
     }
 

@@ -1,7 +1,8 @@
 //! The log of calls, and what they saved: one line of JSON for each call of a tool or run of a command.
 //!
 //! `tamis run` and the hooks of agents append to [`UserLog`]; the proxy writes to the file of its flag `--log`. `tamis
-//! savings` sums both. A line has names, sizes and durations, and never data of an output or arguments of a command.
+//! savings` sums both. Savings are the difference to what the agent would have shown without tamis ([`ShownBy`]), less what was read
+//! again. A line has names, sizes and durations, and never data of an output or arguments of a command.
 //!
 //! ```
 //! use std::time::Duration;
@@ -14,14 +15,16 @@
 //! let [_older, current] = log.files();
 //! savings.read_file(&current)?;
 //! let table = savings.table();
-//! assert!(table.contains("cargo      1       0    40,000      4,000          9,000    90%"), "{table}");
+//! assert!(table.contains("cargo      1       0   40,000  4,000           0          9,000    90%"), "{table}");
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
 mod line;
 mod savings;
+mod shown_by;
 mod user_log;
 
 pub use line::CallLine;
-pub use savings::Savings;
+pub use savings::{Savings, SavingsBy, UnusedTool};
+pub use shown_by::{ShownBy, TextSize};
 pub use user_log::UserLog;

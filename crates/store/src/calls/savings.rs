@@ -1,10 +1,12 @@
-//! [`Savings`]: the sums of a log, per tool.
+//! [`Savings`]: the sums of a log, by tool, command, agent or day.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
+
+use serde::Serialize;
 
 use super::CallLine;
 
@@ -14,37 +16,133 @@ const TOOLS: usize = 10_000;
 /// Longest line of a log that is read.
 const LINE: u64 = 1 << 20;
 
-/// The sums of the calls of a tool.
+/// What the rows of a table are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SavingsBy {
+    /// Tools, and programs of commands.
+    #[default]
+    Tool,
+    /// Tools and programs with the kind of rule, or with the filter of the command.
+    Command,
+    /// Coding agents.
+    Agent,
+    /// Days, in UTC.
+    Day,
+}
+
+impl SavingsBy {
+    /// All values, with the words for them in command lines.
+    pub const ALL: [(&'static str, Self); 4] = [
+        ("tool", Self::Tool),
+        ("command", Self::Command),
+        ("agent", Self::Agent),
+        ("day", Self::Day),
+    ];
+
+    fn title(self) -> &'static str {
+        Self::ALL.iter().find(|(_, by)| *by == self).map_or("", |(title, _)| title)
+    }
+
+    /// Returns the name of the row of a call.
+    fn row(self, call: &CallLine<'_>) -> String {
+        match self {
+            Self::Tool => call.tool.clone().into_owned(),
+            Self::Command if call.rule.is_empty() => call.tool.clone().into_owned(),
+            Self::Command => format!("{} {}", call.tool, call.rule),
+            Self::Agent => call.agent.as_deref().unwrap_or("(none)").to_owned(),
+            Self::Day => call.time.get(..10).unwrap_or("(unknown)").to_owned(),
+        }
+    }
+}
+
+/// The sums of the calls of a row. Bytes are those that the agent shows to its model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sum {
     calls: u64,
     failed: u64,
-    bytes_in: u64,
-    bytes_out: u64,
-    tokens_in: u64,
-    tokens_out: u64,
+    without: u64,
+    shown: u64,
+    read_again: u64,
 }
 
 impl Sum {
     fn add(&mut self, other: &Self) {
         self.calls += other.calls;
         self.failed += other.failed;
-        self.bytes_in = self.bytes_in.saturating_add(other.bytes_in);
-        self.bytes_out = self.bytes_out.saturating_add(other.bytes_out);
-        self.tokens_in = self.tokens_in.saturating_add(other.tokens_in);
-        self.tokens_out = self.tokens_out.saturating_add(other.tokens_out);
+        self.without = self.without.saturating_add(other.without);
+        self.shown = self.shown.saturating_add(other.shown);
+        self.read_again = self.read_again.saturating_add(other.read_again);
+    }
+
+    /// The bytes that were saved; less than zero if the agent reads more than without filters.
+    fn saved(&self) -> i128 {
+        i128::from(self.without) - i128::from(self.shown) - i128::from(self.read_again)
+    }
+
+    /// The same in tokens of four bytes.
+    fn tokens(&self) -> i128 {
+        self.saved() / 4
     }
 }
 
-/// The sums of a log, per tool.
+/// The sums of a log: by tool, if nothing else is asked for.
 #[derive(Debug, Default)]
 pub struct Savings {
-    tools: HashMap<String, Sum>,
+    by: SavingsBy,
+    rows: HashMap<String, Sum>,
+    /// Tools of lists, with the bytes of their descriptions and whether they were called.
+    listed: HashMap<String, u64>,
+    called: HashSet<String>,
     /// Lines that are not records of calls.
     skipped: u64,
 }
 
+/// A tool that is in a list and was never called.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnusedTool {
+    /// Its name.
+    pub tool: String,
+    /// The bytes of its description, which the model reads in every session.
+    pub bytes: u64,
+}
+
+/// A row in JSON.
+#[derive(Debug, Serialize)]
+struct SavingsRow<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    calls: u64,
+    failed: u64,
+    bytes_without: u64,
+    bytes_shown: u64,
+    bytes_read_again: u64,
+    bytes_saved: i128,
+    tokens_saved: i128,
+}
+
+impl<'a> SavingsRow<'a> {
+    fn new(name: Option<&'a str>, sum: &Sum) -> Self {
+        Self {
+            name,
+            calls: sum.calls,
+            failed: sum.failed,
+            bytes_without: sum.without,
+            bytes_shown: sum.shown,
+            bytes_read_again: sum.read_again,
+            bytes_saved: sum.saved(),
+            tokens_saved: sum.tokens(),
+        }
+    }
+}
+
 impl Savings {
+    /// Creates empty sums with these rows.
+    #[must_use]
+    pub fn by(by: SavingsBy) -> Self {
+        Self { by, ..Self::default() }
+    }
+
     /// Adds the lines of a log. Lines that are not records of calls are counted and skipped: standard error holds others.
     ///
     /// # Errors
@@ -74,17 +172,30 @@ impl Savings {
             self.skipped += u64::from(!line.trim_ascii().is_empty());
             return;
         };
+        if call.outcome == "listed" {
+            for (tool, bytes) in call.listed {
+                if self.listed.len() < TOOLS || self.listed.contains_key(&*tool) {
+                    self.listed.insert(tool.into_owned(), bytes);
+                }
+            }
+            return;
+        }
+        if self.called.len() < TOOLS {
+            self.called.insert(call.tool.clone().into_owned());
+        }
+        let [without, with] = call.shown();
+        let is_read_again = call.outcome == "retrieved";
         let sum = Sum {
             calls: 1,
             failed: u64::from(call.outcome.starts_with("failed")),
-            bytes_in: call.bytes_in,
-            bytes_out: call.bytes_out,
-            tokens_in: call.tokens_in,
-            tokens_out: call.tokens_out,
+            without,
+            shown: if is_read_again { 0 } else { with },
+            read_again: if is_read_again { with } else { 0 },
         };
-        let known = self.tools.len() < TOOLS || self.tools.contains_key(&*call.tool);
-        let tool = if known { call.tool.into_owned() } else { String::from("(others)") };
-        self.tools.entry(tool).or_default().add(&sum);
+        let row = self.by.row(&call);
+        let known = self.rows.len() < TOOLS || self.rows.contains_key(&row);
+        let row = if known { row } else { String::from("(others)") };
+        self.rows.entry(row).or_default().add(&sum);
     }
 
     /// Returns the number of lines that are not records of calls.
@@ -93,25 +204,71 @@ impl Savings {
         self.skipped
     }
 
-    /// Returns the table: a row for each tool, the largest saving first, and a row with the total.
+    /// Returns the tools that were listed and never called, the longest description first.
     #[must_use]
-    pub fn table(&self) -> String {
+    pub fn unused(&self) -> Vec<UnusedTool> {
+        let unused = self.listed.iter().filter(|(tool, _)| !self.called.contains(*tool));
+        let mut unused: Vec<UnusedTool> = unused
+            .map(|(tool, bytes)| UnusedTool { tool: printable(tool), bytes: *bytes })
+            .collect();
+        unused.sort_by(|one, other| {
+            other.bytes.cmp(&one.bytes).then_with(|| one.tool.cmp(&other.tool))
+        });
+        unused
+    }
+
+    /// Returns the rows, in the order of the table, and their total.
+    fn sorted(&self) -> (Vec<(String, Sum)>, Sum) {
         let mut rows: Vec<(String, Sum)> =
-            self.tools.iter().map(|(tool, sum)| (printable(tool), *sum)).collect();
-        rows.sort_by(|(one, a), (other, b)| {
-            let saved = |sum: &Sum| sum.tokens_in.saturating_sub(sum.tokens_out);
-            saved(b).cmp(&saved(a)).then_with(|| one.cmp(other))
+            self.rows.iter().map(|(row, sum)| (printable(row), *sum)).collect();
+        rows.sort_by(|(one, a), (other, b)| match self.by {
+            SavingsBy::Day => one.cmp(other),
+            _ => b.saved().cmp(&a.saved()).then_with(|| one.cmp(other)),
         });
         let mut total = Sum::default();
         for (_, sum) in &rows {
             total.add(sum);
         }
+        (rows, total)
+    }
+
+    /// Returns the sums as a JSON document.
+    ///
+    /// # Errors
+    /// A number that JSON cannot have, which does not occur.
+    pub fn json(&self) -> serde_json::Result<String> {
+        #[derive(Serialize)]
+        struct Document<'a> {
+            by: &'static str,
+            rows: Vec<SavingsRow<'a>>,
+            total: SavingsRow<'a>,
+        }
+        let (rows, total) = self.sorted();
+        serde_json::to_string(&Document {
+            by: self.by.title(),
+            rows: rows.iter().map(|(name, sum)| SavingsRow::new(Some(name), sum)).collect(),
+            total: SavingsRow::new(None, &total),
+        })
+    }
+
+    /// Returns the table: the largest saving first, or the days in their order, and a row with the total.
+    #[must_use]
+    pub fn table(&self) -> String {
+        self.table_with(["", ""])
+    }
+
+    /// Returns the table with these texts around negative numbers, such as those that make them red on a terminal.
+    #[must_use]
+    pub fn table_with(&self, negative: [&str; 2]) -> String {
+        let (mut rows, total) = self.sorted();
         rows.push((String::from("total"), total));
-        let cells: Vec<[String; 7]> = rows.iter().map(|(tool, sum)| row(tool, sum)).collect();
-        let titles = ["tool", "calls", "failed", "bytes in", "bytes out", "~tokens saved", "saved"];
+        let cells: Vec<[String; COLUMNS]> = rows.iter().map(|(row, sum)| cells(row, sum)).collect();
+        let first = self.by.title();
+        let titles =
+            [first, "calls", "failed", "without", "shown", "read again", "~tokens saved", "saved"];
         let mut table = String::new();
         let all = || std::iter::once(titles.map(String::from)).chain(cells.iter().cloned());
-        let mut widths = [0; 7];
+        let mut widths = [0; COLUMNS];
         for cells in all() {
             for (width, cell) in widths.iter_mut().zip(&cells) {
                 *width = cell.chars().count().max(*width);
@@ -119,10 +276,15 @@ impl Savings {
         }
         for cells in all() {
             for (number, (width, cell)) in widths.iter().zip(&cells).enumerate() {
+                let [before, after] = if cell.starts_with('-') && cell.len() > 1 && number > 0 {
+                    negative
+                } else {
+                    ["", ""]
+                };
                 // Writing to a string does not fail.
                 _ = match number {
                     0 => write!(table, "{cell:width$}"),
-                    _ => write!(table, "  {cell:>width$}"),
+                    _ => write!(table, "  {before}{cell:>width$}{after}"),
                 };
             }
             table.push('\n');
@@ -131,22 +293,21 @@ impl Savings {
     }
 }
 
-fn row(tool: &str, sum: &Sum) -> [String; 7] {
-    let saved = i128::from(sum.tokens_in) - i128::from(sum.tokens_out);
-    let share = match sum.bytes_in {
+const COLUMNS: usize = 8;
+
+fn cells(row: &str, sum: &Sum) -> [String; COLUMNS] {
+    let share = match sum.without {
         0 => String::from("-"),
-        all => {
-            let left = i128::from(sum.bytes_out) * 100 / i128::from(all);
-            format!("{}%", 100 - left)
-        }
+        all => format!("{}%", sum.saved() * 100 / i128::from(all)),
     };
     [
-        String::from(tool),
+        String::from(row),
         grouped(i128::from(sum.calls)),
         grouped(i128::from(sum.failed)),
-        grouped(i128::from(sum.bytes_in)),
-        grouped(i128::from(sum.bytes_out)),
-        grouped(saved),
+        grouped(i128::from(sum.without)),
+        grouped(i128::from(sum.shown)),
+        grouped(i128::from(sum.read_again)),
+        grouped(sum.tokens()),
         share,
     ]
 }
@@ -171,35 +332,68 @@ fn printable(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Savings;
+    use super::{Savings, SavingsBy};
+
+    const LOG: &str = "\
+        {\"time\":\"2026-01-02T10:00:00Z\",\"tool\":\"search\",\"outcome\":\"filtered\",\"bytes_in\":160000,\"bytes_out\":8000}\n\
+        tamis: listening\n\
+        {\"tool\":\"echo\",\"outcome\":\"unchanged\",\"bytes_in\":40,\"bytes_out\":40,\"new\":[]}\n\
+        \n\
+        {\"time\":\"2026-01-01T10:00:00Z\",\"tool\":\"cargo\",\"rule\":\"cargo-test\",\"agent\":\"codex\",\"outcome\":\"filtered\",\"bytes_in\":1000000,\"bytes_out\":4000,\"shown_without\":2000}\n\
+        {\"tool\":\"tamis\",\"outcome\":\"retrieved\",\"bytes_in\":9000,\"bytes_out\":400}\n\
+        {\"tool\":\"search\",\"outcome\":\"failed_open\",\"bytes_in\":4000,\"bytes_out\":4000}\n\
+        {\"tool\":\"\",\"outcome\":\"listed\",\"listed\":{\"search\":10,\"a\":20,\"b\":30}}\n\
+        {\"tool\":\"cut off";
+
+    fn savings(by: SavingsBy) -> Savings {
+        let mut savings = Savings::by(by);
+        savings.read(LOG.as_bytes()).unwrap();
+        savings
+    }
 
     #[test]
     fn a_log_becomes_a_table() {
-        let log = "\
-            {\"tool\":\"search\",\"outcome\":\"filtered\",\"bytes_in\":160000,\"bytes_out\":8000,\"tokens_in\":40000,\"tokens_out\":2000}\n\
-            tamis: listening\n\
-            {\"tool\":\"echo\",\"outcome\":\"unchanged\",\"bytes_in\":40,\"bytes_out\":40,\"tokens_in\":10,\"tokens_out\":10,\"new\":[]}\n\
-            \n\
-            {\"tool\":\"search\",\"outcome\":\"failed_open\",\"bytes_in\":4000,\"bytes_out\":4000,\"tokens_in\":1000,\"tokens_out\":1000}\n\
-            {\"tool\":\"cut off";
-        let mut savings = Savings::default();
-        savings.read(log.as_bytes()).unwrap();
+        let savings = savings(SavingsBy::Tool);
         assert_eq!(savings.skipped(), 2);
         let expected = "\
-tool    calls  failed  bytes in  bytes out  ~tokens saved  saved
-search      2       1   164,000     12,000         38,000    93%
-echo        1       0        40         40              0     0%
-total       3       1   164,040     12,040         38,000    93%
+tool    calls  failed  without   shown  read again  ~tokens saved  saved
+search      2       1  164,000  12,000           0         38,000    92%
+echo        1       0       40      40           0              0     0%
+tamis       1       0        0       0         400           -100      -
+cargo       1       0    2,000   4,000           0           -500  -100%
+total       5       1  166,040  16,040         400         37,400    90%
 ";
         assert_eq!(savings.table(), expected);
+        let red = savings.table_with(["<", ">"]);
+        assert!(red.contains("<         -500>  <-100%>\n"), "{red}");
+        assert!(red.contains("<         -100>      -\n"), "{red}");
+    }
+
+    #[test]
+    fn rows_are_what_was_asked_for() {
+        let first = |by| savings(by).table().lines().nth(1).unwrap().to_owned();
+        assert!(first(SavingsBy::Day).starts_with("(unknown) "));
+        assert!(first(SavingsBy::Agent).starts_with("(none) "));
+        let table = savings(SavingsBy::Command).table();
+        assert!(table.contains("\ncargo cargo-test  "), "{table}");
+        let json: serde_json::Value =
+            serde_json::from_str(&savings(SavingsBy::Day).json().unwrap()).unwrap();
+        assert_eq!(json["rows"][1]["name"], "2026-01-01");
+        assert_eq!(json["rows"][1]["tokens_saved"], -500);
+        assert_eq!(json["total"]["bytes_saved"], 149_600);
+    }
+
+    #[test]
+    fn tools_that_were_listed_and_never_called() {
+        let unused = savings(SavingsBy::Tool).unused();
+        let unused: Vec<_> = unused.iter().map(|tool| (tool.tool.as_str(), tool.bytes)).collect();
+        assert_eq!(unused, [("b", 30), ("a", 20)]);
     }
 
     #[test]
     fn an_empty_log_has_a_total() {
         let table = Savings::default().table();
-        assert!(
-            table.ends_with("total      0       0         0          0              0      -\n"),
-            "{table}"
-        );
+        assert!(table.starts_with("tool   calls"), "{table}");
+        assert!(table.ends_with("    0      -\n"), "{table}");
     }
 }

@@ -14,10 +14,14 @@ const LIMIT: u64 = 8 << 20;
 ///
 /// Processes may append at the same time: each line is one write. Only the owner of the file can read it (0600). When it
 /// exceeds 8 MiB, it becomes `calls.jsonl.1`, in place of the older one.
+///
+/// In the sandbox of an agent, the state folder cannot be written to. Then the line goes to a file of the same name in the
+/// folder for temporary files ([`state::temporary_folder`]), if only the user has access to that.
 #[derive(Clone, Debug)]
 pub struct UserLog {
     file: PathBuf,
     limit: u64,
+    fallback: Option<PathBuf>,
 }
 
 impl UserLog {
@@ -34,13 +38,38 @@ impl UserLog {
     #[must_use]
     pub fn to_append() -> Option<Self> {
         let is_off = std::env::var_os("TAMIS_LOG").is_some_and(|value| value == "off");
-        Self::of_user().filter(|_| !is_off)
+        Some(Self::of_user()?.with_fallback(state::temporary_folder())).filter(|_| !is_off)
+    }
+
+    /// Sets the folder of the log if that of the user cannot be written to.
+    #[must_use]
+    pub fn with_fallback(mut self, folder: Option<PathBuf>) -> Self {
+        self.fallback = folder;
+        self
+    }
+
+    /// Returns whether lines can be appended, and why not. Nothing is written, but the files are created.
+    ///
+    /// # Errors
+    /// The file of the log cannot be opened for writing.
+    pub fn check(&self) -> io::Result<()> {
+        self.opened().map(|_| ())
+    }
+
+    /// Returns the logs that processes in sandboxes wrote, which may not exist.
+    #[must_use]
+    pub fn of_sandboxes() -> Vec<Self> {
+        let folders = state::temporary_folders().into_iter();
+        folders
+            .filter(|folder| state::is_private(folder))
+            .map(|folder| Self::in_folder(&folder))
+            .collect()
     }
 
     /// Returns the log in a folder, which [`append`](Self::append) creates.
     #[must_use]
     pub fn in_folder(folder: &Path) -> Self {
-        Self { file: folder.join("calls.jsonl"), limit: LIMIT }
+        Self { file: folder.join("calls.jsonl"), limit: LIMIT, fallback: None }
     }
 
     /// Returns the files of the log, the older one first. They may not exist.
@@ -62,18 +91,36 @@ impl UserLog {
     pub fn append(&self, line: &CallLine<'_>) -> io::Result<()> {
         let mut text = serde_json::to_vec(line).map_err(io::Error::other)?;
         text.push(b'\n');
-        let mut file = match self.open() {
+        let written = self.write(&text);
+        match (&written, &self.fallback) {
+            (Err(error), Some(folder)) if is_unwritable(error) => {
+                let log = Self { limit: self.limit, ..Self::in_folder(folder) };
+                log.create_folder()?;
+                if state::is_private(folder) { log.write(&text) } else { written }
+            }
+            _ => written,
+        }
+    }
+
+    /// Opens the file, and creates the folder if it is missing.
+    fn opened(&self) -> io::Result<File> {
+        match self.open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.create_folder()?;
-                self.open()?
+                self.open()
             }
-            opened => opened?,
-        };
+            opened => opened,
+        }
+    }
+
+    /// Writes a line.
+    fn write(&self, text: &[u8]) -> io::Result<()> {
+        let mut file = self.opened()?;
         if file.metadata()?.len() > self.limit && self.rotate(&file) {
             file = self.open()?;
         }
         // One write, so that the lines of several processes are not mixed.
-        if file.write(&text)? == text.len() {
+        if file.write(text)? == text.len() {
             return Ok(());
         }
         // The disk is full. The next line must not continue this one.
@@ -121,6 +168,11 @@ impl UserLog {
     }
 }
 
+/// Whether an error is that of a sandbox, and not of a file that is in the way.
+fn is_unwritable(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied)
+}
+
 #[cfg(unix)]
 fn is_same(one: &std::fs::Metadata, other: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -154,6 +206,28 @@ mod tests {
         }
         assert_eq!(savings.skipped(), 0);
         assert!(savings.table().contains("\ncargo  "), "{}", savings.table());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_sandbox_logs_to_the_folder_for_temporary_files() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        // A folder that nobody can write to, not even root.
+        let log = UserLog::in_folder(std::path::Path::new("/proc/self/fdinfo"));
+        let temporary = folder.path().join("tamis-0");
+        let line = CallLine::new("cargo", "cargo-test", [4_000, 400]);
+        if !log.append(&line).is_err_and(|error| super::is_unwritable(&error)) {
+            // This system has no such folder.
+            return;
+        }
+        let log = log.with_fallback(Some(temporary.clone()));
+        log.append(&line).unwrap();
+        let [_, file] = UserLog::in_folder(&temporary).files();
+        assert!(std::fs::read_to_string(&file).unwrap().contains("\"tool\":\"cargo\""));
+        // Others could read it.
+        std::fs::set_permissions(&temporary, std::fs::Permissions::from_mode(0o755)).unwrap();
+        log.append(&line).unwrap_err();
     }
 
     #[cfg(unix)]

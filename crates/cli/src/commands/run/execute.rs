@@ -13,7 +13,7 @@ use tamis_command::{
     RecordPlace, RunReport,
 };
 use tamis_mcp::program::check_writable;
-use tamis_store::calls::{CallLine, UserLog};
+use tamis_store::calls::{CallLine, ShownBy, TextSize, UserLog};
 use tamis_store::process::is_off;
 use tamis_store::{Store, StoreConfig};
 
@@ -95,13 +95,17 @@ fn log(args: &RunArgs, report: &RunReport, time: std::time::Duration) {
     let name = name(args);
     let program = line.program_name();
     let program = program.unwrap_or_else(|| name.rsplit('/').next().unwrap_or_default());
-    let CommandReport { filter, exit_code, bytes_in, bytes_out, .. } = &report.output;
+    let CommandReport { filter, exit_code, bytes_in, bytes_out, chars_in, chars_out, .. } =
+        &report.output;
+    let sizes = [(*bytes_in, *chars_in), (*bytes_out, *chars_out)]
+        .map(|(bytes, chars)| TextSize { bytes, chars });
     let handle = report.record.as_ref().and_then(StoreRecorder::handle);
     let mut call =
         CallLine::new(program, filter.as_deref().unwrap_or_default(), [*bytes_in, *bytes_out])
             .with_handle(handle)
             .with_times(report.filter_time, Some(time))
-            .with_exit_code(*exit_code);
+            .with_exit_code(*exit_code)
+            .with_command_shown(ShownBy::of_process(), sizes);
     if report.record_failed {
         call = call.with_outcome("failed_open", Some("record"));
     }
