@@ -19,12 +19,45 @@ pub enum Agent {
     Cursor,
     /// GitHub Copilot CLI.
     Copilot,
+    /// Visual Studio Code.
+    VsCode,
+    /// Windsurf.
+    Windsurf,
+    /// Cline, the extension for Visual Studio Code and the command.
+    Cline,
+    /// Zed.
+    Zed,
+    /// Amp.
+    Amp,
+    /// Crush.
+    Crush,
+    /// Goose.
+    Goose,
+    /// Qwen Code.
+    Qwen,
+    /// Claude Desktop.
+    ClaudeDesktop,
 }
 
 impl Agent {
     /// All agents, in the order in which they are listed.
-    pub const ALL: [Self; 6] =
-        [Self::ClaudeCode, Self::Codex, Self::Opencode, Self::Gemini, Self::Cursor, Self::Copilot];
+    pub const ALL: [Self; 15] = [
+        Self::ClaudeCode,
+        Self::Codex,
+        Self::Opencode,
+        Self::Gemini,
+        Self::Cursor,
+        Self::Copilot,
+        Self::VsCode,
+        Self::Windsurf,
+        Self::Cline,
+        Self::Zed,
+        Self::Amp,
+        Self::Crush,
+        Self::Goose,
+        Self::Qwen,
+        Self::ClaudeDesktop,
+    ];
 
     /// Returns the name in command lines.
     #[must_use]
@@ -36,7 +69,25 @@ impl Agent {
             Self::Gemini => "gemini",
             Self::Cursor => "cursor",
             Self::Copilot => "copilot",
+            Self::VsCode => "vscode",
+            Self::Windsurf => "windsurf",
+            Self::Cline => "cline",
+            Self::Zed => "zed",
+            Self::Amp => "amp",
+            Self::Crush => "crush",
+            Self::Goose => "goose",
+            Self::Qwen => "qwen",
+            Self::ClaudeDesktop => "claude-desktop",
         }
+    }
+
+    /// Returns whether only MCP servers of the agent are filtered: no hook of it replaces an output.
+    #[must_use]
+    pub fn has_only_servers(self) -> bool {
+        !matches!(
+            self,
+            Self::ClaudeCode | Self::Codex | Self::Opencode | Self::Gemini | Self::Cursor
+        )
     }
 }
 

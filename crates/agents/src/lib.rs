@@ -5,6 +5,7 @@
 //! install    the changes to the files of an agent, and how they are undone
 //! doctor     whether what is installed works
 //! recorder   full outputs of commands, in the store
+//! session_files  full outputs as files that an agent opens without asking
 //! hook       what an agent calls: reads an event, writes the filtered output in the agent's shape
 //! program    the path of this program, in the lines that start it
 //! ```
@@ -16,3 +17,5 @@ pub mod install;
 mod program;
 #[cfg(unix)]
 pub mod recorder;
+#[cfg(unix)]
+pub mod session_files;

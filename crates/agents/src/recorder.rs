@@ -3,11 +3,16 @@
 //! This module does not depend on how a command is run.
 
 use std::io::{Result, Write};
+use std::path::PathBuf;
+use std::time::SystemTime;
 
 use tamis_command::{OutputRecord, OutputRecorder, OverflowFolder, RecordPlace};
 
 use tamis_store::process::command_word;
-use tamis_store::{EntryMeta, EntryWriter, Scope, Store};
+use tamis_store::state;
+use tamis_store::{EntryMeta, EntryWriter, Scope, Store, Window};
+
+use crate::session_files::{FileSink, SessionFiles};
 
 /// A store as a place for full outputs.
 ///
@@ -27,12 +32,16 @@ pub struct StoreRecorder {
     command: String,
     limit: u64,
     fallback: Option<OverflowFolder>,
+    files: Option<SessionFiles>,
 }
 
 /// The record of one output.
 #[derive(Debug)]
 struct StoreRecord {
+    store: Store,
     writer: EntryWriter,
+    /// Where the output will also be in a file.
+    files: Option<SessionFiles>,
     limit: u64,
     left_out: u64,
 }
@@ -42,7 +51,7 @@ impl StoreRecorder {
     #[must_use]
     pub fn new(store: impl Into<Option<Store>>, command: impl Into<String>) -> Self {
         let (store, command) = (store.into(), command.into());
-        Self { store, command, limit: u64::MAX, fallback: None }
+        Self { store, command, limit: u64::MAX, fallback: None, files: None }
     }
 
     /// Returns the handle of a record. `None`: it is not in a store.
@@ -52,8 +61,16 @@ impl StoreRecorder {
             RecordPlace::Command(command) => {
                 command.rsplit_once(" recall ").map(|(_, handle)| handle)
             }
+            RecordPlace::File(path) => SessionFiles::handle(path),
             _ => None,
         }
+    }
+
+    /// Sets the folder for a file with each output that is kept, which notices then name.
+    #[must_use]
+    pub fn with_session_files(mut self, files: Option<SessionFiles>) -> Self {
+        self.files = files;
+        self
     }
 
     /// Sets how many bytes of an output are kept. The limit of the store for an entry applies in any case.
@@ -80,23 +97,47 @@ impl StoreRecorder {
     }
 }
 
+/// Returns the last full output that was recorded where the store could not be written to, as in the sandbox of an agent: its
+/// file, and when it was written.
+#[must_use]
+pub fn latest_in_sandboxes() -> Option<(PathBuf, SystemTime)> {
+    let folders = state::temporary_folders().into_iter().filter(|folder| state::is_private(folder));
+    let entries = folders.filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+    let logs = entries.filter_map(|entry| {
+        let path = entry.path();
+        let is_log = path.extension().is_some_and(|extension| extension == "log");
+        let data = path.symlink_metadata().ok().filter(|data| is_log && data.is_file())?;
+        Some((path, data.modified().ok()?))
+    });
+    logs.max_by_key(|(_, written)| *written)
+}
+
 impl OutputRecorder for StoreRecorder {
     fn begin(&self) -> Result<Box<dyn OutputRecord>> {
         let begun = match &self.store {
             None => Err(std::io::Error::other("there is no home folder for the store")),
             Some(store) => store
                 .begin(Scope::user(), EntryMeta::command(&self.command))
-                .map(|writer| (writer, store.limits().entry()))
+                .map(|writer| (store.clone(), writer, store.limits().entry()))
                 .map_err(Into::into),
         };
         match (begun, &self.fallback) {
-            (Ok((writer, most)), _) => {
-                Ok(Box::new(StoreRecord { writer, limit: self.limit.min(most), left_out: 0 }))
+            (Ok((store, writer, most)), _) => {
+                let (limit, files) = (self.limit.min(most), self.files.clone());
+                Ok(Box::new(StoreRecord { store, writer, files, limit, left_out: 0 }))
             }
             (Err(error), None) => Err(error),
             // The first error says more.
             (Err(error), Some(folder)) => folder.begin().map_err(|_other| error),
         }
+    }
+}
+
+impl StoreRecord {
+    /// Returns the folder of the file. An output that is recorded in part, or that is very long, has none.
+    fn used_files(&self) -> Option<&SessionFiles> {
+        let is_whole = self.left_out == 0 && !self.writer.has_failed();
+        self.files.as_ref().filter(|files| is_whole && files.has_room(self.writer.written()))
     }
 }
 
@@ -120,11 +161,14 @@ impl Write for StoreRecord {
 
 impl OutputRecord for StoreRecord {
     fn place(&self) -> RecordPlace {
+        if let Some(files) = self.used_files() {
+            return RecordPlace::File(files.path(&self.writer.handle().to_string()));
+        }
         RecordPlace::Command(format!("{} recall {}", command_word(), self.writer.handle()))
     }
 
     fn prints_lines(&self) -> bool {
-        true
+        self.used_files().is_none()
     }
 
     fn written(&self) -> u64 {
@@ -136,11 +180,18 @@ impl OutputRecord for StoreRecord {
     }
 
     fn keep(self: Box<Self>) -> Result<()> {
-        let Self { writer, left_out, .. } = *self;
+        let files = self.used_files().cloned();
+        let Self { store, writer, left_out, .. } = *self;
+        let handle = writer.handle().to_string();
         let kept = match left_out == 0 && !writer.has_failed() {
             true => writer.finish(),
             false => writer.finish_incomplete(),
         };
-        kept.map(|_| ()).map_err(Into::into)
+        kept?;
+        let Some(files) = files else { return Ok(()) };
+        let mut sink = FileSink::new(files.create(&handle)?);
+        let whole = Window::new().with_limit(None);
+        store.read(&Scope::user(), &handle, &whole, &mut sink).map_err(std::io::Error::other)?;
+        sink.end()
     }
 }

@@ -131,10 +131,27 @@ impl Store {
     /// # Errors
     /// [`ReadError::Io`].
     pub fn latest_command(&self, scope: &Scope) -> Result<Option<Handle>, ReadError> {
+        Ok(self.latest_command_at(scope)?.map(|(handle, _)| handle))
+    }
+
+    /// Returns the same handle, with the time of the entry.
+    ///
+    /// # Errors
+    /// [`ReadError::Io`].
+    pub fn latest_command_at(
+        &self,
+        scope: &Scope,
+    ) -> Result<Option<(Handle, SystemTime)>, ReadError> {
         let now = self.shared.clock.now();
-        let accepts =
-            |header: &EntryHeader| header.meta.is_command() && self.is_readable(header, scope, now);
-        Ok(self.backend.newest(&accepts)?)
+        let latest = std::cell::Cell::new(SystemTime::UNIX_EPOCH);
+        let accepts = |header: &EntryHeader| {
+            let accepted = header.meta.is_command() && self.is_readable(header, scope, now);
+            if accepted {
+                latest.set(latest.get().max(header.created));
+            }
+            accepted
+        };
+        Ok(self.backend.newest(&accepts)?.map(|handle| (handle, latest.get())))
     }
 
     fn is_readable(&self, header: &EntryHeader, scope: &Scope, now: SystemTime) -> bool {

@@ -67,7 +67,7 @@ fn hooks(places: &Places, agent: Agent, scope: Scope, found: &mut Installed) {
         Agent::Cursor => {
             _ = json_hook(places, agent, &CURSOR_HOOK, &folder.join("hooks.json"), found);
         }
-        Agent::Copilot => {}
+        _ => {}
     }
 }
 

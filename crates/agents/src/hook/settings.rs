@@ -12,6 +12,8 @@ use tamis_store::{Store, StoreConfig};
 
 #[cfg(unix)]
 use crate::recorder::StoreRecorder;
+#[cfg(unix)]
+use crate::session_files::SessionFiles;
 
 /// The most tokens of an output under the profile `standard`.
 const STANDARD_TOKENS: u64 = 8_000;
@@ -49,6 +51,9 @@ pub struct HookPlaces {
     pub program: Option<PathBuf>,
     /// `TAMIS=off`: what saves is off.
     pub is_off: bool,
+    /// The folder of the session of Claude Code for files with full outputs.
+    #[cfg(unix)]
+    pub session_files: Option<SessionFiles>,
 }
 
 impl HookPlaces {
@@ -70,6 +75,8 @@ impl HookPlaces {
             codex_system: PathBuf::from("/etc/codex"),
             program: crate::program::as_started(),
             is_off: tamis_store::process::is_off(),
+            #[cfg(unix)]
+            session_files: SessionFiles::of_claude(),
             config,
         }
     }
@@ -92,6 +99,8 @@ impl HookPlaces {
             codex_system: folder.join("etc-codex"),
             program: Some(folder.join("bin/tamis")),
             is_off: false,
+            #[cfg(unix)]
+            session_files: None,
         }
     }
 }
@@ -182,6 +191,12 @@ impl HookSettings {
         if let Some(log) = &self.places.log {
             _ = log.append(call);
         }
+    }
+
+    /// Returns the folder of the agent's session for files with full outputs. Without a store, there are none.
+    #[cfg(unix)]
+    pub(super) fn session_files(&self) -> Option<SessionFiles> {
+        self.places.session_files.clone().filter(|_| !self.store_is_off())
     }
 
     /// Returns what records the full output of a command. `name` is the name of the record. Without a store, nothing is

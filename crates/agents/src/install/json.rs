@@ -10,7 +10,7 @@ use struson::reader::{JsonReader, JsonStreamReader, ReaderSettings};
 use tamis::json::ValuePaths;
 
 /// A value in a text.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct JsonNode<'a> {
     /// The whole text.
     text: &'a str,
@@ -186,9 +186,87 @@ fn is_valid_with_comments(text: &str) -> bool {
     reader.skip_value().is_ok() && reader.consume_trailing_whitespace().is_ok()
 }
 
+/// Returns a text with spaces in place of its comments and trailing commas. Every other byte stays at its place.
+pub(crate) fn without_comments(text: &str) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    let mut at = 0;
+    // The last comma, if only blanks and comments came after it.
+    let mut comma = None;
+    while let Some(byte) = bytes.get(at).copied() {
+        let next = bytes.get(at + 1).copied();
+        match (byte, next) {
+            (b'"', _) => {
+                comma = None;
+                at = end_of_string(&bytes, at);
+                continue;
+            }
+            (b'/', Some(b'/' | b'*')) => {
+                let end = end_of_comment(&bytes, at);
+                for byte in bytes.get_mut(at..end).unwrap_or_default() {
+                    if !matches!(byte, b'\n' | b'\r') {
+                        *byte = b' ';
+                    }
+                }
+                at = end;
+                continue;
+            }
+            (b',', _) => comma = Some(at),
+            (b']' | b'}', _) => {
+                if let Some(comma) = comma.take().and_then(|at: usize| bytes.get_mut(at)) {
+                    *comma = b' ';
+                }
+            }
+            (b' ' | b'\t' | b'\n' | b'\r', _) => {}
+            _ => comma = None,
+        }
+        at += 1;
+    }
+    // Only whole characters were replaced, so this is the same text.
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
+
+/// Returns the index after a string.
+fn end_of_string(bytes: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'\\' => at += 2,
+            b'"' => return at + 1,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+/// Returns the index after a comment. The end of the line is no part of it.
+fn end_of_comment(bytes: &[u8], start: usize) -> usize {
+    let rest = bytes.get(start + 2..).unwrap_or_default();
+    let found = if bytes.get(start + 1) == Some(&b'/') {
+        rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'))
+    } else {
+        rest.windows(2).position(|pair| pair == b"*/").map(|at| at + 2)
+    };
+    found.map_or(bytes.len(), |at| start + 2 + at)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{JsonFault, parse};
+    use super::{JsonFault, parse, without_comments};
+
+    #[test]
+    fn comments_become_spaces() {
+        for (text, expected) in [
+            ("{\"a\":1,}", "{\"a\":1 }"),
+            ("[1, // é\n]", "[1      \n]"),
+            ("{/* \" , */\"//\":\"/*\\\",\" , /**/}", "{         \"//\":\"/*\\\",\"       }"),
+            ("[1,/*,*/2]", "[1,     2]"),
+            ("[1 /* x", "[1     "),
+        ] {
+            let plain = without_comments(text);
+            assert_eq!(plain, expected);
+            assert_eq!(plain.len(), text.len());
+        }
+    }
 
     #[test]
     fn places_are_those_of_the_text() {

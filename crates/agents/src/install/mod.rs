@@ -24,6 +24,7 @@ mod mcp;
 mod offer;
 mod places;
 mod plan;
+mod recall_rule;
 mod record;
 mod shape;
 pub(crate) mod started;
@@ -89,17 +90,20 @@ pub fn install(
     let mut started = vec![places.program.clone()];
     started.extend(options.mcp.then(|| gateway.clone()));
     planner.offers.extend(deny_write::offer(places, agent, options.scope, &started));
+    let mut servers = Vec::new();
     if options.mcp {
         if gateway.exists() {
             check_path(&mut planner, options, agent, &gateway, trust::examine)?;
         }
         let program = utf8(places, &gateway)?;
         let wrapping = Wrapping { scope: options.scope, is_closed: options.closed, program };
-        mcp::wrap(&mut planner, agent, wrapping)?;
+        servers = mcp::wrap(&mut planner, agent, wrapping)?;
     }
+    planner.offers.extend(recall_rule::offer(places, agent, &servers));
     planner.note(storage(places, options.mcp));
     let programs = programs(agent);
-    if !programs.iter().any(|name| places.program(name).is_some()) {
+    if agent != Agent::ClaudeDesktop && !programs.iter().any(|name| places.program(name).is_some())
+    {
         let (title, name) = (agents::title(agent), programs.join(" or "));
         planner.note(format!("{title} was not found: {name} is not on the PATH"));
     }
@@ -150,6 +154,18 @@ fn check_path(
     }
     Ok(())
 }
+
+/// Removes the files with full outputs that are in the folders of an agent's sessions.
+#[cfg(unix)]
+pub fn remove_session_files(agent: Agent, places: &Places) {
+    if agent == Agent::ClaudeCode {
+        crate::session_files::remove_all(&places.state);
+    }
+}
+
+/// Does nothing: outputs of commands are kept on Unix only.
+#[cfg(not(unix))]
+pub fn remove_session_files(_agent: Agent, _places: &Places) {}
 
 /// Plans the removal of everything that [`install`] added for an agent in this scope.
 ///

@@ -79,12 +79,42 @@ impl Places {
             }
             (Scope::User, Agent::Cursor) => self.home.join(".cursor"),
             (Scope::User, Agent::Copilot) => named(&self.copilot, ".copilot"),
+            (Scope::User, Agent::VsCode) => self.applications().join("Code/User"),
+            (Scope::User, Agent::Windsurf) => self.home.join(".codeium/windsurf"),
+            (Scope::User, Agent::Cline) => {
+                self.applications().join("Code/User/globalStorage/saoudrizwan.claude-dev/settings")
+            }
+            (Scope::User, Agent::Zed) => self.config.join("zed"),
+            (Scope::User, Agent::Amp) => self.config.join("amp"),
+            (Scope::User, Agent::Crush) => self.config.join("crush"),
+            (Scope::User, Agent::Goose) => self.config.join("goose"),
+            (Scope::User, Agent::Qwen) => self.home.join(".qwen"),
+            (Scope::User, Agent::ClaudeDesktop) => self.applications().join("Claude"),
             (Scope::Project, Agent::ClaudeCode) => self.working.join(".claude"),
             (Scope::Project, Agent::Codex) => self.working.join(".codex"),
             (Scope::Project, Agent::Opencode) => self.working.join(".opencode"),
             (Scope::Project, Agent::Gemini) => self.working.join(".gemini"),
             (Scope::Project, Agent::Cursor) => self.working.join(".cursor"),
             (Scope::Project, Agent::Copilot) => self.working.join(".github"),
+            (Scope::Project, Agent::VsCode | Agent::Cline) => self.working.join(".vscode"),
+            (Scope::Project, Agent::Zed) => self.working.join(".zed"),
+            (Scope::Project, Agent::Amp) => self.working.join(".amp"),
+            (Scope::Project, Agent::Qwen) => self.working.join(".qwen"),
+            (
+                Scope::Project,
+                Agent::Windsurf | Agent::Crush | Agent::Goose | Agent::ClaudeDesktop,
+            ) => self.working.clone(),
+        }
+    }
+
+    /// Returns the folder in which applications with windows have their settings.
+    fn applications(&self) -> PathBuf {
+        if cfg!(target_os = "macos") {
+            self.home.join("Library/Application Support")
+        } else if cfg!(windows) {
+            self.home.join("AppData/Roaming")
+        } else {
+            self.config.clone()
         }
     }
 

@@ -46,7 +46,7 @@ pub(crate) fn hooks(places: &Places, agent: Agent, scope: Scope) -> Vec<Started>
         (Agent::Cursor, _) => {
             CURSOR_HOOK.installed(&read(&folder.join("hooks.json"))).unwrap_or_default()
         }
-        (Agent::Copilot, _) => Vec::new(),
+        _ => Vec::new(),
     };
     lines.iter().map(|line| program_of(agent, line)).collect()
 }
@@ -61,7 +61,7 @@ pub(crate) fn foreign(places: &Places, agent: Agent, scope: Scope) -> Vec<(PathB
         }
         (Agent::Gemini, Scope::Project) => (GEMINI_HOOK, folder.join("settings.json")),
         (Agent::Cursor, _) => (CURSOR_HOOK, folder.join("hooks.json")),
-        (Agent::ClaudeCode | Agent::Opencode | Agent::Copilot, _) => return Vec::new(),
+        _ => return Vec::new(),
     };
     let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
     // A file that cannot be parsed is reported on its own.

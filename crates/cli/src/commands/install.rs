@@ -111,9 +111,16 @@ pub(crate) fn install(args: &InstallArgs) -> Exit {
 /// Runs `tamis uninstall`.
 pub(crate) fn uninstall(args: &UninstallArgs) -> Exit {
     let scope = args.target.scope();
-    change(&args.target, "nothing to remove", |agent, places| {
+    let exit = change(&args.target, "nothing to remove", |agent, places| {
         install::uninstall(agent, scope, places)
-    })
+    });
+    if exit == Exit::Done
+        && !args.target.dry_run
+        && let (Some(agent), Some(places)) = (args.target.agent(), Places::of_process())
+    {
+        install::remove_session_files(agent, &places);
+    }
+    exit
 }
 
 fn change(

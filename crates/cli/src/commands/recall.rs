@@ -2,10 +2,13 @@
 //!
 //! This module must not depend on how results are stored.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use tamis::{Error, Sink as _, WriteSink};
-use tamis_store::{EntryKind, Scope, Store, StoreConfig, Window, WindowError};
+use tamis_store::{EntryKind, EntryMeta, Scope, Store, StoreConfig, Window, WindowError};
 
 use crate::console::print::is_closed_pipe;
 use crate::console::{Console, Exit, Usage};
@@ -182,16 +185,55 @@ pub(crate) fn print_last(
 /// Prints a part of the last full output of a command.
 fn print_latest(config: StoreConfig, window: &Window) -> Exit {
     let console = Console::default();
-    match Store::open(config.clone()).latest_command(&Scope::user()) {
-        Ok(Some(handle)) => print(config, &handle.to_string(), window),
-        Ok(None) => {
+    let latest = match Store::open(config.clone()).latest_command_at(&Scope::user()) {
+        Ok(latest) => latest,
+        Err(error) => return console.fail("full output", error),
+    };
+    let time = latest.as_ref().map(|(_, time)| *time);
+    if let Some(file) = in_sandboxes(time) {
+        return print_file(&file, window);
+    }
+    match latest {
+        Some((handle, _)) => print(config, &handle.to_string(), window),
+        None => {
             console.say(
-                "run",
-                "no full output is stored; commands keep it if lines are left out, or with --keep",
+                "full output",
+                "none is stored; commands keep it if lines are left out, or with --keep",
             );
             Exit::Failed
         }
-        Err(error) => console.fail("run", error),
+    }
+}
+
+/// Returns the last full output of a sandbox, if it is newer than that of the store.
+#[cfg(unix)]
+fn in_sandboxes(stored: Option<SystemTime>) -> Option<PathBuf> {
+    let (file, written) = tamis_agents::recorder::latest_in_sandboxes()?;
+    stored.is_none_or(|stored| written > stored).then_some(file)
+}
+
+/// Commands are run only on Unix.
+#[cfg(not(unix))]
+fn in_sandboxes(_stored: Option<SystemTime>) -> Option<PathBuf> {
+    None
+}
+
+/// Prints a window of a file, by way of a store for it.
+fn print_file(file: &Path, window: &Window) -> Exit {
+    let console = Console::default();
+    let name = file.display().to_string();
+    let copied = || {
+        let folder = tempfile::tempdir()?;
+        let config = StoreConfig::folder(folder.path().to_owned());
+        let meta = EntryMeta::command(&name);
+        let mut writer = Store::open(config.clone()).begin(Scope::user(), meta)?;
+        io::copy(&mut File::open(file)?, &mut writer)?;
+        let handle = writer.finish()?;
+        io::Result::Ok((folder, config, handle))
+    };
+    match copied() {
+        Ok((_folder, config, handle)) => print(config, &handle.to_string(), window),
+        Err(error) => console.fail(&name, error),
     }
 }
 

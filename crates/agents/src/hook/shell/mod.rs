@@ -74,6 +74,7 @@ fn filtered(text: &str, settings: &HookSettings) -> Option<ShellRun> {
     }
     let name: String = script.command.chars().take(LONGEST_NAME).collect();
     let recorder = settings.recorder(name);
+    let recorder = recorder.with_session_files(settings.session_files());
     Some(ShellRun { command: shell(OsStr::new(text)), line, registry, recorder, cap, cleans })
 }
 

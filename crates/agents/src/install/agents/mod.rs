@@ -2,10 +2,10 @@
 
 mod claude;
 mod codex;
-mod copilot;
 mod cursor;
 mod gemini;
 mod opencode;
+mod servers_only;
 
 pub(crate) use claude::{PREFIX, PrefixScript, prefix_of, prefix_script_state};
 pub(crate) use codex::{HOOK as CODEX_HOOK, foreign as foreign_in_toml, own_block, own_positions};
@@ -29,8 +29,8 @@ pub(crate) fn install(
         Agent::Opencode => opencode::install(planner, scope),
         Agent::Gemini => gemini::install(planner, scope),
         Agent::Cursor => cursor::install(planner, scope),
-        Agent::Copilot => {
-            copilot::install(planner);
+        _ => {
+            servers_only::install(planner, agent);
             Ok(())
         }
     }
@@ -48,7 +48,7 @@ pub(crate) fn uninstall(
         Agent::Opencode => opencode::uninstall(planner, scope),
         Agent::Gemini => gemini::uninstall(planner, scope),
         Agent::Cursor => cursor::uninstall(planner, scope),
-        Agent::Copilot => Ok(()),
+        _ => Ok(()),
     }
 }
 
@@ -61,6 +61,16 @@ pub(crate) fn programs(agent: Agent) -> &'static [&'static str] {
         Agent::Gemini => &["gemini"],
         Agent::Cursor => &["cursor-agent", "cursor"],
         Agent::Copilot => &["copilot"],
+        Agent::VsCode => &["code"],
+        Agent::Windsurf => &["windsurf"],
+        Agent::Cline => &["cline", "code"],
+        Agent::Zed => &["zed", "zeditor"],
+        Agent::Amp => &["amp"],
+        Agent::Crush => &["crush"],
+        Agent::Goose => &["goose"],
+        Agent::Qwen => &["qwen"],
+        // It is started from a menu.
+        Agent::ClaudeDesktop => &["claude-desktop"],
     }
 }
 
@@ -73,5 +83,14 @@ pub(crate) fn title(agent: Agent) -> &'static str {
         Agent::Gemini => "Gemini CLI",
         Agent::Cursor => "Cursor",
         Agent::Copilot => "Copilot CLI",
+        Agent::VsCode => "Visual Studio Code",
+        Agent::Windsurf => "Windsurf",
+        Agent::Cline => "Cline",
+        Agent::Zed => "Zed",
+        Agent::Amp => "Amp",
+        Agent::Crush => "Crush",
+        Agent::Goose => "Goose",
+        Agent::Qwen => "Qwen Code",
+        Agent::ClaudeDesktop => "Claude Desktop",
     }
 }

@@ -1,12 +1,13 @@
 //! MCP servers in JSON files.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::http::{original, proxied};
 use super::servers::Servers;
 use super::wrapping::{self, Outcome, Outcomes, Wrapping, is_proxied, is_wrapped, started_by};
 use crate::install::edit::{Step, remove, splice};
-use crate::install::json::{JsonFault, JsonMember, JsonNode, parse};
+use crate::install::json::{JsonFault, JsonMember, JsonNode, parse, without_comments};
 use crate::install::record::{FileRecord, pointer};
 use crate::install::shape::quoted;
 use crate::install::started::Started;
@@ -32,7 +33,7 @@ impl Server<'_> {
 
 fn servers<'a>(root: &JsonNode<'a>, kind: Servers) -> Result<Vec<Server<'a>>, JsonFault> {
     let mut found = Vec::new();
-    let key = if kind == Servers::Words { "mcp" } else { "mcpServers" };
+    let key = kind.key();
     let mut list = |path: &[&str], parent: &JsonNode<'a>| -> Result<(), JsonFault> {
         for JsonMember { name, value, .. } in members(parent.get(key)?)? {
             let parents = path.iter().copied().chain([key]).map(str::to_owned);
@@ -113,14 +114,35 @@ pub(super) fn wrap(
     record: &mut FileRecord,
 ) -> Result<(String, Outcomes), String> {
     let fault = |fault: JsonFault| format!("{fault}; the file is left as it is");
+    let (original, plain) = (text, plain(text, kind));
+    let text = &*plain;
     let root = parse(text).map_err(fault)?;
     let (mut splices, mut outcomes) = (Vec::new(), Vec::new());
     for server in servers(&root, kind).map_err(fault)? {
         let name = server.name();
+        let span = server.value.start..server.value.end;
+        if is_remote(&server.value) && original.get(span.clone()) != text.get(span) {
+            let reason = "it is over HTTP and has comments, which would be lost";
+            outcomes.push((name, Outcome::Kept(reason.to_owned())));
+            continue;
+        }
         let outcome = wrap_server(text, &server, kind, wrapping, record, &mut splices);
         outcomes.push((name, outcome.map_err(fault)?));
     }
-    Ok((splice(text, splices), outcomes))
+    Ok((splice(original, splices), outcomes))
+}
+
+/// Returns the text with spaces in place of what only some agents allow in JSON. All values stay where they are.
+fn plain(text: &str, kind: Servers) -> Cow<'_, str> {
+    match kind.allows_comments() && parse(text) == Err(JsonFault::Comments) {
+        true => Cow::Owned(without_comments(text)),
+        false => Cow::Borrowed(text),
+    }
+}
+
+/// Whether a server is over HTTP.
+fn is_remote(server: &JsonNode<'_>) -> bool {
+    ["url", "httpUrl", "serverUrl"].iter().any(|name| matches!(server.get(name), Ok(Some(_))))
 }
 
 type Splices = Vec<(Range<usize>, String)>;
@@ -140,7 +162,7 @@ fn wrap_server(
     if original(value)?.is_some() {
         return Ok(Outcome::Already);
     }
-    if ["url", "httpUrl", "serverUrl"].iter().any(|name| matches!(value.get(name), Ok(Some(_)))) {
+    if is_remote(value) {
         return Ok(match proxied(value, kind, wrapping)? {
             Err(reason) => Outcome::Kept(reason),
             Ok(new) => {
@@ -201,6 +223,8 @@ fn wrap_server(
 /// Removes the proxy from all servers.
 pub(super) fn unwrap(text: &str, kind: Servers, record: &FileRecord) -> Result<String, String> {
     let fault = |fault: JsonFault| format!("{fault}; the file is left as it is");
+    let (mut whole, plain_text) = (text.to_owned(), plain(text, kind));
+    let text = &*plain_text;
     let root = parse(text).map_err(fault)?;
     let (mut splices, mut added) = (Vec::new(), Vec::new());
     for server in servers(&root, kind).map_err(fault)? {
@@ -230,19 +254,36 @@ pub(super) fn unwrap(text: &str, kind: Servers, record: &FileRecord) -> Result<S
             }
         }
     }
-    let mut text = splice(text, splices);
+    whole = splice(&whole, splices);
     for path in added {
         let steps = path.iter().map(|name| Step::Name(name)).chain([Step::Name("args")]);
         let steps: Vec<_> = steps.collect();
-        text = remove(&text, &steps, Some(record)).map_err(fault)?.unwrap_or_default();
+        let text = plain(&whole, kind).into_owned();
+        let edited = remove(&text, &steps, Some(record)).map_err(fault)?.unwrap_or_default();
+        whole = with_removed(&whole, &text, &edited);
     }
-    Ok(text)
+    Ok(whole)
+}
+
+/// Removes from `original` what was removed from `plain`, the same text without comments, at one place.
+fn with_removed(original: &str, plain: &str, edited: &str) -> String {
+    let same = |(one, other): &(u8, u8)| one == other;
+    let start = plain.bytes().zip(edited.bytes()).take_while(same).count();
+    let most = edited.len() - start;
+    let end = plain.bytes().rev().zip(edited.bytes().rev()).take(most).take_while(same).count();
+    let parts = [
+        original.get(..start),
+        edited.get(start..edited.len() - end),
+        original.get(original.len() - end..),
+    ];
+    parts.into_iter().flatten().collect()
 }
 
 /// Returns the scripts of servers that start the proxy, but not in a form of ours.
 pub(super) fn altered(text: &str, kind: Servers) -> Result<Vec<String>, String> {
     let fault = |fault: JsonFault| fault.to_string();
     let mut found = Vec::new();
+    let text = &*plain(text, kind);
     for server in servers(&parse(text).map_err(fault)?, kind).map_err(fault)? {
         let Ok(line) = CommandLine::read(&server.value, kind).map_err(fault)? else { continue };
         found.extend(wrapping::altered(&line.program(), line.args()).map(str::to_owned));
@@ -254,6 +295,7 @@ pub(super) fn altered(text: &str, kind: Servers) -> Result<Vec<String>, String> 
 pub(super) fn started(text: &str, kind: Servers) -> Result<Vec<Started>, String> {
     let fault = |fault: JsonFault| fault.to_string();
     let mut found = Vec::new();
+    let text = &*plain(text, kind);
     for server in servers(&parse(text).map_err(fault)?, kind).map_err(fault)? {
         let line = CommandLine::read(&server.value, kind).map_err(fault)?;
         let is_remote = original(&server.value).map_err(fault)?.is_some();

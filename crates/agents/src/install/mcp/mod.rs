@@ -22,17 +22,17 @@ pub(crate) use wrapping::Wrapping;
 use servers::{Servers, files};
 use wrapping::Outcome;
 
-/// Wraps the servers of an agent.
+/// Wraps the servers of an agent, and returns their names.
 pub(crate) fn wrap(
     planner: &mut Planner<'_>,
     agent: Agent,
     wrapping: Wrapping<'_>,
-) -> Result<(), InstallError> {
+) -> Result<Vec<String>, InstallError> {
     if let Some(reason) = policy::objection(planner.places, agent) {
         planner.note(format!("no MCP server is wrapped: {reason}"));
-        return Ok(());
+        return Ok(Vec::new());
     }
-    let mut wrapped = 0;
+    let mut wrapped = Vec::new();
     for (path, servers) in files(planner.places, agent, wrapping.scope) {
         let is_tracked = wrapping.scope == Scope::Project && super::git::is_tracked(&path);
         let file = planner.open(&path)?;
@@ -61,14 +61,14 @@ pub(crate) fn wrap(
         }
         for (name, outcome) in outcomes {
             match outcome {
-                Outcome::Wrapped | Outcome::Already => wrapped += 1,
+                Outcome::Wrapped | Outcome::Already => wrapped.push(name),
                 Outcome::Kept(reason) => {
                     planner.note(format!("{shown}: MCP server {name} is not wrapped: {reason}"));
                 }
             }
         }
     }
-    if wrapped == 0 {
+    if wrapped.is_empty() {
         planner.note("no MCP server is configured that can be wrapped");
     } else if !Path::new(wrapping.program).is_file() {
         let program = wrapping.program;
@@ -78,7 +78,7 @@ pub(crate) fn wrap(
             format!("{program} is missing: until it is there, the wrapped MCP servers run without filters")
         });
     }
-    Ok(())
+    Ok(wrapped)
 }
 
 /// Removes the proxy from the servers of an agent.
