@@ -1,6 +1,7 @@
 //! Lets coding agents filter the output of their tools.
 //!
 //! ```text
+//! accepted   files of projects whose rules the user accepted
 //! agent      the agents: their names, their files
 //! install    the changes to the files of an agent, and how they are undone
 //! doctor     whether what is installed works
@@ -10,6 +11,7 @@
 //! program    the path of this program, in the lines that start it
 //! ```
 
+pub mod accepted;
 pub mod agent;
 pub mod doctor;
 pub mod hook;

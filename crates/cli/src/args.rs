@@ -8,7 +8,7 @@ use tamis_mcp::program::{MCP_HELP, MCP_HELP_SHORT, McpArgs, SERVE_HELP, ServeArg
 
 use crate::commands::{
     audit, check, content, doctor, explain, filter, help, hook, install, look, prune, recall,
-    replay, restore, run, savings, scripts, suggest, text, tools,
+    replay, restore, run, savings, scripts, suggest, text, tools, trust,
 };
 use crate::flags::groups;
 
@@ -114,6 +114,10 @@ pub(crate) enum Command {
     /// Examines what is installed for coding agents, and whether it works
     #[command(after_help = doctor::HELP)]
     Doctor(doctor::DoctorArgs),
+
+    /// Accepts the rules for commands of a project's tamis.yaml, for the hooks of coding agents
+    #[command(after_help = trust::HELP)]
+    Trust(trust::TrustArgs),
 
     /// Shows where the tokens of a document, a chat or the output of a command are
     #[command(

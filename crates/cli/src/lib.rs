@@ -39,7 +39,7 @@ use clap::{CommandFactory, Parser};
 use args::{Args, Command};
 use commands::{
     audit, check, content, doctor, explain, filter, gateway, help, hook, install, look, prune,
-    recall, replay, restore, run, savings, scripts, suggest, text, tools,
+    recall, replay, restore, run, savings, scripts, suggest, text, tools, trust,
 };
 use console::{Console, Exit, Usage, colour, print};
 use job::execution;
@@ -87,6 +87,7 @@ fn execute(command: Command, typed: &[OsString]) -> Exit {
         Command::Install(args) => install::install(&args),
         Command::Uninstall(args) => install::uninstall(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Trust(args) => trust::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Look(args) => look::run(&args),
         Command::Replay(args) => replay::run(&args),

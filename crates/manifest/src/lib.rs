@@ -31,6 +31,7 @@ mod aios;
 mod building;
 mod builtin;
 mod catalog;
+mod commands;
 mod delivery;
 mod entry;
 #[doc(hidden)]
@@ -64,6 +65,7 @@ mod tests;
 mod weakened;
 
 pub use building::SpecWarning;
+pub use commands::{CommandSettings, NativeTools};
 pub use delivery::{Structured, UnreadText};
 pub use entry::{Level, ManifestEntry};
 pub use error::{Diagnostic, ManifestError, ManifestErrorKind};

@@ -342,7 +342,9 @@ impl Manifest {
     /// [`ManifestErrorKind::Invalid`] with a problem for each other key.
     pub fn check_found(&self) -> Result<(), ManifestError> {
         let mut problems = Problems::default();
-        for (key, place) in self.settings().keys().filter(|(key, _)| *key != "profile") {
+        for (key, place) in
+            self.settings().keys().filter(|(key, _)| !["profile", "commands"].contains(key))
+        {
             problems.push(|| {
                 let message = format!(
                     "`{key}` is not allowed in a file that was found and not named; set it in your own file, or name \

@@ -25,7 +25,7 @@ pub(super) const FORMAT: Format = Format {
     read,
 };
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 12] = [
     "version",
     "filters",
     "profile",
@@ -36,6 +36,8 @@ const KEYS: [&str; 10] = [
     "invisible",
     "factor",
     "put_back",
+    "commands",
+    "native",
 ];
 
 fn read(building: &mut Building<'_>, root: &Node) {

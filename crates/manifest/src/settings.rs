@@ -1,5 +1,5 @@
-//! The keys of tamis' own format that gateways read: `profile`, `service`, `catalog`, `store`, `servers`, `invisible`, `factor` and
-//! `put_back`.
+//! The keys of tamis' own format that gateways read: `profile`, `service`, `catalog`, `store`, `servers`, `invisible`, `factor`,
+//! `put_back`, `commands` and `native`.
 //!
 //! They are parsed and checked here, so that `tamis check` finds mistakes and every gateway reads them in the same way.
 //! [`Manifest::find`](super::Manifest::find) reads `service` and `catalog`, too. The defaults are the gateway's: a key that is absent is `None`.
@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::commands::{CommandSettings, NativeTools};
 use super::error::{Diagnostic, Problems};
 use super::store::StoreSettings;
 use super::{catalog, suggest};
@@ -109,6 +110,8 @@ pub struct Settings {
     pub(super) invisible: Option<Setting<Invisible>>,
     pub(super) factor: Option<Setting<bool>>,
     pub(super) put_back: Option<Setting<Arc<[String]>>>,
+    pub(super) commands: Option<Setting<CommandSettings>>,
+    pub(super) native: Option<Setting<NativeTools>>,
 }
 
 /// The value of `invisible`.
@@ -180,6 +183,18 @@ impl Settings {
         self.put_back.as_ref().map(|tools| &*tools.value)
     }
 
+    /// Returns the user's rules for commands of coding agents.
+    #[must_use]
+    pub fn commands(&self) -> Option<&CommandSettings> {
+        self.commands.as_ref().map(|commands| &commands.value)
+    }
+
+    /// Returns the limit of the own tools of coding agents.
+    #[must_use]
+    pub fn native(&self) -> Option<NativeTools> {
+        self.native.as_ref().map(|native| native.value)
+    }
+
     /// Returns the settings of two manifests, with a problem for each key that both have.
     pub(super) fn merge(self, later: &Self, problems: &mut Problems) -> Self {
         Self {
@@ -192,12 +207,25 @@ impl Settings {
             invisible: either("invisible", self.invisible, &later.invisible, problems),
             factor: either("factor", self.factor, &later.factor, problems),
             put_back: either("put_back", self.put_back, &later.put_back, problems),
+            commands: either("commands", self.commands, &later.commands, problems),
+            native: either("native", self.native, &later.native, problems),
         }
     }
 
     /// Returns each key that has a value, with its place.
     pub(super) fn keys(&self) -> impl Iterator<Item = (&'static str, &Diagnostic)> {
-        let Self { profile, service, catalog, store, servers, invisible, factor, put_back } = self;
+        let Self {
+            profile,
+            service,
+            catalog,
+            store,
+            servers,
+            invisible,
+            factor,
+            put_back,
+            commands,
+            native,
+        } = self;
         let keys = [
             ("profile", profile.as_ref().map(|setting| &setting.place)),
             ("service", service.as_ref().map(|setting| &setting.place)),
@@ -207,6 +235,8 @@ impl Settings {
             ("invisible", invisible.as_ref().map(|setting| &setting.place)),
             ("factor", factor.as_ref().map(|setting| &setting.place)),
             ("put_back", put_back.as_ref().map(|setting| &setting.place)),
+            ("commands", commands.as_ref().map(|setting| &setting.place)),
+            ("native", native.as_ref().map(|setting| &setting.place)),
         ];
         keys.into_iter().filter_map(|(key, place)| Some((key, place?)))
     }
@@ -260,16 +290,39 @@ pub(super) struct WrittenSettings {
     pub(super) invisible: Option<Invisible>,
     pub(super) factor: Option<bool>,
     pub(super) put_back: Option<Vec<String>>,
+    pub(super) commands: Option<CommandSettings>,
+    pub(super) native: Option<NativeTools>,
 }
 
 impl WrittenSettings {
     /// The keys, in the order in which they are documented.
-    pub(super) const KEYS: [&'static str; 8] =
-        ["profile", "service", "catalog", "store", "servers", "invisible", "factor", "put_back"];
+    pub(super) const KEYS: [&'static str; 10] = [
+        "profile",
+        "service",
+        "catalog",
+        "store",
+        "servers",
+        "invisible",
+        "factor",
+        "put_back",
+        "commands",
+        "native",
+    ];
 
     /// Adds the places of the keys.
     pub(super) fn at(self, place: impl Fn(&str) -> Option<Diagnostic>) -> Settings {
-        let Self { profile, service, catalog, store, servers, invisible, factor, put_back } = self;
+        let Self {
+            profile,
+            service,
+            catalog,
+            store,
+            servers,
+            invisible,
+            factor,
+            put_back,
+            commands,
+            native,
+        } = self;
         Settings {
             profile: placed(profile, place("profile")),
             service: placed(service.map(|ServiceName(name)| name), place("service")),
@@ -279,6 +332,8 @@ impl WrittenSettings {
             invisible: placed(invisible, place("invisible")),
             factor: placed(factor, place("factor")),
             put_back: placed(put_back.map(Arc::from), place("put_back")),
+            commands: placed(commands, place("commands")),
+            native: placed(native, place("native")),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::finding::Finding;
 use super::scripts;
 use crate::agent::Agent;
 use crate::install::{
-    CODEX_HOOK, CURSOR_HOOK, GEMINI_HOOK, HookPlace, PREFIX, Places, Scope, TomlText,
+    CLAUDE_HOOK, CODEX_HOOK, CURSOR_HOOK, GEMINI_HOOK, HookPlace, PREFIX, Places, Scope, TomlText,
     deny_write_offer, extension_folder, opencode_plugin, own_block, own_positions, plugin_path,
     prefix_of,
     started::{self, Started},
@@ -40,7 +40,7 @@ pub(super) fn examine(places: &Places) -> Vec<Installed> {
             started.extend(servers(places, agent, scope, &mut found));
             found.findings.extend(replaceable(places, agent, scope, &started));
         }
-        if found.findings.is_empty() {
+        if found.findings.is_empty() && !agent.has_only_servers() {
             found.findings.push(Finding::note(
                 agent.as_str(),
                 format!("not installed; tamis install {agent}"),
@@ -54,7 +54,10 @@ pub(super) fn examine(places: &Places) -> Vec<Installed> {
 fn hooks(places: &Places, agent: Agent, scope: Scope, found: &mut Installed) {
     let folder = places.folder(agent, scope);
     match agent {
-        Agent::ClaudeCode => claude(places, scope, found),
+        Agent::ClaudeCode => {
+            claude(places, scope, found);
+            _ = json_hook(places, agent, &CLAUDE_HOOK, &prefix_of(places, scope).0, found);
+        }
         Agent::Codex => codex(places, scope, found),
         Agent::Opencode => opencode(places, scope, found),
         Agent::Gemini if scope == Scope::User => {

@@ -7,7 +7,11 @@ use super::finding::Finding;
 use super::process::{Ended, ask};
 
 /// Events of the hooks that read one.
-const EVENTS: [(&str, &str); 4] = [
+const EVENTS: [(&str, &str); 5] = [
+    (
+        "claude-code",
+        r#"{"session_id":"doctor","transcript_path":"","cwd":"/","hook_event_name":"PostToolUse","permission_mode":"default","tool_name":"Grep","tool_input":{"pattern":"a"},"tool_response":{"mode":"content","numFiles":0,"filenames":[],"content":"a:1:a","numLines":1},"tool_use_id":"1"}"#,
+    ),
     (
         "codex",
         r#"{"session_id":"doctor","turn_id":"1","transcript_path":null,"cwd":"/","hook_event_name":"PreToolUse","model":"none","permission_mode":"default","tool_name":"Bash","tool_input":{"command":"true"},"tool_use_id":"1"}"#,

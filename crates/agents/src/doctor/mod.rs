@@ -7,6 +7,7 @@ mod calls;
 mod finding;
 mod process;
 mod scripts;
+mod sessions;
 
 pub use finding::{Finding, Level};
 
@@ -14,6 +15,7 @@ use std::path::Path;
 
 use tamis_manifest::Manifest;
 
+use crate::accepted;
 use crate::agent::Agent;
 use crate::install::{Places, programs};
 use process::{Ended, ask};
@@ -26,8 +28,14 @@ pub fn examine(places: &Places, tamis: &Path) -> Vec<Finding> {
     let uses_servers = installed.iter().any(|of| of.servers > 0);
     found.extend(own_programs(places, tamis));
     found.push(gateway(places, uses_servers));
-    found.extend(Agent::ALL.iter().map(|agent| program(places, *agent)));
+    let with_hooks = Agent::ALL.into_iter().filter(|agent| !agent.has_only_servers());
+    found.extend(with_hooks.map(|agent| program(places, agent)));
+    let hooked = Agent::ALL.into_iter().zip(&installed).filter(|(_, of)| of.hooks);
+    let hooked: Vec<Agent> = hooked.map(|(agent, _)| agent).collect();
     found.extend(installed.into_iter().flat_map(|of| of.findings));
+    found.extend(sessions::examine(places, &hooked));
+    found.extend(sessions::sandboxes(places));
+    found.extend(project(places));
     found.extend(calls::examine(tamis));
     found.push(configuration(places));
     found.push(store(places));
@@ -90,9 +98,44 @@ fn program(places: &Places, agent: Agent) -> Finding {
     };
     let shown = places.shown(&found);
     match version(&found) {
-        Ok(version) => Finding::good(agent.as_str(), format!("{version} at {shown}")),
+        Ok(version) => {
+            let text = format!("{version} at {shown}");
+            let tried = tried(agent);
+            if tried.is_empty() || tried.iter().any(|tried| version.contains(tried)) {
+                return Finding::good(agent.as_str(), text);
+            }
+            Finding::note(agent.as_str(), format!("{text}; tried with {}", tried.join(" and ")))
+        }
         Err(why) => Finding::note(agent.as_str(), format!("{shown} {why}")),
     }
+}
+
+/// The versions of an agent that the hooks were tried with.
+fn tried(agent: Agent) -> &'static [&'static str] {
+    match agent {
+        Agent::ClaudeCode => &["2.1.330", "2.1.332"],
+        Agent::Codex => &["0.169.0", "0.171.0"],
+        Agent::Opencode => &["1.18.33"],
+        Agent::Gemini => &["0.61.0"],
+        _ => &[],
+    }
+}
+
+/// The rules for commands of the project in the working directory.
+fn project(places: &Places) -> Option<Finding> {
+    let path = places.working.join("tamis.yaml");
+    let manifest = Manifest::load(&path).ok()?;
+    let commands = manifest.settings().commands()?;
+    let shown = places.shown(&path);
+    Some(match accepted::is_accepted(&places.state, &path, commands) {
+        true => Finding::good("project", format!("the commands of {shown} were accepted")),
+        false => Finding::note(
+            "project",
+            format!(
+                "the commands of {shown} are not used: they were not accepted, or changed; tamis trust accepts them"
+            ),
+        ),
+    })
 }
 
 /// The user's `tamis.yaml`.
@@ -103,7 +146,15 @@ fn configuration(places: &Places) -> Finding {
         return Finding::good("configuration", format!("no {shown}: the defaults apply"));
     }
     match Manifest::load(&path) {
-        Ok(_) => Finding::good("configuration", format!("{shown} is valid")),
+        Ok(manifest) => {
+            let commands = manifest.settings().commands();
+            let files = commands.map(|commands| accepted::rules_files(&path, commands));
+            let loaded = files.into_iter().flatten().map(tamis_command::CommandRules::load);
+            match loaded.filter_map(Result::err).next() {
+                Some(error) => Finding::broken("configuration", error, "correct the rules"),
+                None => Finding::good("configuration", format!("{shown} is valid")),
+            }
+        }
         Err(error) => {
             Finding::broken("configuration", error, "correct it; `tamis check` shows the place")
         }

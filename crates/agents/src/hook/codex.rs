@@ -94,6 +94,9 @@ pub(super) fn response(event: &[u8], settings: &HookSettings) -> Option<Vec<u8>>
         return None;
     }
     let input: ShellInput = serde_json::from_str(event.tool_input.get()).ok()?;
+    if settings.leaves_alone(&input.command) {
+        return None;
+    }
     let words = simple_words(&input.command)?;
     // The cheapest tests come first: most commands are not rewritten.
     let runner = runner(&words, settings)?;

@@ -47,6 +47,9 @@ impl CommandText<'_> {
     /// Filters the output. `None`: the output is unchanged.
     #[must_use]
     pub fn filter(&self, settings: &HookSettings) -> Option<FilteredText> {
+        if settings.leaves_alone(self.command) {
+            return None;
+        }
         let begun = Instant::now();
         let mut invisible = InvisibleFilter::new();
         let cleaned = settings.removes_invisible().then(|| invisible.apply(self.output.as_bytes()));
@@ -99,7 +102,13 @@ impl CommandText<'_> {
             return None;
         }
         let name: String = self.command.chars().take(LONGEST_NAME).collect();
-        let mut record = settings.recorder(name).begin().ok()?;
+        let recorder = match self.agent {
+            ShownBy::ClaudeCode => {
+                settings.recorder(name).with_session_files(settings.session_files())
+            }
+            _ => settings.recorder(name),
+        };
+        let mut record = recorder.begin().ok()?;
         record.write_all(output.as_bytes()).ok()?;
         if record.left_out() > 0 {
             return None;

@@ -1,6 +1,8 @@
 //! Reads the event that an agent sends: one JSON document on standard input.
 
+use std::fs::File;
 use std::io::{Read, Take};
+use std::path::Path;
 
 /// The longest event that is read, in bytes. Agents send outputs of commands in full.
 pub const LONGEST_EVENT: u64 = 256 << 20;
@@ -27,6 +29,16 @@ pub fn read(input: &mut dyn Read) -> Result<Vec<u8>, UnreadableEvent> {
         event.drain(..BOM.len());
     }
     Ok(event)
+}
+
+/// Reads a regular file that is text.
+pub(super) fn read_text(path: &Path) -> Option<String> {
+    if !path.is_absolute() || !std::fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut text = String::new();
+    let read = File::open(path).ok()?.take(LONGEST_EVENT + 1).read_to_string(&mut text).ok()?;
+    (read as u64 <= LONGEST_EVENT).then_some(text)
 }
 
 /// Writes one JSON document on a line.

@@ -13,6 +13,7 @@
 //! by them, it is replaced by a notice. No response has a permission, except that of Codex, which takes a rewritten
 //! command only with one; see [`codex_rules`].
 
+mod claude;
 pub mod codex;
 pub mod codex_rules;
 pub mod command_text;
@@ -21,6 +22,7 @@ pub mod event;
 pub mod gemini;
 pub mod limits;
 mod mcp_result;
+pub mod never;
 pub mod opencode;
 pub mod settings;
 #[cfg(unix)]
@@ -37,6 +39,8 @@ use tamis_mcp::config::ConfigFiles;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EventHook {
+    /// `PostToolUse` of Claude Code, for its own tools that search.
+    Claude,
     /// `PreToolUse` of Codex.
     Codex,
     /// `AfterTool` of Gemini CLI.
@@ -49,12 +53,14 @@ pub enum EventHook {
 
 impl EventHook {
     /// All hooks, in the order in which they are listed.
-    pub const ALL: [Self; 4] = [Self::Codex, Self::Gemini, Self::Opencode, Self::Cursor];
+    pub const ALL: [Self; 5] =
+        [Self::Claude, Self::Codex, Self::Gemini, Self::Opencode, Self::Cursor];
 
     /// Returns the name in command lines.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Claude => "claude-code",
             Self::Codex => "codex",
             Self::Gemini => "gemini",
             Self::Opencode => "opencode",
@@ -77,6 +83,7 @@ impl EventHook {
     pub fn response(self, input: &mut dyn Read, settings: &HookSettings) -> Vec<u8> {
         let event = event::read(input);
         match self {
+            Self::Claude => event.ok().and_then(|event| claude::response(&event, settings)),
             Self::Codex => event.ok().and_then(|event| codex::response(&event, settings)),
             Self::Gemini => gemini::response(event.as_deref().ok(), settings),
             Self::Opencode => opencode::response(event.as_deref().ok(), settings),
@@ -106,7 +113,7 @@ pub struct UnknownHook;
 
 impl fmt::Display for UnknownHook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("expected shell, codex, gemini, opencode or cursor")
+        f.write_str("expected shell, claude-code, codex, gemini, opencode or cursor")
     }
 }
 

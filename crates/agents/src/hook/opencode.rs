@@ -5,8 +5,6 @@
 //! | `bash` | `{"tool", "args", "output", "metadata"}` | `{"output"}` |
 //! | of an MCP server | `{"tool", "args", "content", "structuredContent"}` | `{"content", "structuredContent"}` |
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -16,7 +14,7 @@ use tamis_mcp::tool_result::ToolName;
 use tamis_store::calls::{ShownBy, TextSize};
 
 use super::command_text::{CommandText, FilteredText};
-use super::event::{LONGEST_EVENT, written};
+use super::event::{read_text, written};
 use super::limits::MOST_TOKENS;
 use super::mcp_result::{self, McpResult, NewResult};
 use super::settings::HookSettings;
@@ -137,16 +135,6 @@ fn shell(event: &AfterTool<'_>, settings: &HookSettings) -> Option<String> {
     }
     settings.log(&call.with_shown(Some(ShownBy::Opencode), [before, text.len() as u64]));
     Some(text)
-}
-
-/// Reads a regular file that is text.
-fn read_text(path: &Path) -> Option<String> {
-    if !path.is_absolute() || !std::fs::metadata(path).ok()?.is_file() {
-        return None;
-    }
-    let mut text = String::new();
-    let read = File::open(path).ok()?.take(LONGEST_EVENT + 1).read_to_string(&mut text).ok()?;
-    (read as u64 <= LONGEST_EVENT).then_some(text)
 }
 
 fn mcp(event: &AfterTool<'_>, settings: &HookSettings) -> Option<Vec<u8>> {

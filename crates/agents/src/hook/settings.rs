@@ -5,11 +5,14 @@ use std::path::{Path, PathBuf};
 #[cfg(unix)]
 use tamis_command::OverflowFolder;
 use tamis_command::{CommandRules, OutputFilterRegistry};
-use tamis_mcp::config::{Config, ConfigFiles, ConfigFlags, ConfigPlaces};
+use tamis_manifest::NativeTools;
+use tamis_mcp::config::{Config, ConfigFiles, ConfigFlags, ConfigPlaces, FileCommands};
 use tamis_mcp::rules::Profile;
 use tamis_store::calls::{CallLine, UserLog};
 use tamis_store::{Store, StoreConfig};
 
+use super::never;
+use crate::accepted;
 #[cfg(unix)]
 use crate::recorder::StoreRecorder;
 #[cfg(unix)]
@@ -54,6 +57,8 @@ pub struct HookPlaces {
     /// The folder of the session of Claude Code for files with full outputs.
     #[cfg(unix)]
     pub session_files: Option<SessionFiles>,
+    /// The state folder, with the files of projects that the user accepted.
+    pub state: Option<PathBuf>,
 }
 
 impl HookPlaces {
@@ -77,6 +82,7 @@ impl HookPlaces {
             is_off: tamis_store::process::is_off(),
             #[cfg(unix)]
             session_files: SessionFiles::of_claude(),
+            state: tamis_store::state::folder_of_user(),
             config,
         }
     }
@@ -101,6 +107,7 @@ impl HookPlaces {
             is_off: false,
             #[cfg(unix)]
             session_files: None,
+            state: Some(folder.join("state")),
         }
     }
 }
@@ -112,6 +119,8 @@ pub struct HookSettings {
     /// `None` if the file cannot be used.
     pub(super) config: Option<Config>,
     may_remove_for_safety: bool,
+    never: Vec<String>,
+    rules: Vec<CommandRules>,
 }
 
 impl HookSettings {
@@ -126,7 +135,41 @@ impl HookSettings {
             Some(config) => config.may_remove_for_safety(),
             None => places.config.seem_to_protect(places.files),
         };
-        Self { places: places.clone(), config, may_remove_for_safety }
+        let mut settings = Self {
+            places: places.clone(),
+            config,
+            may_remove_for_safety,
+            never: Vec::new(),
+            rules: Vec::new(),
+        };
+        settings.add_commands();
+        settings
+    }
+
+    /// Adds the rules for commands of the user, and those of the project that the user accepted. Rules of a project come first.
+    fn add_commands(&mut self) {
+        let Some(config) = &self.config else { return };
+        let state = self.places.state.as_deref();
+        let accepted = |found: &FileCommands<'_>| {
+            state.is_some_and(|state| accepted::is_accepted(state, found.file, found.commands))
+        };
+        let all = config.project_commands().filter(accepted).into_iter();
+        for FileCommands { commands, file } in all.chain(config.user_commands()) {
+            self.never.extend_from_slice(commands.never());
+            // A file that is not valid has no rules; `tamis doctor` reports it.
+            let rules = accepted::rules_files(file, commands).into_iter();
+            self.rules.extend(rules.filter_map(|path| CommandRules::load(path).ok()));
+        }
+    }
+
+    /// Returns whether the output of a command is never changed: the user says so, or the command itself.
+    pub(super) fn leaves_alone(&self, typed: &str) -> bool {
+        never::is_raw(typed) || never::is_never(typed, &self.never)
+    }
+
+    /// Returns the limit of the own tools of an agent.
+    pub(super) fn native(&self) -> Option<NativeTools> {
+        self.config.as_ref().and_then(Config::native)
     }
 
     /// Returns whether a rule for any tool may remove for safety.
@@ -160,7 +203,13 @@ impl HookSettings {
                 let rules = CommandRules::parse("lossless", LOSSLESS).ok()?;
                 Some(OutputFilterRegistry::new().register_rules(rules))
             }
-            _ => Some(OutputFilterRegistry::builtin()),
+            _ => {
+                let mut registry = OutputFilterRegistry::new();
+                for rules in &self.rules {
+                    registry = registry.register_rules(rules.clone());
+                }
+                Some(registry.register_rules(CommandRules::builtin()))
+            }
         }
     }
 

@@ -43,10 +43,7 @@ pub(crate) fn older_command(agent: Agent, scope: Scope) -> String {
 
 /// Returns the name of the hook in `tamis hook NAME`.
 pub(crate) fn hook_name(agent: Agent) -> &'static str {
-    match agent {
-        Agent::ClaudeCode => "shell",
-        agent => agent.as_str(),
-    }
+    agent.as_str()
 }
 
 /// Returns whether a command line is one that an installation writes, whatever program it starts.
@@ -164,6 +161,22 @@ impl HookPlace {
         program: &Path,
         entry: &Shape,
     ) -> Result<(), InstallError> {
+        let text = file.text.clone().unwrap_or_default();
+        if self.own(&text).is_ok_and(|own| own.is_empty()) {
+            // An earlier record is not about this text.
+            file.forget_hooks();
+        }
+        self.add_beside(file, scope, program, entry)
+    }
+
+    /// Does the same in a text that may have other entries of ours, whose record is kept.
+    pub(crate) fn add_beside(
+        &self,
+        file: &mut PlannedFile,
+        scope: Scope,
+        program: &Path,
+        entry: &Shape,
+    ) -> Result<(), InstallError> {
         let snippet = Shape::object([(
             "hooks",
             Shape::object([(self.event, Shape::Array(vec![entry.clone()]))]),
@@ -173,8 +186,6 @@ impl HookPlace {
         let own = self.own(&text).map_err(|fault| file.json_failed(&fault, snippet.clone()))?;
         let line = command(self.agent, scope, program);
         if own.is_empty() {
-            // An earlier record is not about this text.
-            file.forget_hooks();
             let names = ["hooks", self.event];
             let added = push_element(&text, &names, entry, file.recorded());
             file.text = Some(added.map_err(|fault| file.edit_failed(fault, snippet))?);

@@ -39,8 +39,8 @@ pub use plan::{InstallError, Plan};
 pub use crate::program::as_started;
 
 pub(crate) use agents::{
-    CODEX_HOOK, CURSOR_HOOK, GEMINI_HOOK, PREFIX, PrefixScript, extension_folder, own_block,
-    own_positions, plugin_path, prefix_of, prefix_script_state, programs,
+    CLAUDE_HOOK, CODEX_HOOK, CURSOR_HOOK, GEMINI_HOOK, PREFIX, PrefixScript, extension_folder,
+    own_block, own_positions, plugin_path, prefix_of, prefix_script_state, programs,
 };
 pub(crate) use deny_write::offer as deny_write_offer;
 pub(crate) use hooks::HookPlace;

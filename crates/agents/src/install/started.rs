@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::agents::{
-    CODEX_HOOK, CURSOR_HOOK, GEMINI_HOOK, extension_folder, foreign_in_toml, own_block,
-    plugin_path, prefix_of,
+    CLAUDE_HOOK, CODEX_HOOK, CURSOR_HOOK, GEMINI_HOOK, extension_folder, foreign_in_toml,
+    own_block, plugin_path, prefix_of,
 };
 use super::hooks::program_of;
 use super::places::{Places, Scope};
@@ -20,12 +20,13 @@ pub(crate) fn hooks(places: &Places, agent: Agent, scope: Scope) -> Vec<Started>
     let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
     let lines = match (agent, scope) {
         (Agent::ClaudeCode, _) => {
-            let (_, script, value) = prefix_of(places, scope);
+            let (settings, script, value) = prefix_of(places, scope);
             let value = value.ok().flatten();
-            let Some(path) = value.filter(|value| Some(value.as_str()) == script.to_str()) else {
-                return Vec::new();
-            };
-            return vec![in_script(&read(Path::new(&path)))];
+            let path = value.filter(|value| Some(value.as_str()) == script.to_str());
+            let prefix = path.map(|path| in_script(&read(Path::new(&path))));
+            let lines = CLAUDE_HOOK.installed(&read(&settings)).unwrap_or_default();
+            let hooks = lines.iter().map(|line| program_of(agent, line));
+            return prefix.into_iter().chain(hooks).collect();
         }
         (Agent::Opencode, _) => {
             let path = plugin_path(places, scope);
@@ -55,6 +56,7 @@ pub(crate) fn hooks(places: &Places, agent: Agent, scope: Scope) -> Vec<Started>
 pub(crate) fn foreign(places: &Places, agent: Agent, scope: Scope) -> Vec<(PathBuf, String)> {
     let folder = places.folder(agent, scope);
     let (place, path) = match (agent, scope) {
+        (Agent::ClaudeCode, _) => (CLAUDE_HOOK, prefix_of(places, scope).0),
         (Agent::Codex, _) => (CODEX_HOOK, folder.join("hooks.json")),
         (Agent::Gemini, Scope::User) => {
             (GEMINI_HOOK, extension_folder(places).join("hooks/hooks.json"))

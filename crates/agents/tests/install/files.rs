@@ -6,7 +6,7 @@ use super::*;
 fn nothing_was_there() {
     for agent in Agent::ALL {
         for options in [USER, PROJECT] {
-            if agent != Agent::Copilot {
+            if !agent.has_only_servers() {
                 round_trip(&Home::new(), agent, options, agent.as_str());
             }
         }
@@ -139,7 +139,7 @@ fn a_plan_writes_nothing() {
     let diff = plan.diff();
     for part in [
         "--- /dev/null\n+++ ~/.claude/tamis-shell\n",
-        "--- ~/.claude/settings.json\n+++ ~/.claude/settings.json\n@@ -1,3 +1,6 @@\n {\n-  \"model\": \"x\"\n+  \"model\": \"x\",\n+  \"env\": {\n",
+        "--- ~/.claude/settings.json\n+++ ~/.claude/settings.json\n@@ -1,3 +1,21 @@\n {\n-  \"model\": \"x\"\n+  \"model\": \"x\",\n+  \"env\": {\n",
     ] {
         assert!(diff.contains(part), "{diff}");
     }

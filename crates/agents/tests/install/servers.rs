@@ -330,12 +330,54 @@ fn servers_of_a_project() {
     }
 }
 
-/// Files whose comments an agent reads, but which are not edited.
+/// Agents that read comments and trailing commas keep them.
 #[test]
-fn servers_next_to_comments_are_refused() {
+fn servers_next_to_comments_are_wrapped() {
+    for (agent, file, text) in [
+        (
+            Agent::Opencode,
+            ".config/opencode/opencode.jsonc",
+            "{// x\n\"mcp\": {\"a\": {\"command\": [\"x\", /* y */ \"z\",]},},}",
+        ),
+        (
+            Agent::Gemini,
+            ".gemini/settings.json",
+            "{\n  // x\n  \"mcpServers\": {\"a\": {\"command\": \"x\" /* y */}, // z\n  },\n}\n",
+        ),
+        (
+            Agent::Zed,
+            ".config/zed/settings.json",
+            "{\"context_servers\": {\"a\": {/*é*/ \"command\": \"x\", \"args\": [\"y\", // z\n]}}}",
+        ),
+        (
+            Agent::VsCode,
+            if cfg!(target_os = "macos") {
+                "Library/Application Support/Code/User/mcp.json"
+            } else {
+                ".config/Code/User/mcp.json"
+            },
+            "{\"servers\": {\"a\": {\"type\": \"stdio\", \"command\": \"x\"}}, /* y */}",
+        ),
+    ] {
+        let home = Home::new();
+        home.write(file, text);
+        home.install(agent, MCP);
+        let wrapped = home.read(file);
+        assert!(wrapped.contains("tamis-gateway"), "{wrapped}");
+        for comment in ["// x", "/* y */", "// z", "/*é*/"] {
+            assert_eq!(wrapped.contains(comment), text.contains(comment), "{wrapped}");
+        }
+        home.install(agent, MCP);
+        assert_eq!(home.read(file), wrapped);
+        home.uninstall(agent, Scope::User);
+        assert_eq!(home.read(file), text);
+    }
+}
+
+#[test]
+fn servers_in_files_that_cannot_be_read_are_refused() {
     for (agent, file, text, words) in [
-        (Agent::Opencode, ".config/opencode/opencode.jsonc", "{// x\n\"mcp\": {}}", "comments"),
-        (Agent::Gemini, ".gemini/settings.json", "{\"mcpServers\": {},}", "comments"),
+        (Agent::Windsurf, ".codeium/windsurf/mcp_config.json", "{\"mcpServers\": {},}", "comments"),
         (Agent::ClaudeCode, ".claude.json", "{", "not valid JSON"),
         (Agent::Codex, ".codex/config.toml", "[mcp_servers", "not valid TOML"),
         (

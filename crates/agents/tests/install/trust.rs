@@ -263,5 +263,15 @@ fn a_rule_that_denies_replacing_is_offered() {
         codex(&format!("sandbox_mode = \"workspace-write\"\n{own}{rules}")),
         format!("[permissions.\"a b\".filesystem]\n{rules}")
     );
+    assert!(!offered(&home, Agent::Gemini, USER).iter().any(|lines| lines.contains("denyWrite")));
+}
+
+#[test]
+fn the_rule_for_the_rest_of_an_output_is_offered() {
+    let home = Home::new();
+    let rule = offered(&home, Agent::Gemini, USER);
+    assert!(rule.iter().any(|lines| lines.contains("/bin/tamis recall\"\n")), "{rule:?}");
+    home.write(".gemini/policies/mine.toml", rule.last().unwrap());
     assert!(offered(&home, Agent::Gemini, USER).is_empty());
+    assert!(offered(&home, Agent::Opencode, USER).is_empty());
 }

@@ -15,6 +15,7 @@ use crate::console::{Console, Exit, Usage, print};
 pub(crate) const HELP: &str = "\
 Hooks:
   shell SCRIPT    the shell prefix of Claude Code: runs the script and filters its output
+  claude-code     PostToolUse of Claude Code: shortens long results of Grep and Glob
   codex           PreToolUse of Codex: rewrites a command to `tamis run`
   gemini          AfterTool of Gemini CLI
   opencode        tool.execute.after of opencode, through its plugin

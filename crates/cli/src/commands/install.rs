@@ -87,6 +87,10 @@ pub(crate) struct InstallArgs {
 pub(crate) struct UninstallArgs {
     #[command(flatten)]
     target: Target,
+
+    /// Servers are unwrapped in any case; accepted because `tamis install` has the flag
+    #[arg(long, hide = true)]
+    mcp: bool,
 }
 
 impl Target {
@@ -110,12 +114,13 @@ pub(crate) fn install(args: &InstallArgs) -> Exit {
 
 /// Runs `tamis uninstall`.
 pub(crate) fn uninstall(args: &UninstallArgs) -> Exit {
-    let scope = args.target.scope();
+    let (scope, _unwraps_anyway) = (args.target.scope(), args.mcp);
     let exit = change(&args.target, "nothing to remove", |agent, places| {
         install::uninstall(agent, scope, places)
     });
     if exit == Exit::Done
         && !args.target.dry_run
+        && scope == Scope::User
         && let (Some(agent), Some(places)) = (args.target.agent(), Places::of_process())
     {
         install::remove_session_files(agent, &places);

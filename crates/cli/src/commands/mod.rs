@@ -21,3 +21,4 @@ pub(crate) mod scripts;
 pub(crate) mod suggest;
 pub(crate) mod text;
 pub(crate) mod tools;
+pub(crate) mod trust;

@@ -187,7 +187,7 @@ fn print_latest(config: StoreConfig, window: &Window) -> Exit {
     let console = Console::default();
     let latest = match Store::open(config.clone()).latest_command_at(&Scope::user()) {
         Ok(latest) => latest,
-        Err(error) => return console.fail("full output", error),
+        Err(error) => return console.fail("recall", error),
     };
     let time = latest.as_ref().map(|(_, time)| *time);
     if let Some(file) = in_sandboxes(time) {
@@ -197,8 +197,8 @@ fn print_latest(config: StoreConfig, window: &Window) -> Exit {
         Some((handle, _)) => print(config, &handle.to_string(), window),
         None => {
             console.say(
-                "full output",
-                "none is stored; commands keep it if lines are left out, or with --keep",
+                "recall",
+                "no full output is stored; commands keep it if lines are left out, or with --keep",
             );
             Exit::Failed
         }

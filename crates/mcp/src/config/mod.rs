@@ -18,7 +18,8 @@ use std::path::{Path, PathBuf};
 
 use tamis::spec::Redact;
 use tamis_manifest::{
-    Manifest, ManifestEntry, ManifestError, Settings, StorePlace, StoreScope, StoreSettings,
+    CommandSettings, Manifest, ManifestEntry, ManifestError, NativeTools, Settings, StorePlace,
+    StoreScope, StoreSettings,
 };
 
 pub use files::{ConfigFiles, ConfigPlaces};
@@ -72,6 +73,18 @@ pub struct Config {
     keeps_invisible: bool,
     factor: Option<bool>,
     put_back: Vec<String>,
+    native: Option<NativeTools>,
+    user_path: Option<PathBuf>,
+    found_path: Option<PathBuf>,
+}
+
+/// Rules for commands, and the file that has them.
+#[derive(Clone, Copy, Debug)]
+pub struct FileCommands<'a> {
+    /// The rules.
+    pub commands: &'a CommandSettings,
+    /// The file.
+    pub file: &'a Path,
 }
 
 impl Config {
@@ -94,10 +107,12 @@ impl Config {
     pub fn load(flags: &ConfigFlags, places: &ConfigPlaces) -> Result<Self, ConfigError> {
         let user_path = places.user_file().filter(|_| flags.files != ConfigFiles::Project);
         let user = user_path.as_ref().map(Manifest::load).transpose()?;
+        let mut found_path = None;
         let first = if flags.manifests.is_empty() {
             let found = places.project_file().filter(|_| flags.files != ConfigFiles::User);
             let found =
                 found.filter(|path| !user_path.as_ref().is_some_and(|user| same(user, path)));
+            found_path.clone_from(&found);
             let found = found.map(Manifest::load).transpose()?;
             found.map(|manifest| manifest.check_found().map(|()| manifest)).transpose()?
         } else {
@@ -112,6 +127,7 @@ impl Config {
         let keeps_invisible = settings().find_map(Settings::keeps_invisible);
         let factor = settings().find_map(Settings::factor);
         let put_back = settings().find_map(Settings::put_back).unwrap_or_default().to_vec();
+        let native = settings().find_map(Settings::native);
         let of_user = user.as_ref().and_then(|user| user.settings().store()).is_some();
         let stored = settings().find_map(|settings| settings.store().cloned()).unwrap_or_default();
         let place = flags.store.as_ref().unwrap_or_else(|| stored.place());
@@ -141,8 +157,11 @@ impl Config {
             keeps_invisible: keeps_invisible.unwrap_or_default(),
             factor,
             put_back,
+            native,
+            found_path,
             first,
             is_first_named: !flags.manifests.is_empty(),
+            user_path: user_path.filter(|_| user.is_some()),
             user,
         })
     }
@@ -163,6 +182,24 @@ impl Config {
     #[must_use]
     pub fn factor(&self) -> Option<bool> {
         self.factor
+    }
+
+    /// Returns the limit of the own tools of coding agents.
+    #[must_use]
+    pub fn native(&self) -> Option<NativeTools> {
+        self.native
+    }
+
+    /// Returns the user's rules for the commands of coding agents.
+    #[must_use]
+    pub fn user_commands(&self) -> Option<FileCommands<'_>> {
+        commands_of(self.user.as_ref(), self.user_path.as_deref())
+    }
+
+    /// Returns the rules for commands of the file that was found in the project. The user has to accept them.
+    #[must_use]
+    pub fn project_commands(&self) -> Option<FileCommands<'_>> {
+        commands_of(self.first.as_ref(), self.found_path.as_deref())
     }
 
     /// Returns who may read a stored result over HTTP, where a client has no session.
@@ -239,6 +276,13 @@ impl Config {
         }
         Ok(rules)
     }
+}
+
+fn commands_of<'a>(
+    manifest: Option<&'a Manifest>,
+    file: Option<&'a Path>,
+) -> Option<FileCommands<'a>> {
+    Some(FileCommands { commands: manifest?.settings().commands()?, file: file? })
 }
 
 fn same(one: &Path, other: &Path) -> bool {

@@ -105,6 +105,12 @@ impl<'a> CallLine<'a> {
         }
     }
 
+    /// Returns the time of the call, if it has one.
+    #[must_use]
+    pub fn system_time(&self) -> Option<SystemTime> {
+        humantime::parse_rfc3339(&self.time).ok()
+    }
+
     /// Returns the line with texts of its own.
     #[must_use]
     pub fn into_owned(self) -> CallLine<'static> {
@@ -129,6 +135,13 @@ impl<'a> CallLine<'a> {
             exit_code: self.exit_code,
             listed: self.listed.into_iter().map(|(tool, bytes)| (owned(tool), bytes)).collect(),
         }
+    }
+
+    /// Sets the name of the tool.
+    #[must_use]
+    pub fn with_tool(mut self, tool: impl Into<Cow<'a, str>>) -> Self {
+        self.tool = tool.into();
+        self
     }
 
     /// Sets what happened, if it was not simply filtered.

@@ -48,12 +48,19 @@ impl UserLog {
         self
     }
 
-    /// Returns whether lines can be appended, and why not. Nothing is written, but the files are created.
+    /// Returns whether lines can be appended to the file, if there is one, and why not. Nothing is written.
     ///
     /// # Errors
     /// The file of the log cannot be opened for writing.
     pub fn check(&self) -> io::Result<()> {
-        self.opened().map(|_| ())
+        let is_file = match self.file.symlink_metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            data => data?.is_file(),
+        };
+        if !is_file {
+            return Err(io::Error::other("not a regular file"));
+        }
+        OpenOptions::new().append(true).open(&self.file).map(|_| ())
     }
 
     /// Returns the logs that processes in sandboxes wrote, which may not exist.

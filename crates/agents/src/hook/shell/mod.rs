@@ -65,6 +65,9 @@ pub fn plan(argument: &OsStr, settings: &HookSettings) -> ShellPlan {
 
 fn filtered(text: &str, settings: &HookSettings) -> Option<ShellRun> {
     let script = WrappedScript::parse(text)?;
+    if settings.leaves_alone(&script.command) {
+        return None;
+    }
     let line = CommandLine::parse(&script.command);
     let cap = output_cap(Agent::ClaudeCode, settings.max_tokens());
     let registry = settings.command_filters()?;

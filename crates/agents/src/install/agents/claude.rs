@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::agent::Agent;
 use crate::install::edit::{Step, set_member};
 use crate::install::git::is_tracked;
+use crate::install::hooks::{HookList, HookPlace, command};
 use crate::install::json::{JsonFault, parse};
 use crate::install::places::{Places, Scope};
 use crate::install::plan::{InstallError, Planner};
@@ -14,6 +15,24 @@ use crate::program::unquoted;
 
 /// The variable that names the program.
 pub(crate) const PREFIX: &str = "CLAUDE_CODE_SHELL_PREFIX";
+
+/// The hook for the own tools that search.
+pub(crate) const HOOK: HookPlace =
+    HookPlace { agent: Agent::ClaudeCode, event: "PostToolUse", list: HookList::Grouped };
+
+/// Exact names: other tools start no hook.
+const MATCHER: &str = "Grep|Glob";
+/// Seconds.
+const TIMEOUT: u64 = 20;
+
+fn entry(scope: Scope, program: &Path) -> Shape {
+    let hook = Shape::object([
+        ("type", Shape::text("command")),
+        ("command", Shape::text(command(Agent::ClaudeCode, scope, program))),
+        ("timeout", Shape::Number(TIMEOUT)),
+    ]);
+    Shape::object([("matcher", Shape::text(MATCHER)), ("hooks", Shape::Array(vec![hook]))])
+}
 
 const STEPS: [Step<'static>; 2] = [Step::Name("env"), Step::Name(PREFIX)];
 
@@ -117,7 +136,10 @@ pub(super) fn install(planner: &mut Planner<'_>, scope: Scope) -> Result<(), Ins
     let file = planner.open(&settings)?;
     let text = file.text.clone().unwrap_or_default();
     match value_in(&text).map_err(|fault| file.json_failed(&fault, snippet.clone()))? {
-        Some(value) if value == program => return Ok(()),
+        Some(value) if value == program => {
+            let program = places.program.clone();
+            return HOOK.add_beside(file, scope, &program, &entry(scope, &program));
+        }
         Some(value) if is_older(places, scope, &value) => {
             file.remove_at(&STEPS).map_err(|fault| file.edit_failed(fault, snippet.clone()))?;
         }
@@ -134,6 +156,7 @@ pub(super) fn install(planner: &mut Planner<'_>, scope: Scope) -> Result<(), Ins
     let value = Shape::text(program);
     let edited = set_member(&text, &["env", PREFIX], &value, file.recorded());
     file.text = Some(edited.map_err(|fault| file.edit_failed(fault, snippet))?);
+    HOOK.add_beside(file, scope, &places.program, &entry(scope, &places.program))?;
     if std::env::var_os(PREFIX).is_some_and(|value| Path::new(&value) != script) {
         planner.note(format!(
             "{PREFIX} is also set in the environment of this shell, to another program"
@@ -148,6 +171,7 @@ pub(super) fn uninstall(planner: &mut Planner<'_>, scope: Scope) -> Result<(), I
     let (settings, script) = files(places, scope);
     // First the settings: without its script, every command of Claude Code would fail.
     let file = planner.open(&settings)?;
+    HOOK.remove(file)?;
     if let Some(text) = file.text.clone() {
         let remedy = || Some(format!("remove the variable {PREFIX} from `env`\n"));
         match value_in(&text) {

@@ -7,7 +7,9 @@ mod gemini;
 mod opencode;
 mod servers_only;
 
-pub(crate) use claude::{PREFIX, PrefixScript, prefix_of, prefix_script_state};
+pub(crate) use claude::{
+    HOOK as CLAUDE_HOOK, PREFIX, PrefixScript, prefix_of, prefix_script_state,
+};
 pub(crate) use codex::{HOOK as CODEX_HOOK, foreign as foreign_in_toml, own_block, own_positions};
 pub(crate) use cursor::HOOK as CURSOR_HOOK;
 pub(crate) use gemini::{HOOK as GEMINI_HOOK, extension_folder};
