@@ -17,7 +17,7 @@ const RUNS: usize = 25;
 
 /// A filter, and a block of lines in which `@` is the number. Lines that begin with `%` give the block its form, and need
 /// not be in the output.
-const BLOCKS: [(&str, &str); 84] = [
+const BLOCKS: [(&str, &str); 85] = [
     (
         "ansible",
         "%TASK [lamp] ****\nfatal: [web@]: FAILED! => {\"msg\": \"no lamp @\"}\n%\n%PLAY RECAP ***\nweb@ : ok=1    changed=@    unreachable=0    failed=@    skipped=1    rescued=0    ignored=0   ",
