@@ -1,7 +1,7 @@
 //! `PostToolUse` of Claude Code: results of its own tools that search, Grep and Glob, and outputs of Bash.
 //!
-//! Claude Code checks that a replacement has the shape of the tool's result, and shows the original otherwise. What is
-//! replaced is the text that it shows: `content` of Grep with lines or counts, and `filenames` of Grep and Glob. Results
+//! Claude Code checks that a replacement has the shape of the tool's result, and shows the original otherwise. The
+//! hook replaces the text that it shows: `content` of Grep with lines or counts, and `filenames` of Grep and Glob. Results
 //! of Read, and of tools that edit, are never changed: the agent compares them with files.
 //!
 //! An installation filters commands by the shell prefix, which also sees those that fail, and starts this hook for Grep and

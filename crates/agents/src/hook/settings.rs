@@ -242,7 +242,7 @@ impl HookSettings {
         }
     }
 
-    /// Returns the folder of the agent's session for files with full outputs. Without a store, there are none.
+    /// Returns the folder of the agent's session for files with full outputs. `None`: nothing is stored.
     #[cfg(unix)]
     pub(super) fn session_files(&self) -> Option<SessionFiles> {
         self.places.session_files.clone().filter(|_| !self.store_is_off())

@@ -238,7 +238,7 @@ fn end_of_string(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// Returns the index after a comment. The end of the line is no part of it.
+/// Returns the index after a comment, which ends before the line break.
 fn end_of_comment(bytes: &[u8], start: usize) -> usize {
     let rest = bytes.get(start + 2..).unwrap_or_default();
     let found = if bytes.get(start + 1) == Some(&b'/') {
