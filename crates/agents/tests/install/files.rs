@@ -139,7 +139,7 @@ fn a_plan_writes_nothing() {
     let diff = plan.diff();
     for part in [
         "--- /dev/null\n+++ ~/.claude/tamis-shell\n",
-        "--- ~/.claude/settings.json\n+++ ~/.claude/settings.json\n@@ -1,3 +1,21 @@\n {\n-  \"model\": \"x\"\n+  \"model\": \"x\",\n+  \"env\": {\n",
+        "--- ~/.claude/settings.json\n+++ ~/.claude/settings.json\n@@ -1,3 +1,20 @@\n {\n-  \"model\": \"x\"\n+  \"model\": \"x\",\n+  \"env\": {\n",
     ] {
         assert!(diff.contains(part), "{diff}");
     }
