@@ -1,19 +1,17 @@
-//! `go test -json`: the events of passing tests are removed. Those of failed and skipped tests are kept byte for byte, so
-//! that the output is still a stream of events.
+//! `go test -json`: the events of passing tests are removed, except what they print. All other events are kept byte for byte,
+//! so that the output is still a stream of events.
 //!
-//! Whether a test failed is known at its last event. Until then its events are held, up to [`HELD`] bytes for one test and
-//! [`TOTAL`] for all; those of a test that prints more are kept. A test without a last event was running when the program
-//! died, and is kept too. The results of packages are kept, and the output of packages that did not pass. Benchmarks and
-//! coverage are results. Lines that are not such events are kept.
+//! The event that begins a test is held until its result. A test without a result was running when the program died, and the
+//! event is written at the end. At most [`HELD`] bytes are held; beyond that, such events are kept. The results of packages are
+//! kept, and the output of packages that is not repeated by their results. Lines that are not such events are kept.
 
 use std::collections::HashMap;
 
 use tamis_text::lines::line_splitter::{LineEnd, TextLine};
 use tamis_text::lines::line_stage::{EmitLine, LineStage, StageCounts};
 
-/// Maximum number of held bytes of one test, and of all.
-const HELD: usize = 256 << 10;
-const TOTAL: usize = 8 << 20;
+/// Maximum number of held bytes.
+const HELD: usize = 8 << 20;
 
 pub(super) fn make() -> Box<dyn LineStage> {
     Box::<GoTestEvents>::default()
@@ -21,7 +19,7 @@ pub(super) fn make() -> Box<dyn LineStage> {
 
 #[derive(Debug, Default)]
 struct GoTestEvents {
-    /// The tests that have begun, by package and name.
+    /// The tests that are running, by package and name: their numbers, and the events that begin them.
     tests: HashMap<(Vec<u8>, Vec<u8>), RunningTest>,
     /// The number of tests that have begun, which gives them an order.
     begun: u64,
@@ -30,15 +28,8 @@ struct GoTestEvents {
     lines_written: u64,
 }
 
-/// A test without a result.
-#[derive(Debug, Default)]
-struct RunningTest {
-    number: u64,
-    /// Whole lines. The first one says that the test begins.
-    lines: Vec<u8>,
-    /// Whether its events are no longer held.
-    is_kept: bool,
-}
+/// The number of a test, and the event that begins it.
+type RunningTest = (u64, Vec<u8>);
 
 /// The members of an event that decide.
 #[derive(Debug, Default)]
@@ -84,8 +75,8 @@ impl<'a> TestEvent<'a> {
     /// Whether the output repeats what another event says, such as the beginning of a test.
     fn is_repeated(&self) -> bool {
         let output = self.output;
-        let begins = [&b"=== RUN "[..], b"=== PAUSE ", b"=== CONT ", b"=== NAME "];
-        begins.iter().any(|begin| output.starts_with(begin))
+        let begins = [&b"=== RUN "[..], b"=== PAUSE ", b"=== CONT ", b"=== NAME ", b"--- PASS: "];
+        begins.iter().any(|begin| output.trim_ascii_start().starts_with(begin))
             || matches!(output, b"PASS\\n" | b"FAIL\\n")
             || output.starts_with(b"?   \\t")
             || output.starts_with(b"ok  \\t")
@@ -112,72 +103,30 @@ impl GoTestEvents {
         next(line);
     }
 
-    /// Writes the held lines of a test. The first line says that the test begins.
-    fn emit_held(&mut self, test: &RunningTest, begin: bool, next: EmitLine<'_>) {
-        self.held = self.held.saturating_sub(test.lines.len());
-        let lines = test.lines.split_inclusive(|byte| *byte == b'\n');
-        for line in lines.skip(usize::from(!begin)) {
-            let text = line.strip_suffix(b"\n").unwrap_or(line);
-            self.emit(TextLine { text, end: LineEnd::Lf }, next);
-        }
-    }
-
     fn event(&mut self, event: &TestEvent<'_>, line: TextLine<'_>, next: EmitLine<'_>) {
-        if event.test.is_empty() {
-            let is_dropped = matches!(event.action, b"start" | b"skip") || event.is_repeated();
-            if !is_dropped {
-                self.emit(line, next);
-            }
+        if event.action == b"output" && event.is_repeated() {
             return;
         }
-        let key = (event.package.to_vec(), event.test.to_vec());
+        let is_test = !event.test.is_empty();
+        let key = || (event.package.to_vec(), event.test.to_vec());
         match event.action {
-            b"pass" => {
-                if let Some(test) = self.tests.remove(&key) {
-                    self.held = self.held.saturating_sub(test.lines.len());
-                    if test.is_kept {
-                        self.emit(line, next);
-                    } else if event.test.starts_with(b"Benchmark") {
-                        self.emit_held(&test, false, next);
-                    }
+            b"start" | b"pause" | b"cont" => {}
+            b"skip" if !is_test => {}
+            b"run" if is_test && self.held + line.text.len() <= HELD => {
+                self.begun += 1;
+                self.held += line.text.len();
+                let before = self.tests.insert(key(), (self.begun, line.text.to_vec()));
+                self.held = self.held.saturating_sub(before.map_or(0, |(_, line)| line.len()));
+            }
+            b"pass" | b"fail" | b"skip" if is_test => {
+                let begun = self.tests.remove(&key());
+                self.held =
+                    self.held.saturating_sub(begun.as_ref().map_or(0, |(_, line)| line.len()));
+                if event.action != b"pass" || begun.is_none() {
+                    self.emit(line, next);
                 }
             }
-            b"run" | b"pause" | b"cont" | b"output" => {
-                let begun = &mut self.begun;
-                let test = self.tests.entry(key).or_insert_with(|| {
-                    *begun += 1;
-                    RunningTest { number: *begun, ..RunningTest::default() }
-                });
-                let is_first = test.lines.is_empty();
-                if event.action != b"output" && !(is_first && event.action == b"run")
-                    || event.is_repeated()
-                {
-                    return;
-                }
-                if test.is_kept {
-                    return self.emit(line, next);
-                }
-                if is_first && event.action == b"output" {
-                    // The output began in the middle of a test.
-                    test.lines.push(b'\n');
-                }
-                test.lines.extend_from_slice(line.text);
-                test.lines.push(b'\n');
-                self.held += line.text.len() + 1;
-                if test.lines.len() > HELD || self.held > TOTAL {
-                    let lines = std::mem::take(&mut test.lines);
-                    test.is_kept = true;
-                    let test = RunningTest { lines, ..RunningTest::default() };
-                    self.emit_held(&test, false, next);
-                }
-            }
-            // Failed, skipped, and what later versions of Go may add.
-            _ => {
-                if let Some(test) = self.tests.remove(&key) {
-                    self.emit_held(&test, false, next);
-                }
-                self.emit(line, next);
-            }
+            _ => self.emit(line, next),
         }
     }
 }
@@ -192,12 +141,13 @@ impl LineStage for GoTestEvents {
         }
     }
 
-    /// Writes the events of tests that have no result, in the order in which they began.
+    /// Writes the beginnings of tests that have no result, in their order.
     fn flush(&mut self, next: EmitLine<'_>) {
-        let mut tests: Vec<RunningTest> = self.tests.drain().map(|(_, test)| test).collect();
-        tests.sort_by_key(|test| test.number);
-        for test in tests {
-            self.emit_held(&test, !test.lines.starts_with(b"\n"), next);
+        let mut tests: Vec<_> = self.tests.drain().map(|(_, test)| test).collect();
+        tests.sort_unstable();
+        self.held = 0;
+        for (_, text) in tests {
+            self.emit(TextLine { text: &text, end: LineEnd::Lf }, next);
         }
     }
 

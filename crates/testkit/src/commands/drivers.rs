@@ -11,10 +11,11 @@ const EVERY_SPLIT: usize = 600;
 const SPLITS: usize = 30;
 
 /// A command for each built-in filter.
-pub const COMMANDS: [(&str, &str); 85] = [
+pub const COMMANDS: [(&str, &str); 86] = [
     ("cargo-build", "cargo build"),
     ("cargo-test", "cargo test"),
     ("cargo-nextest", "cargo nextest run"),
+    ("go-test-json", "go test -json ./..."),
     ("docker-build", "docker build ."),
     ("kubectl", "kubectl apply -f ."),
     ("terraform", "terraform plan"),
