@@ -32,8 +32,8 @@ pub struct SessionFiles {
 }
 
 impl SessionFiles {
-    /// Returns the folder of the session of Claude Code that started this process. `None`: it does not
-    /// exist, others have access to it, or it is below the working directory.
+    /// Returns the folder of the session of Claude Code that started this process. `None`: the folder is missing,
+    /// is open to others, or is below the working directory.
     #[must_use]
     pub fn of_claude() -> Option<Self> {
         let session = std::env::var("CLAUDE_CODE_SESSION_ID").ok()?;

@@ -215,7 +215,7 @@ fn outputs_of_bash_are_filtered_by_the_hook_of_a_plugin() {
     let new = replaced(&response);
     assert!(new["stdout"].as_str().unwrap().contains("200 passed"));
     assert_eq!(new["interrupted"], false);
-    // An output that the shell prefix filtered is not filtered again.
+    // Outputs of the shell prefix pass.
     let filtered = new["stdout"].as_str().unwrap();
     let filtered = format!("{filtered}{}", cargo_test());
     assert!(filtered.contains("[tamis "));

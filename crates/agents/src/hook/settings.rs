@@ -242,7 +242,7 @@ impl HookSettings {
         }
     }
 
-    /// Returns the folder of the agent's session for files with full outputs. `None`: nothing is stored.
+    /// Returns the folder of the agent's session for files with full outputs. A hook without a store writes no files.
     #[cfg(unix)]
     pub(super) fn session_files(&self) -> Option<SessionFiles> {
         self.places.session_files.clone().filter(|_| !self.store_is_off())

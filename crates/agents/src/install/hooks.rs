@@ -166,11 +166,11 @@ impl HookPlace {
             // An earlier record is not about this text.
             file.forget_hooks();
         }
-        self.add_next_to(file, scope, program, entry)
+        self.add_with_record(file, scope, program, entry)
     }
 
     /// Does the same in a text that may have other entries of ours, whose record is kept.
-    pub(crate) fn add_next_to(
+    pub(crate) fn add_with_record(
         &self,
         file: &mut PlannedFile,
         scope: Scope,

@@ -238,7 +238,7 @@ fn end_of_string(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// Returns the index after a comment, which ends before the line break.
+/// Returns the index after a comment, which is before the end of its line.
 fn end_of_comment(bytes: &[u8], start: usize) -> usize {
     let rest = bytes.get(start + 2..).unwrap_or_default();
     let found = if bytes.get(start + 1) == Some(&b'/') {

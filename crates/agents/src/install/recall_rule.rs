@@ -1,7 +1,7 @@
 //! The rule that lets an agent run `tamis recall` without asking, and call `tamis_retrieve` of wrapped servers.
 //!
-//! Notices name `tamis recall`, which the permission rules of a user do not allow. So in a session without a person the
-//! rest of an output could not be read. The rules are printed for the user to add, and never added.
+//! Permission rules of a user allow some commands. `tamis recall`, which notices name, needs its own rule, so in a session
+//! without a person the rest of an output could not be read. The rules are printed for the user to add, and never added.
 //! Claude Code reads full outputs as files of its session, so only its MCP tools need a rule. Codex and opencode run
 //! `tamis recall` by default.
 
@@ -21,7 +21,7 @@ pub(crate) fn offer(places: &Places, agent: Agent, servers: &[String]) -> Option
     }
 }
 
-/// Users who allow single tools of servers need the one that fetches the rest, too.
+/// A user who allows single tools of servers needs the one that fetches the rest, too.
 fn claude(places: &Places, servers: &[String]) -> Option<Offer> {
     let settings = places.folder(Agent::ClaudeCode, Scope::User).join("settings.json");
     let text = std::fs::read_to_string(&settings).unwrap_or_default();

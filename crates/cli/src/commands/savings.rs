@@ -38,7 +38,7 @@ pub(crate) struct SavingsArgs {
     #[arg(value_name = "LOG")]
     log: Vec<PathBuf>,
 
-    /// The rows of the table: tools, tools with their filter, agents or days
+    /// Sums by this: tools, tools with their filter, agents or days
     #[arg(
         long,
         value_name = "WHAT",

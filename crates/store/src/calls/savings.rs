@@ -16,7 +16,7 @@ const TOOLS: usize = 10_000;
 /// Longest line of a log that is read.
 const LINE: u64 = 1 << 20;
 
-/// The subject of each row of a table.
+/// The kind of the rows of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SavingsBy {

@@ -60,9 +60,9 @@ pub enum ShownBy {
 const CLAUDE_PREVIEW: u64 = 2_226;
 /// The longest output that Claude Code shows whole, in bytes, unless `BASH_MAX_OUTPUT_LENGTH` is set.
 const CLAUDE_WHOLE: u64 = 30_000;
-/// The longest output of a failed command that it shows whole, in characters. The middle of a longer one is lost.
+/// The longest output of a failed command that Claude Code shows whole, in characters. A longer output loses its middle.
 const CLAUDE_FAILED: u64 = 10_000;
-/// The longest result of an MCP tool that it shows whole, in characters. `MAX_MCP_OUTPUT_TOKENS` can make it less.
+/// The longest result of an MCP tool that Claude Code shows whole, in characters. `MAX_MCP_OUTPUT_TOKENS` can make it less.
 const CLAUDE_MCP: u64 = 50_000;
 /// The longest output that Codex shows whole, in bytes: 10,000 tokens.
 const CODEX_WHOLE: u64 = 40_000;
@@ -93,7 +93,7 @@ impl ShownBy {
     #[must_use]
     pub fn of_process() -> Option<Self> {
         let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
-        // Agents that start each other set the variables of all of them. Codex sets one for each call.
+        // An agent may have started another one. Codex sets a variable for each call.
         let names: [(&[&str], Self); 4] = [
             (&["CODEX_TOOL_CALL_ID", "CODEX_THREAD_ID", "CODEX_CI"], Self::Codex),
             (&["GEMINI_CLI"], Self::Gemini),

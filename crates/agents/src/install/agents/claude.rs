@@ -138,7 +138,7 @@ pub(super) fn install(planner: &mut Planner<'_>, scope: Scope) -> Result<(), Ins
     match value_in(&text).map_err(|fault| file.json_failed(&fault, snippet.clone()))? {
         Some(value) if value == program => {
             let program = places.program.clone();
-            return HOOK.add_next_to(file, scope, &program, &entry(scope, &program));
+            return HOOK.add_with_record(file, scope, &program, &entry(scope, &program));
         }
         Some(value) if is_older(places, scope, &value) => {
             file.remove_at(&STEPS).map_err(|fault| file.edit_failed(fault, snippet.clone()))?;
@@ -156,7 +156,7 @@ pub(super) fn install(planner: &mut Planner<'_>, scope: Scope) -> Result<(), Ins
     let value = Shape::text(program);
     let edited = set_member(&text, &["env", PREFIX], &value, file.recorded());
     file.text = Some(edited.map_err(|fault| file.edit_failed(fault, snippet))?);
-    HOOK.add_next_to(file, scope, &places.program, &entry(scope, &places.program))?;
+    HOOK.add_with_record(file, scope, &places.program, &entry(scope, &places.program))?;
     if std::env::var_os(PREFIX).is_some_and(|value| Path::new(&value) != script) {
         planner.note(format!(
             "{PREFIX} is also set in the environment of this shell, to another program"

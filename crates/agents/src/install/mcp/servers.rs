@@ -12,7 +12,7 @@ use crate::install::places::{Places, Scope};
 pub(crate) enum Servers {
     /// A member of this name, with `command` and `args` in each server.
     Members(&'static str),
-    /// A member of the document with this name, in a file that may have comments and trailing commas.
+    /// Such a member, in a file that may have comments and trailing commas.
     Commented(&'static str),
     /// `mcpServers` of the document and of each member of `projects`.
     Projects,
