@@ -312,13 +312,15 @@ fn events_are_answered() {
         let answer: Value = serde_json::from_str(&ran.out).unwrap();
         assert!(answer["output"].as_str().unwrap().contains("tamis recall tm_"), "{}", ran.out);
     }
-    for (hook, out) in [("codex", ""), ("gemini", ""), ("opencode", ""), ("cursor", "{}\n")] {
+    for (hook, out) in
+        [("claude-code", ""), ("codex", ""), ("gemini", ""), ("opencode", ""), ("cursor", "{}\n")]
+    {
         for input in ["", "{", "null", "[]", "\u{feff}{}"] {
             folder.tamis(&["hook", hook], input.as_bytes()).done(out);
             folder.tamis(&["hook", hook, "--config", "user"], input.as_bytes()).done(out);
         }
     }
-    folder.tamis(&["hook", "nobody"], b"").refused(2, &["nobody", "expected shell, codex"]);
+    folder.tamis(&["hook", "nobody"], b"").refused(2, &["nobody", "expected shell, claude-code"]);
     folder.tamis(&["hook", "shell"], b"").refused(2, &["script"]);
     folder.tamis(&["hook", "codex", "x"], b"").refused(2, &["standard input"]);
 }

@@ -99,7 +99,7 @@ fn wrong_command_lines_are_refused() {
         (&["install", "claude"], "claude-code"),
         (&["install", "codex", "--closed"], "--mcp"),
         (&["install", "codex", "--user", "--project"], "--project"),
-        (&["uninstall", "codex", "--mcp"], "--mcp"),
+        (&["uninstall", "codex", "--closed"], "--closed"),
         (&["doctor", "codex"], "codex"),
     ] {
         let ran = at_home(&folder, args);
