@@ -10,7 +10,7 @@ use tamis_store::calls::{CallLine, UserLog};
 
 use super::finding::Finding;
 use crate::agent::Agent;
-use crate::install::{Places, Scope};
+use crate::install::{Places, Scope, TomlText};
 
 /// The most bytes that are read of the end of a file.
 const MOST_BYTES: u64 = 4 << 20;
@@ -174,8 +174,8 @@ pub(super) fn sandboxes(places: &Places) -> Vec<Finding> {
     }
     let config = places.folder(Agent::Codex, Scope::User).join("config.toml");
     let text = fs::read_to_string(config).unwrap_or_default();
-    let mode = toml::from_str::<toml::Table>(&text).ok();
-    let mode = mode.as_ref().and_then(|all| all.get("sandbox_mode")).and_then(toml::Value::as_str);
+    let toml = TomlText::parse(&text).ok();
+    let mode = toml.as_ref().and_then(|toml| toml.get(&["sandbox_mode"])?.string());
     if mode == Some("read-only") {
         let text = "its sandbox is read-only, so no command is rewritten";
         found.push(Finding::note(Agent::Codex.as_str(), text));
