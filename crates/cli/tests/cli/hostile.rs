@@ -337,7 +337,10 @@ fn bash_completes() {
         (&["tamis", "fi"][..], "filter"),
         (&["tamis", "filter", "--max"], "--max-items --max-depth --max-docs"),
         (&["tamis", "filter", "--on-error", ""], "raw closed"),
-        (&["tamis", "help", "r"], "run recall restore roots rules running recalling reports"),
+        (
+            &["tamis", "help", "r"],
+            "run recall restore replay roots rules running recalling replaying reports",
+        ),
         (&["tamis", "help", "ex"], "explain exit-codes"),
         (&["tamis", "completions", "z"], "zsh"),
     ] {
