@@ -83,7 +83,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
     (
         "crates/manifest/src",
         &[
-            &["error", "name", "renamed", "scalar", "schema", "store", "suggest"],
+            &["commands", "error", "name", "renamed", "scalar", "schema", "store", "suggest"],
             &["node"],
             &["weakened", "yaml"],
             &["catalog"],

@@ -12,11 +12,12 @@
 use std::path::{Path, PathBuf};
 
 use super::agents::{prefix_of, title};
+use super::json::text_list;
 use super::offer::Offer;
 use super::places::{Places, Scope};
 use super::shape::{Shape, quoted};
 use super::toml_text::TomlText;
-use super::trust::{claude_list, resolved};
+use super::trust::resolved;
 use crate::agent::Agent;
 
 const CLAUDE_RULE: [&str; 3] = ["sandbox", "filesystem", "denyWrite"];
@@ -39,7 +40,7 @@ fn claude(places: &Places, scope: Scope, programs: &[PathBuf]) -> Option<Offer> 
     let (_, script, _) = prefix_of(places, scope);
     let settings = places.folder(Agent::ClaudeCode, Scope::User).join("settings.json");
     let text = std::fs::read_to_string(&settings).unwrap_or_default();
-    let rules = claude_list(&text, &CLAUDE_RULE).unwrap_or_default();
+    let rules = text_list(&text, &CLAUDE_RULE).unwrap_or_default();
     let rules: Vec<PathBuf> = rules.iter().map(|rule| resolved(rule, places)).collect();
     let files = in_home(places, programs.iter().chain([&script]));
     let files = files.filter(|file| !rules.iter().any(|rule| file.starts_with(rule)));

@@ -238,6 +238,19 @@ fn end_of_string(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
+/// Returns the texts of the list under a path of names, as settings of Claude Code have them.
+pub(crate) fn text_list(text: &str, names: &[&str]) -> Result<Vec<String>, JsonFault> {
+    let mut value = Some(parse(text)?);
+    for name in names {
+        value = match value {
+            Some(value) => value.get(name)?,
+            None => None,
+        };
+    }
+    let list = value.map(|list| list.elements()).transpose()?.unwrap_or_default();
+    Ok(list.iter().filter_map(JsonNode::string).collect())
+}
+
 /// Returns the index after a comment, which is before the end of its line.
 fn end_of_comment(bytes: &[u8], start: usize) -> usize {
     let rest = bytes.get(start + 2..).unwrap_or_default();

@@ -5,10 +5,10 @@
 //! Claude Code reads full outputs as files of its session, so only its MCP tools need a rule. Codex and opencode run
 //! `tamis recall` by default.
 
+use super::json::text_list;
 use super::offer::Offer;
 use super::places::{Places, Scope};
 use super::shape::{Shape, quoted};
-use super::trust::claude_list;
 use crate::agent::Agent;
 use tamis_store::process::shell_word;
 
@@ -25,7 +25,7 @@ pub(crate) fn offer(places: &Places, agent: Agent, servers: &[String]) -> Option
 fn claude(places: &Places, servers: &[String]) -> Option<Offer> {
     let settings = places.folder(Agent::ClaudeCode, Scope::User).join("settings.json");
     let text = std::fs::read_to_string(&settings).unwrap_or_default();
-    let allowed = claude_list(&text, &["permissions", "allow"]).unwrap_or_default();
+    let allowed = text_list(&text, &["permissions", "allow"]).unwrap_or_default();
     let missing = servers.iter().filter_map(|server| {
         let rule = format!("mcp__{server}__tamis_retrieve");
         let begin = format!("mcp__{server}__");

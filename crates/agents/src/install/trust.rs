@@ -176,20 +176,7 @@ fn writable_roots(places: &Places, agent: Agent) -> Vec<PathBuf> {
 fn claude_roots(text: &str) -> Vec<String> {
     let lists: [&[&str]; 2] =
         [&["sandbox", "filesystem", "allowWrite"], &["permissions", "additionalDirectories"]];
-    lists.iter().flat_map(|names| claude_list(text, names).unwrap_or_default()).collect()
-}
-
-/// Returns a list of texts in settings of Claude Code.
-pub(crate) fn claude_list(text: &str, names: &[&str]) -> Result<Vec<String>, json::JsonFault> {
-    let mut value = Some(json::parse(text)?);
-    for name in names {
-        value = match value {
-            Some(value) => value.get(name)?,
-            None => None,
-        };
-    }
-    let list = value.map(|list| list.elements()).transpose()?.unwrap_or_default();
-    Ok(list.iter().filter_map(json::JsonNode::string).collect())
+    lists.iter().flat_map(|names| json::text_list(text, names).unwrap_or_default()).collect()
 }
 
 /// Returns the path that a rule names. Claude Code also writes an absolute path with two slashes.

@@ -100,7 +100,7 @@ impl ShownBy {
             (&["OPENCODE"], Self::Opencode),
             (&["CLAUDECODE"], Self::ClaudeCode),
         ];
-        let found = names.into_iter().find(|(names, _)| names.iter().any(|name| is_set(name)));
+        let found = names.into_iter().find(|(names, _)| names.iter().any(&is_set));
         found.map(|(_, agent)| agent)
     }
 
