@@ -1,5 +1,7 @@
 //! The plugins in `plugins/`: they start no program by its name, and agree with what `tamis install` writes.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "in a test a panic is the report")]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
