@@ -58,7 +58,7 @@ pub struct RunReport {
     /// Report of the filter on the whole output, as far as it was read. For a command that was killed, the exit code
     /// is that of a shell: 128 plus the number of the signal.
     pub output: CommandReport,
-    /// Tokens of the unfiltered output, if they were [counted](CommandRunner::with_token_count).
+    /// Tokens of the unfiltered output, if they were [counted](super::CommandRunner::with_token_count).
     pub tokens_in: Option<TokenCount>,
     /// Time that recording, filtering and writing the output took.
     pub filter_time: Duration,
@@ -72,7 +72,7 @@ pub struct RunReport {
     pub record_failed: bool,
     /// Whether another process still had the output open when reading stopped.
     pub left_open: bool,
-    /// The pipe that it has open, if it was [asked for](CommandRunner::with_rest).
+    /// The pipe that it has open, if it was [asked for](super::CommandRunner::with_rest).
     pub rest: Option<io::PipeReader>,
     /// An error of reading or writing the output, after which output was lost, or of waiting for the command. A closed
     /// pipe ([`BrokenPipe`](io::ErrorKind::BrokenPipe)) means that the reader of the output has stopped.
