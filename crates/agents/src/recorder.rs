@@ -2,6 +2,7 @@
 //!
 //! This module does not depend on how a command is run.
 
+use std::cell::OnceCell;
 use std::io::{Result, Write};
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -12,7 +13,7 @@ use tamis_store::process::command_word;
 use tamis_store::state;
 use tamis_store::{EntryMeta, EntryWriter, Scope, Store, Window};
 
-use crate::session_files::{FileSink, SessionFiles};
+use crate::session_files::{SessionFile, SessionFiles};
 
 /// A store as a place for full outputs.
 ///
@@ -42,6 +43,8 @@ struct StoreRecord {
     writer: EntryWriter,
     /// Where the output will also be in a file.
     files: Option<SessionFiles>,
+    /// The file, from the first question where the output is. Without a file, it is only in the store.
+    file: OnceCell<Option<SessionFile>>,
     limit: u64,
     left_out: u64,
 }
@@ -124,7 +127,8 @@ impl OutputRecorder for StoreRecorder {
         match (begun, &self.fallback) {
             (Ok((store, writer, most)), _) => {
                 let (limit, files) = (self.limit.min(most), self.files.clone());
-                Ok(Box::new(StoreRecord { store, writer, files, limit, left_out: 0 }))
+                let file = OnceCell::new();
+                Ok(Box::new(StoreRecord { store, writer, files, file, limit, left_out: 0 }))
             }
             (Err(error), None) => Err(error),
             // The first error says more.
@@ -134,10 +138,16 @@ impl OutputRecorder for StoreRecorder {
 }
 
 impl StoreRecord {
-    /// Returns the folder of the file. An output that is recorded in part, or that is very long, has none.
-    fn used_files(&self) -> Option<&SessionFiles> {
-        let is_whole = self.left_out == 0 && !self.writer.has_failed();
-        self.files.as_ref().filter(|files| is_whole && files.has_room(self.writer.written()))
+    /// Returns the file of the output, which is created now: a notice names it before it is complete. An output that is recorded
+    /// in part, or that is very long, has none, and neither has one where the folder cannot be written to.
+    fn file(&self) -> Option<&SessionFile> {
+        let create = || {
+            let is_whole = self.left_out == 0 && !self.writer.has_failed();
+            let files = self.files.as_ref().filter(|_| is_whole)?;
+            let files = Some(files).filter(|files| files.has_room(self.writer.written()))?;
+            files.create(&self.writer.handle().to_string()).ok()
+        };
+        self.file.get_or_init(create).as_ref()
     }
 }
 
@@ -161,14 +171,14 @@ impl Write for StoreRecord {
 
 impl OutputRecord for StoreRecord {
     fn place(&self) -> RecordPlace {
-        if let Some(files) = self.used_files() {
-            return RecordPlace::File(files.path(&self.writer.handle().to_string()));
+        if let Some(file) = self.file() {
+            return RecordPlace::File(file.path().to_owned());
         }
         RecordPlace::Command(format!("{} recall {}", command_word(), self.writer.handle()))
     }
 
     fn prints_lines(&self) -> bool {
-        self.used_files().is_none()
+        self.file().is_none()
     }
 
     fn written(&self) -> u64 {
@@ -180,18 +190,17 @@ impl OutputRecord for StoreRecord {
     }
 
     fn keep(self: Box<Self>) -> Result<()> {
-        let files = self.used_files().cloned();
-        let Self { store, writer, left_out, .. } = *self;
+        _ = self.file();
+        let Self { store, writer, left_out, file, .. } = *self;
         let handle = writer.handle().to_string();
         let kept = match left_out == 0 && !writer.has_failed() {
             true => writer.finish(),
             false => writer.finish_incomplete(),
         };
         kept?;
-        let Some(files) = files else { return Ok(()) };
-        let mut sink = FileSink::new(files.create(&handle)?);
+        let Some(mut file) = file.into_inner().flatten() else { return Ok(()) };
         let whole = Window::new().with_limit(None);
-        store.read(&Scope::user(), &handle, &whole, &mut sink).map_err(std::io::Error::other)?;
-        sink.end()
+        store.read(&Scope::user(), &handle, &whole, &mut file).map_err(std::io::Error::other)?;
+        file.keep()
     }
 }

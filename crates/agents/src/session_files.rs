@@ -98,16 +98,18 @@ impl SessionFiles {
     ///
     /// # Errors
     /// The folder or the file cannot be created.
-    pub(crate) fn create(&self, handle: &str) -> io::Result<File> {
+    pub(crate) fn create(&self, handle: &str) -> io::Result<SessionFile> {
         for folder in [&self.folder, &self.index] {
             DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
         if !is_own(&self.folder) {
             return Err(io::Error::other("the folder of the session belongs to another user"));
         }
-        let path = self.path(handle);
-        symlink(&path, self.index.join(handle))?;
-        OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+        let (path, link) = (self.path(handle), self.index.join(handle));
+        symlink(&path, &link)?;
+        let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+        let file = opened.inspect_err(|_| _ = fs::remove_file(&link))?;
+        Ok(SessionFile { path, link, sink: io::BufWriter::new(file), error: None, is_kept: false })
     }
 }
 
@@ -172,27 +174,45 @@ pub(crate) fn remove_all(state: &Path) {
     _ = fs::remove_dir(index);
 }
 
-/// A file that is a sink of the store, and remembers its first error.
+/// The file of one output, a sink of the store. Unless it is kept, it is removed again.
 #[derive(Debug)]
-pub(crate) struct FileSink {
-    file: io::BufWriter<File>,
+pub(crate) struct SessionFile {
+    path: PathBuf,
+    link: PathBuf,
+    sink: io::BufWriter<File>,
     error: Option<io::Error>,
+    is_kept: bool,
 }
 
-impl FileSink {
-    pub(crate) fn new(file: File) -> Self {
-        Self { file: io::BufWriter::new(file), error: None }
+impl SessionFile {
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
-    pub(crate) fn end(mut self) -> io::Result<()> {
-        self.error.take().map_or_else(|| self.file.flush(), Err)
+    /// Keeps the file with everything that was written.
+    ///
+    /// # Errors
+    /// A part could not be written; the file is removed.
+    pub(crate) fn keep(mut self) -> io::Result<()> {
+        self.error.take().map_or_else(|| self.sink.flush(), Err)?;
+        self.is_kept = true;
+        Ok(())
     }
 }
 
-impl tamis::Sink for FileSink {
+impl tamis::Sink for SessionFile {
     fn write(&mut self, bytes: &[u8]) {
         if self.error.is_none() {
-            self.error = self.file.write_all(bytes).err();
+            self.error = self.sink.write_all(bytes).err();
+        }
+    }
+}
+
+impl Drop for SessionFile {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            _ = fs::remove_file(&self.path);
+            _ = fs::remove_file(&self.link);
         }
     }
 }
@@ -200,7 +220,6 @@ impl tamis::Sink for FileSink {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::io::Write as _;
     use std::os::unix::fs::PermissionsExt as _;
     use std::path::Path;
 
@@ -222,8 +241,13 @@ mod tests {
         assert_eq!(of("5-a", folder.path()), None);
         let files = of("5-a", Path::new("/w")).unwrap();
         assert!(files.has_room(5));
-        files.create("tm_abc").unwrap().write_all(b"whole").unwrap();
         let path = files.path("tm_abc");
+        drop(files.create("tm_abc").unwrap());
+        assert!(!path.exists());
+        let mut file = files.create("tm_abc").unwrap();
+        tamis::Sink::write(&mut file, b"whole");
+        file.keep().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
         assert!(path.starts_with(claude.join("projects/-w/5-a/tool-results")));
         assert_eq!(SessionFiles::handle(&path), Some("tm_abc"));
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);

@@ -25,25 +25,11 @@ pub(super) const FORMAT: Format = Format {
     read,
 };
 
-const KEYS: [&str; 12] = [
-    "version",
-    "filters",
-    "profile",
-    "service",
-    "catalog",
-    "store",
-    "servers",
-    "invisible",
-    "factor",
-    "put_back",
-    "commands",
-    "native",
-];
-
 fn read(building: &mut Building<'_>, root: &Node) {
+    let known = [&["version", "filters"], WrittenSettings::KEYS.as_slice()].concat();
     for (key, _) in root.entries().unwrap_or_default() {
-        if !KEYS.contains(&key.text.as_str()) {
-            building.refuse_key(key.at.start, &key.text, &KEYS);
+        if !known.contains(&key.text.as_str()) {
+            building.refuse_key(key.at.start, &key.text, &known);
         }
     }
     match root.entry("version") {

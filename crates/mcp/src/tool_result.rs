@@ -117,7 +117,7 @@ impl ResultFilter {
         Self::with(config, names, store, None)
     }
 
-    /// Chooses the filter of a tool as a proxy in front of its server does for the client with this name.
+    /// Chooses the filter of a tool for the client with this name, as a proxy for its server would.
     ///
     /// # Errors
     /// The rules cannot be compiled.

@@ -1,14 +1,9 @@
 //! How much of an output an agent shows whole, and so the limits of what the hooks return.
 
 use tamis_command::OutputCap;
+use tamis_store::calls::{OutputKind, ShownBy, ShownWhole};
 
 use crate::agent::Agent;
-
-/// The most bytes of an output that Claude Code shows as a whole (2.1.330), unless `BASH_MAX_OUTPUT_LENGTH` is set.
-const MOST_BYTES: u64 = 30_000;
-
-/// The most characters of the output of a command that failed. Claude Code cuts the middle out of a longer one.
-const MOST_CHARS_IF_FAILED: u64 = 10_000;
 
 /// The most tokens of an output that is cut. Claude Code shows a preview of 2,000 characters if an output is too long.
 const MOST_TOKENS_IF_CUT: u64 = 500;
@@ -17,10 +12,12 @@ const MOST_TOKENS_IF_CUT: u64 = 500;
 /// those that are much longer.
 pub(super) const MOST_TOKENS: u64 = 8_000;
 
-/// Returns the limit of Claude Code, in tokens of four bytes.
-fn most_tokens() -> u64 {
-    let set = std::env::var("BASH_MAX_OUTPUT_LENGTH").ok().and_then(|value| value.parse().ok());
-    set.filter(|bytes| *bytes > 0).unwrap_or(MOST_BYTES) / 4
+/// Returns the longest output that Claude Code shows whole, in bytes or characters.
+fn shown_whole(kind: OutputKind) -> u64 {
+    match ShownBy::ClaudeCode.shown_whole_here(kind) {
+        ShownWhole::Bytes(most) | ShownWhole::Chars(most) => most,
+        _ => u64::MAX,
+    }
 }
 
 /// Returns the limits of the output of a command under a profile that has a maximum of tokens, or none.
@@ -39,9 +36,9 @@ pub fn output_cap(agent: Agent, max_tokens: Option<u64>) -> OutputCap {
     let Some(tokens) = max_tokens else { return OutputCap::new() };
     match agent {
         Agent::ClaudeCode => OutputCap::new()
-            .with_max_tokens(tokens.min(most_tokens()))
+            .with_max_tokens(tokens.min(shown_whole(OutputKind::Command) / 4))
             .with_max_tokens_if_cut(MOST_TOKENS_IF_CUT)
-            .with_max_chars_if_failed(MOST_CHARS_IF_FAILED.min(tokens * 4)),
+            .with_max_chars_if_failed(shown_whole(OutputKind::FailedCommand).min(tokens * 4)),
         Agent::Codex => OutputCap::new(),
         _ => OutputCap::new().with_max_tokens(tokens.min(MOST_TOKENS)),
     }

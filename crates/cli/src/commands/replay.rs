@@ -2,7 +2,6 @@
 //!
 //! This module must not depend on the formats of transcripts.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -15,16 +14,16 @@ use tamis_replay::{
 
 use crate::console::print::{self, one_line};
 use crate::console::{Console, Exit, Usage};
-use crate::files::Output;
-use crate::files::place::{Place, called};
+use crate::files::page::write_page;
+use crate::files::place::called;
 use crate::flags::lists;
 
 pub(crate) const HELP_SHORT: &str = "For more and for examples see --help.";
 
 pub(crate) const HELP: &str = "\
-Of each tool result, it finds the facts that only this result had and that the model wrote next: names, paths, numbers, versions,
-addresses, quoted lines, and lines that an edit replaced. It counts how many of these the agent itself and tamis show, which can be
-fetched, and which would be gone. Nothing is sent or stored. tamis help replaying has the definition and its limits.
+The command looks for facts that the model took from a tool result: names, paths, numbers, versions, addresses, quoted lines, and
+lines that an edit replaced, which only this result had. It counts how many of them the agent itself and tamis show, how many can
+be fetched, and how many would be gone. Nothing is sent or stored. tamis help replaying has the definition and its limits.
 
 Examples:
   tamis replay ~/.claude/projects
@@ -135,7 +134,8 @@ pub(crate) fn run(args: &ReplayArgs) -> Exit {
         Err(exit) => return exit,
     };
     let report = replay.finish();
-    if let Some(exit) = write_page(args, &report, &prices, &console) {
+    let page = || to_page(&report, &prices, &title(args));
+    if let Some(exit) = write_page(&console, args.html.as_deref(), page) {
         return exit;
     }
     let printed = match (args.json, is_printed) {
@@ -220,24 +220,12 @@ fn read(args: &ReplayArgs, replay: &mut Replay<'_>, console: &Console) -> Result
     Ok(has_failed)
 }
 
-fn write_page(
-    args: &ReplayArgs,
-    report: &Report,
-    prices: &Prices,
-    console: &Console,
-) -> Option<Exit> {
-    let path = args.html.as_ref()?;
-    let title = match args.days {
+/// Returns the title of the page.
+fn title(args: &ReplayArgs) -> String {
+    match args.days {
         Some(days) => format!("tool results of {days} days"),
         None => "tool results of all sessions".to_owned(),
-    };
-    let written = Output::open(&Place::from(path.clone())).and_then(|mut output| {
-        output.write_all(to_page(report, prices, &title).as_bytes())?;
-        output.finish()
-    });
-    written
-        .err()
-        .map(|error| console.fail(&called(path), format_args!("cannot write the output: {error}")))
+    }
 }
 
 /// The output of `--json`.

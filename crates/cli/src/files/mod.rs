@@ -3,6 +3,7 @@
 //! This module must not depend on their content.
 
 pub(crate) mod conflicts;
+pub(crate) mod page;
 pub(crate) mod place;
 pub(crate) mod watched;
 

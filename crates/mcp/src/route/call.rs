@@ -102,8 +102,9 @@ impl RequestedCall {
         let text = message
             .to_vec(arguments.span.clone(), LONGEST_ARGUMENTS)
             .map_err(|_error| (reply::INVALID_PARAMS, "the arguments are too long"))?;
-        let cut: Vec<_> =
+        let mut cut: Vec<_> =
             self.cuts.iter().flat_map(|(_, cut)| cut).map(|found| found.span.clone()).collect();
+        cut.sort_unstable_by_key(|span| span.start);
         put_back(&text, arguments.span.start, marks, &cut, &mut self.values);
         Ok(self)
     }

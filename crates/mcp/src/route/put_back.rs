@@ -10,7 +10,8 @@ use tamis::MarkTable;
 use crate::jsonrpc::splice::{Piece, Splice};
 use crate::jsonrpc::text;
 
-/// Replaces marks in a JSON text that begins at a position of a message. Ranges of the message in `cut` are left alone.
+/// Replaces the marks in a JSON text, which begins at a position of a message. `cut` has ranges of the message that are removed
+/// from it, in order.
 pub(super) fn put_back(
     json: &[u8],
     begin: u64,
@@ -18,10 +19,12 @@ pub(super) fn put_back(
     cut: &[Range<u64>],
     splice: &mut Splice,
 ) {
+    let mut cut = cut.iter().peekable();
     for string in strings(json) {
         let spelled = json.get(string.clone()).unwrap_or_default();
         let span = begin + string.start as u64..begin + string.end as u64;
-        let is_cut = cut.iter().any(|cut| cut.start < span.end && span.start < cut.end);
+        while cut.next_if(|cut| cut.end <= span.start).is_some() {}
+        let is_cut = cut.peek().is_some_and(|cut| cut.start < span.end);
         // Every mark has a bracket, which may be escaped.
         if is_cut || memchr2(b'[', b'\\', spelled).is_none() {
             continue;

@@ -166,7 +166,7 @@ impl Prices {
         self.unit.as_deref().unwrap_or("input tokens")
     }
 
-    /// Returns whether there is no table, so that costs are in input tokens.
+    /// Returns whether costs are in input tokens, because no prices were given.
     #[must_use]
     pub fn is_relative(&self) -> bool {
         self.unit.is_none()

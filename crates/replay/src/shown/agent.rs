@@ -2,13 +2,13 @@
 //!
 //! A transcript has what the model received, so this model of the agents is only needed for outputs that they never had: those that a
 //! filter has made shorter, but not short enough. It is compared with every recorded output that an agent has cut, if the transcript has
-//! the whole output; the report says how many agree.
+//! the whole output; the report says how many agree. The limits are those of [`ShownBy`].
 //!
 //! | agent | tool | whole up to | else | seen in |
 //! |---|---|---|---|---|
 //! | Claude Code | `Bash`, exit code 0 | 30,000 bytes | 2,000 characters, to the end of a line, and the path of a file | 2.1.197, 2.1.332 |
 //! | Claude Code | `Bash`, other exit codes | 10,000 characters | the first and the last 5,000 | 2.1.197, 2.1.332 |
-//! | Claude Code | MCP | 100,000 bytes | 2,000 characters and the path of a file | 2.1.197, 2.1.332 |
+//! | Claude Code | MCP | 50,000 characters | 2,000 characters and the path of a file | 2.1.332 |
 //! | Codex | commands | 40,000 bytes | the first and the last 20,000 | 0.171.0 |
 //! | Codex | MCP | 48,000 bytes | the first and the last 24,000 | 0.171.0 |
 //! | opencode | `bash` | 50 KB, 2,000 lines | the last 2,000 lines or 50 KB, and the path of a file | 1.18.33 |
@@ -16,6 +16,7 @@
 //! | Gemini CLI | shell, MCP | 40,000 characters | the first 8,000 and the last 32,000, and the path of a file | 0.61.0 |
 
 use tamis_agents::agent::Agent;
+use tamis_store::calls::{OutputKind, ShownBy, ShownWhole, TextSize};
 
 use crate::transcript::event::ToolKind;
 
@@ -26,21 +27,35 @@ pub(crate) struct AgentCut {
     pub(crate) is_kept: bool,
 }
 
+/// The most lines of an output that opencode shows.
+const MOST_LINES: usize = 2_000;
+
 /// Returns what an agent shows of an output that it cuts. `None`: it shows all of it.
 pub(crate) fn cut(agent: Agent, kind: ToolKind, failed: bool, text: &str) -> Option<AgentCut> {
     let kept = |text| Some(AgentCut { text, is_kept: true });
     let lost = |text| Some(AgentCut { text, is_kept: false });
-    match (agent, kind) {
-        (_, ToolKind::Native) => None,
-        (Agent::ClaudeCode, ToolKind::Shell) if failed => {
-            let (first, last, left_out) = ends(text, 5_000, 5_000)?;
+    let agent = shown_by(agent)?;
+    let output = match kind {
+        ToolKind::Native => return None,
+        ToolKind::Shell if failed => OutputKind::FailedCommand,
+        ToolKind::Shell => OutputKind::Command,
+        ToolKind::Mcp => OutputKind::McpResult,
+    };
+    let whole = agent.shown_whole(output);
+    let has_many_lines = agent == ShownBy::Opencode && text.split('\n').count() > MOST_LINES;
+    if whole.fits(TextSize::of(text)) && !has_many_lines {
+        return None;
+    }
+    let most = match whole {
+        ShownWhole::Bytes(most) | ShownWhole::Chars(most) => usize::try_from(most).ok()?,
+        _ => return None,
+    };
+    match (agent, output) {
+        (ShownBy::ClaudeCode, OutputKind::FailedCommand) => {
+            let (first, last, left_out) = ends(text, most / 2, most / 2)?;
             lost(format!("{first}\n\n... [{left_out} characters truncated] ...\n\n{last}"))
         }
-        (Agent::ClaudeCode, _) => {
-            let most = if kind == ToolKind::Shell { 30_000 } else { 100_000 };
-            if text.len() <= most {
-                return None;
-            }
+        (ShownBy::ClaudeCode, _) => {
             let preview = chars(text, 2_000);
             let preview = match preview.rfind('\n') {
                 Some(at) if at >= 1_000 => preview.get(..at).unwrap_or(preview),
@@ -50,44 +65,43 @@ pub(crate) fn cut(agent: Agent, kind: ToolKind, failed: bool, text: &str) -> Opt
                 "<persisted-output>\nOutput too large. Full output saved to: /path/of/the/file.txt\n\nPreview (first 2KB):\n{preview}\n...\n</persisted-output>"
             ))
         }
-        (Agent::Codex, _) => {
-            let half = if kind == ToolKind::Shell { 20_000 } else { 24_000 };
-            if text.len() <= 2 * half {
-                return None;
-            }
-            let (first, last) = (prefix(text, half), suffix(text, half));
+        (ShownBy::Codex, _) => {
+            let (first, last) = (prefix(text, most / 2), suffix(text, most / 2));
             let count = text.len().div_ceil(4);
             let left_out = (text.len() - first.len() - last.len()).div_ceil(4);
             let lines = text.lines().count();
-            if kind != ToolKind::Shell {
+            if output == OutputKind::McpResult {
                 return lost(format!("{first}…{left_out} tokens truncated…{last}"));
             }
             lost(format!(
                 "Warning: truncated output (original token count: {count})\nTotal output lines: {lines}\n\n{first}…{left_out} tokens truncated…{last}"
             ))
         }
-        (Agent::Opencode, _) => {
-            let count = text.split('\n').count();
-            if text.len() <= 51_200 && count <= 2_000 {
-                return None;
-            }
-            let is_shell = kind == ToolKind::Shell;
-            let shown = if is_shell { last_lines(text) } else { first_lines(text) };
-            let note = "Full output saved to: /path/of/the/file\n\n";
-            kept(match is_shell {
-                true => format!("...output truncated...\n\n{note}{shown}"),
-                false => format!("{shown}\n\n...output truncated...\n\n{note}"),
-            })
-        }
-        (Agent::Gemini, _) => {
-            if text.chars().count() <= 40_000 {
-                return None;
-            }
-            let (first, last, left_out) = ends(text, 8_000, 32_000)?;
+        (ShownBy::Opencode, OutputKind::McpResult) => kept(format!(
+            "{}\n\n...output truncated...\n\nFull output saved to: /path/of/the/file\n\n",
+            first_lines(prefix(text, most))
+        )),
+        (ShownBy::Opencode, _) => kept(format!(
+            "...output truncated...\n\nFull output saved to: /path/of/the/file\n\n{}",
+            last_lines(suffix(text, most))
+        )),
+        (ShownBy::Gemini, _) => {
+            let (first, last, left_out) = ends(text, most / 5, most - most / 5)?;
             kept(format!(
                 "Output too large. Showing first 8,000 and last 32,000 characters. For full output see: /path/of/the/file.txt\n{first}\n\n... [{left_out} characters omitted] ...\n\n{last}"
             ))
         }
+        _ => None,
+    }
+}
+
+/// Returns the agent among those whose limits are known.
+fn shown_by(agent: Agent) -> Option<ShownBy> {
+    match agent {
+        Agent::ClaudeCode => Some(ShownBy::ClaudeCode),
+        Agent::Codex => Some(ShownBy::Codex),
+        Agent::Opencode => Some(ShownBy::Opencode),
+        Agent::Gemini => Some(ShownBy::Gemini),
         _ => None,
     }
 }
@@ -135,16 +149,14 @@ impl Boundary for str {
 }
 
 fn last_lines(text: &str) -> &str {
-    let text = suffix(text, 51_200);
-    match text.rmatch_indices('\n').nth(1_999) {
+    match text.rmatch_indices('\n').nth(MOST_LINES - 1) {
         Some((at, _)) => text.get(at + 1..).unwrap_or_default(),
         None => text,
     }
 }
 
 fn first_lines(text: &str) -> &str {
-    let text = prefix(text, 51_200);
-    match text.match_indices('\n').nth(1_999) {
+    match text.match_indices('\n').nth(MOST_LINES - 1) {
         Some((at, _)) => text.get(..at).unwrap_or_default(),
         None => text,
     }

@@ -215,7 +215,7 @@ impl Rules {
         let filter = self.tools.entry(key).or_insert_with(|| {
             let (config, names, store) = (config.clone(), names(agent, tool), store.clone());
             match agent {
-                // These have a proxy in front of their servers, the others a hook.
+                // A proxy filters the results of these agents, and a hook those of the others.
                 Agent::ClaudeCode => ResultFilter::for_client(config, &names, store, "claude-code"),
                 Agent::Codex => ResultFilter::for_client(config, &names, store, "codex-mcp-client"),
                 _ => ResultFilter::new(config, &names, store),

@@ -152,6 +152,7 @@ impl Database {
         }
         let salt = [be32(&header, 16)?, be32(&header, 20)?];
         let frame_size = self.page_size as u64 + 24;
+        let in_file = self.pages;
         let mut waiting = Vec::new();
         for number in 0..MOST_FRAMES as u64 {
             let at = 32 + number * frame_size;
@@ -166,7 +167,9 @@ impl Database {
             waiting.push((be32(&frame, 0)?, at + 24));
             let pages = be32(&frame, 4)?;
             if pages > 0 {
-                self.pages = pages;
+                // No more than both files have.
+                let most = in_file.saturating_add(u32::try_from(number + 1).unwrap_or(u32::MAX));
+                self.pages = pages.min(most);
                 self.frames.extend(waiting.drain(..));
             }
         }
@@ -255,41 +258,7 @@ impl Database {
 
     /// Reads a row.
     pub(super) fn row(&mut self, cell: Cell) -> io::Result<Vec<Column>> {
-        let payload = self.payload(cell)?;
-        let (header, mut at) = varint(&payload, 0)?;
-        let header = size(header)?;
-        let mut values = header;
-        let mut row = Vec::new();
-        while at < header {
-            let (kind, next) = varint(&payload, at)?;
-            at = next;
-            let length = match kind {
-                0 | 8 | 9 => 0,
-                1..=4 => size(kind)?,
-                5 => 6,
-                6 | 7 => 8,
-                10 | 11 => return Err(invalid("a value of an unknown type")),
-                _ => size((kind - 12) / 2)?,
-            };
-            let bytes =
-                payload.get(values..values + length).ok_or_else(|| invalid("a row is cut off"))?;
-            values += length;
-            row.push(match kind {
-                1..=6 => {
-                    let unsigned = be(bytes, 0, length)?;
-                    // The sign is in the first of its bytes.
-                    let shift = 64 - 8 * u32::try_from(length).unwrap_or(8);
-                    Column::Integer((unsigned << shift).cast_signed() >> shift)
-                }
-                8 => Column::Integer(0),
-                9 => Column::Integer(1),
-                kind if kind >= 13 && kind % 2 == 1 => {
-                    Column::Text(String::from_utf8_lossy(bytes).into_owned())
-                }
-                _ => Column::Other,
-            });
-        }
-        Ok(row)
+        columns_in(&self.payload(cell)?)
     }
 
     /// Reads the record of a cell, with the part on overflow pages.
@@ -333,6 +302,45 @@ impl Database {
     }
 }
 
+/// Reads the values of a record.
+fn columns_in(payload: &[u8]) -> io::Result<Vec<Column>> {
+    let (header, mut at) = varint(payload, 0)?;
+    let header = size(header)?;
+    let mut values = header;
+    let mut row = Vec::new();
+    while at < header {
+        let (kind, next) = varint(payload, at)?;
+        at = next;
+        let length = match kind {
+            0 | 8 | 9 => 0,
+            1..=4 => size(kind)?,
+            5 => 6,
+            6 | 7 => 8,
+            10 | 11 => return Err(invalid("a value of an unknown type")),
+            _ => size((kind - 12) / 2)?,
+        };
+        let bytes = payload
+            .get(values..values.saturating_add(length))
+            .ok_or_else(|| invalid("a row is cut off"))?;
+        values = values.saturating_add(length);
+        row.push(match kind {
+            1..=6 => {
+                let unsigned = be(bytes, 0, length)?;
+                // The sign is in the first of its bytes.
+                let shift = 64 - 8 * u32::try_from(length).unwrap_or(8);
+                Column::Integer((unsigned << shift).cast_signed() >> shift)
+            }
+            8 => Column::Integer(0),
+            9 => Column::Integer(1),
+            kind if kind >= 13 && kind % 2 == 1 => {
+                Column::Text(String::from_utf8_lossy(bytes).into_owned())
+            }
+            _ => Column::Other,
+        });
+    }
+    Ok(row)
+}
+
 /// Returns the names of the columns in the statement that created a table.
 fn columns_of(sql: &str) -> Vec<String> {
     let body = sql.split_once('(').map_or("", |(_, body)| body);
@@ -363,7 +371,32 @@ fn columns_of(sql: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{columns_of, varint};
+    use super::{Column, columns_in, columns_of, varint};
+
+    #[test]
+    fn records_are_read_or_refused() {
+        let text = |text: &str| Column::Text(text.to_owned());
+        assert_eq!(
+            columns_in(&[3, 1, 17, 0xfe, b'a', b'b']).unwrap(),
+            [Column::Integer(-2), text("ab")]
+        );
+        assert_eq!(
+            columns_in(&[4, 0, 8, 9]).unwrap(),
+            [Column::Other, Column::Integer(0), Column::Integer(1)]
+        );
+        let longest = [0xff; 9];
+        for record in [
+            &[][..],
+            &[3, 1, 17, 0xfe],
+            &[2, 10],
+            // Lengths whose sums do not fit.
+            &[&longest[..], &[1]].concat(),
+            &[&[18][..], &longest, &longest].concat(),
+            &[&longest[..], &longest, &longest, &longest].concat(),
+        ] {
+            assert!(columns_in(record).is_err(), "{record:?}");
+        }
+    }
 
     #[test]
     fn columns_are_read_from_the_statement() {

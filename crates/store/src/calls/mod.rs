@@ -26,5 +26,5 @@ mod user_log;
 
 pub use line::CallLine;
 pub use savings::{Savings, SavingsBy, UnusedTool};
-pub use shown_by::{ShownBy, TextSize};
+pub use shown_by::{OutputKind, ShownBy, ShownWhole, TextSize};
 pub use user_log::UserLog;

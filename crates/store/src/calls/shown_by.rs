@@ -35,11 +35,6 @@ impl TextSize {
         let bytes = u128::from(self.bytes) * u128::from(chars) / u128::from(self.chars);
         u64::try_from(bytes).unwrap_or(u64::MAX)
     }
-
-    /// Returns the bytes of the first and last characters of a longer text, with the line between them.
-    fn cut(self, limit: u64, mark: u64) -> u64 {
-        if self.chars <= limit { self.bytes } else { self.bytes_of(limit) + mark }
-    }
 }
 
 /// A coding agent that shows outputs to a model.
@@ -56,20 +51,41 @@ pub enum ShownBy {
     Gemini,
 }
 
+/// The kind of an output, on which an agent's limit depends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OutputKind {
+    /// The output of a command that succeeded.
+    Command,
+    /// The output of a command that failed.
+    FailedCommand,
+    /// The result of an MCP tool.
+    McpResult,
+}
+
+/// The size of the longest output that an agent shows whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ShownWhole {
+    /// In bytes.
+    Bytes(u64),
+    /// In characters.
+    Chars(u64),
+}
+
+impl ShownWhole {
+    /// Returns whether an output of this size is shown whole.
+    #[must_use]
+    pub const fn fits(self, size: TextSize) -> bool {
+        match self {
+            Self::Bytes(most) => size.bytes <= most,
+            Self::Chars(most) => size.chars <= most,
+        }
+    }
+}
+
 /// The bytes that Claude Code shows of a longer output: the first 2,000 and the path of a file.
 const CLAUDE_PREVIEW: u64 = 2_226;
-/// The longest output that Claude Code shows whole, in bytes, unless `BASH_MAX_OUTPUT_LENGTH` is set.
-const CLAUDE_WHOLE: u64 = 30_000;
-/// The longest output of a failed command that Claude Code shows whole, in characters. A longer output loses its middle.
-const CLAUDE_FAILED: u64 = 10_000;
-/// The longest result of an MCP tool that Claude Code shows whole, in characters. `MAX_MCP_OUTPUT_TOKENS` can make it less.
-const CLAUDE_MCP: u64 = 50_000;
-/// The longest output that Codex shows whole, in bytes: 10,000 tokens.
-const CODEX_WHOLE: u64 = 40_000;
-/// The longest output that opencode shows whole, in bytes.
-const OPENCODE_WHOLE: u64 = 50 << 10;
-/// The longest output that Gemini CLI shows whole, in characters.
-const GEMINI_WHOLE: u64 = 40_000;
 /// About the length of the line that an agent writes in place of the middle.
 const MARK: u64 = 30;
 /// The lines with which Codex reports that it cut an output.
@@ -119,6 +135,38 @@ impl ShownBy {
         }
     }
 
+    /// Returns the longest output that the agent shows whole, without the variables that change it.
+    ///
+    /// Seen in Claude Code 2.1.332, Codex 0.171.0 (10,000 tokens; 12,000 of MCP tools), opencode 1.18.33 and Gemini CLI 0.61.0.
+    #[must_use]
+    pub const fn shown_whole(self, kind: OutputKind) -> ShownWhole {
+        match (self, kind) {
+            (Self::ClaudeCode, OutputKind::Command) => ShownWhole::Bytes(30_000),
+            (Self::ClaudeCode, OutputKind::FailedCommand) => ShownWhole::Chars(10_000),
+            (Self::ClaudeCode, OutputKind::McpResult) => ShownWhole::Chars(50_000),
+            (Self::Codex, OutputKind::McpResult) => ShownWhole::Bytes(48_000),
+            (Self::Codex, _) => ShownWhole::Bytes(40_000),
+            (Self::Opencode, _) => ShownWhole::Bytes(50 << 10),
+            (Self::Gemini, _) => ShownWhole::Chars(40_000),
+        }
+    }
+
+    /// Returns the longest output that the agent shows whole, with the variables of this process that change it.
+    #[must_use]
+    pub fn shown_whole_here(self, kind: OutputKind) -> ShownWhole {
+        let usual = self.shown_whole(kind);
+        match (self, kind, usual) {
+            (Self::ClaudeCode, OutputKind::Command, ShownWhole::Bytes(usual)) => {
+                ShownWhole::Bytes(number_in("BASH_MAX_OUTPUT_LENGTH").unwrap_or(usual))
+            }
+            (Self::ClaudeCode, OutputKind::McpResult, ShownWhole::Chars(usual)) => {
+                let set = number_in("MAX_MCP_OUTPUT_TOKENS").map(|tokens| tokens.saturating_mul(4));
+                ShownWhole::Chars(set.unwrap_or(usual).min(usual))
+            }
+            _ => usual,
+        }
+    }
+
     /// Returns how many bytes of a command's output the agent shows.
     ///
     /// ```
@@ -130,39 +178,31 @@ impl ShownBy {
     /// ```
     #[must_use]
     pub fn of_command(self, output: TextSize, failed: bool) -> u64 {
-        match self {
-            Self::ClaudeCode if failed => output.cut(CLAUDE_FAILED, MARK),
-            Self::ClaudeCode => {
-                let whole = number_in("BASH_MAX_OUTPUT_LENGTH").unwrap_or(CLAUDE_WHOLE);
-                preview(output, output.bytes > whole)
-            }
-            Self::Codex => cut_bytes(output, CODEX_WHOLE, CODEX_MARK),
-            Self::Opencode => cut_bytes(output, OPENCODE_WHOLE, PATH_MARK),
-            Self::Gemini => output.cut(GEMINI_WHOLE, PATH_MARK),
-        }
+        self.of(if failed { OutputKind::FailedCommand } else { OutputKind::Command }, output)
     }
 
     /// Returns how many bytes of an MCP tool's result the agent shows.
     #[must_use]
     pub fn of_mcp_result(self, result: TextSize) -> u64 {
-        match self {
-            Self::ClaudeCode => {
-                let set = number_in("MAX_MCP_OUTPUT_TOKENS").map(|tokens| tokens.saturating_mul(4));
-                let whole = set.unwrap_or(CLAUDE_MCP).min(CLAUDE_MCP);
-                preview(result, result.chars > whole)
-            }
-            _ => self.of_command(result, false),
+        self.of(OutputKind::McpResult, result)
+    }
+
+    fn of(self, kind: OutputKind, text: TextSize) -> u64 {
+        let whole = self.shown_whole_here(kind);
+        if whole.fits(text) {
+            return text.bytes;
+        }
+        let mark = match (self, kind) {
+            (Self::ClaudeCode, OutputKind::FailedCommand) => MARK,
+            (Self::ClaudeCode, _) => return CLAUDE_PREVIEW.min(text.bytes),
+            (Self::Codex, _) => CODEX_MARK,
+            (Self::Opencode | Self::Gemini, _) => PATH_MARK,
+        };
+        mark + match whole {
+            ShownWhole::Bytes(most) => most,
+            ShownWhole::Chars(most) => text.bytes_of(most),
         }
     }
-}
-
-/// Returns the bytes of a text, or of its preview.
-fn preview(text: TextSize, is_long: bool) -> u64 {
-    if is_long { CLAUDE_PREVIEW.min(text.bytes) } else { text.bytes }
-}
-
-fn cut_bytes(text: TextSize, whole: u64, mark: u64) -> u64 {
-    if text.bytes <= whole { text.bytes } else { whole + mark }
 }
 
 /// Returns the value of a variable that sets a limit.

@@ -11,7 +11,6 @@ mod table;
 
 pub(crate) use args::{HELP, HELP_SHORT, LookArgs};
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -19,8 +18,8 @@ use tamis_insight::look::{LookPage, LookTree, to_page, to_svg};
 
 use crate::console::print::{self, print};
 use crate::console::{Console, Exit, Usage};
-use crate::files::Output;
-use crate::files::place::{Place, called, read_once};
+use crate::files::page::write_page;
+use crate::files::place::{called, read_once};
 use measure::{Measured, Message};
 use table::Shown;
 
@@ -43,11 +42,11 @@ pub(crate) fn run(args: &LookArgs) -> Exit {
         let page = LookPage::new(&title, before);
         to_page(&after.as_ref().map_or(page, |after| page.with_after(after)))
     };
-    if let Some(exit) = write(&console, args.html.as_deref(), page) {
+    if let Some(exit) = write_page(&console, args.html.as_deref(), page) {
         return exit;
     }
     let svg = || to_svg(&title, before, after.as_ref());
-    if let Some(exit) = write(&console, args.svg.as_deref(), svg) {
+    if let Some(exit) = write_page(&console, args.svg.as_deref(), svg) {
         return exit;
     }
     if [&args.html, &args.svg].into_iter().flatten().any(|path| is_standard(path)) {
@@ -118,19 +117,6 @@ fn title(files: &[PathBuf]) -> String {
     let more = files.len().saturating_sub(names.len());
     let names = names.join(", ");
     if more > 0 { format!("{names} and {more} more") } else { names }
-}
-
-/// Writes a page or a picture. Returns the exit if that failed.
-fn write(console: &Console, path: Option<&Path>, text: impl Fn() -> String) -> Option<Exit> {
-    let path = path?;
-    let place = Place::from(path.to_path_buf());
-    let written = Output::open(&place).and_then(|mut output| {
-        output.write_all(text().as_bytes())?;
-        output.finish()
-    });
-    written
-        .err()
-        .map(|error| console.fail(&called(path), format_args!("cannot write the output: {error}")))
 }
 
 /// The output of `--json`.
