@@ -21,7 +21,10 @@ const MOST_ENTRIES: usize = 20_000;
 struct Transcripts {
     agent: Agent,
     folder: PathBuf,
-    extension: &'static str,
+    /// The names of files end with one of these.
+    extensions: &'static [&'static str],
+    /// The folder in which a file must be, if others have files of the same kind.
+    within: Option<&'static str>,
     calls: &'static [&'static str],
 }
 
@@ -31,19 +34,23 @@ fn transcripts(places: &Places) -> Vec<Transcripts> {
         Transcripts {
             agent: Agent::ClaudeCode,
             folder: folder(Agent::ClaudeCode).join("projects"),
-            extension: "jsonl",
+            extensions: &["jsonl"],
+            within: None,
             calls: &["\"name\":\"Bash\""],
         },
         Transcripts {
             agent: Agent::Codex,
             folder: folder(Agent::Codex).join("sessions"),
-            extension: "jsonl",
+            extensions: &["jsonl"],
+            within: None,
             calls: &["\"name\":\"exec_command\"", "\"name\":\"shell\"", "tools.exec_command("],
         },
         Transcripts {
             agent: Agent::Gemini,
             folder: folder(Agent::Gemini).join("tmp"),
-            extension: "json",
+            // Before 0.61, a session was one JSON document.
+            extensions: &["jsonl", "json"],
+            within: Some("chats"),
             calls: &["\"name\": \"run_shell_command\"", "\"name\":\"run_shell_command\""],
         },
     ]
@@ -73,7 +80,7 @@ fn last_session(
     logged: &[CallLine<'static>],
 ) -> Option<Finding> {
     let name = transcripts.agent.as_str();
-    let (path, written) = newest(&transcripts.folder, transcripts.extension)?;
+    let (path, written) = newest(transcripts)?;
     let text = end_of(&path)?;
     let commands: usize = transcripts.calls.iter().map(|call| text.matches(call).count()).sum();
     if commands == 0 {
@@ -108,9 +115,15 @@ fn is_near(call: &CallLine<'_>, written: SystemTime) -> bool {
         || written <= time
 }
 
-/// Returns the file with this extension that was written last.
-fn newest(folder: &Path, extension: &str) -> Option<(PathBuf, SystemTime)> {
-    let mut folders = vec![(folder.to_owned(), 0_u8)];
+/// Returns the transcript that was written last.
+fn newest(transcripts: &Transcripts) -> Option<(PathBuf, SystemTime)> {
+    let is_transcript = |path: &Path| {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        let folder = path.parent().and_then(Path::file_name);
+        extension.is_some_and(|extension| transcripts.extensions.contains(&extension))
+            && transcripts.within.is_none_or(|within| folder.is_some_and(|it| it == within))
+    };
+    let mut folders = vec![(transcripts.folder.clone(), 0_u8)];
     let mut newest: Option<(PathBuf, SystemTime)> = None;
     let mut seen = 0;
     while let Some((folder, depth)) = folders.pop() {
@@ -123,7 +136,7 @@ fn newest(folder: &Path, extension: &str) -> Option<(PathBuf, SystemTime)> {
             if data.is_dir() && depth < 4 {
                 folders.push((path, depth + 1));
             } else if data.is_file()
-                && path.extension().is_some_and(|found| found == extension)
+                && is_transcript(&path)
                 && let Ok(written) = data.modified()
                 && newest.as_ref().is_none_or(|(_, newest)| written > *newest)
             {
@@ -218,6 +231,15 @@ mod tests {
         log.append(&call).unwrap();
         assert!(found().contains("the last call was cargo (cargo-test, filtered)"), "{}", found());
         assert!(examine(&places, &[]).is_empty());
+        // Sessions of Gemini CLI are next to other documents.
+        let project = home.join(".gemini/tmp/w");
+        fs::create_dir_all(project.join("chats")).unwrap();
+        let session = "{\"name\":\"run_shell_command\"}\n";
+        fs::write(project.join("chats/session-1.jsonl"), session).unwrap();
+        fs::write(project.join("logs.json"), "[]").unwrap();
+        let found_of_gemini: String =
+            examine(&places, &[Agent::Gemini]).iter().map(ToString::to_string).collect();
+        assert!(found_of_gemini.contains("session-1.jsonl) ran commands (1)"), "{found_of_gemini}");
         let [_, file] = log.files();
         fs::remove_file(&file).unwrap();
         fs::create_dir(&file).unwrap();
