@@ -156,7 +156,10 @@ impl Words {
             let kind = match (bits, word.len()) {
                 (_, 0 | 1) => continue,
                 (DIGIT, _) => NUMBER,
-                (_, 2) => continue,
+                (_, 2) => {
+                    shape.may_fail |= begins_failure(word);
+                    continue;
+                }
                 _ if bits & (UNDERSCORE | DIGIT) != 0 => NAME,
                 _ if rest & UPPER != 0 && bits & LOWER != 0 => NAME,
                 (_, 3) => {
