@@ -317,7 +317,7 @@ fn examples_of_the_help_run() {
 #[test]
 fn commands_of_the_readme_run() {
     let folder = with_files();
-    let readme = source("README.md").replace("cargo run --release -- ", "tamis ");
+    let readme = source("README.md").replace("cargo run --release --bin tamis -- ", "tamis ");
     let commands = shell_commands(&readme);
     assert!(commands.len() > 8, "{commands:?}");
     for command in commands {
