@@ -32,7 +32,7 @@ gate:
 nightly *STEPS:
     .ci/nightly {{STEPS}}
 
-# Checks the code without running it: the format, clippy with all features, the English and the address.
+# Checks the code without running it: the format, clippy with all features, the English, the address and the version.
 lint:
     cargo fmt --all --check
     cargo fmt --manifest-path python/Cargo.toml --check
@@ -41,6 +41,7 @@ lint:
     .ci/english
     .ci/api
     .ci/address --check
+    .ci/version --check
 
 # Formats the code.
 format:
