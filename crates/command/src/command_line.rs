@@ -1,16 +1,16 @@
 //! [`CommandLine`]: finds the command that prints the output, without what only wraps it.
 //!
-//! The module knows wrappers (`env`, `sudo`, `timeout`, `npx`, `python -m`, `bash -c`), the positions of global
-//! flags. If the command is not certain, it is unknown, and its output is passed through.
+//! The module knows the positions of global flags; `wrappers` knows what wraps a command. If the command is not certain, it is unknown, and its output is passed through.
 
-use super::printing::{EchoLine, PrintingCommand, RunCondition, is_assignment, printing};
+use super::printing::{EchoLine, PrintingCommand, RunCondition, printing};
 use super::shell::{quote, split};
+use super::wrappers::{Unwrapped, skip_flags, unwrap};
 
 /// A command line, parsed to find the one command that prints the output.
 ///
 /// Wrappers are left out: assignments and `env`, `sudo`, `timeout`, `nice`, `time`, `nohup`, `npx`, `uv run`, `python
-/// -m`, `bash -c`, the directory of a program (`/usr/bin/git`), a toolchain (`cargo +nightly`), and flags before a
-/// subcommand (`git -C dir status`).
+/// -m`, `bash -c`, `docker run`, `kubectl exec`, `ssh`, `mise exec`, the directory of a program (`/usr/bin/git`), a toolchain
+/// (`cargo +nightly`), and flags before a subcommand (`git -C dir status`).
 ///
 /// Commands that print nothing are left out: `cd x && cargo test` is `cargo test`. If several commands print, as in `cargo
 /// build && npm test`, there is no [command](Self::command), but a registry may still find their filters: the one that they
@@ -54,8 +54,6 @@ pub(super) struct CommandPart {
 const DEEPEST: usize = 4;
 /// Maximum number of commands that print.
 const PARTS: usize = 32;
-/// Maximum number of wrappers around a command.
-const WRAPPERS: usize = 32;
 
 impl CommandLine {
     /// Parses a command line as it is typed into a shell.
@@ -150,98 +148,12 @@ fn join(words: &[String]) -> String {
     words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the name of a program, without its directory.
-pub(super) fn base(program: &str) -> &str {
-    let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
-    name.strip_suffix(".exe")
-        .or_else(|| name.strip_suffix(".cmd"))
-        .or_else(|| name.strip_suffix(".bat"))
-        .unwrap_or(name)
-}
-
-/// A wrapper: its words, its flags that take a value, and the number of arguments before the wrapped command.
-struct CommandWrapper {
-    words: &'static [&'static str],
-    valued: &'static [&'static str],
-    takes: usize,
-}
-
-const fn wrapper(
-    words: &'static [&'static str],
-    valued: &'static [&'static str],
-    takes: usize,
-) -> CommandWrapper {
-    CommandWrapper { words, valued, takes }
-}
-
-const UV: &[&str] = &[
-    "--with",
-    "--python",
-    "-p",
-    "--extra",
-    "--group",
-    "--project",
-    "--directory",
-    "--env-file",
-    "--from",
-    "--package",
-];
-
-const EXEC: &[&str] =
-    &["-e", "--env", "--env-file", "-u", "--user", "-w", "--workdir", "--index", "--detach-keys"];
-
-const TABLE: &[CommandWrapper] = &[
-    // The container follows the flags.
-    wrapper(&["docker", "exec"], EXEC, 1),
-    wrapper(&["docker", "container", "exec"], EXEC, 1),
-    wrapper(&["docker", "compose", "exec"], EXEC, 1),
-    wrapper(&["docker-compose", "exec"], EXEC, 1),
-    wrapper(&["podman", "exec"], EXEC, 1),
-    wrapper(&["podman-compose", "exec"], EXEC, 1),
-    wrapper(&["ddev", "exec"], &["-s", "--service", "-d", "--dir"], 0),
-    wrapper(&["xvfb-run"], &["-s", "-e", "-f", "-n", "-p", "-w"], 0),
-    wrapper(&["env"], &["-u", "--unset", "-C", "--chdir"], 0),
-    wrapper(
-        &["sudo"],
-        &["-u", "-g", "-h", "-p", "-C", "-D", "-r", "-t", "-T", "-U", "--user", "--group"],
-        0,
-    ),
-    wrapper(&["doas"], &["-u", "-C"], 0),
-    wrapper(&["timeout"], &["-k", "-s", "--kill-after", "--signal"], 1),
-    wrapper(&["gtimeout"], &["-k", "-s", "--kill-after", "--signal"], 1),
-    wrapper(&["nice"], &["-n", "--adjustment"], 0),
-    wrapper(&["ionice"], &["-c", "-n", "--class", "--classdata"], 0),
-    wrapper(&["time"], &["-o", "-f", "--output", "--format"], 0),
-    wrapper(&["nohup"], &[], 0),
-    wrapper(&["setsid"], &[], 0),
-    wrapper(&["stdbuf"], &["-i", "-o", "-e"], 0),
-    wrapper(&["unbuffer"], &[], 0),
-    wrapper(&["exec"], &["-a"], 0),
-    wrapper(&["npx"], &["-p", "--package"], 0),
-    wrapper(&["bunx"], &[], 0),
-    wrapper(&["pnpx"], &[], 0),
-    wrapper(&["uvx"], UV, 0),
-    wrapper(&["uv", "run"], UV, 0),
-    wrapper(&["poetry", "run"], &[], 0),
-    wrapper(&["pipenv", "run"], &[], 0),
-    wrapper(&["pdm", "run"], &[], 0),
-    wrapper(&["hatch", "run"], &[], 0),
-    wrapper(&["rye", "run"], &[], 0),
-    wrapper(&["pixi", "run"], &["-e", "--environment"], 0),
-    wrapper(&["npm", "exec"], &["-p", "--package"], 0),
-    wrapper(&["pnpm", "exec"], &[], 0),
-    wrapper(&["pnpm", "dlx"], &[], 0),
-    wrapper(&["yarn", "exec"], &[], 0),
-    wrapper(&["yarn", "dlx"], &[], 0),
-    wrapper(&["bundle", "exec"], &[], 0),
-];
-
 /// Removes the wrappers of commands. A command line that a shell is given becomes its commands. Returns `None` if one of
 /// them is unknown. `depth` is the number of shells around the commands.
 fn expand(commands: Vec<PrintingCommand>, depth: usize) -> Option<Vec<PrintingCommand>> {
     let mut found = Vec::new();
     for PrintingCommand { words, runs } in commands {
-        match unwrap(words)? {
+        match unwrap(words, |words| without_global(words.to_vec(), &mut Vec::new()))? {
             Unwrapped::Words(words) => found.push(PrintingCommand { words, runs }),
             Unwrapped::Script(_) if depth == DEEPEST => return None,
             Unwrapped::Script(script) => {
@@ -255,143 +167,6 @@ fn expand(commands: Vec<PrintingCommand>, depth: usize) -> Option<Vec<PrintingCo
         }
     }
     Some(found)
-}
-
-/// A command without its wrappers.
-enum Unwrapped {
-    Words(Vec<String>),
-    /// The command line for a shell.
-    Script(String),
-}
-
-/// Removes wrappers, the outermost first. Returns `None` if the command is unknown.
-fn unwrap(mut words: Vec<String>) -> Option<Unwrapped> {
-    for _ in 0..WRAPPERS {
-        let from = words.iter().position(|word| !is_assignment(word))?;
-        words.drain(..from);
-        if let Some(first) = words.first_mut() {
-            // A program given by a variable is unknown.
-            if first.contains('$') {
-                return None;
-            }
-            *first = base(first).to_owned();
-        }
-        if let Some(script) = within_shell(&words)? {
-            return Some(Unwrapped::Script(script));
-        }
-        if let Some(module) = module_of(&words) {
-            words.drain(..module);
-            continue;
-        }
-        if let Some(binary) = package_binary(&words) {
-            words.drain(..binary);
-            continue;
-        }
-        let is_wrapped = |wrapper: &&CommandWrapper| {
-            let own = words.get(..wrapper.words.len()).unwrap_or_default();
-            own.iter().map(String::as_str).eq(wrapper.words.iter().copied())
-        };
-        let Some(wrapper) = TABLE.iter().find(is_wrapped) else {
-            return Some(Unwrapped::Words(words));
-        };
-        let at = skip_flags(&words, wrapper.words.len(), wrapper.valued) + wrapper.takes;
-        if at >= words.len() {
-            return Some(Unwrapped::Words(words));
-        }
-        words.drain(..at);
-    }
-    None
-}
-
-/// Returns the index of the first word after the flags that begin at `at`.
-fn skip_flags(words: &[String], mut at: usize, valued: &[&str]) -> usize {
-    while let Some(word) = words.get(at) {
-        if word == "--" {
-            return at + 1;
-        }
-        if !word.starts_with('-') || word == "-" {
-            break;
-        }
-        at += 1 + usize::from(valued.contains(&word.as_str()));
-    }
-    at
-}
-
-/// Returns the command line that a shell is given with `-c`. The outer `None` means that it is unknown, the inner one
-/// that the program is not a shell or has no `-c`.
-fn within_shell(words: &[String]) -> Option<Option<String>> {
-    let Some((program, rest)) = words.split_first() else { return Some(None) };
-    if !["sh", "bash", "zsh", "dash", "ksh", "ash"].contains(&program.as_str()) {
-        return Some(None);
-    }
-    let mut rest = rest.iter();
-    while let Some(word) = rest.next() {
-        let Some(letters) = word.strip_prefix('-').filter(|word| !word.starts_with('-')) else {
-            if word.starts_with('-') {
-                continue;
-            }
-            return Some(None);
-        };
-        if letters.contains('c') {
-            // `-o pipefail` may precede the command line.
-            let mut text = rest.next()?;
-            while text == "-o" || text == "--" {
-                if text == "-o" {
-                    rest.next()?;
-                }
-                text = rest.next()?;
-            }
-            return Some(Some(text.clone()));
-        }
-        if letters.ends_with('o') {
-            rest.next();
-        }
-    }
-    Some(None)
-}
-
-/// Returns the index of the module in `python -m module`.
-fn module_of(words: &[String]) -> Option<usize> {
-    let program = words.first()?;
-    let version = program.strip_prefix("python").or_else(|| program.strip_prefix("pypy"));
-    let is_python = program == "py"
-        || version.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'));
-    if !is_python {
-        return None;
-    }
-    let mut at = 1;
-    loop {
-        match words.get(at).map(String::as_str) {
-            Some("-m") => return words.get(at + 1).map(|_| at + 1),
-            Some("-W" | "-X") => at += 2,
-            Some(word) if word.starts_with('-') && word.len() > 1 => at += 1,
-            _ => return None,
-        }
-    }
-}
-
-/// Programs of packages that yarn and pnpm start by their bare names. Other names are scripts.
-const BINARIES: [&str; 11] = [
-    "eslint",
-    "jest",
-    "mocha",
-    "next",
-    "playwright",
-    "prettier",
-    "tsc",
-    "vite",
-    "vitest",
-    "vue-tsc",
-    "webpack",
-];
-
-/// Returns the index of the program in `yarn jest` and `pnpm run jest`.
-fn package_binary(words: &[String]) -> Option<usize> {
-    if !["yarn", "pnpm"].contains(&words.first()?.as_str()) {
-        return None;
-    }
-    let at = 1 + usize::from(words.get(1)? == "run");
-    BINARIES.contains(&words.get(at)?.as_str()).then_some(at)
 }
 
 /// Programs with subcommands, and their global flags that take a value.
@@ -480,6 +255,32 @@ mod tests {
             ("(cargo build; cargo test) | tail -3", Some("tail -3")),
             ("$CARGO test", None),
             ("cargo test -- \"$NAME\"", Some("cargo test -- '$NAME'")),
+            ("docker run --rm -it -v $PWD:/app -w /app node:20 npm test", Some("npm test")),
+            ("docker --context ci run -e A=1 --name x img sh -c 'cd a && make'", Some("make")),
+            (
+                "docker run --entrypoint git alpine/git log",
+                Some("docker run --entrypoint git alpine/git log"),
+            ),
+            ("docker run hello-world", Some("docker run hello-world")),
+            ("docker run img --help", Some("docker run img --help")),
+            ("docker compose run --rm web bundle exec rspec", Some("rspec")),
+            ("kubectl -n prod exec -it api-0 -c app -- pytest -q", Some("pytest -q")),
+            ("kubectl exec api-0", Some("kubectl exec api-0")),
+            ("ssh -p 22 -o BatchMode=yes host 'cd app && cargo test'", Some("cargo test")),
+            ("ssh host -t docker ps", Some("ssh host -t docker ps")),
+            ("ssh build@host git log --oneline", Some("git log --oneline")),
+            ("ssh host", Some("ssh host")),
+            ("mise exec node@20 -- npm test", Some("npm test")),
+            ("mise x -- go test ./...", Some("go test ./...")),
+            ("nix develop .#ci -c cargo test", Some("cargo test")),
+            ("nix-shell -p gnumake --run 'make -j4'", Some("make -j4")),
+            ("direnv exec . npm ci", Some("npm ci")),
+            ("su - app -c 'cd x; mvn test'", Some("mvn test")),
+            ("script -qec 'pytest -q' /dev/null", Some("pytest -q")),
+            ("conda run -n ml --no-capture-output pytest", Some("pytest")),
+            ("flock -w 5 /tmp/lock make", Some("make")),
+            ("rustup run nightly cargo build", Some("cargo build")),
+            ("npm --prefix web exec -- jest", Some("jest")),
             ("true", None),
             ("A=1", None),
             ("sudo", Some("sudo")),

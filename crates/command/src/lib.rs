@@ -55,6 +55,7 @@ mod shell;
 mod text_decoder;
 #[cfg(feature = "tokio")]
 mod transform;
+mod wrappers;
 
 pub use cap::{CapReport, OutputCap};
 pub use command_filter::CommandFilter;

@@ -23,6 +23,15 @@ pub(super) struct PrintingCommand {
     pub(super) runs: RunCondition,
 }
 
+/// Returns the name of a program, without its directory.
+pub(super) fn base(program: &str) -> &str {
+    let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
+    name.strip_suffix(".exe")
+        .or_else(|| name.strip_suffix(".cmd"))
+        .or_else(|| name.strip_suffix(".bat"))
+        .unwrap_or(name)
+}
+
 /// Returns the commands that print, in order. `None` if there are too many of them.
 pub(super) fn printing(commands: Vec<SimpleCommand>) -> Option<Vec<PrintingCommand>> {
     let mut found: Vec<PrintingCommand> = Vec::new();
@@ -92,7 +101,7 @@ fn without_copies(mut commands: Vec<SimpleCommand>) -> Vec<SimpleCommand> {
 /// Whether a command prints its input unchanged.
 fn hands_on(words: &[String]) -> bool {
     match words.split_first() {
-        Some((program, rest)) => match super::command_line::base(program) {
+        Some((program, rest)) => match base(program) {
             "cat" => rest.is_empty() || rest == ["-"],
             "tee" => true,
             _ => false,
