@@ -328,6 +328,8 @@ fn a_rewritten_command_does_no_more() {
     let settings = HookSettings::load(&HookPlaces::in_folder(folder));
     let mut numbers = Numbers(0x7a6d_6973);
     let mut rewritten = 0;
+    // By the number of commands before, and whether there is an assignment.
+    let mut numbers_of = std::collections::BTreeMap::new();
     for set in 0..SETS {
         let mut rules: Vec<Vec<Rule>> = Vec::new();
         let mut is_odd = false;
@@ -351,11 +353,27 @@ fn a_rewritten_command_does_no_more() {
         let say = || format!("set {set}: {text} -> {command}, with {rules:?}");
         assert!(!is_odd, "{}", say());
         rewritten += 1;
-        // The rewritten command runs the same words.
-        let new = words(&command).unwrap_or_else(|| panic!("{}", say()));
-        let [(None, old, None)] = script.commands.as_slice() else { panic!("{}", say()) };
-        assert_eq!(new[..3], [tamis.as_str(), "run", "--"], "{}", say());
-        assert_eq!(new[3..], old[..], "{}", say());
+        // Only the start of tamis is added, before the words of the last command. `cd` and assignments stay before it.
+        let start = format!("{tamis} run -- ");
+        let (before, after) = command.split_once(&start).unwrap_or_else(|| panic!("{}", say()));
+        assert_eq!(format!("{before}{after}"), text, "{}", say());
+        let Some((last, folder_changes)) = script.commands.split_last() else {
+            panic!("{}", say())
+        };
+        let (assignment, old, None) = last else { panic!("{}", say()) };
+        let changed: Vec<_> =
+            folder_changes.iter().map(|(name, words, to)| (*name, &words[0][..], *to)).collect();
+        assert!(
+            changed.is_empty() || changed == [(None, "cd", None)] && script.joins == ["&&"],
+            "{}",
+            say()
+        );
+        assert_eq!(words(after).unwrap_or_else(|| panic!("{}", say())), old[..], "{}", say());
+        let mut changed = script.clone();
+        let mut new = [tamis.as_str(), "run", "--"].map(str::to_owned).to_vec();
+        new.extend(old.iter().cloned());
+        *changed.commands.last_mut().unwrap() = (*assignment, new, None);
+        *numbers_of.entry((folder_changes.len(), assignment.is_some())).or_insert(0) += 1;
         // Whichever layers are active.
         for active in 0..1_usize << layers.len() {
             let rules: Vec<&Rule> = rules
@@ -365,12 +383,14 @@ fn a_rewritten_command_does_no_more() {
                 .flat_map(|(_, rules)| rules)
                 .collect();
             let before = script.power(&text, is_plain, &rules);
-            let after = power(std::slice::from_ref(&new), &rules);
+            let after = changed.power(&command, is_plain, &rules);
             assert_eq!(after, before, "layers {active:b}, {}", say());
         }
     }
     // The property says something.
     assert!(rewritten > 800, "{rewritten} commands are rewritten");
+    let forms = [(0, false), (0, true), (1, false), (1, true)];
+    assert!(numbers_of.keys().eq(&forms), "{numbers_of:?}");
 }
 
 /// Returns the command that the hook gives.

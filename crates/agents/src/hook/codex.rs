@@ -55,34 +55,148 @@ struct UpdatedInput<'a> {
 /// The longest command that is rewritten, in bytes.
 const LONGEST_COMMAND: usize = 4 << 10;
 
-/// Programs whose commands are rewritten. They are in neither of the two lists that Codex
-/// has, of safe and of dangerous commands: a listed command would not be recognised after `tamis run`.
-const PROGRAMS: [&str; 24] = [
+/// Programs whose commands are rewritten: those that the command filters know. They are in neither of the two lists that Codex
+/// has, of safe and of dangerous commands (`is_safe_command.rs`, `is_dangerous_command.rs`): a listed command would not be
+/// recognised after `tamis run`. A name in both is `git`: see [`GIT`].
+const PROGRAMS: [&str; 101] = [
+    "ack",
+    "ag",
+    "ansible",
+    "ansible-playbook",
+    "apt",
+    "apt-get",
+    "aptitude",
+    "aws",
+    "basedpyright",
+    "bazel",
+    "bazelisk",
+    "black",
+    "brew",
+    "bun",
+    "bundle",
     "cargo",
+    "cargo-nextest",
+    "clang",
+    "clang++",
+    "cmake",
+    "composer",
+    "ctest",
+    "curl",
+    "df",
+    "dmesg",
     "docker",
+    "docker-compose",
+    "dotnet",
+    "du",
+    "egrep",
     "eslint",
+    "fd",
+    "fdfind",
+    "fgrep",
+    "flake8",
+    "g++",
+    "gcc",
+    "gcloud",
+    "gh",
+    "git",
+    "glab",
     "go",
+    "golangci-lint",
+    "gotest",
+    "gotestsum",
+    "gradle",
+    "gsutil",
+    "helm",
     "jest",
+    "journalctl",
+    "kubectl",
     "make",
+    "mocha",
+    "mvn",
     "mypy",
+    "next",
+    "ninja",
     "npm",
     "npx",
+    "nx",
+    "oc",
+    "pest",
+    "phpunit",
     "pip",
     "pip3",
+    "playwright",
     "pnpm",
+    "podman",
+    "poetry",
+    "pre-commit",
+    "prek",
+    "prettier",
+    "ps",
+    "psql",
+    "pulumi",
+    "pylint",
+    "pyright",
     "pytest",
     "python",
     "python3",
+    "rspec",
+    "rubocop",
     "ruff",
+    "rustfmt",
+    "shellcheck",
+    "swift",
+    "systemctl",
     "terraform",
+    "tofu",
+    "tox",
     "tsc",
+    "turbo",
     "uv",
+    "uvx",
+    "vite",
     "vitest",
+    "vue-tsc",
+    "webpack",
+    "wget",
+    "xcodebuild",
     "yarn",
-    "bun",
-    "mvn",
-    "gradle",
 ];
+
+/// Subcommands of Git that are in neither list: `status`, `log`, `diff`, `show` and `branch` are safe, `reset` and `rm` dangerous.
+const GIT: [&str; 12] = [
+    "add",
+    "checkout",
+    "clone",
+    "commit",
+    "fetch",
+    "merge",
+    "pull",
+    "push",
+    "rebase",
+    "stash",
+    "submodule",
+    "switch",
+];
+
+/// How Codex starts a line in a shell: the shell and its flag.
+const SHELLS: [[&str; 2]; 12] = [
+    ["bash", "-lc"],
+    ["bash", "-c"],
+    ["/bin/bash", "-lc"],
+    ["/bin/bash", "-c"],
+    ["/usr/bin/bash", "-lc"],
+    ["/usr/bin/bash", "-c"],
+    ["zsh", "-lc"],
+    ["zsh", "-c"],
+    ["/bin/zsh", "-lc"],
+    ["/bin/zsh", "-c"],
+    ["sh", "-lc"],
+    ["/bin/sh", "-lc"],
+];
+
+/// Variables that decide which program runs, or what tamis does.
+const DECIDING: [&str; 9] =
+    ["BASH_ENV", "ENV", "HOME", "IFS", "PATH", "PWD", "SHELL", "TMPDIR", "ZDOTDIR"];
 
 /// Returns the response to an event. `None`: nothing is printed, and the command runs as it is.
 pub(super) fn response(event: &[u8], settings: &HookSettings) -> Option<Vec<u8>> {
@@ -97,9 +211,9 @@ pub(super) fn response(event: &[u8], settings: &HookSettings) -> Option<Vec<u8>>
     if settings.leaves_alone(&input.command) {
         return None;
     }
-    let words = simple_words(&input.command)?;
     // The cheapest tests come first: most commands are not rewritten.
-    let runner = runner(&words, settings)?;
+    let line = PlainLine::read(&input.command)?;
+    let runner = runner(&line.words, settings)?;
     // `tamis run` knows no other profile.
     let filters = settings.command_filters().filter(|_| settings.shortens_commands())?;
     filters.filter_for(&CommandLine::parse(&input.command))?;
@@ -109,16 +223,24 @@ pub(super) fn response(event: &[u8], settings: &HookSettings) -> Option<Vec<u8>>
         working: Path::new(&event.cwd).to_owned(),
     };
     let layers = RuleLayers::read(&places).ok()?;
-    let mut after = vec![runner.clone(), "run".to_owned(), "--".to_owned()];
-    after.extend(words.iter().cloned());
-    if !layers.judge_equally(&words, &after) {
+    let command = format!("{}{runner} run -- {}", line.before, line.command);
+    let mut after = vec![runner, "run".to_owned(), "--".to_owned()];
+    after.extend(line.words.iter().cloned());
+    if !layers.judge_equally(&line.words, &after) {
+        return None;
+    }
+    // Codex reads no commands in a line with an assignment: its rules are held against the shell and the line.
+    let equal_as_line = |shell: &[&str; 2]| {
+        let whole = |line: &str| [shell[0], shell[1], line].map(str::to_owned);
+        layers.judge_equally(&whole(&input.command), &whole(&command))
+    };
+    if line.assigns && !SHELLS.iter().all(equal_as_line) {
         return None;
     }
     let transcript = event.transcript_path?;
     if !codex_rules::session::may_write(Path::new(&transcript), &event.turn_id) {
         return None;
     }
-    let command = format!("{runner} run -- {}", input.command.trim());
     let input = UpdatedInput { command: &command };
     let (event, decision) = ("PreToolUse", "allow");
     written(&Answer { output: HookOutput { event, decision, input } })
@@ -188,19 +310,81 @@ pub fn simple_words(command: &str) -> Option<Vec<String>> {
     is_program.then_some(words)
 }
 
+/// A command line of one simple command, which may follow `cd FOLDER &&` and assignments.
+struct PlainLine<'a> {
+    /// What stays before the command.
+    before: &'a str,
+    command: &'a str,
+    /// The words of the command.
+    words: Vec<String>,
+    assigns: bool,
+}
+
+impl<'a> PlainLine<'a> {
+    fn read(line: &'a str) -> Option<Self> {
+        let mut command = line.trim_matches([' ', '\t']);
+        let start = line.len() - line.trim_start_matches([' ', '\t']).len();
+        let all = command;
+        if command.starts_with("cd ") {
+            let (folder, rest) = command.split_once("&&")?;
+            let words = simple_words(folder)?;
+            let [_, folder] = words.as_slice() else { return None };
+            // `cd -` prints, and an option changes what the folder means.
+            if folder.is_empty() || folder.starts_with('-') {
+                return None;
+            }
+            command = rest.trim_start_matches([' ', '\t']);
+        }
+        let mut assigns = false;
+        while let Some(rest) = after_assignment(command) {
+            assigns = true;
+            command = rest;
+        }
+        let words = simple_words(command)?;
+        let before = line.get(start..start + all.len() - command.len())?;
+        Some(Self { before, command, words, assigns })
+    }
+}
+
+/// Returns what follows `NAME=VALUE `, if the value is a bare word and does not decide which program runs.
+fn after_assignment(command: &str) -> Option<&str> {
+    let (word, rest) = command.split_once([' ', '\t'])?;
+    let (name, value) = word.split_once('=')?;
+    let is_name = name.starts_with(|char: char| char.is_ascii_alphabetic() || char == '_')
+        && name.chars().all(|char| char.is_ascii_alphanumeric() || char == '_');
+    let is_deciding = DECIDING.contains(&name)
+        || ["BASH_FUNC", "DYLD_", "LD_", "TAMIS", "XDG_"]
+            .iter()
+            .any(|start| name.starts_with(start));
+    let is_plain = is_name && !is_deciding && value.chars().all(is_bare);
+    is_plain.then(|| rest.trim_start_matches([' ', '\t']))
+}
+
 /// Returns whether the hook may rewrite a command: it is simple, and its program is one of those for which that is safe. Whether it does
 /// depends on the rules of the user as well.
 ///
 /// ```
 /// use tamis_agents::hook::codex::may_rewrite;
 ///
-/// assert!(may_rewrite("cargo test"));
-/// assert!(!may_rewrite("git status") && !may_rewrite("cd app && cargo test"));
+/// for command in ["cargo test", "cd app && cargo test", "RUST_LOG=debug cargo test", "git fetch origin"] {
+///     assert!(may_rewrite(command));
+/// }
+/// for command in ["git status", "git reset --hard", "cargo test | tail", "PATH=/tmp cargo test", "cd - && cargo test"] {
+///     assert!(!may_rewrite(command));
+/// }
 /// ```
 #[must_use]
 pub fn may_rewrite(command: &str) -> bool {
-    let words = simple_words(command);
-    words.is_some_and(|words| words.first().is_some_and(|name| PROGRAMS.contains(&name.as_str())))
+    PlainLine::read(command).is_some_and(|line| is_unlisted(&line.words))
+}
+
+/// Whether a command is in neither list of Codex.
+fn is_unlisted(words: &[String]) -> bool {
+    match words.first().map(String::as_str) {
+        Some("git") => words.get(1).is_some_and(|name| GIT.contains(&name.as_str())),
+        Some(program) => PROGRAMS.contains(&program),
+        None => false,
+    }
 }
 
 /// Whether a character means itself outside of quotes, in every shell and at every place of a word.
@@ -211,10 +395,7 @@ fn is_bare(char: char) -> bool {
 /// Returns the word that starts tamis in the rewritten command: the path of this program. A name would be looked up in
 /// folders that a command in the sandbox may write to.
 fn runner(words: &[String], settings: &HookSettings) -> Option<String> {
-    let program = words.first()?;
-    if !PROGRAMS.contains(&program.as_str()) {
-        return None;
-    }
+    let program = words.first().filter(|_| is_unlisted(words))?;
     let places = &settings.places;
     // A function of the user's shell may have the name of a program that is not there.
     let mut files = places.path.iter().filter(|path| path.is_absolute());
@@ -237,7 +418,7 @@ fn is_executable(_path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::simple_words;
+    use super::{PlainLine, simple_words};
 
     #[test]
     fn words_that_everybody_reads_alike() {
@@ -272,6 +453,30 @@ mod tests {
             let words = simple_words(command);
             let expected = expected.map(|words| words.into_iter().map(str::to_owned).collect());
             assert_eq!(words, expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn what_may_precede_a_command_stays() {
+        for (line, expected) in [
+            ("cargo test", Some(("", "cargo test"))),
+            (" cd app && cargo test", Some(("cd app && ", "cargo test"))),
+            ("cd 'a b'&&CI=1 A=b,c npm test", Some(("cd 'a b'&&CI=1 A=b,c ", "npm test"))),
+            ("cd app; cargo test", None),
+            ("cd - && cargo test", None),
+            ("cd a b && cargo test", None),
+            ("cd a && cd b && cargo test", None),
+            ("cd $HOME && cargo test", None),
+            ("PATH=/tmp cargo test", None),
+            ("LD_PRELOAD=x.so cargo test", None),
+            ("TAMIS=off cargo test", None),
+            ("A=$(id) cargo test", None),
+            ("A='b c' cargo test", None),
+            ("A=1", None),
+        ] {
+            let found = PlainLine::read(line);
+            let found = found.as_ref().map(|line| (line.before, line.command));
+            assert_eq!(found, expected, "{line}");
         }
     }
 }
