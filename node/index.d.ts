@@ -52,6 +52,7 @@ export interface Rules {
   min_items?: number
   omitted?: 'mark' | 'silent'
   on_over?: 'warn' | 'error'
+  prefer?: 'order' | 'information'
   compact?: { header?: string; item: string; footer?: string }
   encode?: 'json' | 'toon' | 'csv' | 'markdown'
   content?: object
@@ -70,6 +71,7 @@ export interface CallOptions {
   min_items?: number
   omitted?: 'mark' | 'silent'
   on_over?: 'warn' | 'error'
+  prefer?: 'order' | 'information'
   lines?: boolean
   only_summary?: boolean
   suggestions?: boolean

@@ -182,8 +182,9 @@ pub use io::{
     filter_events, filter_file, filter_ndjson, filter_reader, filter_slice,
 };
 pub use report::{
-    EncodeSkip, ExecutionMode, FactorSkip, FailureReport, InnerReport, MissedPath, PatchesMode,
-    PayloadPath, PlanStep, Report, SkipReason, WhenBranch,
+    BudgetCuts, CutPlace, CutPlaceUnit, EncodeSkip, ExecutionMode, FactorSkip, FailureReport,
+    InnerReport, MissedPath, PatchesMode, PayloadPath, PlanStep, PreferSkip, Report, SkipReason,
+    WhenBranch,
 };
 pub use spec::rules::Spec;
 pub use tamis_json::error::{Error, ErrorKind, Fault};

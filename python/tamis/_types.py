@@ -35,6 +35,7 @@ Rules = TypedDict(
         "min_items": int,
         "omitted": Literal["mark", "silent"],
         "on_over": Literal["warn", "error"],
+        "prefer": Literal["order", "information"],
         "compact": dict[str, str],
         "encode": Literal["json", "toon", "csv", "markdown"],
         "content": dict[str, Any],
@@ -58,6 +59,7 @@ class CallOptions(TypedDict, total=False):
     min_items: int
     omitted: Literal["mark", "silent"]
     on_over: Literal["warn", "error"]
+    prefer: Literal["order", "information"]
     lines: bool
     only_summary: bool
     suggestions: bool

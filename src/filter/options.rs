@@ -10,9 +10,10 @@ use crate::filter::compile::program::{CompiledProgram, Program};
 use tamis_json::scan::Scanner;
 use tamis_json::tokens::CountTokens;
 use tamis_text::MarkTable;
+use tamis_text::cut::Query;
 
 use crate::reserved;
-use crate::spec::{Budget, Omitted, OnOver};
+use crate::spec::{Budget, Omitted, OnOver, Prefer};
 
 /// Options of one call.
 ///
@@ -36,6 +37,7 @@ pub struct CallOptions {
     max_documents: u64,
     scanner: Option<Scanner>,
     marks: Option<MarkTable>,
+    query: Query,
     /// The input is the output of a run that restores factored documents.
     is_restored: bool,
 }
@@ -203,6 +205,31 @@ impl CallOptions {
     pub fn with_on_over(mut self, on_over: OnOver) -> Self {
         self.policy.on_over = Some(on_over);
         self
+    }
+
+    /// Sets what this call's budget keeps of a document that is too long, instead of the spec's value.
+    #[must_use]
+    pub fn with_prefer(mut self, prefer: Prefer) -> Self {
+        self.policy.prefer = Some(prefer);
+        self
+    }
+
+    /// Returns what a budget keeps; `None` if the spec's value applies.
+    #[must_use]
+    pub fn prefer(&self) -> Option<Prefer> {
+        self.policy.prefer
+    }
+
+    /// Sets the words of the call that asked for the document, such as its arguments. With
+    /// [`Prefer::Information`](crate::spec::Prefer::Information), what has them is kept first.
+    #[must_use]
+    pub fn with_query(mut self, query: Query) -> Self {
+        self.query = query;
+        self
+    }
+
+    pub(in crate::filter) fn query(&self) -> &Query {
+        &self.query
     }
 
     /// Reads the options from the JSON object that is a call's input. Tools with a filter accept kimbap's

@@ -163,6 +163,7 @@ fn only_rule(rule: RuleKind) -> &'static str {
         | RuleKind::MinItems
         | RuleKind::Omitted
         | RuleKind::OnOver
+        | RuleKind::Prefer
         | RuleKind::OnError
         | RuleKind::Validation
         | RuleKind::Whitespace

@@ -1,5 +1,6 @@
 //! The report of a run. The submodules have what its fields say: the steps of its plan, words, and a place.
 
+mod cuts;
 mod inner;
 mod payload_path;
 mod plan;
@@ -12,10 +13,11 @@ use serde::{Serialize, Serializer};
 use tamis_factor::Factored;
 use tamis_json::error::{Error, ErrorKind};
 
+pub use cuts::{BudgetCuts, CutPlace, CutPlaceUnit};
 pub use inner::InnerReport;
 pub use payload_path::PayloadPath;
 pub use plan::{ExecutionMode, PatchesMode, PlanStep};
-pub use words::{ContentSource, EncodeSkip, FactorSkip, SkipReason, WhenBranch};
+pub use words::{ContentSource, EncodeSkip, FactorSkip, PreferSkip, SkipReason, WhenBranch};
 
 /// The report of one run: sizes, what was cut, and how. Serialises to keys of the names of the fields; seven of
 /// them then begin with `filter_` (`filter_applied`, `filter_error` for `fallback`). Keys that do
@@ -102,6 +104,12 @@ pub struct Report {
     /// longer.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub budget_exceeded: bool,
+    /// The parts that a budget left out which prefers information.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_cuts: Option<BudgetCuts>,
+    /// The reason why the budget kept the first items although [`Spec::prefer`](crate::Spec::prefer) asks for information.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefer_skipped: Option<PreferSkip>,
     /// The budget in bytes, if it shortened the output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_limit: Option<u64>,

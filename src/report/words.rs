@@ -179,6 +179,33 @@ impl FactorSkip {
     }
 }
 
+/// The reason why [`Prefer::Information`](crate::spec::Prefer::Information) left a document to
+/// [`Prefer::Order`](crate::spec::Prefer::Order).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum PreferSkip {
+    /// The document is too long to be held in memory.
+    Size,
+    /// The budget is too small for any part with the marks around it.
+    Room,
+}
+
+impl PreferSkip {
+    /// Returns the word for this reason in a report.
+    ///
+    /// ```
+    /// assert_eq!(tamis::PreferSkip::Size.as_str(), "size");
+    /// ```
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Size => "size",
+            Self::Room => "room",
+        }
+    }
+}
+
 /// A branch of `when`. Displays as `when[0]` or `otherwise`, and is written so in a report.
 ///
 /// ```

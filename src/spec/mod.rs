@@ -45,7 +45,7 @@ pub use json::RawJson;
 #[doc(hidden)]
 pub use json::TEXT as JSON_TEXT;
 pub use json_strings::{InnerRules, JsonStringFallback, JsonStrings};
-pub use output::{Budget, Compact, Encode, Omitted, OnOver};
+pub use output::{Budget, Compact, Encode, Omitted, OnOver, Prefer};
 pub use patch::{Condition, OnTestFailure, PatchOp, WhenFallback};
 #[doc(hidden)]
 pub use patch::{PatchOpKind, named};
@@ -54,4 +54,5 @@ pub(crate) use rules::Spec;
 pub use safety::Retrieve;
 pub use select::{SOURCE, SelectPath, Selection};
 pub(crate) use tamis_text::TextSpec;
+pub use tamis_text::cut::Query;
 pub use tamis_text::{Redact, SecretLevel};

@@ -92,6 +92,32 @@ pub enum OnOver {
     Error,
 }
 
+/// The parts of a document that a budget keeps if it is too long.
+///
+/// ```
+/// use tamis::spec::{Budget, Prefer};
+/// use tamis::{Program, Spec, filter_slice};
+///
+/// let document = br#"[{"id":1,"text":"first"},{"id":2,"text":"second"},{"id":3,"text":"third"}]"#;
+/// let spec = Spec::new().budget(Budget::Bytes(77)).prefer(Prefer::Order);
+/// let (output, _) = filter_slice(&Program::compile(&spec)?, document)?;
+/// assert_eq!(output, br#"[{"id":1,"text":"first"},{"_omitted":{"items":2,"of":3}}]"#);
+/// # Ok::<(), tamis::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Prefer {
+    /// The first items. If they are too long, strings are cut, then arrays and objects.
+    #[default]
+    Order,
+    /// The parts that are likely to be needed: items that are evenly spread or, where long strings have a third of the bytes, there is no
+    /// array or fewer than four items would fit, the values and the passages of strings with the most information for each
+    /// byte. Names and numbers by which people refer to an item come first in it. The document is held in memory; one that is
+    /// longer than [`Limits::held`](crate::Limits::held) is cut by [`Order`](Self::Order).
+    Information,
+}
+
 /// The form in which a filtered document is written.
 ///
 /// A document that a form cannot carry is written as JSON, and [`Report::encode_skipped`](crate::Report::encode_skipped)

@@ -1,8 +1,8 @@
 //! The methods of [`Spec`] for the filtered document: how it is shortened and written, and what an error does.
 
 use super::{
-    Budget, Compact, Content, DuplicateKeys, Encode, Omitted, OnError, OnOver, Spec, TextSpec,
-    Validation, Whitespace,
+    Budget, Compact, Content, DuplicateKeys, Encode, Omitted, OnError, OnOver, Prefer, Spec,
+    TextSpec, Validation, Whitespace,
 };
 
 impl Spec {
@@ -77,6 +77,13 @@ impl Spec {
     #[must_use]
     pub fn on_over(mut self, on_over: OnOver) -> Self {
         self.on_over = Some(on_over);
+        self
+    }
+
+    /// Sets what a budget keeps of a document that is too long. Default: [`Prefer::Order`].
+    #[must_use]
+    pub fn prefer(mut self, prefer: Prefer) -> Self {
+        self.prefer = Some(prefer);
         self
     }
 

@@ -144,6 +144,7 @@ rules! {
     min_items: MinItems,
     omitted: Omitted,
     on_over: OnOver,
+    prefer: Prefer,
     content: Content,
     on_error: OnError,
     validation: Validation,
@@ -159,7 +160,10 @@ rules! {
 impl RuleKind {
     /// Returns whether the rule also applies to a document that lacks a path of `requires`.
     pub(crate) const fn is_for_any_shape(self) -> bool {
-        let limits = matches!(self, Self::Budget | Self::MinItems | Self::Omitted | Self::OnOver);
+        let limits = matches!(
+            self,
+            Self::Budget | Self::MinItems | Self::Omitted | Self::OnOver | Self::Prefer
+        );
         limits || matches!(self, Self::DuplicateKeys) || matches!(self.traits().calls, Calls::Raw)
     }
 
@@ -222,7 +226,7 @@ impl RuleKind {
             // Another form of the output skips it and does not refuse it.
             Self::Factor => row(Other, false, Calls::Filtered, Stored::None, Some(summary::factor)),
             Self::Budget => row(Output, false, Calls::Failed, Stored::None, Some(summary::budget)),
-            Self::MinItems | Self::Omitted | Self::OnOver => {
+            Self::MinItems | Self::Omitted | Self::OnOver | Self::Prefer => {
                 row(Setting, false, Calls::Failed, Stored::None, None)
             }
             Self::Compact => {

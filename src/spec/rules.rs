@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Budget, Compact, Condition, Content, DuplicateKeys, Encode, ItemCondition, JsonStrings,
-    Omitted, OnError, OnKind, OnOver, OnTestFailure, PatchOp, Redact, Root, SelectPath, Selection,
-    Siblings, TextSpec, Validation, WhenFallback, Whitespace,
+    Omitted, OnError, OnKind, OnOver, OnTestFailure, PatchOp, Prefer, Redact, Root, SelectPath,
+    Selection, Siblings, TextSpec, Validation, WhenFallback, Whitespace,
 };
 use tamis_text::fields::{is_default, some};
 
@@ -122,6 +122,9 @@ pub struct Spec {
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some")]
     #[doc(hidden)]
     pub on_over: Option<OnOver>,
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some")]
+    #[doc(hidden)]
+    pub prefer: Option<Prefer>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[doc(hidden)]
     pub compact: Option<Compact>,

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use tamis::spec::{Budget, Omitted, OnOver};
+use tamis::spec::{Budget, Omitted, OnOver, Prefer};
 use tamis::{CallOptions, Limits};
 
 use crate::error::BindingError;
@@ -27,6 +27,7 @@ struct CallMembers {
     min_items: Option<u64>,
     omitted: Option<Omitted>,
     on_over: Option<OnOver>,
+    prefer: Option<Prefer>,
     lines: bool,
     only_summary: bool,
     suggestions: bool,
@@ -78,6 +79,9 @@ impl From<CallMembers> for CallOptions {
         }
         if let Some(on_over) = members.on_over {
             options = options.with_on_over(on_over);
+        }
+        if let Some(prefer) = members.prefer {
+            options = options.with_prefer(prefer);
         }
         options
     }

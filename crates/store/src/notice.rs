@@ -23,6 +23,8 @@ const TOKEN: u64 = 4;
 pub enum OmittedUnit {
     /// Elements of the payload.
     Items,
+    /// Members of an object.
+    Members,
     /// Lines of text.
     Lines,
     /// Bytes of text, where a line is too long to be shown.
@@ -96,6 +98,7 @@ pub struct OmissionNotice {
     remedy: Remedy,
     shown: Option<(u64, Option<u64>)>,
     gap: Option<(u64, u64)>,
+    pointer: Option<String>,
     bytes: Option<(u64, u64)>,
     cursor: Option<&'static str>,
     argument: Option<&'static str>,
@@ -114,6 +117,7 @@ impl OmissionNotice {
             remedy,
             shown: None,
             gap: None,
+            pointer: None,
             bytes: None,
             cursor: None,
             argument: None,
@@ -129,10 +133,17 @@ impl OmissionNotice {
         self
     }
 
-    /// Sets the first and the last line or byte that is left out, where the end is shown, too.
+    /// Sets the first and the last item, line or byte that is left out, where others are shown after them.
     #[must_use]
     pub fn with_gap(mut self, first: u64, last: u64) -> Self {
         self.gap = Some((first, last));
+        self
+    }
+
+    /// Sets the place of the value that was cut, as a JSON Pointer.
+    #[must_use]
+    pub fn with_pointer(mut self, pointer: Option<String>) -> Self {
+        self.pointer = pointer;
         self
     }
 
@@ -165,12 +176,18 @@ impl OmissionNotice {
         if let (OmittedUnit::Lines, Some((first, last))) = (self.unit, self.gap) {
             return Some(format!("{first}-{last}"));
         }
+        if let (OmittedUnit::Items, Some((first, last))) = (self.unit, self.gap) {
+            return Some(format!("{first}-{}", last.min(first.saturating_add(MOST - 1))));
+        }
         let (shown, of) = self.shown?;
         let first = match self.unit {
             OmittedUnit::Items => shown,
             // Lines count from 1.
             OmittedUnit::Lines => shown.checked_add(1)?,
-            OmittedUnit::Bytes | OmittedUnit::Blocks | OmittedUnit::Values => return None,
+            OmittedUnit::Members
+            | OmittedUnit::Bytes
+            | OmittedUnit::Blocks
+            | OmittedUnit::Values => return None,
         };
         let end = first.saturating_add(shown.clamp(LEAST, MOST));
         let end = of.map_or(end, |of| end.min(of + (first - shown)));
@@ -187,12 +204,18 @@ impl OmissionNotice {
             Remedy::Retrieve(handle) => {
                 let range = range.map(|range| format!(", {name}=\"{range}\""));
                 let part = range.or_else(|| offset.map(|first| format!(", offset={first}")));
-                Some(format!("{}(handle=\"{handle}\"{})", self.tool, part.unwrap_or_default()))
+                let place = self.pointer.as_ref().map(|pointer| format!(", pointer={pointer:?}"));
+                let (place, part) = (place.unwrap_or_default(), part.unwrap_or_default());
+                Some(format!("{}(handle=\"{handle}\"{place}{part})", self.tool))
             }
             Remedy::Recall(handle) => {
                 let range = range.map(|range| format!(" --{name} {range}"));
                 let part = range.or_else(|| offset.map(|first| format!(" --offset {first}")));
-                Some(format!("{} recall {handle}{}", command_word(), part.unwrap_or_default()))
+                let quoted =
+                    |pointer: &String| format!(" --pointer '{}'", pointer.replace('\'', r"'\''"));
+                let place = self.pointer.as_ref().map(quoted).unwrap_or_default();
+                let part = part.unwrap_or_default();
+                Some(format!("{} recall {handle}{place}{part}", command_word()))
             }
             Remedy::Lost(_) => None,
         }
@@ -203,6 +226,7 @@ impl Display for OmissionNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let unit = match self.unit {
             OmittedUnit::Items => "items",
+            OmittedUnit::Members => "members",
             OmittedUnit::Lines => "lines",
             OmittedUnit::Bytes => "bytes",
             OmittedUnit::Blocks => "blocks",
@@ -318,6 +342,26 @@ mod tests {
                     .with_shown(400, Some(1_000))
                     .with_gap(300, 899),
                 format!("600 of 1,000 bytes left out; {}", call(", offset=300")),
+            ),
+            (
+                OmissionNotice::new(OmittedUnit::Bytes, retrieve)
+                    .with_shown(400, Some(1_000))
+                    .with_pointer(Some("/content".into()))
+                    .with_gap(300, 899),
+                format!(
+                    "600 of 1,000 bytes left out; {}",
+                    call(", pointer=\"/content\", offset=300")
+                ),
+            ),
+            (
+                OmissionNotice::new(OmittedUnit::Members, retrieve)
+                    .with_shown(64, Some(1_000))
+                    .with_pointer(Some("/users".into())),
+                format!("936 of 1,000 members left out; {}", call(", pointer=\"/users\"")),
+            ),
+            (
+                OmissionNotice::new(items, retrieve).with_shown(10, Some(400)).with_gap(2, 79),
+                format!("390 of 400 items left out; {}", call(", items=\"2-51\"")),
             ),
             (
                 OmissionNotice::new(values, retrieve).with_bytes(400, 40),

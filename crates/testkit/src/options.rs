@@ -1,7 +1,7 @@
 //! The options of a call, as they are written in cases.
 
 use serde::Deserialize;
-use tamis::spec::{Budget, Omitted, OnOver};
+use tamis::spec::{Budget, Omitted, OnOver, Prefer};
 use tamis::{CallOptions, Limits};
 
 /// The table `options` of a case.
@@ -13,6 +13,9 @@ pub struct Options {
     budget: Option<Budget>,
     omitted: Option<Omitted>,
     on_over: Option<OnOver>,
+    prefer: Option<Prefer>,
+    /// The arguments of the call.
+    query: Option<String>,
     lines: bool,
     only_summary: bool,
     depth: Option<usize>,
@@ -59,6 +62,14 @@ impl Options {
         };
         let options = match self.on_over {
             Some(on_over) => options.with_on_over(on_over),
+            None => options,
+        };
+        let options = match self.prefer {
+            Some(prefer) => options.with_prefer(prefer),
+            None => options,
+        };
+        let options = match &self.query {
+            Some(query) => options.with_query(tamis::spec::Query::of(query)),
             None => options,
         };
         options.with_limits(self.limits())

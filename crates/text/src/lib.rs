@@ -14,7 +14,6 @@
 //! The feature `filters` has all that runs regular expressions: `lines`, `quoted` (the contents of JSON strings), `invisible` and [`TextRedactor`].
 
 pub mod ansi;
-#[cfg(feature = "cut")]
 pub mod cut;
 pub mod estimate;
 #[cfg(feature = "cut")]

@@ -1,7 +1,7 @@
 //! The options of one call, resolved against a program: which rules do not apply, and how long the output may be.
 
 use crate::report::SkipReason;
-use crate::spec::{Budget, Omitted, OnOver};
+use crate::spec::{Budget, Omitted, OnOver, Prefer};
 use tamis_json::tokens::CountTokens;
 
 /// The settings of a call for the size and the form of its output.
@@ -13,6 +13,7 @@ pub(in crate::filter) struct CallPolicy {
     pub(in crate::filter) min_items: Option<u64>,
     pub(in crate::filter) omitted: Option<Omitted>,
     pub(in crate::filter) on_over: Option<OnOver>,
+    pub(in crate::filter) prefer: Option<Prefer>,
     /// The elements of the payload are written as lines.
     pub(in crate::filter) lines: bool,
     /// A summary is written without the document around it.

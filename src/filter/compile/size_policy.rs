@@ -5,7 +5,7 @@ use tamis_json::error::{Error, ErrorKind, Raise};
 use tamis_json::tokens::{CountTokens, TokenCounter};
 
 use super::call::CallPolicy;
-use crate::spec::{self, Encode, Omitted, OnOver, Spec};
+use crate::spec::{self, Encode, Omitted, OnOver, Prefer, Spec};
 
 /// The budget and its settings.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +18,8 @@ pub(in crate::filter) struct SizePolicy {
     /// `None`: omissions of a budget are marked, omissions of `max_items` are not.
     pub(in crate::filter) omitted: Option<Omitted>,
     pub(in crate::filter) on_over: OnOver,
+    /// The part that the budget keeps of a document that is too long.
+    pub(in crate::filter) prefer: Prefer,
     /// The elements of the payload are written as lines. A mark is not one of them.
     pub(in crate::filter) lines: bool,
     /// A summary is written without the document around it.
@@ -81,6 +83,7 @@ impl SizePolicy {
                 call.omitted.or(spec.omitted).or_else(silent)
             },
             on_over: call.on_over.or(spec.on_over).unwrap_or_default(),
+            prefer: call.prefer.or(spec.prefer).unwrap_or_default(),
             lines: call.lines,
             only_summary: call.only_summary,
             factor: call.factor.unwrap_or(spec.factor),

@@ -2,7 +2,7 @@
 
 use super::stage::{HELD, HoldExplanation, ITEM, StageAction, StageExplanation};
 use crate::filter::compile::size_policy::SizePolicy;
-use crate::spec::{Omitted, Spec};
+use crate::spec::{Omitted, Prefer, Spec};
 
 pub(super) fn omit_base64(spec: &Spec) -> StageExplanation {
     let until = "it ends, or has another character";
@@ -26,6 +26,7 @@ pub(super) fn fit(policy: &SizePolicy) -> StageExplanation {
         min_items,
         omitted,
         on_over,
+        prefer,
         lines: _,
         only_summary: _,
         factor: _,
@@ -36,8 +37,13 @@ pub(super) fn fit(policy: &SizePolicy) -> StageExplanation {
     };
     let omitted = omitted.unwrap_or(Omitted::Mark);
     StageExplanation::new(
-        StageAction::Budget { budget, min_items, omitted, on_over },
-        vec![HoldExplanation::new("what fits", "the document ends", HELD)],
+        StageAction::Budget { budget, min_items, omitted, on_over, prefer },
+        vec![match prefer {
+            Prefer::Information => {
+                HoldExplanation::new("the filtered document", "it ends", &["held"])
+            }
+            _ => HoldExplanation::new("what fits", "the document ends", HELD),
+        }],
     )
 }
 

@@ -9,7 +9,7 @@ use crate::filter::compile::program::CompiledProgram;
 use crate::report::ExecutionMode;
 use crate::spec::{
     Budget, Content, Encode, ItemCondition, JsonStringFallback, Omitted, OnOver, OnTestFailure,
-    Redact, Root, Siblings,
+    Prefer, Redact, Root, Siblings,
 };
 
 /// The explanation of one stage.
@@ -86,6 +86,8 @@ pub(super) enum StageAction {
         min_items: u64,
         omitted: Omitted,
         on_over: OnOver,
+        #[serde(skip_serializing_if = "is_order")]
+        prefer: Prefer,
     },
     Encode {
         form: Encode,
@@ -217,4 +219,9 @@ impl StageExplanation {
 pub(super) struct EarlySkip {
     pub(super) on: bool,
     pub(super) why: &'static str,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_order(prefer: &Prefer) -> bool {
+    *prefer == Prefer::Order
 }

@@ -7,9 +7,17 @@ use tamis_json::limits::Limits;
 use super::explanation::{Explanation, LimitValues};
 use super::stage::{HoldExplanation, JsonStringExplanation, PASS, StageAction, StageExplanation};
 use crate::spec::{
-    DuplicateKeys, JsonStringFallback, Omitted, OnError, OnOver, OnTestFailure, Root, SecretLevel,
-    Siblings, Validation, Whitespace,
+    DuplicateKeys, JsonStringFallback, Omitted, OnError, OnOver, OnTestFailure, Prefer, Root,
+    SecretLevel, Siblings, Validation, Whitespace,
 };
+
+/// How a budget chooses that prefers information.
+const INFORMATION: &str =
+    "   too long: items are kept that are evenly spread, and their long strings are cut first.
+   Where long strings have a third of the bytes, or few items would fit, the values and passages
+   are kept that have the most new names, numbers and words for each byte, ids and names first.
+   `_omitted` counts what is missing in a list or object, `...` stands for it in a string.
+";
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -282,7 +290,11 @@ impl StageExplanation {
                     writeln!(f, "   patterns are replaced: {}", names.join(", "))?;
                 }
             }
-            StageAction::Budget { budget, min_items, omitted, on_over } => {
+            StageAction::Budget { budget, prefer: Prefer::Information, .. } => {
+                writeln!(f, "   at most {budget}")?;
+                f.write_str(INFORMATION)?;
+            }
+            StageAction::Budget { budget, min_items, omitted, on_over, .. } => {
                 let least = match min_items {
                     0 => "all of them if need be".to_owned(),
                     1 => "but the first is kept".to_owned(),

@@ -121,6 +121,10 @@ impl ReportSum {
         }
         sum.budget_applied |= one.budget_applied;
         sum.budget_exceeded |= one.budget_exceeded;
+        if let Some(one) = &one.budget_cuts {
+            sum.budget_cuts.get_or_insert_default().add(one);
+        }
+        sum.prefer_skipped = sum.prefer_skipped.or(one.prefer_skipped);
         sum.budget_limit = sum.budget_limit.or(one.budget_limit);
         sum.budget_original_bytes = added(sum.budget_original_bytes, one.budget_original_bytes);
         sum.budget_result_bytes = added(sum.budget_result_bytes, one.budget_result_bytes);

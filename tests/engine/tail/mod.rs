@@ -4,6 +4,7 @@
 
 mod compact;
 mod corpus;
+mod information;
 mod memory;
 mod omit;
 mod promise;

@@ -8,8 +8,8 @@ use anstream::ColorChoice;
 use clap::builder::TypedValueParser;
 use tamis::Limits;
 use tamis::spec::{
-    DuplicateKeys, ItemCondition, Omitted, OnError, OnKind, OnOver, Redact, Siblings, Validation,
-    Whitespace,
+    DuplicateKeys, ItemCondition, Omitted, OnError, OnKind, OnOver, Prefer, Redact, Siblings,
+    Validation, Whitespace,
 };
 use tamis_manifest::Level;
 
@@ -172,6 +172,13 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "WHAT", help_heading = "Rules", value_parser = on_over())]
     pub(crate) on_over: Option<OnOver>,
 
+    /// Choose the part that a budget keeps of a document that is too long
+    ///
+    /// Default: information, but order with a manifest or any of --root, --select, --where, --max-items, --min-items and
+    /// --encode.
+    #[arg(long, value_name = "WHAT", help_heading = "Rules", value_parser = prefer())]
+    pub(crate) prefer: Option<Prefer>,
+
     /// Skip all rules, including those that remove values: only validate and minify
     #[arg(long, help_heading = "Rules")]
     pub(crate) raw: bool,
@@ -305,6 +312,17 @@ fn on_over() -> impl TypedValueParser<Value = OnOver> {
     one_of(&[
         ("warn", "write it, with a warning (default)", OnOver::Warn),
         ("error", "fail without output", OnOver::Error),
+    ])
+}
+
+fn prefer() -> impl TypedValueParser<Value = Prefer> {
+    one_of(&[
+        ("order", "the first items", Prefer::Order),
+        (
+            "information",
+            "items that are evenly spread, or the values and passages with the most information",
+            Prefer::Information,
+        ),
     ])
 }
 

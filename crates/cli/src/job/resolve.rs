@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tamis::spec::{Budget, Encode, Root, Siblings};
+use tamis::spec::{Budget, Encode, Prefer, Root, Siblings};
 use tamis::{CallOptions, Error, Limits, Program, Spec};
 
 use crate::console::Usage;
@@ -74,6 +74,8 @@ impl Form {
 pub(crate) struct Selected {
     rules: Rules,
     pub(crate) options: CallOptions,
+    /// Whether a flag says what a budget prefers.
+    says_prefer: bool,
     /// Whether raw output was requested.
     pub(crate) raw: bool,
     /// The root given for the items that `--max-items` counts.
@@ -96,7 +98,7 @@ impl Selected {
             .with_token_counter(tamis_tokens::o200k_base())
             .with_suggestions(true)
             .with_limits(limits);
-        Self { rules, options, raw: false, counted_at: None }
+        Self { rules, options, says_prefer: false, raw: false, counted_at: None }
     }
 
     /// Removes the members next to the payload, whatever the rules say.
@@ -109,6 +111,9 @@ impl Selected {
 
     /// Sets the form of the output, whatever the rules say.
     pub(crate) fn encode(&mut self, form: Encode) {
+        if form != Encode::Json && !self.says_prefer {
+            self.options = self.options.clone().with_prefer(Prefer::Order);
+        }
         match &mut self.rules {
             Rules::Inline(spec, _) => **spec = std::mem::take(&mut **spec).encode(form),
             Rules::Tool(tool) => tool.encode = Some(form),
@@ -174,6 +179,11 @@ pub(crate) fn select(args: &Selection) -> Result<Selected, Usage> {
                 "--on-over needs --budget or --budget-tokens: without one no output is too long",
             ));
         }
+        None if args.prefer.is_some() && args.budget.is_none() && args.budget_tokens.is_none() => {
+            return Err(Usage::new(
+                "--prefer needs --budget or --budget-tokens: without one nothing is cut",
+            ));
+        }
         None if args.omitted.is_some()
             && args.budget.is_none()
             && args.budget_tokens.is_none()
@@ -214,11 +224,20 @@ pub(crate) fn select(args: &Selection) -> Result<Selected, Usage> {
     if let Some(on_over) = args.on_over {
         options = options.with_on_over(on_over);
     }
+    let is_undeclared = matches!(rules, Rules::Inline(..))
+        && args.root.is_none()
+        && args.select.is_empty()
+        && args.conditions.is_empty()
+        && args.max_items.is_none()
+        && args.min_items.is_none();
+    if let Some(prefer) = args.prefer.or(is_undeclared.then_some(Prefer::Information)) {
+        options = options.with_prefer(prefer);
+    }
     let counted_at = args.root.clone().filter(|root| {
         args.max_items.is_some_and(|count| count > 0)
             && matches!(Root::from(root.as_str()), Root::At(_))
     });
-    Ok(Selected { rules, raw: args.raw, options, counted_at })
+    Ok(Selected { rules, raw: args.raw, options, says_prefer: args.prefer.is_some(), counted_at })
 }
 
 fn spec(args: &Selection) -> Spec {

@@ -390,7 +390,12 @@ const FLAGS: [(&str, &[&str], &str); 52] = [
     ("--factor", &["--factor"], WHOLE),
     ("--drop-empty", &["--drop-empty", "--exclude", "x"], "[{\"id\":1,\"n\":null}]\n"),
     ("--stop-early", &["--stop-early", "--max-items", "1", "--select", "id"], "[{\"id\":1}]\n"),
-    ("--budget", &["--budget", "20", "--omitted", "silent"], "[{\"id\":1,\"n\":null}]\n"),
+    ("--prefer", &["--prefer", "order", "--budget", "40"], WHOLE),
+    (
+        "--budget",
+        &["--budget", "20", "--omitted", "silent", "--prefer", "order"],
+        "[{\"id\":1,\"n\":null}]\n",
+    ),
     ("--budget-tokens", &["--budget-tokens", "50"], WHOLE),
     ("--min-items", &["--min-items", "0", "--budget", "20", "--omitted", "silent"], "[]\n"),
     ("--omitted", &["--omitted", "mark", "--max-items", "1"], WHOLE),

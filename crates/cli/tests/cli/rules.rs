@@ -171,7 +171,7 @@ fn the_last_of_a_repeated_flag_counts() {
 #[test]
 fn budget() {
     let input = r#"[{"id":1},{"id":2},{"id":3}]"#;
-    let silent = ["--omitted", "silent"];
+    let silent = ["--omitted", "silent", "--prefer", "order"];
     let cut = |flags: &[&str]| piped(&[flags, &silent].concat(), input);
     cut(&["--budget", "19"]).done("[{\"id\":1},{\"id\":2}]\n");
     piped(&["--budget", "1k"], input).done(&format!("{input}\n"));
@@ -186,7 +186,7 @@ fn budget() {
     ran.one_line();
     piped(&["--max-items", "1", "--omitted", "mark"], input)
         .done("[{\"id\":1},{\"_omitted\":{\"items\":2,\"of\":3}}]\n");
-    for flag in [["--on-over", "warn"], ["--omitted", "mark"]] {
+    for flag in [["--on-over", "warn"], ["--omitted", "mark"], ["--prefer", "order"]] {
         let ran = piped(&flag, input);
         assert_eq!(ran.code, 2, "{}", ran.err);
         assert!(ran.err.contains("needs --budget"), "{}", ran.err);
@@ -201,7 +201,8 @@ fn budget() {
     assert!(ran.err.contains("--min-items needs --budget"), "{}", ran.err);
     // Each line has its own.
     let lines = "[1,2,3]\n[4]\n[5,6]\n";
-    piped(&["--ndjson", "--budget", "5", "--omitted", "silent"], lines).done("[1,2]\n[4]\n[5,6]\n");
+    piped(&[&["--ndjson", "--budget", "5"][..], &silent].concat(), lines)
+        .done("[1,2]\n[4]\n[5,6]\n");
     let ran = cut(&["--budget", "19", "--stats"]);
     assert_eq!(
         ran.err,
@@ -210,6 +211,30 @@ fn budget() {
     let ran = piped(&["--budget", "5", "--budget-tokens", "5"], input);
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("--budget"), "{}", ran.err);
+}
+
+#[test]
+fn what_a_budget_prefers() {
+    let items: Vec<String> =
+        (0..40).map(|id| format!("{{\"id\":{id},\"text\":\"the harbour is closed\"}}")).collect();
+    let input = format!("{{\"items\":[{}]}}", items.join(","));
+    // Items that are evenly spread, unless a flag says what the items are.
+    let ran = piped(&["--budget", "300"], &input);
+    assert!(ran.out.contains("\"kept\":\"0,"), "{}", ran.out);
+    assert!(ran.out.len() <= 301, "{}", ran.out);
+    for flags in [
+        &["--prefer", "order"][..],
+        &["--root", "items"],
+        &["--select", "id,text"],
+        &["--where", "text~harbour"],
+        &["--max-items", "39"],
+        &["--min-items", "1"],
+    ] {
+        let ran = piped(&[flags, &["--budget", "300"]].concat(), &input);
+        assert!(!ran.out.contains("kept"), "{flags:?}: {}", ran.out);
+    }
+    let ran = piped(&["--root", "items", "--prefer", "information", "--budget", "300"], &input);
+    assert!(ran.out.contains("\"kept\":\"0,"), "{}", ran.out);
 }
 
 /// Without a select, the members of an object are counted.

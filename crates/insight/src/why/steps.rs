@@ -267,6 +267,7 @@ impl<'a> Builder<'a> {
             min_items,
             omitted,
             on_over,
+            prefer,
             compact,
             encode,
             ..
@@ -285,6 +286,7 @@ impl<'a> Builder<'a> {
         }
         (self.rules.budget, self.rules.min_items) = (*budget, *min_items);
         (self.rules.omitted, self.rules.on_over) = (*omitted, *on_over);
+        self.rules.prefer = *prefer;
         // A table has no marks, and neither has the document that it is made of.
         let is_table = matches!(encode, Encode::Csv | Encode::Markdown);
         let limit = options.budget().or(*budget);

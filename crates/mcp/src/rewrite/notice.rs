@@ -74,17 +74,53 @@ pub(crate) struct Omission {
     pub(crate) unit: OmittedUnit,
     /// How many items or lines are shown, and of how many.
     pub(crate) shown: Option<(u64, Option<u64>)>,
-    /// The first and the last line or byte that is left out, if others are shown after them.
+    /// The first and the last item, line or byte that is left out, if others are shown after them.
     pub(crate) gap: Option<(u64, u64)>,
+    /// The place of the value that was cut.
+    pub(crate) place: ShortPointer,
     pub(crate) bytes_in: u64,
     pub(crate) bytes_out: u64,
     pub(crate) hint: Hint,
+}
+
+/// A JSON Pointer that is short enough for a notice; empty: none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ShortPointer {
+    bytes: [u8; Self::LONGEST],
+    length: usize,
+}
+
+impl Default for ShortPointer {
+    fn default() -> Self {
+        Self { bytes: [0; Self::LONGEST], length: 0 }
+    }
+}
+
+impl ShortPointer {
+    /// With a longer one, a notice would cost more than it saves.
+    const LONGEST: usize = 64;
+
+    /// Returns an empty one if the pointer is too long.
+    pub(crate) fn of(pointer: &str) -> Self {
+        let mut bytes = [0; Self::LONGEST];
+        match bytes.get_mut(..pointer.len()) {
+            Some(place) => place.copy_from_slice(pointer.as_bytes()),
+            None => return Self { bytes, length: 0 },
+        }
+        Self { bytes, length: pointer.len() }
+    }
+
+    pub(crate) fn text(&self) -> Option<String> {
+        let text = self.bytes.get(..self.length).filter(|text| !text.is_empty())?;
+        String::from_utf8(text.to_vec()).ok()
+    }
 }
 
 impl Omission {
     pub(crate) fn notice(&self, remedy: Remedy) -> OmissionNotice {
         let notice =
             OmissionNotice::new(self.unit, remedy).with_bytes(self.bytes_in, self.bytes_out);
+        let notice = notice.with_pointer(self.place.text());
         let notice = notice.with_cursor(self.hint.cursor).with_argument(self.hint.argument);
         let notice = match self.shown {
             Some((shown, of)) => notice.with_shown(shown, of),
@@ -103,7 +139,8 @@ impl Omission {
 
     fn member(&self, remedy: Remedy, name: &str, redacted: u64, factored: Option<&str>) -> String {
         let mut member = format!("{}:{{", text::quoted(name));
-        let counted = [OmittedUnit::Items, OmittedUnit::Lines, OmittedUnit::Blocks];
+        let counted =
+            [OmittedUnit::Items, OmittedUnit::Members, OmittedUnit::Lines, OmittedUnit::Blocks];
         if let Some((shown, of)) = self.shown.filter(|_| counted.contains(&self.unit)) {
             member.push_str(&format!("\"shown\":{shown},"));
             if let Some(of) = of {

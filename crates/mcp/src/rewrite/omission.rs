@@ -1,10 +1,11 @@
 //! The parts that a filter left out of a result.
 
+use tamis::{CutPlace, CutPlaceUnit, PayloadPath};
 use tamis_store::OmittedUnit;
 
 use super::block_text::BlockText;
 use super::hint::{self, Hint};
-use super::notice::Omission;
+use super::notice::{Omission, ShortPointer};
 use super::result_parts::{FilteredParts, ResultRewrite, StructuredRun};
 use super::run::{self, JsonRun, Source};
 use crate::policy::failure::Failure;
@@ -32,7 +33,7 @@ impl ResultRewrite<'_> {
             let (Some(found), Some(text)) = (block.text, text) else { continue };
             let source = Source::characters(found);
             let (shown, gap, bytes_in) = (None, None, source.len().saturating_sub(2));
-            let unit = OmittedUnit::Values;
+            let (unit, place) = (OmittedUnit::Values, ShortPointer::default());
             others.push(match text {
                 BlockText::Json(run) => self.of_json(&source, run),
                 BlockText::Text(range, report) => {
@@ -53,14 +54,26 @@ impl ResultRewrite<'_> {
                     };
                     let shown = gap.map(|_| (of.saturating_sub(left_out), Some(of)));
                     let is_cut = report.left_out > 0 || !is_exact;
-                    (is_cut, Omission { unit, shown, gap, bytes_in: report.bytes, bytes_out, hint })
+                    (
+                        is_cut,
+                        Omission {
+                            unit,
+                            shown,
+                            gap,
+                            place,
+                            bytes_in: report.bytes,
+                            bytes_out,
+                            hint,
+                        },
+                    )
                 }
                 BlockText::Dropped { is_cut } => {
-                    (*is_cut, Omission { unit, shown, gap, bytes_in, bytes_out: 0, hint })
+                    (*is_cut, Omission { unit, shown, gap, place, bytes_in, bytes_out: 0, hint })
                 }
-                BlockText::Same | BlockText::Escaped(_) | BlockText::Withheld => {
-                    (false, Omission { unit, shown, gap, bytes_in, bytes_out: bytes_in, hint })
-                }
+                BlockText::Same | BlockText::Escaped(_) | BlockText::Withheld => (
+                    false,
+                    Omission { unit, shown, gap, place, bytes_in, bytes_out: bytes_in, hint },
+                ),
             });
         }
         // In addition to a structured result, texts are mostly copies of it, and are counted only if they were cut themselves.
@@ -84,6 +97,7 @@ impl ResultRewrite<'_> {
                 unit,
                 shown,
                 gap: None,
+                place: ShortPointer::default(),
                 bytes_in: several.iter().map(|(_, part)| part.bytes_in).sum(),
                 bytes_out: several.iter().map(|(_, part)| part.bytes_out).sum(),
                 hint,
@@ -127,7 +141,19 @@ impl ResultRewrite<'_> {
         let is_cut = is_counted || (!self.filter.keeps_everything && self.shrank(source, run));
         let unit = if shown.is_some() { OmittedUnit::Items } else { OmittedUnit::Values };
         let (bytes_in, bytes_out, hint) = (run.bytes_in, run.plain_len(), Hint::default());
-        (is_cut, Omission { unit, shown, gap: None, bytes_in, bytes_out, hint })
+        let mut omission = Omission {
+            unit,
+            shown,
+            gap: None,
+            place: ShortPointer::default(),
+            bytes_in,
+            bytes_out,
+            hint,
+        };
+        if let Some(cut) = report.budget_cuts.as_ref().and_then(|cuts| cuts.largest.as_ref()) {
+            omission.set_place(cut, report.root.as_ref().map(PayloadPath::as_str));
+        }
+        (is_cut, omission)
     }
 
     /// Whether an output lacks more than white space, and what was removed for safety.
@@ -162,5 +188,27 @@ impl ResultRewrite<'_> {
         !self.filter.is_of_user()
             && fits
             && omission.bytes_in.saturating_sub(omission.bytes_out) < NOTICE + least
+    }
+}
+
+impl Omission {
+    /// Says where a budget left out the most. `payload`: the place of the items, to which a range refers without a pointer.
+    fn set_place(&mut self, cut: &CutPlace, payload: Option<&str>) {
+        let is_payload = payload == Some(cut.pointer.as_str());
+        let unit = match cut.unit {
+            CutPlaceUnit::Items => OmittedUnit::Items,
+            CutPlaceUnit::Members => OmittedUnit::Members,
+            CutPlaceUnit::Bytes => OmittedUnit::Bytes,
+            _ => return,
+        };
+        let place =
+            if is_payload { ShortPointer::default() } else { ShortPointer::of(&cut.pointer) };
+        // A number or an offset without its place would mislead.
+        if !is_payload && !cut.pointer.is_empty() && place.text().is_none() {
+            return;
+        }
+        (self.unit, self.place) = (unit, place);
+        self.shown = Some((cut.shown, Some(cut.of)));
+        self.gap = Some(cut.gap).filter(|_| unit != OmittedUnit::Members);
     }
 }

@@ -9,7 +9,7 @@ use tamis_store::OmittedUnit;
 
 use super::block_text::{BlockContext, BlockText};
 use super::hint::Hint;
-use super::notice::{NoticeFacts, Omission};
+use super::notice::{NoticeFacts, Omission, ShortPointer};
 use super::result_parts::Rewritten;
 use super::run::{FormOutputs, Source, Texts};
 use super::stored::{Room, StoredPart, StoredResult, ToStore};
@@ -166,6 +166,7 @@ impl<'a> NewContents<'a> {
         self.cut = Some(Omission {
             unit: OmittedUnit::Values,
             gap: None,
+            place: ShortPointer::default(),
             shown: None,
             bytes_in: sum_in + bytes_in,
             bytes_out: sum_out + bytes_out,

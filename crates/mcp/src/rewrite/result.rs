@@ -12,8 +12,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tamis::spec::{Budget, Omitted};
-use tamis::{CallOptions, Limits};
+use tamis::spec::{Budget, Omitted, Prefer};
+use tamis::{CallOptions, Limits, Program};
 use tamis_store::{Handle, LostReason, Remedy};
 
 use super::block_text::{BlockContext, BlockText};
@@ -148,7 +148,10 @@ fn options(
     let spool = context.proxy.limits().spool;
     let limits = Limits::new().with_held(spool.held).with_spill(spool.spill);
     let options = call.options.clone();
-    let options = options.with_omitted(Omitted::Silent).with_limits(limits);
+    // Where a budget chooses parts, marks say which are missing. The notice says where items end.
+    let chooses = |program: &Program| program.spec().prefer == Some(Prefer::Information);
+    let marks = if filter.programs.iter().any(chooses) { Omitted::Mark } else { Omitted::Silent };
+    let options = options.with_omitted(marks).with_limits(limits).with_query(call.query.clone());
     let options = options.with_is_error(is_error && filter.minds_errors);
     match (filter.max_tokens, context.client_limit, cap) {
         // The limit of a profile is smaller.

@@ -5,8 +5,8 @@
 
 use tamis::content::{Content, ContentFormat};
 use tamis::spec::{
-    Budget, Compact, Condition, Encode, OnError, OnTestFailure, PatchOp, RawJson, Validation,
-    WhenFallback, Whitespace,
+    Budget, Compact, Condition, Encode, OnError, OnTestFailure, PatchOp, Prefer, RawJson,
+    Validation, WhenFallback, Whitespace,
 };
 use tamis::text::TextSpec;
 use tamis::{CallOptions, Error, ErrorKind, Limits, Program, Spec};
@@ -198,6 +198,9 @@ fn tail(choices: &mut Choose<'_>, mut spec: Spec) -> Spec {
         spec = spec.compact(compact);
     } else if choices.one_in(6) {
         spec = spec.encode(choices.pick(&[Encode::Toon, Encode::Csv, Encode::Markdown]));
+    }
+    if spec.budget.is_some() && choices.one_in(3) {
+        spec = spec.prefer(Prefer::Information);
     }
     spec
 }

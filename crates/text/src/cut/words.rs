@@ -5,11 +5,12 @@
 //! scores are sums over this list, whatever they are.
 
 use super::query::Query;
+#[cfg(feature = "cut")]
 use crate::failures;
 
 /// The kind of a word, as a reader would say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum WordKind {
+pub enum WordKind {
     /// A name: letters with digits, `_` or a capital inside.
     Name,
     /// A number of at least two digits.
@@ -20,7 +21,7 @@ pub(super) enum WordKind {
 
 /// A word of a unit: its place in the table, and its properties.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Word(u32);
+pub struct Word(u32);
 
 const NAME: u32 = 1 << 24;
 const NUMBER: u32 = 2 << 24;
@@ -33,7 +34,9 @@ const FIRST: u32 = 1 << 29;
 const PLACE: u32 = NAME - 1;
 
 impl Word {
-    pub(super) fn kind(self) -> WordKind {
+    /// Returns its kind.
+    #[must_use]
+    pub fn kind(self) -> WordKind {
         match self.0 & KIND {
             NAME => WordKind::Name,
             NUMBER => WordKind::Number,
@@ -42,30 +45,33 @@ impl Word {
     }
 
     /// Whether it is the first occurrence of the word.
-    pub(super) fn is_first(self) -> bool {
+    #[must_use]
+    pub fn is_first(self) -> bool {
         self.0 & FIRST != 0
     }
 
     /// Whether the word is one of the query.
-    pub(super) fn is_asked(self) -> bool {
+    #[must_use]
+    pub fn is_asked(self) -> bool {
         self.0 & ASKED != 0
     }
 
     /// Whether a plain word has at least five letters.
-    pub(super) fn is_long(self) -> bool {
+    #[must_use]
+    pub fn is_long(self) -> bool {
         self.0 & LONG != 0
     }
 }
 
 /// Properties of a unit besides its words.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct UnitShape {
+pub struct UnitShape {
     /// A hash of the text in which numbers are equal.
-    pub(super) template: u64,
+    pub template: u64,
     /// About the number of bytes of that text.
-    pub(super) template_bytes: u32,
+    pub template_bytes: u32,
     /// Whether a word may be one of a failure.
-    pub(super) may_fail: bool,
+    pub may_fail: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -80,7 +86,7 @@ struct Entry {
 
 /// The words of a text.
 #[derive(Debug)]
-pub(super) struct Words {
+pub struct Words {
     table: Vec<Entry>,
     list: Vec<Word>,
 }
@@ -94,35 +100,39 @@ const TRIES: usize = 4;
 const LONGEST_OTHER: usize = 12;
 
 impl Words {
-    pub(super) fn new(bytes: usize) -> Self {
+    /// Creates an empty table for a text of about this many bytes.
+    #[must_use]
+    pub fn new(bytes: usize) -> Self {
         let places = (bytes / 8).next_power_of_two().clamp(LEAST_PLACES, MOST_PLACES);
         Self { table: vec![Entry::default(); places], list: Vec::with_capacity(bytes / 8) }
     }
 
     /// Returns how many words there are.
-    pub(super) fn len(&self) -> usize {
+    #[must_use]
+    pub fn len(&self) -> usize {
         self.list.len()
     }
 
+    /// Returns whether there are no words.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
     /// Returns words by their numbers.
-    pub(super) fn of(&self, from: usize, to: usize) -> impl Iterator<Item = Word> + '_ {
+    pub fn of(&self, from: usize, to: usize) -> impl Iterator<Item = Word> + '_ {
         self.list.get(from..to).unwrap_or_default().iter().copied()
     }
 
     /// Returns how many units have a word.
-    pub(super) fn units(&self, word: Word) -> f32 {
+    #[must_use]
+    pub fn units(&self, word: Word) -> f32 {
         let entry = self.table.get((word.0 & PLACE) as usize);
         entry.map_or(1.0, |entry| entry.units.max(1) as f32)
     }
 
     /// Adds the words of a unit. `has_template`: whether its shape is needed.
-    pub(super) fn add(
-        &mut self,
-        unit: u32,
-        text: &[u8],
-        query: &Query,
-        has_template: bool,
-    ) -> UnitShape {
+    pub fn add(&mut self, unit: u32, text: &[u8], query: &Query, has_template: bool) -> UnitShape {
         let mut shape = UnitShape::default();
         let mut at = 0;
         let mut template = 0u64;
@@ -275,14 +285,20 @@ fn ends_other(text: &[u8], start: usize, at: usize) -> bool {
 }
 
 /// Whether a word of a line may be one of a failure.
-#[cfg(test)]
+#[cfg(all(test, feature = "cut"))]
 pub(crate) fn may_fail(line: &[u8]) -> bool {
     Words::new(0).add(0, line, &Query::default(), true).may_fail
 }
 
-/// Whether a word may be one of a failure. [`failures::is_failure`] decides.
+/// Whether a word may be one of a failure. `failures::is_failure` decides.
+#[cfg(feature = "cut")]
 fn begins_failure(word: &[u8]) -> bool {
     failures::may_be_word(word)
+}
+
+#[cfg(not(feature = "cut"))]
+fn begins_failure(_: &[u8]) -> bool {
+    false
 }
 
 const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -56,6 +56,7 @@ mod elements;
 mod encoding;
 mod factor_stage;
 pub(super) mod facts;
+mod information;
 mod item_prefix;
 mod json_stage;
 mod notes;
@@ -75,7 +76,10 @@ mod summary_stage;
 #[cfg(test)]
 mod tests;
 
+use tamis_json::limits::Limits;
 use tamis_json::machine::MachineConfig;
+use tamis_json::scan::Scanner;
+use tamis_text::cut::Query;
 
 use super::payload_length::PayloadLength;
 use super::pipe::Stage;
@@ -84,10 +88,11 @@ use crate::filter::compile::program::CompiledProgram;
 use crate::filter::compile::size_policy::SizePolicy;
 use crate::filter::compile::stages::StageKind;
 use crate::filter::options::CallOptions;
-use crate::spec::{Encode, OnOver};
+use crate::spec::{Encode, OnOver, Prefer};
 use elements::ElementStage;
 use encoding::EncodeStage;
 use factor_stage::FactorStage;
+use information::InformationStage;
 use json_stage::JsonStage;
 use omit_base64::OmitBase64Stage;
 #[cfg(feature = "text")]
@@ -116,7 +121,7 @@ pub(super) fn output_stage(
     let redact = program.output.redact.clone();
     let secrets = redact.as_ref().and_then(|redact| redact.secrets.clone());
     let secrets = secrets.map(|rules| rules.with_marks(options.marks()));
-    let length = length.clone();
+    let (length, query) = (length.clone(), options.query().clone());
     Some(match kind {
         #[cfg(feature = "text")]
         StageKind::TextFilter => {
@@ -141,9 +146,7 @@ pub(super) fn output_stage(
             // budget must not fail before that exists.
             let on_over = if has_form { OnOver::Warn } else { policy.on_over };
             let policy = SizePolicy { on_over, ..policy };
-            JsonStage::boxed(config, scanner, move |place| {
-                ItemSplitter::new(place.clone(), policy, &length, &limits)
-            })
+            FitStages { policy, query, length, limits, config, scanner }.stage()
         }
         StageKind::Factor => {
             let stage = FactorStage::new(limits.clone(), policy);
@@ -151,10 +154,9 @@ pub(super) fn output_stage(
                 let create = move |budget| {
                     // Only the size of the factored document is decisive.
                     let policy = SizePolicy { on_over: OnOver::Warn, budget, ..policy };
-                    let (length, limits) = (length.clone(), limits.clone());
-                    JsonStage::boxed(config.clone(), scanner, move |place| {
-                        ItemSplitter::new(place.clone(), policy, &length, &limits)
-                    })
+                    let (query, length, limits) = (query.clone(), length.clone(), limits.clone());
+                    FitStages { policy, query, length, limits, config: config.clone(), scanner }
+                        .stage()
                 };
                 return Some(Box::new(stage.with_fit(Box::new(create))));
             }
@@ -174,4 +176,33 @@ pub(super) fn output_stage(
         }
         _ => return None,
     })
+}
+
+/// The parts of a stage that fits a document into a budget.
+#[derive(Clone)]
+struct FitStages {
+    policy: SizePolicy,
+    query: Query,
+    length: PayloadLength,
+    limits: Limits,
+    config: MachineConfig,
+    scanner: Scanner,
+}
+
+impl FitStages {
+    fn stage(self) -> Box<dyn Stage> {
+        if self.policy.prefer != Prefer::Information || self.policy.budget.is_none() {
+            return self.order();
+        }
+        let Self { policy, query, length, limits, .. } = self.clone();
+        let create_order = Box::new(move || self.clone().order());
+        Box::new(InformationStage::new(policy, query, length, &limits, create_order))
+    }
+
+    fn order(self) -> Box<dyn Stage> {
+        let Self { policy, length, limits, config, scanner, .. } = self;
+        JsonStage::boxed(config, scanner, move |place| {
+            ItemSplitter::new(place.clone(), policy, &length, &limits)
+        })
+    }
 }

@@ -44,6 +44,18 @@ impl Omission {
         }
     }
 
+    /// Like [`items`](Self::items), with the numbers of the elements that are kept, if they are not the first ones.
+    pub(super) fn items_among(self, kept: Option<&str>) -> String {
+        let mut text = self.items();
+        if let Some(kept) = kept {
+            text.pop();
+            text.push_str(",\"kept\":\"");
+            text.push_str(kept);
+            text.push_str("\"}");
+        }
+        text
+    }
+
     /// Returns the length, including commas, up to which children are not replaced by a mark.
     pub(super) fn length(self) -> usize {
         SHORTEST + COUNTED.min(digits(self.omitted) + digits(self.of))

@@ -180,6 +180,7 @@ pub(super) fn has_rules(args: &LookArgs) -> bool {
         min_items: _,
         omitted: _,
         on_over: _,
+        prefer: _,
         validation: _,
         duplicate_keys: _,
         whitespace: _,

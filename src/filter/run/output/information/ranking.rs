@@ -1,0 +1,209 @@
+//! [`Ranking`]: the order in which parts are kept, as long as there is room.
+//!
+//! ```text
+//! long strings, no array, or
+//! few items would fit         parts by score
+//! else                        what is around the items ▸ items, evenly spread, with the ends of their long strings
+//!                             ▸ the other segments of long strings, by score
+//! ```
+//!
+//! A choice is a number of parts: those with a lower rank are kept. So each choice is a part of the next one. Before all others
+//! comes a part of each item that must be kept.
+
+use super::document::{Entry, EntryKind, ValueList, fact};
+
+/// Long strings that are at least this part of the document, in percent, compete with all other parts.
+const LONG_STRINGS: u64 = 35;
+
+/// Where fewer items would fit, parts of more of them say more.
+const FEW_ITEMS: u64 = 4;
+
+/// The rank of what is never reached.
+const NEVER: u32 = u32::MAX;
+
+/// Why a part has its rank. The order is that of the ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    Around,
+    Item(u32),
+    Score,
+}
+
+/// The ranks of all entries.
+#[derive(Debug)]
+pub(super) struct Ranking {
+    /// A container is shown with its first part, and whole with its last one.
+    first: Vec<u32>,
+    last: Vec<u32>,
+    /// The number of parts, and of those that must be kept.
+    pub(super) parts: u32,
+    pub(super) least: u32,
+}
+
+impl Ranking {
+    /// `room`: the bytes of a choice. `items`: how many items of the payload must be kept. `is_marked`: the payload has a mark
+    /// in any case.
+    pub(super) fn new(
+        list: &ValueList<'_>,
+        scores: &[f32],
+        room: u64,
+        items: u64,
+        is_marked: bool,
+    ) -> Self {
+        let mut order = classes(list, spread_array(list, room));
+        let score = |number: u32| scores.get(number as usize).copied().unwrap_or(0.0);
+        let is_other =
+            |number: u32| !list.entry(number).is_some_and(|entry| entry.has(fact::IDENTITY));
+        order.sort_unstable_by(|(class, part), (other_class, other)| {
+            let by_score = score(*other).total_cmp(&score(*part));
+            let by_identity = is_other(*part).cmp(&is_other(*other));
+            class.cmp(other_class).then(by_score).then(by_identity).then(part.cmp(other))
+        });
+        let count = list.entries.len();
+        let mut ranking =
+            Self { first: vec![NEVER; count], last: vec![0; count], parts: 0, least: 0 };
+        for part in needed(list, scores, items) {
+            ranking.add(part);
+        }
+        ranking.least = ranking.parts;
+        for (_, part) in order {
+            ranking.add(part);
+        }
+        ranking.raise(list, is_marked);
+        ranking
+    }
+
+    /// Gives the next rank to a part.
+    fn add(&mut self, part: u32) {
+        let at = part as usize;
+        if let (Some(first), Some(last)) = (self.first.get_mut(at), self.last.get_mut(at))
+            && *first == NEVER
+        {
+            (*first, *last) = (self.parts, self.parts);
+            self.parts += 1;
+        }
+    }
+
+    /// Gives containers the ranks of their parts. The outermost one is always shown.
+    fn raise(&mut self, list: &ValueList<'_>, is_marked: bool) {
+        for (number, entry) in list.entries.iter().enumerate().skip(1).rev() {
+            let Some((first, last)) = self.first.get(number).zip(self.last.get(number)) else {
+                continue;
+            };
+            let is_marked = is_marked && list.payload == Some(number as u32);
+            let (first, last) = if is_marked { (0, NEVER) } else { (*first, *last) };
+            self.set_last(number, last);
+            let outer = entry.parent as usize;
+            if let Some(outer_first) = self.first.get_mut(outer) {
+                *outer_first = first.min(*outer_first);
+            }
+            self.set_last(outer, last.max(self.last.get(outer).copied().unwrap_or(0)));
+        }
+        if let Some(first) = self.first.first_mut() {
+            *first = 0;
+        }
+        if is_marked && list.payload == Some(0) {
+            self.set_last(0, NEVER);
+        }
+    }
+
+    fn set_last(&mut self, number: usize, rank: u32) {
+        if let Some(last) = self.last.get_mut(number) {
+            *last = rank;
+        }
+    }
+
+    /// Whether an entry, or anything in it, is among the first `parts`.
+    pub(super) fn is_shown(&self, number: u32, parts: u32) -> bool {
+        self.first.get(number as usize).is_some_and(|rank| *rank < parts)
+    }
+
+    /// Whether everything in an entry is.
+    pub(super) fn is_whole(&self, number: u32, parts: u32) -> bool {
+        self.last.get(number as usize).is_some_and(|rank| *rank < parts)
+    }
+}
+
+/// Returns the class of each part.
+fn classes(list: &ValueList<'_>, array: Option<u32>) -> Vec<(Class, u32)> {
+    let mut order = Vec::with_capacity(list.entries.len());
+    let places = array.map(|array| spread(list, array)).unwrap_or_default();
+    let end = array.and_then(|array| list.entry(array)).map_or(0, |entry| entry.next);
+    let mut children = places.iter();
+    let mut place = 0;
+    for (number, entry) in list.entries.iter().enumerate() {
+        let number = number as u32;
+        let is_inside = array.is_some_and(|array| number > array && number < end);
+        if is_inside && Some(entry.parent) == array {
+            place = children.next().copied().unwrap_or(NEVER);
+        }
+        if entry.is_leaf() {
+            let is_middle = entry.kind == EntryKind::Segment && !entry.has(fact::END);
+            let class = match array {
+                None => Class::Score,
+                Some(_) if is_middle => Class::Score,
+                Some(_) if is_inside => Class::Item(place),
+                Some(_) => Class::Around,
+            };
+            order.push((class, number));
+        }
+    }
+    order
+}
+
+/// Returns the array whose items are spread: the payload, or else the largest one of the document, if it is most of the document
+/// and long strings are not.
+fn spread_array(list: &ValueList<'_>, room: u64) -> Option<u32> {
+    let all = list.text.len() as u64;
+    if list.long_bytes * 100 >= all * LONG_STRINGS {
+        return None;
+    }
+    let is_most = |entry: &Entry| {
+        entry.kind == EntryKind::Array
+            && entry.children > 1
+            && entry.bytes() * 2 > all
+            && all - entry.bytes() <= room / 3
+            && entry.bytes() / u64::from(entry.children) * FEW_ITEMS <= room
+    };
+    // The innermost container with most of the bytes that is an array with several elements, from outside in.
+    let entries = list.entries.iter().enumerate();
+    let found = |(number, entry): (usize, &Entry)| is_most(entry).then_some(number as u32);
+    let payload = list.payload.filter(|at| list.entry(*at).is_some_and(is_most));
+    payload.or_else(|| entries.clone().find_map(found))
+}
+
+/// Returns the order of the children of an array in which the first ones are always evenly spread: 0, 4, 2, 6, 1, 5, 3, 7.
+fn spread(list: &ValueList<'_>, array: u32) -> Vec<u32> {
+    let Some(entry) = list.entry(array) else { return Vec::new() };
+    let children = list.children(array, entry).count() as u32;
+    let bits = 32 - children.saturating_sub(1).leading_zeros();
+    let mut places = vec![NEVER; children as usize];
+    let mut next = 0;
+    for turn in 0..1u64 << bits {
+        let child = if bits == 0 { 0 } else { (turn as u32).reverse_bits() >> (32 - bits) };
+        if let Some(place) = places.get_mut(child as usize) {
+            *place = next;
+            next += 1;
+        }
+    }
+    places
+}
+
+/// Returns the best part of each of the first items of the payload.
+fn needed(list: &ValueList<'_>, scores: &[f32], items: u64) -> Vec<u32> {
+    let mut needed = Vec::new();
+    let Some((payload, entry)) = list.payload.and_then(|at| Some((at, list.entry(at)?))) else {
+        return needed;
+    };
+    for child in list.children(payload, entry) {
+        let Some(item) = list.entry(child).filter(|item| u64::from(item.first) < items) else {
+            break;
+        };
+        let score = |at: &u32| scores.get(*at as usize).copied().unwrap_or(0.0);
+        let parts = (child..item.next.max(child + 1))
+            .filter(|at| list.entry(*at).is_some_and(Entry::is_leaf));
+        // The first of the best ones.
+        needed.extend(parts.rev().max_by(|one, other| score(one).total_cmp(&score(other))));
+    }
+    needed
+}
