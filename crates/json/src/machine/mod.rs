@@ -9,6 +9,7 @@
 //!   `members.rs`. Most members and elements never reach the walk. These shortcuts never report an error of their own:
 //!   they stop before anything that is not plain and leave it to the walk.
 //! - `skip_container.rs` skips dropped containers under `validation: structure` by their brackets.
+//! - `not_json.rs` has the messages for bytes that begin neither a value nor a key.
 //! - `carry_over.rs` keeps what crosses the end of a window or a chunk.
 //!
 //! Tests and a bench turn the shortcuts off, one by one or all (`crates/json/src/fast_paths.rs`): they make no difference but time.
@@ -20,6 +21,7 @@ mod carry_over;
 mod fast_path;
 mod guide;
 mod members;
+mod not_json;
 mod skip_container;
 #[cfg(test)]
 mod tests;

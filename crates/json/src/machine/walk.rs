@@ -14,6 +14,7 @@
 
 use std::ops::ControlFlow;
 
+use super::not_json::{not_a_key, not_a_value};
 use super::{Expect, Machine, SkipMode, WalkEnd, WalkError, WindowContext, bad};
 use crate::error::{LimitName, Raise};
 use crate::fast_paths::{FastPath, is_off};
@@ -76,7 +77,8 @@ impl Machine {
                             return Ok(walk);
                         }
                     } else {
-                        return Err(bad(at, "expected a key in double quotes", false));
+                        let may_end = self.expect == Expect::KeyOrEnd;
+                        return Err(bad(at, not_a_key(byte, may_end), false));
                     }
                 }
                 // The key ends here and not at its closing quote, which is not a token.
@@ -217,9 +219,16 @@ impl Machine {
     ) -> Result<(), WalkError> {
         match scalar::scan(cx.slice(0, cx.limit), at, byte) {
             ScalarStep::Ended(_) => Ok(()),
-            ScalarStep::Bad(bad_at) if bad_at == at => Err(bad(at, "expected a value", inside)),
+            ScalarStep::Bad(bad_at) if bad_at == at => Err(self.no_value_error(at, byte, inside)),
             step => self.scalar_step(step),
         }
+    }
+
+    /// Returns the error of `byte` at the place of a value.
+    #[cold]
+    fn no_value_error(&self, at: usize, byte: u8, inside: bool) -> WalkError {
+        let in_array = self.levels.depth() > 0 && !self.levels.in_object();
+        bad(at, not_a_value(byte, in_array), inside)
     }
 
     /// Opens a container whose bracket is at `at`.
@@ -325,7 +334,7 @@ impl Machine {
             _ if self.config.structure && !matches!(byte, b'}' | b']' | b',' | b':') => {
                 return self.no_value(cx, next, at, h);
             }
-            _ => return Err(bad(at, "expected a value", self.expect == Expect::Value)),
+            _ => return Err(self.no_value_error(at, byte, self.expect == Expect::Value)),
         };
         // The limit comes first: the handler must not see a container that is an error.
         if kind.is_container() && self.levels.depth() >= self.config.depth {
@@ -363,7 +372,7 @@ impl Machine {
         if let Some(mark) = self.copying {
             self.hand_on(cx, mark, at, h);
             self.copying = Some(at);
-            return Err(bad(at, "expected a value", true));
+            return Err(self.no_value_error(at, cx.byte(at), true));
         }
         self.apply_interest(cx, next, at, ValueKind::Number, interest)
     }

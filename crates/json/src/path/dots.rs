@@ -20,6 +20,7 @@ const ABSENT: &str =
     "`?` is not needed, because a value that is absent is left out; leave out the `?`";
 /// How a foreign manifest reads a refused form.
 const A_NAME: &str = "a name";
+const DEPTH: &str = "a path cannot search at every depth (`..`); write its levels, with `*` for any member and `[]` for any element";
 pub(super) const PIPE: &str = "a path has no pipes; write `|` in a name as `[\"|\"]`";
 
 /// How the parser treats syntax of other path languages.
@@ -124,6 +125,9 @@ impl<'a> DotPathParser<'a> {
         }
         let start = self.at;
         let in_brackets = self.peek() == Some('[');
+        if self.rest().starts_with("$..") {
+            self.doubt_of(begin, DEPTH, A_NAME)?;
+        }
         let token = if in_brackets { self.bracket()? } else { self.name()? };
         let unquoted = self.text.get(start..self.at).unwrap_or_default();
         let (why, instead, read) = match token {
@@ -373,7 +377,7 @@ mod tests {
         ("$.name", 0, "write `name`"),
         ("$[0].name", 0, "write `[0].name`"),
         ("$[*].name", 0, "write `name`"),
-        ("$..name", 0, "write `name`"),
+        ("$..name", 0, "cannot search"),
         ("[].name", 0, "write `name`"),
         (".[].name", 0, "write `name`"),
         ("[*].name", 0, "write `name`"),

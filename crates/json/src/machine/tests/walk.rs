@@ -9,6 +9,8 @@ const TOKENS: [&str; 9] = ["\"", "{", "}", "[", "]", ":", ",", "1", "?"];
 
 const VALUE: &str = "expected a value";
 const KEY: &str = "expected a key in double quotes";
+const COMMA_IN_ARRAY: &str = "expected a value (a comma before `]`?)";
+const COMMA_IN_OBJECT: &str = "expected a key in double quotes (a comma before `}`?)";
 const COLON: &str = "expected `:` after the key";
 const AFTER: &str = "expected `,` or the end of the container";
 const OBJECT: &str = "expected `}` to close the object";
@@ -22,12 +24,12 @@ const STATES: [StateRow; 9] = [
     // Expect::Value: the document, a member, an element.
     ("", ["", "", VALUE, "", VALUE, VALUE, VALUE, "", VALUE]),
     ("{\"a\":", ["", "", VALUE, "", VALUE, VALUE, VALUE, "", VALUE]),
-    ("[1,", ["", "", VALUE, "", VALUE, VALUE, VALUE, "", VALUE]),
+    ("[1,", ["", "", VALUE, "", COMMA_IN_ARRAY, VALUE, VALUE, "", VALUE]),
     // Expect::ValueOrEnd
     ("[", ["", "", VALUE, "", "", VALUE, VALUE, "", VALUE]),
     // Expect::KeyOrEnd, Expect::Key
     ("{", ["", KEY, "", KEY, KEY, KEY, KEY, KEY, KEY]),
-    ("{\"a\":1,", ["", KEY, KEY, KEY, KEY, KEY, KEY, KEY, KEY]),
+    ("{\"a\":1,", ["", KEY, COMMA_IN_OBJECT, KEY, KEY, KEY, KEY, KEY, KEY]),
     // Expect::Colon
     ("{\"a\" ", [COLON, COLON, COLON, COLON, COLON, "", COLON, COLON, COLON]),
     // Expect::After
