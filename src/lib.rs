@@ -170,7 +170,7 @@ pub mod spec;
 pub mod text;
 pub use tamis_json::tokens;
 
-pub use filter::{Call, CallOptions, Explanation, Filter, Program};
+pub use filter::{BadLines, Call, CallOptions, Explanation, Filter, Program};
 #[cfg(feature = "tokio")]
 pub use http::streams::filter_async;
 #[cfg(feature = "lenient")]

@@ -5,6 +5,7 @@
 //! `explain` does not use `run`. Drivers that can read a document twice first use [`FirstPass`] to make the decisions
 //! that the run would otherwise hold the document for.
 
+mod bad_lines;
 mod compile;
 mod explain;
 mod options;
@@ -29,6 +30,7 @@ use tamis_json::sink::Sink;
 
 use crate::report::{MissedPath, Report};
 
+pub use bad_lines::BadLines;
 pub use compile::program::Program;
 pub use explain::Explanation;
 pub use options::{Call, CallOptions};

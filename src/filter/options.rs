@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use tamis_json::error::Error;
 use tamis_json::limits::Limits;
 
+use super::bad_lines::BadLines;
 use super::compile::call::{CallPolicy, Skips};
 use crate::filter::compile::program::{CompiledProgram, Program};
 use tamis_json::scan::Scanner;
@@ -35,6 +36,7 @@ pub struct CallOptions {
     limits: Limits,
     suggest: bool,
     max_documents: u64,
+    bad_lines: BadLines,
     scanner: Option<Scanner>,
     marks: Option<MarkTable>,
     query: Query,
@@ -364,6 +366,25 @@ impl CallOptions {
         self
     }
 
+    /// Sets what [`filter_ndjson`](crate::filter_ndjson) does with lines that are not JSON.
+    ///
+    /// ```
+    /// use tamis::{BadLines, CallOptions, Program, Spec, filter_ndjson};
+    ///
+    /// let program = Program::compile(&Spec::new().select("msg"))?;
+    /// let options = CallOptions::new().with_bad_lines(BadLines::Pass);
+    /// let input = &b"{\"msg\": \"a\", \"pid\": 1}\n  at main.rs:7\n"[..];
+    /// let mut output = Vec::new();
+    /// filter_ndjson(program.with_options(&options), input, &mut output, |_, _| {})?;
+    /// assert_eq!(output, b"{\"msg\":\"a\"}\n  at main.rs:7\n");
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_bad_lines(mut self, treatment: BadLines) -> Self {
+        self.bad_lines = treatment;
+        self
+    }
+
     /// Sets how much the run may hold.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
@@ -429,6 +450,12 @@ impl CallOptions {
     #[must_use]
     pub fn suggestions(&self) -> bool {
         self.suggest
+    }
+
+    /// Returns what happens to lines that are not JSON.
+    #[must_use]
+    pub fn bad_lines(&self) -> BadLines {
+        self.bad_lines
     }
 
     /// Returns after how many documents a run over many ends; `None` if it reads all.

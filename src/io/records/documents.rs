@@ -16,12 +16,12 @@
 //! A record separator (U+001E, RFC 7464) before a document is white space.
 
 use tamis_json::bom::BOM;
-use tamis_json::error::{Error, ErrorKind};
+use tamis_json::error::Error;
 use tamis_json::sink::Sink;
 
 use super::framing::FramingCheck;
-use super::{Record, RecordFlaw, RecordForm, Records};
-use crate::filter::{Call, Program};
+use super::{Record, RecordFlaw, RecordForm, Records, is_malformed};
+use crate::filter::Call;
 
 /// A filter over documents.
 pub(crate) type Documents<S, F> = Records<DocumentForm, S, F>;
@@ -152,7 +152,8 @@ impl RecordForm for DocumentForm {
         }
     }
 
-    fn refusal(program: &Program) -> Option<Error> {
+    fn refusal(call: &Call<'_>) -> Option<Error> {
+        let program = call.program();
         program.is_text().then(|| {
             Error::spec(
                 "documents in sequence: the output of this filter is text, which may have any number of lines",
@@ -326,6 +327,7 @@ impl DocumentForm {
     ) {
         let flaw = flaw.map(|flaw| self.placed(flaw));
         let broken = broken.map(|error| self.placed(RecordFlaw::Document(error)));
+        // Such a document may end elsewhere than at its last bracket.
         self.malformed |= flaw.as_ref().is_some_and(is_malformed);
         let Some(broken) = broken else {
             if let Some(flaw) = flaw {
@@ -363,8 +365,3 @@ impl DocumentForm {
 
 /// Why the run ends at a document.
 const ENDS: &str = "the rest is not read, because the next document may begin anywhere and a rule removes for safety";
-
-/// Whether a document with this error may end elsewhere than at its last bracket.
-fn is_malformed(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Syntax | ErrorKind::UnexpectedEnd | ErrorKind::Encoding)
-}

@@ -5,8 +5,8 @@
 use tamis_json::error::Error;
 use tamis_json::sink::Sink;
 
-use super::{Record, RecordFlaw, RecordForm, Records};
-use crate::filter::{Call, Program};
+use super::{HeldOutput, Record, RecordFlaw, RecordForm, Records, is_malformed};
+use crate::filter::{BadLines, Call};
 
 /// A filter over lines.
 pub(crate) type Lines<S, F> = Records<LineForm, S, F>;
@@ -21,6 +21,9 @@ pub(crate) struct LineForm {
     start: u64,
     /// Bytes of the line so far.
     length: u64,
+    bad_lines: BadLines,
+    /// The line as it was read, if it is written when it is bad.
+    raw: Option<HeldOutput>,
 }
 
 /// The state of the current line.
@@ -30,17 +33,34 @@ enum LineState {
     Open,
     /// It failed; the rest of it is skipped.
     Bad,
+    /// It is not JSON, and is written as it was read.
+    Passed,
 }
 
 impl RecordForm for LineForm {
     const RECORD: &'static str = "line";
     const MAY_DROP: bool = true;
 
-    fn new(_: &Call<'_>) -> Self {
-        Self { state: LineState::None, blank: true, number: 1, start: 0, length: 0 }
+    fn new(call: &Call<'_>) -> Self {
+        let bad_lines = call.options().bad_lines();
+        Self {
+            state: LineState::None,
+            blank: true,
+            number: 1,
+            start: 0,
+            length: 0,
+            bad_lines,
+            raw: (bad_lines == BadLines::Pass).then(|| HeldOutput::new(call.options().limits())),
+        }
     }
 
-    fn refusal(program: &Program) -> Option<Error> {
+    fn refusal(call: &Call<'_>) -> Option<Error> {
+        let program = call.program();
+        if call.options().bad_lines() == BadLines::Pass && program.spec().removes_for_safety() {
+            return Some(Error::spec(
+                "bad lines cannot pass: a rule removes for safety, and a line that is not JSON is not filtered",
+            ));
+        }
         program.is_text().then(|| {
             Error::spec(
                 "newline-delimited JSON: the output of this filter is text, which may have any number of lines",
@@ -85,7 +105,13 @@ impl LineForm {
     /// Takes a part of the line.
     fn piece<S: Sink, F: FnMut(u64, &Error)>(&mut self, bytes: &[u8], record: &mut Record<S, F>) {
         self.length += bytes.len() as u64;
-        if bytes.is_empty() || self.state == LineState::Bad {
+        if bytes.is_empty() {
+            return;
+        }
+        if let Some(raw) = &mut self.raw {
+            raw.write(bytes);
+        }
+        if matches!(self.state, LineState::Bad | LineState::Passed) {
             return;
         }
         self.blank &= bytes.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
@@ -110,8 +136,14 @@ impl LineForm {
             }
             record.restart();
         }
-        if self.state == LineState::Bad {
+        if matches!(self.state, LineState::Bad | LineState::Passed) {
             record.sum.add_bad_bytes(self.length);
+        }
+        if let Some(raw) = &mut self.raw {
+            if self.state == LineState::Passed {
+                write_raw(raw, self.number, self.start, record)?;
+            }
+            raw.clear();
         }
         self.state = LineState::None;
         Ok(())
@@ -125,7 +157,35 @@ impl LineForm {
                 error.moved(error.message().to_owned(), offset)
             }
         };
-        record.bad(self.number, &error);
         self.state = LineState::Bad;
+        match self.bad_lines {
+            BadLines::Skip | BadLines::Pass if is_malformed(&error) => {
+                record.not_json(self.number, &error);
+                if self.raw.is_some() {
+                    self.state = LineState::Passed;
+                }
+            }
+            _ => record.bad(self.number, &error),
+        }
     }
+}
+
+/// Writes a line as it was read. It is bad if it was too long to be held.
+fn write_raw<S: Sink, F: FnMut(u64, &Error)>(
+    raw: &mut HeldOutput,
+    number: u64,
+    start: u64,
+    record: &mut Record<S, F>,
+) -> Result<(), Error> {
+    if let Some(raise) = raw.error.take() {
+        record.bad(number, &Error::at(raise, start, String::new()));
+        return Ok(());
+    }
+    let sink = &mut record.sink;
+    raw.drain_into(|piece| {
+        sink.write(piece);
+        !sink.is_closed()
+    })?;
+    sink.write(b"\n");
+    Ok(())
 }

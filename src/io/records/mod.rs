@@ -66,7 +66,7 @@ impl<C: RecordForm, S: Sink, F: FnMut(u64, &Error)> Records<C, S, F> {
             refused: None,
             failure: None,
         };
-        if let Some(error) = C::refusal(call.program()) {
+        if let Some(error) = C::refusal(call) {
             records.refused = Some(records.record.filter.fail(&error));
             records.state = RecordsState::Refused(error);
         }
@@ -150,8 +150,8 @@ pub(crate) trait RecordForm {
     fn new(call: &Call<'_>) -> Self;
 
     /// Returns an error if the output of the program does not fit into a record of this form.
-    fn refusal(program: &Program) -> Option<Error> {
-        refuse_form(program)
+    fn refusal(call: &Call<'_>) -> Option<Error> {
+        refuse_form(call.program())
     }
 
     /// Takes the next bytes of the stream. Fails if the run cannot continue.
@@ -273,11 +273,22 @@ impl<S: Sink, F: FnMut(u64, &Error)> Record<S, F> {
         self.restart();
     }
 
+    /// Reports that the record is not JSON, without an error of the run, and drops it.
+    fn not_json(&mut self, number: u64, error: &Error) {
+        (self.on_bad)(number, error);
+        self.restart();
+    }
+
     /// Prepares for the next record.
     fn restart(&mut self) {
         self.filter.sink_mut().clear();
         self.filter.restart();
     }
+}
+
+/// Whether the error is that of a text that is not JSON.
+fn is_malformed(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Syntax | ErrorKind::UnexpectedEnd | ErrorKind::Encoding)
 }
 
 /// Bytes that are held until a record is complete.

@@ -4,8 +4,8 @@ use std::io::Read;
 
 use super::{Outcome, Pieces, invariant};
 use crate::report::PayloadPath;
-use crate::spec::{Budget, Encode, ItemCondition, Omitted, ValueTest};
-use crate::{CallOptions, ErrorKind, FailedRun, Limits, Program, Spec, filter_ndjson};
+use crate::spec::{Budget, Encode, ItemCondition, Omitted, OnError, ValueTest};
+use crate::{BadLines, CallOptions, ErrorKind, FailedRun, Limits, Program, Spec, filter_ndjson};
 
 fn run(program: &Program, options: &CallOptions, reader: impl Read) -> Outcome {
     let (mut output, mut bad) = (Vec::new(), Vec::new());
@@ -116,6 +116,48 @@ fn the_report_tells_the_first_template_that_failed() {
     assert!(output.ends_with(b"[{\"id\":1}]\n[{\"id\":2}]\n"));
     let why = report.compact_error.unwrap();
     assert!(why.starts_with("line 2: item:1:") && why.ends_with("(and 1 more line)"), "{why}");
+}
+
+#[test]
+fn lines_that_are_not_json_may_be_skipped_or_passed() {
+    let program = Program::compile(&Spec::new().select("id")).unwrap();
+    let input = b"{\"id\":1,\"x\":2}\r\n  at main.rs:7\r\n\n{\"id\":\n\xff\n{\"id\":3}\noops";
+    for (treatment, expected) in [
+        (BadLines::Skip, &b"{\"id\":1}\n{\"id\":3}\n"[..]),
+        (BadLines::Pass, b"{\"id\":1}\n  at main.rs:7\r\n{\"id\":\n\xff\n{\"id\":3}\noops\n"),
+    ] {
+        let options = CallOptions::new().with_bad_lines(treatment);
+        let whole = run(&program, &options, &input[..]);
+        assert_eq!(whole.0, expected, "{treatment:?}");
+        let numbers: Vec<u64> = whole.1.iter().map(|(number, _)| *number).collect();
+        assert_eq!((numbers, &whole.3), (vec![2, 4, 5, 7], &None));
+        assert!(whole.2.error.is_none());
+        for size in 1..input.len() {
+            let pieces = Pieces::new(input, &[size]);
+            assert_eq!(run(&program, &options, pieces), whole, "pieces of {size}");
+        }
+    }
+}
+
+#[test]
+fn only_lines_that_are_not_json_pass() {
+    // A failed line, and one that is too long to be held.
+    let program = Program::compile(&Spec::new().select("id")).unwrap();
+    let limits = Limits::new().with_depth(2).with_held(8).with_spill(0);
+    let options = CallOptions::new().with_bad_lines(BadLines::Pass).with_limits(limits);
+    let input = b"[[[1]]]\noops\noops, which is long\n{\"id\":1}\n";
+    let (output, bad, report, error) = run(&program, &options, &input[..]);
+    assert_eq!(String::from_utf8_lossy(&output), "oops\n{\"id\":1}\n");
+    let numbers: Vec<u64> = bad.iter().map(|(number, _)| *number).collect();
+    assert_eq!(numbers, [1, 2, 3, 3]);
+    assert!(error.is_some() && report.error.is_some());
+    // A rule that removes for safety sees JSON only.
+    for spec in [Spec::new().exclude("ssn"), Spec::new().select("id").on_error(OnError::Closed)] {
+        let program = Program::compile(&spec).unwrap();
+        let (output, _, _, error) = run(&program, &options, &input[..]);
+        assert!(output.is_empty());
+        assert!(error.unwrap().starts_with("bad lines cannot pass"));
+    }
 }
 
 #[test]
