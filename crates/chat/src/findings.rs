@@ -22,6 +22,8 @@ pub(super) enum EditKind {
     TextList,
     /// Replaces a list of parts with a list of one text, as spelled in OpenAI's Responses.
     InputTextList,
+    /// Replaces a list of parts with a list of one text without a type, as in Bedrock.
+    BareTextList,
     /// Replaces an object with one that has the member `output`.
     Output,
     /// Replaces a value with an output of the AI SDK: an object with `type` and `value`.
@@ -44,11 +46,12 @@ pub(super) enum EditKind {
     AddMetadata,
 }
 
-const ACTS: [EditKind; 15] = [
+const ACTS: [EditKind; 16] = [
     EditKind::Inside,
     EditKind::Text,
     EditKind::TextList,
     EditKind::InputTextList,
+    EditKind::BareTextList,
     EditKind::Output,
     EditKind::ToolOutput,
     EditKind::EmptyList,

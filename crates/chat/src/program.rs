@@ -137,6 +137,7 @@ impl CompiledPrune {
             EditKind::InputTextList => {
                 return wrapped(r#"[{"type":"input_text","text":""#, r#""}]"#);
             }
+            EditKind::BareTextList => return wrapped(r#"[{"text":""#, r#""}]"#),
             EditKind::Output => return wrapped(r#"{"output":""#, r#""}"#),
             EditKind::ToolOutput => return wrapped(r#"{"type":"text","value":""#, r#""}"#),
             EditKind::EmptyList => return b"[]".into(),

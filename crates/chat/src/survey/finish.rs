@@ -42,9 +42,24 @@ impl Survey {
             (Frame::Message, Member::Role) => message.role = Some(MessageRole::of(text)),
             (Frame::Info, Member::Role) => message.info_role = Some(MessageRole::of(text)),
             (_, Member::Summary) => message.summary = text == Some(b"true"),
-            (Frame::Message, Member::Type) => message.item = Item::of(text),
+            (Frame::Message, Member::Type) => {
+                message.item = Item::of(text);
+                message.item_tool = Item::tool_of(text);
+                message.type_role = MessageRole::of_type(text);
+            }
             (Frame::Block, Member::Type) => block.kind = BlockKind::of(text),
-            (Frame::Part, Member::Type) => part.is_tool = text == Some(b"tool"),
+            (Frame::Part, Member::Type) => {
+                part.is_tool = text == Some(b"tool");
+                let name = beginning.strip_prefix(b"tool-").filter(|name| !name.is_empty());
+                part.is_shown_tool = name.is_some() || text == Some(b"dynamic-tool");
+                // A longer name matches no pattern.
+                if let Some(name) = name.and_then(|name| std::str::from_utf8(name).ok()) {
+                    part.shown_tool = Some(calls.tool(if whole { name } else { "" }, program)?);
+                }
+            }
+            (Frame::Part, Member::ToolCallId) => part.shown_id = id(),
+            (Frame::Part, Member::ToolName) => part.shown_tool = tool(calls)?,
+            (Frame::ToolResult, Member::CallId) => block.call_id = id(),
             (Frame::MetadataTime | Frame::StateTime, _) => {
                 let compacted = Compacted::of(text, at.start, at.end);
                 let state = frame == Frame::StateTime;
@@ -96,7 +111,9 @@ impl Survey {
     /// Completes an output, in one of its places.
     fn add(&mut self, frame: Frame, value: Value) -> Result<(), Raise> {
         let values = match frame {
-            Frame::Block => &mut self.block.call.values,
+            Frame::Block | Frame::ToolResult => &mut self.block.call.values,
+            Frame::Part => &mut self.part.output,
+            Frame::CodeResult => &mut self.call.values,
             Frame::State => &mut self.part.values,
             Frame::FunctionResponse => &mut self.call.values,
             Frame::Message if value.member == Member::Output => &mut self.message.output,
@@ -130,7 +147,7 @@ impl Survey {
                 self.part.state.close(frame == Frame::StateTime, at);
                 Ok(())
             }
-            Frame::ToolCall | Frame::FunctionCall => {
+            Frame::ToolCall | Frame::FunctionCall | Frame::ToolUse => {
                 let call = std::mem::take(&mut self.call);
                 self.end_call(call)
             }
@@ -147,8 +164,11 @@ impl Survey {
                 self.add(outer, value)
             }
             Frame::Pieces => {
-                let item = outer == Frame::Message;
-                let kind = if item { ValueKind::InputList } else { ValueKind::List };
+                let kind = match outer {
+                    Frame::Message => ValueKind::InputList,
+                    Frame::ToolResult => ValueKind::BareList,
+                    _ => ValueKind::List,
+                };
                 let value = Value::list(span(self.list.from), kind, &mut self.list);
                 self.add(outer, value)
             }
@@ -163,6 +183,18 @@ impl Survey {
                 let tool = tool.filter(|tool| *tool != UNKNOWN).unwrap_or(called);
                 self.message.results_inside = true;
                 self.found(values, Origin { tool, id, ..Origin::default() })
+            }
+            Frame::ToolResult => {
+                let values = std::mem::take(&mut self.block.call.values);
+                let id = self.block.call_id.take();
+                self.end_block_result(id, values)
+            }
+            Frame::CodeResult => {
+                let values = std::mem::take(&mut self.call).values;
+                self.part.has_code_result = true;
+                let tool = self.calls.tool("code_execution", self.program.compiled())?;
+                self.message.results_inside = true;
+                self.found(values, Origin { tool, ..Origin::default() })
             }
             Frame::Block => self.end_block(),
             Frame::Part => self.end_part(),
@@ -188,14 +220,9 @@ impl Survey {
         match block.kind {
             Some(BlockKind::ToolUse) => self.end_call(block.call),
             Some(BlockKind::ToolResult) => {
-                self.message.block_results += 1;
-                self.message.results_inside = true;
-                self.content.has_results = true;
-                let tool = self.answered(block.call_id.as_ref(), None)?;
-                let origin = Origin { tool, id: block.call_id, ..Origin::default() };
                 let mut values = block.call.values;
                 values.retain(|value| value.member == Member::Content);
-                self.found(values, origin)
+                self.end_block_result(block.call_id, values)
             }
             Some(BlockKind::SdkCall) => {
                 self.end_call(Call { id: block.sdk_id, tool: block.sdk_tool, ..Call::default() })
@@ -214,11 +241,29 @@ impl Survey {
         }
     }
 
+    /// Completes a block that is the result of a call.
+    fn end_block_result(&mut self, id: Option<Id>, values: Values) -> Result<(), Raise> {
+        self.message.block_results += 1;
+        self.message.results_inside = true;
+        self.content.has_results = true;
+        let tool = self.answered(id.as_ref(), None)?;
+        self.found(values, Origin { tool, id, ..Origin::default() })
+    }
+
     fn end_part(&mut self) -> Result<(), Raise> {
         let part = std::mem::take(&mut self.part);
         self.message.response_parts += u64::from(part.response);
         // A part with a response is Gemini's. Its result is in the findings already, in document order.
-        if !part.is_tool || part.response {
+        if part.response || part.has_code_result {
+            return Ok(());
+        }
+        if part.is_shown_tool && !part.output.is_empty() {
+            self.message.results_inside = true;
+            let tool = part.shown_tool.unwrap_or(UNKNOWN);
+            return self
+                .found(part.output, Origin { tool, id: part.shown_id, ..Origin::default() });
+        }
+        if !part.is_tool {
             return Ok(());
         }
         self.message.results_inside = true;
@@ -253,7 +298,7 @@ impl Survey {
     fn end_message(&mut self, end: u64) -> Result<(), Raise> {
         let message = std::mem::take(&mut self.message);
         let limits = self.program.compiled().limits.clone();
-        let role = message.role.or(message.info_role);
+        let role = message.any_role();
         if message.is_turn(role) {
             self.counts.turns += 1;
             self.counts.turns_of_last += 1;
@@ -278,12 +323,12 @@ impl Survey {
 
     /// Completes a message without nested results: a call, a result, or neither.
     fn end_plain(&mut self, message: Message, is_tool: bool, end: u64) -> Result<(), Raise> {
-        let role = message.role.or(message.info_role);
-        let Message { item, call_id, tool_call_id, name, metadata, .. } = message;
+        let role = message.any_role();
+        let Message { item, item_tool, call_id, tool_call_id, name, metadata, .. } = message;
         match item {
             Some(Item::Call) => self.end_item_call(call_id, name.as_deref()),
             Some(Item::Output) => {
-                let tool = self.answered(call_id.as_ref(), name.as_deref())?;
+                let tool = self.answered(call_id.as_ref(), name.as_deref().or(item_tool))?;
                 let origin = Origin { tool, id: call_id, ..Origin::default() };
                 self.result(&message.output, origin)
             }

@@ -21,6 +21,10 @@ pub(super) struct Message {
     pub(super) info: bool,
     pub(super) summary: bool,
     pub(super) item: Option<Item>,
+    /// The tool of an item that names none.
+    pub(super) item_tool: Option<&'static str>,
+    /// LangChain: the role, in the member `type`.
+    pub(super) type_role: Option<MessageRole>,
     /// OpenAI: `call_id` of Responses, `tool_call_id` of Chat Completions.
     pub(super) call_id: Option<Id>,
     pub(super) tool_call_id: Option<Id>,
@@ -54,7 +58,25 @@ pub(super) enum MessageRole {
     Other,
 }
 
+impl Message {
+    /// Returns the role, wherever it is written.
+    pub(super) fn any_role(&self) -> Option<MessageRole> {
+        self.role.or(self.info_role).or(self.type_role)
+    }
+}
+
 impl MessageRole {
+    /// Returns the role that LangChain writes as a type. Other types are those of items.
+    pub(super) fn of_type(text: Option<&[u8]>) -> Option<Self> {
+        match text? {
+            b"human" => Some(Self::User),
+            b"ai" => Some(Self::Assistant),
+            b"tool" => Some(Self::Tool),
+            b"system" => Some(Self::System),
+            _ => None,
+        }
+    }
+
     pub(super) fn of(text: Option<&[u8]>) -> Self {
         match text {
             Some(b"user") => Self::User,
@@ -90,7 +112,21 @@ impl Item {
     pub(super) fn of(text: Option<&[u8]>) -> Option<Self> {
         match text? {
             b"function_call" | b"custom_tool_call" => Some(Self::Call),
-            b"function_call_output" | b"custom_tool_call_output" => Some(Self::Output),
+            // The call of a tool of an MCP server has its result.
+            b"function_call_output"
+            | b"custom_tool_call_output"
+            | b"local_shell_call_output"
+            | b"apply_patch_call_output"
+            | b"mcp_call" => Some(Self::Output),
+            _ => None,
+        }
+    }
+
+    /// Returns the tool of an item that names none.
+    pub(super) fn tool_of(text: Option<&[u8]>) -> Option<&'static str> {
+        match text? {
+            b"local_shell_call_output" => Some("local_shell"),
+            b"apply_patch_call_output" => Some("apply_patch"),
             _ => None,
         }
     }
@@ -157,8 +193,8 @@ pub(super) enum BlockKind {
 impl BlockKind {
     pub(super) fn of(text: Option<&[u8]>) -> Option<Self> {
         match text? {
-            b"tool_use" => Some(Self::ToolUse),
-            b"tool_result" => Some(Self::ToolResult),
+            b"tool_use" | b"mcp_tool_use" => Some(Self::ToolUse),
+            b"tool_result" | b"mcp_tool_result" => Some(Self::ToolResult),
             b"tool-call" => Some(Self::SdkCall),
             b"tool-result" => Some(Self::SdkResult),
             _ => None,
@@ -179,6 +215,13 @@ pub(super) struct Part {
     pub(super) state: Stamp,
     /// Gemini: the part has the response of a function.
     pub(super) response: bool,
+    /// The AI SDK's messages for interfaces: the call of a tool, with its output.
+    pub(super) is_shown_tool: bool,
+    pub(super) shown_tool: Option<u32>,
+    pub(super) shown_id: Option<Id>,
+    pub(super) output: Values,
+    /// Gemini: the part has the output of code, which is in the findings already.
+    pub(super) has_code_result: bool,
 }
 
 /// A list of parts, or an object, that may be an output.

@@ -269,6 +269,26 @@ impl Survey {
             }
             (Frame::State, Member::Attachments) if array => self.read(frame, member, kind, offset),
             (Frame::State, Member::Attachments) => Interest::Skip,
+            (Frame::Block, Member::ToolUse) => {
+                self.call = Call::default();
+                self.enter_if(object, Frame::ToolUse)
+            }
+            (Frame::Block, Member::ToolResult) => {
+                self.block.call = Call::default();
+                self.block.call_id = None;
+                self.enter_if(object, Frame::ToolResult)
+            }
+            (Frame::ToolResult, Member::Content) => {
+                self.list = List::at(offset, member);
+                self.enter_if(array, Frame::Pieces)
+            }
+            // A call without a result has none, or null.
+            (Frame::Part, Member::Output) if kind == ValueKind::Null => Interest::Skip,
+            (Frame::Part, Member::Output) => self.read(frame, member, kind, offset),
+            (Frame::Part, Member::CodeResult) => {
+                self.call = Call::default();
+                self.enter_if(object, Frame::CodeResult)
+            }
             (Frame::Message, Member::Parts) => {
                 self.message.has_parts = true;
                 self.message.parts = 0;
@@ -317,9 +337,14 @@ impl Survey {
     fn forget(&mut self, frame: Frame, member: Member) {
         let Self { message, block, part, call, .. } = self;
         match (frame, member) {
-            (Frame::Message, Member::Type) => message.item = None,
+            (Frame::Message, Member::Type) => {
+                (message.item, message.item_tool, message.type_role) = (None, None, None);
+            }
             (Frame::Block, Member::Type) => block.kind = None,
-            (Frame::Part, Member::Type) => part.is_tool = false,
+            (Frame::Part, Member::Type) => (part.is_tool, part.is_shown_tool) = (false, false),
+            (Frame::Part, Member::ToolCallId) => part.shown_id = None,
+            (Frame::Part, Member::ToolName) => part.shown_tool = None,
+            (Frame::ToolResult, Member::CallId) => block.call_id = None,
             (Frame::Message, Member::CallId) => message.call_id = None,
             (Frame::Message, Member::ToolCallId) => message.tool_call_id = None,
             (Frame::Message, Member::Name | Member::ToolName) => message.name = None,

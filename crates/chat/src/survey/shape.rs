@@ -2,7 +2,10 @@
 //!
 //! Only names; the survey interprets them. Sources: opencode's session format (`parts`, `state`); OpenAI's Chat Completions
 //! (`tool_calls`, `tool_call_id`) and Responses (`function_call_output`); Anthropic's Messages (`tool_use`, `tool_result`); the AI
-//! SDK's messages (`tool-call`, `tool-result`); Gemini's `functionCall` and `functionResponse`, in both spellings.
+//! SDK's messages (`tool-call`, `tool-result`) and its messages for interfaces (`tool-NAME`, `dynamic-tool`: the types of `ai` 6);
+//! Gemini's `functionCall`, `functionResponse` and `codeExecutionResult`, in both spellings (google-genai 3); Bedrock's `toolUse` and
+//! `toolResult` (the models of botocore 1.44); LangChain's messages with a `type` in place of a role (langchain-core 1.8). The other
+//! items of Responses and blocks of Anthropic are those in the types of openai 3.57 and anthropic 2.14.
 
 use std::sync::LazyLock;
 
@@ -37,6 +40,11 @@ pub(super) enum Frame {
     FunctionResponse,
     /// The `response` in it.
     Response,
+    /// Bedrock: the only member of a block.
+    ToolUse,
+    ToolResult,
+    /// Gemini: the output of code that the model ran.
+    CodeResult,
 }
 
 /// A member by name.
@@ -44,6 +52,7 @@ pub(super) enum Frame {
 pub(super) enum Member {
     Attachments,
     CallId,
+    CodeResult,
     Compacted,
     Content,
     Contents,
@@ -70,13 +79,16 @@ pub(super) enum Member {
     ToolCallId,
     ToolCalls,
     ToolName,
+    ToolResult,
+    ToolUse,
     Type,
     Value,
 }
 
-const MEMBERS: [Member; 30] = [
+const MEMBERS: [Member; 33] = [
     Member::Attachments,
     Member::CallId,
+    Member::CodeResult,
     Member::Compacted,
     Member::Content,
     Member::Contents,
@@ -103,6 +115,8 @@ const MEMBERS: [Member; 30] = [
     Member::ToolCallId,
     Member::ToolCalls,
     Member::ToolName,
+    Member::ToolResult,
+    Member::ToolUse,
     Member::Type,
     Member::Value,
 ];
@@ -138,7 +152,12 @@ impl Frame {
             Self::Info => &[("role", M::Role), ("summary", M::Summary)],
             Self::Metadata => &[("toolName", M::ToolName), ("time", M::Time)],
             Self::MetadataTime | Self::StateTime => &[("compacted", M::Compacted)],
-            Self::ToolCall => &[("id", M::Id), ("function", M::Function), ("custom", M::Function)],
+            Self::ToolCall => &[
+                ("id", M::Id),
+                ("name", M::Name),
+                ("function", M::Function),
+                ("custom", M::Function),
+            ],
             Self::ToolFunction => &[("name", M::Name)],
             Self::Block => &[
                 ("type", M::Type),
@@ -152,6 +171,8 @@ impl Frame {
                 ("result", M::Result),
                 ("experimental_content", M::Experimental),
                 ("text", M::Text),
+                ("toolUse", M::ToolUse),
+                ("toolResult", M::ToolResult),
             ],
             Self::Piece => &[("text", M::Text)],
             Self::Part => &[
@@ -163,11 +184,19 @@ impl Frame {
                 ("function_call", M::FunctionCall),
                 ("functionResponse", M::FunctionResponse),
                 ("function_response", M::FunctionResponse),
+                ("codeExecutionResult", M::CodeResult),
+                ("code_execution_result", M::CodeResult),
+                ("toolCallId", M::ToolCallId),
+                ("toolName", M::ToolName),
+                ("output", M::Output),
             ],
             Self::ToolOutput => &[("type", M::Type), ("value", M::Value)],
             Self::State => {
                 &[("output", M::Output), ("attachments", M::Attachments), ("time", M::Time)]
             }
+            Self::ToolUse => &[("toolUseId", M::Id), ("name", M::Name)],
+            Self::ToolResult => &[("toolUseId", M::CallId), ("content", M::Content)],
+            Self::CodeResult => &[("output", M::Output)],
             Self::FunctionCall => &[("id", M::Id), ("name", M::Name)],
             Self::FunctionResponse => {
                 &[("id", M::Id), ("name", M::Name), ("response", M::Response)]
@@ -208,7 +237,7 @@ pub(super) fn longest_name() -> usize {
     FRAMES.iter().flat_map(|frame| frame.members()).map(|(name, _)| name.len()).max().unwrap_or(0)
 }
 
-const FRAMES: [Frame; 21] = [
+const FRAMES: [Frame; 24] = [
     Frame::Document,
     Frame::Messages,
     Frame::Message,
@@ -230,6 +259,9 @@ const FRAMES: [Frame; 21] = [
     Frame::FunctionCall,
     Frame::FunctionResponse,
     Frame::Response,
+    Frame::ToolUse,
+    Frame::ToolResult,
+    Frame::CodeResult,
 ];
 
 #[cfg(test)]
@@ -246,6 +278,6 @@ mod tests {
                 assert_eq!(found.and_then(Member::of), Some(*member));
             }
         }
-        assert_eq!(longest_name(), "experimental_content".len());
+        assert_eq!(longest_name(), "code_execution_result".len());
     }
 }

@@ -5,6 +5,7 @@
 //! ```text
 //! "text"                          Inside: the text between the quotes, or a part of it
 //! [{"type":"text","text":"…"}]    Inside, of its only text; any other list becomes a list with one text
+//! [{"text":"…"}]                  the same of Bedrock
 //! {"type":"text","value":"…"}     Inside, of its value; any other output of the AI SDK becomes one like this
 //! {"output":"…"}                  an object of Gemini's has to remain an object; Inside, if a part of its only text is kept
 //! 12, null, {…}                   Text: replaced by a string
@@ -55,6 +56,8 @@ pub(super) enum ValueKind {
     List,
     /// A list in an item of OpenAI's Responses.
     InputList,
+    /// A list of Bedrock's, whose texts have no type.
+    BareList,
     /// The object that Gemini requires for a response.
     Object,
     /// The object that the AI SDK requires for an output.
@@ -119,12 +122,17 @@ impl Value {
         match (self.kind, &self.text) {
             // In a list, the members next to its only text are kept, such as a `cache_control`.
             (
-                ValueKind::Text | ValueKind::List | ValueKind::InputList | ValueKind::ToolOutput,
+                ValueKind::Text
+                | ValueKind::List
+                | ValueKind::InputList
+                | ValueKind::BareList
+                | ValueKind::ToolOutput,
                 Some(text),
             ) => inside(text, program, tool, id),
             (_, Some(text)) if program.is_partial() => inside(text, program, tool, id),
             (ValueKind::List, _) => self.whole(EditKind::TextList),
             (ValueKind::InputList, _) => self.whole(EditKind::InputTextList),
+            (ValueKind::BareList, _) => self.whole(EditKind::BareTextList),
             (ValueKind::Object, _) => self.whole(EditKind::Output),
             (ValueKind::ToolOutput, _) => self.whole(EditKind::ToolOutput),
             (ValueKind::Text | ValueKind::Other, _) => self.whole(EditKind::Text),

@@ -183,6 +183,9 @@ pub(crate) fn run(args: &PruneArgs) -> Exit {
         console.say(place, Remedied(error));
         exit = Exit::Failed;
     }
+    if result.is_ok() && report.results == 0 {
+        console.warn(&input.name("standard input"), nothing_found(&report));
+    }
     if let Some(file) = report_file
         && let Err(exit) = file.write(&console, &report)
     {
@@ -236,6 +239,18 @@ fn prune(
 fn open(input: &Place, output: &Place) -> Result<(File, Output), Error> {
     let file = files::open(input).map_err(Error::read)?;
     Ok((file, Output::open(output).map_err(Error::write)?))
+}
+
+/// Says that no tool result was recognised.
+fn nothing_found(report: &PruneReport) -> String {
+    if report.messages == 0 {
+        return "no chat: expected an array of messages, or an object with `messages`, `input` or `contents`".to_owned();
+    }
+    let messages = report.messages;
+    let s = if messages == 1 { "" } else { "s" };
+    format!(
+        "no tool result was recognised in {messages} message{s}, so nothing is pruned; tamis help history has the forms"
+    )
 }
 
 /// Describes what was pruned, for `--stats`.
