@@ -68,7 +68,8 @@ impl BindingError {
         let full = error.to_string();
         // The place is one of the JSON text, which the caller has not written.
         let message = full.rsplit_once(" at line ").map_or(full.as_str(), |(text, _)| text);
-        let message = &plain(message);
+        let message = plain(message);
+        let message = &corrected(&message).unwrap_or(message);
         Self::from(ErrorMembers {
             kind: "spec",
             fault: "spec",
@@ -117,6 +118,15 @@ const TYPES: [(&str, &str); 6] = [
     ("a sequence", "an array"),
     ("a map", "an object"),
 ];
+
+/// Returns the error of serde about an unknown member with the member that was probably meant, in place of the list of all.
+fn corrected(message: &str) -> Option<String> {
+    let (unknown, known) = message.split_once(", expected ")?;
+    let word = unknown.strip_prefix("unknown field `")?.strip_suffix('`')?;
+    let known = known.split('`').skip(1).step_by(2);
+    let closest = tamis_manifest::suggest::closest(word, known)?;
+    Some(format!("{unknown}; did you mean `{closest}`?"))
+}
 
 /// Replaces the name of the type that was expected.
 fn plain(message: &str) -> String {

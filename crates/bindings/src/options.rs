@@ -50,7 +50,7 @@ impl BindingCall {
     ///
     /// assert!(BindingCall::parse(r#"{"budget": {"bytes": 400}, "held": 65536}"#).is_ok());
     /// let error = BindingCall::parse(r#"{"bugdet": {"bytes": 400}}"#).unwrap_err();
-    /// assert!(error.message.starts_with("unknown field `bugdet`, expected one of `raw`"));
+    /// assert!(error.message.starts_with("unknown field `bugdet`; did you mean `budget`?"));
     /// ```
     pub fn parse(json: &str) -> Result<Self, BindingError> {
         let members: CallMembers = read(json)?;

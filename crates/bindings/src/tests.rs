@@ -7,7 +7,8 @@ use super::{
 #[test]
 fn options_that_are_not_known_are_refused() {
     for (text, message) in [
-        (r#"{"slect": ["id"]}"#, "unknown field `slect`"),
+        (r#"{"slect": ["id"]}"#, "unknown field `slect`; did you mean `select`?"),
+        (r#"{"frobnicate": 1}"#, "unknown field `frobnicate`, expected one of `"),
         (r#"{"max_items": "3"}"#, "invalid type: string \"3\""),
         (r#"{"select": ["a..b"]}"#, "select"),
         ("[", "EOF while parsing"),
