@@ -118,6 +118,21 @@ return [...document.querySelectorAll('.tile')].map((tile) => tile.getBoundingCli
 """
 
 
+# The part of the map that the rectangles cover.
+AREA = """
+const box = document.getElementById('map').getBoundingClientRect();
+const tiles = [...document.querySelectorAll('.tile')].map((tile) => tile.getBoundingClientRect());
+const right = Math.max(...tiles.map((tile) => tile.right)), bottom = Math.max(...tiles.map((tile) => tile.bottom));
+return ((right - box.left) * (bottom - box.top)) / (box.width * box.height)
+"""
+
+# The colours of the members in the legend.
+COLOURS = """
+return Object.fromEntries([...document.querySelectorAll('#legend li:not(.title)')].filter((item) => item.querySelector('.member'))
+  .map((item) => [item.textContent, getComputedStyle(item.querySelector('i')).backgroundColor]))
+"""
+
+
 def check(browser, page, pictures, name, after):
     def same(found, expected, what):
         if found != expected:
@@ -177,8 +192,21 @@ def check(browser, page, pictures, name, after):
     # Before and after.
     if after:
         tiles = count()
+        legend = lambda: browser.run("return document.getElementById('legend').textContent")
+        colours = lambda: browser.run(COLOURS)
+        if name == "repos":
+            true("Left out by:" in legend(), "the legend names the rules")
+        true(browser.run("return document.getElementById('filter').textContent"), "the page names the filter")
+        before = colours()
         browser.click("[data-side=after]")
         true(count() != tiles, "the output has other rectangles")
+        true(all(before.get(member, colour) == colour for member, colour in colours().items()), "members keep their colours")
+        # Areas have the scale of the input's.
+        ratio = browser.run(AREA)
+        true(ratio < 1, f"the output is drawn smaller: {ratio}")
+        browser.picture(pictures / f"{name}-after-scale.png")
+        browser.click("#scale")
+        true(browser.run(AREA) > 0.99, "the output fills the map")
         browser.picture(pictures / f"{name}-after.png")
         if browser.run(container):
             browser.press(".tile:not(.leaf)")

@@ -49,7 +49,7 @@ mod treemap;
 pub use chat::look_chat;
 pub use groups::{LookGroup, look_groups};
 pub use lines::LineLook;
-pub use page::{LookPage, PAGE_STYLE, to_page};
+pub use page::{FilterFigures, LookPage, PAGE_STYLE, RuleFigures, to_page};
 pub(crate) use paths::{DOCUMENT, PathId, PathTable};
 pub use run::{Look, LookOptions};
 pub use svg::to_svg;

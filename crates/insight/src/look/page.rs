@@ -34,19 +34,48 @@ pub struct LookPage<'a> {
     title: &'a str,
     before: &'a LookTree,
     after: Option<&'a LookTree>,
+    filter: Option<&'a FilterFigures>,
+}
+
+/// The figures of a filter, besides the trees.
+#[derive(Clone, Debug, Default)]
+pub struct FilterFigures {
+    /// The name of the filter, or its rules.
+    pub name: String,
+    /// The effects of the rules, in the order of the legend.
+    pub rules: Vec<RuleFigures>,
+    /// The paths of the members that a select takes, by their keys in the output.
+    pub sources: Vec<(String, String)>,
+}
+
+/// The effect of one rule.
+#[derive(Clone, Debug, Default)]
+pub struct RuleFigures {
+    /// The rule, as it is written.
+    pub rule: String,
+    /// The bytes that it removes.
+    pub bytes: u64,
+    /// The paths at which it removes bytes, and how many.
+    pub paths: Vec<(String, u64)>,
 }
 
 impl<'a> LookPage<'a> {
     /// Creates a page about a tree. The title is usually the name of the file.
     #[must_use]
     pub fn new(title: &'a str, before: &'a LookTree) -> Self {
-        Self { title, before, after: None }
+        Self { title, before, after: None, filter: None }
     }
 
     /// Sets the tree of what remains after a filter. The page then switches between both.
     #[must_use]
     pub fn with_after(self, after: &'a LookTree) -> Self {
         Self { after: Some(after), ..self }
+    }
+
+    /// Sets the figures of the filter: the page names it, and shows which rule leaves out what.
+    #[must_use]
+    pub fn with_filter(self, filter: &'a FilterFigures) -> Self {
+        Self { filter: Some(filter), ..self }
     }
 }
 
@@ -55,6 +84,7 @@ impl<'a> LookPage<'a> {
 pub fn to_page(page: &LookPage<'_>) -> String {
     let mut data = String::from("{\"title\":");
     string(&mut data, page.title);
+    filter(&mut data, page.filter.unwrap_or(&FilterFigures::default()));
     data.push_str(",\"before\":");
     tree(&mut data, page.before);
     data.push_str(",\"after\":");
@@ -79,6 +109,32 @@ pub fn to_page(page: &LookPage<'_>) -> String {
     }
     html.push_str(rest);
     html
+}
+
+/// Writes the figures of a filter: its name, the rules with what they leave out, and where the members of a select come from.
+fn filter(json: &mut String, filter: &FilterFigures) {
+    json.push_str(",\"filter\":");
+    string(json, &filter.name);
+    json.push_str(",\"rules\":[");
+    for (number, rule) in filter.rules.iter().enumerate() {
+        json.push_str(if number > 0 { ",[" } else { "[" });
+        string(json, &rule.rule);
+        json.push_str(",[");
+        for (number, (path, bytes)) in rule.paths.iter().enumerate() {
+            json.push_str(if number > 0 { ",[" } else { "[" });
+            string(json, path);
+            _ = write!(json, ",{bytes}]");
+        }
+        _ = write!(json, "],{}]", rule.bytes);
+    }
+    json.push_str("],\"sources\":{");
+    for (number, (key, path)) in filter.sources.iter().enumerate() {
+        json.push_str(if number > 0 { "," } else { "" });
+        string(json, key);
+        json.push(':');
+        string(json, path);
+    }
+    json.push('}');
 }
 
 /// Writes a tree: each node as its parent, step, count, bytes, own bytes, tokens and types.

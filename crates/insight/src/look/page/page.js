@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const PARENT = 0, STEP = 1, COUNT = 2, BYTES = 3, OWN = 4, TOKENS = 5, TYPES = 6;
-  const LABEL = 18, LINE = 16, COLOURS = 8, ROWS = 1000, PRINTED = 60;
+  const LABEL = 18, LINE = 16, LETTER = 7.3, COLOURS = 8, ROWS = 1000, PRINTED = 60;
   // A child with more than this part of its parent leaves the colours to its own children.
   const MOST = 0.6;
   // Control characters, and those that change the direction of text.
@@ -12,7 +12,10 @@
   const map = element("map"), details = element("details"), rows = element("rows"), crumbs = element("crumbs");
   const sides = {};
   for (const side of ["before", "after"]) if (data[side]) sides[side] = prepare(data[side]);
-  const state = { side: "before", at: 0, view: "map", sort: "tokens", up: false, focus: null };
+  const state = { side: "before", at: 0, view: "map", sort: "tokens", up: false, focus: null, scale: true };
+  const RULES = 5, GROUPS = [];
+  for (const side of ["after", "before"]) if (sides[side]) group(sides[side], side);
+  if (sides.after && data.rules.length) judge();
 
   // Adds the children and the path of each node. Children follow their parent, the heaviest first.
   function prepare(tree) {
@@ -26,6 +29,60 @@
     return { nodes, children, paths, about: tree.exact ? "" : "~" };
   }
 
+  // Colours the nodes by the member of the items that they belong to. A member has one colour on both sides, also if the filter
+  // renames it. The heaviest members of the output come first; those without a colour of their own are grey.
+  function group(tree, side) {
+    const { nodes, children, paths } = tree, figure = tree.about ? BYTES : TOKENS;
+    tree.groups = nodes.map(() => -1);
+    let trunk = 0;
+    for (;;) {
+      const heavy = children[trunk].find((child) => children[child].length && nodes[child][figure] > MOST * nodes[trunk][figure]);
+      if (heavy === undefined) break;
+      trunk = heavy;
+    }
+    tree.trunk = trunk;
+    const below = paths[trunk] ? paths[trunk].length + 1 : 0;
+    const nameOf = (child) => {
+      const own = paths[child].slice(below), source = side === "after" && data.sources[own];
+      return (source || own).split(/[.[]/)[0] || own;
+    };
+    for (const child of children[trunk]) {
+      const member = nameOf(child);
+      let at = GROUPS.indexOf(member);
+      if (at < 0 && GROUPS.length < COLOURS) at = GROUPS.push(member) - 1;
+      const waiting = [child];
+      while (waiting.length) { const node = waiting.pop(); tree.groups[node] = at; waiting.push(...children[node]); }
+    }
+  }
+
+  // Finds which part of each value of the input remains, and which part each rule leaves out.
+  function judge() {
+    const { nodes, children, paths } = sides.before, places = new Map(paths.map((path, at) => [path, at]));
+    const removed = nodes.map(() => null), kept = new Map();
+    // What a select moves is no loss.
+    const after = sides.after, stem = after.paths[after.trunk];
+    for (const child of after.children[after.trunk]) {
+      const key = after.paths[child].slice(stem ? stem.length + 1 : 0), source = data.sources[key];
+      const at = source && places.get(stem ? `${stem}.${source}` : source);
+      if (at !== undefined) kept.set(at, after.nodes[child][BYTES]);
+    }
+    data.rules.forEach(([, paths], rule) => {
+      for (const [path, bytes] of paths) {
+        const at = places.get(path);
+        if (at === undefined || (kept.has(at) && nodes[at][BYTES] > 0)) continue;
+        (removed[at] = removed[at] || []).push([rule, bytes / Math.max(nodes[at][BYTES], 1)]);
+      }
+    });
+    const fates = (sides.before.fates = nodes.map(() => null));
+    for (let at = 0; at < nodes.length; at++) {
+      const fate = at === 0 ? data.rules.map(() => 0) : fates[nodes[at][PARENT]].slice();
+      for (const [rule, part] of removed[at] || []) fate[rule] += part;
+      const sum = fate.reduce((sum, part) => sum + part, 0);
+      fates[at] = sum > 1 ? fate.map((part) => part / sum) : fate;
+    }
+  }
+
+  const keptOf = (fate) => Math.max(1 - fate.reduce((sum, part) => sum + part, 0), 0);
   const tree = () => sides[state.side];
   const name = (at) => (at === 0 ? "(document)" : tree().paths[at]);
   const share = (at) => {
@@ -64,13 +121,13 @@
   }
 
   function layout() {
-    const box = map.getBoundingClientRect(), tiles = [];
-    const waiting = [[state.at, { x: 0, y: 0, width: box.width, height: box.height }, -1]];
+    const box = map.getBoundingClientRect(), tiles = [], side = scaled();
+    const waiting = [[state.at, { x: 0, y: 0, width: box.width * side, height: box.height * side }]];
     const { nodes, children } = tree();
     while (waiting.length) {
-      const [at, area, colour] = waiting.pop();
+      const [at, area] = waiting.pop();
       const outer = at === state.at;
-      if (!outer || !children[at].length) tiles.push([at, area, colour]);
+      if (!outer || !children[at].length) tiles.push([at, area, tree().groups[at]]);
       const inside = outer && children[at].length ? area
         : { x: area.x + 3, y: area.y + LABEL, width: area.width - 6, height: area.height - LABEL - 3 };
       if (inside.width < 24 || inside.height < 14 || !children[at].length) continue;
@@ -78,24 +135,40 @@
       const places = squarify(children[at].map((child) => nodes[child][figure]), inside);
       for (let i = places.length - 1; i >= 0; i--) {
         if (places[i].width * places[i].height < 6) continue;
-        const child = children[at][i], most = children[child].length && nodes[child][figure] > MOST * nodes[at][figure];
-        waiting.push([child, places[i], colour < 0 && !most ? i % COLOURS : colour]);
+        waiting.push([children[at][i], places[i]]);
       }
     }
     return [tiles, box];
   }
 
-  // Returns the label of a rectangle: whole lines, which break between words where that is possible.
+  // The side of the output's map, as a part of that of the input: areas of both have one scale.
+  function scaled() {
+    if (state.side === "before" || state.at !== 0 || !state.scale) return 1;
+    const figure = tree().about ? BYTES : TOKENS;
+    return Math.sqrt(Math.min(tree().nodes[0][figure] / Math.max(sides.before.nodes[0][figure], 1), 1));
+  }
+
+  // Returns the label of a rectangle: whole words on whole lines, or none if a word is longer than a line.
   function labelOf(at, area) {
-    const label = document.createElement("div"), small = document.createElement("small");
+    const words = (at === 0 ? "(document)" : tree().nodes[at][STEP]).split(/(?<=[^\p{L}\p{N}])(?=[\p{L}\p{N}])|(?<=\p{Ll})(?=\p{Lu})/u);
+    const figure = tree().about + grouped(tree().nodes[at][TOKENS]);
+    const columns = Math.floor((area.width - 10) / LETTER);
+    const lines = tree().children[at].length ? 1 : Math.max(Math.floor((area.height - 2) / LINE), 1);
+    let line = 1, column = 0;
+    const fits = (word, blank) => {
+      if (column > 0 && column + blank + word.length > columns) { line++; column = 0; }
+      column += (column > 0 ? blank : 0) + word.length;
+      return word.length <= columns && line <= lines;
+    };
+    if (!words.every((word) => fits(word, 0))) return null;
+    const label = document.createElement("div");
     label.className = "label";
-    label.style.webkitLineClamp = tree().children[at].length ? 1 : Math.max(Math.floor((area.height - 2) / LINE), 1);
-    const text = at === 0 ? "(document)" : tree().nodes[at][STEP];
-    for (const word of text.split(/(?<=[^\p{L}\p{N}])(?=[\p{L}\p{N}])|(?<=\p{Ll})(?=\p{Lu})/u)) {
-      label.append(word, document.createElement("wbr"));
+    for (const word of words) label.append(word, document.createElement("wbr"));
+    if (fits(figure, 1)) {
+      const small = document.createElement("small");
+      small.textContent = figure;
+      label.append(" ", small);
     }
-    small.textContent = tree().about + grouped(tree().nodes[at][TOKENS]);
-    label.append(" ", small);
     return label;
   }
 
@@ -105,6 +178,7 @@
     // Parts of the map, so that paper of another size has all of it.
     const part = (side, whole) => (100 * side) / whole + "%";
     let first = true;
+    if (scaled() < 1) all.append(ghost());
     for (const [at, area, colour] of tiles) {
       const tile = document.createElement("div");
       tile.className = tree().children[at].length ? "tile" : "tile leaf";
@@ -118,9 +192,15 @@
         width: part(area.width, box.width), height: part(area.height, box.height),
         // A padding would make a small rectangle larger.
         padding: area.width > 12 ? "" : 0, borderWidth: Math.min(area.width, area.height) > 4 ? "" : 0,
-        background: colour < 0 ? "var(--own)" : `var(--c${colour})`,
+        background: remains(at) ? (colour < 0 ? "var(--own)" : `var(--c${colour})`) : "var(--gone)",
       });
-      if (area.width > 32 && area.height > LINE) tile.append(labelOf(at, area));
+      const fate = state.side === "before" && tree().fates && !tree().children[at].length ? tree().fates[at] : null;
+      if (fate && keptOf(fate) < 0.995) {
+        tile.style.background = "var(--gone)";
+        tile.append(partsOf(fate, colour));
+      }
+      const label = area.width > 32 && area.height > LINE ? labelOf(at, area) : null;
+      if (label) tile.append(label);
       all.append(tile);
     }
     map.append(all);
@@ -131,11 +211,92 @@
     }
   }
 
+  // Returns whether anything of a value is left after the filter, as far as that is known.
+  function remains(at) {
+    const { fates, children } = tree();
+    if (state.side === "after" || !fates) return true;
+    const waiting = [at];
+    while (waiting.length) {
+      const node = waiting.pop();
+      if (!children[node].length && keptOf(fates[node]) >= 0.005) return true;
+      waiting.push(...children[node]);
+    }
+    return false;
+  }
+
+  // Returns the parts of a rectangle: what remains, and what each rule leaves out.
+  function partsOf(fate, colour) {
+    const parts = document.createElement("div");
+    parts.className = "parts";
+    const part = (share, name, background) => {
+      if (share < 0.005) return;
+      const element = document.createElement("i");
+      element.className = name;
+      element.style.flexGrow = share;
+      if (background) element.style.background = background;
+      parts.append(element);
+    };
+    part(keptOf(fate), "kept", colour < 0 ? "var(--own)" : `var(--c${colour})`);
+    fate.forEach((share, rule) => part(share, `gone r${Math.min(rule, RULES - 1)}`));
+    return parts;
+  }
+
+  // Returns the frame of the input's map around that of the output.
+  function ghost() {
+    const frame = document.createElement("div"), text = document.createElement("span");
+    const figure = tree().about ? BYTES : TOKENS;
+    frame.id = "ghost";
+    text.textContent = `left out: ${percent(1 - tree().nodes[0][figure] / sides.before.nodes[0][figure])}`;
+    frame.append(text);
+    return frame;
+  }
+
+  // Explains the colours: the members, and the rules that leave something out.
+  function drawLegend() {
+    const legend = element("legend"), { groups, nodes, fates } = tree();
+    legend.textContent = "";
+    const entry = (text, name, background) => {
+      const item = document.createElement("li");
+      if (name !== "title") {
+        const box = document.createElement("i");
+        box.className = name;
+        if (background) box.style.background = background;
+        item.append(box);
+      } else item.className = name;
+      item.append(text);
+      legend.append(item);
+    };
+    const shows = new Set(groups);
+    const judged = state.side === "before" && fates;
+    // What nothing remains of has no colour of its own in the map.
+    const isLeft = (at) => groups.some((group, node) => group === at && !tree().children[node].length && (!judged || keptOf(fates[node]) >= 0.005));
+    const members = GROUPS.map((member, at) => [member, at]).filter(([, at]) => shows.has(at) && isLeft(at));
+    if (members.length > 1 || judged) {
+      entry(judged ? "Kept:" : "Members:", "title");
+      for (const [member, at] of members) entry(member, "member", `var(--c${at})`);
+      if (GROUPS.length === COLOURS && isLeft(-1)) entry("others", "member", "var(--own)");
+    }
+    if (!judged) return;
+    entry("Left out by:", "title");
+    data.rules.forEach(([rule, , bytes], at) => {
+      entry(`${rule} (${percent(bytes / Math.max(nodes[0][BYTES], 1))})`, `gone r${Math.min(at, RULES - 1)}`);
+    });
+  }
+
   function describe(at) {
     const node = tree().nodes[at], about = tree().about;
     const types = node[TYPES] ? `, ${node[TYPES]}` : "";
     return `${name(at)}: ${about}${grouped(node[TOKENS])} tokens, ${percent(share(at))}, ${grouped(node[BYTES])} bytes, `
-      + `×${grouped(node[COUNT])}${types}`;
+      + `×${grouped(node[COUNT])}${types}${fateOf(at)}`;
+  }
+
+  // Says in words what the colours of a rectangle show.
+  function fateOf(at) {
+    const fate = state.side === "before" && tree().fates ? tree().fates[at] : null;
+    if (!fate || tree().children[at].length) return "";
+    const parts = fate.map((part, rule) => [part, data.rules[rule][0]]).filter(([part]) => part >= 0.005);
+    const words = parts.map(([part, rule]) => `${percent(part)} left out by ${rule}`);
+    return words.length ? `; ${[`${percent(keptOf(fate))} kept`, ...words].join(", ")}` : "; kept";
   }
 
   function drawCrumbs() {
@@ -213,6 +374,8 @@
     }
     element("totals").textContent = text;
     element("sides").hidden = element("printed").hidden = !sides.after;
+    element("filter").textContent = data.filter ? `Filter: ${data.filter}` : "";
+    element("filter").hidden = !data.filter;
   }
 
   function press(attribute, value) {
@@ -228,7 +391,10 @@
     element("map-view").hidden = state.view !== "map";
     element("table-view").hidden = state.view !== "table";
     crumbs.hidden = state.view !== "map";
+    element("scale").hidden = state.side === "before" || state.view !== "map" || state.at !== 0;
+    element("scale").setAttribute("aria-pressed", String(state.scale));
     drawCrumbs();
+    drawLegend();
     drawTable();
     if (state.view === "map") drawMap();
     details.textContent = describe(state.at);
@@ -288,6 +454,7 @@
       zoom(at > 0 && tree().children[at].length ? at : 0);
     });
   }
+  element("scale").addEventListener("click", () => { state.scale = !state.scale; draw(); });
   for (const button of document.querySelectorAll("[data-view]")) {
     button.addEventListener("click", () => { state.view = button.dataset.view; draw(); });
   }
