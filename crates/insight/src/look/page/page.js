@@ -78,7 +78,9 @@
       const fate = at === 0 ? data.rules.map(() => 0) : fates[nodes[at][PARENT]].slice();
       for (const [rule, part] of removed[at] || []) fate[rule] += part;
       const sum = fate.reduce((sum, part) => sum + part, 0);
-      fates[at] = sum > 1 ? fate.map((part) => part / sum) : fate;
+      // A select may remove the object around a value that it moves.
+      const most = kept.has(at) ? Math.max(1 - kept.get(at) / Math.max(nodes[at][BYTES], 1), 0) : 1;
+      fates[at] = sum > most ? fate.map((part) => (part * most) / sum) : fate;
     }
   }
 
