@@ -69,8 +69,8 @@ const UV: &[&str] = &[
 const EXEC: &[&str] =
     &["-e", "--env", "--env-file", "-u", "--user", "-w", "--workdir", "--index", "--detach-keys"];
 
-/// Flags of `docker run`, `podman run` and `docker compose run` that take a value. With `--entrypoint`, the words after the
-/// image are no command.
+/// Flags of `docker run`, `podman run` and `docker compose run` that take a value. `--entrypoint` is another command: the words
+/// after the image are its arguments.
 const RUN: &[&str] = &[
     "-a",
     "--add-host",
@@ -193,7 +193,7 @@ const TABLE: &[CommandWrapper] = &[
     wrapper(&["micromamba", "run"], &["-n", "--name", "-p", "--prefix", "--cwd"], 0),
     wrapper(&["cross-env"], &[], 0),
     wrapper(&["corepack"], &[], 0),
-    // What changes how a program runs.
+    // Conditions of a run.
     wrapper(&["xvfb-run"], &["-s", "-e", "-f", "-n", "-p", "-w"], 0),
     wrapper(&["env"], &["-u", "--unset", "-C", "--chdir"], 0),
     wrapper(
@@ -223,7 +223,7 @@ const TABLE: &[CommandWrapper] = &[
     wrapper(&["stdbuf"], &["-i", "-o", "-e"], 0),
     wrapper(&["unbuffer"], &[], 0),
     wrapper(&["exec"], &["-a"], 0),
-    // What starts programs of packages.
+    // Programs of packages.
     wrapper(&["npx"], &["-p", "--package"], 0),
     wrapper(&["bunx"], &[], 0),
     wrapper(&["bun", "x"], &[], 0),

@@ -312,7 +312,7 @@ pub fn simple_words(command: &str) -> Option<Vec<String>> {
 
 /// A command line of one simple command, which may follow `cd FOLDER &&` and assignments.
 struct PlainLine<'a> {
-    /// What stays before the command.
+    /// The text before the command, which stays.
     before: &'a str,
     command: &'a str,
     /// The words of the command.
