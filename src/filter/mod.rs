@@ -6,6 +6,7 @@
 //! that the run would otherwise hold the document for.
 
 mod bad_lines;
+mod call;
 mod compile;
 mod explain;
 mod options;
@@ -31,9 +32,10 @@ use tamis_json::sink::Sink;
 use crate::report::{MissedPath, Report};
 
 pub use bad_lines::BadLines;
+pub use call::Call;
 pub use compile::program::Program;
 pub use explain::Explanation;
-pub use options::{Call, CallOptions};
+pub use options::CallOptions;
 pub(crate) use run::document_facts::DocumentFacts;
 use run::filter_run::FilterRun;
 pub(crate) use run::first_pass::FirstPass;

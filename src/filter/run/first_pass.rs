@@ -17,7 +17,7 @@ use tamis_json::error::Error;
 use super::document_facts::DocumentFacts;
 use super::filter_run::FilterRun;
 use super::run_mode::RunMode;
-use crate::filter::options::Call;
+use crate::filter::call::Call;
 
 /// One reading of a document.
 #[derive(Debug)]
