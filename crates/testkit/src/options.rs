@@ -14,8 +14,6 @@ pub struct Options {
     omitted: Option<Omitted>,
     on_over: Option<OnOver>,
     prefer: Option<Prefer>,
-    /// The arguments of the call.
-    query: Option<String>,
     lines: bool,
     only_summary: bool,
     depth: Option<usize>,
@@ -66,10 +64,6 @@ impl Options {
         };
         let options = match self.prefer {
             Some(prefer) => options.with_prefer(prefer),
-            None => options,
-        };
-        let options = match &self.query {
-            Some(query) => options.with_query(tamis::spec::Query::of(query)),
             None => options,
         };
         options.with_limits(self.limits())

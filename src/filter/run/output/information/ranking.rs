@@ -18,6 +18,9 @@ const LONG_STRINGS: u64 = 35;
 /// Where fewer items would fit, parts of more of them say more.
 const FEW_ITEMS: u64 = 4;
 
+/// Items that follow each other are spread together until they have this many bytes.
+const SHORT_ITEMS: u64 = 64;
+
 /// The rank of what is never reached.
 const NEVER: u32 = u32::MAX;
 
@@ -172,21 +175,25 @@ fn spread_array(list: &ValueList<'_>, room: u64) -> Option<u32> {
     payload.or_else(|| entries.clone().find_map(found))
 }
 
-/// Returns the order of the children of an array in which the first ones are always evenly spread: 0, 4, 2, 6, 1, 5, 3, 7.
+/// Returns the place of each child of an array in the order in which the first ones are always evenly spread: 0, 4, 2, 6, 1, 5,
+/// 3, 7. Short children that follow each other have one place, since the mark names each gap.
 fn spread(list: &ValueList<'_>, array: u32) -> Vec<u32> {
     let Some(entry) = list.entry(array) else { return Vec::new() };
-    let children = list.children(array, entry).count() as u32;
-    let bits = 32 - children.saturating_sub(1).leading_zeros();
-    let mut places = vec![NEVER; children as usize];
+    let children = list.children(array, entry).count() as u64;
+    let together = (SHORT_ITEMS * children / entry.bytes().max(1)).max(1);
+    let blocks = children.div_ceil(together);
+    let bits = u64::BITS - blocks.saturating_sub(1).leading_zeros();
+    let mut places = vec![NEVER; blocks as usize];
     let mut next = 0;
     for turn in 0..1u64 << bits {
-        let child = if bits == 0 { 0 } else { (turn as u32).reverse_bits() >> (32 - bits) };
-        if let Some(place) = places.get_mut(child as usize) {
+        let block = if bits == 0 { 0 } else { turn.reverse_bits() >> (u64::BITS - bits) };
+        if let Some(place) = places.get_mut(block as usize) {
             *place = next;
             next += 1;
         }
     }
-    places
+    let of_child = |child: u64| places.get((child / together) as usize).copied().unwrap_or(NEVER);
+    (0..children).map(of_child).collect()
 }
 
 /// Returns the best part of each of the first items of the payload.

@@ -278,9 +278,12 @@ impl Stage for InformationStage {
         if report.error.is_some() {
             return;
         }
-        report.prefer_skipped = self.skipped;
         if let Some(order) = &self.order {
-            return order.report(report, facts);
+            order.report(report, facts);
+            // A document that fits is the same either way.
+            let is_cut = report.budget_applied || facts.exceeded;
+            report.prefer_skipped = self.skipped.filter(|_| is_cut);
+            return;
         }
         if let Some(shown) = &self.shown {
             report.items_kept = shown.items.or(report.items_kept);
