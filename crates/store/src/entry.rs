@@ -14,6 +14,7 @@
 //! │ tool search_issues       │
 //! │ items data.issues        │
 //! │ redacted 2               │
+//! │ origin 5c0f…             │
 //! │ padding: NUL             │
 //! ```
 //!
@@ -71,6 +72,9 @@ pub struct EntryMeta {
     tool: String,
     items: Option<String>,
     redacted: u64,
+    origin: Option<String>,
+    server: Option<String>,
+    is_altered: bool,
 }
 
 impl EntryMeta {
@@ -84,6 +88,9 @@ impl EntryMeta {
             tool: printable(tool),
             items: None,
             redacted: 0,
+            origin: None,
+            server: None,
+            is_altered: false,
         }
     }
 
@@ -148,10 +155,52 @@ impl EntryMeta {
     pub fn redacted(&self) -> u64 {
         self.redacted
     }
+
+    /// Sets where the result is from: a word for the server behind a proxy, which is the same after a restart, and the name
+    /// of the server.
+    #[must_use]
+    pub fn with_origin(mut self, origin: &str, server: Option<&str>) -> Self {
+        self.origin = Some(short_word(origin));
+        self.server = server.map(|name| short_word(&printable(name)));
+        self
+    }
+
+    /// Sets whether a rule or the proxy has removed a part of the result before it was stored, so that it is not what the tool
+    /// returned.
+    #[must_use]
+    pub fn with_altered(mut self, yes: bool) -> Self {
+        self.is_altered = yes;
+        self
+    }
+
+    /// Returns the word for the server that the result is from. `None` if no proxy stored it.
+    #[must_use]
+    pub fn origin(&self) -> Option<&str> {
+        self.origin.as_deref()
+    }
+
+    /// Returns the name of the server that the result is from.
+    #[must_use]
+    pub fn server(&self) -> Option<&str> {
+        self.server.as_deref()
+    }
+
+    /// Returns whether the entry may lack a part of what the tool returned: a part was removed, or values were replaced.
+    #[must_use]
+    pub fn is_altered(&self) -> bool {
+        self.is_altered || self.redacted > 0
+    }
 }
 
 /// The bytes of a name that are read.
 const READ: usize = 64 << 10;
+
+/// Returns the beginning of a word that a header has room for.
+fn short_word(word: &str) -> String {
+    const LONGEST_WORD: usize = 48;
+    let fits = word.char_indices().take_while(|(at, char)| at + char.len_utf8() <= LONGEST_WORD);
+    fits.map(|(_, char)| if char.is_control() { ' ' } else { char }).collect()
+}
 
 /// Returns the name without credentials and control characters, and not longer than [`LONGEST`].
 fn printable(name: &str) -> String {
@@ -200,6 +249,14 @@ impl EntryHeader {
         if self.meta.redacted > 0 {
             _ = writeln!(text, "redacted {}", self.meta.redacted);
         }
+        for (name, word) in [("origin", &self.meta.origin), ("server", &self.meta.server)] {
+            if let Some(word) = word {
+                _ = writeln!(text, "{name} {word}");
+            }
+        }
+        if self.meta.is_altered {
+            text.push_str("altered true\n");
+        }
         let mut bytes = text.into_bytes();
         debug_assert!(bytes.len() as u64 <= HEADER, "the lengths of all values are limited");
         bytes.resize(HEADER as usize, 0);
@@ -223,6 +280,11 @@ impl EntryHeader {
             _ => return None,
         };
         let meta = meta.with_redacted(fact("redacted").and_then(|it| it.parse().ok()).unwrap_or(0));
+        let meta = meta.with_altered(fact("altered") == Some("true"));
+        let meta = match fact("origin") {
+            Some(origin) => meta.with_origin(origin, fact("server")),
+            None => meta,
+        };
         let (seconds, nanos) = fact("created")?.split_once('.')?;
         let since = Duration::new(seconds.parse().ok()?, nanos.parse().ok()?);
         Some(Self {
@@ -266,7 +328,12 @@ mod tests {
             EntryMeta::json(&long).with_items(&long),
             EntryMeta::json("x").with_items(""),
             EntryMeta::json("x").with_items("a\nb"),
-            EntryMeta::json(&long).with_items(&long).with_redacted(u64::MAX),
+            EntryMeta::json(&long)
+                .with_items(&"x".repeat(LONGEST))
+                .with_redacted(u64::MAX)
+                .with_origin(&long, Some(&long))
+                .with_altered(true),
+            EntryMeta::json("x").with_origin("5c0f", None),
         ] {
             let header = EntryHeader {
                 meta,

@@ -49,6 +49,7 @@ pub mod process;
 mod scope;
 pub mod state;
 mod store;
+mod value;
 mod window;
 mod writer;
 
@@ -64,5 +65,6 @@ pub use no_cloud::{CloudPlace, CloudPlaceError};
 pub use notice::{LostReason, OmissionNotice, OmittedUnit, Remedy};
 pub use scope::Scope;
 pub use store::Store;
+pub use value::StoredValue;
 pub use window::{ReadError, Window, WindowError, WindowReport, replaced};
 pub use writer::{EntryWriter, Reservation};

@@ -5,13 +5,14 @@ use std::time::SystemTime;
 
 use tamis::Sink;
 
-use crate::backend::{Backend, StoreError};
+use crate::backend::{Backend, StoreError, StoredEntry};
 use crate::config::{StoreConfig, StorePlace, StoreShared};
 use crate::entry::{EntryHeader, EntryMeta};
 use crate::handle::{Handle, HandleSource};
 use crate::limits::StoreLimits;
 use crate::memory::MemoryBackend;
 use crate::scope::Scope;
+use crate::value::StoredValue;
 use crate::window::{ReadError, Window, WindowReport};
 use crate::writer::{EntryWriter, Reservation};
 
@@ -118,12 +119,39 @@ impl Store {
         window: &Window,
         out: &mut dyn Sink,
     ) -> Result<WindowReport, ReadError> {
+        window.run(self.readable(scope, handle)?, out)
+    }
+
+    /// Returns the description of an entry, and whether it is complete.
+    ///
+    /// # Errors
+    /// [`ReadError::Unknown`] if `scope` may not read it, or it does not exist; or an error of the place.
+    pub fn describe(&self, scope: &Scope, handle: &str) -> Result<(EntryMeta, bool), ReadError> {
+        let entry = self.readable(scope, handle)?;
+        Ok((entry.header.meta, entry.header.complete))
+    }
+
+    /// Returns a value of an entry, which has at most `most` bytes: the whole entry as it is stored, or, with the pointer of a
+    /// value in JSON, that value without white space.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and if the value is longer.
+    pub fn value(
+        &self,
+        scope: &Scope,
+        handle: &str,
+        pointer: Option<&str>,
+        most: usize,
+    ) -> Result<StoredValue, ReadError> {
+        StoredValue::read(self.readable(scope, handle)?, pointer, most)
+    }
+
+    /// Opens an entry that a caller may read.
+    fn readable(&self, scope: &Scope, handle: &str) -> Result<StoredEntry, ReadError> {
         let Ok(handle) = handle.trim().parse() else { return Err(ReadError::Unknown) };
         let entry = self.backend.open(handle)?.ok_or(ReadError::Unknown)?;
-        if !self.is_readable(&entry.header, scope, self.shared.clock.now()) {
-            return Err(ReadError::Unknown);
-        }
-        window.run(entry, out)
+        let may_read = self.is_readable(&entry.header, scope, self.shared.clock.now());
+        if may_read { Ok(entry) } else { Err(ReadError::Unknown) }
     }
 
     /// Returns the handle of the last [command](EntryMeta::command) whose full output a caller in `scope` can read.

@@ -83,7 +83,10 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
     (
         "crates/manifest/src",
         &[
-            &["commands", "error", "name", "renamed", "scalar", "schema", "store", "suggest"],
+            &[
+                "commands", "error", "name", "renamed", "scalar", "schema", "server", "store",
+                "suggest",
+            ],
             &["node"],
             &["weakened", "yaml"],
             &["catalog"],
@@ -168,7 +171,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
             &["backend"],
             &["cloud", "folder", "memory", "no_cloud"],
             &["config", "notice", "window"],
-            &["writer"],
+            &["value", "writer"],
             &["store"],
             &["calls"],
         ],

@@ -172,6 +172,10 @@ impl Savings {
             self.skipped += u64::from(!line.trim_ascii().is_empty());
             return;
         };
+        if call.outcome == "inserted" {
+            // The same call has another line for its result.
+            return;
+        }
         if call.outcome == "listed" {
             for (tool, bytes) in call.listed {
                 if self.listed.len() < TOOLS || self.listed.contains_key(&*tool) {

@@ -256,6 +256,12 @@ impl WindowRange {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WindowError(String);
 
+impl WindowError {
+    pub(crate) fn new(why: String) -> Self {
+        Self(why)
+    }
+}
+
 impl fmt::Display for WindowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
