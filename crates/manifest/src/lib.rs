@@ -52,6 +52,7 @@ mod renamed;
 mod reshapr;
 mod scalar;
 mod schema;
+mod server;
 mod service;
 mod settings;
 mod store;
@@ -70,6 +71,7 @@ pub use delivery::{Structured, UnreadText};
 pub use entry::{Level, ManifestEntry};
 pub use error::{Diagnostic, ManifestError, ManifestErrorKind};
 pub use manifest::Manifest;
+pub use server::{DeltaRule, DescriptionLimit, HandleUse, NoticeRules, ServerSettings, ToolAccess};
 pub use settings::{Profile, Settings, UnknownProfile};
 pub use store::{StorePlace, StoreScope, StoreSettings};
 

@@ -1,7 +1,7 @@
 //! tamis' own format: `version: 1`, and a spec for each name under `filters`.
 //!
 //! The keys of a spec are those that [`Spec`] deserializes; this file does not list them again. The keys that only a
-//! gateway reads are those of [`WrittenSettings`] and [`Delivery`]. `extends` and `aliases` are read in [`inherit`].
+//! gateway reads are those of [`WrittenSettings`], [`ServerSettings`] and [`Delivery`]. `extends` and `aliases` are read in [`inherit`].
 
 use std::collections::HashSet;
 
@@ -10,6 +10,7 @@ use super::delivery::{Delivery, split};
 use super::inherit::{self, CompleteFilter, REPLACED, TIGHT, combined};
 use super::node::{Flaw, Key, Node, Value};
 use super::renamed::output_places;
+use super::server::ServerSettings;
 use super::settings::WrittenSettings;
 use super::suggest;
 
@@ -26,7 +27,8 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn read(building: &mut Building<'_>, root: &Node) {
-    let known = [&["version", "filters"], WrittenSettings::KEYS.as_slice()].concat();
+    let own = [&["version", "filters"], WrittenSettings::KEYS.as_slice()].concat();
+    let known = [own.as_slice(), &ServerSettings::KEYS].concat();
     for (key, _) in root.entries().unwrap_or_default() {
         if !known.contains(&key.text.as_str()) {
             building.refuse_key(key.at.start, &key.text, &known);
@@ -56,6 +58,7 @@ fn read(building: &mut Building<'_>, root: &Node) {
         }
         Err(flaw) => building.refuse(flaw.at.unwrap_or(root.at.start), flaw.message()),
     }
+    read_server_settings(building, root);
     let Some((key, filters)) = root.entry("filters") else {
         building
             .refuse(root.at.start, "the key `filters` is missing; it maps names of tools to rules");
@@ -103,6 +106,24 @@ fn read(building: &mut Building<'_>, root: &Node) {
         }
     }
     building.sort();
+}
+
+/// Reads the keys for all MCP servers.
+fn read_server_settings(building: &mut Building<'_>, root: &Node) {
+    let (settings, _) = split(root, &ServerSettings::KEYS);
+    let text = building.text;
+    match settings.read::<ServerSettings>(text.text) {
+        Ok(settings) => {
+            let place = |key: &&'static str| {
+                let (node, _) = root.entry(key)?;
+                Some((*key, text.problem(node.at.start, String::new())))
+            };
+            building.settings.server_places =
+                ServerSettings::KEYS.iter().filter_map(place).collect();
+            building.settings.for_servers = settings;
+        }
+        Err(flaw) => building.refuse(flaw.at.unwrap_or(root.at.start), flaw.message()),
+    }
 }
 
 /// Reads the tight level of a filter: its own rules take the place of the careful rules on items.

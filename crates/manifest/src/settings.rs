@@ -1,9 +1,10 @@
 //! The keys of tamis' own format that gateways read: `profile`, `service`, `catalog`, `store`, `servers`, `invisible`, `factor`,
-//! `put_back`, `commands` and `native`.
+//! `put_back`, `commands` and `native`, and those of [`ServerSettings`].
 //!
 //! They are parsed and checked here, so that `tamis check` finds mistakes and every gateway reads them in the same way.
 //! [`Manifest::find`](super::Manifest::find) reads `service` and `catalog`, too. The defaults are the gateway's: a key that is absent is `None`.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::commands::{CommandSettings, NativeTools};
 use super::error::{Diagnostic, Problems};
+use super::server::{ServerSettings, Servers};
 use super::store::StoreSettings;
 use super::{catalog, suggest};
 
@@ -107,6 +109,10 @@ pub struct Settings {
     pub(super) store: Option<Setting<StoreSettings>>,
     /// The names are in each entry, too, because manifests can be merged.
     pub(super) servers: Option<Setting<Arc<[String]>>>,
+    pub(super) by_server: Option<Setting<Arc<BTreeMap<String, ServerSettings>>>>,
+    /// The keys for all servers, and the place of each.
+    pub(super) for_servers: ServerSettings,
+    pub(super) server_places: Vec<(&'static str, Diagnostic)>,
     pub(super) invisible: Option<Setting<Invisible>>,
     pub(super) factor: Option<Setting<bool>>,
     pub(super) put_back: Option<Setting<Arc<[String]>>>,
@@ -195,9 +201,32 @@ impl Settings {
         self.native.as_ref().map(|native| native.value)
     }
 
+    /// Returns the settings that hold for all MCP servers.
+    #[must_use]
+    pub fn for_all_servers(&self) -> &ServerSettings {
+        &self.for_servers
+    }
+
+    /// Returns the settings of single MCP servers, with their names: the name of the entry in the configuration of the client
+    /// (`tamis mcp --name`), or the name that the server gives itself.
+    pub fn by_server(&self) -> impl Iterator<Item = (&str, &ServerSettings)> {
+        let servers = self.by_server.iter().flat_map(|servers| servers.value.iter());
+        servers.map(|(name, settings)| (name.as_str(), settings))
+    }
+
     /// Returns the settings of two manifests, with a problem for each key that both have.
     pub(super) fn merge(self, later: &Self, problems: &mut Problems) -> Self {
+        let mut server_places = self.server_places;
+        for (key, place) in &later.server_places {
+            match server_places.iter().find(|(known, _)| known == key) {
+                Some((_, first)) => problems.push(|| set_already(key, first, place)),
+                None => server_places.push((key, place.clone())),
+            }
+        }
         Self {
+            by_server: either("servers", self.by_server, &later.by_server, problems),
+            for_servers: self.for_servers.or(&later.for_servers),
+            server_places,
             profile: either("profile", self.profile, &later.profile, problems),
             service: either("service", self.service, &later.service, problems),
             catalog: either("catalog", self.catalog, &later.catalog, problems),
@@ -220,6 +249,9 @@ impl Settings {
             catalog,
             store,
             servers,
+            by_server,
+            for_servers: _,
+            server_places,
             invisible,
             factor,
             put_back,
@@ -227,6 +259,7 @@ impl Settings {
             native,
         } = self;
         let keys = [
+            ("servers", by_server.as_ref().map(|setting| &setting.place)),
             ("profile", profile.as_ref().map(|setting| &setting.place)),
             ("service", service.as_ref().map(|setting| &setting.place)),
             ("catalog", catalog.as_ref().map(|setting| &setting.place)),
@@ -238,7 +271,8 @@ impl Settings {
             ("commands", commands.as_ref().map(|setting| &setting.place)),
             ("native", native.as_ref().map(|setting| &setting.place)),
         ];
-        keys.into_iter().filter_map(|(key, place)| Some((key, place?)))
+        let of_servers = server_places.iter().map(|(key, place)| (*key, place));
+        keys.into_iter().filter_map(|(key, place)| Some((key, place?))).chain(of_servers)
     }
 }
 
@@ -250,13 +284,15 @@ fn either<T: Clone>(
     problems: &mut Problems,
 ) -> Option<Setting<T>> {
     if let (Some(first), Some(later)) = (&first, later) {
-        problems.push(|| {
-            let place = first.place.place();
-            let message = format!("`{key}` is set already, at {place}; leave one of them out");
-            later.place.clone().with_message(message)
-        });
+        problems.push(|| set_already(key, &first.place, &later.place));
     }
     first.or_else(|| later.clone())
+}
+
+/// Returns the problem of a key that two manifests have.
+fn set_already(key: &str, first: &Diagnostic, later: &Diagnostic) -> Diagnostic {
+    let place = first.place();
+    later.clone().with_message(format!("`{key}` is set already, at {place}; leave one of them out"))
 }
 
 /// The value of `service`: a service of the catalog.
@@ -286,7 +322,7 @@ pub(super) struct WrittenSettings {
     pub(super) service: Option<ServiceName>,
     pub(super) catalog: Option<bool>,
     pub(super) store: Option<StoreSettings>,
-    pub(super) servers: Option<Vec<String>>,
+    pub(super) servers: Option<Servers>,
     pub(super) invisible: Option<Invisible>,
     pub(super) factor: Option<bool>,
     pub(super) put_back: Option<Vec<String>>,
@@ -323,12 +359,20 @@ impl WrittenSettings {
             commands,
             native,
         } = self;
+        let (filtered, by_server) = match servers {
+            Some(Servers::Filtered(names)) => (Some(names), None),
+            Some(Servers::Settings(settings)) => (None, Some(settings)),
+            None => (None, None),
+        };
         Settings {
+            by_server: placed(by_server, place("servers")),
+            for_servers: ServerSettings::default(),
+            server_places: Vec::new(),
             profile: placed(profile, place("profile")),
             service: placed(service.map(|ServiceName(name)| name), place("service")),
             catalog: placed(catalog, place("catalog")),
             store: placed(store, place("store")),
-            servers: placed(servers.map(Arc::from), place("servers")),
+            servers: placed(filtered, place("servers")),
             invisible: placed(invisible, place("invisible")),
             factor: placed(factor, place("factor")),
             put_back: placed(put_back.map(Arc::from), place("put_back")),

@@ -8,6 +8,7 @@ use tamis_json::regex_budget::RegexBudget;
 use super::delivery::Delivery;
 use super::error::Text;
 use super::inherit;
+use super::server::ServerSettings;
 use super::settings::WrittenSettings;
 use super::{Manifest, yaml};
 use tamis::Spec;
@@ -137,7 +138,10 @@ fn the_schema_has_the_keys_that_gateways_read() {
     let schema = schema();
     let mut keys: BTreeSet<String> = WrittenSettings::KEYS.map(str::to_owned).into();
     keys.extend(["version", "filters"].map(str::to_owned));
+    keys.extend(ServerSettings::KEYS.map(str::to_owned));
     assert_eq!(keys_of(&schema), keys);
+    let of_servers = ServerSettings::KEYS.map(str::to_owned).into();
+    assert_eq!(keys_of(&schema["$defs"]["server"]), of_servers);
     let refused = |text: &str| Manifest::parse("x.yaml", text).err().map(|error| error.to_string());
     let top =
         |key: &str, word: &str| refused(&format!("version: 1\nfilters: {{}}\n{key}: {word}\n"));
