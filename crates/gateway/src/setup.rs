@@ -49,6 +49,8 @@ impl Setup {
             ));
         }
         let options = config.proxy_options().map_err(|error| fail(&error))?;
+        let words = args.command.iter().map(|word| word.as_encoded_bytes());
+        let options = options.with_origin(words.chain(args.upstream.as_deref().map(str::as_bytes)));
         if let Some(store) = options.store().cloned() {
             // It ends with the process.
             std::thread::spawn(move || sweep_hourly(&store));
@@ -110,6 +112,7 @@ fn flags(args: &McpArgs) -> Result<ConfigFlags, Failure> {
         },
         profile: profile.map_err(|error| Failure::usage(format!("--profile: {error}")))?,
         service: args.service.clone(),
+        name: args.name.clone(),
         structured: args.structured.as_deref().map(|word| match word {
             "drop" => Structured::Drop,
             _ => Structured::Keep,

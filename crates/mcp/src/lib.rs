@@ -49,6 +49,8 @@ pub mod rules;
 pub mod spool;
 pub mod tool_result;
 
-pub use policy::{ClientReads, MessageLimits, Proxy, ProxyOptions, UnknownClientReads};
+pub use policy::{
+    ClientReads, MessageLimits, Proxy, ProxyOptions, ServerRules, UnknownClientReads,
+};
 pub use rewrite::{Action, DropReason, Job, Outcome, PlainError, read_plain};
 pub use route::{Exchange, OverflowScan, Route, Session};

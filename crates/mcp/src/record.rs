@@ -89,6 +89,10 @@ pub enum CallOutcome {
     Retrieved,
     /// It is a page of the list of tools. No tool was called.
     Listed,
+    /// It is a call with a stored value in its arguments. Its result is still to come.
+    Inserted,
+    /// The call was not sent, because of a handle or a notice in its arguments.
+    Refused,
 }
 
 impl CallOutcome {
@@ -102,6 +106,8 @@ impl CallOutcome {
             Self::FailedClosed => "failed_closed",
             Self::Retrieved => "retrieved",
             Self::Listed => "listed",
+            Self::Inserted => "inserted",
+            Self::Refused => "refused",
         }
     }
 }

@@ -37,7 +37,8 @@ use tamis_manifest::Manifest;
 use tamis_mcp::rules::{Profile, Rules};
 use tamis_mcp::spool::{Spool, SpoolLimits};
 use tamis_mcp::{
-    Action, ClientReads, DropReason, Exchange, MessageLimits, Proxy, ProxyOptions, Route, Session,
+    Action, ClientReads, DropReason, Exchange, MessageLimits, Proxy, ProxyOptions, Route,
+    ServerRules, Session,
 };
 use tamis_store::{Scope, Store, StoreConfig, StoreLimits};
 
@@ -134,6 +135,7 @@ impl<'a> Transcript<'a> {
         }
         let rules = rules.get_or_insert_with(|| Rules::new(profile).unwrap());
         let mut rules = std::mem::replace(rules, Rules::new(profile).unwrap());
+        let servers = ServerRules::of_files(manifest.iter().map(Manifest::settings));
         if let Some(manifest) = manifest {
             rules = rules.with_manifest(manifest);
         }
@@ -144,6 +146,7 @@ impl<'a> Transcript<'a> {
         let options = ProxyOptions::new(rules.with_service(service.as_deref()))
             .with_store(store.then(|| Store::open(config)))
             .with_client_reads(reads)
+            .with_servers(servers)
             .with_limits(limits);
         Proxy::new(options)
     }
@@ -166,7 +169,11 @@ impl<'a> Transcript<'a> {
                 "client" => {
                     let message = spool();
                     let route = session.from_client(&message, &mut exchange);
-                    vec![finish(route, &message, Sent::Server)]
+                    let sent = finish(route, &message, Sent::Server);
+                    if matches!(sent, Sent::Client(_)) {
+                        session.responded(&mut exchange);
+                    }
+                    vec![sent]
                 }
                 "server" => {
                     let message = spool();

@@ -34,7 +34,7 @@ impl Observer {
     /// Records calls whose results were handled.
     pub fn record_all<'a>(&self, records: impl IntoIterator<Item = &'a CallRecord>) {
         for record in records {
-            if record.outcome != CallOutcome::Listed {
+            if !matches!(record.outcome, CallOutcome::Listed | CallOutcome::Inserted) {
                 self.metrics.record(record);
             }
             if let Some(log) = &self.log {

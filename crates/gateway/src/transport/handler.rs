@@ -30,6 +30,9 @@ pub trait MessageHandler: Send {
     /// owed.
     fn exchange_ended(&mut self, exchange: &Exchange, why: &str) -> Option<Vec<u8>>;
 
+    /// Notes that the job of the last message of the client in `exchange` has responded to it, so that it is not sent.
+    fn responded(&mut self, _: &mut Exchange) {}
+
     /// Notes that the session of an exchange has ended.
     fn session_ended(&mut self, _: &Exchange) {}
 
@@ -69,6 +72,10 @@ impl MessageHandler for Session {
 
     fn exchange_ended(&mut self, exchange: &Exchange, why: &str) -> Option<Vec<u8>> {
         Self::exchange_ended(self, exchange, why)
+    }
+
+    fn responded(&mut self, exchange: &mut Exchange) {
+        Self::responded(self, exchange);
     }
 
     fn session_ended(&mut self, exchange: &Exchange) {

@@ -191,7 +191,10 @@ impl Relay {
         match self.action(route, message) {
             Action::Original => self.send_to_server(message, ended),
             Action::Send(rewritten) => self.send_to_server(&rewritten, ended),
-            Action::Answer(response) => self.send_to_client(&response),
+            Action::Answer(response) => {
+                lock(&self.handler).responded(exchange);
+                self.send_to_client(&response)
+            }
             Action::Drop(reason) => self.dropped(reason),
         }
     }

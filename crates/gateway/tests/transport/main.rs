@@ -15,5 +15,6 @@ mod death;
 mod figures;
 mod http;
 mod load;
+mod pages;
 mod stdio;
 mod support;

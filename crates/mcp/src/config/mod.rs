@@ -27,7 +27,7 @@ pub use files::{ConfigFiles, ConfigPlaces};
 use tamis_store::{CloudPlace, Store, StoreConfig, StoreLimits};
 
 use crate::rules::{Profile, Rules, Structured};
-use crate::{ClientReads, ProxyOptions};
+use crate::{ClientReads, ProxyOptions, ServerRules};
 
 /// The settings of the command line.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +40,8 @@ pub struct ConfigFlags {
     pub profile: Option<Profile>,
     /// The service of the catalog that the server is.
     pub service: Option<String>,
+    /// The name that the server has in the configuration of the client.
+    pub name: Option<String>,
     /// Whether results keep `structuredContent`.
     pub structured: Option<Structured>,
     /// Which part of a result the client shows.
@@ -73,6 +75,7 @@ pub struct Config {
     keeps_invisible: bool,
     factor: Option<bool>,
     put_back: Vec<String>,
+    servers: ServerRules,
     native: Option<NativeTools>,
     user_path: Option<PathBuf>,
     found_path: Option<PathBuf>,
@@ -127,6 +130,7 @@ impl Config {
         let keeps_invisible = settings().find_map(Settings::keeps_invisible);
         let factor = settings().find_map(Settings::factor);
         let put_back = settings().find_map(Settings::put_back).unwrap_or_default().to_vec();
+        let servers = ServerRules::of_files(settings()).with_name(flags.name.as_deref());
         let native = settings().find_map(Settings::native);
         let of_user = user.as_ref().and_then(|user| user.settings().store()).is_some();
         let stored = settings().find_map(|settings| settings.store().cloned()).unwrap_or_default();
@@ -157,6 +161,7 @@ impl Config {
             keeps_invisible: keeps_invisible.unwrap_or_default(),
             factor,
             put_back,
+            servers: servers.with_savings(profile != Profile::Off),
             native,
             found_path,
             first,
@@ -244,8 +249,9 @@ impl Config {
         let removes_invisible = self.removes_invisible();
         let factor = self.factor;
         let put_back = std::mem::take(&mut self.put_back);
+        let servers = std::mem::take(&mut self.servers);
         let options = ProxyOptions::new(self.rules()?).with_invisible(!removes_invisible);
-        let options = options.with_factor(factor).with_put_back(put_back);
+        let options = options.with_factor(factor).with_put_back(put_back).with_servers(servers);
         Ok(options.with_store(store).with_client_reads(reads))
     }
 

@@ -129,6 +129,7 @@ parts! {
         Text = "result.content[].text",
         ResourceText = "result.content[].resource.text",
         Structured = "result.structuredContent",
+        IsError = "result.isError",
     }
 }
 

@@ -37,6 +37,11 @@ impl Splice {
         self.replace(at..at, Piece::Bytes(bytes));
     }
 
+    /// Removes the replacements within a range that is replaced as a whole.
+    pub(crate) fn remove_within(&mut self, range: &Range<u64>) {
+        self.0.retain(|(inner, _)| inner.start < range.start || inner.end > range.end);
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

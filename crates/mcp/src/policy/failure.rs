@@ -53,6 +53,14 @@ pub(crate) const MESSAGE_WITHHELD: &str = "[tamis: the call failed; its message 
 /// The sentence in place of what a server says about the state of a task.
 pub(crate) const STATUS_WITHHELD: &str = "[tamis: the message of this task is withheld, because the rules for this tool do not cover text]";
 
+/// Returns the result of a call that was not sent: `why` is a clause.
+pub(crate) fn not_sent(id: &[u8], why: &str, is_modern: bool) -> Vec<u8> {
+    let kind = if is_modern { "\"resultType\":\"complete\"," } else { "" };
+    let text = text::quoted(&format!("[tamis: the call was not sent: {why}]"));
+    let content = format!("\"content\":[{{\"type\":\"text\",\"text\":{text}}}]");
+    reply::result(id, &format!("{{{kind}{content},\"isError\":true}}"))
+}
+
 /// Returns the JSON text of a result that says that the tool's output is withheld.
 pub(crate) fn withheld_result(tool: &str, failure: Failure, is_modern: bool) -> String {
     let name = named(tool);

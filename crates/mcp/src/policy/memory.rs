@@ -7,11 +7,12 @@ use std::collections::hash_map::RandomState;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, Hash};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tamis::MarkTable;
 use tamis_store::Scope;
 
+use super::earlier_results::EarlierResults;
 use super::tool_call::ToolCall;
 
 /// The key of a task or a resource.
@@ -44,6 +45,7 @@ pub(crate) struct Memory {
     marks: Option<MarkTable>,
     /// The client has the explanation of factored documents.
     has_explained: AtomicBool,
+    earlier: Mutex<EarlierResults>,
 }
 
 #[derive(Debug, Default)]
@@ -83,6 +85,7 @@ impl Memory {
             tables: Mutex::default(),
             most,
             has_explained: AtomicBool::new(false),
+            earlier: Mutex::default(),
         }
     }
 
@@ -94,6 +97,12 @@ impl Memory {
     /// Returns the marks of the session's personal data.
     pub(crate) fn marks(&self) -> Option<&MarkTable> {
         self.marks.as_ref()
+    }
+
+    /// Returns the results that the client of a session has in full. `None`: clients without sessions share the memory.
+    pub(crate) fn earlier(&self) -> Option<MutexGuard<'_, EarlierResults>> {
+        self.marks.as_ref()?;
+        Some(self.earlier.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Notes that factored documents are explained. Returns whether they were before.
@@ -186,6 +195,7 @@ mod tests {
             filter: Arc::new(filter),
             options: CallOptions::new(),
             query: tamis_text::cut::Query::default(),
+            delta: None,
         }
     }
 

@@ -2,12 +2,15 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::BuildHasher as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use sha2::{Digest as _, Sha256};
 use tamis_store::Store;
 
 use super::clients::{self, ClientReads};
 use super::memory::Memory;
+use super::server_rules::ServerRules;
 use crate::rules::{LONGEST_TOOL_NAME, Parameters, Rules, ToolFilter};
 use crate::spool::SpoolLimits;
 
@@ -56,6 +59,8 @@ pub struct ProxyOptions {
     factor: Option<bool>,
     is_retrieved_elsewhere: bool,
     put_back: Vec<String>,
+    servers: ServerRules,
+    origin: String,
     limits: MessageLimits,
     warn: Option<fn(&str)>,
 }
@@ -74,6 +79,8 @@ impl ProxyOptions {
             factor: None,
             is_retrieved_elsewhere: false,
             put_back: Vec::new(),
+            servers: ServerRules::default(),
+            origin: random_word(),
             limits,
             warn: None,
         }
@@ -150,6 +157,29 @@ impl ProxyOptions {
         self
     }
 
+    /// Sets the settings for servers.
+    #[must_use]
+    pub fn with_servers(mut self, rules: ServerRules) -> Self {
+        self.servers = rules;
+        self
+    }
+
+    /// Sets the words that start or name the server behind the proxy, such as its command: values by handle are those of a server
+    /// with the same words, also after a restart.
+    ///
+    /// ### Default
+    /// Words that no other proxy has.
+    #[must_use]
+    pub fn with_origin<'a>(mut self, words: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let mut hash = Sha256::new();
+        for word in words {
+            hash.update((word.len() as u64).to_le_bytes());
+            hash.update(word);
+        }
+        self.origin = hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        self
+    }
+
     /// Sets the bounds of messages and tables.
     #[must_use]
     pub fn with_limits(mut self, limits: MessageLimits) -> Self {
@@ -165,6 +195,8 @@ pub struct Proxy {
     server: Mutex<Option<Arc<str>>>,
     /// Tools with parameters that matter here.
     own_parameters: Mutex<HashMap<String, OwnParameters>>,
+    /// The input schemas of tools, if calls may use handles.
+    schemas: Mutex<InputSchemas>,
     /// The tasks and resources of clients without sessions.
     pub(crate) memory: Arc<Memory>,
     pub(crate) may_remove_for_safety: bool,
@@ -177,7 +209,8 @@ impl Proxy {
         let memory = Arc::new(Memory::new(options.limits.remembered));
         let may_remove_for_safety = options.rules.may_remove_for_safety();
         let (server, own_parameters) = (Mutex::default(), Mutex::default());
-        Arc::new(Self { options, server, own_parameters, memory, may_remove_for_safety })
+        let schemas = Mutex::default();
+        Arc::new(Self { options, server, own_parameters, schemas, memory, may_remove_for_safety })
     }
 
     /// Returns the bounds of messages and tables.
@@ -199,6 +232,84 @@ impl Proxy {
     /// Returns whether calls of a tool get the values of personal data.
     pub(crate) fn puts_back(&self, tool: &str) -> bool {
         self.options.put_back.iter().any(|pattern| tamis_json::glob::fits(pattern, tool))
+    }
+
+    /// Returns whether clients may see and call a tool of the server.
+    pub(crate) fn allows(&self, tool: &str) -> bool {
+        let server = self.server();
+        self.options.servers.allows(tool, server.as_deref())
+    }
+
+    /// Returns whether a tool may be hidden.
+    pub(crate) fn hides_tools(&self) -> bool {
+        self.options.servers.hides_tools()
+    }
+
+    /// Returns whether messages are refused that two readers may understand in two ways.
+    pub(crate) fn is_strict(&self) -> bool {
+        self.may_remove_for_safety || self.hides_tools()
+    }
+
+    /// Returns the most characters of descriptions in a list of tools.
+    pub(crate) fn longest_description(&self) -> Option<usize> {
+        self.options.servers.longest_description(self.server().as_deref())
+    }
+
+    /// Returns the word for the server.
+    pub(crate) fn origin(&self) -> &str {
+        &self.options.origin
+    }
+
+    /// Returns the name of the server: of its entry, or the one that it gave itself.
+    pub(crate) fn server_name(&self) -> Option<String> {
+        let given = self.server();
+        self.options.servers.name(given.as_deref()).map(str::to_owned)
+    }
+
+    /// Returns the other servers whose results calls may use. `None`: calls may not use any.
+    pub(crate) fn handle_use(&self) -> Option<Vec<String>> {
+        self.options.servers.handle_use(self.server().as_deref())
+    }
+
+    /// Returns how many results ago an earlier result may be of which a new one only says what has changed. 0: results are sent in
+    /// full. Without a store, nothing could be fetched.
+    pub(crate) fn delta_calls(&self) -> u64 {
+        match self.has_retrieval() {
+            true => self.options.servers.delta_calls(self.server().as_deref()),
+            false => 0,
+        }
+    }
+
+    /// Returns whether a call of a tool passes although it has a notice.
+    pub(crate) fn notices_pass(&self, tool: &str) -> bool {
+        self.options.servers.notices_pass(tool, self.server().as_deref())
+    }
+
+    /// Returns whether arguments with handles are checked before they are sent.
+    pub(crate) fn checks_arguments(&self) -> bool {
+        self.options.store.is_some() || self.options.servers.uses_handles()
+    }
+
+    /// Returns whether input schemas are remembered.
+    pub(crate) fn keeps_schemas(&self) -> bool {
+        self.options.servers.uses_handles()
+    }
+
+    /// Remembers the input schema of a tool.
+    pub(crate) fn learn_schema(&self, tool: &str, schema: Vec<u8>) {
+        let mut schemas = self.schemas.lock().unwrap_or_else(PoisonError::into_inner);
+        schemas.insert(tool, schema);
+    }
+
+    /// Returns the input schema of a tool, if it was listed.
+    pub(crate) fn input_schema(&self, tool: &str) -> Option<Arc<[u8]>> {
+        let schemas = self.schemas.lock().unwrap_or_else(PoisonError::into_inner);
+        schemas.by_tool.get(tool).map(Arc::clone)
+    }
+
+    /// Returns the name that the server gave itself.
+    fn server(&self) -> Option<Arc<str>> {
+        self.server.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns whether notices name a command rather than a tool.
@@ -230,7 +341,7 @@ impl Proxy {
 
     /// Returns the filter of a tool. Without a store, the catalog and profiles cut nothing.
     pub(crate) fn filter(&self, tool: &str) -> Option<Arc<ToolFilter>> {
-        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let server = self.server();
         let filter = self.options.rules.filter(tool, server.as_deref())?;
         if filter.is_of_user() {
             return Some(filter);
@@ -241,7 +352,7 @@ impl Proxy {
 
     /// Notes that the server lists a tool.
     pub(crate) fn note_listed(&self, tool: &str) {
-        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let server = self.server();
         self.options.rules.note_listed(tool, server.as_deref());
     }
 
@@ -311,6 +422,35 @@ impl Proxy {
     fn learned(&self, tool: &str) -> OwnParameters {
         let known = self.own_parameters.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(tool).copied().unwrap_or_default()
+    }
+}
+
+/// Returns a word that no other proxy has.
+fn random_word() -> String {
+    let random = || std::hash::RandomState::new().hash_one(0);
+    format!("{:016x}{:016x}", random(), random())
+}
+
+/// The input schemas of tools, within a limit.
+#[derive(Debug, Default)]
+struct InputSchemas {
+    by_tool: HashMap<String, Arc<[u8]>>,
+    bytes: usize,
+}
+
+impl InputSchemas {
+    /// The most bytes of all schemas.
+    const MOST_BYTES: usize = 16 << 20;
+
+    fn insert(&mut self, tool: &str, schema: Vec<u8>) {
+        if let Some(old) = self.by_tool.remove(tool) {
+            self.bytes -= old.len();
+        }
+        let fits = self.bytes + schema.len() <= Self::MOST_BYTES && self.by_tool.len() < MOST_TOOLS;
+        if fits && tool.len() <= LONGEST_TOOL_NAME {
+            self.bytes += schema.len();
+            self.by_tool.insert(tool.to_owned(), schema.into());
+        }
     }
 }
 

@@ -85,6 +85,12 @@ pub struct McpArgs {
     #[arg(long, value_name = "NAME", help_heading = "Rules")]
     pub service: Option<String>,
 
+    /// The name of the server in the configuration of the client, for the keys under `servers` in a manifest
+    ///
+    /// Without it, the name that the server gives itself counts.
+    #[arg(long, value_name = "NAME", help_heading = "Rules")]
+    pub name: Option<String>,
+
     /// Whether results keep `structuredContent` in addition to their text
     ///
     /// drop: the client shows the filtered text to the model. Applies to tools with a filter of their own, and overrides

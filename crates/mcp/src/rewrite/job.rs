@@ -16,11 +16,13 @@ use super::result_parts::Rewritten;
 use super::retrieve;
 use super::shown;
 use super::task::{Context, Element, Record, Task, Work};
+use super::{arguments, delta};
 use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::splice::{Piece, Splice, cut_members};
 use crate::jsonrpc::{reply, text};
 use crate::policy::allowed::{Envelope, Redaction};
 use crate::policy::failure::{self, Failure, MESSAGE_WITHHELD, STATUS_WITHHELD, TooLong};
+use crate::policy::tool_call::ToolCall;
 use crate::record::{CallOutcome, CallRecord, RuleSource};
 use crate::rules::ToolFilter;
 use crate::spool::Spool;
@@ -62,7 +64,11 @@ impl Job {
     pub fn is_slow(&self) -> bool {
         let slow = |work: &Work| {
             let is_remote = work.context.proxy.store().is_some_and(Store::is_remote);
-            is_remote || matches!(work.task, Task::Retrieve { .. })
+            is_remote
+                || matches!(
+                    work.task,
+                    Task::Retrieve { .. } | Task::EditArguments { check: Some(_), .. }
+                )
         };
         match &self.0 {
             JobKind::One(work) => slow(work),
@@ -132,7 +138,7 @@ fn batch(
 impl Work {
     /// Writes what is sent instead of the message to the end of `out`.
     fn run(self, message: &Spool, out: &mut Spool, records: &mut Vec<CallRecord>) -> Done {
-        let Self { span, mut task, context } = self;
+        let Self { span, mut task, mut context } = self;
         let subject = Subject::of(&task);
         let mut record = Record::new(&subject.tool, Instant::now());
         record.bytes_in = span.end - span.start;
@@ -144,6 +150,7 @@ impl Work {
         let cleaned = cleaned.and_then(Result::ok).flatten();
         let original = message;
         record.invisible = cleaned.as_ref().map_or(0, |cleaned| cleaned.count);
+        context.is_cleaned = record.invisible > 0;
         let (message, cleaned_span) = match &cleaned {
             Some(cleaned) => (&cleaned.message, 0..cleaned.message.len()),
             None => (message, span.clone()),
@@ -171,7 +178,12 @@ impl Work {
             if record.outcome == CallOutcome::Filtered && matches!(done, Done::Original) {
                 record.outcome = CallOutcome::Unchanged;
             }
-            record.shown = shown_sizes(original, &span, out, start, &done, &context);
+            if matches!(record.outcome, CallOutcome::Inserted | CallOutcome::Refused) {
+                // Nothing was saved: the result is still to come, or nothing was sent.
+                record.bytes_in = record.bytes_out;
+            } else {
+                record.shown = shown_sizes(original, &span, out, start, &done, &context);
+            }
             let source = subject.filter.map(|filter| filter.source);
             let client = context.client.clone();
             records.push(record.finish(source, client, context.arrived));
@@ -319,7 +331,28 @@ impl Task {
     ) -> Result<Done, Failure> {
         let nothing = Spool::from_vec(Vec::new());
         match self {
-            Self::EditArguments { cuts, values: mut splice } => {
+            Self::EditArguments { cuts, values: mut splice, check } => {
+                if let Some(check) = check {
+                    match arguments::check(message, &check, context) {
+                        Ok(inserted) if inserted.values.is_empty() => {}
+                        Ok(inserted) => {
+                            record.note_arguments(&check.tool, CallOutcome::Inserted);
+                            record.handle = inserted.handle;
+                            for (range, value) in inserted.values {
+                                splice.remove_within(&range);
+                                splice.replace(range, Piece::Bytes(value));
+                            }
+                        }
+                        Err(why) => {
+                            record.note_arguments(&check.tool, CallOutcome::Refused);
+                            out.push(&failure::not_sent(&context.raw_id, &why, context.is_modern))?;
+                            return Ok(Done::Answered);
+                        }
+                    }
+                    if splice.is_empty() && cuts.is_empty() {
+                        return Ok(Done::Original);
+                    }
+                }
                 for (arguments, members) in &cuts {
                     cut_members(message, arguments, members, &mut splice)?;
                 }
@@ -357,7 +390,9 @@ impl Task {
             Self::Clean { .. } => Ok(Done::Original),
             Self::Result { call, result } => {
                 let rewritten = result::rewrite(message, &result, &call, context, record)?;
-                finish_result(rewritten, message, span, context, out)
+                let start = out.len();
+                let done = finish_result(rewritten, message, span.clone(), context, out)?;
+                shorten_to_delta(done, &call, message, span, context, out, start, record)
             }
             Self::Nested { call, result, error, status, failure, .. } => {
                 let closed = call.filter.removes_for_safety;
@@ -408,6 +443,43 @@ impl Task {
             }
         }
     }
+}
+
+/// Shortens a result that is about to be sent to what has changed since an earlier one, if the user wants that.
+#[expect(clippy::too_many_arguments, reason = "it is a step of `Task::run`, which has them")]
+fn shorten_to_delta(
+    done: Done,
+    call: &ToolCall,
+    message: &Spool,
+    span: Range<u64>,
+    context: &Context,
+    out: &mut Spool,
+    start: u64,
+    record: &mut Record,
+) -> Result<Done, Failure> {
+    let is_cut = record.handle.is_some() || record.reason.is_some();
+    let nothing = Spool::from_vec(Vec::new());
+    match done {
+        Done::Original => {
+            let Some(delta) = delta::shorten(message, span.clone(), call, context, is_cut) else {
+                return Ok(Done::Original);
+            };
+            record.handle = Some(delta.handle);
+            delta.splice.write(message, span, &nothing, out)?;
+        }
+        Done::Written => {
+            let written = start..out.len();
+            if let Some(delta) = delta::shorten(out, written.clone(), call, context, is_cut) {
+                record.handle = Some(delta.handle);
+                let mut shorter = Spool::new(out.limits());
+                delta.splice.write(out, written, &nothing, &mut shorter)?;
+                out.truncate(start);
+                shorter.each_chunk(0..shorter.len(), |chunk| out.push(chunk))?;
+            }
+        }
+        done @ (Done::Answered | Done::Dropped(_)) => return Ok(done),
+    }
+    Ok(Done::Written)
 }
 
 /// Leaves only known members of what is sent, without what `redact` looks for in names and messages.

@@ -2,13 +2,11 @@
 //!
 //! A result that is filtered does not fit the schema that the tool declares for it, and clients check that. A tool
 //! without a schema is not checked, so the schema is removed. Everything else of a tool stays byte for byte, apart from
-//! the properties of our parameters.
+//! the properties of our parameters. Tools that the user hides are cut out, and descriptions are shortened where the user says so.
 
 use std::ops::Range;
 
-use tamis::Spec;
-
-use super::{hint, retrieve};
+use super::{hint, retrieve, shorter_tool};
 use crate::jsonrpc::find::{FindError, Found, ValueKind};
 use crate::jsonrpc::head::{ListPart, Parts, short_text};
 use crate::jsonrpc::splice::{Splice, cut_members, end_of};
@@ -20,6 +18,9 @@ use crate::spool::Spool;
 
 /// The most tools of a page that are recorded.
 const MOST_LISTED: usize = 1_000;
+
+/// The longest input schema that is remembered.
+const LONGEST_SCHEMA: usize = 1 << 20;
 
 /// Returns the replacements in a result of `tools/list`. `offers_retrieval`: the page has to list `tamis_retrieve`.
 pub(crate) fn rewrite(
@@ -35,12 +36,23 @@ pub(crate) fn rewrite(
     })?;
     let mut splice = Splice::default();
     let mut members = Members::new(&parts);
+    let hides = proxy.hides_tools();
+    if hides && parts.repeats(&[ListPart::Tools]) {
+        return Err(Failure::AMBIGUOUS);
+    }
+    let longest = proxy.longest_description();
+    let mut hidden: Vec<&Found> = Vec::new();
     for tool in parts.all(ListPart::Tool) {
         let index = tool.indices.first().copied().unwrap_or_default();
         let members = members.of(index);
-        let Some(name) = members.name.and_then(|found| short_text(message, found)) else {
+        // A tool with two names, or with none, is one that nobody can decide about.
+        let is_clear = members.names == 1;
+        let name = members.name.and_then(|found| short_text(message, found));
+        if hides && !(is_clear && name.as_deref().is_some_and(|name| proxy.allows(name))) {
+            hidden.push(tool);
             continue;
-        };
+        }
+        let Some(name) = name else { continue };
         if name == retrieve::TOOL && proxy.has_retrieval() {
             return Err(Failure(
                 "the server has a tool that is called tamis_retrieve; start the proxy with --store off",
@@ -53,6 +65,14 @@ pub(crate) fn rewrite(
         let own = Parameters { raw: members.has_output_mode, budget: members.has_budget };
         let shrinking = hint::argument(message, members.properties)?;
         proxy.learn_parameters(name.clone(), OwnParameters { as_ours: own, shrinking });
+        if let Some(schema) = members.input_schema.filter(|_| proxy.keeps_schemas())
+            && let Ok(schema) = message.to_vec(schema.span.clone(), LONGEST_SCHEMA)
+        {
+            proxy.learn_schema(&name, schema);
+        }
+        if let Some(longest) = longest {
+            shorter_tool::shorten(message, tool, members.input_schema, longest, &mut splice)?;
+        }
         let Some(filter) = proxy.filter(&name) else { continue };
         if !filter.keeps_everything || filter.structured == Structured::Drop {
             cut_members(message, &tool.span, members.output_schemas, &mut splice)?;
@@ -67,12 +87,16 @@ pub(crate) fn rewrite(
     if is_last && parts.has(ListPart::Tools) {
         proxy.warn_of_unlisted();
     }
+    if let Some(tools) = parts.last(ListPart::Tools) {
+        cut_members(message, &tools.span, hidden.iter().copied(), &mut splice)?;
+    }
     if offers_retrieval
         && let Some(tools) = parts.last(ListPart::Tools)
         && tools.kind == ValueKind::Array
     {
         let (at, comma) = end_of(message, &tools.span)?;
-        let comma = if comma { "," } else { "" };
+        let is_empty = hidden.len() == parts.all(ListPart::Tool).len();
+        let comma = if comma && !is_empty { "," } else { "" };
         splice.insert(at, format!("{comma}{}", retrieve::DEFINITION).into_bytes());
     }
     Ok(splice)
@@ -109,25 +133,22 @@ fn add_parameters(
 }
 
 /// Returns the members of `properties` that describe our parameters, without braces.
+///
+/// Every filtered tool has them, and every request of the client pays for them: they say only what a model needs.
 fn properties_of(offered: Parameters) -> String {
-    if !offered.raw && !offered.budget {
-        return String::new();
-    }
-    // Any spec with a rule has both.
-    let all = Spec::new().max_items(1).allow_raw(offered.raw).reserved_parameters();
-    let schema = all.map(|all| all.json_schema()).unwrap_or_default();
-    let inner = schema.strip_prefix("{\"properties\":{").and_then(|it| it.strip_suffix("}}"));
-    let inner = inner.unwrap_or_default();
-    match (offered.budget, inner.find(",\"_budget\":")) {
-        (false, Some(at)) => inner.get(..at).unwrap_or_default().to_owned(),
-        _ => inner.to_owned(),
-    }
+    let raw = r#""_output_mode":{"enum":["raw"],"description":"unfiltered"}"#;
+    let budget = r#""_budget":{"type":"integer","description":"most bytes"}"#;
+    let all = [(offered.raw, raw), (offered.budget, budget)];
+    let all: Vec<&str> = all.into_iter().filter(|(yes, _)| *yes).map(|(_, text)| text).collect();
+    all.join(",")
 }
 
 /// The members of one tool.
 #[derive(Debug, Default)]
 struct ToolMembers<'a> {
     name: Option<&'a Found>,
+    /// How many names it has.
+    names: usize,
     output_schemas: Vec<&'a Found>,
     input_schema: Option<&'a Found>,
     properties: Option<&'a Found>,
@@ -164,6 +185,7 @@ impl<'a> Members<'a> {
         };
         while let Some(found) = next(names) {
             members.name = Some(found);
+            members.names += 1;
         }
         while let Some(found) = next(outputs) {
             members.output_schemas.push(found);
@@ -181,5 +203,22 @@ impl<'a> Members<'a> {
             members.has_budget = true;
         }
         members
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::properties_of;
+    use crate::rewrite::retrieve::DEFINITION;
+    use crate::rules::Parameters;
+
+    #[test]
+    fn lists_grow_by_few_tokens() {
+        let count = |text: &str| tamis_tokens::token_lengths(text).count();
+        let ours = properties_of(Parameters { raw: true, budget: true });
+        for (text, most) in [(DEFINITION, 150), (ours.as_str(), 40)] {
+            let tokens = count(text);
+            assert!(tokens <= most, "{tokens} tokens: {text}");
+        }
     }
 }

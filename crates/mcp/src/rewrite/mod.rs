@@ -4,6 +4,8 @@
 //!
 //! | file | for |
 //! |---|---|
+//! | `arguments` | values by handle, and notices, in the arguments of a call |
+//! | `delta` | a result that only says what has changed |
 //! | `listing`, `retrieve`, `resource`, `invisible` | the tasks that are not the result of a tool |
 //! | `result`, `result_parts` | the attempts to rewrite the result of a tool |
 //! | `blocks`, `block_text`, `text_cut` | the texts of its content |
@@ -14,11 +16,13 @@
 //! | `assemble` | the replacements in the message |
 //! | `outcome`, `shown` | the message to send, its record, and the size of what a client shows |
 
+pub(crate) mod arguments;
 pub(crate) mod assemble;
 pub(crate) mod block_text;
 pub(crate) mod blocks;
 pub(crate) mod copies;
 mod data_urls;
+mod delta;
 mod hint;
 mod images;
 pub(crate) mod invisible;
@@ -32,6 +36,7 @@ pub(crate) mod result;
 pub(crate) mod result_parts;
 pub(crate) mod retrieve;
 pub(crate) mod run;
+mod shorter_tool;
 mod shown;
 pub(crate) mod stored;
 

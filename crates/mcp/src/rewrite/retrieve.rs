@@ -19,23 +19,22 @@ pub(crate) const TOOL: &str = OmissionNotice::TOOL;
 /// The longest arguments of a call.
 const LONGEST_ARGUMENTS: usize = 64 << 10;
 
-/// The tool as it is listed.
+/// The tool as it is listed. It is part of every request of a client, so it says only what a model needs: notices show the
+/// form of a call.
 pub(crate) const DEFINITION: &str = concat!(
-    r#"{"name":"tamis_retrieve","title":"Retrieve omitted output","#,
-    r#""description":"Returns parts of an earlier tool result that were left out, by the handle in the notice. "#,
-    r#"Without further arguments it returns the beginning. Handles expire after a day; then call the tool again.","#,
+    r#"{"name":"tamis_retrieve","description":"Returns what a notice says was left out of a result.","#,
     r#""inputSchema":{"type":"object","properties":{"#,
-    r#""handle":{"type":"string","description":"The handle in the notice: tm_ and 26 characters."},"#,
-    r#""pointer":{"type":"string","description":"JSON Pointer or path of a value, such as /items/3 or items[3].body."},"#,
-    r#""items":{"type":"string","description":"Range of items, from 0, inclusive: 25-49."},"#,
-    r#""select":{"type":"array","items":{"type":"string"},"description":"Paths to keep of each item."},"#,
-    r#""lines":{"type":"string","description":"Range of lines, from 1, inclusive: 100-180."},"#,
-    r#""grep":{"type":"string","description":"Regular expression; returns the lines that match."},"#,
-    r#""context":{"type":"integer","minimum":0,"description":"Lines around each match of grep."},"#,
-    r#""offset":{"type":"integer","minimum":0,"description":"Byte of the window at which to continue."},"#,
-    r#""limit":{"type":"integer","minimum":1,"description":"Most bytes to return; 16384 by default."}},"#,
+    r#""handle":{"type":"string"},"#,
+    r#""pointer":{"type":"string"},"#,
+    r#""items":{"type":"string","description":"25-49"},"#,
+    r#""select":{"type":"array","items":{"type":"string"}},"#,
+    r#""lines":{"type":"string"},"#,
+    r#""grep":{"type":"string","description":"regex"},"#,
+    r#""context":{"type":"integer"},"#,
+    r#""offset":{"type":"integer"},"#,
+    r#""limit":{"type":"integer","description":"bytes"}},"#,
     r#""required":["handle"]},"#,
-    r#""annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}"#,
+    r#""annotations":{"readOnlyHint":true}}"#,
 );
 
 /// Returns the JSON text of the arguments of a call. `None`: they are too long.

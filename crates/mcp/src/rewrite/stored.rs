@@ -137,6 +137,10 @@ impl Room {
             StoredResult::Json(_, Some(items)) => EntryMeta::json(tool).with_items(items.as_str()),
             StoredResult::Text(_) => EntryMeta::text(tool),
         };
+        let proxy = &context.proxy;
+        let meta = meta
+            .with_origin(proxy.origin(), proxy.server_name().as_deref())
+            .with_altered(context.is_cleaned || filter.stores_less());
         let mut writer = reservation.begin(context.scope.clone(), meta);
         writer.set_redacted(redacted);
         // The stored form of JSON is made by a program that has the rule.

@@ -48,6 +48,8 @@ pub(crate) struct Context {
     /// Whether clients limit the size of one message.
     pub(crate) limits_output: bool,
     pub(crate) is_modern: bool,
+    /// Whether invisible characters were removed from the message.
+    pub(crate) is_cleaned: bool,
     pub(crate) reads: ClientReads,
     /// The name that the client gave itself.
     pub(crate) client: Option<Arc<str>>,
@@ -78,11 +80,24 @@ pub(crate) fn bytes_of(tokens: u64) -> u64 {
     tokens.saturating_mul(4)
 }
 
+/// Arguments that have to be checked.
+#[derive(Clone, Debug)]
+pub(crate) struct ArgumentCheck {
+    pub(crate) tool: Arc<str>,
+    pub(crate) arguments: Range<u64>,
+    /// Ranges of the message that are cut from it.
+    pub(crate) cuts: Vec<Range<u64>>,
+}
+
 /// The work that a message needs.
 #[derive(Debug)]
 pub(crate) enum Task {
-    /// Cut our parameters out of the arguments of a call, and put values back into them.
-    EditArguments { cuts: Vec<(Range<u64>, Vec<Found>)>, values: Splice },
+    /// Cut our parameters out of the arguments of a call, put values back into them, and insert values by handle.
+    EditArguments {
+        cuts: Vec<(Range<u64>, Vec<Found>)>,
+        values: Splice,
+        check: Option<ArgumentCheck>,
+    },
     /// Read from the store.
     Retrieve {
         arguments: Vec<u8>,
@@ -245,6 +260,13 @@ impl Record {
             is_wanted: false,
             started,
         }
+    }
+
+    /// Notes that the record is about the arguments of a call.
+    pub(crate) fn note_arguments(&mut self, tool: &str, outcome: CallOutcome) {
+        self.tool = text::short(tool, 128);
+        self.outcome = outcome;
+        self.is_wanted = true;
     }
 
     pub(crate) fn finish(

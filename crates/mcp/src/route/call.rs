@@ -1,5 +1,7 @@
 //! The parameters of a call that are ours, `_output_mode` and `_budget`, and marks in its arguments.
 
+use std::borrow::Cow;
+use std::hash::{Hash as _, Hasher as _};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -14,6 +16,8 @@ use crate::jsonrpc::reply;
 use crate::jsonrpc::splice::Splice;
 use crate::policy::proxy::Proxy;
 use crate::policy::tool_call::ToolCall;
+use crate::rewrite::arguments;
+use crate::rewrite::task::ArgumentCheck;
 use crate::rules::ToolFilter;
 use crate::spool::Spool;
 
@@ -23,6 +27,14 @@ const LONGEST_ARGUMENTS: usize = 64 << 20;
 /// The most bytes of the arguments that are read for words.
 const LONGEST_QUERY: u64 = 2000;
 
+/// The code and the message of the error that a request gets.
+pub(crate) type Refusal = (i32, Cow<'static, str>);
+
+/// Returns the refusal of a request whose parameters are not valid.
+pub(crate) fn refusal(why: &'static str) -> Refusal {
+    (reply::INVALID_PARAMS, why.into())
+}
+
 /// A request of the client, and what has to be cut from it.
 #[derive(Debug)]
 pub(crate) struct RequestedCall {
@@ -31,11 +43,13 @@ pub(crate) struct RequestedCall {
     pub(crate) cuts: Vec<(Range<u64>, Vec<Found>)>,
     /// The values to put back into the arguments.
     pub(crate) values: Splice,
+    /// The arguments have to be checked before they are sent.
+    pub(crate) check: Option<ArgumentCheck>,
 }
 
 impl From<Expected> for RequestedCall {
     fn from(expected: Expected) -> Self {
-        Self { expected, cuts: Vec::new(), values: Splice::default() }
+        Self { expected, cuts: Vec::new(), values: Splice::default(), check: None }
     }
 }
 
@@ -47,7 +61,7 @@ pub(crate) fn requested(
     tool: &str,
     filter: Arc<ToolFilter>,
     marks: Option<&MarkTable>,
-) -> Result<RequestedCall, (i32, &'static str)> {
+) -> Result<RequestedCall, Refusal> {
     let own = proxy.own_parameters(tool);
     let offered = filter.parameters;
     let takes_any = offered.raw || offered.budget;
@@ -63,14 +77,18 @@ pub(crate) fn requested(
         marks.map_or_else(CallOptions::new, |marks| CallOptions::new().with_marks(marks));
     let arguments = parts.last(MessagePart::Arguments).filter(|it| it.kind == ValueKind::Object);
     let query = arguments.map(|arguments| query(message, &arguments.span)).unwrap_or_default();
+    let delta = match proxy.delta_calls() {
+        0 => None,
+        calls => key(message, tool, arguments).map(|key| (key, calls)),
+    };
     let Some(arguments) = arguments.filter(|_| !cut.is_empty()) else {
-        return Ok(call(tool, filter, options, query).into());
+        return Ok(call(tool, filter, options, query, delta).into());
     };
     let text = message
         .to_vec(arguments.span.clone(), LONGEST_ARGUMENTS)
-        .map_err(|_error| (reply::INVALID_PARAMS, "the arguments are too long"))?;
-    let asked = CallOptions::from_json(&text)
-        .map_err(|_error| (reply::INVALID_PARAMS, "the arguments cannot be read"))?;
+        .map_err(|_error| refusal("the arguments are too long"))?;
+    let asked =
+        CallOptions::from_json(&text).map_err(|_error| refusal("the arguments cannot be read"))?;
     if offered.raw && !own.raw {
         options = options.with_raw(asked.raw());
     }
@@ -81,7 +99,8 @@ pub(crate) fn requested(
         options = options.with_budget(budget);
     }
     let cuts = vec![(arguments.span.clone(), cut)];
-    Ok(RequestedCall { cuts, ..call(tool, filter, options, query).into() })
+    let delta = delta.filter(|_| !options.raw());
+    Ok(RequestedCall { cuts, ..call(tool, filter, options, query, delta).into() })
 }
 
 impl RequestedCall {
@@ -93,7 +112,7 @@ impl RequestedCall {
         parts: &Parts<MessagePart>,
         tool: &str,
         marks: Option<&MarkTable>,
-    ) -> Result<Self, (i32, &'static str)> {
+    ) -> Result<Self, Refusal> {
         let arguments = parts.last(MessagePart::Arguments);
         let (Some(marks), Some(arguments)) = (marks.filter(|_| proxy.puts_back(tool)), arguments)
         else {
@@ -101,13 +120,56 @@ impl RequestedCall {
         };
         let text = message
             .to_vec(arguments.span.clone(), LONGEST_ARGUMENTS)
-            .map_err(|_error| (reply::INVALID_PARAMS, "the arguments are too long"))?;
+            .map_err(|_error| refusal("the arguments are too long"))?;
         let mut cut: Vec<_> =
             self.cuts.iter().flat_map(|(_, cut)| cut).map(|found| found.span.clone()).collect();
         cut.sort_unstable_by_key(|span| span.start);
         put_back(&text, arguments.span.start, marks, &cut, &mut self.values);
         Ok(self)
     }
+}
+
+impl RequestedCall {
+    /// Has the arguments checked if they may have a handle.
+    pub(crate) fn with_check(
+        mut self,
+        proxy: &Proxy,
+        message: &Spool,
+        parts: &Parts<MessagePart>,
+        tool: &str,
+        in_batch: bool,
+    ) -> Result<Self, Refusal> {
+        let arguments = parts.last(MessagePart::Arguments);
+        let Some(arguments) = arguments.filter(|_| proxy.checks_arguments()) else {
+            return Ok(self);
+        };
+        let may_have = arguments::may_have_handle(message, arguments.span.clone());
+        if !may_have.map_err(|_error| refusal("the arguments cannot be read"))? {
+            return Ok(self);
+        }
+        if in_batch {
+            // A batch is either sent or refused, and this is decided before its calls are checked.
+            return Err(refusal("a call with a handle in its arguments cannot be in a batch"));
+        }
+        let cuts = self.cuts.iter().flat_map(|(_, cut)| cut);
+        let cuts = cuts.map(|found| found.start..found.span.end).collect();
+        let arguments = arguments.span.clone();
+        self.check = Some(ArgumentCheck { tool: tool.into(), arguments, cuts });
+        Ok(self)
+    }
+}
+
+/// Returns a hash of a tool and its arguments, whatever the order of their members. `None`: they are too long.
+fn key(message: &Spool, tool: &str, arguments: Option<&Found>) -> Option<u64> {
+    const LONGEST: usize = 64 << 10;
+    let arguments = match arguments {
+        Some(found) => message.to_vec(found.span.clone(), LONGEST).ok()?,
+        None => b"{}".to_vec(),
+    };
+    let arguments: serde_json::Value = serde_json::from_slice(&arguments).ok()?;
+    let mut hasher = std::hash::DefaultHasher::new();
+    (tool, arguments.to_string()).hash(&mut hasher);
+    Some(hasher.finish())
 }
 
 /// Returns the words of the arguments.
@@ -118,10 +180,16 @@ fn query(message: &Spool, arguments: &Range<u64>) -> Query {
 }
 
 /// The tokens of a profile's limit are estimated, those of a budget that somebody wrote are counted.
-fn call(tool: &str, filter: Arc<ToolFilter>, options: CallOptions, query: Query) -> Expected {
+fn call(
+    tool: &str,
+    filter: Arc<ToolFilter>,
+    options: CallOptions,
+    query: Query,
+    delta: Option<(u64, u64)>,
+) -> Expected {
     let options = match filter.is_own() {
         true => options.with_token_counter(tamis_tokens::o200k_base()),
         false => options,
     };
-    Expected::ToolResult(ToolCall { tool: tool.into(), filter, options, query })
+    Expected::ToolResult(ToolCall { tool: tool.into(), filter, options, query, delta })
 }

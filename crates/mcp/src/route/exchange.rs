@@ -19,6 +19,8 @@ pub struct Exchange {
     /// The raw ids of the requests that the body carried.
     pub(crate) requests: Vec<Vec<u8>>,
     pub(crate) is_modern: bool,
+    /// The id of the request whose job may respond to it instead of sending it.
+    pub(crate) checked: Option<Vec<u8>>,
 }
 
 impl Exchange {
@@ -35,6 +37,7 @@ impl Exchange {
             version_header: None,
             requests: Vec::new(),
             is_modern: false,
+            checked: None,
         }
     }
 

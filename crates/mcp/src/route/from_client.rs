@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::call::{self, RequestedCall};
+use super::call::{self, Refusal, RequestedCall, refusal};
 use super::exchange::Exchange;
 use super::headers;
 use super::open_calls::{Expected, OpenCall, Refused};
@@ -14,7 +14,7 @@ use super::target::Route;
 use crate::jsonrpc::find::{FindError, ValueKind};
 use crate::jsonrpc::head::{BatchPart, MessageForm, MessagePart, Parts};
 use crate::jsonrpc::similar::has_similar_name;
-use crate::jsonrpc::{Id, reply};
+use crate::jsonrpc::{Id, reply, text};
 use crate::policy::failure::Failure;
 use crate::policy::memory::{Named, Recalled};
 use crate::policy::tool_call::ToolCall;
@@ -62,7 +62,7 @@ impl Session {
                 return refuse(None, "the message is too long, too deep, or has too many parts");
             }
         };
-        if self.proxy.may_remove_for_safety && has_similar_names(message, &span, &parts) {
+        if self.proxy.is_strict() && has_similar_names(message, &span, &parts) {
             let why = "the name of a member differs from a known one only in case";
             return refuse(unique_id(message, &parts).as_deref(), why);
         }
@@ -132,9 +132,9 @@ impl Session {
         if let Some(client) = parts.text(message, client) {
             self.client = Some(client);
         }
-        let asked = match self.expected(message, parts, &method, exchange) {
+        let asked = match self.expected(message, parts, &method, exchange, in_batch) {
             Ok(asked) => asked,
-            Err((code, why)) => return Step::Answer(reply::error(Some(&raw), code, why)),
+            Err((code, why)) => return Step::Answer(reply::error(Some(&raw), code, &why)),
         };
         if let Expected::Retrieved { arguments } = &asked.expected
             && !in_batch
@@ -156,7 +156,10 @@ impl Session {
             Ok(()) => {}
             Err(Refused::Open) => return refuse(Some(&raw), "a request with this id is open"),
             Err(Refused::Closed) => {
-                return refuse(Some(&raw), "the id belongs to a request that was cancelled");
+                return refuse(
+                    Some(&raw),
+                    "the id belongs to a request that was cancelled or has its response",
+                );
             }
             Err(Refused::Full) => {
                 let why = "too many requests are open";
@@ -167,10 +170,12 @@ impl Session {
             // The response to the ping is replaced, so that our response is in the batch of the responses.
             return self.work(span, Task::Ping, exchange, raw.into(), is_modern, None);
         }
-        if asked.cuts.is_empty() && asked.values.is_empty() {
+        if asked.cuts.is_empty() && asked.values.is_empty() && asked.check.is_none() {
             return Step::Forward;
         }
-        let task = Task::EditArguments { cuts: asked.cuts, values: asked.values };
+        exchange.checked = asked.check.is_some().then(|| raw.clone());
+        let task =
+            Task::EditArguments { cuts: asked.cuts, values: asked.values, check: asked.check };
         self.work(span, task, exchange, raw.into(), is_modern, None)
     }
 
@@ -181,7 +186,8 @@ impl Session {
         parts: &Parts<MessagePart>,
         method: &str,
         exchange: &Exchange,
-    ) -> Result<RequestedCall, (i32, &'static str)> {
+        in_batch: bool,
+    ) -> Result<RequestedCall, Refusal> {
         let is_modern = parts.has(MessagePart::Version);
         let memory = self.memory(exchange, is_modern);
         Ok(match method {
@@ -189,20 +195,24 @@ impl Session {
             "tools/list" => {
                 let cursor = parts.last(MessagePart::Cursor);
                 let is_first = cursor.is_none_or(|cursor| cursor.kind == ValueKind::Null);
-                Expected::Listing { is_first }.into()
+                Expected::Listing { is_first, hides: self.proxy.hides_tools() }.into()
             }
             "tools/call" => {
                 let Some(tool) = parts.text(message, MessagePart::Name) else {
-                    return Err((reply::INVALID_PARAMS, "the name of the tool must be a string"));
+                    return Err(refusal("the name of the tool must be a string"));
                 };
                 if tool.len() > LONGEST_TOOL_NAME {
-                    return Err((reply::INVALID_PARAMS, "the name of the tool is too long"));
+                    return Err(refusal("the name of the tool is too long"));
                 }
                 if tool == retrieve::TOOL && self.proxy.has_retrieval() {
                     let arguments = parts.last(MessagePart::Arguments);
                     return retrieve::arguments(message, arguments)
                         .map(|arguments| Expected::Retrieved { arguments }.into())
-                        .ok_or((reply::INVALID_PARAMS, "the arguments are too long"));
+                        .ok_or_else(|| refusal("the arguments are too long"));
+                }
+                if !self.proxy.allows(&tool) {
+                    let name = text::short(&tool, 128);
+                    return Err((reply::INVALID_PARAMS, format!("Unknown tool: {name}").into()));
                 }
                 let marks = memory.marks();
                 let asked = match self.proxy.filter(&tool) {
@@ -211,7 +221,8 @@ impl Session {
                     }
                     None => Expected::Other.into(),
                 };
-                asked.with_values(&self.proxy, message, parts, &tool, marks)?
+                let asked = asked.with_values(&self.proxy, message, parts, &tool, marks)?;
+                asked.with_check(&self.proxy, message, parts, &tool, in_batch)?
             }
             "tasks/list" if self.proxy.may_remove_for_safety => Expected::TaskList.into(),
             "tasks/result" | "tasks/get" | "tasks/cancel" | "tasks/update" => {
@@ -239,7 +250,7 @@ impl Session {
                     Recalled::Forgotten => {
                         let why = "tamis: too many resources were named by results that are filtered for safety; \
                                    this one may be one of them";
-                        return Err((reply::INTERNAL_ERROR, why));
+                        return Err((reply::INTERNAL_ERROR, why.into()));
                     }
                 }
             }
@@ -256,7 +267,13 @@ impl Session {
             self.proxy.filter("")?
         };
         let query = tamis_text::cut::Query::default();
-        Some(ToolCall { tool: "".into(), filter, options: tamis::CallOptions::new(), query })
+        Some(ToolCall {
+            tool: "".into(),
+            filter,
+            options: tamis::CallOptions::new(),
+            query,
+            delta: None,
+        })
     }
 
     pub(crate) fn batch_from_client(&mut self, message: &Spool, exchange: &mut Exchange) -> Route {

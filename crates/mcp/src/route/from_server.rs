@@ -107,7 +107,7 @@ impl Session {
         parts: &Parts<MessagePart>,
         exchange: &Exchange,
     ) -> Step {
-        if parts.repeats(&DECISIVE_IN_RESPONSES) && self.proxy.may_remove_for_safety {
+        if parts.repeats(&DECISIVE_IN_RESPONSES) && self.proxy.is_strict() {
             return self.ambiguous(message, parts, exchange);
         }
         for part in [MessagePart::ServerName, MessagePart::ModernServerName] {
@@ -145,7 +145,7 @@ impl Session {
             }
             Expected::Shown | Expected::Other => return Step::Forward,
             Expected::Retrieved { arguments } => Task::Retrieve { arguments, is_answer: false },
-            Expected::Listing { is_first } => {
+            Expected::Listing { is_first, .. } => {
                 let Some(result) = parts.last(MessagePart::Result) else { return Step::Forward };
                 let offers = is_first && self.proxy.has_retrieval() && !self.has_no_tools;
                 Task::Listing { result: result.span.clone(), offers_retrieval: offers }

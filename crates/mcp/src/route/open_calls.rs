@@ -28,6 +28,8 @@ pub(crate) enum Expected {
     Listing {
         /// Whether it is the page that the request without a cursor asks for.
         is_first: bool,
+        /// Whether tools may be hidden, so that nobody may see the list that was not looked at.
+        hides: bool,
     },
     /// The result of a tool, from `tools/call` or `tasks/result`.
     ToolResult(ToolCall),
@@ -55,7 +57,8 @@ impl Expected {
             Self::ToolResult(call) | Self::Task(call) | Self::Resource(call) => {
                 !call.filter.removes_for_safety
             }
-            Self::Greeting | Self::Listing { .. } | Self::Shown | Self::Other => true,
+            Self::Listing { hides, .. } => !hides,
+            Self::Greeting | Self::Shown | Self::Other => true,
             Self::TaskList | Self::Retrieved { .. } => false,
         }
     }
@@ -66,7 +69,9 @@ impl Expected {
             (Self::ToolResult(own), Self::ToolResult(other))
             | (Self::Task(own), Self::Task(other))
             | (Self::Resource(own), Self::Resource(other)) => own.tool == other.tool,
-            (Self::Listing { is_first }, Self::Listing { is_first: other }) => is_first == other,
+            (Self::Listing { is_first, .. }, Self::Listing { is_first: other, .. }) => {
+                is_first == other
+            }
             (Self::Greeting, Self::Greeting)
             | (Self::TaskList, Self::TaskList)
             | (Self::Shown, Self::Shown)
@@ -305,7 +310,7 @@ mod tests {
     fn an_id_is_not_reused_for_something_else() {
         let mut calls = calls(&["1"]);
         calls.cancel(&id("1"), 10);
-        let listing = call("1", Expected::Listing { is_first: true });
+        let listing = call("1", Expected::Listing { is_first: true, hides: false });
         assert_eq!(calls.add(id("1"), listing, 10), Err(Refused::Closed));
         assert_eq!(calls.add(id("1"), call("1", Expected::Other), 10), Ok(()));
     }

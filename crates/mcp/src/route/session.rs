@@ -96,6 +96,7 @@ impl Session {
             // One exchange stands for the whole connection, and need not remember more than one message.
             exchange.requests.clear();
         }
+        exchange.checked = None;
         if head::is_batch(message) {
             return self.batch_from_client(message, exchange);
         }
@@ -108,6 +109,13 @@ impl Session {
             return self.batch_from_server(message, exchange);
         }
         route(self.server_message(message, 0..message.len(), exchange))
+    }
+
+    /// Notes that the job of the last message of the client in an exchange has responded to it: the server will not.
+    pub fn responded(&mut self, exchange: &mut Exchange) {
+        if let Some(id) = exchange.checked.take().and_then(|raw| Id::parse(&raw)) {
+            self.calls.take(&id, None);
+        }
     }
 
     /// Returns an error for each open request, after the server has ended.
@@ -147,7 +155,7 @@ impl Session {
     /// waited for is filtered for safety.
     #[must_use]
     pub fn may_forward_unseen(&self) -> bool {
-        !self.proxy.may_remove_for_safety || self.calls.all().all(|call| call.expected.only_saves())
+        !self.proxy.is_strict() || self.calls.all().all(|call| call.expected.only_saves())
     }
 
     /// Returns where tasks and resources of a client are remembered. Clients without sessions share a memory, in which
@@ -175,6 +183,7 @@ impl Session {
             scope: exchange.scope.clone(),
             limits_output: exchange.limits_output(),
             is_modern,
+            is_cleaned: false,
             client: self.client.as_deref().map(Arc::from),
             reads: self.proxy.client_reads(self.client.as_deref()),
             client_limit: self.proxy.client_limit(self.client.as_deref(), span.end - span.start),

@@ -220,6 +220,15 @@ impl ToolFilter {
         self.source == RuleSource::Manifest
     }
 
+    /// Returns whether what is stored may lack a part of the result, apart from values whose replacement is counted.
+    pub(crate) fn stores_less(&self) -> bool {
+        match (&self.stored, &self.stored_spec) {
+            (StoredForm::Source, _) => false,
+            (StoredForm::Program(_), Some(spec)) => spec.removes_values_for_safety(),
+            (StoredForm::Program(_) | StoredForm::Nothing, _) => true,
+        }
+    }
+
     /// Returns whether the filter was written for this tool.
     pub(crate) fn is_own(&self) -> bool {
         self.source != RuleSource::Profile

@@ -312,7 +312,10 @@ impl Bridge {
         let route = self.handler.lock().from_client(&message, exchange);
         match jobs::follow(route, message, &self.observer).await {
             (Action::Original, message) | (Action::Send(message), _) => return Some(message),
-            (Action::Answer(response), _) => self.deliver(response).await,
+            (Action::Answer(response), _) => {
+                self.handler.lock().responded(exchange);
+                self.deliver(response).await;
+            }
             (Action::Drop(reason), _) => self.observer.dropped(reason.as_str()),
         }
         None

@@ -115,6 +115,14 @@ impl Bridge {
             StatusCode::NOT_FOUND if self.state().id.is_some() => {
                 String::from("the upstream server does not know the session any more (404)")
             }
+            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
+                if self.upstream.is_like_sse() =>
+            {
+                String::from(
+                    "the upstream server has no streamable HTTP there; its address looks like one of the SSE transport of \
+                     2024-11-05, which is not supported",
+                )
+            }
             status if status.is_success() => String::from("the upstream response is not valid"),
             status => format!("the upstream server responded with status {}", status.as_u16()),
         }

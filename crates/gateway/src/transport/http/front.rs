@@ -219,7 +219,10 @@ impl Relay {
         };
         match jobs::follow(route, message, &self.observer).await {
             (Action::Original, message) | (Action::Send(message), _) => Ok(message),
-            (Action::Answer(response), _) => Err(json_of(response)),
+            (Action::Answer(response), _) => {
+                handler.lock().responded(exchange);
+                Err(json_of(response))
+            }
             (Action::Drop(reason), _) => Err(self.dropped(reason)),
         }
     }

@@ -159,6 +159,11 @@ impl Upstream {
         without_slash(path) == without_slash(self.uri.path())
     }
 
+    /// Returns whether the address looks like one of the SSE transport of 2024-11-05.
+    pub(crate) fn is_like_sse(&self) -> bool {
+        without_slash(self.uri.path()).ends_with("/sse")
+    }
+
     /// Returns the reason why a request did not reach the server, and reports it if it is another one than last time.
     pub(crate) fn unreachable(&self, error: &SendError) -> String {
         let why = match error {

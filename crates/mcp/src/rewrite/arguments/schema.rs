@@ -1,0 +1,81 @@
+//! Chooses the form of each value that the input schema of the tool accepts: the value itself, or its text.
+//!
+//! A schema that cannot be compiled, or that refers to another document, accepts nothing.
+
+use serde_json::Value;
+
+use super::references::Reference;
+use super::value::StoredArgument;
+use crate::jsonrpc::text;
+
+/// The most violations that are looked at.
+const MOST_ERRORS: usize = 64;
+
+/// Returns the JSON text for each reference. `ours`: names of arguments that the server does not get. An error says why the call is refused.
+pub(super) fn fit(
+    schema: &[u8],
+    arguments: &[u8],
+    ours: &[&str],
+    references: &[Reference],
+    values: Vec<StoredArgument>,
+) -> Result<Vec<Vec<u8>>, String> {
+    let unusable = |_| "the input schema of the tool cannot be used to check the value".to_owned();
+    let schema: Value = serde_json::from_slice(schema).map_err(|_error| unusable(()))?;
+    let patterns = jsonschema::PatternOptions::regex();
+    let validator = jsonschema::options().with_pattern_options(patterns).build(&schema);
+    let validator = validator.map_err(|_error| unusable(()))?;
+    let mut arguments: Value = serde_json::from_slice(arguments).map_err(|_error| {
+        "the arguments are too deep, or have numbers that nobody can check".to_owned()
+    })?;
+    if let Some(arguments) = arguments.as_object_mut() {
+        arguments.retain(|name, _| !ours.contains(&name.as_str()));
+    }
+    let mut chosen = Vec::with_capacity(values.len());
+    let mut others = Vec::with_capacity(values.len());
+    for (reference, value) in references.iter().zip(values) {
+        let mut forms = value.into_forms().into_iter();
+        let first = forms.next().unwrap_or_default();
+        insert(&mut arguments, reference, &first)?;
+        chosen.push(first);
+        others.push(forms.next());
+    }
+    let errors = |arguments: &Value| -> Vec<(String, String)> {
+        let errors = validator.iter_errors(arguments).take(MOST_ERRORS);
+        let place = |error: jsonschema::ValidationError<'_>| {
+            (error.instance_path().to_string(), error.kind().keyword().to_owned())
+        };
+        errors.map(place).collect()
+    };
+    let first = errors(&arguments);
+    if first.is_empty() {
+        return Ok(chosen);
+    }
+    for ((reference, chosen), other) in references.iter().zip(&mut chosen).zip(others) {
+        let is_within = |place: &str| {
+            place
+                .strip_prefix(&reference.pointer)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        if let Some(other) = other.filter(|_| first.iter().any(|(place, _)| is_within(place))) {
+            insert(&mut arguments, reference, &other)?;
+            *chosen = other;
+        }
+    }
+    match errors(&arguments).first() {
+        None => Ok(chosen),
+        Some((place, keyword)) => Err(format!(
+            "the input schema of the tool does not accept the arguments with the value: `{}` at {}",
+            text::short(keyword, 64),
+            if place.is_empty() { "the arguments".to_owned() } else { text::short(place, 200) }
+        )),
+    }
+}
+
+/// Puts a value into the arguments.
+fn insert(arguments: &mut Value, reference: &Reference, json: &[u8]) -> Result<(), String> {
+    let place = arguments.pointer_mut(&reference.pointer).ok_or("an argument cannot be found")?;
+    *place = serde_json::from_slice(json).map_err(|_error| {
+        "the value is too deep, or has numbers that nobody can check".to_owned()
+    })?;
+    Ok(())
+}
