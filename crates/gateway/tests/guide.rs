@@ -231,10 +231,13 @@ fn documented_sentences_are_those_of_the_proxy() {
 
 /// The value of the documented entry, and its arguments up to the command of the server.
 fn flags(entry: &Value) -> Vec<&str> {
-    assert_eq!(entry["command"], "tamis");
-    let words: Vec<&str> =
-        entry["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
-    assert_eq!(words.first(), Some(&"mcp"));
+    // opencode has the whole command in one list.
+    let whole = entry["command"].as_array();
+    let words = whole.unwrap_or_else(|| entry["args"].as_array().unwrap());
+    let mut words: Vec<&str> = words.iter().map(|word| word.as_str().unwrap()).collect();
+    let command =
+        if whole.is_some() { words.remove(0) } else { entry["command"].as_str().unwrap() };
+    assert_eq!((command, words.first()), ("tamis", Some(&"mcp")));
     match words.iter().position(|word| *word == "--") {
         Some(end) => words[..end].to_vec(),
         None => words,
@@ -253,10 +256,13 @@ fn configurations_of_clients_start_the_proxy() {
     let expected = [
         "claude-code.json",
         "codex.toml",
+        "copilot.json",
         "cursor.json",
         "gemini.json",
+        "opencode.json",
         "remote.json",
         "vscode.json",
+        "zed.json",
     ];
     assert_eq!(names, expected);
     for name in names {
@@ -269,6 +275,8 @@ fn configurations_of_clients_start_the_proxy() {
         };
         let key = match name.as_str() {
             "vscode.json" => "servers",
+            "zed.json" => "context_servers",
+            "opencode.json" => "mcp",
             "codex.toml" => "mcp_servers",
             _ => "mcpServers",
         };
