@@ -33,15 +33,16 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anstream::ColorChoice;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 
 use args::{Args, Command};
 use commands::{
-    audit, check, content, doctor, explain, filter, gateway, help, hook, install, look, prune,
-    recall, replay, restore, run, savings, scripts, suggest, text, tools, trust,
+    about, audit, check, content, doctor, explain, filter, gateway, help, hook, install, look,
+    prune, recall, replay, restore, run, savings, scripts, suggest, text, tools, trust,
 };
 use console::{Console, Exit, Usage, colour, print};
+use flags::habits;
 use job::execution;
 #[cfg(not(unix))]
 use system::unavailable;
@@ -54,13 +55,19 @@ pub fn main() -> ExitCode {
         return exit.into();
     }
     colour::choose(&typed);
+    if about::asks_for_details(&typed) {
+        return print::print(about::details().as_bytes()).into();
+    }
+    if let Some(welcome) = about::welcome(&typed) {
+        return print::print(welcome.as_bytes()).into();
+    }
     let exit = match Args::try_parse_from(&typed) {
         Ok(args) => {
             // The arguments of a command that is run do not choose the colours of tamis.
             args.color.unwrap_or(ColorChoice::Auto).write_global();
             execute(args.command, &typed)
         }
-        Err(error) => not_parsed(&error),
+        Err(error) => not_parsed(&error, &typed),
     };
     exit.into()
 }
@@ -79,10 +86,8 @@ fn execute(command: Command, typed: &[OsString]) -> Exit {
         Command::Run(args) => run::run(&args),
         Command::Recall(args) => recall::run(&args),
         Command::Content(args) => execution::run(&content::resolve(args)),
-        Command::Mcp(_) => gateway::run(typed.iter().skip(1), "cargo install tamis-gateway"),
-        Command::Serve(_) => {
-            gateway::run(typed.iter().skip(1), "cargo install tamis-gateway --features serve")
-        }
+        Command::Mcp(_) => gateway::run(typed.iter().skip(1), ""),
+        Command::Serve(_) => gateway::run(typed.iter().skip(1), " --features serve"),
         Command::Savings(args) => savings::run(&args),
         Command::Install(args) => install::install(&args),
         Command::Uninstall(args) => install::uninstall(&args),
@@ -108,7 +113,7 @@ fn execute(command: Command, typed: &[OsString]) -> Exit {
 }
 
 /// Prints the help or the version, or reports wrong arguments.
-fn not_parsed(error: &clap::Error) -> Exit {
+fn not_parsed(error: &clap::Error, typed: &[OsString]) -> Exit {
     let text = error.render();
     if !error.use_stderr() {
         return print::print(text.ansi().to_string().as_bytes());
@@ -117,7 +122,22 @@ fn not_parsed(error: &clap::Error) -> Exit {
         _ = error.print();
         return Exit::Usage;
     }
-    Console::default().refuse(&Usage::from_parser(&text.to_string()))
+    Console::default().refuse(&Usage::from_parser(&text.to_string(), habit(error, typed)))
+}
+
+/// Returns what to write instead of an argument that a command for JSON does not have.
+fn habit(error: &clap::Error, typed: &[OsString]) -> Option<String> {
+    let of_json = ["filter", "explain", "look", "suggest"];
+    let typed = typed.get(1..).unwrap_or_default();
+    let command = typed.iter().position(|arg| of_json.iter().any(|name| arg == name))?;
+    let ContextValue::String(arg) = error.get(ContextKind::InvalidArg)? else { return None };
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    match arg.starts_with('-') {
+        true => habits::of_flag(arg).map(str::to_owned),
+        false => habits::of_extra(typed.get(command..).unwrap_or_default(), arg),
+    }
 }
 
 /// Runs the examples of the guide that use several packages as documentation tests.

@@ -42,7 +42,7 @@ mod serve_command {
 
     pub(crate) fn run(_: &ServeArgs) -> Result<u8, Failure> {
         Err(Failure::usage(
-            "this build has no servers for gateways; install it with: cargo install tamis-gateway --features serve",
+            "this build has no servers for gateways; install it from a checkout with: cargo install --path crates/gateway --profile dist --features serve",
         ))
     }
 }

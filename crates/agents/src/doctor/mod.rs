@@ -77,7 +77,7 @@ fn gateway(places: &Places, is_needed: bool) -> Finding {
     if !found.is_file() {
         let text = format!("not at {shown}");
         return if is_needed {
-            let remedy = "install it with: cargo install tamis-gateway";
+            let remedy = "install it from a checkout with: cargo install --path crates/gateway --profile dist";
             let text = format!("{text}, so wrapped MCP servers are not filtered");
             Finding::broken(subject, text, remedy)
         } else {

@@ -110,6 +110,7 @@ pub(crate) fn resolve(args: ContentArgs) -> Job {
         lines: false,
         unquotes: false,
         pretty: false,
+        minified: true,
         stats: args.stats,
         why: None,
     }

@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use tamis::BadLines;
 use tamis::spec::{Encode, Siblings, Whitespace};
 
 use clap::builder::TypedValueParser;
@@ -66,7 +67,9 @@ pub(crate) struct FilterArgs {
     #[arg(long, value_name = "PATH", help_heading = "Output")]
     pub(crate) tee: Option<PathBuf>,
 
-    /// Indent the output by two spaces per level, up to 32 levels
+    /// Indent the output by two spaces per level, up to 32 levels; a document on a terminal is indented without it
+    ///
+    /// A terminal also shows colours. `--whitespace minify` writes the output there as it is written to a pipe.
     #[arg(long, help_heading = "Output")]
     pub(crate) pretty: bool,
 
@@ -83,6 +86,19 @@ pub(crate) struct FilterArgs {
     /// produces no output and makes the exit code 1.
     #[arg(long, help_heading = "Input")]
     pub(crate) docs: bool,
+
+    /// Read server-sent events, and filter the document in the data of each
+    ///
+    /// The output is a stream of events as well. Events without data, and data: [DONE], are written unchanged. A bad event
+    /// produces no output and makes the exit code 1.
+    #[arg(long, help_heading = "Input")]
+    pub(crate) events: bool,
+
+    /// With --ndjson: what happens to lines that are not JSON
+    ///
+    /// Such as the stack traces in a log. Their number is reported.
+    #[arg(long, value_name = "WHAT", help_heading = "Input", value_parser = bad_lines())]
+    pub(crate) bad_lines: Option<BadLines>,
 
     /// With --ndjson or --docs: stop after N documents were written; 0 reads all
     ///
@@ -161,6 +177,7 @@ pub(crate) fn run(args: FilterArgs) -> Exit {
 fn resolve(mut args: FilterArgs) -> Result<Job, Usage> {
     check(&args)?;
     let why = Asked::new(args.why.take(), args.json)?;
+    let minified = args.selection.whitespace == Some(Whitespace::Minify);
     if args.docs || args.lines || args.raw_strings {
         // A line break is the end of a line, also if a manifest keeps white space.
         args.selection.whitespace = Some(Whitespace::Minify);
@@ -176,10 +193,14 @@ fn resolve(mut args: FilterArgs) -> Result<Job, Usage> {
         selected.options = selected.options.with_max_documents(count);
     }
     selected.options = selected.options.with_lines(args.lines).with_only_summary(args.raw_strings);
-    let form = match (args.ndjson, args.docs, args.lenient) {
+    if let Some(treatment) = args.bad_lines {
+        selected.options = selected.options.with_bad_lines(treatment);
+    }
+    let form = match (args.ndjson, args.docs, args.events, args.lenient) {
         (true, ..) => Form::Lines,
-        (_, true, _) => Form::Documents,
-        (_, _, true) => Form::Lenient,
+        (_, true, ..) => Form::Documents,
+        (_, _, true, _) => Form::Events,
+        (.., true) => Form::Lenient,
         _ => Form::Document,
     };
     Ok(Job {
@@ -190,6 +211,7 @@ fn resolve(mut args: FilterArgs) -> Result<Job, Usage> {
         report: args.report.map(Into::into),
         form,
         pretty: args.pretty,
+        minified,
         lines: args.lines,
         unquotes: args.raw_strings,
         stats: args.stats,
@@ -200,7 +222,20 @@ fn resolve(mut args: FilterArgs) -> Result<Job, Usage> {
 /// Refuses flags that cannot be combined.
 fn check(args: &FilterArgs) -> Result<(), Usage> {
     let is_encoded = args.format.is_some_and(|form| form != Encode::Json);
-    let refused = if is_encoded && (args.ndjson || args.docs) {
+    let refused = if args.events
+        && (args.ndjson
+            || args.docs
+            || args.lenient
+            || args.pretty
+            || args.lines
+            || args.raw_strings)
+    {
+        "--events: each event has one document, as JSON on one line; leave --ndjson, --docs, --lenient, --pretty, --lines and -r out"
+    } else if args.events && (is_encoded || args.why.is_some()) {
+        "--events: --format and --why are for a single document; leave them out"
+    } else if args.bad_lines.is_some() && !args.ndjson {
+        "--bad-lines needs --ndjson: without it there are no lines"
+    } else if is_encoded && (args.ndjson || args.docs) {
         "--format: with --ndjson and --docs each line is JSON; leave --format out"
     } else if is_encoded && (args.pretty || args.lines || args.raw_strings) {
         "--format: --pretty, --lines and -r are for JSON; leave them out"
@@ -248,6 +283,15 @@ fn check(args: &FilterArgs) -> Result<(), Usage> {
         return Ok(());
     };
     Err(Usage::new(refused))
+}
+
+/// The values of `--bad-lines`.
+fn bad_lines() -> impl TypedValueParser<Value = BadLines> {
+    one_of(&[
+        ("fail", "report them, write nothing for them, and exit with 1 (default)", BadLines::Fail),
+        ("skip", "write nothing for them", BadLines::Skip),
+        ("pass", "write them as they are; refused if a rule removes for safety", BadLines::Pass),
+    ])
 }
 
 /// The values of `--format`.

@@ -12,20 +12,23 @@ use tamis_agents::install::as_started;
 
 use crate::console::{Console, Exit, Usage, print};
 
-/// Replaces this process with `tamis-gateway`, with the same arguments. If it is missing, `install` is the command that installs it.
+/// Installs the program from a checkout.
+const INSTALL: &str = "cargo install --path crates/gateway --profile dist";
+
+/// Replaces this process with `tamis-gateway`, with the same arguments. `features` are the flags with which it is installed.
 ///
 /// Clients send their signals to the process that they started, so on Unix it becomes the proxy instead of starting it.
-pub(crate) fn run<'a>(args: impl Iterator<Item = &'a OsString>, install: &str) -> Exit {
+pub(crate) fn run<'a>(args: impl Iterator<Item = &'a OsString>, features: &str) -> Exit {
     let console = Console::default();
     // The other program cannot see that it was closed: the standard library has opened `/dev/null` in its place.
     if !print::can_print() {
         return Exit::Failed;
     }
-    let path = match find() {
+    let path = match found() {
         Ok(path) => path,
         Err(path) => {
             console.usage(&Usage::new(format!(
-                "tamis-gateway, which has this command, is not at {}; install it with: {install}",
+                "tamis-gateway, which has this command, is not at {}; install it from a checkout with: {INSTALL}{features}",
                 path.display()
             )));
             return Exit::Usage;
@@ -44,7 +47,10 @@ pub(crate) fn run<'a>(args: impl Iterator<Item = &'a OsString>, install: &str) -
 
 /// Finds the binary in the folder of this one, which has the same version. A name is not looked up: `PATH` may have folders to
 /// which a command in a sandbox can write.
-fn find() -> Result<PathBuf, PathBuf> {
+///
+/// # Errors
+/// It is not there; the path of where it would be.
+pub(crate) fn found() -> Result<PathBuf, PathBuf> {
     let name = format!("tamis-gateway{EXE_SUFFIX}");
     let started = as_started();
     // Packages may link only one of them into a folder of programs.

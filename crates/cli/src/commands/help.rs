@@ -7,6 +7,8 @@ use std::fmt::Write as _;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 
+use tamis_manifest::suggest::closest;
+
 use crate::console::print::print;
 use crate::console::{Console, Exit, Usage, colour};
 
@@ -92,10 +94,17 @@ pub(crate) fn run(args: &HelpArgs, mut tamis: clap::Command) -> Exit {
     if let Some((.., page)) = TOPICS.iter().find(|(name, ..)| name == about) {
         return print(render(page).as_bytes());
     }
+    let commands = commands(&tamis);
+    let pages = commands.iter().map(String::as_str).chain(TOPICS.map(|(name, ..)| name));
+    if let Some(close) = closest(about, pages) {
+        let shown = about.escape_debug();
+        let message = format!("help: no page on {shown}; did you mean `tamis help {close}`?");
+        return Console::default().refuse(&Usage::new(message));
+    }
     Console::default().usage(&Usage::new(format!(
         "help: no page on {}; commands: {}; topics: {}",
         about.escape_debug(),
-        commands(&tamis).join(", "),
+        commands.join(", "),
         names()
     )));
     Exit::Usage

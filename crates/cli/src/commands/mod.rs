@@ -1,5 +1,6 @@
 //! One module for each command: its flags, the text of its help, and what it does.
 
+pub(crate) mod about;
 pub(crate) mod audit;
 pub(crate) mod check;
 pub(crate) mod content;

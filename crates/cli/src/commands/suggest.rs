@@ -20,6 +20,7 @@ use crate::console::remedies::Hinted;
 use crate::console::{Console, Exit, Usage};
 use crate::figures::stats::saved;
 use crate::figures::tokens::Tally;
+use crate::files::gzip::{self, Decoded};
 use crate::files::place::{Place, called, read_once};
 use crate::files::watched::WatchedFile;
 use crate::files::{self, Output};
@@ -275,17 +276,19 @@ struct SampleFile {
 }
 
 impl SampleFile {
-    /// Opens a sample. A stream is copied to a temporary file.
+    /// Opens a sample. A stream, and a compressed file, are copied to a temporary file.
     fn open(path: &Path, is_ndjson: bool) -> Result<Self, Stop> {
         let name = called(path);
         let open = || {
             let mut file = files::open(&Place::from(path.to_path_buf()))?;
             if files::is_regular(&file) {
                 file.rewind()?;
-                return Ok(file);
+                if !gzip::is_compressed(&mut file)? {
+                    return Ok(file);
+                }
             }
             let mut copy = tempfile::tempfile()?;
-            io::copy(&mut file, &mut copy)?;
+            io::copy(&mut Decoded::new(file), &mut copy)?;
             copy.rewind()?;
             Ok(copy)
         };

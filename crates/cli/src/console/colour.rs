@@ -50,6 +50,13 @@ pub(crate) fn on_stdout() -> bool {
     AutoStream::choice(&std::io::stdout()) != ColorChoice::Never
 }
 
+/// Returns whether data on standard output is coloured: on a terminal that shows colours, and elsewhere only if it was typed.
+/// A variable of the environment must not change what the next program in a pipe reads.
+pub(crate) fn on_data() -> bool {
+    let is_typed = ColorChoice::global() == ColorChoice::Always;
+    is_typed || (std::io::stdout().is_terminal() && on_stdout())
+}
+
 /// Returns whether standard error is a terminal, so that a person reads it.
 pub(crate) fn is_read_by_people() -> bool {
     std::io::stderr().is_terminal()

@@ -5,6 +5,7 @@
 //! left to report them.
 
 pub(crate) mod colour;
+pub(crate) mod json_colours;
 pub(crate) mod print;
 pub(crate) mod progress;
 pub(crate) mod remedies;
@@ -56,14 +57,16 @@ impl Usage {
         Self(message.into())
     }
 
-    /// Converts an error of the argument parser: the error and its tips become one line, the usage becomes an excerpt.
-    pub(crate) fn from_parser(text: &str) -> Self {
+    /// Converts an error of the argument parser: the error and its tips become one line, the usage becomes an excerpt. `advice`
+    /// is printed in place of the tips.
+    pub(crate) fn from_parser(text: &str, advice: Option<String>) -> Self {
         let (wrong, usage) = text.split_once("\nUsage:").unwrap_or((text, ""));
         let lines = wrong.lines().map(str::trim).filter(|line| !line.is_empty());
         let lines = lines.filter(|line| !line.starts_with("For more information"));
         // The parser offers it for every flag that it does not know.
         let lines = lines.filter(|line| !line.starts_with("tip: to pass '"));
-        let message = lines.collect::<Vec<_>>().join("; ");
+        let lines = lines.filter(|line| advice.is_none() || !line.starts_with("tip: "));
+        let message = lines.map(str::to_owned).chain(advice.clone()).collect::<Vec<_>>().join("; ");
         let message = message.strip_prefix("error: ").unwrap_or(&message).replace(":; ", ": ");
         let usage = usage.lines().next().unwrap_or_default().trim();
         let usage = if usage.is_empty() { String::new() } else { format!("\n  usage: {usage}") };
@@ -210,12 +213,16 @@ mod tests {
     fn errors_of_the_parser_are_one_line() {
         let text = "error: unexpected argument '--slect' found\n\n  tip: a similar argument exists: '--select'\n\n\
                     Usage: tamis filter --select <K=PATH,PATH> [FILE|-]\n\nFor more information, try '--help'.\n";
-        let usage = Usage::from_parser(text);
+        let usage = Usage::from_parser(text, None);
         let message = "unexpected argument '--slect' found; tip: a similar argument exists: '--select'; see --help";
         let below = "  usage: tamis filter --select <K=PATH,PATH> [FILE|-]";
         assert_eq!(usage.to_string(), format!("{message}\n{below}"));
         let text = "error: unexpected argument '--where' found\n\n  tip: to pass '--where' as a value, use '-- --where'\n\n";
         let message = "unexpected argument '--where' found; see --help";
-        assert_eq!(Usage::from_parser(text).to_string(), message);
+        assert_eq!(Usage::from_parser(text, None).to_string(), message);
+        let text =
+            "error: unexpected argument '-n' found\n\n  tip: a similar argument exists: '--x'\n";
+        let message = "unexpected argument '-n' found; write -m; see --help";
+        assert_eq!(Usage::from_parser(text, Some("write -m".to_owned())).to_string(), message);
     }
 }

@@ -29,9 +29,13 @@ const RULES: [&str; 8] = [
 
 /// Text of the library, and its replacement on the command line. Errors carry no data about these, so they are found by
 /// their text.
-const WORDS: [(&str, &str); 2] = [
+const WORDS: [(&str, &str); 6] = [
     (DOCUMENTS, "(more than one document? try --ndjson for one per line, or --docs)"),
     ("`duplicate_keys: reject`", "--duplicate-keys reject"),
+    ("(JSON has no comments)", "(JSON has no comments; try --lenient)"),
+    ("(a comma before `]`?)", "(a comma before `]`? try --lenient)"),
+    ("(a comma before `}`?)", "(a comma before `}`? try --lenient)"),
+    ("(a JSON text sequence, RFC 7464?)", "(a JSON text sequence, RFC 7464? try --docs)"),
 ];
 
 /// Returns the advice for reached limits, which is printed in place of their names.
@@ -83,6 +87,9 @@ impl fmt::Display for Hinted<'_> {
         if self.error.message().contains(DOCUMENTS) {
             return f.write_str(&self.error.to_string().replace(DOCUMENTS, self.documents));
         }
+        if WORDS.iter().any(|(said, _)| self.error.message().contains(said)) {
+            return write!(f, "{}", self.error);
+        }
         match self.has_limits {
             true => write!(f, "{}", Remedied(self.error)),
             false => write!(f, "{:#}", self.error),
@@ -107,6 +114,15 @@ impl fmt::Display for InLine<'_> {
             f.write_str(" (a document over several lines? try --docs)")?;
         }
         Ok(())
+    }
+}
+
+/// Displays an error in an event of `--events` input, with advice.
+pub(crate) struct InEvent<'a>(pub(crate) u64, pub(crate) &'a Error);
+
+impl fmt::Display for InEvent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "event {}: {}", self.0, Remedied(self.1))
     }
 }
 

@@ -3,6 +3,8 @@
 //! This module must not depend on their content.
 
 pub(crate) mod conflicts;
+pub(crate) mod gzip;
+pub(crate) mod head;
 pub(crate) mod page;
 pub(crate) mod place;
 pub(crate) mod watched;
@@ -264,9 +266,14 @@ impl Replacement {
         };
         let create = || tempfile::Builder::new().prefix(".tamis-").tempfile_in(folder);
         #[cfg(unix)]
-        let file = crate::system::signals::create_until_ended(create)?;
+        let file = crate::system::signals::create_until_ended(create);
         #[cfg(not(unix))]
-        let file = create()?;
+        let file = create();
+        // The name of the temporary file means nothing to a user.
+        let file = file.map_err(|error| match std::fs::metadata(folder) {
+            Err(of_folder) => of_folder,
+            Ok(_) => error.kind().into(),
+        })?;
         Ok(Self { file, path, permissions })
     }
 

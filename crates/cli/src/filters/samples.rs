@@ -94,23 +94,32 @@ impl FilteredSample {
 /// One line of the table.
 type Row = [String; 5];
 
-/// Filters the samples of a folder with the filters that their names select.
+/// Filters the samples of a folder, or one sample, with the filters that their names select.
 ///
 /// # Errors
 /// The folder cannot be read.
 pub(crate) fn filter_all(
     console: &Console,
     manifest: &Manifest,
-    folder: &Path,
+    place: &Path,
 ) -> io::Result<Samples> {
     let mut found: Vec<PathBuf> = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "json") && path.is_file() {
-            found.push(path);
+    let is_file = place.is_file();
+    let folder = if is_file { place.parent().unwrap_or(Path::new("")) } else { place };
+    if is_file {
+        found.push(place.to_path_buf());
+    } else {
+        for entry in std::fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "json") && path.is_file() {
+                found.push(path);
+            }
         }
     }
     found.sort_unstable();
+    // The only filter is meant, whatever the name of the only sample is.
+    let mut filters = manifest.names();
+    let only = filters.next().filter(|_| is_file && filters.next().is_none());
     let names: Vec<String> = found.iter().map(|path| file_name(path)).collect();
     let mut all = Samples { table: String::new(), warnings: 0, exit: Exit::Done };
     let mut rows: Vec<Row> = Vec::new();
@@ -125,7 +134,7 @@ pub(crate) fn filter_all(
         }
         let stem = name.strip_suffix(".json").unwrap_or(name);
         let tool = stem.split_once('~').map_or(stem, |(tool, _)| tool);
-        let entry = match manifest.find(tool) {
+        let entry = match manifest.find(only.unwrap_or(tool)) {
             Ok(entry) => entry,
             Err(error) => {
                 let message = error.problems().first().map_or("", |problem| problem.message());

@@ -4,12 +4,21 @@
 //! state=open          the value equals `open`
 //! n=1|2|null          one of several; a word that is a JSON literal or number is also that value
 //! title~^fix          a regular expression matches
+//! stars>1000, n<0     a number, or a string that is not a number, is greater or less
 //! !draft=true         the condition does not hold
 //! ```
+//!
+//! Blanks around the operator and around a value do not count.
 //!
 //! This module must not depend on flags. Paths and patterns are validated by the compiler of specs.
 
 use tamis::spec::{ItemCondition, RawJson, ValueTest};
+
+/// The character that is trimmed around paths and values.
+const BLANK: char = ' ';
+
+/// The forms of a condition.
+const FORMS: &str = "PATH=VALUE, PATH=VALUE|VALUE, 'PATH>N', 'PATH<N' or PATH~REGEX";
 
 /// Parses a condition.
 ///
@@ -21,36 +30,56 @@ pub(crate) fn parse(text: &str) -> Result<ItemCondition, String> {
         None => (text, false),
     };
     let Some(at) = operator(text) else {
-        return Err("write PATH=VALUE, PATH=VALUE|VALUE or PATH~REGEX".to_owned());
+        return Err(format!(
+            "write {FORMS} (in quotes: to a shell, `>` and `|` mean something else)"
+        ));
     };
     let (path, rest) = text.split_at(at);
-    let test = match rest.strip_prefix('~') {
-        Some(pattern) => ValueTest::new().matches(pattern),
-        None => ValueTest::new().one_of(values(rest.get(1..).unwrap_or_default())),
-    };
-    let path = path.trim_matches(' ');
+    let path = path.trim_matches(BLANK);
     refuse_other_operators(text, path, rest)?;
+    let value = rest.get(1..).unwrap_or_default().trim_matches(BLANK);
+    let test = match rest.as_bytes().first() {
+        Some(b'~') => ValueTest::new().matches(value),
+        Some(b'>') => ValueTest::new().greater(bound(value)),
+        Some(b'<') => ValueTest::new().less(bound(value)),
+        _ => ValueTest::new().one_of(values(value)),
+    };
     Ok(if is_negative { ItemCondition::not(path, test) } else { ItemCondition::new(path, test) })
 }
 
 /// Refuses the operators of other languages, which would be a part of the path or of the value.
 fn refuse_other_operators(text: &str, path: &str, rest: &str) -> Result<(), String> {
+    let value = |from: usize| rest.get(from..).unwrap_or_default().trim_matches(BLANK);
     let instead = match (path.chars().last(), rest.get(..2)) {
-        (Some('!'), _) => {
-            let value = rest.get(1..).unwrap_or_default();
-            format!("write !{}={value}", path.trim_end_matches(['!', ' ']))
+        (Some('!'), _) => format!("write !{}={}", path.trim_end_matches(['!', BLANK]), value(1)),
+        (_, Some("==" | "=~")) => format!("write {path}={}", value(2)),
+        (_, Some("<>")) => format!("write !{path}={}", value(2)),
+        (_, Some(">=")) => or_equal(path, '>', '<', value(2)),
+        (_, Some("<=")) => or_equal(path, '<', '>', value(2)),
+        _ if rest.starts_with(['<', '>']) && value(1).is_empty() => {
+            format!("write a number after it, as in '{path}>4'")
         }
-        (Some('<' | '>'), _) => {
-            "write a manifest with `where: [{path: n, greater: 1}]`, or `less`".to_owned()
-        }
-        (_, Some("==" | "=~")) => format!("write {path}={}", rest.get(2..).unwrap_or_default()),
         _ if text.starts_with('!') => "write one `!`".to_owned(),
         _ => return Ok(()),
     };
     Err(format!("not an operator of --where; {instead}"))
 }
 
-/// Returns the place of the operator: the first `=` or `~` outside of `["…"]`. In a JSON Pointer, `~0` and `~1` are escapes.
+/// Returns the advice for `>=` and `<=`.
+fn or_equal(path: &str, operator: char, opposite: char, value: &str) -> String {
+    format!(
+        "write '{path}{operator}VALUE', or '!{path}{opposite}{value}', which also keeps items without `{path}`"
+    )
+}
+
+/// Returns the value of `>` or `<`: a number if the text is one, else a string.
+fn bound(text: &str) -> RawJson {
+    let is_number = text.starts_with(|char: char| char == '-' || char.is_ascii_digit());
+    let number = text.parse::<RawJson>().ok().filter(|_| is_number);
+    number.unwrap_or_else(|| RawJson::from(text))
+}
+
+/// Returns the place of the operator: the first `=`, `~`, `<` or `>` outside of `["…"]`. In a JSON Pointer, `~0` and `~1` are escapes.
 fn operator(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let is_pointer = text.starts_with('/');
@@ -61,7 +90,7 @@ fn operator(text: &str) -> Option<usize> {
             b'"' if is_quoted => is_quoted = false,
             b'"' if at > 0 && bytes.get(at - 1) == Some(&b'[') && !is_pointer => is_quoted = true,
             _ if is_quoted => {}
-            b'=' => return Some(at),
+            b'=' | b'<' | b'>' => return Some(at),
             b'~' if !(is_pointer && matches!(bytes.get(at + 1), Some(b'0' | b'1'))) => {
                 return Some(at);
             }
@@ -91,6 +120,7 @@ fn values(text: &str) -> Vec<RawJson> {
 
 /// Adds a word as a string, and as the value that it spells.
 fn add(values: &mut Vec<RawJson>, word: &str) {
+    let word = word.trim_matches(BLANK);
     values.push(RawJson::from(word));
     let is_scalar = !word.starts_with(['"', '[', '{', ' ']);
     if let Some(value) = word.parse::<RawJson>().ok().filter(|_| is_scalar) {
@@ -115,13 +145,32 @@ mod tests {
             ("/a~0b~x", r#"{"path":"/a~0b","matches":"x"}"#),
             (r#"["a=b"].c=d"#, r#"{"path":"[\"a=b\"].c","in":["d"]}"#),
             ("a=\"x\"", r#"{"path":"a","in":["\"x\""]}"#),
+            (" a = x | y ", r#"{"path":"a","in":["x","y"]}"#),
+            ("a ~ ^x", r#"{"path":"a","matches":"^x"}"#),
+            ("n>4", r#"{"path":"n","greater":4}"#),
+            ("n < -1.50", r#"{"path":"n","less":-1.5}"#),
+            ("!n>4", r#"{"path":"n","not":{"greater":4}}"#),
+            ("day>2026-01-01", r#"{"path":"day","greater":"2026-01-01"}"#),
+            (r#"["a>b"]=1"#, r#"{"path":"[\"a>b\"]","in":["1",1]}"#),
+            ("a=b>c", r#"{"path":"a","in":["b>c"]}"#),
         ] {
             let condition = parse(text).unwrap();
             assert_eq!(serde_json::to_string(&condition).unwrap(), expected, "{text}");
         }
-        for text in ["", "a", "!a", "[\"a=b\"]", "a!=b", "a==b", "n>=1", "n <= 1", "!!a=b", "a=~b"]
-        {
+        for text in ["", "a", "!a", "[\"a=b\"]", "!!a=b", "n>", "n < "] {
             assert!(parse(text).is_err(), "{text}");
+        }
+        for (text, advice) in [
+            ("language == Rust", "write language=Rust"),
+            ("a!=b", "write !a=b"),
+            ("a != b ", "write !a=b"),
+            ("a <> b", "write !a=b"),
+            ("a=~b", "write a=b"),
+            ("n >= 1", "write 'n>VALUE', or '!n<1', which also keeps items without `n`"),
+            ("n<=1", "write 'n<VALUE', or '!n>1', which also keeps items without `n`"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert_eq!(error, format!("not an operator of --where; {advice}"), "{text}");
         }
     }
 }

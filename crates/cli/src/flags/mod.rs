@@ -4,4 +4,5 @@ pub(crate) mod caps;
 pub(crate) mod choice;
 pub(crate) mod conditions;
 pub(crate) mod groups;
+pub(crate) mod habits;
 pub(crate) mod lists;

@@ -6,21 +6,28 @@ use std::fs::File;
 use std::io::{IsTerminal, Read, Seek, SeekFrom, Write};
 
 use tamis::{
-    EncodeSkip, Error, ErrorKind, FactorSkip, FailedRun, FailureReport, MissedPath, PrettyWriter,
-    Program, Report, SkipReason, TeeReader, filter_documents, filter_file, filter_lenient,
-    filter_ndjson,
+    BadLines, EncodeSkip, Error, ErrorKind, FactorSkip, FailedRun, FailureReport, MissedPath,
+    PrettyWriter, Program, Report, SkipReason, TeeReader, filter_documents, filter_events,
+    filter_file, filter_lenient, filter_ndjson, filter_reader,
 };
 
+use tamis::spec::Whitespace;
+
+use crate::console::json_colours::JsonColours;
 use crate::console::print::is_closed_pipe;
 use crate::console::progress::Bar;
-use crate::console::remedies::{InDocument, InLine, Remedied};
-use crate::console::{Console, Exit, Usage};
+use crate::console::remedies::Remedied;
+use crate::console::{Console, Exit, Usage, colour};
 use crate::figures::report::ReportFile;
 use crate::figures::stats::Stats;
 use crate::figures::tokens::{Tally, Tokens};
+use crate::files::gzip::{self, Decoded};
+use crate::files::head::{self, Head};
 use crate::files::place::Place;
 use crate::files::watched::WatchedFile;
 use crate::files::{self, Output, conflicts};
+use crate::flags::habits;
+use crate::job::bad_records::BadRecords;
 use crate::job::misspelled::NameWatch;
 use crate::job::resolve::{Form, Job};
 use crate::job::unquote::Unquote;
@@ -31,6 +38,8 @@ struct Failure {
     /// The file or stream that the error is about; `None` if there is none, or if the error was printed already.
     name: Option<String>,
     error: Error,
+    /// The form of an input that is not JSON, with a remedy.
+    advice: Option<String>,
 }
 
 /// Runs a job.
@@ -82,10 +91,10 @@ impl Tallies {
             // The report counts bytes without comments, which are not offsets in the input.
             Form::Lenient => [self.input.without_newline(), self.output.all()],
             // The last read has more than was consumed.
-            Form::Lines | Form::Documents if stops => {
+            Form::Lines | Form::Documents | Form::Events if stops => {
                 [self.input.first(consumed), self.output.without_newline()]
             }
-            Form::Lines | Form::Documents => {
+            Form::Lines | Form::Documents | Form::Events => {
                 [self.input.without_newline(), self.output.without_newline()]
             }
         }
@@ -119,20 +128,28 @@ fn filter(job: &Job, tally: &Tallies) -> (Report, Result<(), Failure>, NameWatch
 struct Opened {
     program: Program,
     input: File,
+    /// The input is a regular file that is compressed.
+    is_compressed: bool,
     /// The same file and where the document begins in it, to explain the run.
     again: Option<(File, u64)>,
     tee: Option<File>,
     output: Output,
+    form: Shown,
     bar: Bar,
 }
 
 fn open(job: &Job) -> Result<Opened, Failure> {
-    let fault = |name: String, error: Error| Failure { name: Some(name), error };
-    let program = job.selected.program().map_err(|error| Failure { name: None, error })?;
-    check_text(job, &program).map_err(|error| Failure { name: None, error })?;
-    let mut input =
-        files::open(&job.input).map_err(|error| fault(job.input_name(), Error::read(error)))?;
+    let fault = |name: String, error: Error| Failure { name: Some(name), error, advice: None };
+    let of_rules = |error| Failure { name: None, error, advice: None };
+    let program = job.selected.program().map_err(of_rules)?;
+    check_text(job, &program).map_err(of_rules)?;
+    let mut input = files::open(&job.input).map_err(|error| match job.input_habit(&error) {
+        Some(habit) => fault(job.input_name(), Error::read(std::io::Error::other(habit))),
+        None => fault(job.input_name(), Error::read(error)),
+    })?;
     let mut again = None;
+    let is_regular = files::is_regular(&input);
+    let is_compressed = is_regular && gzip::is_compressed(&mut input).unwrap_or(false);
     if job.why.is_some() {
         let limits = job.selected.options.limits();
         let file = why::rereadable(input, limits).and_then(|(file, begin)| {
@@ -151,19 +168,52 @@ fn open(job: &Job) -> Result<Opened, Failure> {
         ),
     };
     let size = input.metadata().ok().filter(|metadata| metadata.is_file()).map(|file| file.len());
+    // Its length is not that of the text.
+    let size = size.filter(|_| !is_compressed);
+    let is_compressed = is_compressed && job.why.is_none();
     let to_terminal = job.output == Place::Standard && std::io::stdout().is_terminal();
-    Ok(Opened { program, input, again, tee, output, bar: Bar::new(size, to_terminal) })
+    let form = Shown::new(job, &program, to_terminal);
+    let bar = Bar::new(size, to_terminal);
+    Ok(Opened { program, input, is_compressed, again, tee, output, form, bar })
 }
 
-/// A writer that knows whether anything was written.
+/// How the output is shown.
+#[derive(Clone, Copy, Debug)]
+struct Shown {
+    /// Indented, because it was asked for or because people read it.
+    pretty: bool,
+    colours: bool,
+    /// A line that is not complete is ended before an error is printed.
+    to_terminal: bool,
+}
+
+impl Shown {
+    fn new(job: &Job, program: &Program, to_terminal: bool) -> Self {
+        let is_json = !(program.is_text() || program.is_encoded() || program.has_summary());
+        let keeps_white = program.spec().whitespace == Whitespace::Keep;
+        let is_plain = job.minified || job.unquotes || keeps_white || !is_json;
+        let is_lines = job.form.is_many() || job.lines;
+        let passes_lines = job.selected.options.bad_lines() == BadLines::Pass;
+        let of_json = job.output == Place::Standard && job.form != Form::Events && is_json;
+        Self {
+            pretty: job.pretty || (to_terminal && !is_plain && !is_lines),
+            colours: of_json && !job.unquotes && !passes_lines && colour::on_data(),
+            to_terminal,
+        }
+    }
+}
+
+/// A writer that knows whether anything was written, and whether its last line is complete.
 struct Written<W> {
     inner: W,
     any: bool,
+    is_open: bool,
 }
 
 impl<W: Write> Write for Written<W> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.any |= !bytes.is_empty();
+        self.is_open = bytes.last().map_or(self.is_open, |last| *last != b'\n');
         self.inner.write(bytes)
     }
 
@@ -181,6 +231,7 @@ fn check_text(job: &Job, program: &Program) -> Result<(), Error> {
     let flag = match job.form {
         Form::Lines => "--ndjson",
         Form::Documents => "--docs",
+        Form::Events => "--events",
         Form::Lenient => "--lenient",
         Form::Document if job.pretty => "--pretty",
         Form::Document if job.lines => "--lines",
@@ -236,10 +287,13 @@ fn not_factored(why: FactorSkip) -> String {
 
 impl Opened {
     fn run(self, job: &Job, tally: &Tallies, names: &NameWatch) -> (Report, Result<(), Failure>) {
-        let Self { program, input, again, tee, output, bar } = self;
+        let Self { program, input, is_compressed, again, tee, output, form, bar } = self;
         let console = Console::new(bar.clone());
+        let head = Head::default();
         let around = |reader: Box<dyn Read>| {
-            let reader = names.around(tally.input.around(bar.around(reader)));
+            // A regular file that is not compressed may be read twice, so its bytes are those of the document.
+            let reader = head.around(Box::new(Decoded::new(bar.around(reader))));
+            let reader = names.around(tally.input.around(reader));
             match tee {
                 Some(tee) => Box::new(TeeReader::new(reader, tee)) as Box<dyn Read>,
                 None => reader,
@@ -250,30 +304,47 @@ impl Opened {
             Err(error) => return (Report::default(), Err(job.blame(Error::read(error)))),
         };
         let call = program.with_options(&job.selected.options);
+        let treatment = job.selected.options.bad_lines();
+        let mut bad = BadRecords::new(&console, job.input_name(), head.clone(), treatment);
         let go = |writer: &mut dyn Write| match job.form {
+            Form::Document if is_compressed => filter_reader(call, input, writer),
             Form::Document => filter_file(call, input, writer),
             Form::Lenient => filter_lenient(call, input, writer),
-            Form::Lines => filter_ndjson(call, input, writer, |line, error| {
-                console.say(&job.input_name(), InLine(line, error));
-            }),
+            Form::Lines => filter_ndjson(call, input, writer, |line, error| bad.line(line, error)),
             Form::Documents => filter_documents(call, input, writer, |number, error| {
-                console.say(&job.input_name(), InDocument(number, error));
+                bad.document(number, error);
+            }),
+            Form::Events => filter_events(call, input, writer, |number, error| {
+                bad.event(number, error);
             }),
         };
-        let mut output = Written { inner: output, any: false };
+        let mut output = Written { inner: output, any: false, is_open: false };
         let mut unquoted = Unquote::new(&mut output, job.lines || job.form.is_many());
         let writer: &mut dyn Write = if job.unquotes { &mut unquoted } else { unquoted.get_mut() };
+        let mut colours = JsonColours::new(writer);
+        let writer: &mut dyn Write = if form.colours { &mut colours } else { colours.get_mut() };
         // The counted output is the minified one.
-        let result = match (job.pretty, job.stats) {
+        let result = match (form.pretty, job.stats) {
             (true, _) => go(&mut tally.output.through(PrettyWriter::new(writer))),
             (false, true) => go(&mut tally.output.through(writer)),
             (false, false) => go(writer),
         };
-        let Written { inner: mut output, any } = output;
+        let ended = colours.finish();
+        bad.conclude(job.form.unit());
+        let Written { inner: mut output, any, is_open } = output;
         let (report, result) = FailedRun::split(result);
-        let result = match result {
-            Err(error) => Err(job.blame(error)),
-            Ok(()) => {
+        let result = match (result, ended) {
+            (Err(error), _) => {
+                if form.to_terminal && is_open {
+                    // If this fails, the run has failed already.
+                    _ = output.write_all(b"\n").and_then(|()| output.flush());
+                }
+                let advice = head.advice().filter(|_| head::explains(&error)).map(str::to_owned);
+                let advice = advice.or_else(|| job.input_habit(error.io_error()?));
+                Err(Failure { advice, ..job.blame(error) })
+            }
+            (Ok(()), Err(error)) => Err(job.blame(Error::write(error))),
+            (Ok(()), Ok(())) => {
                 // A payload without elements has no lines.
                 let ends = !job.form.is_many() && (any || !job.lines);
                 let ended = if ends { output.write_all(b"\n") } else { Ok(()) };
@@ -296,6 +367,14 @@ impl Job {
         explained.map(|text| why::print(&text)).map_err(|error| self.blame(error))
     }
 
+    /// Returns what was probably meant by an input that does not exist or is a folder.
+    fn input_habit(&self, error: &std::io::Error) -> Option<String> {
+        let Place::Path(path) = &self.input else { return None };
+        let is_missing =
+            matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::IsADirectory);
+        is_missing.then(|| habits::of_file(path)).flatten()
+    }
+
     fn input_name(&self) -> String {
         self.input.name("standard input")
     }
@@ -313,7 +392,7 @@ impl Job {
             _ if self.form.is_many() => None,
             _ => Some(self.input_name()),
         };
-        Failure { name, error }
+        Failure { name, error, advice: None }
     }
 }
 
@@ -334,6 +413,7 @@ fn conclude(job: &Job, report: &Report, result: Result<(), Failure>, names: &Nam
         let (item, document) = match job.form {
             Form::Lines => ("line", "line"),
             Form::Documents => ("document", "document"),
+            Form::Events => ("event", "event"),
             Form::Document | Form::Lenient => ("item", "document"),
         };
         let others = names.missed();
@@ -357,6 +437,19 @@ fn conclude(job: &Job, report: &Report, result: Result<(), Failure>, names: &Nam
             format!("the value at `{root}` is not an array: --max-items has no effect"),
         );
     }
+    if job.form.is_many()
+        && job.selected.counts_items
+        && job.selected.counted_at.is_none()
+        && result.is_ok()
+        && report.applied
+        && report.items_seen.or(report.items_at_least).is_none()
+    {
+        let unit = job.form.unit();
+        let message = format!(
+            "no {unit} is a list of items: --max-items has no effect (--max-docs N stops after N {unit}s)"
+        );
+        console.warn(&input, message);
+    }
     if let Some(why) = &report.compact_error
         && result.is_ok()
     {
@@ -376,7 +469,7 @@ fn conclude(job: &Job, report: &Report, result: Result<(), Failure>, names: &Nam
         let message = "the output exceeds its budget and cannot be shortened further";
         console.warn(&input, message);
     }
-    let Err(Failure { name, error }) = result else { return Exit::Done };
+    let Err(Failure { name, error, advice }) = result else { return Exit::Done };
     if error.kind() == ErrorKind::Spec {
         return console.refuse(&Usage::from(&error));
     }
@@ -384,15 +477,14 @@ fn conclude(job: &Job, report: &Report, result: Result<(), Failure>, names: &Nam
         return Exit::Done;
     }
     if let Some(name) = name {
-        console.say(&name, Remedied(&error));
+        match advice {
+            Some(advice) => console.say(&name, format_args!("{} ({advice})", Remedied(&error))),
+            None => console.say(&name, Remedied(&error)),
+        }
     } else if let Place::Path(path) = &job.output {
         console.say(
             &path.display().to_string(),
-            if job.form == Form::Documents {
-                "not written, because documents of the input failed"
-            } else {
-                "not written, because lines of the input failed"
-            },
+            format_args!("not written, because {}s of the input failed", job.form.unit()),
         );
     }
     Exit::Failed

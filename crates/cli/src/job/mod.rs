@@ -1,5 +1,6 @@
 //! A job: flags resolved into a filter, inputs and outputs; and its execution.
 
+pub(crate) mod bad_records;
 pub(crate) mod execution;
 mod misspelled;
 pub(crate) mod resolve;

@@ -14,7 +14,7 @@ use crate::files::place::Place;
 use crate::filters::by_name::{self, Tool};
 use crate::filters::patch_files;
 use crate::flags::groups::Selection;
-use crate::flags::lists;
+use crate::flags::{habits, lists};
 use crate::job::why::Asked;
 
 /// A run with its resolved flags.
@@ -28,6 +28,8 @@ pub(crate) struct Job {
     pub(crate) report: Option<Place>,
     pub(crate) form: Form,
     pub(crate) pretty: bool,
+    /// Minified output was asked for, also on a terminal.
+    pub(crate) minified: bool,
     /// The output is the elements of the payload.
     pub(crate) lines: bool,
     /// Strings are written without quotes.
@@ -58,14 +60,25 @@ pub(crate) enum Form {
     Lines,
     /// Documents that follow each other.
     Documents,
+    /// The documents in server-sent events.
+    Events,
     /// A document with comments and trailing commas.
     Lenient,
 }
 
 impl Form {
+    /// Returns the word for one of many documents.
+    pub(crate) fn unit(self) -> &'static str {
+        match self {
+            Self::Lines => "line",
+            Self::Events => "event",
+            Self::Document | Self::Documents | Self::Lenient => "document",
+        }
+    }
+
     /// Returns whether the input is many documents, which are filtered one by one.
     pub(crate) fn is_many(self) -> bool {
-        matches!(self, Self::Lines | Self::Documents)
+        matches!(self, Self::Lines | Self::Documents | Self::Events)
     }
 }
 
@@ -80,6 +93,8 @@ pub(crate) struct Selected {
     pub(crate) raw: bool,
     /// The root given for the items that `--max-items` counts.
     pub(crate) counted_at: Option<String>,
+    /// Whether `--max-items` counts items.
+    pub(crate) counts_items: bool,
 }
 
 /// The source of the rules.
@@ -98,7 +113,14 @@ impl Selected {
             .with_token_counter(tamis_tokens::o200k_base())
             .with_suggestions(true)
             .with_limits(limits);
-        Self { rules, options, says_prefer: false, raw: false, counted_at: None }
+        Self {
+            rules,
+            options,
+            says_prefer: false,
+            raw: false,
+            counted_at: None,
+            counts_items: false,
+        }
     }
 
     /// Removes the members next to the payload, whatever the rules say.
@@ -152,6 +174,15 @@ impl Selected {
 /// # Errors
 /// Flags that cannot be combined.
 pub(crate) fn select(args: &Selection) -> Result<Selected, Usage> {
+    let sources = || args.select.iter().flat_map(|list| lists::split(list));
+    if let Some((source, (key, path))) =
+        sources().find_map(|source| Some((source, habits::renamed(source)?)))
+    {
+        let message = format!(
+            "--select {source}: write {key}={path} (a name with blanks is written [\"{source}\"])"
+        );
+        return Err(Usage::new(message));
+    }
     let rules = match by_name::resolve(args)? {
         Some(tool) => Rules::Tool(tool),
         None if args.stop_early && args.max_items.is_none_or(|count| count == 0) => {
@@ -237,7 +268,9 @@ pub(crate) fn select(args: &Selection) -> Result<Selected, Usage> {
         args.max_items.is_some_and(|count| count > 0)
             && matches!(Root::from(root.as_str()), Root::At(_))
     });
-    Ok(Selected { rules, raw: args.raw, options, says_prefer: args.prefer.is_some(), counted_at })
+    let counts_items = args.max_items.is_some_and(|count| count > 0);
+    let says_prefer = args.prefer.is_some();
+    Ok(Selected { rules, raw: args.raw, options, says_prefer, counted_at, counts_items })
 }
 
 fn spec(args: &Selection) -> Spec {

@@ -9,6 +9,7 @@ use tamis::{Call, Error, Limits};
 use tamis_insight::why::why;
 
 use crate::console::{Usage, print};
+use crate::files::gzip::{self, Decoded};
 
 /// The question of `--why`.
 #[derive(Clone, Debug)]
@@ -52,16 +53,16 @@ pub(crate) fn print(text: &[u8]) {
     _ = std::io::stderr().write_all(text);
 }
 
-/// Returns a file that can be read several times, and where the document begins in it. A pipe is copied to a temporary file
-/// without a name.
+/// Returns a file that can be read several times, and where the document begins in it. A pipe and a compressed file are copied to
+/// a temporary file without a name.
 pub(crate) fn rereadable(mut input: File, limits: &Limits) -> std::io::Result<(File, u64)> {
-    if crate::files::is_regular(&input) {
+    if crate::files::is_regular(&input) && !gzip::is_compressed(&mut input)? {
         let begin = input.stream_position()?;
         return Ok((input, begin));
     }
     let most = limits.held().saturating_add(limits.spill());
     let mut copy = tempfile::tempfile()?;
-    let copied = std::io::copy(&mut input.take(most.saturating_add(1)), &mut copy)?;
+    let copied = std::io::copy(&mut Decoded::new(input).take(most.saturating_add(1)), &mut copy)?;
     if copied > most {
         let message = format!(
             "--why reads the input several times, and it exceeds the buffer limit of {most} bytes (raise --held or --spill, or give a file)"

@@ -31,7 +31,7 @@ fn run(folder: &Folder, args: &[&str]) -> Ran {
 fn a_missing_binary_is_reported_with_a_remedy() {
     let folder = apart();
     let (mcp, serve) =
-        ("cargo install tamis-gateway\n", "cargo install tamis-gateway --features serve\n");
+        ("crates/gateway --profile dist\n", "crates/gateway --profile dist --features serve\n");
     for (args, install) in [
         (&["mcp", "--", "cat"][..], mcp),
         (&["mcp", "--upstream", "http://x/"], mcp),

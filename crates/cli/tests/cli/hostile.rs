@@ -368,7 +368,7 @@ fn help_is_there_in_every_way_that_people_ask() {
         assert!(ask(&["-h"]).contains(shown), "{shown}");
     }
     assert!(!ask(&["-h"]).contains("man "), "for packagers");
-    let ran = folder.tamis(&["help", "pathes"], b"");
-    ran.refused(2, &["no page on pathes", "commands: ", " explain", "topics: ", " roots"]);
+    let ran = folder.tamis(&["help", "nothing"], b"");
+    ran.refused(2, &["no page on nothing", "commands: ", " explain", "topics: ", " roots"]);
     ran.one_line();
 }

@@ -167,3 +167,102 @@ fn lenient() {
     let ran = piped(&["--lenient", "--max-depth", "1"], "[/**/[1]]");
     assert!(ran.err.contains("(in the text without comments)"), "{}", ran.err);
 }
+
+#[test]
+fn inputs_that_are_not_json_are_named() {
+    for (input, words) in [
+        (&b"\x28\xb5\x2f\xfd\x04\0"[..], "zstd -dc"),
+        (b"\xff\xfe{\0\"\0", "iconv -f UTF-16"),
+        (b"{\0\"\0a\0\"\0", "iconv -f UTF-16LE"),
+        (b"data: {\"a\":1}\n\n", "--events"),
+        (b"HTTP/1.1 200 OK\r\n\r\n{}", "leave out -i"),
+        (b")]}'\n{\"a\":1}", "tail -n +2"),
+        (b"callback({\"a\":1})", "JSONP"),
+        (b"<!doctype html>", "tamis content"),
+        (b"{'a': 1}", "json.dumps"),
+        (b"\x1e{}\n", "--docs"),
+        (b"[NaN]", "`NaN`"),
+        (b"[1,]", "--lenient"),
+        (b"{\"a\":1,}", "--lenient"),
+        (b"{\"a\":+1}", "`+`"),
+        (b"{\"a\":True}", "lower case"),
+    ] {
+        for args in [&[][..], &["--ndjson"]] {
+            let folder = Folder::new();
+            let ran = folder.pipe(args, input);
+            let text = String::from_utf8_lossy(input);
+            assert_eq!(ran.code, 1, "{text}");
+            assert!(ran.err.lines().next().unwrap().contains(words), "{text}: {}", ran.err);
+        }
+    }
+    // A number that is not valid is not about the form of the input.
+    piped(&[], "{\"a\":1.}").refused_after("{\"a\":1.", "invalid number");
+}
+
+#[test]
+fn compressed_inputs_are_decoded() {
+    let folder = Folder::new();
+    let text = format!("{{\"pad\":\"{}\",\"data\":[{{\"id\":1,\"x\":2}}]}}", "x".repeat(200_000));
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(text.as_bytes()).unwrap();
+    let member = encoder.finish().unwrap();
+    folder.write("a.json.gz", &member);
+    let expected = text.replace(",\"x\":2", "") + "\n";
+    folder.run(["--select", "id", "a.json.gz"]).done(&expected);
+    folder.pipe(["--select", "id"], &member).done(&expected);
+    // The document is read several times.
+    let ran = folder.run(["--select", "id", "--why=/data/0/x", "a.json.gz"]);
+    assert_eq!((ran.code, ran.out), (0, expected.clone()));
+    let cut = folder.pipe(["--select", "id"], &member[..member.len() - 20]);
+    assert_eq!(cut.code, 1);
+    assert!(
+        cut.err.ends_with("cannot read the input: the gzip data ends too early\n"),
+        "{}",
+        cut.err
+    );
+    let looked = folder.tamis(&["look", "a.json.gz", "--json"], b"");
+    assert_eq!(looked.code, 0, "{}", looked.err);
+    folder.tamis(&["suggest", "a.json.gz"], b"").succeeded();
+}
+
+#[test]
+fn bad_lines_are_counted_skipped_or_passed() {
+    let input = "{\"id\":1,\"x\":2}\n  at main.rs:7\n{\"id\":\n{\"id\":2}\n";
+    let ran = piped(&["--ndjson", "--select", "id", "--bad-lines", "skip"], input);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "{\"id\":1}\n{\"id\":2}\n"));
+    ran.one_line();
+    assert!(
+        ran.err.ends_with("2 lines are not JSON, the first of them line 2: skipped\n"),
+        "{}",
+        ran.err
+    );
+    let ran = piped(&["--ndjson", "--select", "id", "--bad-lines", "pass"], input);
+    let passed = "{\"id\":1}\n  at main.rs:7\n{\"id\":\n{\"id\":2}\n";
+    assert_eq!((ran.code, ran.out.as_str()), (0, passed));
+    piped(&["--ndjson", "--exclude", "x", "--bad-lines", "pass"], input)
+        .refused(2, &["bad lines cannot pass", "removes for safety"]);
+    piped(&["--bad-lines", "skip"], "[]").refused(2, &["--bad-lines needs --ndjson"]);
+    // Of many bad lines the first ones are reported, and then how many there are.
+    let ran = piped(&["--ndjson"], &"oops\n".repeat(30));
+    assert_eq!(ran.err.lines().count(), 21, "{}", ran.err);
+    assert!(ran.err.ends_with("standard input: 10 more bad lines\n"), "{}", ran.err);
+}
+
+#[test]
+fn items_of_lines_that_have_none_are_not_counted_silently() {
+    let ran = piped(&["--ndjson", "--max-items", "1"], "{\"id\":1}\n{\"id\":2}\n");
+    assert_eq!((ran.code, ran.out.as_str()), (0, "{\"id\":1}\n{\"id\":2}\n"));
+    ran.one_line();
+    assert!(ran.err.contains("--max-items has no effect (--max-docs N stops after N lines)"));
+    piped(&["--ndjson", "--max-items", "1"], "[1,2]\n[3]\n").done("[1]\n[3]\n");
+}
+
+#[test]
+fn events_are_filtered() {
+    let input = "id: 7\ndata: {\"id\":1,\"x\":2}\n\ndata: oops\n\ndata: [DONE]\n\n";
+    let ran = piped(&["--events", "--select", "id"], input);
+    assert_eq!((ran.code, ran.out.as_str()), (1, "id: 7\ndata: {\"id\":1}\n\ndata: [DONE]\n\n"));
+    ran.one_line();
+    assert!(ran.err.contains("event 2: byte 34: expected a value"), "{}", ran.err);
+    piped(&["--events", "--ndjson"], "").refused(2, &["--events", "leave --ndjson"]);
+}

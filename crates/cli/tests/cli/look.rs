@@ -81,13 +81,27 @@ fn several_documents() {
 }
 
 #[test]
+fn lines_that_are_not_json_are_left_out() {
+    let folder = Folder::new();
+    let good = "{\"id\":1}\n{\"id\":2}";
+    let bad = "{\"id\":1}\n  at main.rs:7\n\n{\"id\":\n{\"id\":2}";
+    let expected = look(&folder, &["--ndjson", "--json"], good);
+    let ran = look(&folder, &["--ndjson", "--json"], bad);
+    let tree = |ran: &Ran| serde_json::from_str::<Value>(&ran.out).unwrap()["before"].clone();
+    assert_eq!((ran.code, tree(&ran)), (0, tree(&expected)));
+    ran.one_line();
+    assert!(
+        ran.err.ends_with("warning: 2 lines are not JSON, the first of them line 2: left out\n")
+    );
+}
+
+#[test]
 fn errors() {
     let folder = Folder::new();
     folder.write("a.json", ITEMS);
     folder.write("bad.json", "{\"a\": [1,]}");
     look(&folder, &["bad.json"], "").refused(1, &["tamis: bad.json: byte 9 at /a/1: "]);
-    look(&folder, &["--ndjson"], "{\"id\":1}\n\n{\"id\":}\n")
-        .refused(1, &["tamis: standard input: line 3: byte 6 at /id: "]);
+    look(&folder, &["--ndjson"], "oops\n\n{\"id\":}\n").refused(1, &["no line is a JSON document"]);
     look(&folder, &["missing.json"], "").refused(1, &["tamis: missing.json: cannot read"]);
     look(&folder, &["a.json", "--html", "no/a.html"], "").refused(1, &["no/a.html: cannot write"]);
     look(&folder, &["-", "-"], "").refused(2, &["`-` is given twice"]);

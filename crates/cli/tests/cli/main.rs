@@ -44,6 +44,8 @@ mod rules;
 mod samples;
 mod shell;
 #[cfg(unix)]
+mod shell_blocks;
+#[cfg(unix)]
 mod shells;
 #[cfg(unix)]
 mod silence;
@@ -184,6 +186,18 @@ impl Ran {
         for word in words {
             assert!(self.err.contains(word), "{word:?} is not in {:?}", self.err);
         }
+    }
+
+    /// Asserts exit code 1, this partial output, and a message with this word.
+    #[track_caller]
+    fn refused_after(&self, out: &str, word: &str) {
+        assert_eq!((self.code, self.out.as_str()), (1, out), "{}", self.err);
+        assert!(self.err.contains(word), "{}", self.err);
+    }
+
+    #[track_caller]
+    fn succeeded(&self) {
+        assert_eq!(self.code, 0, "{}", self.err);
     }
 
     #[track_caller]

@@ -159,6 +159,7 @@ fn shell(folder: &Folder, script: &str) -> Ran {
 fn a_standard_stream_that_is_closed_or_only_read_is_an_error() {
     let folder = Folder::new();
     folder.write("a.json", "[1]");
+    folder.write("h.json", r#"[{"role":"tool","content":"text"}]"#);
     folder.write("page.txt", "a text");
     folder.write("m.yaml", "version: 1\nfilters: {t: {}}\n");
     for args in [
@@ -171,7 +172,7 @@ fn a_standard_stream_that_is_closed_or_only_read_is_an_error() {
         "audit m.yaml",
         "savings",
         "content page.txt",
-        "prune a.json",
+        "prune h.json",
         "text --command cat a.json",
         "run -- echo a",
         "tools",

@@ -31,6 +31,20 @@ fn files_and_pipes() {
 }
 
 #[test]
+fn nothing_recognised_is_said() {
+    let folder = Folder::new();
+    for (input, words) in [
+        ("[{\"role\":\"user\",\"content\":\"a\"}]", "no tool result was recognised in 1 message"),
+        ("{\"items\":[]}", "no chat: expected an array of messages"),
+    ] {
+        let ran = prune(&folder, &[], input);
+        assert_eq!((ran.code, ran.out.as_str()), (0, input));
+        ran.one_line();
+        assert!(ran.err.contains(words), "{}", ran.err);
+    }
+}
+
+#[test]
 fn a_history_may_be_replaced() {
     let folder = Folder::new();
     folder.write("a.json", HISTORY);

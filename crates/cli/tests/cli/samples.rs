@@ -93,3 +93,17 @@ fn a_sample_is_explained() {
     assert!(rest.ends_with("; 2 of 3 items\n  no item has owner.login\n"), "{rest}");
     folder.tamis(&[&args[..], &["none.json"]].concat(), b"").refused(1, &["none.json"]);
 }
+
+#[test]
+fn one_sample_may_be_a_file() {
+    let folder = folder(&[("list.json", "[{\"id\": 1, \"x\": 2}]")]);
+    let check =
+        |manifest: &str, file: &str| folder.tamis(&["check", manifest, "--samples", file], b"");
+    let ran = check("tools.yaml", "samples/list.json");
+    assert!(ran.code == 0 && ran.out.contains("\nlist    "), "{} {}", ran.out, ran.err);
+    // The only filter is meant, whatever the name of the file is.
+    folder.write("one.yaml", "version: 1\nfilters: {x: {select: [id]}}\n");
+    folder.write("any.json", "[{\"id\": 1, \"x\": 2}]");
+    let ran = check("one.yaml", "any.json");
+    assert!(ran.code == 0 && ran.out.contains("\nany     "), "{} {}", ran.out, ran.err);
+}

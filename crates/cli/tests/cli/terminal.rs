@@ -146,13 +146,77 @@ mod pty {
         assert!(text.contains('\u{1b}'), "{text}");
     }
 
+    /// Runs with both outputs on a terminal, over an input from a pipe.
+    fn shows(args: &[&str], input: &[u8], variables: &[(&str, &str)]) -> String {
+        let (terminal, written) = terminal();
+        let shown = shown(terminal);
+        let folder = Folder::new();
+        let mut command = folder.command();
+        for name in COLOURS {
+            command.env_remove(name);
+        }
+        command.args(args).env("TERM", "xterm").envs(variables.iter().copied());
+        command.stdin(Stdio::piped()).stdout(written.try_clone().unwrap()).stderr(written);
+        let mut child = command.spawn().unwrap();
+        // The command holds the terminal open as long as it lives.
+        drop(command);
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        child.wait().unwrap();
+        shown.join().unwrap().replace("\r\n", "\n")
+    }
+
+    #[test]
+    fn a_document_is_indented_and_coloured_on_a_terminal_only() {
+        let input = br#"{"a":[1.50,null],"b":"x"}"#;
+        let (bold, end) = ("\u{1b}[1m", "\u{1b}[0m");
+        let text = shows(&[], input, &[]);
+        assert!(
+            text.starts_with(&format!("{bold}{{{end}\n  {bold}\u{1b}[34m\"a\"{end}")),
+            "{text:?}"
+        );
+        assert!(text.contains("\u{1b}[90mnull") && text.contains("\u{1b}[32m\"x\""), "{text:?}");
+        let plain = "{\n  \"a\": [\n    1.50,\n    null\n  ],\n  \"b\": \"x\"\n}\n";
+        for (args, variables) in [
+            (&["--color=never"][..], &[][..]),
+            (&[], &[("NO_COLOR", "1")]),
+            (&[], &[("TERM", "dumb")]),
+        ] {
+            assert_eq!(shows(args, input, variables), plain, "{args:?} {variables:?}");
+        }
+        let line = "{\"a\":[1.50,null],\"b\":\"x\"}\n";
+        assert_eq!(shows(&["--whitespace=minify", "--color=never"], input, &[]), line);
+        assert_eq!(shows(&["--ndjson", "--color=never"], input, &[]), line);
+        // In a pipe the bytes are those of the engine, whatever the environment says. Only a flag colours them.
+        let folder = Folder::new();
+        let piped = |args: &[&str]| {
+            let mut command = folder.command();
+            command.args(args).env("CLICOLOR_FORCE", "1").env("CI", "1");
+            Ran::new(&folder.feed(&mut command, input)).out
+        };
+        assert_eq!(piped(&[]), line);
+        assert!(piped(&["--color=always"]).starts_with(&format!("{bold}{{{end}{bold}\u{1b}[34m")));
+    }
+
+    #[test]
+    fn an_error_begins_a_line_of_its_own() {
+        let text = shows(&["--color=never"], b"{\"a\":1}x", &[]);
+        assert!(text.starts_with("{\n  \"a\": 1\n}\ntamis: standard input: byte 7: "), "{text}");
+        let text = shows(&["--whitespace=minify"], b"[\"a\",oops", &[]);
+        let (reset, bold) = ("\u{1b}[0m", "\u{1b}[1m");
+        let end = "\u{1b}[0m\n\u{1b}[1m\u{1b}[31mtamis:\u{1b}[0m ";
+        assert!(text.contains(&format!("\"a\"{reset}{bold},{end}")), "{text:?}");
+    }
+
     /// Runs over a pipe that gives a little, waits, and gives the rest.
     fn slowly(wait: Duration, term: &str, output_too: bool) -> String {
         let (terminal, written) = terminal();
         let shown = shown(terminal);
         let folder = Folder::new();
         let mut command = folder.command();
-        command.args(["--select=id", "--root=first"]).env("TERM", term).stdin(Stdio::piped());
+        command
+            .args(["--select=id", "--root=first", "--color=never"])
+            .env("TERM", term)
+            .stdin(Stdio::piped());
         let output = if output_too { written.try_clone().unwrap().into() } else { Stdio::null() };
         let mut child = command.stdout(output).stderr(written).spawn().unwrap();
         // The command holds the terminal open as long as it lives.
@@ -187,7 +251,8 @@ mod pty {
     #[test]
     fn no_bar_stands_in_the_output_nor_where_it_cannot_be_wiped() {
         let text = slowly(LONG, "xterm", true);
-        assert!(text.starts_with("[{\"id\":1},{\"id\":2}") && text.ends_with("}]\r\n"), "{text:?}");
+        assert!(text.starts_with("[\r\n  {\r\n    \"id\": 1\r\n"), "{text:?}");
+        assert!(text.ends_with("}\r\n]\r\n"), "{text:?}");
         assert!(!text.contains('\u{1b}'), "{text:?}");
         assert_eq!(slowly(LONG, "dumb", false), "");
     }

@@ -36,6 +36,41 @@ fn misuse_names_the_remedy() {
 }
 
 #[test]
+fn habits_of_other_tools_are_answered() {
+    let folder = Folder::new();
+    folder.write("a.json", "[{\"n\":3},{\"n\":5},{\"n\":\"x\"}]");
+    for (args, words) in [
+        (&[".", "a.json"][..], "leave the `.` out"),
+        (&[".items[]", "a.json"], "--select"),
+        (&["a.json", "b.json"], "cat a.json b.json | tamis filter --docs"),
+        (&["--select", "a,", "b", "a.json"], "no blank after its commas, or is in quotes: a,b"),
+        (&["--limit", "2", "a.json"], "--max-items N"),
+        (&["-n", "a.json"], "--max-items N"),
+        (&["--sort-keys", "a.json"], "jq -S"),
+        (&["--select", "owner.login as login"], "write login=owner.login"),
+        (&["--select", "$..login"], "cannot search at every depth"),
+        (&["--where", "n == 4"], "write n=4"),
+        (&["--where", "n >= 4"], "'!n<4'"),
+        (&["--where", "n"], "'PATH>N'"),
+    ] {
+        let ran = folder.run(args);
+        ran.refused(2, &[words]);
+        ran.one_line();
+    }
+    for (file, words) in [(".", "leave the `.` out"), ("https://a.b/c", "curl -s 'https://a.b/c'")]
+    {
+        folder.run([file]).refused(1, &[words]);
+    }
+    folder.run(["--where", "n > 4", "a.json"]).done("[{\"n\":5}]\n");
+    folder.run(["--where", "n= 3 | x ", "a.json"]).done("[{\"n\":3},{\"n\":\"x\"}]\n");
+    folder.tamis(&["help", "filtr"], b"").refused(2, &["did you mean `tamis help filter`?"]);
+    folder.tamis(&["help", "limit"], b"").refused(2, &["did you mean `tamis help limits`?"]);
+    folder.run(["a.json", "-o", "none/out.json"]).refused(1, &["none/out.json: cannot write"]);
+    let ran = folder.run(["a.json", "-o", "none/out.json"]);
+    assert!(!ran.err.contains(".tamis-"), "{}", ran.err);
+}
+
+#[test]
 fn errors_of_a_path_point_at_the_character() {
     let ran = piped(&["--exclude", "id,a..b"], "[]");
     ran.refused(2, &["tamis: exclude: "]);
@@ -61,6 +96,13 @@ fn help_and_version() {
         Ran::new(&Command::new(env!("CARGO_BIN_EXE_tamis")).args(args).output().unwrap())
     };
     assert_eq!(tamis(&["--version"]).out, concat!("tamis ", env!("CARGO_PKG_VERSION"), "\n"));
+    let details = tamis(&["--version", "--verbose"]);
+    assert_eq!(details.code, 0, "{}", details.err);
+    for line in ["tamis ", "kernel ", "features ", "program ", "configuration ", "state "] {
+        assert!(details.out.lines().any(|found| found.starts_with(line)), "{}", details.out);
+    }
+    assert_eq!(tamis(&["-v", "-V"]).out, details.out);
+    // Without a terminal, the missing command is an error.
     assert_eq!(tamis(&[]).code, 2);
     assert_eq!(tamis(&["fitler"]).code, 2);
     assert_eq!(tamis(&["--help"]).code, 0);

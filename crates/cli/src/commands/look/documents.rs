@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use tamis::Error;
+use tamis::{Error, Program, Spec, filter_reader};
 
 /// Bytes that are read at once, and by which the form of the input is recognised.
 pub(super) const CHUNK: usize = 64 << 10;
@@ -24,49 +24,121 @@ pub(super) struct FailedInput {
     pub(super) line: Option<u64>,
 }
 
-/// Reads an input to its end. With `ndjson` each line that is not blank is a document.
+/// The longest line that is checked before it is counted. A longer one is counted while it arrives.
+const CHECKED: usize = 16 << 20;
+
+/// The lines that are not JSON.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BadLineCount {
+    pub(super) count: u64,
+    /// No other line has a document.
+    pub(super) is_all: bool,
+    /// The number of the first one.
+    pub(super) first: u64,
+}
+
+/// Reads an input to its end. With `ndjson` each line that is not blank is a document. If documents must be JSON, other lines are
+/// left out and counted.
 pub(super) fn read_documents(
     reader: &mut impl Read,
     ndjson: bool,
+    must_be_json: bool,
     documents: &mut impl DocumentSink,
-) -> Result<(), FailedInput> {
-    let mut line = u64::from(ndjson);
-    read(reader, &mut line, documents)
-        .map_err(|error| FailedInput { error, line: ndjson.then_some(line) })
+) -> Result<BadLineCount, FailedInput> {
+    if ndjson {
+        let plain = must_be_json.then(|| Program::compile(&Spec::new())).transpose();
+        let plain = plain.map_err(|error| FailedInput { error, line: None })?;
+        let mut lines = LineSplitter {
+            plain,
+            number: 1,
+            line: Vec::new(),
+            is_long: false,
+            bad: BadLineCount { is_all: true, ..BadLineCount::default() },
+        };
+        let read = each_chunk(reader, |chunk| lines.write(chunk, documents));
+        let ended = read.and_then(|()| lines.end(documents));
+        return ended
+            .map(|()| lines.bad)
+            .map_err(|error| FailedInput { error, line: Some(lines.number) });
+    }
+    let read = each_chunk(reader, |chunk| documents.write(chunk));
+    read.and_then(|()| documents.end_document())
+        .map(|()| BadLineCount::default())
+        .map_err(|error| FailedInput { error, line: None })
 }
 
-/// Reads an input. `line` is the number of the open line, or 0 if the input is one document.
-fn read(
+/// Reads to the end of the input.
+fn each_chunk(
     reader: &mut impl Read,
-    line: &mut u64,
-    documents: &mut impl DocumentSink,
+    mut take: impl FnMut(&[u8]) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let ndjson = *line > 0;
     let mut buffer = vec![0; CHUNK];
-    // Whether the open line has bytes that are not white space.
-    let mut open = false;
     loop {
         let count = match reader.read(&mut buffer) {
-            Ok(0) => break,
+            Ok(0) => return Ok(()),
             Ok(count) => count,
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(Error::read(error)),
         };
-        let mut chunk = buffer.get(..count).unwrap_or_default();
-        while ndjson && let Some(at) = chunk.iter().position(|byte| *byte == b'\n') {
-            let (text, rest) = chunk.split_at(at + 1);
-            open |= !text.trim_ascii().is_empty();
-            if open {
-                documents.write(text)?;
-                documents.end_document()?;
-            }
-            (open, chunk) = (false, rest);
-            *line += 1;
-        }
-        if !ndjson || open || !chunk.trim_ascii().is_empty() {
-            open = true;
-            documents.write(chunk)?;
-        }
+        take(buffer.get(..count).unwrap_or_default())?;
     }
-    if open || !ndjson { documents.end_document() } else { Ok(()) }
+}
+
+/// Splits an input into lines.
+struct LineSplitter {
+    /// A program without rules, which checks a line.
+    plain: Option<Program>,
+    /// The number of the open line.
+    number: u64,
+    /// The open line, unless it is longer than what is checked.
+    line: Vec<u8>,
+    /// The open line is counted while it arrives.
+    is_long: bool,
+    bad: BadLineCount,
+}
+
+impl LineSplitter {
+    fn write(&mut self, chunk: &[u8], documents: &mut impl DocumentSink) -> Result<(), Error> {
+        for piece in chunk.split_inclusive(|byte| *byte == b'\n') {
+            if self.is_long {
+                documents.write(piece)?;
+            } else {
+                self.line.extend_from_slice(piece);
+                if self.line.len() > CHECKED {
+                    documents.write(&self.line)?;
+                    self.line.clear();
+                    self.is_long = true;
+                }
+            }
+            if piece.ends_with(b"\n") {
+                self.end(documents)?;
+                self.number += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the open line, if there is one.
+    fn end(&mut self, documents: &mut impl DocumentSink) -> Result<(), Error> {
+        if std::mem::take(&mut self.is_long) {
+            self.bad.is_all = false;
+            return documents.end_document();
+        }
+        let line = std::mem::take(&mut self.line);
+        let text = line.trim_ascii();
+        if text.is_empty() {
+            return Ok(());
+        }
+        let is_bad = |plain| filter_reader(plain, text, std::io::sink()).is_err();
+        if self.plain.as_ref().is_some_and(is_bad) {
+            if self.bad.count == 0 {
+                self.bad.first = self.number;
+            }
+            self.bad.count += 1;
+            return Ok(());
+        }
+        self.bad.is_all = false;
+        documents.write(text)?;
+        documents.end_document()
+    }
 }

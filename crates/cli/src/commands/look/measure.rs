@@ -9,14 +9,16 @@ use serde::Serialize;
 use tamis::{CallOptions, Error, Filter, Limits, Program, Sink};
 use tamis_chat::{ChatScan, ChatSizes, PruneProgram, PruneSpec};
 use tamis_command::{CommandFilter, CommandLine};
-use tamis_insight::look::{LineLook, Look, LookOptions, LookTree, look_chat};
+use tamis_insight::look::{FilterFigures, LineLook, Look, LookOptions, LookTree, look_chat};
 
 use super::args::LookArgs;
-use super::documents::{CHUNK, DocumentSink, FailedInput, read_documents};
+use super::documents::{BadLineCount, CHUNK, DocumentSink, FailedInput, read_documents};
+use super::fates;
 use crate::console::progress::Bar;
 use crate::console::remedies::Hinted;
 use crate::console::{Console, Exit, Usage};
 use crate::files;
+use crate::files::gzip::Decoded;
 use crate::files::place::Place;
 use crate::filters::command_rules;
 use crate::flags::groups::Selection;
@@ -36,6 +38,8 @@ pub(super) struct Measured {
     pub(super) messages: Vec<Message>,
     /// The filter of a command.
     pub(super) filter: Option<String>,
+    /// The figures of a filter, for a page.
+    pub(super) figures: Option<FilterFigures>,
 }
 
 /// A message of a chat.
@@ -109,7 +113,7 @@ pub(super) fn measure(args: &LookArgs, console: &Console) -> Result<Measured, Ex
         let input = files::open(&place).map_err(|error| said(Error::read(error)))?;
         let size = input.metadata().ok().filter(std::fs::Metadata::is_file).map(|file| file.len());
         let bar = Bar::new(size, false);
-        let mut reader = bar.around(Box::new(input));
+        let mut reader: Box<dyn Read> = Box::new(Decoded::new(bar.around(Box::new(input))));
         let mut first = vec![0; CHUNK];
         let length = fill(&mut reader, &mut first).map_err(|error| said(Error::read(error)))?;
         first.truncate(length);
@@ -127,18 +131,36 @@ pub(super) fn measure(args: &LookArgs, console: &Console) -> Result<Measured, Ex
             run.chat = Some(ChatScan::new(&program));
         }
         let mut input = first.as_slice().chain(reader);
-        read_documents(&mut input, args.ndjson, &mut run).map_err(|failed| match failed {
-            FailedInput { error, line: None } => said(error),
-            FailedInput { error, line: Some(line) } => {
-                console.fail(&name, format_args!("line {line}: {}", hinted(&error)))
+        let bad =
+            read_documents(&mut input, args.ndjson, true, &mut run).map_err(
+                |failed| match failed {
+                    FailedInput { error, line: None } => said(error),
+                    FailedInput { error, line: Some(line) } => {
+                        console.fail(&name, format_args!("line {line}: {}", hinted(&error)))
+                    }
+                },
+            )?;
+        if bad.count > 0 {
+            let (s, are) = if bad.count == 1 { ("", "is") } else { ("s", "are") };
+            let BadLineCount { count, first, is_all } = bad;
+            if is_all {
+                return Err(console.fail(&name, "no line is a JSON document"));
             }
-        })?;
+            let message =
+                format!("{count} line{s} {are} not JSON, the first of them line {first}: left out");
+            console.warn(&name, message);
+        }
     }
     let name = args
         .files
         .first()
         .map_or_else(String::new, |file| Place::from(file.clone()).name("standard input"));
-    run.end().map_err(|error| console.fail(&name, error))
+    let mut measured = run.end().map_err(|error| console.fail(&name, error))?;
+    if let Some(program) = filter.as_ref().filter(|_| args.html.is_some()) {
+        let call = program.with_options(&selected.options);
+        measured.figures = Some(fates::figures(args, program, call));
+    }
+    Ok(measured)
 }
 
 pub(super) fn hinted(error: &Error) -> Hinted<'_> {
@@ -344,6 +366,7 @@ impl Documents<'_> {
             read,
             messages: Vec::new(),
             filter: None,
+            figures: None,
         })
     }
 }
@@ -369,6 +392,7 @@ fn of_chat(sizes: &ChatSizes, read: u64) -> Measured {
         read,
         messages: messages.collect(),
         filter: None,
+        figures: None,
     }
 }
 
@@ -419,5 +443,6 @@ fn lines(
     };
     let before = before.into_tree();
     let documents = before.node(0).map_or(0, |root| root.count());
-    Ok(Measured { before, after, documents, read, messages: Vec::new(), filter: name })
+    let figures = name.clone().map(|name| FilterFigures { name, ..FilterFigures::default() });
+    Ok(Measured { before, after, documents, read, messages: Vec::new(), filter: name, figures })
 }

@@ -1,10 +1,11 @@
 //! `tamis look`: shows where the tokens of documents, chats and outputs of commands are.
 //!
 //! `args.rs` has the flags, `documents.rs` reads the files, `measure.rs` measures them, `table.rs` prints the tree.
-//! `secrets.rs` looks for credentials instead.
+//! `fates.rs` says for a page what each rule leaves out. `secrets.rs` looks for credentials instead.
 
 mod args;
 mod documents;
+mod fates;
 mod measure;
 mod secrets;
 mod table;
@@ -40,7 +41,8 @@ pub(crate) fn run(args: &LookArgs) -> Exit {
     let Measured { before, after, .. } = &measured;
     let page = || {
         let page = LookPage::new(&title, before);
-        to_page(&after.as_ref().map_or(page, |after| page.with_after(after)))
+        let page = after.as_ref().map_or(page, |after| page.with_after(after));
+        to_page(&measured.figures.as_ref().map_or(page, |figures| page.with_filter(figures)))
     };
     if let Some(exit) = write_page(&console, args.html.as_deref(), page) {
         return exit;

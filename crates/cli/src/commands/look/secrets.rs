@@ -13,6 +13,7 @@ use super::measure::{has_rules, hinted};
 use crate::console::print::{self, print};
 use crate::console::{Console, Exit, Usage};
 use crate::files;
+use crate::files::gzip::Decoded;
 use crate::files::place::Place;
 use crate::job::resolve;
 
@@ -80,10 +81,10 @@ pub(super) fn run(args: &LookArgs, console: &Console) -> Exit {
         let place = Place::from(file.clone());
         let name = place.name("standard input");
         let mut input = match files::open(&place) {
-            Ok(input) => input,
+            Ok(input) => Decoded::new(input),
             Err(error) => return console.fail(&name, Error::read(error)),
         };
-        if let Err(failed) = read_documents(&mut input, args.ndjson, &mut sides) {
+        if let Err(failed) = read_documents(&mut input, args.ndjson, false, &mut sides) {
             let FailedInput { error, line } = failed;
             let line = line.map_or_else(String::new, |line| format!("line {line}: "));
             // The path to the place may have names that are credentials: they are escaped and shortened there, so that they

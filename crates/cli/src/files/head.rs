@@ -1,0 +1,142 @@
+//! Recognises what an input is that is not JSON, by its first bytes.
+//!
+//! The forms are those that people pass by mistake: compressed files, UTF-16 as PowerShell's `>` writes it, responses with their
+//! headers (`curl -i`), server-sent events, pages, and prefixes that keep scripts from including JSON. This module must not
+//! depend on commands.
+
+use std::cell::RefCell;
+use std::io::{Read, Result};
+use std::rc::Rc;
+
+use tamis::{Error, ErrorKind};
+
+/// The number of bytes by which an input is recognised. An error after them is about something else.
+const LENGTH: usize = 64;
+
+/// The first bytes of an input. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Head(Rc<RefCell<Vec<u8>>>);
+
+impl Head {
+    /// Wraps `reader` to see what is read.
+    pub(crate) fn around<'a>(&self, reader: Box<dyn Read + 'a>) -> Box<dyn Read + 'a> {
+        Box::new(Watched { inner: reader, head: self.clone() })
+    }
+
+    /// Returns what the input is, and what to do about it, if that is known.
+    pub(crate) fn advice(&self) -> Option<&'static str> {
+        advice(&self.0.borrow())
+    }
+}
+
+/// Returns whether an error says that the first bytes of the input are not JSON.
+pub(crate) fn explains(error: &Error) -> bool {
+    let is_of_text =
+        matches!(error.kind(), ErrorKind::Syntax | ErrorKind::UnexpectedEnd | ErrorKind::Encoding);
+    is_of_text && error.offset().is_some_and(|offset| offset < LENGTH as u64)
+}
+
+struct Watched<'a> {
+    inner: Box<dyn Read + 'a>,
+    head: Head,
+}
+
+impl Read for Watched<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let count = self.inner.read(buffer)?;
+        let mut head = self.head.0.borrow_mut();
+        let wanted = LENGTH.saturating_sub(head.len());
+        head.extend(buffer.iter().take(count.min(wanted)));
+        Ok(count)
+    }
+}
+
+const UTF_16: &str = "UTF-16? convert it: iconv -f UTF-16 -t UTF-8";
+const EVENTS: &str = "server-sent events? tamis filter --events reads them";
+const PREFIX: &str =
+    "a prefix that keeps scripts from including it? remove it: tail -n +2, or sed '1s/^[^[{]*//'";
+
+/// The first bytes of known forms, each with the name of the form and a remedy.
+const FORMS: [(&[u8], &str); 22] = [
+    (b"\x1f\x8b", "compressed with gzip, and damaged?"),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd? decompress it: zstd -dc"),
+    (b"BZh", "compressed with bzip2? decompress it: bzip2 -dc"),
+    (b"\xfd7zXZ", "compressed with xz? decompress it: xz -dc"),
+    (b"PK\x03\x04", "a zip archive? extract the file: unzip -p"),
+    (b"%PDF-", "a PDF?"),
+    (b"\xff\xfe", UTF_16),
+    (b"\xfe\xff", UTF_16),
+    (b"{\0", "UTF-16? convert it: iconv -f UTF-16LE -t UTF-8"),
+    (b"[\0", "UTF-16? convert it: iconv -f UTF-16LE -t UTF-8"),
+    (b"\0{", "UTF-16? convert it: iconv -f UTF-16BE -t UTF-8"),
+    (b"\0[", "UTF-16? convert it: iconv -f UTF-16BE -t UTF-8"),
+    (b"data:", EVENTS),
+    (b"event:", EVENTS),
+    (b"id:", EVENTS),
+    (b"retry:", EVENTS),
+    (b"HTTP/", "the headers of a response? leave out -i (curl), or --include"),
+    (b")]}'", PREFIX),
+    (b"for(;;);", PREFIX),
+    (b"while(1);", PREFIX),
+    (b"<", "a page, or XML? tamis content prints the text of a page"),
+    (b"---", "YAML? convert it to JSON first: yq -o=json"),
+];
+
+/// Returns what an input with these first bytes is, if it is not JSON.
+pub(crate) fn advice(head: &[u8]) -> Option<&'static str> {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    let form = FORMS.iter().find(|(begin, _)| head.starts_with(begin));
+    form.map(|(_, advice)| *advice).or_else(|| script_advice(head))
+}
+
+/// Recognises a call with JSON in it (JSONP), and an object whose keys have single quotes or none.
+fn script_advice(head: &[u8]) -> Option<&'static str> {
+    let name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.');
+    let code = head.strip_prefix(b"/**/").unwrap_or(head).trim_ascii_start();
+    let length = code.iter().take_while(|byte| name(byte)).count();
+    if length > 0 && code.get(length) == Some(&b'(') {
+        return Some("JSONP? remove the call around the value: sed 's/^[^(]*(//; s/);*$//'");
+    }
+    let inner = head.strip_prefix(b"[").unwrap_or(head).trim_ascii_start();
+    let key = inner.strip_prefix(b"{")?.trim_ascii_start();
+    match key.first()? {
+        b'\'' => Some("a Python dict? print it with json.dumps"),
+        byte if byte.is_ascii_alphabetic() => {
+            Some("an object of JavaScript? write it with JSON.stringify")
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::advice;
+
+    #[test]
+    fn forms_are_recognised_by_their_beginning() {
+        for (head, word) in [
+            (&b"\x1f\x8b\x08\0"[..], "gzip"),
+            (b"\x28\xb5\x2f\xfd\x04", "zstd"),
+            (b"\xff\xfe{\0\"\0", "UTF-16"),
+            (b"{\0\"\0", "UTF-16LE"),
+            (b"\0[\0\"", "UTF-16BE"),
+            (b"data: {\"a\":1}\n", "--events"),
+            (b"\nevent: message\n", "--events"),
+            (b"HTTP/1.1 200 OK\r\n", "-i"),
+            (b")]}'\n{\"a\":1}", "prefix"),
+            (b"for(;;);{\"a\":1}", "prefix"),
+            (b"\xef\xbb\xbf<!doctype html>", "page"),
+            (b"callback({\"a\":1});", "JSONP"),
+            (b"/**/ jQuery.x_1([1])", "JSONP"),
+            (b"{'a': 1}", "json.dumps"),
+            (b"[{'a': 1}]", "json.dumps"),
+            (b"{a: 1}", "JSON.stringify"),
+        ] {
+            let text = String::from_utf8_lossy(head);
+            assert!(advice(head).is_some_and(|advice| advice.contains(word)), "{text}");
+        }
+        for head in [&b""[..], b"{\"a\":tru}", b"[1,]", b"oops", b"{}", b"{", b"1.5.2"] {
+            assert_eq!(advice(head), None, "{}", String::from_utf8_lossy(head));
+        }
+    }
+}
