@@ -3,6 +3,8 @@
 'use strict'
 
 const { TransformStream } = require('node:stream/web')
+
+const { version } = require('./package.json')
 const { bytes, exitCode, fileOrText, isBytes, isPlain, json, nameOf, string } = require('./inputs.cjs')
 const native = require('./native.cjs')
 
@@ -79,7 +81,8 @@ class Program {
   }
 
   stream(options) {
-    return new FilterStream(this.push(options))
+    const [others, signal] = withoutSignal(options)
+    return new FilterStream(this.push(others), signal)
   }
 
   explain(options) {
@@ -155,28 +158,50 @@ class PushStream {
   }
 }
 
+/** Divides the options of a stream into those of the run and the signal. */
+function withoutSignal(options) {
+  if (options === null || typeof options !== 'object' || !('signal' in options)) return [options, undefined]
+  const { signal, ...others } = options
+  if (signal === undefined || signal instanceof AbortSignal) return [others, signal]
+  throw new TypeError(`signal: expected an AbortSignal, found ${nameOf(signal)}`)
+}
+
 /** A TransformStream of one run. A reader that waits holds the writer back. */
 class FilterStream extends TransformStream {
   #push
 
-  constructor(push) {
+  constructor(push, signal) {
     let ended = false
+    let forget = () => {}
     const write = (controller, output) => {
       if (output.length > 0) controller.enqueue(output)
     }
     super({
+      start(controller) {
+        if (signal === undefined) return
+        const abort = () => {
+          push.close()
+          controller.error(signal.reason)
+        }
+        if (signal.aborted) return abort()
+        signal.addEventListener('abort', abort, { once: true })
+        forget = () => signal.removeEventListener('abort', abort)
+      },
       transform(chunk, controller) {
         write(controller, push.write(chunk))
         if (push.done) {
           ended = true
+          forget()
           write(controller, push.end())
           controller.terminate()
         }
       },
       flush(controller) {
+        forget()
         if (!ended) write(controller, push.end())
       },
       cancel() {
+        forget()
         push.close()
       },
     })
@@ -209,7 +234,8 @@ class TextProgram {
   }
 
   stream(options) {
-    return new FilterStream(this.push(options))
+    const [others, signal] = withoutSignal(options)
+    return new FilterStream(this.push(others), signal)
   }
 
   get spec() {
@@ -357,4 +383,5 @@ module.exports = {
   prune,
   pruneWithReport,
   restore,
+  version,
 }

@@ -174,8 +174,9 @@ export class Program {
   filterAsync(data: Data, options?: CallOptions): Promise<Buffer>
   /** Starts a run that bytes are pushed into. */
   push(options?: CallOptions): PushStream
-  /** Returns a TransformStream for one document, for `pipeThrough`. */
-  stream(options?: CallOptions): FilterStream
+  /** Returns a TransformStream for one document, for `pipeThrough`. If the signal aborts, both sides fail with its reason, and the
+   * run is freed. */
+  stream(options?: CallOptions & { signal?: AbortSignal }): FilterStream
   /** Describes how the program will run. */
   explain(options?: CallOptions): string
   /** Describes how the program will run, as an object: stages, what they hold, and why. */
@@ -224,8 +225,8 @@ export class TextProgram {
   filterWithReport(data: Data, options?: TextOptions): { output: Buffer; report: TextReport }
   /** Starts a run that bytes are pushed into. */
   push(options?: TextOptions): PushStream<TextReport>
-  /** Returns a TransformStream for one text, for `pipeThrough`. */
-  stream(options?: TextOptions): FilterStream<TextReport>
+  /** Returns a TransformStream for one text, for `pipeThrough`. If the signal aborts, both sides fail with its reason. */
+  stream(options?: TextOptions & { signal?: AbortSignal }): FilterStream<TextReport>
   readonly spec: TextRules
 }
 
@@ -306,3 +307,6 @@ export function pruneWithReport(history: Data, rules?: PruneRules): { output: Bu
 export function restore(document: string): string
 export function restore(document: Exclude<Data, string>): Buffer
 export function restore(document: Data): string | Buffer
+
+/** The version of this package. */
+export const version: string

@@ -14,4 +14,5 @@ export const {
   prune,
   pruneWithReport,
   restore,
+  version,
 } = tamis

@@ -1,4 +1,4 @@
-import type { ToolRules } from './ai.js'
+import type { ToolRules } from './ai.mjs'
 
 /** Filters the results of all tools of an `McpServer`, those that are registered before and after this call; returns the server. */
 export function filterServer<T extends object>(server: T, rules: ToolRules): T

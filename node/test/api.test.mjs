@@ -6,7 +6,7 @@ import { ReadableStream } from 'node:stream/web'
 import { test } from 'node:test'
 import vm from 'node:vm'
 import { Worker } from 'node:worker_threads'
-import { Manifest, OutputFilters, Program, TamisError, TextProgram, filterOutput, prune, restore } from 'tamis'
+import { Manifest, OutputFilters, Program, TamisError, TextProgram, filterOutput, prune, restore, version } from 'tamis'
 import { ALLOWED, resident, soak } from '../soak.mjs'
 import { text } from './cases.mjs'
 
@@ -220,6 +220,30 @@ test('a slow reader holds the source back', async () => {
   await reader.cancel()
   await new Promise((done) => setTimeout(done, 20))
   assert.ok(state.cancelled)
+})
+
+test('a stream that is aborted', async () => {
+  const state = {}
+  const abort = new AbortController()
+  const filter = new Program({ root: 'object' }).stream({ signal: abort.signal, raw: false })
+  const reader = source(items, 100, state).pipeThrough(filter).getReader()
+  await reader.read()
+  abort.abort(new Error('enough'))
+  await assert.rejects(async () => { while (!(await reader.read()).done); }, { message: 'enough' })
+  await new Promise((done) => setTimeout(done, 20))
+  assert.ok(state.cancelled)
+
+  const early = new TextProgram().stream({ signal: AbortSignal.abort(new Error('early')) })
+  await assert.rejects(early.readable.getReader().read(), { message: 'early' })
+  // A signal that aborts later is not heard.
+  const late = new AbortController()
+  assert.equal(await read(source(items, 100).pipeThrough(select.stream({ signal: late.signal }))), wanted)
+  late.abort()
+  assert.throws(() => select.stream({ signal: 3 }), /signal: expected an AbortSignal, found/)
+})
+
+test('the version is that of the package', () => {
+  assert.equal(version, createRequire(import.meta.url)('tamis/package.json').version)
 })
 
 test('a run that is over holds no memory', async () => {

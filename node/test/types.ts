@@ -1,7 +1,7 @@
 // The types of the package: `tsc -p test` compiles this and nothing runs it.
 import { Manifest, OutputFilters, Program, TamisError, TextProgram, filterOutput, prune } from '../index.js'
-import { filterTools } from '../adapters/ai.js'
-import { filterServer } from '../adapters/mcp.js'
+import { filterTools } from '../adapters/ai.mjs'
+import { filterServer } from '../adapters/mcp.mjs'
 
 const program = new Program({ select: { login: 'owner.login' }, max_items: 3 })
 const output: Buffer = program.filter('[]', { budget: { bytes: 100 } })

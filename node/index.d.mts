@@ -1,0 +1,2 @@
+// The types of the package as a module.
+export * from './index.js'
