@@ -80,6 +80,32 @@ export interface LeftOut {
   words: number
 }
 
+/** A container or a string of which a part was left out. */
+export interface CutPlace {
+  /** Its place in the filtered document, as a JSON Pointer. */
+  pointer: string
+  /** The unit of the numbers. */
+  unit: 'items' | 'members' | 'bytes'
+  /** How many of them are shown, and of how many. */
+  shown: number
+  /** The number before the cut. */
+  of: number
+  /** The numbers of the first and the last one in the first gap, counted from 0. */
+  gap: number[]
+}
+
+/** The parts that a budget left out with `Information`. */
+export interface BudgetCuts {
+  /** The number of elements that are missing from arrays. */
+  items: number
+  /** The number of members that are missing from objects. */
+  members: number
+  /** The number of strings that are shown in part. */
+  strings: number
+  /** The place with the most bytes left out. */
+  largest?: CutPlace
+}
+
 /** The report of one run: sizes, what was cut, and how. */
 export interface Report {
   /** Whether the output was made by the rules. */
@@ -122,6 +148,10 @@ export interface Report {
   /** Whether the output exceeds its budget, because nothing more could be left out or because `compact` made it
    * longer. */
   budget_exceeded?: boolean
+  /** The parts that a budget left out which prefers information. */
+  budget_cuts?: BudgetCuts
+  /** The reason why the budget kept the first items although `prefer` asks for information. */
+  prefer_skipped?: 'size' | 'room'
   /** The budget in bytes, if it shortened the output. */
   budget_limit?: number
   /** Size of the filtered output in bytes, if a budget shortened it; equal to `result_bytes`. */

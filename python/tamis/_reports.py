@@ -89,6 +89,34 @@ class LeftOut(TypedDict, total=False):
     """The number of their words. In scripts without spaces, every character counts."""
 
 
+class CutPlace(TypedDict, total=False):
+    """A container or a string of which a part was left out."""
+
+    pointer: str
+    """Its place in the filtered document, as a JSON Pointer."""
+    unit: Literal["items", "members", "bytes"]
+    """The unit of the numbers."""
+    shown: int
+    """How many of them are shown, and of how many."""
+    of: int
+    """The number before the cut."""
+    gap: list[int]
+    """The numbers of the first and the last one in the first gap, counted from 0."""
+
+
+class BudgetCuts(TypedDict, total=False):
+    """The parts that a budget left out with `Information`."""
+
+    items: int
+    """The number of elements that are missing from arrays."""
+    members: int
+    """The number of members that are missing from objects."""
+    strings: int
+    """The number of strings that are shown in part."""
+    largest: CutPlace
+    """The place with the most bytes left out."""
+
+
 class Report(TypedDict, total=False):
     """The report of one run: sizes, what was cut, and how."""
 
@@ -132,6 +160,10 @@ class Report(TypedDict, total=False):
     budget_exceeded: bool
     """Whether the output exceeds its budget, because nothing more could be left out or because `compact` made it
     longer."""
+    budget_cuts: BudgetCuts
+    """The parts that a budget left out which prefers information."""
+    prefer_skipped: Literal["size", "room"]
+    """The reason why the budget kept the first items although `prefer` asks for information."""
     budget_limit: int
     """The budget in bytes, if it shortened the output."""
     budget_original_bytes: int

@@ -9,11 +9,13 @@ use std::path::Path;
 use tamis_testkit::{cases, paths};
 
 /// The structs, each after those that it refers to, and their names in the packages.
-const TYPES: [(&str, &str); 9] = [
+const TYPES: [(&str, &str); 11] = [
     ("FailureReport", "FailureReport"),
     ("Factored", "Factored"),
     ("InnerReport", "InnerReport"),
     ("LeftOut", "LeftOut"),
+    ("CutPlace", "CutPlace"),
+    ("BudgetCuts", "BudgetCuts"),
     ("Report", "Report"),
     ("TextReport", "TextReport"),
     ("CommandReport", "OutputReport"),
@@ -227,6 +229,8 @@ fn kind_of(sources: &str, rust: &str) -> Kind {
     match rust {
         "bool" => Kind::Bool,
         "u64" | "i64" | "i32" => Kind::Number,
+        // A pair of numbers is written as a list.
+        "(u64, u64)" => Kind::List(Box::new(Kind::Number)),
         _ => words(sources, rust).map_or(Kind::Text, Kind::Words),
     }
 }
