@@ -122,7 +122,8 @@ fn not_parsed(error: &clap::Error, typed: &[OsString]) -> Exit {
         _ = error.print();
         return Exit::Usage;
     }
-    Console::default().refuse(&Usage::from_parser(&text.to_string(), habit(error, typed)))
+    Console::default()
+        .refuse(&Usage::from_parser(&text.to_string(), habit(error, typed).as_deref()))
 }
 
 /// Returns what to write instead of an argument that a command for JSON does not have.

@@ -59,14 +59,18 @@ impl Usage {
 
     /// Converts an error of the argument parser: the error and its tips become one line, the usage becomes an excerpt. `advice`
     /// is printed in place of the tips.
-    pub(crate) fn from_parser(text: &str, advice: Option<String>) -> Self {
+    pub(crate) fn from_parser(text: &str, advice: Option<&str>) -> Self {
         let (wrong, usage) = text.split_once("\nUsage:").unwrap_or((text, ""));
         let lines = wrong.lines().map(str::trim).filter(|line| !line.is_empty());
         let lines = lines.filter(|line| !line.starts_with("For more information"));
         // The parser offers it for every flag that it does not know.
         let lines = lines.filter(|line| !line.starts_with("tip: to pass '"));
         let lines = lines.filter(|line| advice.is_none() || !line.starts_with("tip: "));
-        let message = lines.map(str::to_owned).chain(advice.clone()).collect::<Vec<_>>().join("; ");
+        let message = lines
+            .map(str::to_owned)
+            .chain(advice.map(str::to_owned))
+            .collect::<Vec<_>>()
+            .join("; ");
         let message = message.strip_prefix("error: ").unwrap_or(&message).replace(":; ", ": ");
         let usage = usage.lines().next().unwrap_or_default().trim();
         let usage = if usage.is_empty() { String::new() } else { format!("\n  usage: {usage}") };
@@ -223,6 +227,6 @@ mod tests {
         let text =
             "error: unexpected argument '-n' found\n\n  tip: a similar argument exists: '--x'\n";
         let message = "unexpected argument '-n' found; write -m; see --help";
-        assert_eq!(Usage::from_parser(text, Some("write -m".to_owned())).to_string(), message);
+        assert_eq!(Usage::from_parser(text, Some("write -m")).to_string(), message);
     }
 }

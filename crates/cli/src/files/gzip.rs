@@ -118,7 +118,7 @@ mod tests {
         let member = compressed(b"[1]");
         assert_eq!(decoded(&member).unwrap(), b"[1]");
         // Members that follow each other are one text (RFC 1952).
-        assert_eq!(decoded(&[member.clone(), compressed(b" ")].concat()).unwrap(), b"[1] ");
+        assert_eq!(decoded(&[member, compressed(b" ")].concat()).unwrap(), b"[1] ");
         for plain in [&b""[..], b"[1]", b"\x1f", b"\x1f\x8b", b"\x1f\x8b\x08", b"\x1f\x8b\x08\xff"]
         {
             assert_eq!(decoded(plain).unwrap(), plain);

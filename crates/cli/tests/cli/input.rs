@@ -212,7 +212,7 @@ fn compressed_inputs_are_decoded() {
     folder.pipe(["--select", "id"], &member).done(&expected);
     // The document is read several times.
     let ran = folder.run(["--select", "id", "--why=/data/0/x", "a.json.gz"]);
-    assert_eq!((ran.code, ran.out), (0, expected.clone()));
+    assert_eq!((ran.code, ran.out), (0, expected));
     let cut = folder.pipe(["--select", "id"], &member[..member.len() - 20]);
     assert_eq!(cut.code, 1);
     assert!(
