@@ -99,7 +99,7 @@ pub enum OnOver {
 /// use tamis::{Program, Spec, filter_slice};
 ///
 /// let document = br#"[{"id":1,"text":"first"},{"id":2,"text":"second"},{"id":3,"text":"third"}]"#;
-/// let spec = Spec::new().budget(Budget::Bytes(77)).prefer(Prefer::Order);
+/// let spec = Spec::new().budget(Budget::Bytes(64)).prefer(Prefer::Order);
 /// let (output, _) = filter_slice(&Program::compile(&spec)?, document)?;
 /// assert_eq!(output, br#"[{"id":1,"text":"first"},{"_omitted":{"items":2,"of":3}}]"#);
 /// # Ok::<(), tamis::Error>(())

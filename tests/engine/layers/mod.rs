@@ -111,7 +111,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
                 "shell",
                 "text_decoder",
             ],
-            &["cap", "command_line", "full_output", "printing"],
+            &["cap", "command_line", "full_output", "printing", "wrappers"],
             &["builtin", "machine_output", "rules"],
             &["exit_variant", "output_reader"],
             &["command_filter", "compound"],
