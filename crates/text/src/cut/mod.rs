@@ -37,13 +37,15 @@ mod shapes;
 mod size;
 #[cfg(feature = "cut")]
 mod sweep;
-#[cfg(all(test, feature = "cut"))]
+#[cfg(test)]
+#[cfg(feature = "cut")]
 mod tests;
 #[cfg(feature = "cut")]
 mod units;
 mod words;
 
-#[cfg(all(test, feature = "cut"))]
+#[cfg(test)]
+#[cfg(feature = "cut")]
 pub(crate) use words::may_fail;
 
 #[cfg(feature = "cut")]

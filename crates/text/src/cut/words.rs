@@ -285,7 +285,8 @@ fn ends_other(text: &[u8], start: usize, at: usize) -> bool {
 }
 
 /// Whether a word of a line may be one of a failure.
-#[cfg(all(test, feature = "cut"))]
+#[cfg(test)]
+#[cfg(feature = "cut")]
 pub(crate) fn may_fail(line: &[u8]) -> bool {
     Words::new(0).add(0, line, &Query::default(), true).may_fail
 }
