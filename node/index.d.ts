@@ -302,11 +302,12 @@ export function prune(messages: Data, rules?: PruneRules): string | Buffer
 export function prune<T extends object>(messages: T, rules?: PruneRules): T
 export function pruneWithReport(history: Data, rules?: PruneRules): { output: Buffer; report: PruneReport }
 
+/** The version of the package. */
+export const version: string
+
 /** Restores a document that the rule `factor` wrote: all values are the same again. Text in, text out. Members of objects may have
  * another order than before. A document that is not factored is returned unchanged. */
 export function restore(document: string): string
 export function restore(document: Exclude<Data, string>): Buffer
 export function restore(document: Data): string | Buffer
 
-/** The version of this package. */
-export const version: string

@@ -29,6 +29,8 @@ function json(options) {
   // `this[name]` is the value before its method `toJSON`.
   const text = JSON.stringify(options, function (name) {
     const value = this[name]
+    // A rule or an option that is null has not been given.
+    if (value === null && this === options) return undefined
     const type = typeof value
     if (type === 'bigint') {
       const mark = randomUUID()

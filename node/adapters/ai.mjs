@@ -1,8 +1,8 @@
 // AI SDK: wraps tools, so that the model gets filtered results.
 import { Program } from 'tamis'
-import { isKnownBlock } from './allowed.mjs'
+import { isEnvelope, wrapCall } from './function.mjs'
 import { filterResult } from './mcp.mjs'
-import { ToolFilters } from './tools.mjs'
+import { ToolFilters, Withheld } from './tools.mjs'
 
 /**
  * Returns the tools with filtered results. `rules` is a manifest, an object of programs or rules by the names of tools, or one
@@ -21,27 +21,20 @@ export function filterTool(tool, program) {
 
 function wrap(filters, name, tool) {
   if (typeof tool.execute !== 'function' || filters.program(name) === null) return tool
-  const filtered = (result) =>
-    isMcpResult(tool, result) ? filterResult(filters, name, result) : filters.value(name, result)
-  const stream = async function* (results) {
-    try {
-      for await (const result of results) yield filtered(result)
-    } catch (error) {
-      throw filters.error(name, error)
-    }
-  }
+  const call = wrapCall(filters, name, tool.execute.bind(tool), (result) =>
+    isMcpResult(tool, result) ? filterResult(filters, name, result) : filters.value(name, result),
+  )
   const execute = (input, options) => {
     let result
     try {
-      result = tool.execute(input, options)
+      result = call(input, options)
     } catch (error) {
-      throw filters.error(name, error)
+      if (error instanceof Withheld) return Promise.reject(error)
+      throw error
     }
     // A tool may return preliminary results.
-    if (result !== null && typeof result === 'object' && Symbol.asyncIterator in result) return stream(result)
-    return Promise.resolve(result).then(filtered, (error) => {
-      throw filters.error(name, error)
-    })
+    if (result !== null && typeof result === 'object' && Symbol.asyncIterator in result) return result
+    return Promise.resolve(result)
   }
   return Object.assign(Object.create(Object.getPrototypeOf(tool)), tool, { execute })
 }
@@ -53,7 +46,5 @@ function wrap(filters, name, tool) {
 function isMcpResult(tool, result) {
   if (result === null || typeof result !== 'object') return false
   const isFromClient = ('_meta' in tool || tool.metadata?.clientName !== undefined) && tool.outputSchema === undefined
-  if (isFromClient) return true
-  if (!Array.isArray(result.content)) return false
-  return result.content.some(isKnownBlock) || result.structuredContent !== undefined || typeof result.isError === 'boolean'
+  return isFromClient || isEnvelope(result)
 }

@@ -1,7 +1,7 @@
 //! The exception `tamis.Error`.
 
 use pyo3::create_exception;
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use tamis_bindings::{BindingError, ErrorMembers, ManifestProblem};
@@ -11,7 +11,7 @@ use crate::input::object_of_json;
 create_exception!(
     tamis,
     Error,
-    PyException,
+    PyValueError,
     "A failed run, rules that cannot be compiled, or a manifest that cannot be read.\n\nIts attributes are `kind`, `fault`, \
      `offset`, `path`, `limit`, `message`, `output`, `report` and `problems`."
 );

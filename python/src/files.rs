@@ -2,13 +2,13 @@
 
 use std::fs::File;
 use std::io::{self, Cursor, Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::{PyBlockingIOError, PyException, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyInt, PyString, PyType};
+use pyo3::types::{PyBytes, PyDict, PyInt, PyString, PyType};
 use tamis_bindings::{BindingCall, BindingError, BindingProgram, BindingRun};
 
 use crate::error::raised;
@@ -26,7 +26,10 @@ pub(crate) fn filter_between(
 ) -> PyResult<BindingRun> {
     let py = reader.py();
     if !writer.hasattr("write")? {
-        return Err(expected("writer", "an object with `write`", writer));
+        let Some(path) = path_of(writer)? else {
+            return Err(expected("writer", "a path or an object with `write`", writer));
+        };
+        return into_file(program, call, reader, &path);
     }
     let exception = Raised::default();
     let sink = PythonWriter { object: writer.clone().unbind(), raised: Arc::clone(&exception) };
@@ -56,6 +59,46 @@ pub(crate) fn filter_between(
             }
         }
     })
+}
+
+/// Filters into a file, which is replaced when the run has succeeded. The new one lies next to it until then.
+fn into_file(
+    program: &BindingProgram,
+    call: &BindingCall,
+    reader: &Bound<'_, PyAny>,
+    path: &Path,
+) -> PyResult<BindingRun> {
+    let py = reader.py();
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let options = PyDict::new(py);
+    options.set_item("dir", folder.unwrap_or(Path::new(".")))?;
+    options.set_item("prefix", ".tamis-")?;
+    options.set_item("delete", false)?;
+    let module = py.import("tempfile")?;
+    let file = module.call_method("NamedTemporaryFile", (), Some(&options))?;
+    let written: PathBuf = file.getattr("name")?.extract()?;
+    let run = filter_between(program, call, reader, &file);
+    let closed = file.call_method0("close");
+    let run = run.and_then(|run| closed.map(|_| run)).and_then(|run| {
+        // The permissions of the file that is replaced, or those of a new one.
+        let os = py.import("os")?;
+        let mode = match std::fs::metadata(path) {
+            Ok(_) => os.call_method1("stat", (path,))?.getattr("st_mode")?,
+            Err(_) => {
+                let mask = os.call_method1("umask", (0o077,))?;
+                os.call_method1("umask", (&mask,))?;
+                (0o666 & !mask.extract::<u32>()?).into_pyobject(py)?.into_any()
+            }
+        };
+        os.call_method1("chmod", (&written, mode))?;
+        os.call_method1("replace", (&written, path))?;
+        Ok(run)
+    });
+    if run.is_err() {
+        // If this fails, the run has failed already.
+        _ = std::fs::remove_file(&written);
+    }
+    run
 }
 
 /// Returns the path that `str` or an object with `__fspath__` names.

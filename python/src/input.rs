@@ -49,16 +49,24 @@ pub(crate) fn with_bytes<R>(
     run(&copied)
 }
 
-/// Writes a dictionary as JSON. Without members it is an empty object.
+/// Writes a dictionary as JSON. Members that are `None` are left out, as if they had not been given. Without members it is an
+/// empty object.
 pub(crate) fn json_of(options: Option<&Bound<'_, PyDict>>) -> PyResult<String> {
-    match options {
-        Some(options) if !options.is_empty() => {
-            static DUMPS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-            let dumps = DUMPS.import(options.py(), "json", "dumps")?;
-            dumps.call1((options,))?.extract()
+    let Some(options) = options.filter(|options| !options.is_empty()) else {
+        return Ok("{}".to_owned());
+    };
+    static DUMPS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let dumps = DUMPS.import(options.py(), "json", "dumps")?;
+    if options.values().iter().any(|value| value.is_none()) {
+        let given = PyDict::new(options.py());
+        for (name, value) in options {
+            if !value.is_none() {
+                given.set_item(name, value)?;
+            }
         }
-        _ => Ok("{}".to_owned()),
+        return dumps.call1((given,))?.extract();
     }
+    dumps.call1((options,))?.extract()
 }
 
 /// Writes rules as JSON: a dictionary, rules by name, or both.

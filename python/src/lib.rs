@@ -34,4 +34,9 @@ mod _tamis {
     use crate::stream::Stream;
     #[pymodule_export]
     use crate::text::TextProgram;
+
+    /// The version of the package, as that of its metadata.
+    #[pymodule_export]
+    #[allow(non_upper_case_globals, reason = "the name of Python")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
 }

@@ -1,5 +1,7 @@
 //! The class `tamis.Program`.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -17,7 +19,7 @@ use crate::stream::Stream;
 ///
 /// >>> tamis.Program(select=["id"]).filter('[{"id": 1, "x": 2}]')
 /// b'[{"id":1}]'
-#[pyclass(frozen, module = "tamis")]
+#[pyclass(frozen, weakref, module = "tamis")]
 pub(crate) struct Program(pub(crate) BindingProgram);
 
 #[pymethods]
@@ -114,7 +116,7 @@ impl Program {
     }
 
     /// Filter what `reader` returns into `writer`, and return the report. `reader` is a path, or an object with `read`;
-    /// `writer` is an object with `write`. Memory does not grow with the document.
+    /// `writer` is a path, whose file is replaced when the run has succeeded, or an object with `write`. Memory does not grow with the document.
     #[pyo3(signature = (reader, writer, **options))]
     fn filter_file(
         &self,
@@ -163,6 +165,24 @@ impl Program {
             Ok(spec) => format!("tamis.Program({spec})"),
             Err(_) => format!("<tamis.Program: {}>", self.0.summary()),
         }
+    }
+
+    /// Programs with the same rules are equal. A filter of a manifest whose rules JSON cannot state is equal to itself only.
+    fn __eq__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> bool {
+        let Ok(other) = other.cast::<Self>() else { return false };
+        match (slf.get().0.spec(), other.get().0.spec()) {
+            (Ok(one), Ok(other)) => one == other,
+            _ => slf.is(other),
+        }
+    }
+
+    fn __hash__(slf: &Bound<'_, Self>) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        match slf.get().0.spec() {
+            Ok(spec) => spec.hash(&mut hasher),
+            Err(_) => slf.as_ptr().hash(&mut hasher),
+        }
+        hasher.finish()
     }
 
     fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {

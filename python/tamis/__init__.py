@@ -5,13 +5,15 @@
 >>> program.filter('[{"id": 7, "owner": {"login": "mira", "id": 1}}, {"id": 8}]')
 b'[{"id":7,"login":"mira"}]'
 
-`Program` filters JSON documents, `TextProgram` lines of text, `OutputFilters` and `filter_output` the output of commands, `prune`
+`filter_tool` wraps the function of a tool. `Program` filters JSON documents, `TextProgram` lines of text, `OutputFilters` and `filter_output` the output of commands, `prune`
 chats, and a `Manifest` has the programs of many tools. `restore` returns a document that was factored. Failures raise `Error`, with `kind`, `offset` and `path`. The module
 `tamis.adapters` has middleware and wrappers for FastMCP, LangChain, OpenAI Agents, LiteLLM, httpx and ASGI.
 """
 
+import functools as _functools
 import json as _json
-from typing import Any, Unpack, overload
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from ._reports import (
     Factored,
@@ -25,6 +27,7 @@ from ._reports import (
     TextReport,
 )
 from ._tamis import Error, Manifest, OutputFilters, Program, Stream, TextProgram, prune_with_report, restore_bytes
+from ._tamis import __version__ as _version
 from ._types import (
     Budget,
     CallOptions,
@@ -35,6 +38,12 @@ from ._types import (
     TextOptions,
     TextRules,
 )
+
+if TYPE_CHECKING:
+    from .adapters import ToolFilters
+
+__version__ = _version
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 __all__ = [
     "Budget",
@@ -60,8 +69,10 @@ __all__ = [
     "TextProgram",
     "TextReport",
     "TextRules",
+    "__version__",
     "filter_output",
     "filter_output_with_report",
+    "filter_tool",
     "prune",
     "prune_with_report",
     "restore",
@@ -154,3 +165,48 @@ def restore(document: str | bytes | bytearray | memoryview) -> str | bytes:
     """
     restored = restore_bytes(document)
     return restored.decode() if isinstance(document, str) else restored
+
+
+@overload
+def filter_tool(
+    function: _Function,
+    rules: "Program | Rules | Manifest | ToolFilters",
+    /,
+    *,
+    name: str | None = None,
+) -> _Function: ...
+@overload
+def filter_tool(
+    rules: "Program | Rules | Manifest | ToolFilters",
+    /,
+    *,
+    name: str | None = None,
+) -> Callable[[_Function], _Function]: ...
+def filter_tool(function: Any, rules: Any = None, /, *, name: str | None = None) -> Any:
+    """Return a function that calls `function` and filters what it returns.
+
+    >>> import tamis
+    >>> @tamis.filter_tool({"select": ["id", "title"]})
+    ... def search(text: str) -> list[dict]:
+    ...     "Search issues."
+    ...     return [{"id": 1, "title": text, "body": "long"}]
+    >>> search("crash"), search.__name__, search.__doc__
+    ([{'id': 1, 'title': 'crash'}], 'search', 'Search issues.')
+
+    `filter_tool(function, rules)` and the decorator `@filter_tool(rules)` are the same. `rules` is a program, rules, a manifest, or
+    `ToolFilters`, in which the name of the function counts unless there is a `name`. Name, documentation and parameters stay, so
+    that a framework makes the same schema. The function may be async, or a generator, each of whose values is filtered on its own.
+
+    A result is a text, bytes, a value that JSON has a form for, a dataclass, a model of pydantic, or a result of MCP
+    (`{"content": [{"type": "text", …}]}`), whose texts are filtered. Objects become dictionaries.
+
+    A filter that only saves never breaks a call: if it fails, the original passes. If a filter that removes for safety cannot be
+    applied, a sentence takes the place of the result, or of the message of an exception.
+    """
+    from ._function import wrapped
+
+    if rules is not None:
+        return wrapped(function, rules=rules, name=name)
+    if callable(function):
+        raise TypeError("filter_tool: the rules are missing")
+    return _functools.partial(wrapped, rules=function, name=name)

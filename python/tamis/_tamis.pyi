@@ -1,6 +1,8 @@
 """The types of the extension module."""
 
+from array import array
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from mmap import mmap
 from os import PathLike
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeAlias, Unpack, final, overload
@@ -15,11 +17,15 @@ __all__ = [
     "Program",
     "Stream",
     "TextProgram",
+    "__version__",
     "prune_with_report",
     "restore_bytes",
 ]
 
-_Data: TypeAlias = bytes | bytearray | memoryview | str
+__version__: str
+
+# Any buffer of bytes is taken; `collections.abc.Buffer` is of Python 3.12.
+_Data: TypeAlias = bytes | bytearray | memoryview | array[int] | mmap | str
 
 class _Reader(Protocol):
     def read(self, size: int, /) -> bytes | str: ...
@@ -27,7 +33,7 @@ class _Reader(Protocol):
 class _Writer(Protocol):
     def write(self, data: bytes, /) -> Any: ...
 
-class Error(Exception):
+class Error(ValueError):
     """A failed run, rules that cannot be compiled, or a manifest that cannot be read."""
 
     kind: str
@@ -66,11 +72,13 @@ class Program:
     def filter_file(
         self,
         reader: str | PathLike[str] | _Reader,
-        writer: _Writer,
+        writer: str | PathLike[str] | _Writer,
         **options: Unpack[CallOptions],
     ) -> Report: ...
     def explain(self, **options: Unpack[CallOptions]) -> str: ...
     def plan(self, **options: Unpack[CallOptions]) -> dict[str, Any]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, memo: Any, /) -> Self: ...
     @property

@@ -1,5 +1,6 @@
 """The names of rules and options, for type checkers and editors. The engine checks them at run time."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
 Budget = TypedDict("Budget", {"bytes": int, "tokens": int}, total=False)
@@ -7,43 +8,43 @@ Budget = TypedDict("Budget", {"bytes": int, "tokens": int}, total=False)
 Rules = TypedDict(
     "Rules",
     {
-        "extract": str,
-        "requires": list[str],
-        "json_strings": list[dict[str, Any]],
-        "select": list[str] | dict[str, str],
-        "on_kind": Literal["drop", "keep"],
-        "exclude": list[str],
-        "omit": list[str],
-        "retain": list[str],
-        "patches": list[dict[str, Any]],
-        "lenient_remove": bool,
-        "on_test_failure": Literal["fail", "stop"],
-        "when": list[dict[str, Any]],
-        "otherwise": Literal["pass", "drop", "error"],
-        "root": str,
-        "siblings": Literal["keep", "drop"],
-        "where": list[dict[str, Any]],
-        "max_items": int,
-        "stop_early": bool,
-        "drop_nulls": bool,
-        "drop_empty": bool,
-        "omit_base64_over": int,
-        "text_filter": dict[str, Any],
-        "redact": Literal["secrets"] | dict[str, Any],
-        "factor": bool,
-        "budget": Budget,
-        "min_items": int,
-        "omitted": Literal["mark", "silent"],
-        "on_over": Literal["warn", "error"],
-        "prefer": Literal["order", "information"],
-        "compact": dict[str, str],
-        "encode": Literal["json", "toon", "csv", "markdown"],
-        "content": dict[str, Any],
-        "on_error": Literal["raw", "closed"],
-        "validation": Literal["full", "structure"],
-        "whitespace": Literal["minify", "keep"],
-        "duplicate_keys": Literal["first", "count", "reject"],
-        "allow_raw": bool,
+        "extract": str | None,
+        "requires": Sequence[str] | None,
+        "json_strings": Sequence[dict[str, Any]] | None,
+        "select": Sequence[str] | Mapping[str, str] | None,
+        "on_kind": Literal["drop", "keep"] | None,
+        "exclude": Sequence[str] | None,
+        "omit": Sequence[str] | None,
+        "retain": Sequence[str] | None,
+        "patches": Sequence[dict[str, Any]] | None,
+        "lenient_remove": bool | None,
+        "on_test_failure": Literal["fail", "stop"] | None,
+        "when": Sequence[dict[str, Any]] | None,
+        "otherwise": Literal["pass", "drop", "error"] | None,
+        "root": str | None,
+        "siblings": Literal["keep", "drop"] | None,
+        "where": Sequence[dict[str, Any]] | None,
+        "max_items": int | None,
+        "stop_early": bool | None,
+        "drop_nulls": bool | None,
+        "drop_empty": bool | None,
+        "omit_base64_over": int | None,
+        "text_filter": dict[str, Any] | None,
+        "redact": Literal["secrets"] | dict[str, Any] | None,
+        "factor": bool | None,
+        "budget": Budget | None,
+        "min_items": int | None,
+        "omitted": Literal["mark", "silent"] | None,
+        "on_over": Literal["warn", "error"] | None,
+        "prefer": Literal["order", "information"] | None,
+        "compact": dict[str, str] | None,
+        "encode": Literal["json", "toon", "csv", "markdown"] | None,
+        "content": dict[str, Any] | None,
+        "on_error": Literal["raw", "closed"] | None,
+        "validation": Literal["full", "structure"] | None,
+        "whitespace": Literal["minify", "keep"] | None,
+        "duplicate_keys": Literal["first", "count", "reject"] | None,
+        "allow_raw": bool | None,
     },
     total=False,
 )
@@ -53,50 +54,50 @@ Rules = TypedDict(
 class CallOptions(TypedDict, total=False):
     """The options of one call."""
 
-    raw: bool
-    is_error: bool
-    budget: Budget
-    min_items: int
+    raw: bool | None
+    is_error: bool | None
+    budget: Budget | None
+    min_items: int | None
     omitted: Literal["mark", "silent"]
     on_over: Literal["warn", "error"]
-    prefer: Literal["order", "information"]
-    lines: bool
-    only_summary: bool
-    suggestions: bool
-    depth: int
-    key: int
-    held: int
-    spill: int
-    item: int
-    line: int
+    prefer: Literal["order", "information"] | None
+    lines: bool | None
+    only_summary: bool | None
+    suggestions: bool | None
+    depth: int | None
+    key: int | None
+    held: int | None
+    spill: int | None
+    item: int | None
+    line: int | None
 
 
 class TextRules(TypedDict, total=False):
     """The rules for lines of text that is not JSON."""
 
-    strip_ansi: bool
-    strip_lines_matching: list[str]
-    keep_lines_matching: list[str]
-    dedup: bool | dict[str, str]
-    max_lines: int
-    on_empty: str
+    strip_ansi: bool | None
+    strip_lines_matching: Sequence[str] | None
+    keep_lines_matching: Sequence[str] | None
+    dedup: bool | dict[str, str] | None
+    max_lines: int | None
+    on_empty: str | None
 
 
 class TextOptions(TypedDict, total=False):
     """The limits of one call for a text."""
 
-    line: int
-    held: int
+    line: int | None
+    held: int | None
 
 
 class OutputOptions(TypedDict, total=False):
     """The options for the output of a command."""
 
-    max_lines: int
-    max_tokens: int
-    full_output: str
-    notice: bool
-    held: int
+    max_lines: int | None
+    max_tokens: int | None
+    full_output: str | None
+    notice: bool | None
+    held: int | None
 
 
 class Problem(TypedDict):
@@ -111,14 +112,14 @@ class Problem(TypedDict):
 class PruneRules(TypedDict, total=False):
     """The rules for old tool results in a chat."""
 
-    keep_turns: int
-    protected: list[str]
-    placeholder: str
-    now: int
-    protect_tokens: int
-    minimum_tokens: int
-    count_tokens: bool
-    stop_at_summary: bool
-    keep_head: int
-    keep_tail: int
-    min_gain: int
+    keep_turns: int | None
+    protected: Sequence[str] | None
+    placeholder: str | None
+    now: int | None
+    protect_tokens: int | None
+    minimum_tokens: int | None
+    count_tokens: bool | None
+    stop_at_summary: bool | None
+    keep_head: int | None
+    keep_tail: int | None
+    min_gain: int | None

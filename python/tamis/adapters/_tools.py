@@ -1,7 +1,14 @@
 """Which filter a tool has, and what becomes of a result that cannot be filtered."""
 
+import dataclasses
+import datetime
+import decimal
+import enum
 import functools
 import json
+import pathlib
+import sys
+import uuid
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -116,7 +123,7 @@ class ToolFilters:
         if program is None:
             return value
         try:
-            text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+            text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_as_json)
             filtered = program.filter(text, is_error=is_error)
         except UNREADABLE as error:
             if program.removes_for_safety:
@@ -190,6 +197,31 @@ class ToolFilters:
             raise Withheld(FAILED) from error
         if plain.decode("utf-8", "replace") != text:
             raise Withheld(plain.decode("utf-8", "replace")) from error
+
+
+def _as_json(value: Any) -> Any:
+    """Return a value that JSON has no form for as one that it has, as frameworks write it."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if callable(dump := getattr(value, "model_dump", None)) and not isinstance(value, type):
+        return dump(mode="json", by_alias=True)
+    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, set | frozenset):
+        return list(value)
+    if isinstance(value, uuid.UUID | decimal.Decimal | pathlib.PurePath):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
+
+
+def is_control(error: BaseException) -> bool:
+    """Return whether an exception is not a failure, but tells LangGraph how to continue, as that of `interrupt` does."""
+    langgraph = sys.modules.get("langgraph.errors")
+    return langgraph is not None and isinstance(error, langgraph.GraphBubbleUp)
 
 
 def program_of(entry: Any) -> Program:

@@ -13,7 +13,8 @@ from langchain_core.messages import ToolMessage, convert_to_messages
 from langchain_core.tools import BaseTool, ToolException
 from langchain_core.tools.base import TOOL_MESSAGE_BLOCK_TYPES
 
-from ._tools import ToolFilters, ToolRules, Withheld
+from ._results import filtered
+from ._tools import ToolFilters, ToolRules, Withheld, is_control
 
 
 def _filtered(filters: ToolFilters, tool: str, result: Any) -> Any:
@@ -33,7 +34,7 @@ def _filtered(filters: ToolFilters, tool: str, result: Any) -> Any:
         return result.model_copy(update={"content": content})
     if _is_content(result):
         return filters.content(tool, result if isinstance(result, str) else list(result))
-    return filters.value(tool, result)
+    return filtered(filters, tool, result)
 
 
 def _is_command(result: Any) -> bool:
@@ -120,17 +121,11 @@ class _Failures:
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if isinstance(error, Withheld):
             raise ToolException(str(error)) from None
-        if isinstance(error, Exception) and not _is_control(error):
+        if isinstance(error, Exception) and not is_control(error):
             try:
                 self.filters.message(self.tool, error)
             except Withheld as withheld:
                 raise ToolException(str(withheld)) from None
-
-
-def _is_control(error: Exception) -> bool:
-    """Return whether an exception is not a failure, but tells LangGraph how to continue, as that of `interrupt` does."""
-    langgraph = sys.modules.get("langgraph.errors")
-    return langgraph is not None and isinstance(error, langgraph.GraphBubbleUp)
 
 
 COPIED_FIELDS = ("name", "description", "args_schema", "return_direct", "tags", "metadata", "extras")

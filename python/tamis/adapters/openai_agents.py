@@ -10,6 +10,7 @@ from typing import Any
 from agents import FunctionTool, ToolOutputFileContent, ToolOutputImage
 
 from ._blocks import SEARCHED
+from ._results import plain_of
 from ._tools import ToolFilters, ToolRules, Withheld
 
 
@@ -46,8 +47,7 @@ def _filtered(filters: ToolFilters, tool: str, result: Any) -> Any:
         if isinstance(result, dict):
             return {**result, "text": text}
         return result.model_copy(update={"text": text})
-    if hasattr(result, "model_dump"):
-        result = result.model_dump(mode="json")
+    result = plain_of(result)
     if isinstance(result, dict | list):
         value = filters.value(tool, result)
         if value is result:
