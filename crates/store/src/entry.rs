@@ -156,8 +156,8 @@ impl EntryMeta {
         self.redacted
     }
 
-    /// Sets where the result is from: a word for the server behind a proxy, which is the same after a restart, and the name
-    /// of the server.
+    /// Sets which server returned the result. `origin` identifies how the server is started, and stays the same after a restart;
+    /// `server` is its name.
     #[must_use]
     pub fn with_origin(mut self, origin: &str, server: Option<&str>) -> Self {
         self.origin = Some(short_word(origin));

@@ -242,7 +242,7 @@ fn bad_lines_are_counted_skipped_or_passed() {
     piped(&["--ndjson", "--exclude", "x", "--bad-lines", "pass"], input)
         .refused(2, &["bad lines cannot pass", "removes for safety"]);
     piped(&["--bad-lines", "skip"], "[]").refused(2, &["--bad-lines needs --ndjson"]);
-    // Of many bad lines the first ones are reported, and then how many there are.
+    // The first bad lines are reported one by one, the others as a number.
     let ran = piped(&["--ndjson"], &"oops\n".repeat(30));
     assert_eq!(ran.err.lines().count(), 21, "{}", ran.err);
     assert!(ran.err.ends_with("standard input: 10 more bad lines\n"), "{}", ran.err);

@@ -1,4 +1,4 @@
-//! A server with pages behind the proxy: hidden tools, values by handle, and notices that would be written.
+//! The proxy in front of a server that reads and writes pages: it hides tools, inserts stored values, and refuses to write notices.
 
 use serde_json::{Value, json};
 

@@ -164,8 +164,8 @@ impl ProxyOptions {
         self
     }
 
-    /// Sets the words that start or name the server behind the proxy, such as its command: values by handle are those of a server
-    /// with the same words, also after a restart.
+    /// Sets what identifies the server, such as the words of its command or its URL. A call may insert a stored value if the
+    /// server that returned it has the same words. This also holds after a restart.
     ///
     /// ### Default
     /// Words that no other proxy has.

@@ -162,7 +162,10 @@ fn changes(old: &str, new: &str) -> Option<Changes> {
         text.starts_with(['{', '[']).then(|| serde_json::from_str::<Value>(text).ok()).flatten()
     };
     match (json(old), json(new)) {
-        (Some(old), Some(new)) => Some(of_json(&old, &new)),
+        // A change that only the spelling has, such as that of `1.10` or of a long number, is no operation of a patch.
+        (Some(before), Some(after)) => {
+            Some(of_json(&before, &after)).filter(|changes| !changes.text.is_empty() || old == new)
+        }
         (None, None) => of_lines(old, new),
         _ => None,
     }
