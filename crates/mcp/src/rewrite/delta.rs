@@ -162,7 +162,7 @@ fn changes(old: &str, new: &str) -> Option<Changes> {
         text.starts_with(['{', '[']).then(|| serde_json::from_str::<Value>(text).ok()).flatten()
     };
     match (json(old), json(new)) {
-        // A change that only the spelling has, such as that of `1.10` or of a long number, is no operation of a patch.
+        // A patch leaves out what only changes the spelling of a number, such as `1.10`, or of one that is too long.
         (Some(before), Some(after)) => {
             Some(of_json(&before, &after)).filter(|changes| !changes.text.is_empty() || old == new)
         }
