@@ -9,7 +9,7 @@ use crate::filter::compile::program::CompiledProgram;
 use tamis_json::scan::Scanner;
 use tamis_json::tokens::CountTokens;
 use tamis_text::MarkTable;
-use tamis_text::cut::Query;
+use tamis_text::words::Query;
 
 use crate::reserved;
 use crate::spec::{Budget, Omitted, OnOver, Prefer};

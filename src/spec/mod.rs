@@ -54,5 +54,5 @@ pub(crate) use rules::Spec;
 pub use safety::Retrieve;
 pub use select::{SOURCE, SelectPath, Selection};
 pub(crate) use tamis_text::TextSpec;
-pub use tamis_text::cut::Query;
+pub use tamis_text::words::Query;
 pub use tamis_text::{Redact, SecretLevel};

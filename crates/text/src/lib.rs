@@ -5,7 +5,7 @@
 //!
 //! - [`secrets`]: finds credentials in text and in JSON, and replaces them. It searches without regular expressions.
 //! - [`lines`]: removes, keeps, folds and cuts lines.
-//! - [`estimate`]: estimates tokens. [`cut`]: chooses what is kept of a text that is too long.
+//! - [`estimate`]: estimates tokens. [`cut`]: chooses what is kept of a text that is too long, by its [`words`].
 //! - [`invisible`]: removes characters that nobody sees.
 //! - [`ansi`]: what a terminal would show. [`notice`]: the notices of tamis, and text that looks like one.
 //! - [`failures`]: the words that announce a failure.
@@ -14,6 +14,7 @@
 //! The feature `filters` has all that runs regular expressions: `lines`, `quoted` (the contents of JSON strings), `invisible` and [`TextRedactor`].
 
 pub mod ansi;
+#[cfg(feature = "cut")]
 pub mod cut;
 pub mod estimate;
 #[cfg(feature = "cut")]
@@ -31,6 +32,7 @@ mod redact;
 #[cfg(feature = "filters")]
 mod redactor;
 pub mod secrets;
+pub mod words;
 
 #[cfg(feature = "filters")]
 pub use invisible::{InvisibleFilter, InvisibleReport};

@@ -51,6 +51,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
         &[
             &["ansi", "estimate", "fields"],
             &["failures", "notice", "secrets"],
+            &["words"],
             &["cut"],
             &["line_rules", "redact"],
             &["lines"],

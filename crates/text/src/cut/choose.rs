@@ -11,14 +11,14 @@
 use super::kind::TextKind;
 use super::map::UnitMap;
 use super::profile::Profile;
-use super::query::Query;
 use super::scores;
 use super::shapes::ShapeCounts;
 use super::size::{CutSize, CutUnit};
 use super::sweep::{Shortest, Sweep};
 use super::units::{EarlierGap, Unit, divide};
-use super::words::Words;
 use crate::failures;
+use crate::words::Query;
+use crate::words::Words;
 
 /// Why a unit is kept, as bits.
 pub(super) mod reason {

@@ -14,12 +14,12 @@ use tamis_json::sink::Sink;
 use super::choose::{Choice, Request, choose, reason};
 use super::kind::TextKind;
 use super::map::{Gap, UnitMap};
-use super::query::Query;
 use super::report::{CutReport, KeptLines};
 use super::size::{CutSize, CutUnit};
 use super::units::EarlierGap;
 use crate::estimate::Estimate;
 use crate::notice;
+use crate::words::Query;
 
 /// The longest part of an open line that is looked at as a whole.
 const LONGEST_PIECE: usize = 64 << 10;

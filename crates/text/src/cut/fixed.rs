@@ -3,7 +3,7 @@
 use super::choose::{Chooser, reason};
 use super::shapes::ShapeCounts;
 use super::size::CutSize;
-use super::words;
+use crate::words;
 
 /// How many indented lines after a failure are kept with it.
 const CONTEXT: usize = 3;

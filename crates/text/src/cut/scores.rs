@@ -6,7 +6,7 @@
 
 use super::kind::TextKind;
 use super::units::Unit;
-use super::words::{WordKind, Words};
+use crate::words::{WordKind, Words};
 
 /// The places of the features of a unit.
 const QUERY: usize = 0;

@@ -79,7 +79,7 @@ mod tests;
 use tamis_json::limits::Limits;
 use tamis_json::machine::MachineConfig;
 use tamis_json::scan::Scanner;
-use tamis_text::cut::Query;
+use tamis_text::words::Query;
 
 use super::payload_length::PayloadLength;
 use super::pipe::Stage;

@@ -3,7 +3,7 @@
 //! A word counts by how few parts have it, and more if it is one of the call's ([`Query`]). Members by which people refer to a
 //! thing count more, and addresses and data less. The beginning of the document counts a little more than the rest.
 
-use tamis_text::cut::{Query, Words};
+use tamis_text::words::{Query, Words};
 
 use super::document::{Entry, EntryKind, ValueList, fact};
 

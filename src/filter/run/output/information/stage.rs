@@ -6,7 +6,7 @@ use tamis_json::error::{Error, ErrorKind, Raise};
 use tamis_json::hold::Hold;
 use tamis_json::limits::{Limits, Meter};
 use tamis_json::sink::Sink;
-use tamis_text::cut::Query;
+use tamis_text::words::Query;
 
 use super::super::facts::OutputFacts;
 use super::super::size::OutputSize;

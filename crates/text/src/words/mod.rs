@@ -4,9 +4,12 @@
 //! no place takes that of another, which then counts as new again. Each word of a unit is one number in a list, so that
 //! scores are sums over this list, whatever they are.
 
-use super::query::Query;
+mod query;
+
 #[cfg(feature = "cut")]
 use crate::failures;
+
+pub use query::Query;
 
 /// The kind of a word, as a reader would say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
