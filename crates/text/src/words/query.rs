@@ -1,6 +1,6 @@
 //! [`Query`]: the words of the call that asked for a text.
 
-use super::words;
+use crate::words;
 
 /// Words that say nothing about what is looked for.
 const COMMON: &[&str] = &[
