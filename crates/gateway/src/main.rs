@@ -3,6 +3,7 @@
 //! It parses flags, opens what they name, and runs a transport of the library. Only [`main`] sets the exit code: 2 for a
 //! wrong command line, 1 for other failures.
 
+mod schema;
 #[cfg(feature = "serve")]
 mod serve_command;
 mod setup;

@@ -51,6 +51,7 @@ impl Setup {
         let options = config.proxy_options().map_err(|error| fail(&error))?;
         let words = args.command.iter().map(|word| word.as_encoded_bytes());
         let options = options.with_origin(words.chain(args.upstream.as_deref().map(str::as_bytes)));
+        let options = options.with_schema_compiler(crate::schema::compiler());
         if let Some(store) = options.store().cloned() {
             // It ends with the process.
             std::thread::spawn(move || sweep_hourly(&store));

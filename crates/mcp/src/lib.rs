@@ -50,7 +50,8 @@ pub mod spool;
 pub mod tool_result;
 
 pub use policy::{
-    ClientReads, MessageLimits, Proxy, ProxyOptions, ServerRules, UnknownClientReads,
+    ClientReads, MessageLimits, Proxy, ProxyOptions, SchemaCheck, SchemaCompiler, SchemaViolation,
+    ServerRules, UnknownClientReads,
 };
 pub use rewrite::{Action, DropReason, Job, Outcome, PlainError, read_plain};
 pub use route::{Exchange, OverflowScan, Route, Session};

@@ -38,7 +38,7 @@ use tamis_mcp::rules::{Profile, Rules};
 use tamis_mcp::spool::{Spool, SpoolLimits};
 use tamis_mcp::{
     Action, ClientReads, DropReason, Exchange, MessageLimits, Proxy, ProxyOptions, Route,
-    ServerRules, Session,
+    SchemaCheck, SchemaCompiler, SchemaViolation, ServerRules, Session,
 };
 use tamis_store::{Scope, Store, StoreConfig, StoreLimits};
 
@@ -90,6 +90,23 @@ enum Sent {
     Reject(u16, String),
     Drop(DropReason),
     Nothing,
+}
+
+/// Checks arguments with the crate that the proxy has.
+struct Validator(jsonschema::Validator);
+
+impl SchemaCheck for Validator {
+    fn violations(&self, arguments: &serde_json::Value, most: usize) -> Vec<SchemaViolation> {
+        let violation = |error: jsonschema::ValidationError<'_>| SchemaViolation {
+            place: error.instance_path().to_string(),
+            keyword: error.kind().keyword().to_owned(),
+        };
+        self.0.iter_errors(arguments).take(most).map(violation).collect()
+    }
+}
+
+fn compile(schema: &serde_json::Value) -> Option<Box<dyn SchemaCheck>> {
+    Some(Box::new(Validator(jsonschema::validator_for(schema).ok()?)))
 }
 
 impl<'a> Transcript<'a> {
@@ -147,6 +164,7 @@ impl<'a> Transcript<'a> {
             .with_store(store.then(|| Store::open(config)))
             .with_client_reads(reads)
             .with_servers(servers)
+            .with_schema_compiler(SchemaCompiler::new(compile))
             .with_limits(limits);
         Proxy::new(options)
     }

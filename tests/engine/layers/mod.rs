@@ -213,7 +213,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
             &["transport"],
             &["serve"],
             // The parts of the program.
-            &["serve_command", "setup"],
+            &["schema", "serve_command", "setup"],
         ],
     ),
 ];

@@ -10,6 +10,7 @@ use tamis_store::Store;
 
 use super::clients::{self, ClientReads};
 use super::memory::Memory;
+use super::schema_check::SchemaCompiler;
 use super::server_rules::ServerRules;
 use crate::rules::{LONGEST_TOOL_NAME, Parameters, Rules, ToolFilter};
 use crate::spool::SpoolLimits;
@@ -60,6 +61,7 @@ pub struct ProxyOptions {
     is_retrieved_elsewhere: bool,
     put_back: Vec<String>,
     servers: ServerRules,
+    schema_compiler: Option<SchemaCompiler>,
     origin: String,
     limits: MessageLimits,
     warn: Option<fn(&str)>,
@@ -80,6 +82,7 @@ impl ProxyOptions {
             is_retrieved_elsewhere: false,
             put_back: Vec::new(),
             servers: ServerRules::default(),
+            schema_compiler: None,
             origin: random_word(),
             limits,
             warn: None,
@@ -161,6 +164,16 @@ impl ProxyOptions {
     #[must_use]
     pub fn with_servers(mut self, rules: ServerRules) -> Self {
         self.servers = rules;
+        self
+    }
+
+    /// Sets what checks arguments with values by handle.
+    ///
+    /// ### Default
+    /// None: calls with such values are refused.
+    #[must_use]
+    pub fn with_schema_compiler(mut self, compiler: SchemaCompiler) -> Self {
+        self.schema_compiler = Some(compiler);
         self
     }
 
@@ -293,6 +306,11 @@ impl Proxy {
     /// Returns whether input schemas are remembered.
     pub(crate) fn keeps_schemas(&self) -> bool {
         self.options.servers.uses_handles()
+    }
+
+    /// Returns what checks arguments.
+    pub(crate) fn schema_compiler(&self) -> Option<SchemaCompiler> {
+        self.options.schema_compiler
     }
 
     /// Remembers the input schema of a tool.

@@ -95,6 +95,7 @@ pub(super) fn check(
     let schema = proxy.input_schema(tool).ok_or(
         "the input schema of the tool is not known, so that nobody can check the value; list the tools first",
     )?;
+    let compiler = proxy.schema_compiler().ok_or("nothing here checks the value")?;
     let names = ["_output_mode", "_budget"].into_iter().filter(|name| {
         let starts = |cut: &Range<u64>| {
             let at = cut.start.saturating_sub(arguments.start) as usize;
@@ -103,7 +104,7 @@ pub(super) fn check(
         cuts.iter().any(starts)
     });
     let names: Vec<&str> = names.collect();
-    let chosen = schema::fit(&schema, &json, &names, &references, values)?;
+    let chosen = schema::fit(compiler, &schema, &json, &names, &references, values)?;
     Ok(Inserted {
         values: references.iter().map(|it| place(&it.span)).zip(chosen).collect(),
         handle: references.first().map(|reference| text::short(&reference.written.handle, 64)),

@@ -7,23 +7,23 @@ use serde_json::Value;
 use super::references::Reference;
 use super::value::StoredArgument;
 use crate::jsonrpc::text;
+use crate::policy::{SchemaCompiler, SchemaViolation};
 
 /// The most violations that are looked at.
 const MOST_ERRORS: usize = 64;
 
 /// Returns the JSON text for each reference. `ours`: names of arguments that the server does not get. An error says why the call is refused.
 pub(super) fn fit(
+    compiler: SchemaCompiler,
     schema: &[u8],
     arguments: &[u8],
     ours: &[&str],
     references: &[Reference],
     values: Vec<StoredArgument>,
 ) -> Result<Vec<Vec<u8>>, String> {
-    let unusable = |_| "the input schema of the tool cannot be used to check the value".to_owned();
-    let schema: Value = serde_json::from_slice(schema).map_err(|_error| unusable(()))?;
-    let patterns = jsonschema::PatternOptions::regex();
-    let validator = jsonschema::options().with_pattern_options(patterns).build(&schema);
-    let validator = validator.map_err(|_error| unusable(()))?;
+    let schema = serde_json::from_slice(schema).ok();
+    let check = schema.and_then(|schema: Value| compiler.compile(&schema));
+    let check = check.ok_or("the input schema of the tool cannot be used to check the value")?;
     let mut arguments: Value = serde_json::from_slice(arguments).map_err(|_error| {
         "the arguments are too deep, or have numbers that nobody can check".to_owned()
     })?;
@@ -39,14 +39,7 @@ pub(super) fn fit(
         chosen.push(first);
         others.push(forms.next());
     }
-    let errors = |arguments: &Value| -> Vec<(String, String)> {
-        let errors = validator.iter_errors(arguments).take(MOST_ERRORS);
-        let place = |error: jsonschema::ValidationError<'_>| {
-            (error.instance_path().to_string(), error.kind().keyword().to_owned())
-        };
-        errors.map(place).collect()
-    };
-    let first = errors(&arguments);
+    let first = check.violations(&arguments, MOST_ERRORS);
     if first.is_empty() {
         return Ok(chosen);
     }
@@ -56,14 +49,16 @@ pub(super) fn fit(
                 .strip_prefix(&reference.pointer)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        if let Some(other) = other.filter(|_| first.iter().any(|(place, _)| is_within(place))) {
+        if let Some(other) =
+            other.filter(|_| first.iter().any(|violation| is_within(&violation.place)))
+        {
             insert(&mut arguments, reference, &other)?;
             *chosen = other;
         }
     }
-    match errors(&arguments).first() {
+    match check.violations(&arguments, MOST_ERRORS).first() {
         None => Ok(chosen),
-        Some((place, keyword)) => Err(format!(
+        Some(SchemaViolation { place, keyword }) => Err(format!(
             "the input schema of the tool does not accept the arguments with the value: `{}` at {}",
             text::short(keyword, 64),
             if place.is_empty() { "the arguments".to_owned() } else { text::short(place, 200) }
