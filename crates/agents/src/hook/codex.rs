@@ -56,7 +56,7 @@ struct UpdatedInput<'a> {
 const LONGEST_COMMAND: usize = 4 << 10;
 
 /// Programs whose commands are rewritten: those that the command filters know. They are in neither of the two lists that Codex
-/// has, of safe and of dangerous commands (`is_safe_command.rs`, `is_dangerous_command.rs`): a listed command would not be
+/// has, of safe and of dangerous commands (`is_safe_command.rs`, `is_dangerous_command.rs` of its public sources): a listed command would not be
 /// recognised after `tamis run`. A name in both is `git`: see [`GIT`].
 const PROGRAMS: [&str; 101] = [
     "ack",
