@@ -222,7 +222,7 @@ def test_catalog(case):
     siblings = []
     for name in case["items"].split("/")[1:]:
         siblings, items = [other for other in items if other != name], items[name]
-    assert siblings == case.get("beside", [])
+    assert siblings == case.get("siblings", [])
     if isinstance(items, list):
         assert len(items) == case["count"]
         items = items[0]
@@ -240,7 +240,8 @@ def test_catalog_error(case):
     for tool in tools:
         output, report = catalog.program(tool).filter_with_report(case["document"])
         assert output.decode() == case["document"]
-        missed = not report["filter_applied"] and "filter_error" in report
+        is_other_shape = report.get("filter_skipped") == "shape"
+        missed = not report["filter_applied"] and ("filter_error" in report or is_other_shape)
         assert missed or not case.get("reported", True)
 
 
