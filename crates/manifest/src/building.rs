@@ -14,8 +14,8 @@ use super::entry::{
     Alias, Built, MAX_FILTERS, MAX_PATTERNS, ManifestEntry, Service, too_many_patterns,
 };
 use super::error::{Diagnostic, Problems, Text};
-use super::node::{Flaw, Key, Node, Value};
-use super::scalar::byte_inside;
+use super::node::{Flaw, Key, Node};
+use super::rule_place::rule_at;
 use super::settings::Settings;
 use super::{name, suggest};
 use tamis::Program;
@@ -260,7 +260,7 @@ impl<'a> Building<'a> {
             Err(error) => error,
         };
         let place = error.rule();
-        let at = place.and_then(|place| self.locate(place, rules)).unwrap_or(at);
+        let at = place.and_then(|place| rule_at(self.text.text, place, rules)).unwrap_or(at);
         let message = place.map_or(error.message(), |place| &place.message);
         self.refuse(at, format!("{}: {message}", suggest::short(name)));
         None
@@ -292,43 +292,6 @@ impl<'a> Building<'a> {
         spec
     }
 
-    /// Returns the byte of the file that an error in a rule refers to.
-    fn locate<'n>(
-        &self,
-        place: &RulePlace,
-        rules: &impl Fn(&str) -> Option<(&'n Key, &'n Node)>,
-    ) -> Option<usize> {
-        // A condition of `where` has its path and its pattern as members.
-        let (name, member) = match place.rule {
-            "matches" => ("where", "matches"),
-            "patterns" => ("redact", "patterns"),
-            "redact" => ("redact", "paths"),
-            rule => (rule, "path"),
-        };
-        let (rule, node) = rules(name)?;
-        let node = if name == "redact" { node.get(member).unwrap_or(node) } else { node };
-        let inside = |node: &Node| match &node.value {
-            Value::Text(text) => byte_inside(&node.at, self.text.text, text, place.at),
-            _ => node.at.start,
-        };
-        Some(match &node.value {
-            Value::Map(entries) => match entries.get(place.entry) {
-                Some((key, _)) if place.is_key => key.at.start,
-                Some((_, node)) => inside(node),
-                None => rule.at.start,
-            },
-            Value::List(list) if name == "where" => {
-                let entry = list.get(place.entry);
-                let found = entry
-                    .and_then(|entry| entry.get(member).or_else(|| entry.get("not")?.get(member)));
-                found.or(entry).map_or(rule.at.start, inside)
-            }
-            Value::List(list) => list.get(place.entry).map_or(rule.at.start, inside),
-            Value::Text(_) => inside(node),
-            _ => rule.at.start,
-        })
-    }
-
     /// Warns about characters that are part of a name in a foreign manifest, but were probably meant as syntax.
     fn path_warnings<'n>(
         &self,
@@ -343,7 +306,7 @@ impl<'a> Building<'a> {
             let message = format!("warning: {}: {rule}: {}", suggest::short(name), doubt.message);
             let place =
                 RulePlace { rule, entry, is_key: false, at: doubt.at, message: String::new() };
-            Some(self.text.problem(self.locate(&place, rules).unwrap_or(at), message))
+            Some(self.text.problem(rule_at(self.text.text, &place, rules).unwrap_or(at), message))
         });
         doubts.collect()
     }
@@ -358,7 +321,7 @@ impl<'a> Building<'a> {
     ) -> Option<Diagnostic> {
         let error = program.unknown_name()?;
         let place = error.rule();
-        let at = place.and_then(|place| self.locate(place, rules)).unwrap_or(at);
+        let at = place.and_then(|place| rule_at(self.text.text, place, rules)).unwrap_or(at);
         let message = place.map_or(error.message(), |place| &place.message);
         Some(self.text.problem(at, format!("warning: {}: {message}", suggest::short(name))))
     }
@@ -523,16 +486,6 @@ fn doubts(spec: &Spec, branch: bool, outer: Option<OnTestFailure>) -> Vec<(&'sta
         doubts.push((rule, message));
     }
     doubts
-}
-
-/// Returns the node of a rule, if `rules` has one. The lists of a text filter and the templates of a compact are
-/// inside their rule's node.
-pub(super) fn inside<'n>(rules: &'n Node, rule: &str) -> Option<(&'n Key, &'n Node)> {
-    match rule {
-        "strip_lines_matching" | "keep_lines_matching" => rules.get("text_filter")?.entry(rule),
-        "header" | "item" | "footer" => rules.get("compact")?.entry(rule),
-        _ => rules.entry(rule),
-    }
 }
 
 /// Returns why a tool's name is invalid, if it is.

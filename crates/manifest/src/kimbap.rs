@@ -13,9 +13,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Deserializer, de};
 
-use super::building::{Building, Format, inside};
+use super::building::{Building, Format};
 use super::name::is_pattern;
 use super::node::{Flaw, Node, Value};
+use super::rule_place::inside;
 use tamis::Spec;
 use tamis::spec::{Compact, Root, Selection};
 use tamis::text::TextSpec;

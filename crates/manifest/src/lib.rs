@@ -48,8 +48,12 @@ mod native;
 #[doc(hidden)]
 pub mod node;
 mod parse;
+#[doc(hidden)]
+pub mod placed;
 mod renamed;
 mod reshapr;
+#[doc(hidden)]
+pub mod rule_place;
 mod scalar;
 mod schema;
 mod server;

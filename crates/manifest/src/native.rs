@@ -5,11 +5,12 @@
 
 use std::collections::HashSet;
 
-use super::building::{Building, Format, NATIVE, inside};
+use super::building::{Building, Format, NATIVE};
 use super::delivery::{Delivery, split};
 use super::inherit::{self, CompleteFilter, REPLACED, TIGHT, combined};
 use super::node::{Flaw, Key, Node, Value};
 use super::renamed::output_places;
+use super::rule_place::inside;
 use super::server::ServerSettings;
 use super::settings::WrittenSettings;
 use super::suggest;

@@ -1,28 +1,30 @@
-//! The tree of a manifest, in which every value has its place, and a serde deserializer over it.
+//! The tree of a manifest or of a `gateway.yaml`, in which every value has its place, and a serde deserializer over it.
 //!
 //! The tree does not depend on a format or on YAML. Places are byte ranges of the text; an error in a value is a
 //! `Flaw`.
 
 use std::fmt;
 use std::ops::Range;
+use std::str::FromStr;
 
 use serde::de::{
     self, DeserializeSeed, Deserializer, EnumAccess, Expected, IntoDeserializer, MapAccess,
     SeqAccess, Unexpected, VariantAccess, Visitor,
 };
 
+use super::placed::{PLACED, Parts};
 use super::suggest;
 use tamis::spec::{JSON_TEXT, RawJson, SOURCE};
 
 /// A value and its place.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
-    pub(crate) at: Range<usize>,
-    pub(crate) value: Value,
+pub struct Node {
+    pub at: Range<usize>,
+    pub value: Value,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Value {
+pub enum Value {
     Null,
     Bool(bool),
     Unsigned(u64),
@@ -36,14 +38,14 @@ pub(crate) enum Value {
 
 /// A key of a map.
 #[derive(Clone, Debug)]
-pub(crate) struct Key {
-    pub(crate) at: Range<usize>,
-    pub(crate) text: String,
+pub struct Key {
+    pub at: Range<usize>,
+    pub text: String,
 }
 
 impl Node {
     /// Returns the entries of a map.
-    pub(crate) fn entries(&self) -> Option<&[(Key, Self)]> {
+    pub fn entries(&self) -> Option<&[(Key, Self)]> {
         match &self.value {
             Value::Map(entries) => Some(entries),
             _ => None,
@@ -51,28 +53,28 @@ impl Node {
     }
 
     /// Returns the entry of a map with this key.
-    pub(crate) fn entry(&self, key: &str) -> Option<(&Key, &Self)> {
+    pub fn entry(&self, key: &str) -> Option<(&Key, &Self)> {
         let found = self.entries()?.iter().find(|(found, _)| found.text == key);
         found.map(|(key, node)| (key, node))
     }
 
-    pub(crate) fn get(&self, key: &str) -> Option<&Self> {
+    pub fn get(&self, key: &str) -> Option<&Self> {
         self.entry(key).map(|(_, node)| node)
     }
 
-    pub(crate) fn has(&self, key: &str) -> bool {
+    pub fn has(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
 
     /// Returns the items of a list.
-    pub(crate) fn items(&self) -> Option<&[Self]> {
+    pub fn items(&self) -> Option<&[Self]> {
         match &self.value {
             Value::List(items) => Some(items),
             _ => None,
         }
     }
 
-    pub(crate) fn as_text(&self) -> Option<&str> {
+    pub fn as_text(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) => Some(text),
             _ => None,
@@ -80,7 +82,7 @@ impl Node {
     }
 
     /// Describes the kind of value, for messages.
-    pub(crate) fn what(&self) -> &'static str {
+    pub fn what(&self) -> &'static str {
         match &self.value {
             Value::Null => "nothing",
             Value::Bool(_) => "true or false",
@@ -95,15 +97,31 @@ impl Node {
     ///
     /// # Errors
     /// Returns the first flaw, with its place.
-    pub(crate) fn read<'a, T: de::Deserialize<'a>>(&'a self, text: &'a str) -> Result<T, Flaw> {
-        T::deserialize(Reader { node: self, text }).map_err(|flaw| flaw.or_at(self.at.start))
+    pub fn read<'a, T: de::Deserialize<'a>>(&'a self, text: &'a str) -> Result<T, Flaw> {
+        self.read_as(text, Scalars::Written)
+    }
+
+    /// Like [`read`](Self::read), for a file that a template may have written, as a Helm chart does.
+    ///
+    /// # Errors
+    /// Returns the first flaw, with its place.
+    pub fn read_rendered<'a, T: de::Deserialize<'a>>(&'a self, text: &'a str) -> Result<T, Flaw> {
+        self.read_as(text, Scalars::Rendered)
+    }
+
+    fn read_as<'a, T>(&'a self, text: &'a str, scalars: Scalars) -> Result<T, Flaw>
+    where
+        T: de::Deserialize<'a>,
+    {
+        let reader = Reader { node: self, text, scalars };
+        T::deserialize(reader).map_err(|flaw| flaw.or_at(self.at.start))
     }
 }
 
 /// An error in a value.
 #[derive(Clone, Debug)]
-pub(crate) struct Flaw {
-    pub(crate) at: Option<usize>,
+pub struct Flaw {
+    pub at: Option<usize>,
     said: Said,
     about: About,
 }
@@ -133,7 +151,7 @@ enum About {
 }
 
 impl Flaw {
-    pub(crate) fn new(at: usize, message: impl Into<String>) -> Self {
+    pub fn new(at: usize, message: impl Into<String>) -> Self {
         Self { at: Some(at), ..Self::said(Said::Text(message.into())) }
     }
 
@@ -169,7 +187,7 @@ impl Flaw {
     }
 
     /// Returns the key that the flaw is about, and its place, if the reader does not know the key.
-    pub(super) fn unknown_key(&self) -> Option<(usize, &str)> {
+    pub fn unknown_key(&self) -> Option<(usize, &str)> {
         match &self.said {
             Said::UnknownKey(key, _) => Some((self.at?, key)),
             _ => None,
@@ -177,7 +195,7 @@ impl Flaw {
     }
 
     /// Returns the complete message.
-    pub(crate) fn message(&self) -> String {
+    pub fn message(&self) -> String {
         let said = match &self.said {
             Said::Text(text) => text.clone(),
             Said::MissingKey(key) => format!("is missing the key `{key}`"),
@@ -212,6 +230,8 @@ fn wanted(expected: &dyn Expected) -> String {
         "a string" => "text".to_owned(),
         "a sequence" => "a list".to_owned(),
         "struct Compact" => "a map of templates, with `item`".to_owned(),
+        // The types of `gateway.yaml`.
+        _ if text.starts_with("struct Written") => "a map".to_owned(),
         _ if text.starts_with("struct ") => "a map of rules".to_owned(),
         _ => text,
     }
@@ -255,7 +275,7 @@ impl de::Error for Flaw {
 }
 
 /// `a, b or c`.
-pub(crate) fn or(words: &[&str]) -> String {
+pub fn or(words: &[&str]) -> String {
     match words.split_last() {
         Some((last, [])) => (*last).to_owned(),
         Some((last, before)) => format!("{} or {last}", before.join(", ")),
@@ -263,17 +283,33 @@ pub(crate) fn or(words: &[&str]) -> String {
     }
 }
 
+/// How scalars are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scalars {
+    /// A number in quotes is a text, and each key must have a value.
+    Written,
+    /// A number or a boolean in quotes is also one without, a boolean is also a text, and an option may be empty.
+    Rendered,
+}
+
 /// A node as a serde deserializer.
 #[derive(Clone, Copy)]
-struct Reader<'a> {
-    node: &'a Node,
+pub(super) struct Reader<'a> {
+    pub(super) node: &'a Node,
     text: &'a str,
+    scalars: Scalars,
 }
 
 impl<'a> Reader<'a> {
+    /// Parses a number or a boolean in quotes, if a template may have written it.
+    fn unquoted<T: FromStr>(self) -> Option<T> {
+        let text = self.node.as_text().filter(|_| self.scalars == Scalars::Rendered)?;
+        text.parse().ok()
+    }
+
     /// Writes the node as JSON. Recursion is bounded by the maximum depth of a manifest.
     fn write_json(self, out: &mut String) -> Result<(), Flaw> {
-        let inside = |node: &'a Node| Reader { node, text: self.text };
+        let inside = |node: &'a Node| Reader { node, ..self };
         match &self.node.value {
             Value::Null => out.push_str("null"),
             Value::Bool(yes) => out.push_str(if *yes { "true" } else { "false" }),
@@ -318,11 +354,25 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Reads a number or a boolean, which a template may have put in quotes.
+macro_rules! deserialize_scalar {
+    ($($method:ident $visit:ident)*) => {$(
+        fn $method<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Flaw> {
+            match self.unquoted() {
+                Some(value) => {
+                    visitor.$visit(value).map_err(|flaw: Flaw| flaw.or_at(self.node.at.start))
+                }
+                None => self.deserialize_any(visitor),
+            }
+        }
+    )*};
+}
+
 impl<'a> Deserializer<'a> for Reader<'a> {
     type Error = Flaw;
 
     fn deserialize_any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Flaw> {
-        let Self { node, text } = self;
+        let Self { node, text, .. } = self;
         let read = match &node.value {
             Value::Null => visitor.visit_unit(),
             Value::Bool(yes) => visitor.visit_bool(*yes),
@@ -333,9 +383,9 @@ impl<'a> Deserializer<'a> for Reader<'a> {
                 &visitor,
             )),
             Value::Text(text) => visitor.visit_borrowed_str(text),
-            Value::List(list) => visitor.visit_seq(List { list: list.iter(), text }),
+            Value::List(list) => visitor.visit_seq(List { list: list.iter(), parent: self }),
             Value::Map(entries) => {
-                visitor.visit_map(Entries { entries: entries.iter(), value: None, text })
+                visitor.visit_map(Entries { entries: entries.iter(), value: None, parent: self })
             }
         };
         read.map_err(|flaw| flaw.or_at(node.at.start))
@@ -343,21 +393,35 @@ impl<'a> Deserializer<'a> for Reader<'a> {
 
     /// A number where text is expected is read as its source text: the name of a member may be `404`.
     fn deserialize_str<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Flaw> {
-        match &self.node.value {
-            Value::Unsigned(_) | Value::Signed(_) | Value::Number => {
-                visitor.visit_borrowed_str(self.text.get(self.node.at.clone()).unwrap_or_default())
-            }
-            _ => self.deserialize_any(visitor),
+        let is_spelled = match &self.node.value {
+            Value::Unsigned(_) | Value::Signed(_) | Value::Number => true,
+            Value::Bool(_) => self.scalars == Scalars::Rendered,
+            _ => false,
+        };
+        if !is_spelled {
+            return self.deserialize_any(visitor);
         }
+        let spelling = self.text.get(self.node.at.clone()).unwrap_or_default();
+        let read = visitor.visit_borrowed_str(spelling.trim());
+        read.map_err(|flaw: Flaw| flaw.or_at(self.node.at.start))
     }
 
     fn deserialize_string<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Flaw> {
         self.deserialize_str(visitor)
     }
 
-    /// A key must have a value: a key without one is a mistake, and must not disable the rule.
+    /// A key of a manifest must have a value: a key without one is a mistake, and must not disable the rule.
     fn deserialize_option<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Flaw> {
-        visitor.visit_some(self)
+        match (&self.node.value, self.scalars) {
+            (Value::Null, Scalars::Rendered) => visitor.visit_none(),
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    deserialize_scalar! {
+        deserialize_bool visit_bool
+        deserialize_i8 visit_u64 deserialize_i16 visit_u64 deserialize_i32 visit_u64 deserialize_i64 visit_u64
+        deserialize_u8 visit_u64 deserialize_u16 visit_u64 deserialize_u32 visit_u64 deserialize_u64 visit_u64
     }
 
     /// A JSON value is passed on as text, so that its numbers keep their spelling.
@@ -373,6 +437,9 @@ impl<'a> Deserializer<'a> for Reader<'a> {
         }
         if name == SOURCE {
             return self.deserialize_str(visitor);
+        }
+        if name == PLACED {
+            return visitor.visit_seq(Parts::new(self));
         }
         visitor.visit_newtype_struct(self)
     }
@@ -411,14 +478,14 @@ impl<'a> Deserializer<'a> for Reader<'a> {
 
     serde::forward_to_deserialize_any! {
         <V: Visitor<'a>>
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct seq tuple
+        i128 u128 f32 f64 char bytes byte_buf unit unit_struct seq tuple
         tuple_struct map identifier ignored_any
     }
 }
 
 struct List<'a> {
     list: std::slice::Iter<'a, Node>,
-    text: &'a str,
+    parent: Reader<'a>,
 }
 
 impl<'a> SeqAccess<'a> for List<'a> {
@@ -429,7 +496,7 @@ impl<'a> SeqAccess<'a> for List<'a> {
         seed: T,
     ) -> Result<Option<T::Value>, Flaw> {
         let Some(node) = self.list.next() else { return Ok(None) };
-        let read = seed.deserialize(Reader { node, text: self.text });
+        let read = seed.deserialize(Reader { node, ..self.parent });
         read.map(Some).map_err(|flaw| flaw.or_at(node.at.start).of_entry())
     }
 }
@@ -437,7 +504,7 @@ impl<'a> SeqAccess<'a> for List<'a> {
 struct Entries<'a> {
     entries: std::slice::Iter<'a, (Key, Node)>,
     value: Option<(&'a Key, &'a Node)>,
-    text: &'a str,
+    parent: Reader<'a>,
 }
 
 impl<'a> MapAccess<'a> for Entries<'a> {
@@ -456,7 +523,7 @@ impl<'a> MapAccess<'a> for Entries<'a> {
         };
         // A missing value is reported at its key, and so is a value in which something is missing.
         let at = if let Value::Null = node.value { key.at.start } else { node.at.start };
-        let read = seed.deserialize(Reader { node, text: self.text });
+        let read = seed.deserialize(Reader { node, ..self.parent });
         read.map_err(|flaw| {
             let flaw = match (&node.value, &flaw.about) {
                 (Value::Null, About::Value) => Flaw { at: Some(at), ..flaw },

@@ -17,7 +17,7 @@ use super::error::{Diagnostic, Problems, Text};
 use super::node::{Key, Node, Value};
 use super::suggest::short;
 
-/// The maximum size of a manifest in bytes.
+/// The maximum size of a file in bytes.
 pub(crate) const MAX_BYTES: usize = 16 << 20;
 /// The maximum number of containers that may be open at once, including those inside an alias. The parser recurses for
 /// each and needs up to 40 KiB of stack in an unoptimised build; a thread has 2 MiB.
@@ -31,16 +31,16 @@ const MAX_NODES: usize = 200_000;
 ///
 /// # Errors
 /// Returns the first syntax error with its place, or all duplicate keys at once.
-pub(crate) fn parse(text: &Text<'_>) -> Result<Node, Problems> {
+pub fn parse(text: &Text<'_>) -> Result<Node, Problems> {
     if text.text.len() > MAX_BYTES {
         let message = format!(
-            "the manifest has {} bytes, more than {MAX_BYTES}; split it into several files",
+            "the file has {} bytes, more than {MAX_BYTES}; split it into several files",
             text.text.len()
         );
         return Err(Diagnostic::nowhere(text.name(), message).into());
     }
     if text.text.trim().is_empty() {
-        return Err(Diagnostic::nowhere(text.name(), "the manifest is empty").into());
+        return Err(Diagnostic::nowhere(text.name(), "the file is empty").into());
     }
     OPEN.set(0);
     let tree = serde_saphyr::from_str_with_options::<Placed>(text.text, options());
@@ -252,7 +252,7 @@ fn problem(text: &Text<'_>, error: &serde_saphyr::Error) -> Diagnostic {
         }
         Yaml::MultipleDocuments { .. } => several(),
         Yaml::UnsupportedTag { .. } | Yaml::TaggedScalarCannotDeserializeIntoString { .. } => {
-            "tags (`!name`) are not supported in a manifest; remove it".to_owned()
+            "tags (`!name`) are not supported here; remove it".to_owned()
         }
         // Only keys are read as text directly.
         Yaml::NullIntoString { .. } | Yaml::Unexpected { expected: "string scalar", .. } => {
@@ -298,11 +298,12 @@ fn hint(message: &str) -> String {
 }
 
 fn several() -> String {
-    "a second document begins; a manifest is a single document: split it into two files".to_owned()
+    "a second document begins; the file must be a single document: split it into two files"
+        .to_owned()
 }
 
 fn too_deep() -> String {
-    format!("{TOO_DEEP}; flatten the manifest")
+    format!("{TOO_DEEP}; flatten the file")
 }
 
 fn over(breach: &BudgetBreach) -> String {

@@ -17,19 +17,16 @@
 //! The first route that matches is used. `default` says what happens to other responses. Required.
 
 mod action;
-mod error;
 mod filter;
 mod gateway;
 mod order;
 mod pattern;
-mod places;
 mod read;
 mod route;
 mod when;
 mod written;
 
 pub use action::Action;
-pub use error::RouteError;
 pub use filter::{HttpFilter, TextRules};
 pub use gateway::{GatewayConfig, RecallTarget};
 pub use pattern::{PathPattern, RequestPath};

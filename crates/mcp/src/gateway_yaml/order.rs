@@ -2,39 +2,42 @@
 
 use std::collections::HashMap;
 
-use super::places::Place;
+use tamis_manifest::Diagnostic;
+use tamis_manifest::error::Text;
+
 use super::route::{Route, RouteRule};
 
 /// The routes that were read so far.
 #[derive(Debug, Default)]
 pub(super) struct RouteOrder {
     /// The line of each name.
-    names: HashMap<String, u64>,
+    names: HashMap<String, usize>,
     /// The name and line of the route that every request matches.
-    catches_all: Option<(String, u64)>,
+    catches_all: Option<(String, usize)>,
     /// The routes that depend on the response, with their lines.
-    asking: Vec<(Route, u64)>,
+    asking: Vec<(Route, usize)>,
 }
 
 impl RouteOrder {
-    /// Adds a route with its place and that of its name.
+    /// Adds a route whose place and whose name's place are these bytes of the file.
     ///
     /// # Errors
-    /// The route cannot be used after the earlier ones, with the reason.
+    /// The route cannot be used after the earlier ones.
     pub(super) fn add(
         &mut self,
         route: &Route,
-        [at, name_at]: [Place; 2],
-    ) -> Result<(), (Place, String)> {
+        [at, name_at]: [usize; 2],
+        source: &Text<'_>,
+    ) -> Result<(), Diagnostic> {
         if let Some((name, line)) = &self.catches_all {
             let message = format!(
                 "this route is never reached: `{name}` in line {line} matches all requests"
             );
-            return Err((at, message));
+            return Err(source.problem(at, message));
         }
-        if let Some(line) = self.names.insert(route.name.clone(), name_at.line) {
+        if let Some(line) = self.names.insert(route.name.clone(), source.line(name_at)) {
             let message = format!("the name `{}` is already used in line {line}", route.name);
-            return Err((name_at, message));
+            return Err(source.problem(name_at, message));
         }
         if matches!(route.rule, RouteRule::Mcp(_)) {
             // Requests are read before the response is known, so such a request would be refused.
@@ -45,13 +48,13 @@ impl RouteOrder {
                      `{}` in line {line}",
                     other.name
                 );
-                return Err((at, message));
+                return Err(source.problem(at, message));
             }
         }
         if route.when.match_all() {
-            self.catches_all = Some((route.name.clone(), at.line));
+            self.catches_all = Some((route.name.clone(), source.line(at)));
         } else if route.when.ask_response() {
-            self.asking.push((route.clone(), at.line));
+            self.asking.push((route.clone(), source.line(at)));
         }
         Ok(())
     }

@@ -7,14 +7,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
-use tamis_manifest::{Manifest, ManifestEntry, SpecWarning};
+use tamis_manifest::error::{Problems, Text};
+use tamis_manifest::node::Node;
+use tamis_manifest::placed::Placed;
+use tamis_manifest::{
+    Diagnostic, Manifest, ManifestEntry, ManifestError, ManifestErrorKind, SpecWarning,
+};
+use tamis_manifest::{rule_place, yaml};
 
 use super::action::Action;
-use super::error::{RouteError, SourceText};
 use super::filter::HttpFilter;
 use super::gateway::{GatewayConfig, RecallTarget};
 use super::order::RouteOrder;
-use super::places::{Place, Placed, PlacedNode};
 use super::route::{Route, RouteRule};
 use super::when::Conditions;
 use super::written::{WrittenGateway, WrittenMcp, WrittenRoute};
@@ -38,22 +42,28 @@ const POOL_SPILL: u64 = 4 << 30;
 /// The address for gateways, unless another is given.
 const LISTEN: &str = "127.0.0.1:4445";
 
-pub(super) fn load(path: &Path) -> Result<GatewayConfig, RouteError> {
+pub(super) fn load(path: &Path) -> Result<GatewayConfig, ManifestError> {
     let name = path.display().to_string();
-    let cannot = |error: io::Error| RouteError::of_file(&name, format!("cannot be read: {error}"));
+    let cannot = |error: io::Error| ManifestError::read(&name, &error);
     let length = fs::metadata(path).map_err(cannot)?.len();
     if length > MOST {
         let message = format!("the file has {length} bytes, more than {MOST}");
-        return Err(RouteError::of_file(&name, message));
+        return Err(invalid(Diagnostic::nowhere(&name, message).into()));
     }
     parse(path, &fs::read_to_string(path).map_err(cannot)?)
 }
 
-pub(super) fn parse(path: &Path, text: &str) -> Result<GatewayConfig, RouteError> {
-    let name = path.display().to_string();
-    let source = SourceText { file: &name, text };
-    let tree = PlacedNode::parse(text).map_err(|error| source.of_syntax(&error))?;
-    let written = tree.read::<WrittenGateway>().map_err(|error| source.of_value(error))?;
+fn invalid(problems: Problems) -> ManifestError {
+    ManifestError::new(ManifestErrorKind::Invalid, problems)
+}
+
+pub(super) fn parse(path: &Path, text: &str) -> Result<GatewayConfig, ManifestError> {
+    let source = &Text::new(&path.display().to_string(), text);
+    let tree = yaml::parse(source).map_err(invalid)?;
+    let written = tree.read_rendered::<WrittenGateway>(text);
+    let written = written.map_err(|flaw| {
+        invalid(source.problem(flaw.at.unwrap_or(tree.at.start), flaw.message()).into())
+    })?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut reading = Reading {
         source,
@@ -67,13 +77,13 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<GatewayConfig, RouteError
     };
     reading.hash.update(env!("CARGO_PKG_VERSION"));
     reading.hash.update(text);
-    reading.gateway(written)
+    reading.gateway(written).map_err(|problem| invalid(problem.into()))
 }
 
 /// Returns the keys of the outermost map. If the text cannot be parsed, they are those at the start of a line.
 pub(super) fn top_keys(text: &str) -> Vec<String> {
-    match PlacedNode::parse(text) {
-        Ok(tree) => tree.keys(),
+    match yaml::parse(&Text::new("", text)) {
+        Ok(tree) => tree.entries().into_iter().flatten().map(|(key, _)| key.text.clone()).collect(),
         Err(_) => {
             let lines = text.lines().filter_map(|line| line.split_once(':'));
             lines.map(|(key, _)| key.trim_matches(['"', '\'']).to_owned()).collect()
@@ -97,8 +107,8 @@ impl Read for HashedRead<'_> {
 
 /// The state while a file is read.
 struct Reading<'a> {
-    source: SourceText<'a>,
-    tree: &'a PlacedNode,
+    source: &'a Text<'a>,
+    tree: &'a Node,
     folder: &'a Path,
     files: Vec<PathBuf>,
     hash: Sha256,
@@ -110,26 +120,31 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn gateway(&mut self, written: WrittenGateway) -> Result<GatewayConfig, RouteError> {
+    /// Returns a problem of the whole file.
+    fn of_file(&self, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::nowhere(self.source.name(), message)
+    }
+
+    fn gateway(&mut self, written: WrittenGateway) -> Result<GatewayConfig, Diagnostic> {
         if written.version.value != 1 {
             let message = format!("expected `version: 1`, not {}", written.version.value);
-            return Err(self.source.error(written.version.at, message));
+            return Err(self.source.problem(written.version.at, message));
         }
         if written.routes.len() > ROUTES {
             let message = format!("more than {ROUTES} routes");
-            return Err(RouteError::of_file(self.source.file, message));
+            return Err(self.of_file(message));
         }
         let listen = self.address(written.listen.as_ref())?;
-        let listen = listen.or_else(|| LISTEN.parse().ok()).ok_or_else(|| {
-            RouteError::of_file(self.source.file, "expected an address for `listen`")
-        })?;
+        let listen = listen
+            .or_else(|| LISTEN.parse().ok())
+            .ok_or_else(|| self.of_file("expected an address for `listen`"))?;
         let metrics = self.address(written.metrics.as_ref())?;
         let (shared, manifest) = self.manifests(&written.manifests)?;
         self.shared = shared;
         let idle = written.idle_seconds;
         if let Some(seconds) = idle.as_ref().filter(|seconds| seconds.value == 0) {
             let message = "expected at least 1 second for `idle_seconds`, not 0";
-            return Err(self.source.error(seconds.at, message));
+            return Err(self.source.problem(seconds.at, message));
         }
         let mut routes = Vec::with_capacity(written.routes.len());
         let mut order = RouteOrder::default();
@@ -137,15 +152,14 @@ impl Reading<'_> {
             let (place, named) = (route.at, route.value.name.as_ref());
             let name_at = named.map_or(place, |name| name.at);
             let route = self.route(at, route, manifest.as_ref())?;
-            let checked = order.add(&route, [place, name_at]);
-            checked.map_err(|(at, why)| self.source.error(at, why))?;
+            order.add(&route, [place, name_at], self.source)?;
             routes.push(route);
         }
         let ext_mcp = match written.ext_mcp {
             Some(mcp) => self.mcp(&mcp)?,
             None => self
                 .config(&WrittenMcp::default(), self.shared.clone())
-                .map_err(|why| RouteError::of_file(self.source.file, why))?,
+                .map_err(|why| self.of_file(why))?,
         };
         let recall = match written.recall {
             None => None,
@@ -157,7 +171,7 @@ impl Reading<'_> {
         let version = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
         if self.more_warnings > 0 {
             let more = format!("warning: {} more warnings", self.more_warnings);
-            self.warnings.push(RouteError::of_file(self.source.file, more).to_string());
+            self.warnings.push(self.of_file(more).to_string());
         }
         let seconds = |count: Option<u64>| Duration::from_secs(count.unwrap_or(30));
         Ok(GatewayConfig {
@@ -180,24 +194,24 @@ impl Reading<'_> {
         })
     }
 
-    fn address(&self, text: Option<&Placed<String>>) -> Result<Option<SocketAddr>, RouteError> {
+    fn address(&self, text: Option<&Placed<String>>) -> Result<Option<SocketAddr>, Diagnostic> {
         let Some(text) = text else { return Ok(None) };
         let expected = || format!("expected an address such as 0.0.0.0:4445, not `{}`", text.value);
         let parsed = text.value.parse();
-        parsed.map(Some).map_err(|_error| self.source.error(text.at, expected()))
+        parsed.map(Some).map_err(|_error| self.source.problem(text.at, expected()))
     }
 
     /// Reads manifests, notes their files, and merges them. `None` without any.
     fn manifests(
         &mut self,
         names: &[Placed<String>],
-    ) -> Result<(Vec<PathBuf>, Option<Manifest>), RouteError> {
+    ) -> Result<(Vec<PathBuf>, Option<Manifest>), Diagnostic> {
         let mut paths = Vec::new();
         let mut manifests = Vec::new();
         for name in names {
             let path = self.folder.join(&name.value);
             let fail = |error: &dyn std::fmt::Display| {
-                self.source.error(name.at, format!("the manifest cannot be used: {error}"))
+                self.source.problem(name.at, format!("the manifest cannot be used: {error}"))
             };
             let file = File::open(&path)
                 .map_err(|error| fail(&format!("cannot read {}: {error}", path.display())))?;
@@ -214,7 +228,7 @@ impl Reading<'_> {
         }
         let Some(last) = names.last() else { return Ok((paths, None)) };
         let merged = Manifest::merge(manifests);
-        let merged = merged.map_err(|error| self.source.error(last.at, error.to_string()))?;
+        let merged = merged.map_err(|error| self.source.problem(last.at, error.to_string()))?;
         Ok((paths, Some(merged)))
     }
 
@@ -223,7 +237,7 @@ impl Reading<'_> {
         at: usize,
         route: Placed<WrittenRoute>,
         shared: Option<&Manifest>,
-    ) -> Result<Route, RouteError> {
+    ) -> Result<Route, Diagnostic> {
         let (place, route) = (route.at, route.value);
         let name = route.name.map_or_else(|| format!("route {}", at + 1), |name| name.value);
         let mut when = Conditions::new(route.when, self.source)?;
@@ -237,16 +251,16 @@ impl Reading<'_> {
         if kinds.iter().filter(|has| **has).count() != 1 {
             let message =
                 "expected exactly one of `tool`, `spec`, `mcp`, `action` and `recall` in a route";
-            return Err(self.source.error(place, message));
+            return Err(self.source.problem(place, message));
         }
         let is_filter = route.tool.is_some() || route.spec.is_some();
         if let Some(unknown) = route.on_unknown.as_ref().filter(|_| !is_filter) {
             let message = "`on_unknown` is only for routes with `tool` or `spec`";
-            return Err(self.source.error(unknown.at, message));
+            return Err(self.source.problem(unknown.at, message));
         }
         if let Some(manifest) = route.manifest.as_ref().filter(|_| route.tool.is_none()) {
             let message = "`manifest` is only for routes with `tool`";
-            return Err(self.source.error(manifest.at, message));
+            return Err(self.source.problem(manifest.at, message));
         }
         let unknown = route.on_unknown.map_or(Action::Refuse(502), |action| action.value);
         let rule = if let Some(tool) = route.tool {
@@ -257,9 +271,10 @@ impl Reading<'_> {
             let filter = HttpFilter::compile(&spec.value, unknown);
             let filter = filter.map_err(|error| self.spec_error(at, spec.at, &error))?;
             for warning in SpecWarning::of(&spec.value) {
-                let place = self.spec_place(at, |spec| Some(spec.entry(warning.rule())?.0.at));
+                let place =
+                    self.spec_place(at, |spec| Some(spec.entry(warning.rule())?.0.at.start));
                 let message = format!("warning: {name}: {}", warning.message());
-                let warning = self.source.error(place.unwrap_or(spec.at), message);
+                let warning = self.source.problem(place.unwrap_or(spec.at), message);
                 self.warn(warning.to_string());
             }
             RouteRule::Filter(Box::new(filter))
@@ -267,12 +282,13 @@ impl Reading<'_> {
             if when.ask_response() {
                 let message =
                     "a route with `mcp` reads requests, so it cannot have `status` or `media_type`";
-                return Err(self.source.error(mcp.at, message));
+                return Err(self.source.problem(mcp.at, message));
             }
             RouteRule::Mcp(Box::new(self.mcp(&mcp)?))
         } else if let Some(prefix) = route.recall {
-            when =
-                when.for_recall(&prefix.value).map_err(|why| self.source.error(prefix.at, why))?;
+            when = when
+                .for_recall(&prefix.value)
+                .map_err(|why| self.source.problem(prefix.at, why))?;
             RouteRule::Recall
         } else {
             RouteRule::Act(route.action.map_or(Action::REFUSE, |action| action.value))
@@ -281,21 +297,17 @@ impl Reading<'_> {
     }
 
     /// Returns the error of a spec, at the text or key that it is about, or else at the key `spec`.
-    fn spec_error(&self, route: usize, at: Place, error: &tamis::Error) -> RouteError {
-        let message = error.to_string();
-        let place = self.spec_place(route, |spec| spec.place_of(&message));
-        self.source.error(place.unwrap_or(at), message)
+    fn spec_error(&self, route: usize, at: usize, error: &tamis::Error) -> Diagnostic {
+        let find = |spec: &Node| rule_place::error_at(self.source.text, spec, error);
+        let place = self.spec_place(route, find);
+        self.source.problem(place.unwrap_or(at), error.to_string())
     }
 
     /// Returns a place in the spec of a route, or that of the key `spec`.
-    fn spec_place(
-        &self,
-        route: usize,
-        find: impl FnOnce(&PlacedNode) -> Option<Place>,
-    ) -> Option<Place> {
-        let (_, routes) = self.tree.entry("routes")?;
-        let (key, spec) = routes.element(route)?.entry("spec")?;
-        Some(find(spec).unwrap_or(key.at))
+    fn spec_place(&self, route: usize, find: impl FnOnce(&Node) -> Option<usize>) -> Option<usize> {
+        let routes = self.tree.get("routes")?.items()?;
+        let (key, spec) = routes.get(route)?.entry("spec")?;
+        Some(find(spec).unwrap_or(key.at.start))
     }
 
     /// Adds a warning. A manifest that several routes name is read for each.
@@ -316,8 +328,8 @@ impl Reading<'_> {
         tool: &Placed<String>,
         manifest: Option<&Manifest>,
         unknown: Action,
-    ) -> Result<HttpFilter, RouteError> {
-        let fail = |error: &dyn std::fmt::Display| self.source.error(tool.at, error.to_string());
+    ) -> Result<HttpFilter, Diagnostic> {
+        let fail = |error: &dyn std::fmt::Display| self.source.problem(tool.at, error.to_string());
         let entry = match manifest {
             Some(manifest) => {
                 manifest.find(&tool.value).map_err(|error| fail(&error))?.into_owned()
@@ -328,11 +340,11 @@ impl Reading<'_> {
             .map_err(|error| fail(&error))
     }
 
-    fn mcp(&mut self, mcp: &Placed<WrittenMcp>) -> Result<Config, RouteError> {
+    fn mcp(&mut self, mcp: &Placed<WrittenMcp>) -> Result<Config, Diagnostic> {
         let (own, _) = self.manifests(&mcp.value.manifests)?;
         let manifests = if own.is_empty() { self.shared.clone() } else { own };
         let config = self.config(&mcp.value, manifests);
-        config.map_err(|why| self.source.error(mcp.at, why))
+        config.map_err(|why| self.source.problem(mcp.at, why))
     }
 
     fn config(&self, mcp: &WrittenMcp, manifests: Vec<PathBuf>) -> Result<Config, String> {

@@ -2,10 +2,11 @@
 
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, Method};
+use tamis_manifest::Diagnostic;
+use tamis_manifest::error::Text;
+use tamis_manifest::placed::Placed;
 
-use super::error::{RouteError, SourceText};
 use super::pattern::PathPattern;
-use super::places::{Place, Placed};
 use super::written::{OneOrMany, StatusPattern, WrittenWhen};
 
 /// The conditions of a route. Each is empty if the route has none of its kind.
@@ -19,7 +20,7 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    pub(super) fn new(written: WrittenWhen, source: SourceText<'_>) -> Result<Self, RouteError> {
+    pub(super) fn new(written: WrittenWhen, source: &Text<'_>) -> Result<Self, Diagnostic> {
         let WrittenWhen { method, path, header, media_type, status } = written;
         let methods = each(method, source, |text: &String| {
             let known = text.bytes().all(|byte| byte.is_ascii_uppercase()) && !text.is_empty();
@@ -31,7 +32,7 @@ impl Conditions {
         for (name, value) in header {
             let parsed = name.parse::<HeaderName>();
             let message = format!("expected the name of a header, not `{name}`");
-            let name = parsed.map_err(|_error| source.error(value.at, message))?;
+            let name = parsed.map_err(|_error| source.problem(value.at, message))?;
             headers.push((name, value.value));
         }
         let media_types = each(media_type, source, |text: &String| {
@@ -155,17 +156,16 @@ pub fn essence(headers: &HeaderMap) -> String {
 /// at the value.
 fn each<T, U>(
     list: Option<Placed<OneOrMany<T>>>,
-    source: SourceText<'_>,
+    source: &Text<'_>,
     convert: impl Fn(&T) -> Result<U, String>,
-) -> Result<Vec<U>, RouteError> {
-    let Some(list) = list else { return Ok(Vec::new()) };
-    let at = list.at;
-    if list.value.0.is_empty() {
-        return Err(source.error(at, "expected at least one value, not an empty list"));
+) -> Result<Vec<U>, Diagnostic> {
+    let Some(Placed { at, value }) = list else { return Ok(Vec::new()) };
+    let converted = |at, value: &T| convert(value).map_err(|why| source.problem(at, why));
+    match value {
+        OneOrMany::One(value) => Ok(vec![converted(at, &value)?]),
+        OneOrMany::Many(list) if list.is_empty() => {
+            Err(source.problem(at, "expected at least one value, not an empty list"))
+        }
+        OneOrMany::Many(list) => list.iter().map(|item| converted(item.at, &item.value)).collect(),
     }
-    let place = |own: Place| if own == Place::UNKNOWN { at } else { own };
-    let values = list.value.0.iter();
-    let converted =
-        values.map(|item| convert(&item.value).map_err(|why| source.error(place(item.at), why)));
-    converted.collect()
 }

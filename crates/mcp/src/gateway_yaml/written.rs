@@ -8,10 +8,10 @@ use serde::Deserialize;
 use serde::de::value::{SeqAccessDeserializer, StrDeserializer, U64Deserializer};
 use serde::de::{self, Deserializer, IntoDeserializer, SeqAccess, Visitor};
 use tamis::Spec;
+use tamis_manifest::placed::Placed;
 use tamis_manifest::{Profile, StoreSettings, Structured};
 
 use super::action::Action;
-use super::places::{Place, Placed};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -118,12 +118,9 @@ impl<'de> Deserialize<'de> for ByteCount {
 
 /// One value, or a list of them. Only the values of a list have places of their own.
 #[derive(Debug)]
-pub(super) struct OneOrMany<T>(pub(super) Vec<Placed<T>>);
-
-impl<T> OneOrMany<T> {
-    fn one(value: T) -> Self {
-        Self(vec![Placed { at: Place::UNKNOWN, value }])
-    }
+pub(super) enum OneOrMany<T> {
+    One(T),
+    Many(Vec<Placed<T>>),
 }
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
@@ -138,16 +135,16 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
                 let one: StrDeserializer<'_, E> = text.into_deserializer();
-                T::deserialize(one).map(OneOrMany::one)
+                T::deserialize(one).map(OneOrMany::One)
             }
 
             fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
                 let one: U64Deserializer<E> = number.into_deserializer();
-                T::deserialize(one).map(OneOrMany::one)
+                T::deserialize(one).map(OneOrMany::One)
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
-                Vec::deserialize(SeqAccessDeserializer::new(list)).map(OneOrMany)
+                Vec::deserialize(SeqAccessDeserializer::new(list)).map(OneOrMany::Many)
             }
         }
         deserializer.deserialize_any(Values(PhantomData))
