@@ -59,7 +59,10 @@ pub fn to_svg(title: &str, before: &LookTree, after: Option<&LookTree>) -> Strin
         let factor = (area / (WIDTH * MAP_HEIGHT)).sqrt().min(1.0);
         (after, Rectangle { x: 0.0, y: 0.0, width: WIDTH * factor, height: MAP_HEIGHT * factor })
     });
-    let more = below.map_or(0.0, |(_, area)| area.height.max(TITLE) + 12.0);
+    // Its label is next to it, or above it if the space next to it is too small.
+    let has_space = below.is_none_or(|(_, area)| area.width < WIDTH - 460.0);
+    let above = if has_space { 0.0 } else { TITLE };
+    let more = below.map_or(0.0, |(_, area)| above + area.height.max(TITLE) + 12.0);
     let height = TITLE + MAP_HEIGHT + more;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" \
@@ -78,13 +81,12 @@ pub fn to_svg(title: &str, before: &LookTree, after: Option<&LookTree>) -> Strin
     draw(&mut svg, before, area);
     if let Some((after, area)) = below {
         let y = TITLE + MAP_HEIGHT + 12.0;
-        draw(&mut svg, after, Rectangle { y, ..area });
+        draw(&mut svg, after, Rectangle { y: y + above, ..area });
         let less = before.tokens().saturating_sub(after.tokens());
         let percent = u128::from(less) * 1000 / u128::from(before.tokens().max(1));
         let text = format!("after the filter: {}", figures(after));
         let saved = format!("{}.{} % less", percent / 10, percent % 10);
-        // The label is next to the map, or on it if the space next to it is too small.
-        let x = if area.width < WIDTH - 460.0 { area.width + 12.0 } else { 12.0 };
+        let x = if has_space { area.width + 12.0 } else { 4.0 };
         _ = writeln!(
             svg,
             "<text class=\"h\" x=\"{x:.0}\" y=\"{:.0}\">{text} <tspan class=\"s\">({saved})</tspan></text>",
