@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Opens pages of `tamis look --html` in headless Chromium and uses them.
+"""Opens pages of `tamis look --html` and `tamis replay --html` in headless Chromium and uses them.
 
     check.py PATH-OF-TAMIS [FOLDER-FOR-SCREENSHOTS]
 
 Needs Debian's chromium and chromium-driver. Talks WebDriver to chromedriver, without other packages. Checks that the
 page works from a file, loads nothing and logs nothing; that zoom, keyboard, table, search, before and after, and the
-themes work; that text is legible in light and dark; and that the page prints the table.
+themes work; that text is legible in light and dark; and that the page prints the table. A page of `replay` has no script: it
+must be drawn without texts that cover each other, in light, in dark and on a narrow screen.
 """
 
 import base64
@@ -252,6 +253,54 @@ def check(browser, page, pictures, name, after):
     print(f"{name}: good")
 
 
+# The first two texts of a drawing that cover each other.
+COVERED = """
+const texts = [...document.querySelectorAll('svg text')].filter((text) => text.textContent.trim())
+  .map((text) => [text.textContent, text.getBoundingClientRect()]);
+for (const [at, [one, a]] of texts.entries())
+  for (const [other, b] of texts.slice(at + 1))
+    if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2)
+      return [one, other];
+return null;
+"""
+
+# The parts of a page that are wider than the screen, without those that scroll.
+WIDE = """
+return [...document.querySelectorAll('h1, h2, p, li, svg, footer')]
+  .filter((part) => part.getBoundingClientRect().right > document.documentElement.clientWidth + 1).map((part) => part.tagName)
+"""
+
+
+def check_report(browser, page, pictures, name):
+    """A page of `tamis replay`."""
+
+    def same(found, expected, what):
+        if found != expected:
+            raise SystemExit(f"{name}: {what}: found {found!r}, expected {expected!r}")
+
+    backs = []
+    for theme in ("light", "dark"):
+        browser.cdp("Emulation.setEmulatedMedia", media="", features=[{"name": "prefers-color-scheme", "value": theme}])
+        browser.call("POST", "/url", {"url": page.as_uri()})
+        same(browser.run("return document.querySelectorAll('svg rect').length > 4"), True, "rectangles are drawn")
+        same(browser.run("return document.querySelectorAll('table').length >= 4"), True, "there are tables")
+        same(browser.run(COVERED), None, f"{theme}: texts that cover each other")
+        contrast = browser.run(CONTRAST.replace("h1, p,", "h1, h2, p, li, th,"))
+        same(contrast >= 4.5, True, f"{theme}: contrast {contrast:.1f}")
+        backs.append(browser.run("return getComputedStyle(document.body).backgroundColor"))
+        browser.call("POST", "/window/rect", {"width": 1200, "height": 1600})
+        browser.picture(pictures / f"{name}-{theme}.png")
+        browser.call("POST", "/window/rect", {"width": 600, "height": 800})
+        same(browser.run(WIDE), [], f"{theme}: parts that are wider than a narrow screen")
+        browser.call("POST", "/window/rect", {"width": 1200, "height": 800})
+    same(backs[0] != backs[1], True, "the system's theme is used")
+    same(browser.run("return document.scripts.length"), 0, "scripts")
+    same(browser.run("return performance.getEntriesByType('resource').length"), 0, "requests")
+    logged = [entry["message"] for entry in browser.call("POST", "/se/log", {"type": "browser"})]
+    same(logged, [], "messages on the console")
+    print(f"{name}: good")
+
+
 def main():
     tamis = pathlib.Path(sys.argv[1]).resolve()
     root = pathlib.Path(__file__).resolve().parents[3]
@@ -274,6 +323,12 @@ def main():
                 page = folder / f"{name}.html"
                 subprocess.run([tamis, "look", *args, "--html", page], check=True, stdout=subprocess.DEVNULL)
                 check(browser, page, pictures, name, after)
+            sessions = root / "crates/replay/tests/sessions"
+            for name, flags in (("replay", []), ("replay-limit", ["--limit", "500", "--baselines"])):
+                page = folder / f"{name}.html"
+                words = [tamis, "replay", sessions, "--defaults", *flags, "--html", page]
+                subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+                check_report(browser, page, pictures, name)
         finally:
             browser.close()
 

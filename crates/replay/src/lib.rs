@@ -49,7 +49,7 @@ pub use facts::FactKind;
 pub use page::to_page;
 pub use report::{
     AgentReport, Example, FactUse, Facts, Fate, Figures, GroupReport, LostFact, ModelReport,
-    Report, VariantReport,
+    PromptReport, Report, VariantReport,
 };
 pub use session::FactObserver;
 pub use shown::{FilterSettings, ReplayError, Variant};

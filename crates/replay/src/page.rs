@@ -9,11 +9,11 @@ use tamis_insight::look::{LookGroup, LookTree, PAGE_STYLE, look_groups, to_svg};
 use crate::cost::Prices;
 use crate::figures::{bytes, grouped, percent};
 use crate::report::{Figures, GroupReport, Report};
-use crate::table::printable;
+use crate::table::{amount, fate, printable, pruning, saved};
 
 /// Rules in addition to the style of `tamis look`.
 const STYLE: &str = "
-main { gap: 24px; }
+main { gap: 24px; margin-top: 20px; }
 h2 { font-size: 15px; margin: 0 0 4px; }
 section svg { max-width: 100%; height: auto; }
 .lost { font-family: ui-monospace, Menlo, Consolas, monospace; overflow-wrap: anywhere; }
@@ -76,7 +76,7 @@ pub fn to_page(report: &Report, prices: &Prices, title: &str) -> String {
     if !report.examples.is_empty() {
         section(&mut html, "Results that lose most", |html| examples(html, report));
     }
-    html.push_str("</main>\n<footer>A later-used fact is a name, path, number, version, address or line that only one result had and that the model wrote next. ");
+    html.push_str("</main>\n<footer>A later-used fact is a name, path, number, version, address, line or phrase that only one result had and that the model wrote next. ");
     html.push_str("Written by tamis replay; this page loads nothing.</footer>\n</body>\n</html>\n");
     html
 }
@@ -84,12 +84,12 @@ pub fn to_page(report: &Report, prices: &Prices, title: &str) -> String {
 fn trees(report: &Report) -> [LookTree; 2] {
     [0, report.subject].map(|at| {
         let groups: Vec<LookGroup> = report
-            .tools
+            .places
             .iter()
-            .filter_map(|group| {
-                let figures = group.variants.get(at)?;
+            .filter_map(|(steps, variants)| {
+                let figures = variants.get(at)?;
                 Some(LookGroup {
-                    steps: vec![group.agent.clone(), printable(&group.name)],
+                    steps: steps.iter().map(|step| printable(step)).collect(),
                     count: figures.results,
                     bytes: figures.bytes,
                     tokens: figures.tokens,
@@ -131,24 +131,28 @@ fn facts(figures: &Figures) -> [String; 3] {
 }
 
 fn variants(html: &mut String, report: &Report, prices: &Prices) {
-    let alone = report.variants.first().map_or(0, |variant| variant.figures.facts.all());
+    let alone = report.variants.first().map(|variant| variant.figures).unwrap_or_default();
     _ = writeln!(
         html,
         "<p>Of {} facts that the agent itself showed and that were used later:</p>",
-        grouped(alone)
+        grouped(alone.facts.all())
     );
     let tokens = if report.exact_tokens { "tokens" } else { "tokens (estimated)" };
     let unit = format!("carried ({})", prices.unit());
     head(
         html,
         "",
-        &["shown", "fetchable", "gone", tokens, &unit, "results to fetch from", "fetching them"],
+        &[
+            "shown",
+            "fetchable",
+            "gone",
+            tokens,
+            "saved",
+            &unit,
+            "results to fetch from",
+            "fetching them",
+        ],
     );
-    let scale = if prices.is_relative() { 1.0 } else { 1e-6 };
-    let amount = |cost: f64| match prices.is_relative() {
-        true => format!("{:.0}", cost * scale),
-        false => format!("{:.4}", cost * scale),
-    };
     for variant in &report.variants {
         let [shown, fetchable, gone] = facts(&variant.figures);
         let cells = [
@@ -156,9 +160,10 @@ fn variants(html: &mut String, report: &Report, prices: &Prices) {
             fetchable,
             gone,
             grouped(variant.figures.tokens),
-            amount(variant.figures.cost),
+            saved(alone.tokens, variant.figures.tokens),
+            amount(variant.figures.cost, prices),
             grouped(variant.fetches),
-            amount(variant.fetch_cost),
+            amount(variant.fetch_cost, prices),
         ];
         row(html, "td", &variant.name, &cells);
     }
@@ -190,11 +195,14 @@ fn usage(html: &mut String, report: &Report, prices: &Prices) {
                 escape(agent)
             );
         }
+        if let Some(line) = pruning(&figures.prompts, prices) {
+            _ = writeln!(html, "<p>{}: {}</p>", escape(agent), escape(&line));
+        }
     }
 }
 
 fn table_of(html: &mut String, report: &Report, groups: &[GroupReport]) {
-    head(html, "", &["results", "before", "after", "shown", "fetchable", "gone"]);
+    head(html, "", &["results", "before", "after", "saved", "shown", "fetchable", "gone"]);
     for group in groups.iter().take(100) {
         let (Some(before), Some(after)) =
             (group.variants.first(), group.variants.get(report.subject))
@@ -206,6 +214,7 @@ fn table_of(html: &mut String, report: &Report, groups: &[GroupReport]) {
             grouped(after.results),
             grouped(before.tokens),
             grouped(after.tokens),
+            saved(before.tokens, after.tokens),
             shown,
             fetchable,
             gone,
@@ -229,8 +238,8 @@ fn examples(html: &mut String, report: &Report) {
         for fact in &example.lost {
             _ = writeln!(
                 html,
-                "<li>{:?} {}: {}</li>",
-                fact.fate,
+                "<li>{} {}: {}</li>",
+                fate(fact.fate),
                 fact.kind.name(),
                 escape(&printable(&fact.text))
             );

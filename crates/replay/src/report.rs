@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
-use crate::cost::{Amount, Usage};
+use crate::cost::{Amount, PromptParts, Usage};
 use crate::facts::FactKind;
 use crate::shown::Variant;
 use crate::transcript::Skipped;
@@ -51,6 +51,9 @@ pub struct Report {
     pub agents: BTreeMap<String, AgentReport>,
     /// Tools, by agent and name: for each variant its figures.
     pub tools: Vec<GroupReport>,
+    /// For the drawing: agent, tool and program, with the figures of each variant.
+    #[serde(skip)]
+    pub(crate) places: Vec<(Vec<String>, Vec<Figures>)>,
     /// Commands, by the name of their program.
     pub commands: Vec<GroupReport>,
     /// Filters of the judged variant.
@@ -174,6 +177,49 @@ pub struct AgentReport {
     pub recorded_growth: u64,
     /// The estimate for the same parts.
     pub estimated_growth: u64,
+    /// The prompts of its requests, without the first of each session.
+    pub prompts: PromptReport,
+}
+
+/// Prompts in two parts, with their costs in the unit of costs (for a million tokens, if there are prices).
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct PromptReport {
+    /// Tokens that an earlier request had sent.
+    pub old_tokens: u64,
+    /// Their cost.
+    pub old_cost: f64,
+    /// New tokens.
+    pub new_tokens: u64,
+    /// Their cost.
+    pub new_cost: f64,
+}
+
+impl PromptReport {
+    pub(crate) fn add(&mut self, parts: &PromptParts) {
+        self.old_tokens += parts.old_tokens;
+        self.old_cost += parts.old_cost / 1e6;
+        self.new_tokens += parts.new_tokens;
+        self.new_cost += parts.new_cost / 1e6;
+    }
+
+    /// Returns the cost of a new token, and that of one that was sent before.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss, reason = "prices")]
+    pub fn prices(&self) -> Option<(f64, f64)> {
+        let enough = self.old_tokens >= 1_000 && self.new_tokens >= 1_000;
+        let (new, old) =
+            (self.new_cost / self.new_tokens as f64, self.old_cost / self.old_tokens as f64);
+        (enough && old > 0.0).then_some((new, old))
+    }
+
+    /// Returns after how many requests it pays to remove as many old tokens as are kept after them: those that are kept are new
+    /// once more, and those that are removed no longer cost anything.
+    #[must_use]
+    pub fn break_even(&self) -> Option<f64> {
+        let (new, old) = self.prices()?;
+        Some((new - old).max(0.0) / old)
+    }
 }
 
 impl AgentReport {

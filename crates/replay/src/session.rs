@@ -15,7 +15,7 @@ use tamis_agents::agent::Agent;
 use tamis_text::estimate::Estimate;
 
 use crate::cost::{Carrier, Prices, Usage};
-use crate::facts::{self, FactKind, Owner, Plain, Shown, Table};
+use crate::facts::{self, Fact, FactKind, Owner, Plain, Shown, Table};
 use crate::open_result::{OpenResult, OpenView};
 use crate::report::{
     Example, FactUse, Fate, Figures, GroupReport, LostFact, Report, VariantReport,
@@ -144,19 +144,10 @@ impl<'a> Sessions<'a> {
         self.end_session();
         self.report.facts_left_out = self.table.left_out();
         let subject = self.report.subject;
-        let group = |name: &dyn Fn(&Group) -> (String, String)| {
-            let mut groups: BTreeMap<(String, String), Vec<Figures>> = BTreeMap::new();
-            for group in &self.groups {
-                let (agent, name) = name(group);
-                if name.is_empty() {
-                    continue;
-                }
-                let sums = groups.entry((agent, name)).or_default();
-                sums.resize(group.figures.len(), Figures::default());
-                sums.iter_mut().zip(&group.figures).for_each(|(sum, figures)| sum.add(figures));
-            }
-            let mut groups: Vec<GroupReport> = groups
-                .into_iter()
+        let named = |name: &dyn Fn(&Group) -> (String, String)| {
+            let sums = sums(&self.groups, name).into_iter();
+            let mut groups: Vec<GroupReport> = sums
+                .filter(|((_, name), _)| !name.is_empty())
                 .map(|((agent, name), variants)| GroupReport { agent, name, variants })
                 .collect();
             groups.sort_by_key(|group| {
@@ -164,9 +155,14 @@ impl<'a> Sessions<'a> {
             });
             groups
         };
-        self.report.tools = group(&|group| (group.agent.to_string(), group.tool.clone()));
-        self.report.commands = group(&|group| (String::new(), group.program.clone()));
-        self.report.filters = group(&|group| (String::new(), group.filter.clone()));
+        self.report.tools = named(&|group| (group.agent.to_string(), group.tool.clone()));
+        self.report.commands = named(&|group| (String::new(), group.program.clone()));
+        self.report.filters = named(&|group| (String::new(), group.filter.clone()));
+        let steps = |group: &Group| {
+            let steps = [group.agent.as_str(), &group.tool, &group.program];
+            steps.into_iter().filter(|step| !step.is_empty()).map(str::to_owned).collect()
+        };
+        self.report.places = sums(&self.groups, steps).into_iter().collect();
         let lost = |example: &Example| (example.facts.gone, example.facts.fetchable);
         self.report.examples.sort_by_key(|example| std::cmp::Reverse(lost(example)));
         self.report.examples.truncate(self.most_examples);
@@ -249,26 +245,22 @@ impl<'a> Sessions<'a> {
     fn other(&mut self, text: &str) {
         self.growth.estimate += Estimate::of(text.as_bytes()).tokens();
         let table = &mut self.table;
-        facts::scan(text, &mut |_, fact| table.other(facts::hash(fact.as_bytes())));
-        facts::lines(text, &mut |line| table.other(facts::hash(line.as_bytes())));
+        facts::each(text, &mut |fact| table.other(fact.hash));
     }
 
-    /// Counts the facts in a text of the model.
-    fn used(&mut self, text: &str, line_kind: FactKind) {
+    /// Counts the facts in a text of the model, or the lines that an edit replaces.
+    fn used(&mut self, text: &str, is_replaced: bool) {
         let mut found = Vec::new();
         let table = &mut self.table;
-        if line_kind != FactKind::Edit {
-            facts::scan(text, &mut |kind, fact| {
-                if let Some(use_) = table.model(facts::hash(fact.as_bytes())) {
-                    found.push((kind, fact.to_owned(), use_));
-                }
-            });
-        }
-        facts::lines(text, &mut |line| {
-            if let Some(use_) = table.model(facts::hash(line.as_bytes())) {
-                found.push((line_kind, line.to_owned(), use_));
+        let mut used = |fact: Fact<'_>| {
+            if let Some(use_) = table.model(fact.hash) {
+                found.push((fact.kind, fact.text.to_owned(), use_));
             }
-        });
+        };
+        match is_replaced {
+            true => facts::each_line(text, FactKind::Edit, &mut used),
+            false => facts::each(text, &mut used),
+        }
         for (kind, text, use_) in found {
             self.count(kind, &text, use_);
         }
@@ -315,8 +307,8 @@ impl<'a> Sessions<'a> {
     }
 
     fn call(&mut self, call: &Call) {
-        self.used(&call.replaced, FactKind::Edit);
-        self.used(&call.text, FactKind::Line);
+        self.used(&call.replaced, true);
+        self.used(&call.text, false);
     }
 
     fn request(&mut self, request: &Request) {
@@ -347,12 +339,16 @@ impl<'a> Sessions<'a> {
         }
         self.growth = Growth { last: Some(request.usage), estimate: 0 };
         let none = crate::cost::Price { input: 0, cache_write: 0, cache_read: 0, output: 0 };
+        let is_priced = price.is_some();
         let price = price.unwrap_or(none);
         #[allow(clippy::cast_precision_loss, reason = "a price")]
         {
             self.read_price = price.cache_read as f64;
         }
-        self.carrier.request(&request.usage, &price);
+        let parts = self.carrier.request(&request.usage, &price);
+        if is_priced {
+            agents.prompts.add(&parts);
+        }
         for result in self.open.iter_mut().skip(self.unsent) {
             result.sent(&self.carrier);
         }
@@ -368,8 +364,7 @@ impl<'a> Sessions<'a> {
             self.report.read_backs += 1;
             let table = &mut self.table;
             let text = &result.received;
-            facts::scan(text, &mut |_, fact| table.read_back(facts::hash(fact.as_bytes())));
-            facts::lines(text, &mut |line| table.read_back(facts::hash(line.as_bytes())));
+            facts::each(text, &mut |fact| table.read_back(fact.hash));
             return self.open_result(
                 agent,
                 result,
@@ -431,15 +426,10 @@ impl<'a> Sessions<'a> {
             bits
         };
         let table = &mut self.table;
-        let mut add = |fact: &str| {
-            let hash = facts::hash(fact.as_bytes());
-            table.result(hash, owner, || of(hash));
-        };
-        facts::scan(source, &mut |_, fact| add(fact));
-        facts::lines(source, &mut |line| add(line));
+        facts::each(source, &mut |fact| table.result(fact.hash, owner, || of(fact.hash)));
         if !is_whole {
             // The agent itself wrote the rest, such as the path of the file.
-            facts::scan(received, &mut |_, fact| table.read_back(facts::hash(fact.as_bytes())));
+            facts::each(received, &mut |fact| table.read_back(fact.hash));
         }
     }
 
@@ -526,13 +516,21 @@ impl<'a> Sessions<'a> {
     }
 }
 
+/// Returns the sums of the groups that have the same key.
+fn sums<K: Ord>(groups: &[Group], key: impl Fn(&Group) -> K) -> BTreeMap<K, Vec<Figures>> {
+    let mut all: BTreeMap<K, Vec<Figures>> = BTreeMap::new();
+    for group in groups {
+        let sums = all.entry(key(group)).or_default();
+        sums.resize(group.figures.len(), Figures::default());
+        sums.iter_mut().zip(&group.figures).for_each(|(sum, figures)| sum.add(figures));
+    }
+    all
+}
+
 /// Collects the facts of a text.
 fn collect(text: &str, set: &mut HashSetOfFacts) {
-    facts::scan(text, &mut |_, fact| {
-        set.insert(facts::hash(fact.as_bytes()));
-    });
-    facts::lines(text, &mut |line| {
-        set.insert(facts::hash(line.as_bytes()));
+    facts::each(text, &mut |fact| {
+        set.insert(fact.hash);
     });
 }
 
@@ -564,7 +562,7 @@ impl Events for Sessions<'_> {
                 }
             }
             Event::Other(text) => self.other(text),
-            Event::Model(text) => self.used(text, FactKind::Line),
+            Event::Model(text) => self.used(text, false),
             Event::Call(call) => self.call(call),
             Event::Request(request) => self.request(request),
             Event::Result(result) => self.result(result),

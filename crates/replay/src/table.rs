@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::cost::Prices;
 use crate::figures::{bytes, grouped, percent};
-use crate::report::{Fate, Figures, GroupReport, Report};
+use crate::report::{Fate, Figures, GroupReport, PromptReport, Report};
 
 /// The most rows of a table of groups.
 const MOST_ROWS: usize = 20;
@@ -88,7 +88,7 @@ fn head(out: &mut String, report: &Report) {
     }
 }
 
-fn saved(before: u64, after: u64) -> String {
+pub(crate) fn saved(before: u64, after: u64) -> String {
     match after.checked_sub(before) {
         Some(more) if more > 0 => format!("-{}", percent(more, before)),
         _ => percent(before - after, before),
@@ -210,6 +210,11 @@ fn costs(out: &mut String, report: &Report, prices: &Prices) {
             }
         }
     }
+    for (agent, figures) in &report.agents {
+        if let Some(line) = pruning(&figures.prompts, prices) {
+            _ = writeln!(out, "{agent}: {line}");
+        }
+    }
     let unit = prices.unit();
     for variant in &report.variants {
         let figures = &variant.figures;
@@ -223,8 +228,29 @@ fn costs(out: &mut String, report: &Report, prices: &Prices) {
     }
 }
 
+/// Says what a new and an old token cost, and when it pays to remove old ones.
+pub(crate) fn pruning(prompts: &PromptReport, prices: &Prices) -> Option<String> {
+    let ((new, old), after) = (prompts.prices()?, prompts.break_even()?);
+    let (of, unit) = match prices.is_relative() {
+        true => ("a token", "input tokens"),
+        false => ("a million tokens", prices.unit()),
+    };
+    Some(format!(
+        "{of} cost {new:.2} {unit} when new and {old:.2} in each later request; pruning pays after {after:.1} × kept ÷ removed requests"
+    ))
+}
+
+/// Returns the name of what happened to a fact.
+pub(crate) fn fate(fate: Fate) -> &'static str {
+    match fate {
+        Fate::Shown => "shown",
+        Fate::Fetchable => "fetchable",
+        Fate::Gone => "gone",
+    }
+}
+
 /// Writes an estimated cost. The prices of a table are for a million tokens.
-fn amount(cost: f64, prices: &Prices) -> String {
+pub(crate) fn amount(cost: f64, prices: &Prices) -> String {
     if prices.is_relative() {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded")]
         return grouped(cost.max(0.0).round() as u64);
@@ -292,10 +318,7 @@ fn examples(out: &mut String, report: &Report) {
             grouped(example.facts.gone),
         );
         for fact in &example.lost {
-            let fate = match fact.fate {
-                Fate::Gone => "gone",
-                Fate::Fetchable | Fate::Shown => "fetchable",
-            };
+            let fate = fate(fact.fate);
             let text = short(&printable(&fact.text));
             _ = writeln!(out, "    {fate} {}: {text} (used at {})", fact.kind.name(), fact.used_at);
         }

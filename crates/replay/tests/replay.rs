@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use tamis_replay::cost::{Prices, RELATIVE, Usage};
 use tamis_replay::{
-    FactKind, FactUse, Fate, FilterSettings, Replay, ReplayOptions, Report, Variant, find,
+    FactKind, FactUse, Fate, FilterSettings, Replay, ReplayOptions, Report, Skipped, Variant, find,
+    to_page, to_table,
 };
 
 /// The transcripts, by agent.
@@ -302,6 +303,163 @@ fn a_damaged_database_is_refused_or_skipped() {
         let mut replay = Replay::new(options()).unwrap();
         _ = replay.read(&path);
         _ = replay.finish();
+    }
+}
+
+/// Codex keeps the beginning and the end of the JSON of a long result. No filter is applied to it.
+#[test]
+fn a_long_result_of_codex_is_known_only_in_part() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = |kind: &str, payload: serde_json::Value| json!({"timestamp": "t", "type": kind, "payload": payload});
+    let received = format!(
+        "Wall time: 0.1 seconds\nOutput:\n{}…14611 tokens truncated…]",
+        "[1,2]".repeat(5_000)
+    );
+    for (kept, incomplete) in [
+        (
+            format!(
+                "{{\"content\":[{{\"type\":\"text\",\"text\":\"{}…68226 chars truncated…",
+                "7".repeat(50_000)
+            ),
+            1,
+        ),
+        ("[1,2]".repeat(10_000), 0),
+    ] {
+        let lines = [
+            line("session_meta", json!({"cli_version": "0.171.0"})),
+            line(
+                "response_item",
+                json!({"type": "function_call", "call_id": "c", "name": "list", "namespace": "mcp__crm", "arguments": "{}"}),
+            ),
+            line(
+                "event_msg",
+                json!({"type": "item_completed", "item": {"type": "McpToolCall", "id": "c", "result": {"content": [{"type": "text", "text": kept}]}}}),
+            ),
+            line(
+                "response_item",
+                json!({"type": "function_call_output", "call_id": "c", "output": received}),
+            ),
+        ];
+        let path = folder.path().join("rollout.jsonl");
+        fs::write(&path, lines.map(|line| format!("{line}\n")).concat()).unwrap();
+        let report = replay(options(), &path);
+        let changed = variant(&report, Variant::Installed).figures.changed;
+        assert_eq!((report.incomplete, changed), (incomplete, 1 - incomplete));
+    }
+}
+
+/// Writes an export of opencode as the folder that its older versions have. Returns the document of the session.
+fn storage(folder: &Path, document: &serde_json::Value) -> PathBuf {
+    let text = |value: &serde_json::Value| serde_json::to_string_pretty(value).unwrap();
+    let storage = folder.join("opencode/storage");
+    let write = |path: PathBuf, value: &serde_json::Value| {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text(value)).unwrap();
+        path
+    };
+    for message in document["messages"].as_array().unwrap() {
+        let id = message["info"]["id"].as_str().unwrap();
+        write(storage.join(format!("message/ses_1/{id}.json")), &message["info"]);
+        for (at, part) in message["parts"].as_array().unwrap().iter().enumerate() {
+            write(storage.join(format!("part/{id}/prt_{at:03}.json")), part);
+        }
+    }
+    let info = json!({"id": "ses_1", "projectID": "global", "version": "1.1.65"});
+    write(storage.join("session/global/ses_1.json"), &info)
+}
+
+/// The folder of older versions has the same sessions as the database; one that is in both counts once.
+#[test]
+fn older_folders_of_opencode_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let export = fs::read(session("opencode/export.json")).unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&export).unwrap();
+    let path = storage(folder.path(), &document);
+    assert_eq!(find(folder.path(), None).unwrap(), [path.as_path()]);
+    let figures = |report: &Report| {
+        let variant = variant(report, Variant::Installed);
+        (report.usage(), variant.figures.tokens, variant.figures.facts, variant.kinds.clone())
+    };
+    let old = replay(options(), folder.path());
+    let new = replay(options(), &session("opencode/opencode.db"));
+    assert_eq!(figures(&old), figures(&new));
+    assert_eq!(old.agents["opencode"].versions, ["1.1.65"]);
+    assert_eq!((old.sessions, old.results, old.skipped), (1, 5, Skipped::default()));
+    assert!(old.bytes > 5_000, "the messages count: {}", old.bytes);
+
+    let database = folder.path().join("opencode/opencode.db");
+    fs::copy(session("opencode/opencode.db"), database).unwrap();
+    let both = replay(options(), folder.path());
+    assert_eq!(figures(&both), figures(&new));
+    assert_eq!((both.files, both.skipped.repeated), (2, 1));
+
+    // Documents that are damaged, missing or links are counted or left out.
+    let part = folder.path().join("opencode/storage/part/msg_02/prt_001.json");
+    fs::write(&part, &fs::read(&part).unwrap()[..40]).unwrap();
+    fs::remove_dir_all(folder.path().join("opencode/storage/part/msg_03")).unwrap();
+    let report = replay(options(), &path);
+    assert_eq!((report.skipped.malformed, report.sessions), (1, 1));
+    assert!(report.results < 5, "{}", report.results);
+}
+
+/// A sentence that quotes a part of a line uses its phrases, and a cut that removes the line loses them.
+#[test]
+fn quoted_phrases_are_facts() {
+    let folder = tempfile::tempdir().unwrap();
+    let noise = |n: usize| format!("copied block {n} of the image to its target\n");
+    // One phrase in eight is followed, so there are enough of them.
+    let quoted: Vec<String> = ["gauge", "fender", "hawser", "pontoon", "bollard", "sluice"]
+        .iter()
+        .map(|thing| format!("the borrowed {thing} of the northern harbour does not live long enough to outlast its {thing}"))
+        .collect();
+    let output: String = (0..900)
+        .map(|n| match quoted.get(usize::wrapping_sub(n, 450)) {
+            Some(quoted) => format!("note: {quoted}, see below\n"),
+            None => noise(n),
+        })
+        .collect();
+    let path = folder.path().join("s.jsonl");
+    let uses = format!("It says that \"{}\".", quoted.join("\" and \""));
+    fs::write(&path, claude_session(&output, &json!({}), &uses)).unwrap();
+    let report = replay(options().with_variants([Variant::HeadTail, Variant::Limit(500)]), &path);
+    let phrases = |of| variant(&report, of).kinds["phrase"];
+    assert!(phrases(Variant::Agent).shown > 0);
+    assert_eq!(phrases(Variant::HeadTail).shown, 0, "the line is in the middle");
+    let kinds: Vec<_> = variant(&report, Variant::Agent).kinds.keys().copied().collect();
+    assert_eq!(kinds, ["phrase"], "nothing else of the line was repeated");
+}
+
+/// The factor between the estimate and the recorded usage, and the cost of new and old tokens, follow only from the usage.
+#[test]
+fn the_estimate_is_compared_with_the_usage() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.jsonl");
+    let log = long_log();
+    let text = claude_session(&log[..20_000], &json!({}), "done");
+    fs::write(&path, &text).unwrap();
+    let report = replay(options(), &path);
+    let estimate = variant(&report, Variant::Agent).figures.tokens;
+    assert!(report.agents["claude-code"].factor().is_none(), "the prompt did not grow");
+
+    // The second request has the first one's 1,009 tokens of prompt and 7 of output, and three tokens for each estimated one.
+    let grown = 3 * estimate;
+    let usage = |input: u64, write: u64, read: u64| {
+        json!({"input_tokens": input, "cache_creation_input_tokens": write, "cache_read_input_tokens": read, "output_tokens": 7}).to_string()
+    };
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines[2] = lines[2].replace(&usage(9, 1_000, 0), &usage(0, grown + 7, 1_009));
+    fs::write(&path, lines.join("\n")).unwrap();
+    let report = replay(options(), &path);
+    let agent = &report.agents["claude-code"];
+    assert_eq!((agent.recorded_growth, agent.estimated_growth), (grown, estimate));
+    assert_eq!(agent.factor(), Some(3.0));
+    assert_eq!((agent.prompts.old_tokens, agent.prompts.new_tokens), (1_009, grown + 7));
+    let after = agent.prompts.break_even().unwrap();
+    assert!((after - 11.5).abs() < 1e-9, "writing costs 1.25, reading 0.1: {after}");
+    for shown in [to_table(&report, &Prices::default()), to_page(&report, &Prices::default(), "t")]
+    {
+        assert!(shown.contains(": 3.00 recorded tokens for an estimated one"), "{shown}");
+        assert!(shown.contains("pruning pays after 11.5 × kept ÷ removed requests"), "{shown}");
     }
 }
 

@@ -21,8 +21,8 @@ use crate::flags::lists;
 pub(crate) const HELP_SHORT: &str = "For more and for examples see --help.";
 
 pub(crate) const HELP: &str = "\
-The command looks for facts that the model took from a tool result: names, paths, numbers, versions, addresses, quoted lines, and
-lines that an edit replaced, which only this result had. It counts how many of them the agent itself and tamis show, how many can
+The command looks for facts that the model took from a tool result: names, paths, numbers, versions, addresses, quoted lines and
+phrases, and lines that an edit replaced, which only this result had. It counts how many of them the agent itself and tamis show, how many can
 be fetched, and how many would be gone. Nothing is sent or stored. tamis help replaying has the definition and its limits.
 
 Examples:

@@ -21,6 +21,15 @@ pub(crate) struct CarriedCost {
     requests: u64,
 }
 
+/// The prompt of a request in two parts: what was sent before, and what is new. Tokens and their cost, in millionths of the unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct PromptParts {
+    pub(crate) old_tokens: u64,
+    pub(crate) old_cost: f64,
+    pub(crate) new_tokens: u64,
+    pub(crate) new_cost: f64,
+}
+
 /// Follows the requests of a session.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Carrier {
@@ -33,8 +42,8 @@ pub(crate) struct Carrier {
 
 #[allow(clippy::cast_precision_loss, reason = "shares and prices of tokens")]
 impl Carrier {
-    /// Adds a request.
-    pub(crate) fn request(&mut self, usage: &Usage, price: &Price) {
+    /// Adds a request. Returns the parts of its prompt; nothing for the first one, whose prompt is all of one kind.
+    pub(crate) fn request(&mut self, usage: &Usage, price: &Price) -> PromptParts {
         let paid = usage.input + usage.cache_write;
         let fresh = match paid {
             0 => price.input as f64,
@@ -50,10 +59,21 @@ impl Carrier {
             0 => 0.0,
             _ => usage.cache_read.min(old) as f64 / old as f64,
         };
-        self.now.sum += hit * price.cache_read as f64 + (1.0 - hit) * fresh;
+        let again = hit * price.cache_read as f64 + (1.0 - hit) * fresh;
+        self.now.sum += again;
         self.now.requests += 1;
         self.fresh = fresh;
         self.prompt = usage.prompt();
+        if old == 0 {
+            return PromptParts::default();
+        }
+        let new = usage.prompt() - old;
+        PromptParts {
+            old_tokens: old,
+            old_cost: old as f64 * again,
+            new_tokens: new,
+            new_cost: new as f64 * fresh,
+        }
     }
 
     /// Returns the state for a result that arrives now, which is new in the next request.
@@ -97,8 +117,10 @@ mod tests {
         let mut carrier = Carrier::default();
         carrier.request(&Usage { cache_write: 1000, ..Usage::default() }, &RELATIVE);
         let result = carrier.now();
-        carrier
+        let parts = carrier
             .request(&Usage { cache_write: 500, cache_read: 1000, ..Usage::default() }, &RELATIVE);
+        assert_eq!((parts.old_tokens, parts.new_tokens), (1_000, 500));
+        assert!((parts.old_cost - 1e8).abs() < 1.0 && (parts.new_cost - 6.25e8).abs() < 1.0);
         let first = Some((carrier.now(), carrier.fresh()));
         for read in [1500, 1600, 1700] {
             carrier.request(

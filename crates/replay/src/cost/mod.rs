@@ -4,6 +4,6 @@ mod carried;
 mod prices;
 mod usage;
 
-pub(crate) use carried::{CarriedCost, Carrier};
+pub(crate) use carried::{CarriedCost, Carrier, PromptParts};
 pub use prices::{Amount, Price, PriceError, Prices, RELATIVE};
 pub use usage::Usage;

@@ -1,14 +1,14 @@
 //! Facts: the parts of a text that a model can only know from it.
 //!
-//! `scan` finds them in a text, `table` follows them through a session: which result had a fact first, and who used it next. The
+//! `scan` and `phrases` find them in a text, `table` follows them through a session: which result had a fact first, and who used it next. The
 //! guide, `docs/src/replay.md`, has the definition and what it does not see.
 
+mod phrases;
 mod scan;
 mod table;
 
 use serde::Serialize;
 
-pub(crate) use scan::{lines, scan};
 pub(crate) use table::{Found, Owner, Plain, Shown, Table};
 
 /// The kind of a fact.
@@ -28,19 +28,22 @@ pub enum FactKind {
     Identifier,
     /// A line that a later text repeats.
     Line,
+    /// Five words in a row.
+    Phrase,
     /// A line that an edit replaces.
     Edit,
 }
 
 impl FactKind {
     /// All kinds, in the order in which they are listed.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Url,
         Self::Path,
         Self::Version,
         Self::Number,
         Self::Identifier,
         Self::Line,
+        Self::Phrase,
         Self::Edit,
     ];
 
@@ -54,9 +57,31 @@ impl FactKind {
             Self::Number => "number",
             Self::Identifier => "identifier",
             Self::Line => "line",
+            Self::Phrase => "phrase",
             Self::Edit => "edit",
         }
     }
+}
+
+/// A fact in a text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fact<'a> {
+    pub(crate) kind: FactKind,
+    pub(crate) text: &'a str,
+    /// The hash of the fact. It does not depend on the text around it.
+    pub(crate) hash: u64,
+}
+
+/// Calls `found` with each fact of a text.
+pub(crate) fn each(text: &str, found: &mut dyn FnMut(Fact<'_>)) {
+    scan::scan(text, &mut |kind, text| found(Fact { kind, text, hash: hash(text.as_bytes()) }));
+    each_line(text, FactKind::Line, found);
+    phrases::phrases(text, &mut |text, hash| found(Fact { kind: FactKind::Phrase, text, hash }));
+}
+
+/// Calls `found` with each line of a text that is a fact.
+pub(crate) fn each_line(text: &str, kind: FactKind, found: &mut dyn FnMut(Fact<'_>)) {
+    scan::lines(text, &mut |text| found(Fact { kind, text, hash: hash(text.as_bytes()) }));
 }
 
 /// Returns the hash of a text. It is the same in every run.

@@ -11,7 +11,7 @@
 //! | `function_call`, `custom_tool_call`, `local_shell_call` | the call; `arguments` is JSON in a string, `input` a text |
 //! | `function_call_output`, `custom_tool_call_output` | what the model received: a string, or a list of `input_text` |
 //! | `event_msg`, `item_completed`, `CommandExecution` | `aggregated_output`, the last 65,536 bytes of a command, and `exit_code` |
-//! | `event_msg`, `item_completed`, `McpToolCall` | the whole result |
+//! | `event_msg`, `item_completed`, `McpToolCall` | the result; one whose JSON has over 65,536 bytes is a text with that JSON, whose middle is cut out |
 //! | `token_usage_record` | the tokens of the request; `input_tokens` has those of the cache, too |
 //! | `event_msg`, `token_count` | the same in older versions, repeated if nothing changed |
 //! | `compacted` | the history was summarised |
@@ -32,6 +32,9 @@ const MOST_CALLS: usize = 10_000;
 
 /// The length in bytes from which `aggregated_output` may be cut.
 const AGGREGATED: usize = 65_536;
+
+/// In the middle of the JSON of a long result: `…68226 chars truncated…`.
+const CUT_OUT: &str = " chars truncated…";
 
 /// Tools that run a command and return its output.
 const SHELLS: [&str; 4] = ["exec_command", "shell", "shell_command", "local_shell"];
@@ -205,7 +208,10 @@ impl<'a> CodexReader<'a> {
                         let text = structured.map(Value::to_string);
                         let text =
                             text.or_else(|| result.get("content").and_then(strings::content));
-                        Full { text, exit_code: None }
+                        let is_cut = |text: &str| {
+                            text.starts_with("{\"content\":[") && text.contains(CUT_OUT)
+                        };
+                        Full { text: text.filter(|text| !is_cut(text)), exit_code: None }
                     }
                     _ => return,
                 };

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! claude, codex, gemini   lines of JSON ─┐
-//! opencode ◀─ sqlite      rows of JSON ──┴▶ event
+//! opencode ◀─ sqlite      rows of JSON ──┤
+//!          ◀─ opencode_files  documents ─┴▶ event
 //! ```
 //!
 //! Each reader says in its first lines what it reads and in which version of the agent it was seen. Memory does not grow with a
@@ -15,6 +16,7 @@ mod files;
 mod gemini;
 mod lines;
 mod opencode;
+mod opencode_files;
 mod places;
 pub(crate) mod seen;
 mod sqlite;
@@ -89,10 +91,10 @@ pub(crate) fn read(
     let mut magic = Vec::new();
     (&mut file).take(16).read_to_end(&mut magic).map_err(failed)?;
     if magic == b"SQLite format 3\0" {
-        return opencode::database(path, events, skipped).map(Some).map_err(failed);
+        return opencode::database(path, events, seen, skipped).map(Some).map_err(failed);
     }
     if path.extension().is_some_and(|extension| extension == "json") {
-        return document(path, events);
+        return document(path, events, seen, skipped);
     }
     file.seek(SeekFrom::Start(0)).map_err(failed)?;
     let mut lines = Lines::new(BufReader::with_capacity(BUFFER, file));
@@ -146,7 +148,12 @@ pub(crate) fn read(
 }
 
 /// Reads a file that is one JSON document.
-fn document(path: &Path, events: &mut dyn Events) -> Result<Option<u64>, TranscriptError> {
+fn document(
+    path: &Path,
+    events: &mut dyn Events,
+    seen: &mut Seen,
+    skipped: &mut Skipped,
+) -> Result<Option<u64>, TranscriptError> {
     let failed = |error: std::io::Error| TranscriptError::new(path, error);
     let mut text = Vec::new();
     let file = File::open(path).map_err(failed)?;
@@ -158,7 +165,10 @@ fn document(path: &Path, events: &mut dyn Events) -> Result<Option<u64>, Transcr
     if value.get("projectHash").is_some() {
         GeminiReader::new(path, events).line(&value, 1);
     } else if value.get("info").is_some() && value.get("messages").is_some() {
-        opencode::export(path, &value, events);
+        opencode::export(path, &value, events, seen, skipped);
+    } else if opencode_files::is_session(path, &value) {
+        let more = opencode_files::session(path, &value, events, seen, skipped);
+        return Ok(Some(text.len() as u64 + more));
     } else {
         return Ok(None);
     }

@@ -1,4 +1,5 @@
-//! Sessions of opencode: the database `~/.local/share/opencode/opencode.db`, or a file that `opencode export` writes.
+//! Sessions of opencode: the database `~/.local/share/opencode/opencode.db`, or a file that `opencode export` writes. The folder
+//! `storage/` of older versions is read by `opencode_files`.
 //!
 //! Seen in the database that opencode 1.18.33 wrote against a scripted model: the tables `message` (`id`, `session_id`, `data`) and
 //! `part` (`id`, `message_id`, `session_id`, `data`), where `data` is JSON.
@@ -21,6 +22,7 @@ use serde_json::Value;
 use tamis_agents::agent::Agent;
 
 use super::event::{Event, Events, Request, SessionStart, Skipped, ToolKind, ToolResult};
+use super::seen::Seen;
 use super::sqlite::{Cell, Column, Database, Table};
 use super::{files, strings};
 use crate::cost::Usage;
@@ -56,15 +58,22 @@ const TOOLS: [&str; 20] = [
 struct Message {
     id: String,
     session: u32,
+    is_repeated: bool,
     is_model: bool,
     model: String,
     parts: Vec<Cell>,
+}
+
+/// Returns whether a session is new. The database has the sessions of the folder `storage/`, too, once a newer version has moved them.
+pub(super) fn is_new(seen: &mut Seen, session: &str) -> bool {
+    session.is_empty() || seen.insert(&format!("opencode {session}"))
 }
 
 /// Reads the sessions of a database. Returns the bytes of its rows.
 pub(super) fn database(
     path: &Path,
     events: &mut dyn Events,
+    seen: &mut Seen,
     skipped: &mut Skipped,
 ) -> io::Result<u64> {
     let mut database = Database::open(path)?;
@@ -75,7 +84,7 @@ pub(super) fn database(
     let (id, session, data) =
         (named(&messages, "id")?, named(&messages, "session_id")?, named(&messages, "data")?);
     let (part_message, part_data) = (named(&parts, "message_id")?, named(&parts, "data")?);
-    let mut sessions: HashMap<String, u32> = HashMap::new();
+    let mut sessions: HashMap<String, (u32, bool)> = HashMap::new();
     let mut found: Vec<Message> = Vec::new();
     let mut by_id: HashMap<String, usize> = HashMap::new();
     let mut bytes = 0;
@@ -91,11 +100,14 @@ pub(super) fn database(
             continue;
         };
         let next = u32::try_from(sessions.len()).unwrap_or(u32::MAX);
-        let session = *sessions.entry(text(session).to_owned()).or_insert(next);
+        let name = text(session);
+        let entry = sessions.entry(name.to_owned());
+        let (session, is_new) = *entry.or_insert_with(|| (next, is_new(seen, name)));
         by_id.insert(text(id).to_owned(), found.len());
         found.push(Message {
             id: text(id).to_owned(),
             session,
+            is_repeated: !is_new,
             is_model: strings::text(&value, "role") == "assistant",
             model: strings::text(&value, "modelID").to_owned(),
             parts: Vec::new(),
@@ -115,10 +127,14 @@ pub(super) fn database(
     drop(by_id);
     // Ids begin with the time.
     found.sort_by(|a, b| (a.session, &a.id).cmp(&(b.session, &b.id)));
-    let mut reader = Reader::new(path, events);
+    let mut reader = Reader::new(path.with_file_name("tool-output"), events);
     let mut open = None;
     let mut place = 0;
     for message in &found {
+        if message.is_repeated {
+            skipped.repeated += 1;
+            continue;
+        }
         if open != Some(message.session) {
             open = Some(message.session);
             place = 0;
@@ -140,8 +156,18 @@ pub(super) fn database(
 }
 
 /// Reads a document that `opencode export` wrote: `{"info", "messages": [{"info", "parts"}]}`.
-pub(super) fn export(path: &Path, document: &Value, events: &mut dyn Events) {
-    let mut reader = Reader::new(path, events);
+pub(super) fn export(
+    path: &Path,
+    document: &Value,
+    events: &mut dyn Events,
+    seen: &mut Seen,
+    skipped: &mut Skipped,
+) {
+    if !is_new(seen, document.pointer("/info/id").and_then(Value::as_str).unwrap_or_default()) {
+        skipped.repeated += 1;
+        return;
+    }
+    let mut reader = Reader::new(path.with_file_name("tool-output"), events);
     reader.begin(document.pointer("/info/version").and_then(Value::as_str).unwrap_or_default());
     let mut place = 0;
     for message in document.get("messages").and_then(Value::as_array).into_iter().flatten() {
@@ -153,17 +179,19 @@ pub(super) fn export(path: &Path, document: &Value, events: &mut dyn Events) {
     }
 }
 
-struct Reader<'a> {
+/// Turns messages and their parts into events.
+pub(super) struct Reader<'a> {
     events: &'a mut dyn Events,
+    /// The folder with whole outputs.
     outputs: PathBuf,
 }
 
 impl<'a> Reader<'a> {
-    fn new(path: &Path, events: &'a mut dyn Events) -> Self {
-        Self { events, outputs: path.with_file_name("tool-output") }
+    pub(super) fn new(outputs: PathBuf, events: &'a mut dyn Events) -> Self {
+        Self { events, outputs }
     }
 
-    fn begin(&mut self, version: &str) {
+    pub(super) fn begin(&mut self, version: &str) {
         let start = SessionStart { agent: Agent::Opencode, version: version.to_owned() };
         self.events.event(Event::Session(&start));
     }
@@ -171,7 +199,13 @@ impl<'a> Reader<'a> {
     /// Reads a message. Returns the place of its last part.
     ///
     /// The tokens of a step come after its results, which are only sent in the next one. So a step is held until it ends.
-    fn message(&mut self, is_model: bool, model: &str, parts: &[Value], place: u64) -> u64 {
+    pub(super) fn message(
+        &mut self,
+        is_model: bool,
+        model: &str,
+        parts: &[Value],
+        place: u64,
+    ) -> u64 {
         let mut results: Vec<ToolResult> = Vec::new();
         let mut place = place;
         for part in parts {

@@ -38,7 +38,9 @@ impl TranscriptPlaces {
             codex.join("sessions"),
             codex.join("archived_sessions"),
             gemini.join(".gemini/tmp"),
+            // The database first: it has the sessions of the older folder, too.
             data.join("opencode/opencode.db"),
+            data.join("opencode/storage/session"),
         ];
         Self { paths: paths.into_iter().filter(|path| path.exists()).collect() }
     }
@@ -87,7 +89,7 @@ fn may_be_transcript(path: &Path) -> bool {
     match extension {
         Some("jsonl") => true,
         // Other documents of the agents are settings.
-        Some("json") => in_chats(),
+        Some("json") => in_chats() || super::opencode_files::is_place(path),
         Some("db") => path.file_name().is_some_and(|name| name == "opencode.db"),
         _ => false,
     }

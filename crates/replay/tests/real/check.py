@@ -26,7 +26,7 @@ TAMIS = os.environ.get("TAMIS") or str(ROOT / "target" / "debug" / "tamis")
 # Where each agent keeps its transcripts, and how many results of a recording are cut in full and in part.
 PLACES = {
     "claude-code": (".claude/projects", 2, 1),
-    "codex": (".codex/sessions", 2, 1),
+    "codex": (".codex/sessions", 1, 2),
     "codex-scripts": (".codex/sessions", 0, 3),
     "opencode": (".local/share/opencode/opencode.db", 3, 0),
     "gemini": (".gemini/tmp", 3, 0),
@@ -53,7 +53,10 @@ def check(agent):
         "cut alike": report["cut_alike"],
         "recorded in part": report["incomplete"],
         "requests": report["agents"][name]["requests"],
+        "usage": [row["usage"] for row in report["agents"][name]["usage"].values()],
+        "cost": [row["cost"] for row in report["agents"][name]["usage"].values()],
     }
+    requests = len(calls) + 1
     expected = {
         "sessions": 1,
         "results": len(calls),
@@ -61,7 +64,10 @@ def check(agent):
         "cut": whole,
         "cut alike": whole,
         "recorded in part": partly,
-        "requests": len(calls) + 1,
+        "requests": requests,
+        # The scripted model reports 10 tokens of input and 5 of output for each request, of which one costs 5 of input.
+        "usage": [{"input": 10 * requests, "cache_write": 0, "cache_read": 0, "output": 5 * requests}],
+        "cost": [str(35 * requests * 10**6)],
     }
     print(f"{agent.label} {report['agents'][name]['versions']}: {found}")
     wrong = [key for key in expected if found[key] != expected[key]]
