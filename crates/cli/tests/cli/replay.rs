@@ -1,6 +1,6 @@
 //! `tamis replay` as a process: tables, JSON, pages, thresholds, and transcripts that cannot be read.
 
-use super::documented::copy_sessions;
+use super::documented::{copy_sessions, source};
 use super::*;
 
 /// A rule that removes what the sessions use later.
@@ -160,4 +160,20 @@ fn wrong_arguments_and_files() {
     // Old files are left out.
     let ran = replay(&folder, &["sessions", "--days", "1"]);
     assert!(ran.out.starts_with("4 sessions"), "{}", ran.out);
+}
+
+/// The figures of the README and of the guide are those that `benches/truth/agents` has written.
+#[test]
+fn figures_of_real_agents_are_those_that_were_measured() {
+    let measured = source("benches/truth/agents.md");
+    let (readme, guide) = (source("README.md"), source("docs/src/numbers.md"));
+    let rows: Vec<&str> = measured.lines().filter(|line| line.contains(" % | ")).collect();
+    assert_eq!(rows.len(), 4, "{rows:?}");
+    for row in rows {
+        assert!(guide.contains(row), "{row}");
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [_, _, _, without, _, received, saved, ..] = cells.as_slice() else { panic!("{row}") };
+        let shown = format!("| {without} | {received} | {saved} |");
+        assert!(readme.contains(&shown), "{shown}");
+    }
 }
