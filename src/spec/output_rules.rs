@@ -11,7 +11,8 @@ impl Spec {
     ///
     /// A string counts as base64 only if all of it is. It may have line breaks, and it may lack padding in the alphabet
     /// for URLs. Hexadecimal digits are not base64. Each candidate is held until its end, because anything else is
-    /// written unchanged.
+    /// written unchanged, except for longer `data:` URLs in it, such as those of Markdown. They are replaced if they have more
+    /// than this many characters of base64, and at least 256; above 65,536, they stay.
     ///
     /// ```
     /// use tamis::{Program, Spec, filter_slice};

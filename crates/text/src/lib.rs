@@ -16,6 +16,7 @@
 pub mod ansi;
 #[cfg(feature = "cut")]
 pub mod cut;
+pub mod data_urls;
 pub mod estimate;
 #[cfg(feature = "cut")]
 pub mod failures;

@@ -7,7 +7,8 @@
 //!
 //! The mark has the size, and the place as a JSON Pointer into the document that this stage reads. Strings at every depth
 //! are looked at; keys are not. A string is replaced only if all of it is binary data, if it is longer than the limit,
-//! and if the mark is shorter. The place needs all keys on its path, so a key over the limit `key` is an error.
+//! and if the mark is shorter. In other strings, such as Markdown, each `data:` URL in base64 that is longer is replaced.
+//! The place needs all keys on its path, so a key over the limit `key` is an error.
 //!
 //! # Held bytes
 //!
@@ -23,6 +24,7 @@ use tamis_json::limits::{Limits, Meter};
 use tamis_json::sink::Sink;
 use tamis_json::writer::JsonWriter;
 use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
+use tamis_text::data_urls::DataUrls;
 
 use super::binary_text::BinaryText;
 use super::json_stage::OutputState;
@@ -45,6 +47,8 @@ pub(super) struct OmitBase64Stage {
     path: PointerPath,
     /// The string that is being copied.
     string: Option<HeldString>,
+    /// Writes strings that are not binary data as a whole.
+    urls: DataUrls,
     /// The buffer of strings that have ended, for reuse.
     spare: Vec<u8>,
     /// Charged for what is held beyond the buffer.
@@ -95,6 +99,7 @@ impl OmitBase64Stage {
             writer: JsonWriter::default(),
             path: PointerPath::default(),
             string: None,
+            urls: DataUrls::new(over),
             spare: Vec::new(),
             meter: Meter::default(),
             omitted: 0,
@@ -138,26 +143,33 @@ impl HeldString {
         if rest.is_empty() { Ok(()) } else { self.rest.push(rest, limits, meter) }
     }
 
-    /// Writes the held bytes, and holds none of them any more.
+    /// Passes the held bytes to `write`, and holds none of them any more.
     ///
     /// # Errors
     /// The temporary file cannot be read.
-    fn release(
-        &mut self,
-        writer: &mut JsonWriter,
-        meter: &mut Meter,
-        sink: &mut dyn Sink,
-    ) -> Result<(), Raise> {
-        writer.raw(sink, &self.beginning);
+    fn release(&mut self, meter: &mut Meter, mut write: impl FnMut(&[u8])) -> Result<(), Raise> {
+        write(&self.beginning);
         self.beginning.clear();
         if self.rest.len() == 0 {
             return Ok(());
         }
         let write = |_: &mut Meter, bytes: &[u8]| {
-            writer.raw(sink, bytes);
+            write(bytes);
             Ok(true)
         };
         self.rest.drain(meter, write, |raise| raise)
+    }
+}
+
+/// The output of the stage as a sink for parts of a string.
+struct StringSink<'a> {
+    writer: &'a mut JsonWriter,
+    sink: &'a mut dyn Sink,
+}
+
+impl Sink for StringSink<'_> {
+    fn write(&mut self, bytes: &[u8]) {
+        self.writer.raw(self.sink, bytes);
     }
 }
 
@@ -165,8 +177,8 @@ impl OutputState for OmitBase64Stage {
     fn report(&self, report: &mut Report) {
         report.held_peak_bytes += self.meter.peak();
         if report.error.is_none() {
-            report.base64_omitted = self.omitted;
-            report.base64_omitted_bytes = self.omitted_bytes;
+            report.base64_omitted = self.omitted + self.urls.replaced();
+            report.base64_omitted_bytes = self.omitted_bytes + self.urls.replaced_characters();
         }
     }
 }
@@ -217,8 +229,12 @@ impl Handler for StageHandler<'_, OmitBase64Stage> {
 
     /// Holds or writes bytes of a copied value.
     fn raw(&mut self, bytes: &[u8]) {
-        let OmitBase64Stage { limits, writer, string, meter, .. } = &mut *self.stage;
+        let OmitBase64Stage { limits, writer, path, string, urls, meter, .. } = &mut *self.stage;
         let Some(held) = string else { return writer.raw(self.sink, bytes) };
+        let mut pass = |bytes: &[u8]| {
+            let mut out = StringSink { writer: &mut *writer, sink: &mut *self.sink };
+            urls.write(bytes, &path.text, &mut out);
+        };
         let mut bytes = bytes;
         if let StringState::Opening = held.state
             && let Some((quote, after)) = bytes.split_first()
@@ -229,7 +245,7 @@ impl Handler for StageHandler<'_, OmitBase64Stage> {
         }
         let StringState::Candidate(text) = &mut held.state else {
             if let StringState::Passing = held.state {
-                writer.raw(self.sink, bytes);
+                pass(bytes);
             }
             return;
         };
@@ -237,11 +253,11 @@ impl Handler for StageHandler<'_, OmitBase64Stage> {
         // The fitting part is held even if the string passes, so that the limit does not depend on chunks.
         let mut done = held.push(fitting, limits, meter);
         if !others.is_empty() {
-            done = done.and_then(|()| held.release(writer, meter, self.sink));
+            done = done.and_then(|()| held.release(meter, &mut pass));
             held.state = StringState::Passing;
         }
         match done {
-            Ok(()) => writer.raw(self.sink, others),
+            Ok(()) => pass(others),
             Err(raise) => {
                 held.rest.clear(meter);
                 held.state = StringState::Failed(raise);
@@ -257,7 +273,9 @@ impl Handler for StageHandler<'_, OmitBase64Stage> {
             StringState::Candidate(text) => self.stage.mark(text, held.len()),
             StringState::Opening | StringState::Passing | StringState::Failed(_) => None,
         };
-        let OmitBase64Stage { writer, meter, spare, omitted, omitted_bytes, .. } = &mut *self.stage;
+        let OmitBase64Stage { writer, path, urls, meter, spare, omitted, omitted_bytes, .. } =
+            &mut *self.stage;
+        urls.end(&path.text, &mut StringSink { writer: &mut *writer, sink: &mut *self.sink });
         let done = match (mark, state) {
             (Some((mark, chars)), _) => {
                 writer.raw(self.sink, &mark);
@@ -267,7 +285,7 @@ impl Handler for StageHandler<'_, OmitBase64Stage> {
                 Ok(())
             }
             (None, StringState::Failed(raise)) => Err(raise),
-            (None, _) => held.release(writer, meter, self.sink),
+            (None, _) => held.release(meter, |bytes| writer.raw(self.sink, bytes)),
         };
         held.beginning.clear();
         *spare = held.beginning;
