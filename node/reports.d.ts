@@ -90,8 +90,21 @@ export interface CutPlace {
   shown: number
   /** The number before the cut. */
   of: number
-  /** The numbers of the first and the last one in the first gap, counted from 0. */
+  /** The numbers of the first and the last one that is left out, counted from 0. Others between them may be shown. */
   gap: number[]
+}
+
+/** Parts of a document that a budget kept for one reason: values, short values that follow each other, and passages of
+ * strings. */
+export interface KeptParts {
+  /** Why they were kept. */
+  reason: 'around' | 'spread' | 'failure' | 'end' | 'query' | 'information'
+  /** Their number. */
+  parts: number
+  /** Their size in the filtered document. */
+  bytes: number
+  /** Where the first of them are, as JSON Pointers: at most three places. */
+  at: string[]
 }
 
 /** The parts that a budget left out with `Information`. */
@@ -104,6 +117,8 @@ export interface BudgetCuts {
   strings: number
   /** The place with the most bytes left out. */
   largest?: CutPlace
+  /** The parts that were kept, by the reason why. */
+  kept?: KeptParts[]
 }
 
 /** The report of one run: sizes, what was cut, and how. */
@@ -201,9 +216,9 @@ export interface Report {
   held_peak_bytes: number
   /** The reports of the entries of `json_strings`, in their order. Absent without the rule. */
   inner?: InnerReport[]
-  /** Number of strings that `omit_base64_over` replaced. */
+  /** Number of strings, and of `data:` URLs in other strings, that `omit_base64_over` replaced. */
   base64_omitted?: number
-  /** Size of these strings in bytes, without escapes. */
+  /** Size of these in bytes, without escapes. */
   base64_omitted_bytes?: number
   /** Number of replaced values, by kind: the kinds of the guide, and `path` for values at the paths of `redact`. */
   redacted?: Record<string, number>

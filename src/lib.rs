@@ -183,8 +183,8 @@ pub use io::{
 };
 pub use report::{
     BudgetCuts, CutPlace, CutPlaceUnit, EncodeSkip, ExecutionMode, FactorSkip, FailureReport,
-    InnerReport, MissedPath, PatchesMode, PayloadPath, PlanStep, PreferSkip, Report, SkipReason,
-    WhenBranch,
+    InnerReport, KeptParts, KeptReason, MissedPath, PatchesMode, PayloadPath, PlanStep, PreferSkip,
+    Report, SkipReason, WhenBranch,
 };
 pub use spec::rules::Spec;
 pub use tamis_json::error::{Error, ErrorKind, Fault};

@@ -101,7 +101,21 @@ class CutPlace(TypedDict, total=False):
     of: int
     """The number before the cut."""
     gap: list[int]
-    """The numbers of the first and the last one in the first gap, counted from 0."""
+    """The numbers of the first and the last one that is left out, counted from 0. Others between them may be shown."""
+
+
+class KeptParts(TypedDict, total=False):
+    """Parts of a document that a budget kept for one reason: values, short values that follow each other, and passages
+    of strings."""
+
+    reason: Literal["around", "spread", "failure", "end", "query", "information"]
+    """Why they were kept."""
+    parts: int
+    """Their number."""
+    bytes: int
+    """Their size in the filtered document."""
+    at: list[str]
+    """Where the first of them are, as JSON Pointers: at most three places."""
 
 
 class BudgetCuts(TypedDict, total=False):
@@ -115,6 +129,8 @@ class BudgetCuts(TypedDict, total=False):
     """The number of strings that are shown in part."""
     largest: CutPlace
     """The place with the most bytes left out."""
+    kept: list[KeptParts]
+    """The parts that were kept, by the reason why."""
 
 
 class Report(TypedDict, total=False):
@@ -214,9 +230,9 @@ class Report(TypedDict, total=False):
     inner: list[InnerReport]
     """The reports of the entries of `json_strings`, in their order. Absent without the rule."""
     base64_omitted: int
-    """Number of strings that `omit_base64_over` replaced."""
+    """Number of strings, and of `data:` URLs in other strings, that `omit_base64_over` replaced."""
     base64_omitted_bytes: int
-    """Size of these strings in bytes, without escapes."""
+    """Size of these in bytes, without escapes."""
     redacted: dict[str, int]
     """Number of replaced values, by kind: the kinds of the guide, and `path` for values at the paths of `redact`."""
     root: str

@@ -1,5 +1,7 @@
 //! The parts that a budget left out which prefers information.
 
+use std::fmt;
+
 use serde::Serialize;
 
 /// The parts that a budget left out with [`Prefer::Information`](crate::spec::Prefer::Information). Each number is exact. Only
@@ -16,6 +18,9 @@ pub struct BudgetCuts {
     /// The place with the most bytes left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest: Option<CutPlace>,
+    /// The parts that were kept, by the reason why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<KeptParts>,
 }
 
 impl BudgetCuts {
@@ -26,6 +31,92 @@ impl BudgetCuts {
         self.strings += other.strings;
         if self.largest.is_none() {
             self.largest.clone_from(&other.largest);
+        }
+        for parts in &other.kept {
+            match self.kept.iter_mut().find(|kept| kept.reason == parts.reason) {
+                Some(kept) => {
+                    kept.parts += parts.parts;
+                    kept.bytes += parts.bytes;
+                }
+                None => self.kept.push(parts.clone()),
+            }
+        }
+    }
+}
+
+/// The most places that are named for a reason.
+const MOST_PLACES: usize = 3;
+
+/// Parts of a document that a budget kept for one reason: values, short values that follow each other, and passages of strings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct KeptParts {
+    /// Why they were kept.
+    pub reason: KeptReason,
+    /// Their number.
+    pub parts: u64,
+    /// Their size in the filtered document.
+    pub bytes: u64,
+    /// Where the first of them are, as JSON Pointers: at most three places.
+    pub at: Vec<String>,
+}
+
+/// One line: `kept 12 parts (810 bytes) at /items/0, /items/4, /items/8 and on: evenly spread`.
+impl fmt::Display for KeptParts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { reason, parts, bytes, at } = self;
+        let noun = if *parts == 1 { "part" } else { "parts" };
+        write!(f, "kept {parts} {noun} ({bytes} bytes)")?;
+        let places: Vec<&str> = at.iter().map(String::as_str).filter(|at| !at.is_empty()).collect();
+        if !places.is_empty() {
+            write!(f, " at {}", places.join(", "))?;
+        }
+        if at.len() == MOST_PLACES {
+            f.write_str(" and on")?;
+        }
+        write!(f, ": {}", reason.description())
+    }
+}
+
+impl KeptParts {
+    /// The most places that are named.
+    pub(crate) const MOST_PLACES: usize = MOST_PLACES;
+
+    pub(crate) fn new(reason: KeptReason) -> Self {
+        Self { reason, parts: 0, bytes: 0, at: Vec::new() }
+    }
+}
+
+/// Why a budget kept a part of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum KeptReason {
+    /// It is around the list whose items are spread.
+    Around,
+    /// It is in one of the items that are evenly spread over a list.
+    Spread,
+    /// It reports a failure, in a log.
+    Failure,
+    /// It is the beginning or the end of a long string.
+    End,
+    /// It has a word of the call.
+    Query,
+    /// It has the most new names, numbers and words for each byte.
+    Information,
+}
+
+impl KeptReason {
+    /// Describes the reason.
+    #[must_use]
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Around => "around the list",
+            Self::Spread => "evenly spread",
+            Self::Failure => "failures",
+            Self::End => "beginning or end of a text",
+            Self::Query => "words of the call",
+            Self::Information => "most new words",
         }
     }
 }
@@ -42,7 +133,7 @@ pub struct CutPlace {
     pub shown: u64,
     /// The number before the cut.
     pub of: u64,
-    /// The numbers of the first and the last one in the first gap, counted from 0.
+    /// The numbers of the first and the last one that is left out, counted from 0. Others between them may be shown.
     pub gap: (u64, u64),
 }
 

@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer};
 use tamis_factor::Factored;
 use tamis_json::error::{Error, ErrorKind};
 
-pub use cuts::{BudgetCuts, CutPlace, CutPlaceUnit};
+pub use cuts::{BudgetCuts, CutPlace, CutPlaceUnit, KeptParts, KeptReason};
 pub use inner::InnerReport;
 pub use payload_path::PayloadPath;
 pub use plan::{ExecutionMode, PatchesMode, PlanStep};
@@ -179,10 +179,10 @@ pub struct Report {
     /// The reports of the entries of `json_strings`, in their order. Absent without the rule.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inner: Vec<InnerReport>,
-    /// Number of strings that `omit_base64_over` replaced.
+    /// Number of strings, and of `data:` URLs in other strings, that `omit_base64_over` replaced.
     #[serde(skip_serializing_if = "is_zero")]
     pub base64_omitted: u64,
-    /// Size of these strings in bytes, without escapes.
+    /// Size of these in bytes, without escapes.
     #[serde(skip_serializing_if = "is_zero")]
     pub base64_omitted_bytes: u64,
     /// Number of replaced values, by kind: the kinds of [`Redact::kinds`](crate::spec::Redact::kinds), and `path` for values

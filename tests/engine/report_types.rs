@@ -9,12 +9,13 @@ use std::path::Path;
 use tamis_testkit::{cases, paths};
 
 /// The structs, each after those that it refers to, and their names in the packages.
-const TYPES: [(&str, &str); 11] = [
+const TYPES: [(&str, &str); 12] = [
     ("FailureReport", "FailureReport"),
     ("Factored", "Factored"),
     ("InnerReport", "InnerReport"),
     ("LeftOut", "LeftOut"),
     ("CutPlace", "CutPlace"),
+    ("KeptParts", "KeptParts"),
     ("BudgetCuts", "BudgetCuts"),
     ("Report", "Report"),
     ("TextReport", "TextReport"),

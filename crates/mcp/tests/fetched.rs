@@ -279,6 +279,21 @@ fn blocks_and_own_filters_have_the_same_text() {
     }
 }
 
+/// Returns the numbers of the items that are shown, as the mark of a list names them.
+fn kept(mark: &Value, of: usize) -> Vec<usize> {
+    assert_eq!(mark["of"], of, "{mark}");
+    let left_out = mark["items"].as_u64().unwrap() as usize;
+    // Without ranges, they are the first ones.
+    let Some(ranges) = mark["kept"].as_str() else { return (0..of - left_out).collect() };
+    let ranges = ranges.split(',').flat_map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        first.parse().unwrap()..=last.parse().unwrap()
+    });
+    let kept: Vec<usize> = ranges.collect();
+    assert_eq!(kept.len(), of - left_out, "{mark}");
+    kept
+}
+
 #[test]
 fn shown_and_fetched_items_are_all_items() {
     let mut prng = Prng::named("items");
@@ -312,32 +327,45 @@ fn shown_and_fetched_items_are_all_items() {
             cut += 1;
             let (shown, call) = if is_object {
                 let object = &result["structuredContent"];
-                let shown = object["issues"].as_array().unwrap().clone();
+                let mut shown = object["issues"].as_array().unwrap().clone();
+                shown.push(json!({"_omitted": object["_omitted"]}));
                 (shown, object["_tamis"]["retrieve"].as_str().unwrap().to_owned())
             } else {
                 let shown = result["content"][0]["text"].as_str().unwrap();
                 (serde_json::from_str::<Vec<Value>>(shown).unwrap(), notice(&result).to_owned())
             };
-            // Long strings of the shown items are cut, too.
-            let ids: Vec<u64> = shown.iter().map(|item| item["id"].as_u64().unwrap()).collect();
-            assert_eq!(ids, (0..shown.len() as u64).collect::<Vec<_>>());
-            let mut arguments = arguments(call.trim_end_matches(')'));
-            let mut fetched = Vec::new();
-            while shown.len() + fetched.len() < items.len() {
-                let range = arguments["items"].as_str().unwrap().split_once('-').unwrap();
-                assert_eq!(range.0, (shown.len() + fetched.len()).to_string());
-                let last: usize = range.1.parse().unwrap();
-                let read = door.read_all(&arguments, usize::MAX);
-                fetched.extend(serde_json::from_str::<Vec<Value>>(&read).unwrap());
-                arguments = json!({
-                    "handle": arguments["handle"], "items": format!("{}-{}", last + 1, last + 40),
-                });
-            }
-            let whole = match redacts {
+            let whole: Vec<Value> = match redacts {
                 true => serde_json::from_str(&redacted(&list.to_string()).0).unwrap(),
                 false => items.clone(),
             };
-            assert_eq!(fetched, whole[shown.len()..]);
+            // The mark says which items are shown, and all but one are whole.
+            let (mark, shown) = shown.split_last().unwrap();
+            let kept = kept(&mark["_omitted"], whole.len());
+            assert_eq!(kept.len(), shown.len(), "{mark}");
+            let numbered = kept.iter().zip(shown);
+            assert!(numbered.clone().all(|(number, item)| item["id"] == whole[*number]["id"]));
+            let parts = numbered.filter(|(number, item)| **item != whole[**number]);
+            assert!(parts.count() <= 1);
+            // The call in the notice begins with the first item that is left out, and the next ones go on from there.
+            let mut arguments = arguments(call.trim_end_matches(')'));
+            let mut fetched = Vec::new();
+            let range = arguments["items"].as_str().unwrap().split_once('-').unwrap();
+            let (first, mut last): (usize, usize) =
+                (range.0.parse().unwrap(), range.1.parse().unwrap());
+            assert!(kept[..first].iter().copied().eq(0..first) && kept.get(first) != Some(&first));
+            for calls in 1.. {
+                let read = door.read_all(&arguments, usize::MAX);
+                fetched.extend(serde_json::from_str::<Vec<Value>>(&read).unwrap());
+                if first + fetched.len() >= whole.len() || last + 1 >= whole.len() {
+                    assert!(calls <= whole.len() / 50 + 1, "{calls}");
+                    break;
+                }
+                arguments["items"] = json!(format!("{}-{}", last + 1, last + 50));
+                last += 50;
+            }
+            assert_eq!(fetched, whole[first..first + fetched.len()]);
+            let rest = kept.iter().filter(|number| **number >= first + fetched.len());
+            assert_eq!(rest.count(), whole.len() - first - fetched.len());
         }
     }
     assert!(cut > 20);

@@ -83,19 +83,36 @@ fn a_long_list_is_cut_and_read_back() {
         let result = format!("{{\"content\":[{{\"type\":\"text\",\"text\":{quoted}}}]}}");
         let (result, outcome, _) = answer(&mut session, &result);
         assert_eq!(outcome, CallOutcome::Filtered);
-        let kept: Vec<Value> = serde_json::from_str(text(&result, 0)).unwrap();
         assert!(text(&result, 0).len() <= limit && text(&result, 0).len() > limit / 2);
+        let ids = spread_ids(text(&result, 0), 5_000);
+        assert!(ids.last() > Some(&4_900) && ids.len() > 100, "{ids:?}");
         let notice = text(&result, 1);
-        let left = 5_000 - kept.len();
-        let expected = format!("{} of 5,000 items left out", grouped(left));
+        let expected = format!("{} of 5,000 items left out (", grouped(5_000 - ids.len()));
         assert!(notice.contains(&expected), "{notice}");
-        let next = format!("{}-{}", kept.len(), kept.len() + 49);
+        // The call in the notice begins with the first item that is left out.
+        let first = (0..5_000).find(|id| !ids.contains(id)).unwrap();
+        let next = format!("{first}-{}", first + 49);
         assert!(notice.contains(&format!("items=\"{next}\"")), "{notice}");
         let arguments = format!("{{\"handle\":\"{}\",\"items\":\"{next}\"}}", handle(notice));
         let next: Vec<Value> = serde_json::from_str(&retrieve(&mut session, &arguments)).unwrap();
         assert_eq!(next.len(), 50);
-        assert_eq!(next[0]["id"], kept.len());
+        assert_eq!(next[0]["id"], first);
     }
+}
+
+/// Returns the ids of the items of a list that was cut, after they were compared with its mark.
+fn spread_ids(list: &str, of: u64) -> Vec<u64> {
+    let mut items: Vec<Value> = serde_json::from_str(list).unwrap();
+    let mark = items.pop().unwrap()["_omitted"].clone();
+    assert_eq!((&mark["items"], &mark["of"]), (&(of - items.len() as u64).into(), &of.into()));
+    let ids: Vec<u64> = items.iter().map(|item| item["id"].as_u64().unwrap()).collect();
+    let ranges = mark["kept"].as_str().unwrap().split(',');
+    let kept = ranges.flat_map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        first.parse().unwrap()..=last.parse().unwrap()
+    });
+    assert_eq!(kept.collect::<Vec<u64>>(), ids);
+    ids
 }
 
 fn grouped(number: usize) -> String {
@@ -170,13 +187,14 @@ fn a_wrapped_json_text_of_one_line_is_cut_between_items() {
     let (result, _, _) = answer(&mut session, &wrapped("result", &list));
     let shown = result["structuredContent"]["result"].as_str().unwrap();
     assert_eq!(text(&result, 0), shown);
-    let kept: Vec<Value> = serde_json::from_str(shown).unwrap();
+    let ids = spread_ids(shown, 2_000);
     let call = result["structuredContent"]["_tamis"]["retrieve"].as_str().unwrap();
-    let next = format!("{}-{}", kept.len(), kept.len() + 49);
+    let first = (0..2_000).find(|id| !ids.contains(id)).unwrap();
+    let next = format!("{first}-{}", first + 49);
     assert!(call.ends_with(&format!("items=\"{next}\")")), "{call}");
     let arguments = format!("{{\"handle\":\"{}\",\"items\":\"{next}\"}}", handle(call));
     let next: Vec<Value> = serde_json::from_str(&retrieve(&mut session, &arguments)).unwrap();
-    assert_eq!((next.len(), &next[0]["id"]), (50, &Value::from(kept.len())));
+    assert_eq!((next.len(), &next[0]["id"]), (50, &Value::from(first)));
     // A text that fits keeps its items, and the content of a file is not changed.
     let list = format!("[{}]", items[..100].join(", "));
     let shorter = list.replace(",\"n\":null", "").replace(", ", ",");

@@ -99,6 +99,7 @@ pub struct OmissionNotice {
     shown: Option<(u64, Option<u64>)>,
     gap: Option<(u64, u64)>,
     pointer: Option<String>,
+    has_others: bool,
     bytes: Option<(u64, u64)>,
     cursor: Option<&'static str>,
     argument: Option<&'static str>,
@@ -118,6 +119,7 @@ impl OmissionNotice {
             shown: None,
             gap: None,
             pointer: None,
+            has_others: false,
             bytes: None,
             cursor: None,
             argument: None,
@@ -133,7 +135,7 @@ impl OmissionNotice {
         self
     }
 
-    /// Sets the first and the last item, line or byte that is left out, where others are shown after them.
+    /// Sets the first and the last item, line or byte that is left out. Others between them may be shown.
     #[must_use]
     pub fn with_gap(mut self, first: u64, last: u64) -> Self {
         self.gap = Some((first, last));
@@ -144,6 +146,13 @@ impl OmissionNotice {
     #[must_use]
     pub fn with_pointer(mut self, pointer: Option<String>) -> Self {
         self.pointer = pointer;
+        self
+    }
+
+    /// Sets whether other values were cut as well: the figures are those of the one that lost the most.
+    #[must_use]
+    pub fn with_others(mut self, has_others: bool) -> Self {
+        self.has_others = has_others;
         self
     }
 
@@ -168,7 +177,8 @@ impl OmissionNotice {
         self
     }
 
-    /// Returns the range to fetch, as a window takes it: `25-49`. It is the whole gap, if that is known; otherwise it
+    /// Returns the range to fetch, as a window takes it: `25-49`. If it is known what is left out, it is all of that for
+    /// lines, and for items at most 50 from the first one on, those between them that are shown included. Otherwise it
     /// follows what is shown and is as long, but at least 10 and at most 50. `None` if nothing follows, or if it is not
     /// known what does.
     #[must_use]
@@ -240,6 +250,9 @@ impl Display for OmissionNotice {
             }
             Some((shown, None)) => write!(f, "{unit} after the first {} left out", Grouped(shown))?,
             None => write!(f, "{unit} left out")?,
+        }
+        if self.has_others {
+            f.write_str(", and parts of other values")?;
         }
         if let Some((before, after)) = self.bytes {
             let [before, after] = [before, after].map(|bytes| Grouped(bytes.div_ceil(TOKEN)));
@@ -362,6 +375,16 @@ mod tests {
             (
                 OmissionNotice::new(items, retrieve).with_shown(10, Some(400)).with_gap(2, 79),
                 format!("390 of 400 items left out; {}", call(", items=\"2-51\"")),
+            ),
+            (
+                OmissionNotice::new(items, retrieve)
+                    .with_shown(10, Some(400))
+                    .with_gap(2, 20)
+                    .with_others(true),
+                format!(
+                    "390 of 400 items left out, and parts of other values; {}",
+                    call(", items=\"2-20\"")
+                ),
             ),
             (
                 OmissionNotice::new(values, retrieve).with_bytes(400, 40),

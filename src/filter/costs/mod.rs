@@ -15,14 +15,14 @@ use crate::filter::options::CallOptions;
 use crate::spec::Compact;
 #[cfg(feature = "text")]
 use crate::spec::TextSpec;
-use crate::spec::{Budget, Condition, OnError, PatchOp, Spec, Validation, WhenFallback};
+use crate::spec::{Budget, Condition, OnError, PatchOp, Prefer, Spec, Validation, WhenFallback};
 
 /// The largest number of steps per byte on any input, including the fixed cost of a run and of chunks.
 const STEPS_A_BYTE: u64 = 4;
 /// The largest number of steps per 100 bytes for programs whose budget or summary reads the filtered document again.
 const STEPS: u64 = 700;
 /// The largest number of units of work per 100 bytes on any input, including steps. A budget in tokens counts the
-/// tokens of each of the 17 shorter forms.
+/// tokens of each of the 17 shorter forms, and one that prefers information measures up to 150 choices.
 const WORK: u64 = 5000;
 /// The kinds of work, in the order of [`WorkDone`].
 const KINDS: [&str; 5] = ["names", "branches", "tree", "hold", "tail"];
@@ -128,6 +128,8 @@ fn shapes(size: usize) -> Vec<(&'static str, Vec<u8>)> {
             "names that nearly match",
             format!("{{{}\"z\":0}}", numbered(&|number| format!("\"customer_{number:05}\":[],"))),
         ),
+        ("log lines", format!("{{\"log\":\"{}\"}}", repeat("error: disk full\\n    at x\\n"))),
+        ("prose", format!("{{\"text\":\"{}\"}}", numbered(&|n| format!("word{n} is new. ")))),
         (
             "lines of text",
             format!("{{\"raw\":\"{}\"}}", numbered(&|n| format!("line {}\\n", n / 3))),
@@ -153,6 +155,10 @@ fn steps_grow_with_the_bytes_and_no_faster() {
             }
         }
     }
+}
+
+fn information(budget: Budget) -> Spec {
+    Spec::new().budget(budget).prefer(Prefer::Information)
 }
 
 /// Programs that could make a byte expensive by their size or by what they hold.
@@ -216,6 +222,9 @@ fn costly() -> Vec<(&'static str, Spec, Limits)> {
         ("budget", Spec::new().budget(Budget::Bytes(5000)), &held),
         ("spilled: budget", Spec::new().budget(Budget::Bytes(5000)), &spilled),
         ("budget in tokens", Spec::new().budget(Budget::Tokens(500)), &held),
+        ("information", information(Budget::Bytes(5000)), &held),
+        ("information, few bytes", information(Budget::Bytes(100)), &held),
+        ("information in tokens", information(Budget::Tokens(500)), &held),
         #[cfg(feature = "template")]
         ("compact", Spec::new().root("first").compact(Compact::new("{{.a}} {{.b}}")), &held),
         #[cfg(feature = "template")]

@@ -14,8 +14,8 @@ use crate::spec::{
 /// How a budget chooses that prefers information.
 const INFORMATION: &str =
     "   too long: items are kept that are evenly spread, and their long strings are cut first.
-   Where long strings have a third of the bytes, or few items would fit, the values and passages
-   are kept that have the most new names, numbers and words for each byte, ids and names first.
+   Where long strings have a third of the bytes, or few items would fit, failures in logs are kept
+   first, then the values and passages with the most new names, numbers and words for each byte.
    `_omitted` counts what is missing in a list or object, `...` stands for it in a string.
 ";
 

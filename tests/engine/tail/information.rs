@@ -3,7 +3,7 @@
 
 use serde_json::Value as Json;
 use tamis::spec::{Budget, Omitted, Prefer, Query};
-use tamis::{Program, Report, Spec, filter_slice};
+use tamis::{PreferSkip, Program, Report, Spec, filter_slice};
 
 use tamis_testkit::drivers::{Effort, Subject, agree};
 use tamis_testkit::effort::share;
@@ -243,11 +243,31 @@ fn hostile_documents_are_cut_in_time() {
     let wide: Vec<String> = (0..100_000).map(|key| format!("\"{key}\":1")).collect();
     let long = format!("[\"{}\"]", "harbour ".repeat(400_000));
     let empty = format!("[{}1]", "[],{},".repeat(50_000));
-    for document in [deep, format!("{{{}}}", wide.join(",")), long, empty] {
+    let different: Vec<String> =
+        (0..40_000).map(|at| format!("error {} in x{at}\\n", at * 7919)).collect();
+    let log = |text: String| format!("{{\"code\":1,\"log\":\"{text}\"}}");
+    // One line of 100 MB with all effort.
+    let line = log("a line that does not end ".repeat(share(100) as usize * 40_000));
+    let strings = [
+        line,
+        log("\\n".repeat(400_000)),
+        log("error: disk full\\n".repeat(50_000)),
+        log(different.concat()),
+        log("\\u0000\\u001b\\ud800\\\\\\u00ff".repeat(40_000)),
+        log("caf\\u00e9 café \\ud83d\\ude00 中文 caf\\u00c3\\u00a9 \u{1F600}\\r\\n".repeat(20_000)),
+    ];
+    let shapes = [deep, format!("{{{}}}", wide.join(",")), long, empty];
+    for document in shapes.into_iter().chain(strings) {
         let spec = Spec::new().budget(Budget::Bytes(2_500)).prefer(Prefer::Information);
         let program = Program::compile(&spec).unwrap();
         let (output, report) = filter_slice(&program, document.as_bytes()).unwrap();
         assert!(output.len() <= 2_500, "{}", output.len());
+        // A document that is too long to be held is left to the other budget.
+        if document.len() > 4 << 20 {
+            assert_eq!(report.prefer_skipped, Some(PreferSkip::Size));
+            assert!(output.len() > 1_000 && report.held_peak_bytes < 5 << 20);
+            continue;
+        }
         assert!(output.len() > 2_300, "{}", output.len());
         assert_eq!(report.prefer_skipped, None);
         let output = std::str::from_utf8(&output).unwrap();
@@ -268,4 +288,36 @@ fn words_of_the_call_are_kept_first() {
     let options = tamis_testkit::call_options().with_query(Query::of("where is the lighthouse"));
     let (output, _) = filter_slice(program.with_options(&options), document.as_bytes()).unwrap();
     assert!(String::from_utf8(output).unwrap().contains("a lighthouse burns"));
+}
+
+/// The failures in a log of a JSON document are kept like those in a text: different ones before equal ones.
+#[test]
+fn failures_in_long_strings_come_first() {
+    let line = |at: usize| match at {
+        1200 | 2400 => format!("2026-01-01 ERROR disk full at block {at}\\n    at write\\n"),
+        at if at % 3 == 0 => "2026-01-01 ERROR retry failed\\n".to_owned(),
+        _ => format!("2026-01-01 INFO step {at} of harbour_{at} is done\\n"),
+    };
+    let log: String = (0..4_000).map(line).collect();
+    for (document, limit) in [
+        (format!("{{\"log\":\"{log}\",\"exit_code\":1}}"), 2_000),
+        (format!("{{\"results\":[{{\"id\":7,\"stdout\":\"{log}\"}}]}}"), 2_000),
+        (format!("[\"{log}\"]"), 8_000),
+    ] {
+        let spec = Spec::new().budget(Budget::Bytes(limit)).prefer(Prefer::Information);
+        let (output, report) =
+            filter_slice(&Program::compile(&spec).unwrap(), document.as_bytes()).unwrap();
+        let output = String::from_utf8(output).unwrap();
+        assert!(output.len() as u64 > limit * 9 / 10 && output.len() as u64 <= limit);
+        assert!(selects(&document, &output, None), "{output}");
+        for block in [1200, 2400] {
+            let failure = format!("ERROR disk full at block {block}\\n    at write");
+            assert!(output.contains(&failure), "{output}");
+        }
+        let last = "step 3998 of harbour_3998 is done\\n2026-01-01 ERROR retry failed\\n";
+        assert!(output.contains(last), "{output}");
+        // Equal failures leave room for the rest.
+        assert!(output.contains("ERROR retry failed") && output.contains("INFO step"), "{output}");
+        assert_eq!(report.budget_cuts.map(|cuts| cuts.strings), Some(1));
+    }
 }

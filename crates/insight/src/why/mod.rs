@@ -31,7 +31,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 
 pub use report::{PathEffect, RuleEffect, ValueFate, ValueOutcome, Why};
 use steps::{Comparison, Step};
-use tamis::{Call, CallOptions, Filter, Limits, Program, Report, WriteSink};
+use tamis::{Call, CallOptions, Filter, KeptParts, Limits, Program, Report, WriteSink};
 use tamis_json::error::{Error, ErrorKind};
 use value::{DocumentChange, TracedValue, ValueProbe};
 
@@ -88,7 +88,8 @@ pub fn why<'a, R: Read + Seek>(
     for step in steps {
         account.step(&mut source, step)?;
     }
-    Ok(account.finish(input_bytes, whole.len))
+    let kept = report.budget_cuts.map(|cuts| cuts.kept).unwrap_or_default();
+    Ok(account.finish(input_bytes, whole.len, kept))
 }
 
 /// The input, which is filtered several times.
@@ -239,8 +240,8 @@ impl Account {
         effect.tokens = effect.removed_bytes / BYTES_PER_TOKEN;
     }
 
-    /// Returns the result. `output_bytes`: of the whole program.
-    fn finish(mut self, input_bytes: u64, output_bytes: u64) -> Why {
+    /// Returns the result. `output_bytes`: of the whole program. `kept`: what its budget kept.
+    fn finish(mut self, input_bytes: u64, output_bytes: u64, kept: Vec<KeptParts>) -> Why {
         if !self.postponed.is_empty() || self.len != output_bytes {
             // The rules together do something else than one after the other.
             let rule = if self.postponed.is_empty() {
@@ -265,6 +266,7 @@ impl Account {
             added_bytes: sum(|rule| rule.added_bytes),
             tokens_counted: self.counts,
             value,
+            kept,
             rules: self.rules,
         }
     }

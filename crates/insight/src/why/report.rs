@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
+use tamis::KeptParts;
 
 use crate::is_hidden;
 
@@ -32,6 +33,9 @@ pub struct Why {
     pub tokens_counted: bool,
     /// The rules in the order in which they apply, each with the bytes that it removed from what the earlier ones left.
     pub rules: Vec<RuleEffect>,
+    /// The parts that a budget kept that prefers information, by the reason why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<KeptParts>,
     /// The value that was asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<ValueFate>,
@@ -143,6 +147,9 @@ impl fmt::Display for Why {
                 line.push_str(&parts.concat());
             }
             writeln!(f, "{}", line.trim_end())?;
+        }
+        for kept in &self.kept {
+            writeln!(f, "budget: {}", kept.to_string().replace(is_hidden, "\u{fffd}"))?;
         }
         let Self { input_bytes, output_bytes, .. } = self;
         writeln!(f, "{input_bytes} bytes in, {output_bytes} bytes out")

@@ -74,10 +74,12 @@ pub(crate) struct Omission {
     pub(crate) unit: OmittedUnit,
     /// How many items or lines are shown, and of how many.
     pub(crate) shown: Option<(u64, Option<u64>)>,
-    /// The first and the last item, line or byte that is left out, if others are shown after them.
+    /// The first and the last item, line or byte that is left out. Others between them may be shown.
     pub(crate) gap: Option<(u64, u64)>,
     /// The place of the value that was cut.
     pub(crate) place: ShortPointer,
+    /// Whether other values were cut, too.
+    pub(crate) has_others: bool,
     pub(crate) bytes_in: u64,
     pub(crate) bytes_out: u64,
     pub(crate) hint: Hint,
@@ -120,7 +122,7 @@ impl Omission {
     pub(crate) fn notice(&self, remedy: Remedy) -> OmissionNotice {
         let notice =
             OmissionNotice::new(self.unit, remedy).with_bytes(self.bytes_in, self.bytes_out);
-        let notice = notice.with_pointer(self.place.text());
+        let notice = notice.with_pointer(self.place.text()).with_others(self.has_others);
         let notice = notice.with_cursor(self.hint.cursor).with_argument(self.hint.argument);
         let notice = match self.shown {
             Some((shown, of)) => notice.with_shown(shown, of),

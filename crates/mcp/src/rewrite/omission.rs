@@ -1,6 +1,6 @@
 //! The parts that a filter left out of a result.
 
-use tamis::{CutPlace, CutPlaceUnit, PayloadPath};
+use tamis::{BudgetCuts, CutPlace, CutPlaceUnit, PayloadPath};
 use tamis_store::OmittedUnit;
 
 use super::block_text::BlockText;
@@ -34,6 +34,7 @@ impl ResultRewrite<'_> {
             let source = Source::characters(found);
             let (shown, gap, bytes_in) = (None, None, source.len().saturating_sub(2));
             let (unit, place) = (OmittedUnit::Values, ShortPointer::default());
+            let has_others = false;
             others.push(match text {
                 BlockText::Json(run) => self.of_json(&source, run),
                 BlockText::Text(range, report) => {
@@ -61,18 +62,29 @@ impl ResultRewrite<'_> {
                             shown,
                             gap,
                             place,
+                            has_others: false,
                             bytes_in: report.bytes,
                             bytes_out,
                             hint,
                         },
                     )
                 }
-                BlockText::Dropped { is_cut } => {
-                    (*is_cut, Omission { unit, shown, gap, place, bytes_in, bytes_out: 0, hint })
-                }
+                BlockText::Dropped { is_cut } => (
+                    *is_cut,
+                    Omission { unit, shown, gap, place, has_others, bytes_in, bytes_out: 0, hint },
+                ),
                 BlockText::Same | BlockText::Escaped(_) | BlockText::Withheld => (
                     false,
-                    Omission { unit, shown, gap, place, bytes_in, bytes_out: bytes_in, hint },
+                    Omission {
+                        unit,
+                        shown,
+                        gap,
+                        place,
+                        has_others,
+                        bytes_in,
+                        bytes_out: bytes_in,
+                        hint,
+                    },
                 ),
             });
         }
@@ -98,6 +110,7 @@ impl ResultRewrite<'_> {
                 shown,
                 gap: None,
                 place: ShortPointer::default(),
+                has_others: false,
                 bytes_in: several.iter().map(|(_, part)| part.bytes_in).sum(),
                 bytes_out: several.iter().map(|(_, part)| part.bytes_out).sum(),
                 hint,
@@ -146,12 +159,16 @@ impl ResultRewrite<'_> {
             shown,
             gap: None,
             place: ShortPointer::default(),
+            has_others: false,
             bytes_in,
             bytes_out,
             hint,
         };
-        if let Some(cut) = report.budget_cuts.as_ref().and_then(|cuts| cuts.largest.as_ref()) {
+        if let Some(cuts) = &report.budget_cuts
+            && let Some(cut) = &cuts.largest
+        {
             omission.set_place(cut, report.root.as_ref().map(PayloadPath::as_str));
+            omission.has_others = has_others(cuts, cut);
         }
         (is_cut, omission)
     }
@@ -211,4 +228,15 @@ impl Omission {
         self.shown = Some((cut.shown, Some(cut.of)));
         self.gap = Some(cut.gap).filter(|_| unit != OmittedUnit::Members);
     }
+}
+
+/// Whether a budget cut more than this value.
+fn has_others(cuts: &BudgetCuts, cut: &CutPlace) -> bool {
+    let missing = cut.of - cut.shown.min(cut.of);
+    let [items, members, strings] = match cut.unit {
+        CutPlaceUnit::Items => [missing, 0, 0],
+        CutPlaceUnit::Members => [0, missing, 0],
+        _ => [0, 0, 1],
+    };
+    cuts.items > items || cuts.members > members || cuts.strings > strings
 }

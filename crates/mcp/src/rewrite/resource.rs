@@ -167,6 +167,7 @@ impl<'a> NewContents<'a> {
             unit: OmittedUnit::Values,
             gap: None,
             place: ShortPointer::default(),
+            has_others: false,
             shown: None,
             bytes_in: sum_in + bytes_in,
             bytes_out: sum_out + bytes_out,

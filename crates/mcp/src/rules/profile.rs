@@ -1,7 +1,7 @@
 //! The filters of tools that no manifest and no catalog names.
 
 use tamis::Spec;
-use tamis::spec::{Budget, Omitted};
+use tamis::spec::{Budget, Encode, Omitted, Prefer, Root};
 use tamis_manifest::{Level, Profile};
 
 /// Base64 and data URLs that are longer are left out by `standard` and `tight`.
@@ -26,11 +26,24 @@ pub(super) fn with_catalog(spec: &Spec, profile: Profile) -> Spec {
     }
     let base64 = if spec.omit_base64_over == 0 { LONGEST_BASE64 } else { spec.omit_base64_over };
     let budget = spec.budget.unwrap_or(Budget::Tokens(tokens));
+    let spec = if declares_items(&spec) { spec } else { spec.prefer(Prefer::Information) };
     spec.drop_nulls(true)
         .drop_empty(true)
         .omit_base64_over(base64)
         .budget(budget)
         .omitted(Omitted::Silent)
+}
+
+/// Whether a filter says what the items are, or has a form of its own: then the first ones are kept.
+fn declares_items(spec: &Spec) -> bool {
+    spec.root != Root::Auto
+        || spec.select.is_some()
+        || !spec.conditions.is_empty()
+        || spec.max_items > 0
+        || spec.min_items.is_some()
+        || spec.prefer.is_some()
+        || spec.compact.is_some()
+        || spec.encode != Encode::Json
 }
 
 /// Returns the level of the catalog that a profile uses.
@@ -49,6 +62,7 @@ pub(super) fn spec(profile: Profile) -> Option<Spec> {
                 .drop_empty(true)
                 .omit_base64_over(LONGEST_BASE64)
                 .budget(Budget::Tokens(tokens))
+                .prefer(Prefer::Information)
                 .omitted(Omitted::Silent),
         ),
     }

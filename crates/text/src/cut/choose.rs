@@ -35,7 +35,7 @@ pub(super) mod reason {
 /// How many units of one shape are kept.
 const ALIKE: u32 = 3;
 /// Lines whose text without numbers is shorter have no shape.
-const SHORTEST_SHAPE: u32 = 8;
+pub(super) const SHORTEST_SHAPE: u32 = 8;
 /// How often gaps are made larger, if there are too many.
 const TRIES: u32 = 16;
 /// Units that have this many times the room are looked at first.

@@ -1,12 +1,11 @@
 //! The units that are kept before anything is compared: the first and the last ones, and failures.
 
 use super::choose::{Chooser, reason};
-use super::shapes::ShapeCounts;
+use super::shapes::FailureRanks;
 use super::size::CutSize;
-use crate::words;
 
 /// How many indented lines after a failure are kept with it.
-const CONTEXT: usize = 3;
+pub(super) const CONTEXT: usize = 3;
 /// About the bytes of the line that reports a gap.
 const MARK: u64 = 26;
 
@@ -51,17 +50,10 @@ impl Chooser<'_> {
         }
         let mut room = self.request.room.part(self.profile.failures);
         let count = self.map.len();
-        let (mut shapes, mut texts) = (ShapeCounts::new(count), ShapeCounts::new(count));
+        let mut failures = FailureRanks::new(count);
         let mut ranks = Vec::new();
         for (at, unit) in self.map.units().iter().enumerate().filter(|(_, unit)| unit.is_failure) {
-            let is_new = shapes.count(unit.template | 1) == 1;
-            let text = words::hash(unit.text(self.request.text).trim_ascii()) | 1;
-            let rank = match (is_new, texts.count(text)) {
-                (true, _) => 0,
-                (false, 1) => 1,
-                _ => 2,
-            };
-            ranks.push((rank, at));
+            ranks.push((failures.rank(unit.template, unit.text(self.request.text)), at));
         }
         let of = |wanted: u8| ranks.iter().filter(move |(rank, _)| *rank == wanted);
         for (_, at) in of(0).chain(of(1)) {

@@ -16,6 +16,7 @@
 
 mod choose;
 mod cutter;
+mod failure_lines;
 mod fixed;
 mod kind;
 mod map;
@@ -34,6 +35,7 @@ pub(crate) use crate::words::may_fail;
 
 pub use crate::words::Query;
 pub use cutter::{CutOptions, TextCutter, whole_characters};
+pub use failure_lines::{FailureLines, failure_lines};
 pub use kind::TextKind;
 pub use report::{CutReport, KeptLines};
 pub use size::{CutSize, CutUnit};

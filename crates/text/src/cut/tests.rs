@@ -1,5 +1,7 @@
 //! Tests of the cut: selections, limits, chunks, hostile texts.
 
+use tamis_testkit::effort::share;
+
 use super::{CutOptions, CutReport, CutSize, CutUnit, Query, TextCutter, TextKind};
 use crate::estimate::Estimate;
 
@@ -329,4 +331,20 @@ fn hostile_texts_are_cut_within_the_limit() {
             }
         }
     }
+}
+
+/// A line of 100 MB, with all effort.
+#[test]
+fn one_endless_line_is_cut_in_linear_time() {
+    let piece = "part of a line that does not end ".repeat(2_000);
+    let pieces = share(100) as usize * 1_000_000 / piece.len();
+    let options = CutOptions { room: bytes(4_000), ..options() };
+    let (mut cutter, mut out) = (TextCutter::new(options.clone()), Vec::new());
+    for _ in 0..pieces {
+        cutter.write(piece.as_bytes(), &mut out);
+        assert!(out.is_empty() && cutter.held().len() <= options.held + piece.len());
+    }
+    let report = cutter.end(Some(bytes(4_000)), false, CutUnit::Bytes, &mut out);
+    assert!(out.len() <= 4_000 && out.len() > 3_600, "{}", out.len());
+    assert_eq!((report.lines, report.bytes), (1, (pieces * piece.len()) as u64));
 }

@@ -6,7 +6,7 @@
 use std::io::Read;
 
 use serde::Serialize;
-use tamis::{CallOptions, Error, Filter, Limits, Program, Sink};
+use tamis::{CallOptions, Error, Filter, KeptParts, Limits, Program, Sink};
 use tamis_chat::{ChatScan, ChatSizes, PruneProgram, PruneSpec};
 use tamis_command::{CommandFilter, CommandLine};
 use tamis_insight::look::{FilterFigures, LineLook, Look, LookOptions, LookTree, look_chat};
@@ -38,6 +38,8 @@ pub(super) struct Measured {
     pub(super) messages: Vec<Message>,
     /// The filter of a command.
     pub(super) filter: Option<String>,
+    /// The parts of one document that a budget kept, by the reason why.
+    pub(super) kept: Vec<KeptParts>,
     /// The figures of a filter, for a page.
     pub(super) figures: Option<FilterFigures>,
 }
@@ -295,6 +297,8 @@ struct Documents<'a> {
     filter: Option<Filter<FilteredLook>>,
     chat: Option<ChatScan>,
     documents: u64,
+    /// The parts of the last document that a budget kept.
+    kept: Vec<KeptParts>,
     options: &'a LookOptions,
 }
 
@@ -313,6 +317,7 @@ impl<'a> Documents<'a> {
             filter,
             chat: None,
             documents: 0,
+            kept: Vec::new(),
             options,
         }
     }
@@ -339,6 +344,8 @@ impl DocumentSink for Documents<'_> {
         self.documents += 1;
         if let Some(filter) = &mut self.filter {
             filter.end()?;
+            let cuts = filter.report().budget_cuts;
+            self.kept = cuts.map(|cuts| cuts.kept).unwrap_or_default();
             filter.sink_mut().end_document();
             filter.restart();
         }
@@ -348,7 +355,7 @@ impl DocumentSink for Documents<'_> {
 
 impl Documents<'_> {
     fn end(self) -> Result<Measured, Error> {
-        let Self { look, filter, chat, documents, options, is_chat, .. } = self;
+        let Self { look, filter, chat, documents, kept, options, is_chat } = self;
         let read = look.bytes_read();
         let sizes = match chat.map(ChatScan::end) {
             Some(Err(error)) if is_chat => return Err(error),
@@ -366,6 +373,7 @@ impl Documents<'_> {
             read,
             messages: Vec::new(),
             filter: None,
+            kept: if documents == 1 { kept } else { Vec::new() },
             figures: None,
         })
     }
@@ -392,6 +400,7 @@ fn of_chat(sizes: &ChatSizes, read: u64) -> Measured {
         read,
         messages: messages.collect(),
         filter: None,
+        kept: Vec::new(),
         figures: None,
     }
 }
@@ -444,5 +453,6 @@ fn lines(
     let before = before.into_tree();
     let documents = before.node(0).map_or(0, |root| root.count());
     let figures = name.clone().map(|name| FilterFigures { name, ..FilterFigures::default() });
-    Ok(Measured { before, after, documents, read, messages: Vec::new(), filter: name, figures })
+    let (messages, kept) = (Vec::new(), Vec::new());
+    Ok(Measured { before, after, documents, read, messages, filter: name, kept, figures })
 }

@@ -15,6 +15,7 @@ pub(crate) use args::{HELP, HELP_SHORT, LookArgs};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use tamis::KeptParts;
 use tamis_insight::look::{LookPage, LookTree, to_page, to_svg};
 
 use crate::console::print::{self, print};
@@ -133,6 +134,9 @@ struct Json<'a> {
     after: Option<&'a LookTree>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     messages: &'a [Message],
+    /// The parts that a budget kept, by the reason why.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    kept: &'a [KeptParts],
 }
 
 fn json(measured: &Measured) -> std::io::Result<Vec<u8>> {
@@ -143,6 +147,7 @@ fn json(measured: &Measured) -> std::io::Result<Vec<u8>> {
         before: &measured.before,
         after: measured.after.as_ref(),
         messages: &measured.messages,
+        kept: &measured.kept,
     };
     print::json(&value)
 }

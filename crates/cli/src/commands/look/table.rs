@@ -29,7 +29,7 @@ pub(super) struct Shown<'a> {
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Measured { before, after, documents, read, messages, filter, figures: _ } =
+        let Measured { before, after, documents, read, messages, filter, kept, figures: _ } =
             self.measured;
         let noun = match before.kind() {
             LookKind::Chat => "message",
@@ -70,6 +70,9 @@ impl fmt::Display for Shown<'_> {
             Some(after) => {
                 self.tree(f, before, None)?;
                 writeln!(f, "\nafter the filter: {}", saved([*read, after.bytes()], [None; 2]))?;
+                for kept in kept {
+                    writeln!(f, "{}", one_line(&kept.to_string()))?;
+                }
                 self.tree(f, after, None)
             }
         }

@@ -12,6 +12,7 @@
 use std::ops::Range;
 
 use tamis_json::key::RawKey;
+use tamis_json::test_work::{WorkKind, count, words};
 use tamis_json::{ValueKind, ValueSlot};
 
 use super::super::omission::MarkNames;
@@ -69,6 +70,10 @@ pub(super) mod fact {
     pub(in super::super) const END: u8 = 16;
     /// The text of an address, or one without spaces: data rather than words.
     pub(in super::super) const DATA: u8 = 32;
+    /// A segment with a line that reports a failure, or an end of a text with such lines.
+    pub(in super::super) const FAILURE: u8 = 64;
+    /// A word of the call is in it.
+    pub(in super::super) const ASKED: u8 = 128;
 }
 
 /// One entry of the list. Offsets are those of the document.
@@ -146,6 +151,7 @@ impl<'a> ValueList<'a> {
         let mut reader = Reader { sizes, list, open: Vec::new(), place };
         let mut at = 0;
         while let Some(byte) = text.get(at) {
+            count(WorkKind::Tail, 1);
             at = match byte {
                 b',' => at + 1,
                 b'}' | b']' => reader.close(at + 1),
@@ -203,6 +209,7 @@ impl<'a> ValueList<'a> {
     pub(super) fn unescaped_bytes(&self, from: u64, to: u64) -> u64 {
         let range = usize::try_from(from).unwrap_or(0)..usize::try_from(to).unwrap_or(0);
         let text = self.text.get(range).unwrap_or_default();
+        count(WorkKind::Tail, words(text.len()));
         tamis_json::key::unescape_any(text).0.len() as u64
     }
 
@@ -271,6 +278,7 @@ impl<'a> Reader<'a> {
                 let rest = text.get(value..).unwrap_or_default();
                 let end = rest.iter().position(|byte| matches!(byte, b',' | b'}' | b']'));
                 let end = value + end.unwrap_or(rest.len()).max(1);
+                count(WorkKind::Tail, words(end - value));
                 self.scalar(Entry { end: end as u32, ..entry });
                 end
             }
@@ -395,6 +403,7 @@ impl<'a> Reader<'a> {
 fn string_end(text: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(found) = memchr::memchr2(b'"', b'\\', text.get(at..).unwrap_or_default()) {
+        count(WorkKind::Tail, 1 + words(found));
         at += found;
         if text.get(at) == Some(&b'"') {
             return at + 1;

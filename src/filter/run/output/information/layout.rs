@@ -3,6 +3,7 @@
 //! Both are made by the same pass over the entries. A container that would not become shorter by its mark is written whole.
 
 use tamis_json::sink::Sink;
+use tamis_json::test_work::{WorkKind, count, words};
 
 use super::super::omission::{MarkNames, Omission, element};
 use super::document::{Entry, EntryKind, ValueList, fact};
@@ -34,7 +35,7 @@ pub(super) struct Shown {
     /// The place of the payload: the index of the child in each container on the path.
     pub(super) steps: Vec<u64>,
     pub(super) cuts: BudgetCuts,
-    /// The entry with the most bytes left out, with these bytes, how much of it is shown, and its first gap.
+    /// The entry with the most bytes left out, with these bytes, how much of it is shown, and what is left out.
     largest: Option<LargestCut>,
 }
 
@@ -69,10 +70,17 @@ struct OpenEntry {
     ranges: Ranges,
     /// The end of the last segment.
     text_end: u32,
-    /// The first and the last child, or byte of the document, of the first gap.
+    /// The first and the last child, or byte of the document, that is left out. Others between them may be written.
     gap: Option<(u64, u64)>,
     /// The mark of the payload in it.
     payload_mark: Option<String>,
+}
+
+impl OpenEntry {
+    /// Adds the children, or bytes, of a gap after all others.
+    fn leave_out(&mut self, first: u64, last: u64) {
+        self.gap = Some((self.gap.map_or(first, |(first, _)| first), last));
+    }
 }
 
 /// The numbers of the children that are kept, as `0-1,80,160`.
@@ -127,6 +135,7 @@ enum Output<'a> {
 impl Output<'_> {
     fn write(&mut self, bytes: &[u8]) {
         if let Self::Write(sink) = self {
+            count(WorkKind::Tail, words(bytes.len()));
             sink.write(bytes);
         }
     }
@@ -155,6 +164,7 @@ impl<'a> Layout<'a> {
         let mut shown = Shown::default();
         self.pass(parts, &mut Output::Write(sink), &mut shown);
         shown.cuts.largest = shown.largest.and_then(|largest| self.place(largest, parts));
+        shown.cuts.kept = self.ranking.reasons(&self.list, parts);
         shown
     }
 
@@ -168,6 +178,7 @@ impl<'a> Layout<'a> {
                 total = self.close(parts, out, shown);
             }
             let Some(entry) = self.list.entry(at).copied() else { return total };
+            count(WorkKind::Tail, 1);
             let next = entry.next.max(at + 1);
             if !self.ranking.is_shown(at, parts) {
                 at = next;
@@ -193,7 +204,7 @@ impl<'a> Layout<'a> {
             if entry.start > open.text_end {
                 open.size += GAP.len() as u64;
                 out.write(GAP);
-                open.gap.get_or_insert((u64::from(open.text_end), u64::from(entry.start) - 1));
+                open.leave_out(u64::from(open.text_end), u64::from(entry.start) - 1);
             }
             open.text_end = entry.end;
         } else {
@@ -204,7 +215,7 @@ impl<'a> Layout<'a> {
             self.list.add_names(entry, &mut open.names);
             let first = u64::from(entry.first);
             if first > open.ranges.to {
-                open.gap.get_or_insert((open.ranges.to, first - 1));
+                open.leave_out(open.ranges.to, first - 1);
             }
             open.ranges.add(first, u64::from(entry.count));
         }
@@ -228,6 +239,7 @@ impl<'a> Layout<'a> {
         if let Some(payload) = self.list.payload.filter(|_| entry.has(fact::ON_PATH)) {
             self.add_step(entry, shown);
             // The containers in it that lead to the payload.
+            count(WorkKind::Tail, payload.saturating_sub(at) as usize);
             let inside = (at + 1..=payload).filter_map(|at| self.list.entry(at));
             let inside = inside.filter(|entry| entry.has(fact::ON_PATH));
             shown.steps.extend(inside.map(|entry| u64::from(entry.first)));
@@ -296,33 +308,28 @@ impl<'a> Layout<'a> {
             return self.end_child(1, entry.bytes());
         }
         if matches!(out, Output::Write(_)) {
-            self.count(&entry, &open, size, shown);
+            self.count(&entry, &mut open, size, shown);
         }
         self.end_child(1, size)
     }
 
     /// Counts what is left out of an entry.
-    fn count(&self, entry: &Entry, open: &OpenEntry, size: u64, shown: &mut Shown) {
-        let missing = u64::from(entry.children).saturating_sub(open.kept);
-        let last = match entry.kind {
-            EntryKind::Text => {
-                shown.cuts.strings += u64::from(
-                    u64::from(entry.end) > u64::from(open.text_end) + 1 || open.gap.is_some(),
-                );
-                (u64::from(open.text_end), u64::from(entry.end).saturating_sub(2))
-            }
-            EntryKind::Object => {
-                shown.cuts.members += missing;
-                (open.ranges.to, u64::from(entry.children).saturating_sub(1))
-            }
-            _ => {
-                shown.cuts.items += missing;
-                (open.ranges.to, u64::from(entry.children).saturating_sub(1))
-            }
+    fn count(&self, entry: &Entry, open: &mut OpenEntry, size: u64, shown: &mut Shown) {
+        let (from, end) = match entry.kind {
+            EntryKind::Text => (u64::from(open.text_end), u64::from(entry.end) - 1),
+            _ => (open.ranges.to, u64::from(entry.children)),
         };
+        if from < end {
+            open.leave_out(from, end - 1);
+        }
+        let missing = u64::from(entry.children).saturating_sub(open.kept);
+        match entry.kind {
+            EntryKind::Text => shown.cuts.strings += u64::from(open.gap.is_some()),
+            EntryKind::Object => shown.cuts.members += missing,
+            _ => shown.cuts.items += missing,
+        }
         let bytes = entry.bytes().saturating_sub(size);
-        let gap = open.gap.or((last.0 <= last.1).then_some(last));
-        if let Some(gap) = gap
+        if let Some(gap) = open.gap
             && shown.largest.is_none_or(|largest| largest.bytes < bytes)
         {
             shown.largest = Some(LargestCut { number: open.number, bytes, shown: open.kept, gap });

@@ -1,7 +1,7 @@
 //! The budget that keeps what is likely to be needed (`prefer: information`, SPEC §6).
 //!
 //! ```text
-//! document ─▶ ValueList: its parts ─▶ scores ─▶ Ranking: the order of the parts ─▶ the largest choice that fits ─▶ Layout ─▶ sink
+//! document ─▶ ValueList: its parts ─▶ failures, scores ─▶ Ranking: the order of the parts ─▶ the largest choice that fits ─▶ Layout ─▶ sink
 //! ```
 //!
 //! The document is held in memory. A document that fits, one that is too long to be held, and one of which not even the smallest
@@ -12,6 +12,7 @@
 //! for its parts.
 
 mod document;
+mod failures;
 mod layout;
 mod ranking;
 mod scores;

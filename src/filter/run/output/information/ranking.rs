@@ -2,15 +2,18 @@
 //!
 //! ```text
 //! long strings, no array, or
-//! few items would fit         parts by score
-//! else                        what is around the items ▸ items, evenly spread, with the ends of their long strings
-//!                             ▸ the other segments of long strings, by score
+//! few items would fit         failures in long strings ▸ the other parts, by score
+//! else                        what is around the items ▸ items, evenly spread, with the ends of their long strings and the
+//!                             failures in them ▸ the other segments of long strings, by score
 //! ```
 //!
 //! A choice is a number of parts: those with a lower rank are kept. So each choice is a part of the next one. Before all others
 //! comes a part of each item that must be kept.
 
+use tamis_json::test_work::{WorkKind, count};
+
 use super::document::{Entry, EntryKind, ValueList, fact};
+use crate::report::{KeptParts, KeptReason};
 
 /// Long strings that are at least this part of the document, in percent, compete with all other parts.
 const LONG_STRINGS: u64 = 35;
@@ -27,6 +30,7 @@ const NEVER: u32 = u32::MAX;
 /// Why a part has its rank. The order is that of the ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
+    Failure,
     Around,
     Item(u32),
     Score,
@@ -41,6 +45,8 @@ pub(super) struct Ranking {
     /// The number of parts, and of those that must be kept.
     pub(super) parts: u32,
     pub(super) least: u32,
+    /// The array whose items are spread.
+    spread: Option<u32>,
 }
 
 impl Ranking {
@@ -53,18 +59,20 @@ impl Ranking {
         items: u64,
         is_marked: bool,
     ) -> Self {
-        let mut order = classes(list, spread_array(list, room));
+        let spread = spread_array(list, room);
+        let mut order = classes(list, spread);
         let score = |number: u32| scores.get(number as usize).copied().unwrap_or(0.0);
         let is_other =
             |number: u32| !list.entry(number).is_some_and(|entry| entry.has(fact::IDENTITY));
         order.sort_unstable_by(|(class, part), (other_class, other)| {
+            count(WorkKind::Tail, 1);
             let by_score = score(*other).total_cmp(&score(*part));
             let by_identity = is_other(*part).cmp(&is_other(*other));
             class.cmp(other_class).then(by_score).then(by_identity).then(part.cmp(other))
         });
         let count = list.entries.len();
         let mut ranking =
-            Self { first: vec![NEVER; count], last: vec![0; count], parts: 0, least: 0 };
+            Self { first: vec![NEVER; count], last: vec![0; count], parts: 0, least: 0, spread };
         for part in needed(list, scores, items) {
             ranking.add(part);
         }
@@ -89,6 +97,7 @@ impl Ranking {
 
     /// Gives containers the ranks of their parts. The outermost one is always shown.
     fn raise(&mut self, list: &ValueList<'_>, is_marked: bool) {
+        count(WorkKind::Tail, list.entries.len());
         for (number, entry) in list.entries.iter().enumerate().skip(1).rev() {
             let Some((first, last)) = self.first.get(number).zip(self.last.get(number)) else {
                 continue;
@@ -116,6 +125,61 @@ impl Ranking {
         }
     }
 
+    /// Returns why the parts that are shown were kept.
+    pub(super) fn reasons(&self, list: &ValueList<'_>, parts: u32) -> Vec<KeptParts> {
+        let mut reasons: Vec<(KeptParts, Vec<u32>)> = Vec::new();
+        for (number, entry) in list.entries.iter().enumerate() {
+            let number = number as u32;
+            if !entry.is_leaf() || !self.is_shown(number, parts) {
+                continue;
+            }
+            let reason = self.reason(list, number, entry);
+            let known = reasons.iter().position(|(kept, _)| kept.reason == reason);
+            let at = known.unwrap_or(reasons.len());
+            if known.is_none() {
+                reasons.push((KeptParts::new(reason), Vec::new()));
+            }
+            let Some((kept, places)) = reasons.get_mut(at) else { continue };
+            kept.parts += 1;
+            kept.bytes += entry.bytes();
+            if places.len() < KeptParts::MOST_PLACES {
+                let place = self.place(list, number, reason);
+                if places.last() != Some(&place) {
+                    places.push(place);
+                    kept.at.push(list.pointer(place));
+                }
+            }
+        }
+        reasons.into_iter().map(|(kept, _)| kept).collect()
+    }
+
+    fn reason(&self, list: &ValueList<'_>, number: u32, entry: &Entry) -> KeptReason {
+        let is_end = entry.kind != EntryKind::Segment || entry.has(fact::END);
+        let array = self.spread.and_then(|array| Some((array, list.entry(array)?)));
+        match array {
+            _ if is_end && entry.kind == EntryKind::Segment => KeptReason::End,
+            _ if entry.has(fact::FAILURE) => KeptReason::Failure,
+            Some((at, array)) if is_end && number > at && number < array.next => KeptReason::Spread,
+            Some(_) if is_end => KeptReason::Around,
+            _ if entry.has(fact::ASKED) => KeptReason::Query,
+            _ => KeptReason::Information,
+        }
+    }
+
+    /// Returns the value that says where a part is: its string, or its item.
+    fn place(&self, list: &ValueList<'_>, number: u32, reason: KeptReason) -> u32 {
+        let parent = |number: u32| list.entry(number).map_or(0, |entry| entry.parent);
+        let mut place = number;
+        if reason == KeptReason::Spread {
+            while place > 0 && Some(parent(place)) != self.spread {
+                place = parent(place);
+            }
+        } else if list.entry(number).is_some_and(|entry| entry.kind == EntryKind::Segment) {
+            place = parent(number);
+        }
+        place
+    }
+
     /// Whether an entry, or anything in it, is among the first `parts`.
     pub(super) fn is_shown(&self, number: u32, parts: u32) -> bool {
         self.first.get(number as usize).is_some_and(|rank| *rank < parts)
@@ -141,8 +205,10 @@ fn classes(list: &ValueList<'_>, array: Option<u32>) -> Vec<(Class, u32)> {
             place = children.next().copied().unwrap_or(NEVER);
         }
         if entry.is_leaf() {
-            let is_middle = entry.kind == EntryKind::Segment && !entry.has(fact::END);
+            let is_kept = entry.has(fact::END | fact::FAILURE);
+            let is_middle = entry.kind == EntryKind::Segment && !is_kept;
             let class = match array {
+                None if entry.has(fact::FAILURE) => Class::Failure,
                 None => Class::Score,
                 Some(_) if is_middle => Class::Score,
                 Some(_) if is_inside => Class::Item(place),
@@ -210,6 +276,7 @@ fn needed(list: &ValueList<'_>, scores: &[f32], items: u64) -> Vec<u32> {
         let parts = (child..item.next.max(child + 1))
             .filter(|at| list.entry(*at).is_some_and(Entry::is_leaf));
         // The first of the best ones.
+        count(WorkKind::Tail, (item.next.max(child + 1) - child) as usize);
         needed.extend(parts.rev().max_by(|one, other| score(one).total_cmp(&score(other))));
     }
     needed

@@ -3,6 +3,7 @@
 //! A word counts by how few parts have it, and more if it is one of the call's ([`Query`]). Members by which people refer to a
 //! thing count more, and addresses and data less. The beginning of the document counts a little more than the rest.
 
+use tamis_json::test_work::{self, WorkKind};
 use tamis_text::words::{Query, Words};
 
 use super::document::{Entry, EntryKind, ValueList, fact};
@@ -20,14 +21,15 @@ const AROUND: f32 = 6.0;
 const HEAD: f32 = 0.6;
 const FADING: f32 = 0.1;
 
-/// Returns the score of each entry. That of a container is the highest in it.
-pub(super) fn scores(list: &ValueList<'_>, query: &Query) -> Vec<f32> {
+/// Returns the score of each entry, and marks those with words of the call. That of a container is the highest in it.
+pub(super) fn scores(list: &mut ValueList<'_>, query: &Query) -> Vec<f32> {
     let mut words = Words::new(list.text.len());
     let mut ends = Vec::with_capacity(list.entries.len());
     let mut plain = Vec::new();
     for (number, entry) in list.entries.iter().enumerate() {
         if entry.is_leaf() {
             let text = without_escapes(list.spelled(entry), &mut plain);
+            test_work::count(WorkKind::Tail, test_work::words(text.len()));
             words.add(number as u32 + 1, text, query, false);
         }
         ends.push(words.len());
@@ -39,9 +41,25 @@ pub(super) fn scores(list: &ValueList<'_>, query: &Query) -> Vec<f32> {
         scores.push(if is_leaf { score(list, entry, &words, from, *to) } else { 0.0 });
         from = *to;
     }
+    if !query.is_empty() {
+        mark_asked(&mut list.entries, &words, &ends);
+    }
     let mut scores = smooth(list, &scores);
     raise(list, &mut scores);
     scores
+}
+
+/// Marks entries with a word of the call. A word that most entries have says nothing.
+fn mark_asked(entries: &mut [Entry], words: &Words, ends: &[usize]) {
+    let most = entries.len() as f32 / 2.0;
+    let mut from = 0;
+    for (entry, to) in entries.iter_mut().zip(ends) {
+        let mut found = words.of(from, *to);
+        if found.any(|word| word.is_asked() && words.units(word) <= most) {
+            entry.facts |= fact::ASKED;
+        }
+        from = *to;
+    }
 }
 
 fn score(list: &ValueList<'_>, entry: &Entry, words: &Words, from: usize, to: usize) -> f32 {

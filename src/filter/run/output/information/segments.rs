@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use tamis_json::test_work::{WorkKind, count, words};
+
 /// How good a place is to divide a text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Break {
@@ -16,6 +18,8 @@ pub(super) fn divide(content: &[u8], bytes: usize, each: &mut dyn FnMut(Range<us
     let mut start = 0;
     while start < content.len() {
         let end = end_of_segment(content, start, bytes);
+        // The last piece of a segment is read again for the next one.
+        count(WorkKind::Tail, words(end - start));
         each(start..end);
         start = end;
     }

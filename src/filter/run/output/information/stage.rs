@@ -11,6 +11,7 @@ use tamis_text::words::Query;
 use super::super::facts::OutputFacts;
 use super::super::size::OutputSize;
 use super::document::ValueList;
+use super::failures;
 use super::layout::{Layout, PayloadFacts, Shown};
 use super::ranking::Ranking;
 use super::scores::scores;
@@ -103,9 +104,10 @@ impl InformationStage {
             Some(limit) => limit.most.saturating_mul(BYTES_OF_TOKEN),
             None => self.policy.most_bytes(),
         };
-        let list = ValueList::read(text, place, room);
+        let mut list = ValueList::read(text, place, room);
+        failures::mark(&mut list, room);
         let payload = self.payload(&list);
-        let scores = scores(&list, &self.query);
+        let scores = scores(&mut list, &self.query);
         let items = self.policy.min_items;
         let ranking = Ranking::new(&list, &scores, room, items, payload.marks_earlier);
         let has_marks = self.policy.omitted != Some(Omitted::Silent);
