@@ -234,8 +234,8 @@ impl EntryStage for DedupAnywhere {
     }
 
     fn flush(&mut self, next: EmitEntry<'_>) {
-        self.states.clear();
         self.close(false, next);
+        self.states.clear();
         while !self.waiting.is_empty() {
             self.leave(next);
         }
