@@ -109,7 +109,7 @@ impl Scalars {
         scalars
     }
 
-    /// Returns whether there is such a scalar, or a text that contains it. A value that says nothing alone needs its name.
+    /// Returns whether there is such a scalar, or a text that contains it. A value that needs its name must be a member of this name.
     fn has(&self, name: &str, value: &Value) -> bool {
         match value {
             Value::Bool(_) | Value::Null => {
@@ -260,7 +260,7 @@ fn questions_about_responses() {
     let [tight_factored, profile_factored] = bounds.map(saved);
     write!(
         text,
-        "\nOf the {} bytes, the careful level saves {careful:.1} %, and {factored:.1} % with `factor`; the tight level {tight:.1} %, and {tight_factored:.1} % with\n\
+        "\nThe careful level saves {careful:.1} % of {} bytes, and {factored:.1} % with `factor`; the tight level {tight:.1} %, and {tight_factored:.1} % with\n\
          `factor`; the profile {profile:.1} %, and {profile_factored:.1} % with `factor`. These responses are harder than recorded ones: their lists are short, and\n\
          names and texts differ in each item.\n",
         before.bytes
