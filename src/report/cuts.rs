@@ -37,6 +37,7 @@ impl BudgetCuts {
                 Some(kept) => {
                     kept.parts += parts.parts;
                     kept.bytes += parts.bytes;
+                    kept.has_more |= parts.has_more || parts.at != kept.at;
                 }
                 None => self.kept.push(parts.clone()),
             }
@@ -59,19 +60,22 @@ pub struct KeptParts {
     pub bytes: u64,
     /// Where the first of them are, as JSON Pointers: at most three places.
     pub at: Vec<String>,
+    /// Whether some are at other places.
+    #[serde(skip)]
+    pub(crate) has_more: bool,
 }
 
 /// One line: `kept 12 parts (810 bytes) at /items/0, /items/4, /items/8 and on: evenly spread`.
 impl fmt::Display for KeptParts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { reason, parts, bytes, at } = self;
+        let Self { reason, parts, bytes, at, has_more } = self;
         let noun = if *parts == 1 { "part" } else { "parts" };
         write!(f, "kept {parts} {noun} ({bytes} bytes)")?;
         let places: Vec<&str> = at.iter().map(String::as_str).filter(|at| !at.is_empty()).collect();
         if !places.is_empty() {
             write!(f, " at {}", places.join(", "))?;
         }
-        if at.len() == MOST_PLACES {
+        if *has_more {
             f.write_str(" and on")?;
         }
         write!(f, ": {}", reason.description())
@@ -83,7 +87,7 @@ impl KeptParts {
     pub(crate) const MOST_PLACES: usize = MOST_PLACES;
 
     pub(crate) fn new(reason: KeptReason) -> Self {
-        Self { reason, parts: 0, bytes: 0, at: Vec::new() }
+        Self { reason, parts: 0, bytes: 0, at: Vec::new(), has_more: false }
     }
 }
 

@@ -127,8 +127,8 @@ impl OmissionNotice {
         }
     }
 
-    /// Sets how many items or lines are shown, from the first one on, and of how many. `None`: more, but how many is
-    /// not known.
+    /// Sets how many items or lines are shown, and of how many. `None`: more, but how many is not known. Without a gap, the
+    /// first ones are shown.
     #[must_use]
     pub fn with_shown(mut self, shown: u64, of: Option<u64>) -> Self {
         self.shown = Some((shown, of));

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Pages and Markdown have pictures in this form, which no model can read in the middle of a text. The text may be the content
-//! of a JSON string, as it is spelled: PHP writes `\/` for each slash.
+//! of a JSON string, as it is spelled: PHP writes `\/` for each slash, and .NET `\u002B` for each plus sign.
 
 use memchr::memmem::Finder;
 use tamis_json::sink::Sink;
@@ -23,6 +23,9 @@ const LONGEST_HEADER: usize = 128;
 const LONGEST_PLACE: usize = 128;
 const SCHEME: &[u8] = b"data:";
 const BASE64: &[u8] = b";base64,";
+/// How JSON may spell a character of data.
+const ESCAPES: [&[u8]; 7] =
+    [b"\\/", b"\\u002B", b"\\u002b", b"\\u002F", b"\\u002f", b"\\u003D", b"\\u003d"];
 
 /// Passes a text on, without long `data:` URLs.
 #[derive(Debug)]
@@ -34,8 +37,8 @@ pub struct DataUrls {
     open: Vec<u8>,
     /// The number of characters of data so far, once the header is complete.
     data: Option<u64>,
-    /// Whether the last byte was a backslash, which may spell a slash of the data.
-    is_escape: bool,
+    /// The beginning of an escape, which may spell a character of data.
+    escape: Vec<u8>,
     replaced: u64,
     replaced_characters: u64,
 }
@@ -49,7 +52,7 @@ impl DataUrls {
             scheme: Finder::new(SCHEME),
             open: Vec::new(),
             data: None,
-            is_escape: false,
+            escape: Vec::new(),
             replaced: 0,
             replaced_characters: 0,
         }
@@ -93,15 +96,16 @@ impl DataUrls {
             let header =
                 self.open.split(|byte| matches!(byte, b';' | b',')).next().unwrap_or_default();
             let media_type = header.strip_prefix(SCHEME).unwrap_or_default();
-            let media_type: Vec<u8> =
-                media_type.iter().copied().filter(|byte| *byte != b'\\').collect();
             let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/.+-".contains(byte);
-            let kind = std::str::from_utf8(&media_type).unwrap_or_default();
+            let kind = std::str::from_utf8(media_type).unwrap_or_default().replace("\\/", "/");
             let of = match kind.bytes().all(|byte| is_plain(&byte)) && !kind.is_empty() {
                 true => format!(" of {kind}"),
                 false => String::new(),
             };
-            let mark = format!("[tamis: a data: URL{of} left out, {length} characters of base64");
+            let length_in_groups = grouped(length);
+            let mark = format!(
+                "[tamis: a data: URL{of} left out, {length_in_groups} characters of base64"
+            );
             out.write(mark.as_bytes());
             if !place.is_empty() && place.len() <= LONGEST_PLACE {
                 out.write(b" at ");
@@ -114,9 +118,8 @@ impl DataUrls {
             out.write(&self.open);
         }
         self.open.clear();
-        if std::mem::take(&mut self.is_escape) {
-            out.write(b"\\");
-        }
+        out.write(&self.escape);
+        self.escape.clear();
     }
 
     /// Reads a part of the text outside of a URL. Returns what follows it.
@@ -140,20 +143,24 @@ impl DataUrls {
     }
 
     /// Reads a part of the header. Returns what follows it.
-    fn header<'b>(&mut self, bytes: &'b [u8], place: &[u8], out: &mut dyn Sink) -> &'b [u8] {
-        for (at, byte) in bytes.iter().enumerate() {
-            let expected = SCHEME.get(self.open.len());
-            let is_header = match expected {
+    fn header<'b>(&mut self, mut bytes: &'b [u8], place: &[u8], out: &mut dyn Sink) -> &'b [u8] {
+        while let Some((byte, rest)) = bytes.split_first() {
+            let is_header = match SCHEME.get(self.open.len()) {
                 Some(expected) => byte == expected,
-                None => byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b')' | b'>'),
+                None if self.open.ends_with(b"\\") => matches!(byte, b'/' | b'u'),
+                None => byte.is_ascii_alphanumeric() || b"/\\;=.+-_%,".contains(byte),
             };
             if !is_header || self.open.len() > LONGEST_HEADER {
-                self.close(place, out);
-                return bytes.get(at..).unwrap_or_default();
+                // The same byte may go on with another scheme.
+                self.reopen(out);
+                if self.open.is_empty() {
+                    return bytes;
+                }
+                continue;
             }
             self.open.push(*byte);
+            bytes = rest;
             if *byte == b',' && self.open.len() > SCHEME.len() {
-                let rest = bytes.get(at + 1..).unwrap_or_default();
                 if self.open.ends_with(BASE64) {
                     self.data = Some(0);
                 } else {
@@ -162,19 +169,41 @@ impl DataUrls {
                 return rest;
             }
         }
-        &[]
+        bytes
+    }
+
+    /// Writes what was no URL, up to the beginning of another scheme at its end.
+    fn reopen(&mut self, out: &mut dyn Sink) {
+        let inside = self.open.get(1..).unwrap_or_default();
+        let begins = |length: &usize| {
+            SCHEME.get(..*length).is_some_and(|beginning| inside.ends_with(beginning))
+        };
+        let kept = (1..SCHEME.len()).rev().find(begins).unwrap_or(0);
+        let written = self.open.len() - kept;
+        out.write(self.open.get(..written).unwrap_or_default());
+        self.open.drain(..written);
     }
 
     /// Reads a part of the data. Returns what follows it.
     fn data<'b>(&mut self, bytes: &'b [u8], place: &[u8], out: &mut dyn Sink) -> &'b [u8] {
-        if self.is_escape {
-            if bytes.first() != Some(&b'/') {
-                self.close(place, out);
-                return bytes;
+        if !self.escape.is_empty() {
+            let Some((byte, rest)) = bytes.split_first() else { return bytes };
+            let mut escape = std::mem::take(&mut self.escape);
+            escape.push(*byte);
+            if ESCAPES.contains(&escape.as_slice()) {
+                self.keep(&escape, 1);
+                return rest;
             }
-            self.is_escape = false;
-            self.keep(b"\\/", 1);
-            return bytes.get(1..).unwrap_or_default();
+            let is_beginning = ESCAPES.iter().any(|known| known.starts_with(&escape));
+            if !is_beginning {
+                escape.pop();
+            }
+            self.escape = escape;
+            if is_beginning {
+                return rest;
+            }
+            self.close(place, out);
+            return bytes;
         }
         let is_data = |byte: &u8| {
             byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_' | b'%')
@@ -184,7 +213,7 @@ impl DataUrls {
         self.keep(data, data.len() as u64);
         match rest.split_first() {
             Some((b'\\', rest)) => {
-                self.is_escape = true;
+                self.escape.push(b'\\');
                 rest
             }
             Some(_) => {
@@ -203,6 +232,20 @@ impl DataUrls {
             self.open.extend_from_slice(data);
         }
     }
+}
+
+/// Returns a number with commas between groups of three digits.
+#[must_use]
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 #[cfg(test)]
@@ -237,6 +280,36 @@ mod tests {
                 format!("ddata:text/plain;charset=utf-8;base64,{long}."),
                 "",
                 "d[tamis: a data: URL of text/plain left out, 300 characters of base64].",
+            ),
+            // Earlier words are no header, however JSON spells what follows them.
+            (
+                format!("Sample data:\\n\\n![a](data:image/png;base64,{long}) end"),
+                "",
+                "Sample data:\\n\\n![a]([tamis: a data: URL of image/png left out, 300 characters of base64]) end",
+            ),
+            (
+                format!("data:data:image/png;base64,{long}"),
+                "",
+                "data:[tamis: a data: URL of image/png left out, 300 characters of base64]",
+            ),
+            (
+                format!("data:{}data:image/png;base64,{long}", "x".repeat(200)),
+                "",
+                &format!(
+                    "data:{}[tamis: a data: URL of image/png left out, 300 characters of base64]",
+                    "x".repeat(200)
+                ),
+            ),
+            // As .NET spells it in JSON.
+            (
+                format!("data:image/svg\\u002Bxml;base64,\\u002B{long}\\u002f==\\u0022"),
+                "",
+                "[tamis: a data: URL left out, 304 characters of base64]\\u0022",
+            ),
+            (
+                format!("data:image/png;base64,{}\\n", "A".repeat(1200)),
+                "",
+                "[tamis: a data: URL of image/png left out, 1,200 characters of base64]\\n",
             ),
             // As PHP spells it in JSON.
             (

@@ -56,7 +56,7 @@ impl GatewayConfig {
     /// Reads a file and the manifests that it names. Their paths are relative to its folder.
     ///
     /// # Errors
-    /// The first problem, with its place.
+    /// The problems that were found, with their places.
     pub fn load(path: &Path) -> Result<Self, ManifestError> {
         read::load(path)
     }
@@ -73,7 +73,7 @@ impl GatewayConfig {
     /// ```
     ///
     /// # Errors
-    /// The first problem, with its place.
+    /// The problems that were found, with their places.
     pub fn parse(path: &Path, text: &str) -> Result<Self, ManifestError> {
         read::parse(path, text)
     }

@@ -10,10 +10,11 @@ use sha2::{Digest as _, Sha256};
 use tamis_manifest::error::{Problems, Text};
 use tamis_manifest::node::Node;
 use tamis_manifest::placed::Placed;
+use tamis_manifest::rule_place;
+use tamis_manifest::yaml::{self, FileLimits};
 use tamis_manifest::{
     Diagnostic, Manifest, ManifestEntry, ManifestError, ManifestErrorKind, SpecWarning,
 };
-use tamis_manifest::{rule_place, yaml};
 
 use super::action::Action;
 use super::filter::HttpFilter;
@@ -29,6 +30,9 @@ const MOST: u64 = 4 << 20;
 
 /// The most routes.
 const ROUTES: usize = 10_000;
+
+/// Enough for so many routes. They cannot be in several files.
+const YAML: FileLimits = FileLimits { nodes: 1_000_000, is_divisible: false };
 
 /// The most warnings that are listed. Each has the text of its line, which has to be found in the file.
 const WARNINGS: usize = 100;
@@ -58,8 +62,9 @@ fn invalid(problems: Problems) -> ManifestError {
 }
 
 pub(super) fn parse(path: &Path, text: &str) -> Result<GatewayConfig, ManifestError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let source = &Text::new(&path.display().to_string(), text);
-    let tree = yaml::parse(source).map_err(invalid)?;
+    let tree = yaml::parse(source, &YAML).map_err(invalid)?;
     let written = tree.read_rendered::<WrittenGateway>(text);
     let written = written.map_err(|flaw| {
         invalid(source.problem(flaw.at.unwrap_or(tree.at.start), flaw.message()).into())
@@ -82,7 +87,7 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<GatewayConfig, ManifestEr
 
 /// Returns the keys of the outermost map. If the text cannot be parsed, they are those at the start of a line.
 pub(super) fn top_keys(text: &str) -> Vec<String> {
-    match yaml::parse(&Text::new("", text)) {
+    match yaml::parse(&Text::new("", text), &YAML) {
         Ok(tree) => tree.entries().into_iter().flatten().map(|(key, _)| key.text.clone()).collect(),
         Err(_) => {
             let lines = text.lines().filter_map(|line| line.split_once(':'));

@@ -150,6 +150,9 @@ impl Omission {
             }
         }
         let Self { bytes_in, bytes_out, .. } = self;
+        if self.has_others {
+            member.push_str("\"others\":true,");
+        }
         member.push_str(&format!("\"bytes_out\":{bytes_out},\"bytes_in\":{bytes_in}"));
         if redacted > 0 {
             member.push_str(&format!(",\"redacted\":{redacted}"));

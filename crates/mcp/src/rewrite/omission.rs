@@ -168,6 +168,10 @@ impl ResultRewrite<'_> {
             && let Some(cut) = &cuts.largest
         {
             omission.set_place(cut, report.root.as_ref().map(PayloadPath::as_str));
+            // The stored text has the URLs in place of their marks, so offsets are others there.
+            if omission.unit == OmittedUnit::Bytes && report.base64_omitted > 0 {
+                (omission.shown, omission.gap) = (None, None);
+            }
             omission.has_others = has_others(cuts, cut);
         }
         (is_cut, omission)
@@ -220,8 +224,9 @@ impl Omission {
         };
         let place =
             if is_payload { ShortPointer::default() } else { ShortPointer::of(&cut.pointer) };
-        // A number or an offset without its place would mislead.
+        // A number or an offset without its place would mislead, and the items that are shown need not be the first ones.
         if !is_payload && !cut.pointer.is_empty() && place.text().is_none() {
+            (self.unit, self.shown) = (OmittedUnit::Values, None);
             return;
         }
         (self.unit, self.place) = (unit, place);

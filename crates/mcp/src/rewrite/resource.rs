@@ -4,12 +4,12 @@
 
 use std::ops::Range;
 
-use tamis::spec::Omitted;
 use tamis_store::OmittedUnit;
 
 use super::block_text::{BlockContext, BlockText};
 use super::hint::Hint;
 use super::notice::{NoticeFacts, Omission, ShortPointer};
+use super::result::omitted;
 use super::result_parts::Rewritten;
 use super::run::{FormOutputs, Source, Texts};
 use super::stored::{Room, StoredPart, StoredResult, ToStore};
@@ -49,7 +49,7 @@ pub(crate) fn rewrite(
     }
     let spool = context.proxy.limits().spool;
     let (mut scratch, unescaped) = (Spool::new(spool), Texts::new(message, spool));
-    let options = call.options.clone().with_omitted(Omitted::Silent);
+    let options = call.options.clone().with_omitted(omitted(filter));
     let mut left = context.limit(filter);
     let mut new = NewContents::default();
     for found in texts.iter().filter(|found| found.kind == ValueKind::String) {

@@ -147,11 +147,8 @@ fn options(
 ) -> CallOptions {
     let spool = context.proxy.limits().spool;
     let limits = Limits::new().with_held(spool.held).with_spill(spool.spill);
-    let options = call.options.clone();
-    // Where a budget chooses parts, marks say which are missing. The notice says where items end.
-    let chooses = |program: &Program| program.spec().prefer == Some(Prefer::Information);
-    let marks = if filter.programs.iter().any(chooses) { Omitted::Mark } else { Omitted::Silent };
-    let options = options.with_omitted(marks).with_limits(limits).with_query(call.query.clone());
+    let options = call.options.clone().with_omitted(omitted(filter));
+    let options = options.with_limits(limits).with_query(call.query.clone());
     let options = options.with_is_error(is_error && filter.minds_errors);
     match (filter.max_tokens, context.client_limit, cap) {
         // The limit of a profile is smaller.
@@ -161,6 +158,13 @@ fn options(
         (None, _, Some(cap)) => options.with_budget(Budget::Bytes(cap)),
         _ => options,
     }
+}
+
+/// Returns how an output says what is missing. Where a budget chooses parts, marks say which ones. Otherwise the notice says where
+/// items end.
+pub(super) fn omitted(filter: &ToolFilter) -> Omitted {
+    let chooses = |program: &Program| program.spec().prefer == Some(Prefer::Information);
+    if filter.programs.iter().any(chooses) { Omitted::Mark } else { Omitted::Silent }
 }
 
 /// A way to rewrite a result.

@@ -24,7 +24,7 @@ use tamis_json::limits::{Limits, Meter};
 use tamis_json::sink::Sink;
 use tamis_json::writer::JsonWriter;
 use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
-use tamis_text::data_urls::DataUrls;
+use tamis_text::data_urls::{DataUrls, grouped};
 
 use super::binary_text::BinaryText;
 use super::json_stage::OutputState;
@@ -352,17 +352,4 @@ fn push_token(pointer: &mut Vec<u8>, key: &RawKey<'_>) {
         }
         rest = after;
     }
-}
-
-/// Returns a number with commas between groups of three digits.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

@@ -45,10 +45,14 @@ pub(super) fn mark(list: &mut ValueList<'_>, room: u64) {
             let most = share * u128::from(found.part) / 1000;
             let mut most = u64::try_from(most).unwrap_or(u64::MAX);
             let segments = list.entries.get_mut(at + 1..next).unwrap_or_default();
-            // As in a text, the first and the last lines come with them.
+            // As in a text, the first and the last lines come with them, unless they take more than half of the part.
             if !found.lines.is_empty() {
-                for segment in segments.iter_mut().filter(|segment| segment.has(fact::END)) {
-                    segment.facts |= fact::FAILURE;
+                let ends = segments.iter().filter(|segment| segment.has(fact::END));
+                let size: u64 = ends.map(|segment| segment.bytes() + GAP).sum();
+                if size <= most / 2 {
+                    most -= size;
+                    let ends = segments.iter_mut().filter(|segment| segment.has(fact::END));
+                    ends.for_each(|segment| segment.facts |= fact::FAILURE);
                 }
             }
             for line in found.lines {

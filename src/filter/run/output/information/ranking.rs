@@ -142,12 +142,17 @@ impl Ranking {
             let Some((kept, places)) = reasons.get_mut(at) else { continue };
             kept.parts += 1;
             kept.bytes += entry.bytes();
-            if places.len() < KeptParts::MOST_PLACES {
-                let place = self.place(list, number, reason);
-                if places.last() != Some(&place) {
-                    places.push(place);
-                    kept.at.push(list.pointer(place));
-                }
+            if kept.has_more {
+                continue;
+            }
+            let place = self.place(list, number, reason);
+            if places.last() == Some(&place) {
+                continue;
+            }
+            kept.has_more = places.len() == KeptParts::MOST_PLACES;
+            if !kept.has_more {
+                places.push(place);
+                kept.at.push(list.pointer(place));
             }
         }
         reasons.into_iter().map(|(kept, _)| kept).collect()
