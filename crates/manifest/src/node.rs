@@ -206,6 +206,10 @@ impl Flaw {
         };
         match &self.about {
             About::Said => said,
+            // The outermost map has no name.
+            About::Key if let Said::MissingKey(key) = &self.said => {
+                format!("the key `{key}` is missing")
+            }
             About::Key | About::Value => format!("this {said}"),
             About::Entry => format!("each entry {said}"),
             About::Named(subject) => format!("{subject} {said}"),

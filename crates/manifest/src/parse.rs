@@ -7,6 +7,7 @@ use super::entry::ManifestEntry;
 use super::error::{Diagnostic, ManifestError, ManifestErrorKind, Problems, Text};
 use super::manifest::Manifest;
 use super::node::{Node, Value};
+use super::yaml::FileLimits;
 use super::{aios, kimbap, native, reshapr, schema, yaml};
 
 /// All formats, in the order in which they are tried.
@@ -44,7 +45,7 @@ impl Manifest {
     ) -> Result<Self, ManifestError> {
         let invalid = |problems: Problems| ManifestError::new(ManifestErrorKind::Invalid, problems);
         let text = Text::new(name, text.strip_prefix('\u{feff}').unwrap_or(text));
-        let root = yaml::parse(&text).map_err(invalid)?;
+        let root = yaml::parse(&text, &FileLimits::MANIFEST).map_err(invalid)?;
         let format = FORMATS.iter().find(|format| (format.recognises)(&root));
         let Some(format) = format else { return Err(invalid(unrecognised(&text, &root).into())) };
         let mut building = Building::new(&text, format.name, allowance);

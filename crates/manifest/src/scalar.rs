@@ -213,7 +213,7 @@ mod tests {
             "- &y |\n    text\n- x\n",
         ] {
             let text = Text::new("x.yaml", source);
-            let root = yaml::parse(&text).unwrap();
+            let root = yaml::parse(&text, &yaml::FileLimits::MANIFEST).unwrap();
             let node = match root.get("a") {
                 Some(node) => node,
                 None => match &root.value {

@@ -20,7 +20,7 @@ fn schema() -> Json {
 /// Returns the error that reading this spec reports.
 fn flaw(spec: &str) -> String {
     let text = Text::new("x.yaml", spec);
-    let node = yaml::parse(&text).unwrap();
+    let node = yaml::parse(&text, &yaml::FileLimits::MANIFEST).unwrap();
     node.read::<Spec>(spec).unwrap_err().message()
 }
 

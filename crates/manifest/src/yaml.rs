@@ -24,18 +24,35 @@ pub(crate) const MAX_BYTES: usize = 16 << 20;
 const MAX_DEPTH: usize = 24;
 /// The maximum number of values that all aliases together may stand for.
 const MAX_REPLAYED: usize = 100_000;
-/// The maximum number of keys and values.
-const MAX_NODES: usize = 200_000;
+/// What differs between files.
+#[derive(Debug)]
+pub struct FileLimits {
+    /// The maximum number of keys and values.
+    pub nodes: usize,
+    /// Whether the content may be in several files.
+    pub is_divisible: bool,
+}
+
+impl FileLimits {
+    /// The limits of a manifest.
+    pub const MANIFEST: Self = Self { nodes: 200_000, is_divisible: true };
+
+    /// Returns advice to divide the file, if that is possible.
+    fn advice(&self, advice: &'static str) -> &'static str {
+        if self.is_divisible { advice } else { "" }
+    }
+}
 
 /// Reads one YAML document.
 ///
 /// # Errors
 /// Returns the first syntax error with its place, or all duplicate keys at once.
-pub fn parse(text: &Text<'_>) -> Result<Node, Problems> {
+pub fn parse(text: &Text<'_>, limits: &FileLimits) -> Result<Node, Problems> {
     if text.text.len() > MAX_BYTES {
         let message = format!(
-            "the file has {} bytes, more than {MAX_BYTES}; split it into several files",
-            text.text.len()
+            "the file has {} bytes, more than {MAX_BYTES}{}",
+            text.text.len(),
+            limits.advice("; split it into several files")
         );
         return Err(Diagnostic::nowhere(text.name(), message).into());
     }
@@ -43,20 +60,22 @@ pub fn parse(text: &Text<'_>) -> Result<Node, Problems> {
         return Err(Diagnostic::nowhere(text.name(), "the file is empty").into());
     }
     OPEN.set(0);
-    let tree = serde_saphyr::from_str_with_options::<Placed>(text.text, options());
-    let node = tree.map_err(|error| problem(text, &error))?.0;
+    let tree = serde_saphyr::from_str_with_options::<Placed>(text.text, options(limits));
+    let node = tree.map_err(|error| problem(text, &error, limits))?.0;
     let twice = duplicates(text, &node);
     if twice.is_empty() { Ok(node) } else { Err(twice) }
 }
 
-fn options() -> serde_saphyr::Options {
+fn options(limits: &FileLimits) -> serde_saphyr::Options {
     let mut options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_depth: MAX_DEPTH,
             flow_nesting_limit: MAX_DEPTH,
             max_documents: 1,
-            max_events: 2 * MAX_NODES,
-            max_nodes: MAX_NODES,
+            max_events: 2 * limits.nodes,
+            max_nodes: limits.nodes,
+            // What aliases stand for is bounded.
+            enforce_alias_anchor_ratio: false,
             max_aliases: MAX_REPLAYED,
             max_anchors: MAX_REPLAYED,
             max_recorded_anchor_events: MAX_REPLAYED,
@@ -235,7 +254,7 @@ fn duplicates(text: &Text<'_>, node: &Node) -> Problems {
 }
 
 /// Converts an error of the parser; where it enforces one of our limits, the message is ours.
-fn problem(text: &Text<'_>, error: &serde_saphyr::Error) -> Diagnostic {
+fn problem(text: &Text<'_>, error: &serde_saphyr::Error, limits: &FileLimits) -> Diagnostic {
     use serde_saphyr::Error as Yaml;
     let error = error.without_snippet();
     let mut inner = error;
@@ -243,14 +262,14 @@ fn problem(text: &Text<'_>, error: &serde_saphyr::Error) -> Diagnostic {
         inner = error;
     }
     let message = match inner {
-        Yaml::Budget { breach, .. } => over(breach),
+        Yaml::Budget { breach, .. } => over(breach, limits),
         Yaml::AliasReplayLimitExceeded { .. } | Yaml::AliasExpansionLimitExceeded { .. } => {
             format!("aliases expand to more than {MAX_REPLAYED} values; write them out")
         }
         Yaml::AliasReplayStackDepthExceeded { .. } => {
             "aliases are nested too deeply; write out their values".to_owned()
         }
-        Yaml::MultipleDocuments { .. } => several(),
+        Yaml::MultipleDocuments { .. } => several(limits),
         Yaml::UnsupportedTag { .. } | Yaml::TaggedScalarCannotDeserializeIntoString { .. } => {
             "tags (`!name`) are not supported here; remove it".to_owned()
         }
@@ -297,19 +316,19 @@ fn hint(message: &str) -> String {
     hint.map_or_else(String::new, |(_, hint)| format!("; {hint}"))
 }
 
-fn several() -> String {
-    "a second document begins; the file must be a single document: split it into two files"
-        .to_owned()
+fn several(limits: &FileLimits) -> String {
+    let advice = limits.advice(": split it into two files");
+    format!("a second document begins; the file must be a single document{advice}")
 }
 
 fn too_deep() -> String {
     format!("{TOO_DEEP}; flatten the file")
 }
 
-fn over(breach: &BudgetBreach) -> String {
+fn over(breach: &BudgetBreach, limits: &FileLimits) -> String {
     match breach {
         BudgetBreach::Depth { .. } => too_deep(),
-        BudgetBreach::Documents { .. } => several(),
+        BudgetBreach::Documents { .. } => several(limits),
         BudgetBreach::Aliases { .. }
         | BudgetBreach::Anchors { .. }
         | BudgetBreach::AliasAnchorRatio { .. }
@@ -319,7 +338,8 @@ fn over(breach: &BudgetBreach) -> String {
             format!("aliases expand to more than {MAX_REPLAYED} values; write them out")
         }
         BudgetBreach::Events { .. } | BudgetBreach::Nodes { .. } => {
-            format!("more than {MAX_NODES} keys and values; split it into several files")
+            let advice = limits.advice("; split it into several files");
+            format!("more than {} keys and values{advice}", limits.nodes)
         }
         _ => format!("larger than {MAX_BYTES} bytes"),
     }

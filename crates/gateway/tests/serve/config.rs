@@ -206,6 +206,27 @@ fn routes_that_can_be_reached_are_accepted() {
     }
 }
 
+/// All routes that are allowed can be written, and may share a spec.
+#[test]
+fn many_routes_are_accepted() {
+    let mut yaml = "\u{feff}version: 1\ndefault: refuse\nroutes:\n".to_owned();
+    for number in 0..10_000 {
+        yaml.push_str(&format!(
+            "- {{name: r{number}, when: {{method: GET, path: /a/{number}, header: {{x-t: t}}, status: 2xx}}, action: pass}}\n"
+        ));
+    }
+    let config = GatewayConfig::parse(Path::new("gateway.yaml"), &yaml).unwrap();
+    assert_eq!(config.routes().len(), 10_000);
+
+    let mut yaml = "version: 1\ndefault: refuse\nroutes:\n".to_owned();
+    for number in 0..200 {
+        let spec = if number == 0 { "&s {root: object, exclude: [ssn]}" } else { "*s" };
+        yaml.push_str(&format!("- {{when: {{path: /a/{number}}}, spec: {spec}}}\n"));
+    }
+    let config = GatewayConfig::parse(Path::new("gateway.yaml"), &yaml).unwrap();
+    assert_eq!(config.routes().len(), 200);
+}
+
 /// A plain number is a text where a text is expected, as it is spelled.
 #[test]
 fn numbers_keep_their_spelling() {

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use crate::error::Text;
 use crate::node::{Key, Node};
 use crate::yaml;
+use crate::yaml::FileLimits;
 
 /// The files, by the first part of their tools' names.
 pub(crate) const FILES: [(&str, &str); 31] = [
@@ -46,7 +47,7 @@ static TREES: [OnceLock<Option<Node>>; FILES.len()] = [const { OnceLock::new() }
 
 fn tree(number: usize) -> Option<&'static Node> {
     let ((service, text), tree) = (FILES.get(number)?, TREES.get(number)?);
-    tree.get_or_init(|| yaml::parse(&Text::new(service, text)).ok()).as_ref()
+    tree.get_or_init(|| yaml::parse(&Text::new(service, text), &FileLimits::MANIFEST).ok()).as_ref()
 }
 
 /// Returns the names and rules of the filters of a file.
