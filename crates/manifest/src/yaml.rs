@@ -24,7 +24,7 @@ pub(crate) const MAX_BYTES: usize = 16 << 20;
 const MAX_DEPTH: usize = 24;
 /// The maximum number of values that all aliases together may stand for.
 const MAX_REPLAYED: usize = 100_000;
-/// What differs between files.
+/// The limits that depend on the file.
 #[derive(Debug)]
 pub struct FileLimits {
     /// The maximum number of keys and values.
@@ -74,7 +74,7 @@ fn options(limits: &FileLimits) -> serde_saphyr::Options {
             max_documents: 1,
             max_events: 2 * limits.nodes,
             max_nodes: limits.nodes,
-            // What aliases stand for is bounded.
+            // The limits on replays hold for aliases.
             enforce_alias_anchor_ratio: false,
             max_aliases: MAX_REPLAYED,
             max_anchors: MAX_REPLAYED,

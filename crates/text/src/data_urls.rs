@@ -172,7 +172,7 @@ impl DataUrls {
         bytes
     }
 
-    /// Writes what was no URL, up to the beginning of another scheme at its end.
+    /// Writes a header that was not one, except for the beginning of another scheme at its end.
     fn reopen(&mut self, out: &mut dyn Sink) {
         let inside = self.open.get(1..).unwrap_or_default();
         let begins = |length: &usize| {
@@ -281,7 +281,7 @@ mod tests {
                 "",
                 "d[tamis: a data: URL of text/plain left out, 300 characters of base64].",
             ),
-            // Earlier words are no header, however JSON spells what follows them.
+            // Words that only begin like a URL stay, whatever JSON spells after them.
             (
                 format!("Sample data:\\n\\n![a](data:image/png;base64,{long}) end"),
                 "",

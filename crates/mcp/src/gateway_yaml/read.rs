@@ -31,7 +31,7 @@ const MOST: u64 = 4 << 20;
 /// The most routes.
 const ROUTES: usize = 10_000;
 
-/// Enough for so many routes. They cannot be in several files.
+/// All of these routes must fit, since they cannot be in several files.
 const YAML: FileLimits = FileLimits { nodes: 1_000_000, is_divisible: false };
 
 /// The most warnings that are listed. Each has the text of its line, which has to be found in the file.
