@@ -134,7 +134,7 @@ impl Words {
         entry.map_or(1.0, |entry| entry.units.max(1) as f32)
     }
 
-    /// Adds the words of a unit. `has_template`: whether its shape is needed.
+    /// Adds the words of a unit. `has_template`: whether its shape, and whether it may be a failure, are needed.
     pub fn add(&mut self, unit: u32, text: &[u8], query: &Query, has_template: bool) -> UnitShape {
         let mut shape = UnitShape::default();
         let mut at = 0;
@@ -170,13 +170,13 @@ impl Words {
                 (_, 0 | 1) => continue,
                 (DIGIT, _) => NUMBER,
                 (_, 2) => {
-                    shape.may_fail |= begins_failure(word);
+                    shape.may_fail |= has_template && begins_failure(word);
                     continue;
                 }
                 _ if bits & (UNDERSCORE | DIGIT) != 0 => NAME,
                 _ if rest & UPPER != 0 && bits & LOWER != 0 => NAME,
                 (_, 3) => {
-                    shape.may_fail |= begins_failure(word);
+                    shape.may_fail |= has_template && begins_failure(word);
                     continue;
                 }
                 _ => PLAIN,
