@@ -259,6 +259,43 @@ fn the_notice_of_one_long_line_names_where_it_goes_on() {
     assert_eq!([before, rest, after].concat(), line);
 }
 
+#[test]
+fn a_log_in_json_keeps_its_failures_and_its_ends() {
+    let line = |at| match at {
+        2_000 => "2026-01-01 ERROR disk full\n".to_owned(),
+        _ => format!("2026-01-01 INFO step {at} of harbour_{at}\n"),
+    };
+    let log: String = (0..5_000).map(line).collect();
+    let object = serde_json::json!({"log": log, "exit_code": 1}).to_string();
+    for (profile, limit) in [(Profile::Standard, 32_000), (Profile::Tight, 8_000)] {
+        let proxy = proxy(profile);
+        let mut session = Session::new(&proxy);
+        let quoted = serde_json::to_string(&object).unwrap();
+        let result = format!("{{\"content\":[{{\"type\":\"text\",\"text\":{quoted}}}]}}");
+        let (result, _, _) = answer(&mut session, &result);
+        let shown: Value = serde_json::from_str(text(&result, 0)).unwrap();
+        assert_eq!(shown["exit_code"], 1);
+        let shown = shown["log"].as_str().unwrap();
+        assert!(shown.len() <= limit && shown.contains("ERROR disk full"), "{shown}");
+        assert!(shown.ends_with("step 4999 of harbour_4999\n"), "{shown}");
+        // The call in the notice goes on after the beginning.
+        let notice = text(&result, 1);
+        assert!(
+            notice.contains(" bytes left out") && notice.contains("pointer=\"/log\""),
+            "{notice}"
+        );
+        let offset: usize = between(notice, "offset=", ")").parse().unwrap();
+        let (head, _) = shown.split_once("...").unwrap();
+        assert_eq!((head, head.len()), (&log[..offset], offset));
+        let arguments = format!(
+            "{{\"handle\":\"{}\",\"pointer\":\"/log\",\"offset\":{offset}}}",
+            handle(notice)
+        );
+        let read = retrieve(&mut session, &arguments);
+        assert_eq!(&read[..1_000], &log[offset..offset + 1_000]);
+    }
+}
+
 fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
     text.split_once(before).unwrap().1.split_once(after).unwrap().0
 }
