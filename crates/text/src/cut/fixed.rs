@@ -62,13 +62,14 @@ impl Chooser<'_> {
         for (_, at) in of(0).chain(of(1)) {
             self.take_context(*at, &mut room);
         }
+        self.take_messages(&mut room);
         for (_, at) in of(2) {
             self.take_failure(*at, reason::FAILURE, &mut room);
         }
     }
 
     /// Keeps a unit with a failure if there is room.
-    fn take_failure(&mut self, at: usize, bits: u8, room: &mut CutSize) -> bool {
+    pub(super) fn take_failure(&mut self, at: usize, bits: u8, room: &mut CutSize) -> bool {
         let is_kept = |at: Option<usize>| {
             at.and_then(|at| self.reasons.get(at)).is_some_and(|reasons| *reasons != 0)
         };

@@ -20,6 +20,7 @@ mod failure_lines;
 mod fixed;
 mod kind;
 mod map;
+mod messages;
 mod profile;
 mod report;
 mod scores;

@@ -2,7 +2,7 @@
 //!
 //! The sessions in `corpus/terminal` were recorded with `script`, in a terminal of 200 columns: npm 9, pnpm 10, yarn 4, pip 23,
 //! cargo 1.9x, vitest 4, node 20, jest 30 and playwright 1.6x (tests), turbo 2, nx, pre-commit 4, shellcheck,
-//! docker 28, docker-compose 1.29, podman 4.3, Maven 3.8 and terraform 1.1x.
+//! docker 28, docker-compose 1.29, podman 4.3, Maven 3.8, terraform 1.11, gradle 4.4 and bazel 4.2.
 
 use std::num::NonZero;
 
