@@ -8,12 +8,12 @@
 
 use std::sync::Arc;
 
-use memchr::memchr;
 use tamis_json::limits::Limits;
 use tamis_json::sink::Sink;
-use tamis_text::lines::pending_text::COMPARE_LIMIT_WITH_NOTICE;
 
 use super::command_filter::{CommandFilter, FilterChoice};
+use super::compared_output::ComparedOutput;
+use super::line_head::{LineHead, LinePart, without_end};
 use super::printing::{EchoLine, RunCondition};
 use super::report::CommandReport;
 use super::rules::CommandRule;
@@ -94,17 +94,11 @@ pub(super) struct CompoundRun {
     at: usize,
     has_line: bool,
     filter: CommandFilter<Vec<u8>>,
-    /// The beginning of the open line, as long as it may begin a part.
-    open: Vec<u8>,
-    is_decided: bool,
+    lines: LineHead,
     limits: Limits,
     /// The sum of the parts that have ended.
     sum: CommandReport,
-    /// The output, as long as it is short: it may be preferred.
-    raw: Option<Vec<u8>>,
-    /// The filtered output that is not written yet, and its last byte.
-    out: Vec<u8>,
-    last_byte: Option<u8>,
+    output: ComparedOutput,
 }
 
 impl CompoundRun {
@@ -115,51 +109,25 @@ impl CompoundRun {
             at: 0,
             has_line: false,
             filter,
-            open: Vec::new(),
-            is_decided: false,
+            lines: LineHead::new(DECIDES),
             limits: limits.clone(),
             sum: CommandReport::default(),
-            raw: Some(Vec::new()),
-            out: Vec::new(),
-            last_byte: None,
+            output: ComparedOutput::new(),
         }
     }
 
-    pub(super) fn write(&mut self, mut bytes: &[u8], sink: &mut dyn Sink) {
-        if let Some(raw) = &mut self.raw {
-            raw.extend_from_slice(bytes);
-        }
-        while !bytes.is_empty() {
-            let line = memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
-            let room = if self.is_decided { line } else { DECIDES - self.open.len() };
-            let (now, rest) = bytes.split_at(line.min(room));
-            bytes = rest;
-            let ends = now.ends_with(b"\n");
-            if self.is_decided {
-                self.push(now);
-            } else {
-                self.open.extend_from_slice(now);
-                if ends || self.open.len() >= DECIDES {
-                    self.decide();
-                }
-            }
-            if ends {
-                self.is_decided = false;
-            }
-        }
-        self.raw = self.raw.take().filter(|raw| raw.len() <= COMPARE_LIMIT_WITH_NOTICE);
-        self.write_out(sink);
+    pub(super) fn write(&mut self, bytes: &[u8], sink: &mut dyn Sink) {
+        self.output.read(bytes);
+        self.read(|lines, next| lines.write(bytes, next));
+        self.take_out();
+        self.output.write_out(sink);
     }
 
     pub(super) fn release(&mut self, sink: &mut dyn Sink) {
-        if !self.open.is_empty() {
-            self.decide();
-        }
+        self.read(LineHead::release);
         self.filter.release();
-        if !self.filter.sink().is_empty() {
-            self.raw = None;
-        }
-        self.write_out(sink);
+        self.take_out();
+        self.output.release(sink);
     }
 
     /// Ends the output. Returns the sum of the parts. The line that `note` returns for it is written last.
@@ -169,45 +137,37 @@ impl CompoundRun {
         sink: &mut dyn Sink,
         note: impl FnOnce(&CommandReport) -> Option<String>,
     ) -> CommandReport {
-        if !self.open.is_empty() {
-            self.decide();
-        }
+        self.read(LineHead::release);
         let rest = self.parts.get(self.at + 1..).unwrap_or_default();
         let failed = exit_code.is_some_and(|code| code != 0);
         // Later parts did not run if the exit code is that of this one.
         let is_last =
             rest.is_empty() || failed && rest.iter().all(|part| part.runs == RunCondition::Success);
         self.end_part(exit_code.filter(|_| is_last));
-        let mut report = self.sum.clone();
-        if let Some(note) = note(&report) {
-            let last = self.out.last().copied().or(self.last_byte);
-            let line_end = if last.is_none_or(|byte| byte == b'\n') { "" } else { "\n" };
-            let note = format!("{line_end}{note}\n");
-            report.lines_out += 1;
-            report.bytes_out += note.len() as u64;
-            report.chars_out += note.chars().count() as u64;
-            self.out.extend_from_slice(note.as_bytes());
-        }
-        if let Some(raw) = self.raw.take()
-            && report.cut
-            && self.out.len() >= raw.len()
-        {
+        let report = std::mem::take(&mut self.sum);
+        let is_preferred = |report: &CommandReport, raw, out| report.cut && out >= raw;
+        self.output.end(report, sink, note, is_preferred).unwrap_or_else(|raw| {
             let mut passing = CommandFilter::marking(&self.limits, Vec::new());
             _ = passing.write(&raw);
-            report = passing.end().unwrap_or_default();
+            let report = passing.end().unwrap_or_default();
             sink.write(passing.sink());
-            return report;
-        }
-        self.write_out(sink);
-        report
+            report
+        })
+    }
+
+    /// Calls the reader of lines, and filters what it passes on.
+    fn read(&mut self, act: impl FnOnce(&mut LineHead, &mut dyn FnMut(LinePart<'_>))) {
+        let mut lines = std::mem::take(&mut self.lines);
+        act(&mut lines, &mut |part| match part {
+            LinePart::Head(head) => self.decide(head),
+            LinePart::Rest(rest) => self.push(rest),
+        });
+        self.lines = lines;
     }
 
     /// Decides to which part the open line belongs.
-    fn decide(&mut self) {
-        let open = std::mem::take(&mut self.open);
-        let line = open.strip_suffix(b"\n").unwrap_or(&open);
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if let Some(next) = self.next_part(line) {
+    fn decide(&mut self, head: &[u8]) {
+        if let Some(next) = self.next_part(without_end(head)) {
             let runs = self.parts.get(next).map(|part| part.runs);
             let is_next = next == self.at + 1;
             self.end_part(match runs {
@@ -219,8 +179,7 @@ impl CompoundRun {
             self.filter = filter_of(self.parts.get(next), &self.limits);
         }
         self.has_line = true;
-        self.is_decided = true;
-        self.push(&open);
+        self.push(head);
     }
 
     /// Returns the part that begins with a line, if it is another one.
@@ -250,17 +209,12 @@ impl CompoundRun {
     fn end_part(&mut self, exit_code: Option<i32>) {
         self.filter.set_exit_code(exit_code);
         self.sum.add(&self.filter.end().unwrap_or_default());
-        self.out.append(self.filter.sink_mut());
+        self.take_out();
     }
 
-    /// Writes the filtered output, once it is certain to be used.
-    fn write_out(&mut self, sink: &mut dyn Sink) {
-        self.out.append(self.filter.sink_mut());
-        if self.raw.is_none() {
-            self.last_byte = self.out.last().copied().or(self.last_byte);
-            sink.write(&self.out);
-            self.out.clear();
-        }
+    /// Takes what the filter of the part has written.
+    fn take_out(&mut self) {
+        self.output.out.append(self.filter.sink_mut());
     }
 }
 

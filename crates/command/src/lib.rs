@@ -26,7 +26,7 @@
 // `shell` splits a command line into words, `printing` finds the commands that print, and `command_line` removes what only
 // wraps them. `machine_output`
 // detects formats that are never filtered. `rules` are filters as data, and `engines` are filters in code that
-// rules can name. `compound` tells the outputs of several commands apart. `rule_chain` applies several rules to one output. `command_filter` runs the chosen filter over
+// rules can name. `compound` tells the outputs of several commands apart, and `step_run` those of the steps of a log. `rule_chain` applies several rules to one output. `command_filter` runs the chosen filter over
 // bytes, and `cap` limits any output. None of these accesses processes or files. `run` does: it runs a command through them.
 //
 // Invariants: output is passed through unless its command is certain. Output does not depend on the chunks. Work is
@@ -36,10 +36,12 @@ mod builtin;
 mod cap;
 mod command_filter;
 mod command_line;
+mod compared_output;
 mod compound;
 mod engines;
 mod exit_variant;
 mod full_output;
+mod line_head;
 mod line_prefix;
 mod machine_output;
 mod output_filter;
@@ -52,6 +54,7 @@ mod rules;
 #[cfg(unix)]
 mod run;
 mod shell;
+mod step_run;
 mod text_decoder;
 #[cfg(feature = "tokio")]
 mod transform;

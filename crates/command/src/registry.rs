@@ -17,6 +17,10 @@ use super::machine_output;
 use super::output_filter::{FilterResult, OutputFilter};
 use super::report::PassThroughReason;
 use super::rules::CommandRules;
+use super::step_run::StepFilters;
+
+/// Logs of steps within the log of a step.
+const DEEPEST: u8 = 2;
 
 /// The filters for the output of commands.
 ///
@@ -134,8 +138,8 @@ impl OutputFilterRegistry {
     /// ```
     #[must_use]
     pub fn filter_for(&self, command: &CommandLine) -> Option<String> {
-        match self.choose(command) {
-            FilterChoice::Rule(rule) => Some(rule.name().to_owned()),
+        match self.choose(command, 0) {
+            FilterChoice::Rule(rule) | FilterChoice::Steps(rule, _) => Some(rule.name().to_owned()),
             FilterChoice::Custom(filter) => Some(filter.name().to_owned()),
             FilterChoice::Compound(parts) => Some(compound::name(&parts)),
             FilterChoice::None(_) => None,
@@ -188,10 +192,11 @@ impl OutputFilterRegistry {
         limits: &Limits,
         sink: S,
     ) -> CommandFilter<S> {
-        CommandFilter::new(self.choose(command), command.typed(), limits, sink)
+        CommandFilter::new(self.choose(command, 0), command.typed(), limits, sink)
     }
 
-    fn choose(&self, line: &CommandLine) -> FilterChoice {
+    /// Chooses the filter for a command, which the output of `depth` other commands shows.
+    fn choose(&self, line: &CommandLine, depth: u8) -> FilterChoice {
         if !self.enabled {
             return FilterChoice::None(PassThroughReason::Disabled);
         }
@@ -215,6 +220,10 @@ impl OutputFilterRegistry {
                         passed = PassThroughReason::MachineFormat;
                         continue;
                     }
+                    if rule.steps().is_some() && depth < DEEPEST {
+                        let filters = StepChooser { registry: self.clone(), depth: depth + 1 };
+                        return FilterChoice::Steps(rule, Arc::new(filters));
+                    }
                     return FilterChoice::Rule(rule);
                 }
             }
@@ -231,7 +240,7 @@ impl OutputFilterRegistry {
         for part in parts {
             let kind = match &part.echo {
                 Some(echo) => PartKind::Echo(echo.clone()),
-                None => match self.choose(&part.line) {
+                None => match self.choose(&part.line, DEEPEST) {
                     FilterChoice::Rule(rule) => PartKind::Rule(rule),
                     FilterChoice::None(PassThroughReason::MachineFormat) => {
                         return FilterChoice::None(PassThroughReason::MachineFormat);
@@ -243,6 +252,27 @@ impl OutputFilterRegistry {
             found.push(CompoundPart { kind, runs: part.runs });
         }
         compound::choose(found).unwrap_or(FilterChoice::None(PassThroughReason::Unclear))
+    }
+}
+
+/// Chooses the filters for the steps of a log.
+struct StepChooser {
+    registry: OutputFilterRegistry,
+    depth: u8,
+}
+
+impl StepFilters for StepChooser {
+    fn for_command(&self, command: &str) -> FilterChoice {
+        self.registry.choose(&CommandLine::parse(command), self.depth)
+    }
+
+    fn for_beginning(&self, line: &[u8]) -> Option<FilterChoice> {
+        let is_on = |name: &str| !self.registry.off.iter().any(|off| off == name);
+        let rules = self.registry.entries.iter().filter_map(|entry| match entry {
+            RegistryEntry::Rules(rules) => rules.beginning_with(line, is_on),
+            RegistryEntry::Custom(_) => None,
+        });
+        rules.map(FilterChoice::Rule).next()
     }
 }
 

@@ -17,7 +17,7 @@ const RUNS: usize = 25;
 
 /// A filter, and a block of lines in which `@` is the number. Lines that begin with `%` give the block its form, and need
 /// not be in the output.
-const BLOCKS: [(&str, &str); 85] = [
+const BLOCKS: [(&str, &str); 88] = [
     (
         "ansible",
         "%TASK [lamp] ****\nfatal: [web@]: FAILED! => {\"msg\": \"no lamp @\"}\n%\n%PLAY RECAP ***\nweb@ : ok=1    changed=@    unreachable=0    failed=@    skipped=1    rescued=0    ignored=0   ",
@@ -59,6 +59,7 @@ const BLOCKS: [(&str, &str); 85] = [
         "cmake",
         "CMake Error at CMakeLists@.txt:@ (find_package):\n  Could not find Lamp@\n-- Found Rope@: TRUE",
     ),
+    ("compose-logs", "web-1  | 10:00:0@ ERROR cannot reach tide@:8080\ndb-1   | lamp@ is dark"),
     (
         "composer",
         "  - Installing lamp/lamp@ (1.0.@): Extracting archive\n  Problem 1\n    - Root composer.json requires lamp/rope@, it could not be found.",
@@ -161,6 +162,10 @@ const BLOCKS: [(&str, &str); 85] = [
         "next",
         " ✓ Compiled successfully in @s\n├ ○ /lamp@                                 133 B         @ kB\nFailed to compile.\n./app/lamp@.tsx:@:40\nType error: Type 'string' is not assignable to type 'Lamp@'.",
     ),
+    (
+        "npm-audit",
+        "lamp@  <=1.@.0\nSeverity: critical\nPrototype Pollution in lamp@ - GHSA-@\nnode_modules/lamp@\n@ vulnerabilities (@ moderate)",
+    ),
     ("npm-install", "npm error @ lamp@\nnpm warn EBADENGINE lamp@\nadded @ packages in 27s"),
     (
         "npm-run",
@@ -182,6 +187,10 @@ const BLOCKS: [(&str, &str); 85] = [
     (
         "pnpm-recursive",
         "packages/a@ build: src/lamp@.ts(@,1): error TS2304: Cannot find name 'lamp@'.\n ERR_PNPM_RECURSIVE_RUN_FIRST_FAIL  a@@1.0.0 build: `tsc @`\nScope: @ of 50000 workspace projects",
+    ),
+    (
+        "podman-build",
+        "%STEP 2/2: RUN lamp@\nsh: lamp@: not found\nsubprocess exited with status @\nError: building at STEP \"RUN lamp@\": exit status @",
     ),
     ("poetry", "  - Installing lamp@ (0.1.@)\nCould not find a matching version of package rope@"),
     (

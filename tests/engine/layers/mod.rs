@@ -105,6 +105,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
         &[
             &[
                 "engines",
+                "line_head",
                 "line_prefix",
                 "output_filter",
                 "report",
@@ -115,7 +116,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
             &["cap", "command_line", "full_output", "printing", "wrappers"],
             &["builtin", "machine_output", "rules"],
             &["exit_variant", "output_reader"],
-            &["command_filter", "compound"],
+            &["command_filter", "compared_output", "compound", "step_run"],
             &["registry"],
             &["run", "transform"],
         ],

@@ -9,6 +9,7 @@
 //!     └──JSON, XML──▶ PassThrough
 //! Custom ──too long, not UTF-8, ended──▶ PassThrough     an `OutputFilter` was found
 //! Compound                                       a compound command: a filter for each part
+//! Steps                                          a log of steps: a filter for each step, then that of the log
 //! PassThrough                                    nothing was found
 //! ```
 //!
@@ -33,6 +34,7 @@ use crate::output_filter::OutputFilter;
 use crate::output_reader::OutputReader;
 use crate::report::{CommandReport, PassThroughReason, said};
 use crate::rules::{CommandRule, ExitCondition};
+use crate::step_run::{StepFilters, StepRun};
 use tamis::text::TextReport;
 
 /// The filter chosen for a command.
@@ -41,6 +43,8 @@ pub(super) enum FilterChoice {
     Custom(Arc<dyn OutputFilter>),
     /// The parts of a compound command, whose outputs can be told apart.
     Compound(Vec<CompoundPart>),
+    /// A rule for a log, and the filters for the commands of its steps.
+    Steps(Arc<CommandRule>, Arc<dyn StepFilters>),
     None(PassThroughReason),
 }
 
@@ -86,6 +90,8 @@ enum CommandFilterState {
     Custom { filter: Arc<dyn OutputFilter>, command: String, raw: Vec<u8> },
     /// Each part of a compound command has its own filter.
     Compound(Box<CompoundRun>),
+    /// Each step of a log has its own filter.
+    Steps(Box<StepRun>),
     /// The output is only counted, and marked if there was a filter for it.
     PassThrough(Box<TextPipeline>),
 }
@@ -108,6 +114,11 @@ impl<S: Sink> CommandFilter<S> {
                 let name = Some(compound::name(&parts));
                 let run = CompoundRun::new(parts, limits);
                 (CommandFilterState::Compound(Box::new(run)), name)
+            }
+            FilterChoice::Steps(rule, filters) => {
+                let name = Some(rule.name().to_owned());
+                reader = OutputReader::new();
+                (CommandFilterState::Steps(Box::new(StepRun::new(rule, filters, limits))), name)
             }
             FilterChoice::Rule(rule) => match variants(&rule, limits) {
                 Some(variants) => {
@@ -198,7 +209,8 @@ impl<S: Sink> CommandFilter<S> {
     /// No locale.
     #[must_use]
     pub fn with_locale(mut self, locale: &str) -> Self {
-        if matches!(self.state, CommandFilterState::Detecting { .. }) {
+        if matches!(self.state, CommandFilterState::Detecting { .. } | CommandFilterState::Steps(_))
+        {
             self.reader.set_locale(locale);
         }
         self
@@ -318,6 +330,7 @@ impl<S: Sink> CommandFilter<S> {
             CommandFilterState::Rule { .. }
             | CommandFilterState::Custom { .. }
             | CommandFilterState::Compound(_)
+            | CommandFilterState::Steps(_)
             | CommandFilterState::PassThrough(_) => {}
         }
         match &mut self.state {
@@ -327,6 +340,7 @@ impl<S: Sink> CommandFilter<S> {
                 }
             }
             CommandFilterState::Compound(run) => run.release(&mut self.sink),
+            CommandFilterState::Steps(run) => run.release(&mut self.sink),
             CommandFilterState::PassThrough(pipeline) => pipeline.release(&mut self.sink),
             CommandFilterState::Detecting { .. } | CommandFilterState::Custom { .. } => {}
         }
@@ -375,6 +389,22 @@ impl<S: Sink> CommandFilter<S> {
             CommandFilterState::Compound(run) => {
                 let notice = |report: &CommandReport| notice(&report.text());
                 run.end(*exit_code, &mut self.sink, notice).text()
+            }
+            CommandFilterState::Steps(run) => {
+                let rule = run.rule();
+                let notice = |report: &CommandReport| notice(&report.text());
+                let report = run.end(*exit_code, &mut self.sink, notice).or_else(|raw| {
+                    let choice = FilterChoice::Rule(rule);
+                    let mut whole = CommandFilter::new(choice, "", &self.limits, Vec::new())
+                        .with_notice(*writes_notice);
+                    whole.exit_code = *exit_code;
+                    whole.full_output.clone_from(full_output);
+                    whole.write(&raw)?;
+                    let report = whole.end();
+                    self.sink.write(whole.sink());
+                    report
+                });
+                report.unwrap_or_default().text()
             }
             CommandFilterState::PassThrough(pipeline) => {
                 pipeline.end(&mut self.sink);

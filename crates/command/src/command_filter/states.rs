@@ -54,6 +54,7 @@ impl<S: Sink> CommandFilter<S> {
                 self.push(bytes);
             }
             CommandFilterState::Compound(run) => run.write(bytes, &mut self.sink),
+            CommandFilterState::Steps(run) => run.write(bytes, &mut self.sink),
             CommandFilterState::PassThrough(pipeline) => pipeline.write(bytes, &mut self.sink),
         }
     }

@@ -46,6 +46,7 @@ pub(super) fn combine(
     let names: Vec<&str> = rules.iter().map(|rule| rule.name()).collect();
     Some(Arc::new(CommandRule {
         prefixes: false,
+        steps: None,
         machine_format: false,
         begins: rules.first().map_or(Vec::new(), |rule| rule.begins.clone()),
         beginnings: OnceLock::new(),

@@ -12,6 +12,7 @@ use super::matcher::{CommandMatcher, CommandPattern};
 use super::operations::DeclaredOperations;
 use super::overlap;
 use super::rule::{CommandRule, ExitCondition, RuleExample, RuleFile};
+use super::steps::StepLines;
 use super::toml_reader::{RuleReader, TomlNode, syntax};
 use crate::engines;
 use tamis_manifest::error::{Problems, Text};
@@ -42,9 +43,10 @@ const OPERATIONS: [&str; 15] = [
     "messages",
     "on_empty",
 ];
-const RULE: [&str; 13] = [
+const RULE: [&str; 14] = [
     "name",
     "prefixes",
+    "steps",
     "machine_format",
     "description",
     "match",
@@ -184,6 +186,7 @@ impl RuleReader<'_> {
         }
         let begins = table.get("begins").map_or(Vec::new(), |node| self.patterns(node, "begins"));
         let prefixes = table.get("prefixes").and_then(|node| self.bool(node, "prefixes"));
+        let steps = table.get("steps").and_then(|node| self.steps(node));
         let machine_format = table.get("machine_format");
         let machine_format = machine_format.and_then(|node| self.bool(node, "machine_format"));
         let order = table.get("order").and_then(|node| self.integer(node, "order")).unwrap_or(0);
@@ -233,6 +236,7 @@ impl RuleReader<'_> {
             begins,
             beginnings: std::sync::OnceLock::new(),
             prefixes: prefixes.unwrap_or(true) && !table.contains_key("strategy"),
+            steps,
             machine_format: machine_format.unwrap_or(false),
             order,
             is_piped: table.contains_key("strategy"),
@@ -389,6 +393,23 @@ impl RuleReader<'_> {
         let (key, item) = (text("key", "$1"), text("item", "$2"));
         let scattered = table.get("scattered").and_then(|node| self.bool(node, "scattered"));
         Some(GroupSpec { by, key, item, scattered: scattered.unwrap_or(false) })
+    }
+
+    /// Reads `steps`.
+    fn steps(&mut self, node: TomlNode<'_>) -> Option<StepLines> {
+        let table = self.table(node, "steps")?;
+        self.known(table, &["by", "command", "end", "interleaved"]);
+        let Some(by) = table.get("by") else {
+            self.problem(node.span().start, "missing `by` in `steps`");
+            return None;
+        };
+        let by = self.patterns(by, "by");
+        let command =
+            table.get("command").map_or(Vec::new(), |node| self.patterns(node, "command"));
+        let end = table.get("end").map_or(Vec::new(), |node| self.patterns(node, "end"));
+        let interleaved = table.get("interleaved").and_then(|node| self.bool(node, "interleaved"));
+        let compiled = std::sync::OnceLock::new();
+        Some(StepLines { by, command, end, interleaved: interleaved.unwrap_or(false), compiled })
     }
 
     /// Reads `dedup`: `true`, `false`, `"alike"`, or a table.

@@ -20,6 +20,7 @@ mod matcher;
 mod operations;
 mod overlap;
 pub(super) mod rule;
+mod steps;
 mod toml_reader;
 mod zeph_strategy;
 
@@ -165,6 +166,19 @@ impl CommandRules {
     /// Returns the names of the filters that the file disables.
     pub(crate) fn off(&self) -> &[String] {
         &self.0.off
+    }
+
+    /// Finds the rule whose output begins with a line, if it is the only one.
+    pub(crate) fn beginning_with(
+        &self,
+        line: &[u8],
+        is_on: impl Fn(&str) -> bool,
+    ) -> Option<Arc<CommandRule>> {
+        let mut found = self.0.rules.iter().filter(|rule| {
+            rule.enabled && !rule.is_piped && is_on(&rule.name) && rule.begins_with(line)
+        });
+        let first = found.next()?;
+        found.next().is_none().then(|| Arc::clone(first))
     }
 
     /// Finds the rule for a command: the first by order that matches. If that rule is in zeph's syntax, all matching

@@ -7,6 +7,7 @@ use tamis_json::regex_budget::RegexBudget;
 
 use super::matcher::CommandMatcher;
 use super::operations::DeclaredOperations;
+use super::steps::StepLines;
 use tamis::text::TextProgram;
 use tamis_manifest::Diagnostic;
 
@@ -42,6 +43,8 @@ pub(crate) struct CommandRule {
     pub(super) beginnings: OnceLock<Option<RegexSet>>,
     /// Whether a prefix that all lines have is removed.
     pub(super) prefixes: bool,
+    /// How the lines name the step that printed them, if they do.
+    pub(super) steps: Option<StepLines>,
     /// Whether the rule filters output in a machine-readable format.
     pub(super) machine_format: bool,
     /// The matching rule with the lowest order is applied.
@@ -71,6 +74,11 @@ impl CommandRule {
     /// Whether the rule filters output in a machine-readable format, which is passed through otherwise.
     pub(crate) fn reads_machine_format(&self) -> bool {
         self.machine_format
+    }
+
+    /// Returns how the lines name the step that printed them, if they do.
+    pub(crate) fn steps(&self) -> Option<&StepLines> {
+        self.steps.as_ref()
     }
 
     /// Whether the rule declares how the output begins.

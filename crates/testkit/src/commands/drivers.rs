@@ -11,12 +11,15 @@ const EVERY_SPLIT: usize = 600;
 const SPLITS: usize = 30;
 
 /// A command for each built-in filter.
-pub const COMMANDS: [(&str, &str); 86] = [
+pub const COMMANDS: [(&str, &str); 89] = [
     ("cargo-build", "cargo build"),
     ("cargo-test", "cargo test"),
     ("cargo-nextest", "cargo nextest run"),
     ("go-test-json", "go test -json ./..."),
     ("docker-build", "docker build ."),
+    ("podman-build", "podman build ."),
+    ("npm-audit", "npm audit"),
+    ("compose-logs", "docker compose logs"),
     ("kubectl", "kubectl apply -f ."),
     ("terraform", "terraform plan"),
     ("ls", "ls -la"),
