@@ -110,7 +110,7 @@ impl Scalars {
         scalars
     }
 
-    /// Returns whether there is such a scalar, or a text that contains it. A value that needs its name must be a member of this name.
+    /// Returns whether there is such a scalar, or a text that contains it. For a truth value or null, the name counts too.
     fn has(&self, name: &str, value: &Value) -> bool {
         match value {
             Value::Bool(_) | Value::Null => {
@@ -261,9 +261,9 @@ fn questions_about_responses() {
     let [tight_factored, profile_factored] = bounds.map(saved);
     write!(
         text,
-        "\nThe careful level saves {careful:.1} % of {} bytes, and {factored:.1} % with `factor`; the tight level {tight:.1} %, and {tight_factored:.1} % with\n\
-         `factor`; the profile {profile:.1} %, and {profile_factored:.1} % with `factor`. These responses are harder than recorded ones: their lists are short, and\n\
-         names and texts differ in each item.\n",
+        "\nThe responses have {} bytes. The careful level saves {careful:.1} % of them, and {factored:.1} % with `factor`; the tight level\n\
+         {tight:.1} %, and {tight_factored:.1} % with `factor`; the profile {profile:.1} %, and {profile_factored:.1} % with `factor`. These responses are harder than\n\
+         recorded ones: their lists are short, and names and texts differ in each item.\n",
         before.bytes
     )
     .unwrap();

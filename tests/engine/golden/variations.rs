@@ -198,7 +198,7 @@ fn what_is_nearly_known_is_not_lost() {
                 );
                 runs += 1;
                 same += u32::from(output == profile);
-                // This does not ask which members the tight level selects, or which items a condition keeps.
+                // The tight level selects, and conditions leave out items: nothing is promised for what they lose.
                 let is_tight = level == Level::Tight && varied != json!([]);
                 if is_tight || !spec.conditions.is_empty() {
                     continue;
