@@ -258,7 +258,7 @@ impl<'a> Sessions<'a> {
             }
         };
         match is_replaced {
-            true => facts::each_line(text, FactKind::Edit, &mut used),
+            true => facts::each_edited_line(text, &mut used),
             false => facts::each(text, &mut used),
         }
         for (kind, text, use_) in found {

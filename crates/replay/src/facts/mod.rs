@@ -75,13 +75,21 @@ pub(crate) struct Fact<'a> {
 /// Calls `found` with each fact of a text.
 pub(crate) fn each(text: &str, found: &mut dyn FnMut(Fact<'_>)) {
     scan::scan(text, &mut |kind, text| found(Fact { kind, text, hash: hash(text.as_bytes()) }));
-    each_line(text, FactKind::Line, found);
-    phrases::phrases(text, &mut |text, hash| found(Fact { kind: FactKind::Phrase, text, hash }));
+    for line in scan::lines(text) {
+        if scan::is_line(line) {
+            found(Fact { kind: FactKind::Line, text: line, hash: hash(line.as_bytes()) });
+        }
+        phrases::phrases(line, &mut |text, hash| {
+            found(Fact { kind: FactKind::Phrase, text, hash })
+        });
+    }
 }
 
-/// Calls `found` with each line of a text that is a fact.
-pub(crate) fn each_line(text: &str, kind: FactKind, found: &mut dyn FnMut(Fact<'_>)) {
-    scan::lines(text, &mut |text| found(Fact { kind, text, hash: hash(text.as_bytes()) }));
+/// Calls `found` with each line of an edit that is a fact.
+pub(crate) fn each_edited_line(text: &str, found: &mut dyn FnMut(Fact<'_>)) {
+    for line in scan::lines(text).filter(|line| scan::is_line(line)) {
+        found(Fact { kind: FactKind::Edit, text: line, hash: hash(line.as_bytes()) });
+    }
 }
 
 /// Returns the hash of a text. It is the same in every run.

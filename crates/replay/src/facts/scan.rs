@@ -210,15 +210,15 @@ fn identifiers(word: &str, found: &mut dyn FnMut(FactKind, &str)) {
     }
 }
 
-/// Calls `found` with each line of a text that is a fact, without the number that a tool wrote before it.
-pub(crate) fn lines(text: &str, found: &mut dyn FnMut(&str)) {
-    for line in text.split('\n') {
-        let line = without_number(line.trim());
-        let is_long = || line.bytes().filter(u8::is_ascii_alphanumeric).count() >= LINE_LETTERS;
-        if LINE.contains(&line.len()) && is_long() {
-            found(line);
-        }
-    }
+/// Returns the lines of a text, each without blanks at its ends and without the number that a tool wrote before it.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.split('\n').map(|line| without_number(line.trim()))
+}
+
+/// Returns whether a line is a fact.
+pub(crate) fn is_line(line: &str) -> bool {
+    LINE.contains(&line.len())
+        && line.bytes().filter(u8::is_ascii_alphanumeric).count() >= LINE_LETTERS
 }
 
 /// Removes the number of a line: `12\t…` and `12→…` of Claude Code, `12: …` of opencode, `L12: …` of Gemini CLI, `12:…` of grep.
@@ -272,9 +272,8 @@ mod tests {
 
     #[test]
     fn lines_lose_their_numbers() {
-        let mut found = Vec::new();
         let text = "1\tlet width = 17;\n   12→    return harbour(x);\n8: let width = 17;\nshort\n----------------------\nL9: let width = 17;\n";
-        lines(text, &mut |line| found.push(line.to_owned()));
+        let found: Vec<&str> = lines(text).filter(|line| is_line(line)).collect();
         let line = "let width = 17;";
         assert_eq!(found, [line, "return harbour(x);", line, line]);
     }
