@@ -252,10 +252,17 @@ impl<'a> Sessions<'a> {
     fn used(&mut self, text: &str, is_replaced: bool) {
         let mut found = Vec::new();
         let table = &mut self.table;
+        let mut repeated_line = None;
         let mut used = |fact: Fact<'_>| {
-            if let Some(use_) = table.model(fact.hash) {
-                found.push((fact.kind, fact.text.to_owned(), use_));
+            let Some(use_) = table.model(fact.hash) else { return };
+            // A repeated line counts once, and not again by its phrases.
+            if fact.kind == FactKind::Phrase && repeated_line == Some(fact.line) {
+                return;
             }
+            if fact.kind == FactKind::Line {
+                repeated_line = Some(fact.line);
+            }
+            found.push((fact.kind, fact.text.to_owned(), use_));
         };
         match is_replaced {
             true => facts::each_edited_line(text, &mut used),

@@ -427,6 +427,13 @@ fn quoted_phrases_are_facts() {
     assert_eq!(phrases(Variant::HeadTail).shown, 0, "the line is in the middle");
     let kinds: Vec<_> = variant(&report, Variant::Agent).kinds.keys().copied().collect();
     assert_eq!(kinds, ["phrase"], "nothing else of the line was repeated");
+
+    // Repeated as lines, they count as lines and not by their phrases.
+    let uses: String = quoted.iter().map(|quoted| format!("note: {quoted}, see below\n")).collect();
+    fs::write(&path, claude_session(&output, &json!({}), &uses)).unwrap();
+    let kinds = variant(&replay(options(), &path), Variant::Agent).kinds.clone();
+    assert_eq!(kinds.keys().copied().collect::<Vec<_>>(), ["line"]);
+    assert_eq!(kinds["line"].shown, 6);
 }
 
 /// The factor between the estimate and the recorded usage, and the cost of new and old tokens, follow only from the usage.

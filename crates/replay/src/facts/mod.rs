@@ -70,25 +70,35 @@ pub(crate) struct Fact<'a> {
     pub(crate) text: &'a str,
     /// The hash of the fact. It does not depend on the text around it.
     pub(crate) hash: u64,
+    /// The number of the line, of a fact that is a line or a phrase.
+    pub(crate) line: usize,
 }
 
-/// Calls `found` with each fact of a text.
+impl<'a> Fact<'a> {
+    fn new(kind: FactKind, text: &'a str, line: usize) -> Self {
+        Self { kind, text, hash: hash(text.as_bytes()), line }
+    }
+}
+
+/// Calls `found` with each fact of a text, and with a line before its phrases.
 pub(crate) fn each(text: &str, found: &mut dyn FnMut(Fact<'_>)) {
-    scan::scan(text, &mut |kind, text| found(Fact { kind, text, hash: hash(text.as_bytes()) }));
-    for line in scan::lines(text) {
-        if scan::is_line(line) {
-            found(Fact { kind: FactKind::Line, text: line, hash: hash(line.as_bytes()) });
+    scan::scan(text, &mut |kind, text| found(Fact::new(kind, text, 0)));
+    for (line, text) in scan::lines(text).enumerate() {
+        if scan::is_line(text) {
+            found(Fact::new(FactKind::Line, text, line));
         }
-        phrases::phrases(line, &mut |text, hash| {
-            found(Fact { kind: FactKind::Phrase, text, hash })
+        phrases::phrases(text, &mut |text, hash| {
+            found(Fact { kind: FactKind::Phrase, text, hash, line })
         });
     }
 }
 
 /// Calls `found` with each line of an edit that is a fact.
 pub(crate) fn each_edited_line(text: &str, found: &mut dyn FnMut(Fact<'_>)) {
-    for line in scan::lines(text).filter(|line| scan::is_line(line)) {
-        found(Fact { kind: FactKind::Edit, text: line, hash: hash(line.as_bytes()) });
+    for (line, text) in scan::lines(text).enumerate() {
+        if scan::is_line(text) {
+            found(Fact::new(FactKind::Edit, text, line));
+        }
     }
 }
 
