@@ -91,7 +91,7 @@ pub(crate) enum ToolKind {
 /// Entries that could not be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Skipped {
-    /// Lines, rows or documents that are not valid, or longer than the limit.
+    /// Lines, rows or documents that are not valid, or beyond a limit.
     pub malformed: u64,
     /// Results without a call, and results whose call was in another file, too.
     pub repeated: u64,
