@@ -24,7 +24,7 @@ use super::opencode::{Reader, is_new};
 use super::seen::Seen;
 use super::strings;
 
-/// What is read. The rest is counted as skipped.
+/// Limits of reading. The rest is counted as skipped.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     /// The most documents of a folder: those whose names are first.
@@ -115,7 +115,7 @@ fn documents(folder: &Path, limits: Limits, skipped: &mut Skipped) -> Vec<PathBu
     names.into_sorted_vec().iter().map(|name| folder.join(name)).collect()
 }
 
-/// Reads a document of at most so many bytes. Returns how many were read, too.
+/// Reads a document of at most `most` bytes. Returns the number of bytes that were read, too.
 fn read(path: &Path, most: u64) -> (Option<Value>, u64) {
     if most == 0 {
         return (None, 0);
