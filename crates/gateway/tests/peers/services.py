@@ -4,9 +4,9 @@
 
 SERVICES is a folder with a Python environment `py` that has mcp-atlassian and mcp-server-fetch, and with node_modules of
 @modelcontextprotocol/server-filesystem, @notionhq/notion-mcp-server and @playwright/mcp (which needs a Chromium; its path may be
-in CHROMIUM). Jira and Notion are played by a local API that answers with documents of `corpus/`.
+in CHROMIUM). Jira and Notion are replaced by a local API that responds with documents of `corpus/`.
 
-A fact is a text that the direct result has. It must be in the result behind the proxy, or else in what `tamis_retrieve` returns
+A fact is a text that the direct result has. It must be in the result that comes through the proxy, or else in what `tamis_retrieve` returns
 for the handle of its notice. The table has the characters of both results, and where the facts were.
 """
 
@@ -45,7 +45,7 @@ class Api(http.server.BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
 
-    def answer(self):
+    def respond(self):
         self.rfile.read(int(self.headers.get("content-length") or 0))
         path = self.path.split("?")[0]
         kind, body = "application/json", None
@@ -73,7 +73,7 @@ class Api(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    do_GET = do_POST = do_PATCH = do_PUT = answer
+    do_GET = do_POST = do_PATCH = do_PUT = respond
 
     def log_message(self, *_):
         pass
