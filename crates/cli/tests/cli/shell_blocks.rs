@@ -1,7 +1,8 @@
 //! Runs every line of the shell blocks of the README and the guide with a real shell, in what a checkout of the repository has.
 //!
 //! The network and the programs that take long are replaced by scripts: `curl` prints a response of the corpus, or an installer
-//! that does nothing, `cargo` and `make` print a line. `tamis` is the program of the tests. A line that begins a download of its own is not run.
+//! that does nothing, `cargo` and `make` print a line. `tamis` is the program of the tests. Recipes that need minutes, or the network, only have
+//! to be there.
 
 use super::documented::{copy_sessions, make_completion_folders, source};
 use super::guide::pages;
@@ -9,6 +10,10 @@ use super::*;
 
 /// Folders and files of the repository that commands of the documents read.
 const CHECKOUT: [&str; 6] = ["corpus", "crates", "docs", "examples", "README.md", "Cargo.toml"];
+
+/// The recipes that are not run.
+const RECIPES: [&str; 3] =
+    ["benches/truth/agents", "benches/truth/filters", "crates/agents/tests/real/setup"];
 
 /// The lines of the blocks of a page that are fenced as `sh`. A line that ends with `\` goes on in the next one.
 fn lines(page: &str) -> Vec<String> {
@@ -69,6 +74,11 @@ fn every_line_of_the_shell_blocks_runs() {
         // A later line of a page may read what an earlier one wrote.
         let folder = checkout();
         for line in lines(&source(&name)) {
+            let word = line.split_whitespace().next().unwrap_or_default();
+            if RECIPES.contains(&word) {
+                assert!(root().join(word).is_file(), "{name}: {word} is missing");
+                continue;
+            }
             let Some(ran) = run(&folder, &line) else { continue };
             count += 1;
             if ran.code != 0 {
