@@ -16,7 +16,7 @@ use super::compound::{self, CompoundPart, PartKind};
 use super::machine_output;
 use super::output_filter::{FilterResult, OutputFilter};
 use super::report::PassThroughReason;
-use super::rules::CommandRules;
+use super::rules::{CommandRule, CommandRules};
 use super::step_run::StepFilters;
 
 /// Logs of steps within the log of a step.
@@ -255,6 +255,20 @@ impl OutputFilterRegistry {
     }
 }
 
+/// The rules whose beginnings no other program prints. In a log, any program may print the beginnings of other rules: `[1/40] users: ERROR`
+/// is one of make.
+const CERTAIN_BEGINNINGS: [&str; 9] = [
+    "pytest",
+    "cargo-test",
+    "cargo-nextest",
+    "maven",
+    "ctest",
+    "playwright",
+    "vite",
+    "go-test",
+    "terraform",
+];
+
 /// Chooses the filters for the steps of a log.
 struct StepChooser {
     registry: OutputFilterRegistry,
@@ -272,7 +286,8 @@ impl StepFilters for StepChooser {
             RegistryEntry::Rules(rules) => rules.beginning_with(line, is_on),
             RegistryEntry::Custom(_) => None,
         });
-        rules.map(FilterChoice::Rule).next()
+        let is_certain = |rule: &Arc<CommandRule>| CERTAIN_BEGINNINGS.contains(&rule.name());
+        rules.filter(is_certain).map(FilterChoice::Rule).next()
     }
 }
 

@@ -6,11 +6,11 @@
 //! ```
 //!
 //! The rule of the log declares how a line names its step (`steps`). The log shows the command of the step, or a line
-//! begins the output of one command, as the rule of that command declares (`begins`). The text of the step is filtered
-//! like the output of that command. It then continues, with the name of its step, to the filter of the log.
+//! that nothing else prints begins the output of one command. The text of the step is filtered like the output of that
+//! command. It then continues, with the name of its step, to the filter of the log.
 //!
-//! Invariants: as those of a `CommandFilter`. A command that is not found only means that the lines of its step are kept. At
-//! most [`STEPS`] steps are open.
+//! Invariants: as those of a `CommandFilter`. A program may print what looks like a command, so filters that cut long outputs are
+//! not used for steps. At most [`STEPS`] steps are open.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use super::command_filter::{CommandFilter, FilterChoice};
 use super::compared_output::ComparedOutput;
 use super::line_head::{LineHead, LinePart, without_end};
 use super::report::{CommandReport, PassThroughReason};
-use super::rules::CommandRule;
+use super::rules::{CommandRule, StepLines};
 
 /// Bytes of a line that decide about it. The command of a step may be long.
 const DECIDES: usize = 4 << 10;
@@ -66,6 +66,8 @@ pub(super) struct StepRun {
     log: CommandFilter<Vec<u8>>,
     /// Whether the last line that the filter of the log read is open.
     log_is_open: bool,
+    /// The step whose filter wrote the open line.
+    open_step: Option<usize>,
     steps: Vec<OpenStep>,
     lines: LineHead,
     target: LineTarget,
@@ -92,6 +94,7 @@ impl StepRun {
             filters,
             log: CommandFilter::new(choice, "", limits, Vec::new()).with_notice(false),
             log_is_open: false,
+            open_step: None,
             steps: Vec::new(),
             lines: LineHead::new(DECIDES),
             target: LineTarget::Log,
@@ -114,12 +117,7 @@ impl StepRun {
 
     pub(super) fn release(&mut self, sink: &mut dyn Sink) {
         self.read(LineHead::release);
-        for step in 0..self.steps.len() {
-            if let Some(filter) = self.steps.get_mut(step).and_then(|step| step.filter.as_mut()) {
-                filter.release();
-            }
-            self.pass_on(step);
-        }
+        self.release_steps();
         self.log.release();
         self.take_out();
         self.output.release(sink);
@@ -192,8 +190,12 @@ impl StepRun {
         let Some((steps, (name, text))) =
             rule.steps().and_then(|steps| Some((steps, steps.divide(line)?)))
         else {
-            if !line.trim_ascii().is_empty() {
-                self.end_steps();
+            let is_interleaved = rule.steps().is_some_and(StepLines::interleaved);
+            match line.trim_ascii().is_empty() {
+                true => {}
+                // Other steps go on.
+                false if is_interleaved => self.release_steps(),
+                false => self.end_steps(),
             }
             return self.keep(head);
         };
@@ -216,12 +218,12 @@ impl StepRun {
                 }
                 _ => 0,
             };
-            step.start(choice, &self.limits);
+            step.start(choice, &command, &self.limits);
         }
         if step.filter.is_none() && step.beginnings > 0 && !text.is_empty() {
             step.beginnings -= 1;
             if let Some(choice) = self.filters.for_beginning(text) {
-                step.start(choice, &self.limits);
+                step.start(choice, "", &self.limits);
             }
         }
         if step.filter.is_none() {
@@ -242,6 +244,7 @@ impl StepRun {
         self.target = LineTarget::Log;
         self.finish_line();
         self.write_log(head);
+        self.open_step = None;
     }
 
     /// Returns the place of a step, which is opened if it is new.
@@ -264,6 +267,16 @@ impl StepRun {
             beginnings: BEGINNINGS,
         });
         self.steps.len() - 1
+    }
+
+    /// Passes on what the filters of steps hold.
+    fn release_steps(&mut self) {
+        for step in 0..self.steps.len() {
+            if let Some(filter) = self.steps.get_mut(step).and_then(|step| step.filter.as_mut()) {
+                filter.release();
+            }
+            self.pass_on(step);
+        }
     }
 
     /// Ends the filters of all steps, in the order in which the steps began.
@@ -300,10 +313,14 @@ impl StepRun {
         let text = std::mem::take(filter.sink_mut());
         let name = step.name.clone();
         for line in text.split_inclusive(|byte| *byte == b'\n') {
+            if self.open_step != Some(place) {
+                self.finish_line();
+            }
             if !self.log_is_open {
                 self.write_log(&name);
             }
             self.write_log(line);
+            self.open_step = Some(place);
         }
     }
 
@@ -348,11 +365,17 @@ impl OpenStep {
         self.command.push_str(line);
     }
 
-    fn start(&mut self, choice: FilterChoice, limits: &Limits) {
-        if matches!(choice, FilterChoice::None(_)) {
+    fn start(&mut self, choice: FilterChoice, command: &str, limits: &Limits) {
+        let is_none = match &choice {
+            FilterChoice::None(_) => true,
+            FilterChoice::Rule(rule) => rule.cuts(),
+            _ => false,
+        };
+        if is_none {
             return;
         }
         let limits = limits.clone().with_held(limits.held() / STEPS as u64);
-        self.filter = Some(CommandFilter::new(choice, "", &limits, Vec::new()).with_notice(false));
+        self.filter =
+            Some(CommandFilter::new(choice, command, &limits, Vec::new()).with_notice(false));
     }
 }

@@ -36,6 +36,7 @@ use super::builtin;
 use super::command_line::CommandLine;
 use rule::SecuritySettings;
 pub(super) use rule::{CommandRule, ExitCondition, RuleFile};
+pub(super) use steps::StepLines;
 
 /// Rules for the output of commands, from a file or built in. Immutable and cheap to clone.
 ///

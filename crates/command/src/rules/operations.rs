@@ -33,6 +33,11 @@ pub(super) struct DeclaredOperations {
 }
 
 impl DeclaredOperations {
+    /// Whether the middle or the end of a long output is left out.
+    pub(super) fn cut(&self) -> bool {
+        self.head.is_some() || self.tail.is_some() || self.max_lines.is_some()
+    }
+
     /// Adds the operations of the rule that are not declared here.
     pub(super) fn over(self, rule: &Self) -> Self {
         let Self {

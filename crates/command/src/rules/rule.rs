@@ -81,6 +81,11 @@ impl CommandRule {
         self.steps.as_ref()
     }
 
+    /// Whether the rule leaves out a part of a long output.
+    pub(crate) fn cuts(&self) -> bool {
+        self.operations.iter().any(|(_, operations)| operations.cut())
+    }
+
     /// Whether the rule declares how the output begins.
     pub(crate) fn has_beginning(&self) -> bool {
         !self.begins.is_empty()
