@@ -190,12 +190,12 @@ impl StepRun {
         let Some((steps, (name, text))) =
             rule.steps().and_then(|steps| Some((steps, steps.divide(line)?)))
         else {
-            let is_interleaved = rule.steps().is_some_and(StepLines::interleaved);
-            match line.trim_ascii().is_empty() {
-                true => {}
-                // Other steps go on.
-                false if is_interleaved => self.release_steps(),
-                false => self.end_steps(),
+            // An empty line says nothing. In an interleaved log, steps go on after a line of the tool.
+            if !line.trim_ascii().is_empty() {
+                match rule.steps().is_some_and(StepLines::interleaved) {
+                    true => self.release_steps(),
+                    false => self.end_steps(),
+                }
             }
             return self.keep(head);
         };

@@ -1,24 +1,6 @@
 //! Numbers as people read them.
 
-/// Writes a number with commas.
-#[must_use]
-pub(crate) fn grouped(number: u64) -> String {
-    grouped_u128(u128::from(number))
-}
-
-/// Writes a number with commas.
-#[must_use]
-pub(crate) fn grouped_u128(number: u128) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+pub(crate) use tamis_text::grouped::grouped;
 
 /// Writes a share in percent with one digit. A share that is not all is never written as 100.
 #[must_use]
@@ -58,7 +40,7 @@ mod tests {
         assert_eq!(percent(1, 100_000), "0.1 %");
         assert_eq!(percent(99_999, 100_000), "99.9 %");
         assert_eq!(percent(3, 3), "100.0 %");
-        assert_eq!(grouped(1_234_567), "1,234,567");
-        assert_eq!(grouped(12), "12");
+        assert_eq!(grouped(1_234_567_u64), "1,234,567");
+        assert_eq!(grouped(12_u64), "12");
     }
 }

@@ -13,6 +13,8 @@
 use memchr::memmem::Finder;
 use tamis_json::sink::Sink;
 
+use crate::grouped::grouped;
+
 /// A mark is shorter than a URL with this many characters of data.
 const LEAST: u64 = 256;
 /// Longer limits are not used: characters up to the limit are held.
@@ -232,20 +234,6 @@ impl DataUrls {
             self.open.extend_from_slice(data);
         }
     }
-}
-
-/// Returns a number with commas between groups of three digits.
-#[must_use]
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

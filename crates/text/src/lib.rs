@@ -21,6 +21,7 @@ pub mod estimate;
 #[cfg(feature = "cut")]
 pub mod failures;
 pub mod fields;
+pub mod grouped;
 #[cfg(feature = "filters")]
 pub mod invisible;
 pub mod line_rules;

@@ -49,8 +49,8 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
     (
         "crates/text/src",
         &[
-            &["ansi", "estimate", "fields"],
-            &["failures", "notice", "secrets"],
+            &["ansi", "estimate", "fields", "grouped"],
+            &["data_urls", "failures", "notice", "secrets"],
             &["words"],
             &["cut"],
             &["line_rules", "redact"],

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use tamis_text::grouped::grouped;
+
 use super::tree::{LookNode, LookTree};
 use super::treemap::{Rectangle, squarify};
 use crate::is_hidden;
@@ -188,19 +190,6 @@ fn figures(tree: &LookTree) -> String {
 /// Returns the mark of numbers that are estimated.
 fn about(tree: &LookTree) -> &'static str {
     if tree.is_exact() { "" } else { "~" }
-}
-
-/// Returns a number with commas between groups of three digits.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Escapes a text for XML. Characters that XML does not allow, and those that reorder others, become a replacement

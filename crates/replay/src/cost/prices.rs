@@ -184,7 +184,7 @@ impl Prices {
                 format!("{sign}{}.{:06} {unit}", micro / 1_000_000, micro % 1_000_000)
             }
             None => {
-                format!("{sign}{} input tokens", crate::figures::grouped_u128(amount / 1_000_000))
+                format!("{sign}{} input tokens", crate::figures::grouped(amount / 1_000_000))
             }
         }
     }

@@ -24,7 +24,8 @@ use tamis_json::limits::{Limits, Meter};
 use tamis_json::sink::Sink;
 use tamis_json::writer::JsonWriter;
 use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
-use tamis_text::data_urls::{DataUrls, grouped};
+use tamis_text::data_urls::DataUrls;
+use tamis_text::grouped::grouped;
 
 use super::binary_text::BinaryText;
 use super::json_stage::OutputState;
