@@ -223,9 +223,14 @@ pub(super) fn language(tag: &Tag<'_>) -> Option<String> {
         .then_some(known)
 }
 
-/// Returns the name with which an element is written. A parser would put the content of a template apart.
-pub(super) fn written_name(name: &str) -> &str {
-    if name == "template" { "div" } else { name }
+/// Returns the name with which an element is written. A parser would put the content of a template apart, and the search
+/// for an article drops buttons.
+pub(super) fn written_name(name: &str, in_label: bool) -> &str {
+    match name {
+        "button" if in_label => "span",
+        "button" | "template" => "div",
+        _ => name,
+    }
 }
 
 /// Whether there are letters or digits outside character references.

@@ -25,6 +25,7 @@ mod escapes;
 mod formula;
 mod outline;
 mod page;
+mod panels;
 mod references;
 mod render;
 mod segments;

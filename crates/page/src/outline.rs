@@ -32,6 +32,8 @@ pub(super) struct Block {
     pub(super) has_field: bool,
     /// Its class is that of a title, or of the author of a comment, which are often links.
     pub(super) is_title: bool,
+    /// It is a button outside of headings.
+    pub(super) is_control: bool,
     /// Its class is that of what a reader can do.
     pub(super) is_action: bool,
     /// Its class or its identifier is that of the comments below an article.
@@ -137,12 +139,18 @@ impl Outline {
             is_action: has_word(class, ACTIONS),
             is_item: matches!(tag.name, "article" | "li"),
             is_form: tag.name == "form",
+            is_control: tag.name == "button" && !self.in_heading(),
             is_title: class.split_ascii_whitespace().any(is_title) || is_byline(tag),
             is_comments: has_word(class, COMMENTS) || has_word(id, COMMENTS),
             ..Block::default()
         });
         self.open.push(self.blocks.len() - 1);
         Some(self.blocks.len() - 1)
+    }
+
+    fn in_heading(&self) -> bool {
+        let innermost = self.blocks.get(self.innermost());
+        innermost.is_some_and(|block| matches!(block.role, Role::Heading(_)))
     }
 
     /// Returns the number of the innermost open block.
@@ -341,6 +349,7 @@ const OUTSIDE: &[&str] = &[
     "plyr",
     "jwcontrols",
     "yvp",
+    "playlist",
 ];
 
 /// Words in classes of links with which a reader does something.

@@ -15,6 +15,7 @@ use super::elements::{
 use super::escapes::{Escapes, is_in_table};
 use super::formula::{self, Formula};
 use super::outline::{NUMBER, Outline};
+use super::panels::{Panels, is_disclosure};
 use super::references;
 use super::render::Render;
 use super::segments::Segments;
@@ -84,6 +85,10 @@ pub(super) struct Strip {
     in_heading: Option<usize>,
     /// The level of the open heading, summary or term.
     in_label: Option<usize>,
+    /// It has text.
+    is_labelled: bool,
+    /// Hidden elements that a reader can open.
+    panels: Panels,
     /// The number of open quotations.
     quotes: usize,
 }
@@ -176,8 +181,9 @@ impl Strip {
             _ if formula::is_repeated(tag) => return true,
             "aside" if self.mains > 0 && is_note(tag) => return false,
             _ if self.keep == Keep::Text => return false,
-            // The question of an accordion.
-            "button" if self.in_label.is_some() => return false,
+            // The question of an accordion, rather than a button that copies a heading.
+            "button" if self.in_label.is_some() => return self.is_labelled,
+            "button" if is_disclosure(tag) => return false,
             "a" | "span" if is_edit_link(tag) => return true,
             "footer" if self.quotes > 0 || is_byline(tag) => return false,
             "nav" | "footer" | "aside" | "noscript" | "button" | "dialog" | "menu" | "frameset" => {
@@ -223,7 +229,8 @@ impl Strip {
         }
         let style = tag.get("style").map(|style| style::read(&references::decode(&style)));
         let style = style.unwrap_or_default();
-        let whole = style.hides || tag.get("hidden").is_some();
+        let is_hidden = tag.get("hidden").is_some() && !self.panels.can_be_opened(tag);
+        let whole = style.hides || is_hidden;
         Hides { whole, unseen: (self.unseen & !style.seen) | style.unseen }
     }
 
@@ -274,7 +281,7 @@ impl Strip {
             block = self.outline.start(tag, &name("class"), &name("id"));
         }
         self.escapes.tag(tag.name);
-        let mut written = format!("<{}", written_name(tag.name));
+        let mut written = format!("<{}", written_name(tag.name, self.in_label.is_some()));
         for name in ATTRIBUTES {
             // Long attributes are data, not names or addresses.
             if let Some(value) = tag.get(name).filter(|value| value.len() <= 2048) {
@@ -320,6 +327,9 @@ impl Target for Strip {
         // MediaWiki hides the source of a formula that it shows as an image.
         let is_source =
             hides.whole && tag.get("class").is_some_and(|class| class.contains("mwe-math-mathml"));
+        if !hides.whole {
+            self.panels.control(tag);
+        }
         self.hid |= (hides.whole && !is_source)
             || (unseen_image && tag.get("alt").is_some_and(|alt| has_letters(&alt)));
         if self.keep == Keep::All
@@ -362,6 +372,7 @@ impl Target for Strip {
         }
         if self.in_label.is_none() && tag.has_content && is_label(tag.name) {
             self.in_label = Some(self.levels.len());
+            self.is_labelled = false;
         }
         self.quotes += usize::from(tag.name == "blockquote");
         let main = matches!(tag.name, "article" | "main");
@@ -422,7 +433,7 @@ impl Target for Strip {
                 self.depth = self.depth.saturating_sub(1);
                 self.mains -= usize::from(main);
                 self.styles -= usize::from(style);
-                self.write(&["</", written_name(name), ">"]);
+                self.write(&["</", written_name(name, self.in_label.is_some()), ">"]);
                 if let Some(html) = &self.html {
                     self.segments.end(self.levels.len(), html.len());
                 }
@@ -488,7 +499,9 @@ impl Target for Strip {
         if let (Some(heading), Some(_)) = (&mut self.heading, self.in_heading) {
             add(heading, text);
         }
-        self.text = self.text || has_letters(text);
+        let has_letters = has_letters(text);
+        self.text |= has_letters;
+        self.is_labelled |= has_letters;
         self.render.text(text);
     }
 

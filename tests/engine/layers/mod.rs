@@ -74,7 +74,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
         "crates/page/src",
         &[
             &["css", "cut", "decode", "escapes", "references", "tags"],
-            &["data", "elements", "formula", "segments", "values"],
+            &["data", "elements", "formula", "panels", "segments", "values"],
             &["outline"],
             &["article", "choose", "render", "style", "table"],
             &["strip"],

@@ -10,6 +10,9 @@
 //! posts. So the blocks that it found are a beginning, and their siblings of the same kind are kept as well. The work is
 //! linear in the number of blocks, except that siblings of one kind are compared with the first ones of them.
 
+mod opening;
+mod teasers;
+
 use std::collections::{HashMap, HashSet};
 
 use super::outline::{Block, Outline, Role};
@@ -21,6 +24,8 @@ const MAIN_SHARE: u64 = 40;
 const FORM: u64 = 80;
 /// The maximum number of words of a line of links that belongs to the text around it, such as the name of an author.
 const BYLINE: u64 = 6;
+/// A button that shows another element, and has fewer words, is no heading of it.
+const SENTENCE: u64 = 3;
 /// How similar the contents of two siblings must be, in percent of what either contains.
 const ALIKE: u32 = 50;
 /// How many times shorter a sibling without a name may be than the kept ones are on average.
@@ -70,6 +75,11 @@ struct Sum {
     /// The kinds of the blocks in it, as a set of bits.
     kinds: u64,
     found: bool,
+    /// It has a title or a linked heading in it.
+    has_title: bool,
+    has_linked_heading: bool,
+    /// The words of the teasers of other articles in it.
+    teasers: u64,
     /// It has a field for text or a choice, and is not around the part that has the form.
     field: Field,
 }
@@ -114,12 +124,16 @@ pub(super) fn choose(outline: &Outline, found: &[bool]) -> Choice {
     let blocks = outline.blocks.as_slice();
     let mut choosing = Choosing::new(blocks, found);
     choosing.is_article = outline.is_article;
+    choosing.count_teasers();
     let main = choosing.main();
     match main {
         Some(main) => choosing.keep_main(main),
         None => {
             choosing.keep_siblings();
             choosing.keep_question();
+            if !choosing.is_article {
+                choosing.keep_opening();
+            }
         }
     }
     choosing.keep_headings();
@@ -136,9 +150,10 @@ impl<'o> Choosing<'o> {
                 words: block.words,
                 letters: block.letters,
                 linked: block.linked,
-                kinds: 0,
+                has_title: block.is_title,
                 field: if block.has_field { Field::Inside } else { Field::None },
                 found: found.get(number).copied().unwrap_or(false),
+                ..Sum::default()
             })
             .collect();
         let mut first = vec![0_usize; blocks.len() + 1];
@@ -149,6 +164,9 @@ impl<'o> Choosing<'o> {
                 parent.letters += own.letters;
                 parent.linked += own.linked;
                 parent.found |= own.found;
+                parent.has_title |= own.has_title;
+                parent.has_linked_heading |= own.has_linked_heading
+                    || (own.is_links() && matches!(block.role, Role::Heading(_)));
                 let field = match own.field {
                     Field::Inside if block.is_form => Field::InForm,
                     Field::Inside => Field::Inside,
@@ -252,6 +270,7 @@ impl<'o> Choosing<'o> {
         block.is_outside
             || (sum.field != Field::None && sum.words < FORM)
             || (self.is_article && block.is_comments)
+            || self.has_teasers(&sum)
             || (sum.is_links()
                 && !block.is_title
                 && (sum.words > BYLINE || block.role == Role::List || block.is_action)
@@ -382,12 +401,15 @@ impl<'o> Choosing<'o> {
         }
     }
 
-    /// Drops the lists of what a reader can do with a post, which the search for an article keeps below long ones.
+    /// Drops the lists of what a reader can do with a post, which the search for an article keeps below long ones, and
+    /// controls without a sentence, such as `Show more`.
     fn drop_actions(&mut self) {
         for (number, block) in self.blocks.iter().enumerate() {
             let sum = self.sum(number);
             let is_few = sum.words > 0 && sum.words <= 2 * BYLINE;
-            if block.is_action && block.role == Role::List && sum.is_links() && is_few {
+            let is_control = block.is_control && sum.words < SENTENCE;
+            let is_list = block.is_action && block.role == Role::List && sum.is_links() && is_few;
+            if is_list || is_control {
                 self.set(number, false);
             }
         }
