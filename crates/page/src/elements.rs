@@ -6,6 +6,9 @@ use super::tags::Tag;
 /// The maximum length in bytes of an address that is kept.
 const ADDRESS: usize = 2 << 10;
 
+/// The minimum number of words of an image's description.
+const DESCRIPTION: usize = 4;
+
 /// Attributes that matter: the purpose of an element, its text, or its address.
 pub(super) const ATTRIBUTES: [&str; 22] = [
     "id",
@@ -198,6 +201,27 @@ pub(super) fn address(written: &str) -> String {
         }
     }
     safe
+}
+
+/// Returns the text of an image where images are not shown, or `None` if it may be an ornament.
+///
+/// Signs, such as emojis in tables of what is supported, are text. Short descriptions are mostly those of logos and icons,
+/// except in cells, which would be empty without them.
+pub(super) fn image_text(alt: &str, in_cell: bool, in_link: bool) -> Option<String> {
+    let alt = references::decode(alt).split_whitespace().collect::<Vec<_>>().join(" ");
+    let count = alt.chars().count();
+    let is_name = alt.strip_prefix(':').and_then(|rest| rest.strip_suffix(':'));
+    let is_emoji =
+        (1..=8).contains(&count) && !alt.is_ascii() && !alt.contains(char::is_alphanumeric);
+    let is_sign = is_emoji || is_name.is_some_and(|name| !name.is_empty() && !name.contains(' '));
+    // Scripts without spaces have about one word for each character.
+    let words =
+        alt.split(' ').count().max(alt.chars().filter(|char| *char >= '\u{2e80}').count() / 2);
+    if is_sign || (in_cell && !in_link && words < DESCRIPTION && count > 0) {
+        Some(alt)
+    } else {
+        (!in_link && words >= DESCRIPTION).then(|| format!("[image: {alt}]"))
+    }
 }
 
 /// Returns the language that an element names for the code in it.

@@ -27,11 +27,11 @@ impl Panels {
     pub(super) fn control(&mut self, tag: &Tag<'_>) {
         let is_tab = has_role(tag, "tab");
         self.has_tab |= is_tab;
-        if self.controlled.len() < PANELS
-            && (is_tab || is_disclosure(tag))
-            && let Some(panel) = tag.get("aria-controls")
-        {
-            self.controlled.insert(self.hasher.hash_one(panel.trim()));
+        let panels = tag.get("aria-controls").filter(|_| is_tab || is_disclosure(tag));
+        for panel in panels.iter().flat_map(|panels| panels.split_ascii_whitespace()) {
+            if self.controlled.len() < PANELS {
+                self.controlled.insert(self.hasher.hash_one(panel));
+            }
         }
     }
 

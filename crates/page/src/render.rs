@@ -9,7 +9,7 @@
 use tamis_text::notice;
 
 use super::LINE;
-use super::elements::{address, is_block, is_layout, language};
+use super::elements::{address, image_text, is_block, is_layout, language};
 use super::references;
 use super::table::Table;
 use super::tags::{Tag, Target};
@@ -345,6 +345,15 @@ impl Render {
             let alt = references::decode(&alt).replace(['\n', '\r', '[', ']'], " ");
             self.break_words();
             self.line.push_str(&format!("![{}]({source})", alt.trim()));
+        } else if !self.markdown
+            && self.pre == 0
+            && let Some(text) = image_text(&alt, self.in_cell(), self.link.is_some())
+        {
+            self.break_words();
+            if text.starts_with('[') && !self.line.is_empty() && !self.line.ends_with(' ') {
+                self.line.push(' ');
+            }
+            self.line.push_str(&text);
         }
     }
 

@@ -2,8 +2,9 @@
 //!
 //! React 18 and later streams a suspended part as `<div hidden id="S:0">` at the end, with a placeholder
 //! `<template id="B:0">` in its place, or `P:0` for a part of a part. A script after the part names the place. It has mostly the
-//! same number; otherwise the first place that is still empty is taken. In the rewritten page, the part is moved to its placeholder. The text of a page that is
-//! too large to be rewritten has such parts in the order in which they arrived.
+//! same number; otherwise the first place that is still empty is taken. In the rewritten page, the part is moved to its placeholder,
+//! and replaces what is shown until it arrives: `<!--$?--><template id="B:0"></template>Loading…<!--/$-->`. The text of a page that
+//! is too large to be rewritten has such parts in the order in which they arrived.
 
 use super::tags::Tag;
 
@@ -15,6 +16,10 @@ const PLACES: usize = 256;
 pub(super) struct Segments {
     /// The names of the placeholders, their offsets and the blocks around them.
     places: Vec<(String, usize, usize)>,
+    /// The offsets at which the texts that they replace end.
+    ends: Vec<usize>,
+    /// The places of the open boundaries, the innermost one last. One that has its content has no place.
+    boundaries: Vec<Option<usize>>,
     /// The parts: the number of the place, the beginning, and the end.
     parts: Vec<(usize, usize, usize)>,
     /// The part that is open: the number of its place, its beginning and its level.
@@ -43,7 +48,29 @@ impl Segments {
         if let (Some(name), Some(html)) = (name(tag, "B:").or_else(|| name(tag, "P:")), html)
             && self.places.len() < PLACES
         {
+            // The boundary of the placeholder, unless it is one in a part.
+            if let Some(boundary @ None) = self.boundaries.last_mut() {
+                *boundary = Some(self.places.len());
+            }
             self.places.push((name, html.len(), around));
+            self.ends.push(html.len());
+        }
+    }
+
+    /// Reads a comment, which may begin or end a boundary.
+    pub(super) fn comment(&mut self, text: &str, html: Option<&str>) {
+        match text {
+            "$?" | "$" | "$!" | "$~" if self.boundaries.len() < PLACES => {
+                self.boundaries.push(None);
+            }
+            "/$" => {
+                if let Some(Some(place)) = self.boundaries.pop()
+                    && let (Some(end), Some(html)) = (self.ends.get_mut(place), html)
+                {
+                    *end = html.len();
+                }
+            }
+            _ => {}
         }
     }
 
@@ -98,11 +125,13 @@ impl Segments {
                     if let Some(written) = written.get_mut(number) {
                         *written = true;
                     }
-                    ranges.push((at, to, is_part && at == from));
-                    if let Some((_, part, end)) =
-                        self.parts.iter().find(|(place, ..)| *place == number)
-                    {
+                    let part = self.parts.iter().find(|(place, ..)| *place == number);
+                    if let Some((_, part, end)) = part {
+                        let replaced = self.ends.get(number).map_or(at, |end| *end.max(&at));
+                        ranges.push((replaced.min(to), to, false));
                         ranges.push((*part, *end, true));
+                    } else {
+                        ranges.push((at, to, is_part && at == from));
                     }
                 }
                 (_, Some((part, end))) => {

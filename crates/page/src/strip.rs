@@ -505,6 +505,12 @@ impl Target for Strip {
         self.render.text(text);
     }
 
+    fn comment(&mut self, text: &str) {
+        if self.removed.is_none() {
+            self.segments.comment(text, self.html.as_deref());
+        }
+    }
+
     fn lost(&mut self) {
         self.html = None;
     }

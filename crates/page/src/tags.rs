@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use lol_html::html_content::{EndTag, TextChunk};
+use lol_html::html_content::{Comment, EndTag, TextChunk};
 use lol_html::send::{DocumentContentHandlers, Element, ElementContentHandlers, HtmlRewriter};
 use lol_html::{MemorySettings, Selector, Settings};
 
@@ -28,6 +28,8 @@ pub(super) trait Target: Send + 'static {
     fn end(&mut self, name: &str);
     /// Text with its character references as written; a reference is never split.
     fn text(&mut self, text: &str);
+    /// A comment.
+    fn comment(&mut self, _text: &str) {}
     /// A token was dropped, or an element was ignored.
     fn lost(&mut self);
 }
@@ -202,12 +204,23 @@ fn rewriter<T: Target>(shared: &Arc<Mutex<Shared<T>>>) -> Option<HtmlRewriter<'s
             Ok(())
         }
     };
+    let comments = {
+        let shared = Arc::clone(shared);
+        move |comment: &mut Comment<'_>| {
+            let mut shared = lock(&shared);
+            shared.flush();
+            shared.target.comment(&comment.text());
+            Ok(())
+        }
+    };
     let settings = Settings::new_send()
         .append_element_content_handler((
             std::borrow::Cow::Owned(all),
             ElementContentHandlers::default().element(elements),
         ))
-        .append_document_content_handler(DocumentContentHandlers::default().text(texts))
+        .append_document_content_handler(
+            DocumentContentHandlers::default().text(texts).comments(comments),
+        )
         .with_memory_settings(MemorySettings::new().with_max_allowed_memory_usage(TOKEN))
         .with_strict(false);
     Some(HtmlRewriter::new(settings, |_: &[u8]| {}))

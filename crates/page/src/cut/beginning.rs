@@ -5,7 +5,7 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::{Measure, Sizes, Unit};
+use super::{Measure, Sizes, Unit, tables};
 
 /// How many bytes are buffered until the end of the text, or the place of the cut, is known.
 pub(super) const WINDOW: usize = 256 << 10;
@@ -113,6 +113,7 @@ impl Beginning {
 
     /// Ends the text.
     pub(super) fn end(&mut self, to: &mut dyn FnMut(&str)) -> Sizes {
+        let mut original = None;
         if self.out.is_none() {
             let limit = self.limit;
             let held = std::mem::take(&mut self.held);
@@ -122,7 +123,13 @@ impl Beginning {
                 if self.left.saturating_add(whole) > limit { held.trim_end() } else { &held };
             let tokens = if bare.len() < held.len() { self.unit.of(bare) } else { whole };
             if self.left.saturating_add(tokens) > limit {
-                self.held = held;
+                let narrowed = tables::narrowed(&held, self.unit.bytes(limit));
+                if let Some(narrowed) = narrowed.filter(|_| self.left == 0) {
+                    original = Some(tokens);
+                    self.held = narrowed;
+                } else {
+                    self.held = held;
+                }
                 self.cut(to);
             } else {
                 self.left += tokens;
@@ -132,7 +139,8 @@ impl Beginning {
         let Some(_) = self.out else {
             return Sizes { original: self.left, result: self.left, bytes: self.bytes, cut: false };
         };
-        let out = self.rest.finish();
+        let rest = self.rest.finish();
+        let out = original.map_or(rest, |original| original.saturating_sub(self.left));
         self.out = Some(out);
         let mark = self.unit.mark(out, self.newline);
         to(&mark);

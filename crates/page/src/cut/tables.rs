@@ -17,6 +17,9 @@ const FIRST: usize = 2;
 /// How many rows of a table should fit into the text.
 const ROWS: u64 = 12;
 
+/// The size in bytes of the last cell of a row, which says how many were left out.
+const MARK: u64 = 28;
+
 /// Returns a text with narrower tables, or `None` if no table is too wide for a text of `room` bytes.
 pub(super) fn narrowed(text: &str, room: u64) -> Option<String> {
     let mut out: Option<String> = None;
@@ -74,7 +77,7 @@ fn columns(rows: &str, room: u64) -> Option<usize> {
             }
         }
     }
-    let mut left = room_of_row.saturating_mul(count);
+    let mut left = room_of_row.saturating_sub(MARK).saturating_mul(count);
     let kept = sizes.iter().take_while(|size| {
         let fits = **size <= left;
         left = left.saturating_sub(**size);
