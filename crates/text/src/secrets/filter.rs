@@ -1,6 +1,6 @@
 //! The filter that replaces secrets in a stream of bytes.
 //!
-//! The input is examined in blocks that end at multiples of [`BLOCK`] bytes, so what is written never depends on how the
+//! The input is examined in blocks that end at multiples of [`BLOCK`] or [`LARGE_BLOCK`] bytes, so what is written never depends on how the
 //! input was cut. A part of each block is held until the next one:
 //!
 //! ```text
@@ -30,8 +30,10 @@ use super::search::{AHEAD, Hit, Search};
 use super::shape::{Match, find_at};
 use super::strings::KEPT;
 
-/// The number of bytes that are examined at once.
+/// The number of bytes that are examined at once, at the beginning of a text.
 const BLOCK: usize = 16 << 10;
+/// The same for the rest of a longer one. About 5 KiB before each block are moved, and in part examined again.
+const LARGE_BLOCK: usize = 4 * BLOCK;
 /// The length of the longest escape in JSON.
 pub(super) const ESCAPE: usize = 6;
 /// No position of a quote or escape is known.
@@ -114,7 +116,8 @@ impl SecretFilter {
     /// Reads the next bytes of the text.
     pub(super) fn write(&mut self, mut bytes: &[u8], sink: &mut dyn Sink) {
         while !bytes.is_empty() {
-            let room = BLOCK - (self.total % BLOCK as u64) as usize;
+            let block = if self.total < LARGE_BLOCK as u64 { BLOCK } else { LARGE_BLOCK };
+            let room = block - (self.total % block as u64) as usize;
             let (now, later) = bytes.split_at(room.min(bytes.len()));
             self.buffer.extend_from_slice(now);
             self.total += now.len() as u64;

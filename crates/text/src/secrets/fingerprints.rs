@@ -15,7 +15,7 @@ const TILDE: &str = "Q~";
 /// The anchors of options of commands, which are found by a dash at the beginning of a word.
 const OPTIONS: &[&str] = &["-", "--user", "--proxy-user"];
 
-/// The anchors that are found at the beginnings of long words and very long runs ([`may_be_long_text`]). Some begin
+/// The anchors that are found at the beginnings of long words and very long runs ([`may_be_long`]). Some begin
 /// before that.
 const LONG_ANCHORS: &[&str] =
     &["", "M", "N", "O", "1//0", "2", "4b1d", "0.A", "1.A", "1000.", "!AQ", "!AR"];
@@ -45,6 +45,8 @@ pub(super) struct Fingerprints {
     long_texts: TextTable<4>,
     /// The texts of three bytes.
     short_texts: TextTable<3>,
+    /// One bit for each hash of three bytes: a text may begin with them.
+    firsts: Box<[u64; 1 << (BITS - 6)]>,
     /// The text of two bytes, which is not in the table: too many bytes may follow it.
     pair: Option<TextPrefix>,
     /// For each text, the anchors that contain it, in the order of the kinds.
@@ -80,8 +82,6 @@ impl TextPrefix {
 
 /// Texts by the hash of their first bytes, of which there are `LEN`.
 struct TextTable<const LEN: u32> {
-    /// One bit for each hash: a text may begin with these bytes.
-    known: Box<[u64; 1 << (BITS - 6)]>,
     /// For each hash, the group of the texts that may begin with these bytes. Most have the first group.
     table: Box<[u16; 1 << BITS]>,
     /// Groups of texts. The first one is empty.
@@ -93,11 +93,7 @@ const BITS: u32 = 14;
 
 impl<const LEN: u32> TextTable<LEN> {
     fn new() -> Self {
-        Self {
-            known: Box::new([0; 1 << (BITS - 6)]),
-            table: Box::new([0; 1 << BITS]),
-            groups: vec![Vec::new()],
-        }
+        Self { table: Box::new([0; 1 << BITS]), groups: vec![Vec::new()] }
     }
 
     /// Returns the hash of the first bytes of eight.
@@ -109,22 +105,12 @@ impl<const LEN: u32> TextTable<LEN> {
 
     fn add(&mut self, text: TextPrefix) {
         let hash = Self::hash(text.bytes);
-        if let Some(word) = self.known.get_mut(hash >> 6) {
-            *word |= 1 << (hash & 63);
-        }
         let Some(group) = self.table.get_mut(hash) else { return };
         if *group == 0 {
             *group = u16::try_from(self.groups.len()).unwrap_or(0);
             self.groups.push(Vec::new());
         }
         self.groups.get_mut(usize::from(*group)).into_iter().for_each(|group| group.push(text));
-    }
-
-    /// Returns whether a text may begin with these bytes, which is false for most.
-    #[inline(always)]
-    fn may_have(&self, eight: u64) -> bool {
-        let hash = Self::hash(eight);
-        self.known.get(hash >> 6).is_none_or(|word| word >> (hash & 63) & 1 != 0)
     }
 
     /// Returns the index of the text that is at the beginning of eight bytes.
@@ -136,7 +122,7 @@ impl<const LEN: u32> TextTable<LEN> {
 
 /// Returns the first eight bytes, and zeros for those that are missing.
 #[inline(always)]
-fn first_eight(bytes: &[u8]) -> u64 {
+pub(super) fn first_eight(bytes: &[u8]) -> u64 {
     match bytes.first_chunk::<8>() {
         Some(eight) => u64::from_le_bytes(*eight),
         None => bytes.iter().rev().fold(0, |eight, byte| eight << 8 | u64::from(*byte)),
@@ -155,6 +141,7 @@ impl Fingerprints {
         let mut compiled = Self {
             long_texts: TextTable::new(),
             short_texts: TextTable::new(),
+            firsts: Box::new([0; 1 << (BITS - 6)]),
             pair: None,
             places: vec![Vec::new(); texts.len()],
             texts,
@@ -217,6 +204,14 @@ impl Fingerprints {
 
     /// Adds a text to the table of its length.
     fn add_text(&mut self, text: TextPrefix) {
+        // Any byte may be the third one after the text of two.
+        let is_short = text.mask.count_ones() < 24;
+        for third in if is_short { 0..=u8::MAX } else { 0..=0 } {
+            let hash = TextTable::<3>::hash(text.bytes | u64::from(third) << 16);
+            if let Some(word) = self.firsts.get_mut(hash >> 6) {
+                *word |= 1 << (hash & 63);
+            }
+        }
         match text.mask.count_ones() / 8 {
             2 => self.pair = Some(text),
             3 => self.short_texts.add(text),
@@ -227,9 +222,14 @@ impl Fingerprints {
     /// Returns whether a text may be at the beginning of a word, which is false for most words.
     #[inline(always)]
     pub(super) fn may_be_text(&self, word: &[u8]) -> bool {
-        let eight = first_eight(word);
-        let is_pair = self.pair.as_ref().is_some_and(|text| text.is_at(eight));
-        is_pair | self.long_texts.may_have(eight) | self.short_texts.may_have(eight)
+        self.may_begin(first_eight(word))
+    }
+
+    /// Returns whether a text may begin with these eight bytes. Compares three of them, and has no branches.
+    #[inline(always)]
+    pub(super) fn may_begin(&self, eight: u64) -> bool {
+        let hash = TextTable::<3>::hash(eight);
+        self.firsts.get(hash >> 6).is_none_or(|word| word >> (hash & 63) & 1 != 0)
     }
 
     /// Returns the index of the text at the beginning of `rest`.
@@ -309,32 +309,37 @@ const MARKS: &[(usize, [u8; 4])] = &[
     (76, *b"APIM"),
 ];
 
-/// Returns whether a secret without a text at its beginning may begin a very long run, which is false for most: a refresh
-/// token, the base64 of a number, or a key of Azure.
+/// Returns whether a secret without a text at its beginning may begin here or shortly before, which is false for most words
+/// that are long or begin a very long run: a refresh token, the base64 of a number, or a key of Azure.
 #[inline]
-pub(super) fn may_be_long_text(run: &[u8]) -> bool {
-    match run {
+pub(super) fn may_be_long(before: &[u8], run: &[u8]) -> bool {
+    let is_beginning = match run {
         [b'1', b'/' | b'\\' | b'%', ..]
         | [b'M'..=b'O', b'D' | b'T' | b'j' | b'z', ..]
         | [b'0' | b'1', b'.', b'A', ..]
-        | [b'A', b'Q' | b'R', ..] => true,
-        _ => has_mark(run, MARKS),
-    }
-}
-
-/// Returns whether such a secret may begin with a long word, or shortly before it.
-#[inline]
-pub(super) fn may_be_long_word(before: &[u8], run: &[u8]) -> bool {
-    match run {
-        [b'4', b'b', b'1', b'd', ..] => true,
-        [b'2', ..] if run.get(27) == Some(&b'_') => true,
-        _ => {
-            run.get(32) == Some(&b'-')
+        | [b'A', b'Q' | b'R', ..]
+        | [b'4', b'b', b'1', b'd', ..] => true,
+        [b'2', ..] => run.get(27) == Some(&b'_'),
+        _ => false,
+    };
+    is_beginning
+        || before.ends_with(b"1000.")
+        || may_have_mark(run)
+            && (run.get(32) == Some(&b'-')
                 || run.get(10..13) == Some(b"msh")
                 || has_mark(run, MARKS_IN_WORDS)
-                || before.ends_with(b"1000.")
-        }
-    }
+                || has_mark(run, MARKS))
+}
+
+/// Returns whether a run may have one of the marks, by their first bytes only: one branch for all of them.
+#[inline]
+fn may_have_mark(run: &[u8]) -> bool {
+    const MOST: usize = 80;
+    let Some(run) = run.first_chunk::<MOST>() else { return true };
+    let is = |at: usize, byte: u8| run.get(at) == Some(&byte);
+    let all = MARKS_IN_WORDS.iter().chain(MARKS);
+    let is_first = |any, (at, [first, ..]): &(usize, [u8; 4])| any | is(*at, *first);
+    all.fold(is(10, b'm') | is(32, b'-'), is_first)
 }
 
 #[inline]

@@ -102,7 +102,7 @@ impl SecretFilter {
                 && !is_escaped(&self.buffer, self.odd, close)
             {
                 // The name is a key, which may have been read.
-                let is_read = close < self.floor;
+                let is_read = close < self.floor || self.announces_nothing(close);
                 return if is_read { Look::Nothing } else { self.look_around(close, ended, sink) };
             }
         }
@@ -125,6 +125,17 @@ impl SecretFilter {
             }
         }
         Look::Nothing
+    }
+
+    /// Returns whether the key whose last quote is at a position is spelled without escapes and announces no secret, as
+    /// `"key"` and `"next_page_token"` do.
+    fn announces_nothing(&self, close: usize) -> bool {
+        let earliest = self.floor.max(close.saturating_sub(BEFORE));
+        let quote = open_quote(&self.buffer, self.odd, earliest, close);
+        let name = quote.and_then(|quote| self.buffer.get(quote + 1..close));
+        name.is_some_and(|name| {
+            memchr(b'\\', name).is_none() && announced(name, self.level).is_empty()
+        })
     }
 
     /// Compares the text at a place with the shapes of the kinds that may be there, as far as it has no escapes.

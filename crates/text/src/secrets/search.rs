@@ -19,7 +19,7 @@ use tamis_json::scan::{BLOCK, Scanner, WORD_BLOCKS, WordMasks, WordMasksReader};
 
 use super::before::{MOST_SIGNS, REACH};
 use super::before_text::OPTION;
-use super::fingerprints::{Fingerprints, may_be_long_text, may_be_long_word};
+use super::fingerprints::{Fingerprints, first_eight, may_be_long};
 use super::kinds::has;
 use super::names::{BETWEEN, may_end_with_name};
 use super::table_files::FLAGS;
@@ -170,11 +170,18 @@ impl Search {
             let of = |masks: &[u64]| masks.get(block).copied().unwrap_or(0);
             words = self.list_words(of(&self.places.words), block, words);
             let of_masks = |masks: &[u64; WORD_BLOCKS]| of(masks.get(1..).unwrap_or_default());
-            let (tokens, ats) = (of(&self.places.tokens), of_masks(&self.masks.at));
-            let others = of(&self.places.longs) | of(&self.places.names) | of(&self.places.options);
-            let escapes = of_masks(&self.masks.numeric_escape);
-            if tokens | ats | escapes | others != 0 {
-                self.find_others([tokens, ats, escapes, others], bytes, window + block * BLOCK);
+            let (tokens, longs) = (of(&self.places.tokens), of(&self.places.longs));
+            let signs = of_masks(&self.masks.at)
+                | of_masks(&self.masks.numeric_escape)
+                | of(&self.places.names)
+                | of(&self.places.options);
+            let begin = window + block * BLOCK;
+            // A loop for each, so that the branches in it depend less on the text.
+            if tokens | longs != 0 {
+                self.find_runs([tokens, longs], bytes, begin);
+            }
+            if signs != 0 {
+                self.find_signs(signs, bytes, begin);
             }
         }
         self.find_after_percent(bytes, window);
@@ -196,37 +203,33 @@ impl Search {
         total
     }
 
-    /// Finds what is not a word with a text in the block that begins at a position.
-    fn find_others(
-        &mut self,
-        [tokens, ats, escapes, others]: [u64; 4],
-        bytes: &[u8],
-        begin: usize,
-    ) {
-        let mut all = tokens | ats | escapes | others;
-        while all != 0 {
-            let bit = all & all.wrapping_neg();
-            all ^= bit;
-            let at = begin + bit.trailing_zeros() as usize;
+    /// Finds the secrets after a scheme and blanks, and those without a text at their beginning, in the block that begins at a
+    /// position.
+    fn find_runs(&mut self, [tokens, longs]: [u64; 2], bytes: &[u8], begin: usize) {
+        for at in bits(tokens).map(|bit| begin + bit) {
+            let before = bytes.get(..at).unwrap_or_default();
+            if let Some((text, begin)) = Fingerprints::shared().text_before_blanks(before) {
+                self.found.push(Found { hit: Hit::Text(text), at: begin, noticed: at });
+            }
+        }
+        for at in bits(longs).map(|bit| begin + bit) {
+            let (before, rest) = bytes.split_at(at.min(bytes.len()));
+            if may_be_long(before, rest) {
+                self.found.push(Found { hit: Hit::Long, at, noticed: at });
+            }
+        }
+    }
+
+    /// Finds signs after names, signs of URLs, escapes and options in the block that begins at a position.
+    fn find_signs(&mut self, signs: u64, bytes: &[u8], begin: usize) {
+        for at in bits(signs).map(|bit| begin + bit) {
             let (before, rest) = bytes.split_at(at.min(bytes.len()));
             let mut push = |hit, begin| self.found.push(Found { hit, at: begin, noticed: at });
-            if tokens & bit != 0
-                && let Some((text, begin)) = Fingerprints::shared().text_before_blanks(before)
-            {
-                push(Hit::Text(text), begin);
-            }
-            if (ats | escapes | others) & bit == 0 {
-                continue;
-            }
             match rest.first() {
+                Some(b':' | b'=' | b'>') if may_end_with_name(before) => push(Hit::Name, at),
                 Some(b'@') => push(Hit::At, at),
                 // The text is `Q~`.
                 Some(b'~') if before.last() == Some(&b'Q') => push(Hit::Tilde, at - 1),
-                Some(b'\\') if is_name_sign_escaped(rest) && may_end_with_name(before) => {
-                    push(Hit::EscapedName, at);
-                }
-                Some(b'\\') if rest.starts_with(br"\u00") => push(Hit::Escape, at),
-                Some(b':' | b'=' | b'>') if may_end_with_name(before) => push(Hit::Name, at),
                 Some(b'-') => match option(rest) {
                     Some(LoginOption::Login) => push(Hit::Option, at),
                     Some(LoginOption::Password(text, len)) => {
@@ -235,15 +238,17 @@ impl Search {
                     }
                     None => {}
                 },
-                _ if others & bit != 0 && is_long(before, rest) => {
-                    push(Hit::Long, at);
+                Some(b'\\') => {
+                    if is_name_sign_escaped(rest) && may_end_with_name(before) {
+                        push(Hit::EscapedName, at);
+                    } else if rest.starts_with(br"\u00") {
+                        push(Hit::Escape, at);
+                    }
+                    if let Some(len) = terminal_sequence(rest) {
+                        self.find_word(bytes, at + len);
+                    }
                 }
                 _ => {}
-            }
-            if escapes & bit != 0
-                && let Some(len) = terminal_sequence(rest)
-            {
-                self.find_word(bytes, at + len);
             }
         }
     }
@@ -270,7 +275,7 @@ impl Search {
         {
             self.found.push(Found { hit: Hit::Text(text), at, noticed: at });
         }
-        if is_long(bytes.get(..at).unwrap_or_default(), word) {
+        if may_be_long(bytes.get(..at).unwrap_or_default(), word) {
             self.found.push(Found { hit: Hit::Long, at, noticed: at });
         }
     }
@@ -278,12 +283,26 @@ impl Search {
     /// Finds the texts among the listed words.
     fn find_words(&mut self, bytes: &[u8], window: usize, count: usize) {
         let (others, texts) = (self.found.len(), Fingerprints::shared());
-        for at in self.words.get(..count).unwrap_or_default() {
+        let bytes_of_window = bytes.get(window..).unwrap_or_default();
+        let words = self.words.get_mut(..count).unwrap_or_default();
+        // Most words are no text, and which ones are depends on the input: the loop has no branch for it.
+        let mut kept = 0;
+        for index in 0..words.len() {
+            let Some(at) = words.get(index).copied() else { break };
+            let place = usize::from(at);
+            let eight = match bytes_of_window.get(place..place + 8).and_then(<[u8]>::first_chunk) {
+                Some(eight) => u64::from_le_bytes(*eight),
+                None => first_eight(bytes_of_window.get(place..).unwrap_or_default()),
+            };
+            if let Some(word) = words.get_mut(kept) {
+                *word = at;
+            }
+            kept += usize::from(texts.may_begin(eight));
+        }
+        for at in words.get(..kept).unwrap_or_default() {
             let at = window + usize::from(*at);
             let word = bytes.get(at..).unwrap_or_default();
-            if texts.may_be_text(word)
-                && let Some(text) = texts.text_at(word)
-            {
+            if let Some(text) = texts.text_at(word) {
                 self.found.push(Found { hit: Hit::Text(text), at, noticed: at });
             }
         }
@@ -293,10 +312,13 @@ impl Search {
     }
 }
 
-/// Returns whether a secret without a text at its beginning may be at a position or shortly before it.
-#[inline]
-fn is_long(before: &[u8], rest: &[u8]) -> bool {
-    may_be_long_text(rest) || may_be_long_word(before, rest)
+/// Returns the positions of the bits of a mask, in their order.
+#[inline(always)]
+fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = mask.trailing_zeros() as usize;
+        (mask != 0).then(|| mask &= mask.wrapping_sub(1)).map(|()| bit)
+    })
 }
 
 /// An option whose argument has a password.
