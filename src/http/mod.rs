@@ -59,4 +59,6 @@ pub use layer::{Choice, FilterFuture, FilterLayer, FilterService};
 use no_decode as decode;
 pub use streams::{FilterStream, transform_async};
 pub use tamis_json::limits::HeldPool;
+#[cfg(feature = "text")]
+pub use transform::RedactedTextReport;
 pub use transform::{OtherReport, Outcome, Transform};

@@ -1,5 +1,6 @@
 //! The record of one result after it was filtered: sizes and names, never data.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +30,8 @@ pub struct CallRecord {
     pub reason: Option<&'static str>,
     /// The number of invisible characters that were removed or made visible.
     pub invisible: u64,
+    /// How many values of each kind were replaced, such as credentials. Never a value.
+    pub redacted: BTreeMap<String, u64>,
     /// The tools of a page of the list of tools, with the bytes of their descriptions.
     pub listed: Vec<(String, u64)>,
     /// The time that filtering took.

@@ -17,6 +17,8 @@ use tamis_json::limits::SpillGate;
 use super::decode::Decoder;
 use super::gather::GatherSink;
 pub use outcome::{OtherReport, Outcome};
+#[cfg(feature = "text")]
+pub use text::RedactedTextReport;
 
 use crate::filter::{Call, CallOptions, Filter, Program};
 

@@ -1,5 +1,7 @@
 //! Transforms of texts, and their filters as [`PushFilter`]s.
 
+use std::collections::BTreeMap;
+
 use tamis_json::error::Error;
 use tamis_json::limits::{Limits, SpillGate};
 
@@ -7,6 +9,16 @@ use super::{BodyFilter, Outcome, Pace, Transform};
 use crate::http::gather::GatherSink;
 use crate::io::push::PushFilter;
 use crate::text::{TextFilter, TextProgram, TextRedactor, TextReport};
+
+/// The report of a filter over a text in which credentials are replaced first ([`Transform::redacted_text`]).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RedactedTextReport {
+    /// The report of the filter. The bytes of its input are those of the text with credentials.
+    pub text: TextReport,
+    /// How many credentials of each kind were replaced.
+    pub redacted: BTreeMap<String, u64>,
+}
 
 impl Transform {
     /// Creates a filter over a text.
@@ -17,7 +29,7 @@ impl Transform {
         Self::of(filter, Pace::Match, SpillGate::default()).without_input()
     }
 
-    /// Creates a filter over a text in which credentials are replaced first.
+    /// Creates a filter over a text in which credentials are replaced first. Its report is a [`RedactedTextReport`].
     ///
     /// ```
     /// use tamis::http::{Transform, transform_async};
@@ -39,7 +51,7 @@ impl Transform {
     pub fn redacted_text(program: &TextProgram, redactor: TextRedactor, limits: &Limits) -> Self {
         let filter = TextFilter::with_limits(program, limits, GatherSink::default());
         let text = RedactedText::new(redactor, filter);
-        let filter = TextPush::Redacted(Box::new(text), TextReport::default());
+        let filter = TextPush::Redacted(Box::new(text), RedactedTextReport::default());
         Self::of(filter, Pace::Match, SpillGate::default()).without_input()
     }
 }
@@ -48,7 +60,7 @@ impl Transform {
 pub(super) enum TextPush {
     Text(Box<TextFilter<GatherSink>>, TextReport),
     /// The search for credentials is before the filter.
-    Redacted(Box<RedactedText>, TextReport),
+    Redacted(Box<RedactedText>, RedactedTextReport),
 }
 
 pub(super) struct RedactedText {
@@ -71,13 +83,13 @@ impl RedactedText {
         self.pass()
     }
 
-    fn end(&mut self) -> Result<TextReport, Error> {
-        let found = self.redactor.end(&mut self.safe);
+    fn end(&mut self) -> Result<RedactedTextReport, Error> {
+        let redacted = self.redactor.end(&mut self.safe);
         self.pass()?;
-        let mut report = self.filter.end()?;
-        report.changed |= !found.is_empty();
-        report.bytes_in = self.read;
-        Ok(report)
+        let mut text = self.filter.end()?;
+        text.changed |= !redacted.is_empty();
+        text.bytes_in = self.read;
+        Ok(RedactedTextReport { text, redacted })
     }
 
     fn pass(&mut self) -> Result<(), Error> {
@@ -122,7 +134,8 @@ impl BodyFilter for TextPush {
 
     fn outcome(&self) -> Outcome {
         match self {
-            Self::Text(_, report) | Self::Redacted(_, report) => Outcome::other(*report),
+            Self::Text(_, report) => Outcome::other(*report),
+            Self::Redacted(_, report) => Outcome::other(report.clone()),
         }
     }
 

@@ -136,6 +136,7 @@ impl CommandText<'_> {
         let rule = report.filter.unwrap_or_default();
         let call = CallLine::new(&program, &rule, bytes)
             .with_handle(StoreRecorder::handle(&place).filter(|_| report.cut))
+            .with_redacted(&report.redacted)
             .with_times(begun.elapsed(), None)
             .with_exit_code(self.exit_code)
             .with_command_shown(Some(self.agent), [self.output, &text].map(TextSize::of));

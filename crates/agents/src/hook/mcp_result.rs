@@ -1,5 +1,7 @@
 //! Filters the result of an MCP tool by the rules of the user's `tamis.yaml`.
 
+use std::collections::BTreeMap;
+
 use tamis::text::InvisibleFilter;
 use tamis_mcp::record::CallRecord;
 use tamis_mcp::tool_result::{ResultFilter, ToolName};
@@ -59,7 +61,10 @@ pub(super) fn filter(settings: &HookSettings, names: &[ToolName], result: &[u8])
             (source.as_str(), outcome.as_str(), *reason, handle.as_deref())
         }
     };
+    let none = BTreeMap::new();
+    let redacted = filtered.record.as_ref().map_or(&none, |record| &record.redacted);
     let call = CallLine::new(tool, rule, [bytes_in, bytes.len() as u64])
+        .with_redacted(redacted)
         .with_outcome(outcome, reason)
         .with_handle(handle)
         .with_invisible(filtered.record.as_ref().map_or(0, |record| record.invisible))

@@ -177,6 +177,7 @@ fn filtered(run: tamis_agents::hook::shell::ShellRun, settings: &HookSettings) -
                 .with_times(report.filter_time, Some(begun.elapsed()))
                 .with_exit_code(output.exit_code)
                 .with_invisible(report.invisible)
+                .with_redacted(&output.redacted)
                 .with_command_shown(Some(ShownBy::ClaudeCode), sizes);
             if reads_again {
                 call = call.with_outcome("retrieved", None);

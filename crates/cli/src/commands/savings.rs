@@ -23,6 +23,7 @@ without     bytes that the agent would have shown to its model without tamis, it
 shown       bytes that it shows
 read again  bytes of full outputs that it fetched later
 saved       the rest; less than zero if the model reads more with tamis
+replaced    kinds of credentials and personal data that redact replaced, and how many; never a value
 
 tamis run, the hooks of agents and servers wrapped by tamis install append a line for each call to calls.jsonl in the
 state folder: $TAMIS_STATE_DIR, else $XDG_STATE_HOME/tamis, else ~/.local/state/tamis. It has names, sizes and durations,
@@ -109,7 +110,9 @@ fn sums(savings: &Savings, as_json: bool) -> Exit {
     } else {
         savings.table()
     };
-    print::print(table.as_bytes())
+    let redacted = savings.redacted_table();
+    let gap = if redacted.is_empty() { "" } else { "\n" };
+    print::print(format!("{table}{gap}{redacted}").as_bytes())
 }
 
 /// Prints the tools that were never called.

@@ -27,6 +27,7 @@ fn line(record: &CallRecord) -> CallLine<'_> {
         .with_handle(record.handle.as_deref())
         .with_times(record.duration, record.latency)
         .with_invisible(record.invisible)
+        .with_redacted(&record.redacted)
 }
 
 /// Writes the log. Several processes may write to the same file.

@@ -64,6 +64,12 @@ struct Stage {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ToolKind {
+    tool: String,
+    kind: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Reason {
     reason: &'static str,
 }
@@ -76,6 +82,7 @@ pub struct Metrics {
     calls: Family<Call, Counter>,
     bytes: Family<Stage, Counter>,
     tokens: Family<Stage, Counter>,
+    redacted: Family<ToolKind, Counter>,
     failures: Family<Reason, Counter>,
     dropped: Family<Reason, Counter>,
     messages: Family<Source, Counter>,
@@ -93,6 +100,7 @@ impl Default for Metrics {
             calls: Family::default(),
             bytes: Family::default(),
             tokens: Family::default(),
+            redacted: Family::default(),
             failures: Family::default(),
             dropped: Family::default(),
             messages: Family::default(),
@@ -119,6 +127,11 @@ impl Metrics {
             "result_tokens",
             "Estimated tokens of results before (in) and after (out) the filter",
             self.tokens.clone(),
+        );
+        registry.register(
+            "redacted_values",
+            "Credentials and other values that were replaced in results, by kind",
+            self.redacted.clone(),
         );
         registry.register(
             "failures",
@@ -163,6 +176,11 @@ impl Metrics {
         self.bytes.get_or_create(&stage("out")).inc_by(record.bytes_out);
         self.tokens.get_or_create(&stage("in")).inc_by(record.tokens_in());
         self.tokens.get_or_create(&stage("out")).inc_by(record.tokens_out());
+        // The kinds are built-in ones and patterns of the user, so their number is bounded.
+        for (kind, count) in &record.redacted {
+            let labels = ToolKind { tool: tool.clone(), kind: kind.clone() };
+            self.redacted.get_or_create(&labels).inc_by(*count);
+        }
         let outcome = record.outcome.as_str();
         self.calls.get_or_create(&Call { tool, rule: record.source.as_str(), outcome }).inc();
         if matches!(record.outcome, CallOutcome::FailedOpen | CallOutcome::FailedClosed) {

@@ -1,6 +1,6 @@
 //! Figures about the calls of the proxy: a log and metrics.
 //!
-//! They contain names of tools, sizes and durations, and never data of a message.
+//! They contain names of tools, sizes, durations and counts of replaced credentials by kind, and never data of a message.
 
 pub mod endpoint;
 pub mod log;

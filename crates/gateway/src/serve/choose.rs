@@ -6,7 +6,7 @@ use std::time::Instant;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode, request, response};
 use tamis::CallOptions;
-use tamis::http::{Choice, Outcome, Transform};
+use tamis::http::{Choice, Outcome, RedactedTextReport, Transform};
 use tamis::text::{TextRedactor, TextReport};
 use tamis_mcp::gateway_yaml::{Action, HttpFilter, RequestPath, Route, RouteRule, essence};
 
@@ -149,13 +149,18 @@ fn counted(transform: Transform, route: &str, metrics: &Arc<RouteMetrics>) -> Tr
     let begun = Instant::now();
     metrics.begin();
     transform.with_on_end(move |outcome, result| {
+        let of_text = |report: &TextReport| [report.bytes_in, report.bytes_out];
         let sizes = match outcome {
             Outcome::Filter(report) => {
+                metrics.redacted(&route, &report.redacted);
                 [report.original_bytes, report.output_bytes.unwrap_or(report.result_bytes)]
             }
-            other => match other.downcast_ref::<TextReport>() {
-                Some(report) => [report.bytes_in, report.bytes_out],
-                None => [0, 0],
+            other => match other.downcast_ref::<RedactedTextReport>() {
+                Some(report) => {
+                    metrics.redacted(&route, &report.redacted);
+                    of_text(&report.text)
+                }
+                None => other.downcast_ref().map_or([0, 0], of_text),
             },
         };
         let kind = result.map_or_else(|error| error.kind().as_str(), |()| "filtered");

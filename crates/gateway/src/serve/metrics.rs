@@ -1,5 +1,6 @@
 //! Counters of the routes, in the format of Prometheus.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use prometheus_client::collector::Collector;
@@ -29,6 +30,12 @@ struct RouteStage {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct RouteKind {
+    route: String,
+    kind: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Event {
     event: &'static str,
 }
@@ -38,6 +45,7 @@ struct Event {
 pub(crate) struct RouteMetrics {
     responses: Family<RouteOutcome, Counter>,
     bytes: Family<RouteStage, Counter>,
+    redacted: Family<RouteKind, Counter>,
     open: Gauge,
     streams: Gauge,
     duration: Histogram,
@@ -49,6 +57,7 @@ impl RouteMetrics {
         Self {
             responses: Family::default(),
             bytes: Family::default(),
+            redacted: Family::default(),
             open: Gauge::default(),
             streams: Gauge::default(),
             duration: Histogram::new(SECONDS),
@@ -64,6 +73,11 @@ impl RouteMetrics {
             "response_bytes",
             "Bytes of responses before (in) and after (out) the filter",
             self.bytes.clone(),
+        );
+        registry.register(
+            "response_redacted_values",
+            "Credentials and other values that were replaced in responses, by kind",
+            self.redacted.clone(),
         );
         registry.register("open_responses", "Responses that are being filtered", self.open.clone());
         registry.register("streams", "Open streams of gateways", self.streams.clone());
@@ -91,6 +105,14 @@ impl RouteMetrics {
         self.bytes.get_or_create(&stage("out")).inc_by(sent);
         self.responses.get_or_create(&RouteOutcome { route: route.clone(), outcome }).inc();
         self.duration.observe(took.as_secs_f64());
+    }
+
+    /// Counts the values that were replaced in a response. The kinds are built-in ones and patterns of the configuration.
+    pub(crate) fn redacted(&self, route: &str, kinds: &BTreeMap<String, u64>) {
+        for (kind, count) in kinds {
+            let labels = RouteKind { route: route.to_owned(), kind: kind.clone() };
+            self.redacted.get_or_create(&labels).inc_by(*count);
+        }
     }
 
     /// Counts a response that is not filtered.

@@ -53,6 +53,7 @@ routes:
     for line in [
         r#"tamis_responses_total{route="route 1",outcome="refused"} 1"#,
         r#"tamis_responses_total{route="route 3",outcome="filtered"} 3"#,
+        r#"tamis_response_redacted_values_total{route="route 3",kind="github-token"} 3"#,
         &format!(r#"tamis_response_bytes_total{{route="route 3",stage="in"}} {}"#, 3 * log.len()),
     ] {
         assert!(text.contains(line), "{line}: {text}");

@@ -142,3 +142,36 @@ fn wrong_command_lines_are_reported() {
         assert!(!errors.is_empty() && !errors.contains("secret"), "{errors}");
     }
 }
+
+/// Kinds and counts of replaced values are in the log, the metrics and the sums; no value is.
+#[test]
+fn replaced_values_are_counted_by_tool_and_kind() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("calls.jsonl");
+    let log_flag = log.to_str().unwrap();
+    let flags = ["--metrics", "127.0.0.1:0", "--log", log_flag, "--redact", "secrets,personal"];
+    let mut proxy = Proxy::of_server(&flags, &[]);
+    let address = proxy.address("tamis: metrics at http://");
+    let token = ["gh", "p_16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+    let text = format!("{token} of mira@example.org and nils@example.org");
+    let result = json!({"content": [{"type": "text", "text": text}]});
+    let call = json!({"name": "list_env", "arguments": {"result": result}});
+    proxy.call(1, "tools/call", call);
+    let metrics = send(address, "GET", "/metrics", &[], b"").text();
+    for (kind, count) in [("email", 2), ("github-token", 1)] {
+        let line =
+            format!("tamis_redacted_values_total{{tool=\"list_env\",kind=\"{kind}\"}} {count}");
+        assert!(metrics.contains(&line), "{line}\n{metrics}");
+    }
+    assert_eq!(proxy.close().0, Some(0));
+    let logged = std::fs::read_to_string(&log).unwrap();
+    let line: serde_json::Value = serde_json::from_str(&logged).unwrap();
+    assert_eq!(line["redacted"], json!({"email": 2, "github-token": 1}));
+    let mut savings = Savings::default();
+    savings.read_file(&log).unwrap();
+    let table = savings.redacted_table();
+    assert!(table.contains("list_env  email             2\n"), "{table}");
+    for shown in [metrics, logged, table] {
+        assert!(!shown.contains("ghp_") && !shown.contains("example.org"), "{shown}");
+    }
+}

@@ -16,6 +16,7 @@ use tamis::{CallOptions, Limits, Sink};
 use tamis_text::cut::Query;
 
 use super::data_urls::DataUrls;
+use super::replaced::Replaced;
 use super::run::{self, JsonRun, RunError, Source, Texts};
 use super::text_cut::{TextCut, TextCutReport};
 use crate::jsonrpc::find::Found;
@@ -48,12 +49,12 @@ pub(crate) enum BlockText {
 }
 
 impl BlockText {
-    /// Returns the number of credentials that were replaced in the text.
-    pub(crate) fn redacted(&self) -> u64 {
+    /// Returns the credentials and other values that were replaced in the text. `None`: none could be.
+    pub(crate) fn redacted(&self) -> Option<&Replaced> {
         match self {
-            Self::Json(run) => run.redacted,
-            Self::Text(_, report) => report.redacted,
-            Self::Same | Self::Escaped(_) | Self::Withheld | Self::Dropped { .. } => 0,
+            Self::Json(run) => Some(&run.redacted),
+            Self::Text(_, report) => Some(&report.redacted),
+            Self::Same | Self::Escaped(_) | Self::Withheld | Self::Dropped { .. } => None,
         }
     }
 
@@ -169,7 +170,7 @@ impl BlockContext<'_> {
         match self.shorten(texts, source, scratch) {
             Ok(report)
                 if report.changed
-                    || report.redacted > 0
+                    || !report.redacted.is_empty()
                     || report.marked
                     || report.left_out > 0 =>
             {
@@ -202,7 +203,8 @@ impl BlockContext<'_> {
         let mut cut = TextCut::new(scratch, self.room, held, self.query);
         let leaves_out = self.filter.max_tokens.is_some() && !self.filter.removes_for_safety;
         let mut shown = DataUrls::new(&mut cut, leaves_out);
-        let (mut changed, mut filtered_out, mut bytes_in, mut redacted) = (false, 0, 0, 0);
+        let (mut changed, mut filtered_out, mut bytes_in) = (false, 0, 0);
+        let mut redacted = Replaced::default();
         let redacts = self.filter.redacts.as_ref();
         let redactor = |redact| TextRedactor::of(redact, &Limits::new());
         let mut redactor = redacts.map(redactor).transpose()?;
@@ -217,7 +219,7 @@ impl BlockContext<'_> {
                     Ok(())
                 })?;
                 if let Some(redactor) = &mut redactor {
-                    redacted = run::credentials(&redactor.end(&mut shown));
+                    redacted.add(&redactor.end(&mut shown));
                 }
             }
             Some(program) => {
@@ -232,7 +234,7 @@ impl BlockContext<'_> {
                 })?;
                 if let Some(redactor) = &mut redactor {
                     safe.clear();
-                    redacted = run::credentials(&redactor.end(&mut safe));
+                    redacted.add(&redactor.end(&mut safe));
                     filter.write(&safe)?;
                 }
                 let report = filter.end()?;

@@ -389,7 +389,8 @@ impl Task {
             }
             Self::Clean { .. } => Ok(Done::Original),
             Self::Result { call, result } => {
-                let rewritten = result::rewrite(message, &result, &call, context, record)?;
+                let mut rewritten = result::rewrite(message, &result, &call, context, record)?;
+                record.redacted = std::mem::take(&mut rewritten.redacted);
                 let start = out.len();
                 let done = finish_result(rewritten, message, span.clone(), context, out)?;
                 shorten_to_delta(done, &call, message, span, context, out, start, record)
@@ -407,6 +408,7 @@ impl Task {
                     Some(found) => result::rewrite(message, &found.span, &call, context, record)?,
                     None => Rewritten::nothing(),
                 };
+                record.redacted = std::mem::take(&mut rewritten.redacted);
                 if closed && !call.filter.keeps_error_text {
                     if let Some(error) = error {
                         withhold_error(message, &mut rewritten.splice, &error, None)?;
@@ -424,8 +426,9 @@ impl Task {
                     return Err(Failure::UNKNOWN_FORM);
                 }
                 let contents = contents.as_ref();
-                let rewritten =
+                let mut rewritten =
                     resource::rewrite(message, &call, contents, &items, &texts, context)?;
+                record.redacted = std::mem::take(&mut rewritten.redacted);
                 finish_result(rewritten, message, span, context, out)
             }
             Self::Error { call, error, code } => {
@@ -544,7 +547,7 @@ fn finish_result(
     context: &Context,
     out: &mut Spool,
 ) -> Result<Done, Failure> {
-    let Rewritten { splice, scratch } = rewritten;
+    let Rewritten { splice, scratch, .. } = rewritten;
     if splice.is_empty() {
         if context.is_too_long(&span) {
             return Err(Failure::TOO_LONG);

@@ -31,6 +31,7 @@ pub(crate) mod listing;
 pub(crate) mod notice;
 pub(crate) mod omission;
 pub(crate) mod outcome;
+pub(crate) mod replaced;
 pub(crate) mod resource;
 pub(crate) mod result;
 pub(crate) mod result_parts;

@@ -9,6 +9,7 @@ use tamis_store::OmittedUnit;
 use super::block_text::{BlockContext, BlockText};
 use super::hint::Hint;
 use super::notice::{NoticeFacts, Omission, ShortPointer};
+use super::replaced::Replaced;
 use super::result::omitted;
 use super::result_parts::Rewritten;
 use super::run::{FormOutputs, Source, Texts};
@@ -81,6 +82,7 @@ pub(crate) fn rewrite(
             _ => StoredResult::Blocks(stored, None),
         };
         let forms = FormOutputs::of(filter, false, spool, options.marks());
+        let redacted = redacted.count();
         let to_store = ToStore { result: &result, tool: &call.tool, redacted };
         (omission, room.store(&unescaped, &to_store, context, filter, &forms))
     });
@@ -88,10 +90,10 @@ pub(crate) fn rewrite(
         &mut splice,
         contents,
         kept,
-        NoticeFacts { omission, redacted, factored: None },
+        NoticeFacts { omission, redacted: redacted.count(), factored: None },
         message,
     )?;
-    Ok(Rewritten { splice, scratch })
+    Ok(Rewritten { splice, scratch, redacted })
 }
 
 /// Checks that contents have a form that rules can read.
@@ -120,13 +122,13 @@ struct NewContents<'a> {
     stored: Vec<StoredPart>,
     /// The sum over all texts from the first that was cut.
     cut: Option<Omission>,
-    redacted: u64,
+    redacted: Replaced,
 }
 
 impl<'a> NewContents<'a> {
     /// Replaces a text by its output. Returns whether something of it was cut.
     fn replace(&mut self, found: &Found, items: &'a [Found], output: BlockText) -> bool {
-        self.redacted += output.redacted();
+        output.redacted().into_iter().for_each(|replaced| self.redacted.add_all(replaced));
         let source = Source::characters(found);
         let inner = found.span.start + 1..found.span.end.saturating_sub(1);
         if let BlockText::Json(run) = output {

@@ -362,9 +362,10 @@ impl ResultRewrite<'_> {
         scratch: Spool,
     ) -> Result<(Rewritten, Option<Remedy>), Failure> {
         let redacted = filtered.redacted();
+        let count = redacted.count();
         let remedy = omission.map(|_| {
             let stored = self.stored(&filtered);
-            let to_store = ToStore { result: &stored, tool: self.tool, redacted };
+            let to_store = ToStore { result: &stored, tool: self.tool, redacted: count };
             room.store(self.texts, &to_store, self.context, self.filter, &self.forms)
         });
         let omission = match omission {
@@ -374,9 +375,9 @@ impl ResultRewrite<'_> {
             None => None,
         };
         let factored = filtered.is_factored().then(|| self.factor_notice());
-        let facts = NoticeFacts { omission: omission.zip(remedy), redacted, factored };
+        let facts = NoticeFacts { omission: omission.zip(remedy), redacted: count, factored };
         let splice = self.assemble(filtered, facts, &scratch)?;
-        Ok((Rewritten { splice, scratch }, remedy))
+        Ok((Rewritten { splice, scratch, redacted }, remedy))
     }
 
     /// Returns the notice about a factored document: an explanation, but only once for a client with a session.

@@ -7,6 +7,7 @@ use tamis_text::cut::Query;
 
 use super::block_text::BlockText;
 use super::blocks::Block;
+use super::replaced::Replaced;
 use super::run::{FormOutputs, JsonRun, Texts};
 use super::task::Context;
 use crate::jsonrpc::find::Found;
@@ -21,12 +22,18 @@ pub(crate) struct Rewritten {
     pub(crate) splice: Splice,
     /// Holds the new bytes.
     pub(crate) scratch: Spool,
+    /// The credentials and other values that were replaced.
+    pub(crate) redacted: Replaced,
 }
 
 impl Rewritten {
     /// Returns no replacements.
     pub(crate) fn nothing() -> Self {
-        Self { splice: Splice::default(), scratch: Spool::from_vec(Vec::new()) }
+        Self {
+            splice: Splice::default(),
+            scratch: Spool::from_vec(Vec::new()),
+            redacted: Replaced::default(),
+        }
     }
 }
 
@@ -109,10 +116,16 @@ impl FilteredParts<'_> {
         of_texts || self.structured.run().is_some_and(|it| it.run.report.factored.is_some())
     }
 
-    /// Returns the number of credentials that were replaced. Texts in addition to a structured result mostly repeat it.
-    pub(crate) fn redacted(&self) -> u64 {
-        let of_texts = self.texts.iter().flatten().map(BlockText::redacted).sum();
-        self.structured.run().map_or(0, |structured| structured.run.redacted).max(of_texts)
+    /// Returns the credentials and other values that were replaced. Texts in addition to a structured result mostly repeat it.
+    pub(crate) fn redacted(&self) -> Replaced {
+        let mut of_texts = Replaced::default();
+        for text in self.texts.iter().flatten().filter_map(BlockText::redacted) {
+            of_texts.add_all(text);
+        }
+        match self.structured.run() {
+            Some(of) if of.run.redacted.count() > of_texts.count() => of.run.redacted.clone(),
+            _ => of_texts,
+        }
     }
 }
 

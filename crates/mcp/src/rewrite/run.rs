@@ -1,13 +1,14 @@
 //! Runs the programs of a filter over a part of a message.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::ops::Range;
 
 use tamis::spec::Redact;
 use tamis::text::TextRedactor;
 use tamis::{CallOptions, Error, ErrorKind, Filter, Limits, MarkTable, Program, Report, Sink};
 
+use super::replaced::Replaced;
 use crate::jsonrpc::find::Found;
 use crate::policy::failure::Failure;
 use crate::rules::{StoredForm, ToolFilter};
@@ -203,8 +204,8 @@ pub(crate) struct JsonRun {
     pub(crate) report: Report,
     /// Bytes of the source, after unescaping.
     pub(crate) bytes_in: u64,
-    /// Number of credentials that were replaced.
-    pub(crate) redacted: u64,
+    /// The credentials and other values that were replaced.
+    pub(crate) redacted: Replaced,
 }
 
 impl JsonRun {
@@ -257,12 +258,7 @@ fn is_hardly_shorter(report: &Report, options: &CallOptions) -> bool {
 struct RunSums {
     report: Report,
     bytes_in: u64,
-    redacted: u64,
-}
-
-/// Returns the number of replaced credentials. Values at the paths of a rule do not count.
-pub(crate) fn credentials(found: &BTreeMap<String, u64>) -> u64 {
-    found.iter().filter(|(kind, _)| *kind != "path").map(|(_, count)| count).sum()
+    redacted: Replaced,
 }
 
 fn run_all(
@@ -281,20 +277,20 @@ fn run_all(
     let before = options.clone().with_factor(false);
     let options = &options.clone().with_factor(factors);
     let mut between: Option<Spool> = None;
-    let (mut bytes_in, mut redacted) = (None, 0);
+    let (mut bytes_in, mut redacted) = (None, Replaced::default());
     for program in others {
         let mut out = Spool::new(scratch.limits());
         let (report, bytes) =
             run_after(texts, source, between.as_ref(), program, &before, &mut out)?;
         bytes_in.get_or_insert(bytes);
-        redacted += credentials(&report.redacted);
+        redacted.add(&report.redacted);
         if out.error().is_some() {
             return Err(RunError::Failed(Failure::TOO_COMPLEX));
         }
         between = Some(out);
     }
     let (report, bytes) = run_after(texts, source, between.as_ref(), last, options, scratch)?;
-    redacted += credentials(&report.redacted);
+    redacted.add(&report.redacted);
     Ok(RunSums { report, bytes_in: bytes_in.unwrap_or(bytes), redacted })
 }
 

@@ -7,6 +7,7 @@ use std::time::Instant;
 use tamis_store::Scope;
 use tamis_store::calls::TextSize;
 
+use super::replaced::Replaced;
 use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::head::{MessagePart, Parts, short_text};
 use crate::jsonrpc::splice::Splice;
@@ -237,6 +238,7 @@ pub(crate) struct Record {
     pub(crate) outcome: CallOutcome,
     pub(crate) reason: Option<&'static str>,
     pub(crate) invisible: u64,
+    pub(crate) redacted: Replaced,
     pub(crate) shown: Option<[TextSize; 2]>,
     /// The tools of a list, with the bytes of their descriptions.
     pub(crate) listed: Vec<(String, u64)>,
@@ -255,6 +257,7 @@ impl Record {
             outcome: CallOutcome::Filtered,
             reason: None,
             invisible: 0,
+            redacted: Replaced::default(),
             shown: None,
             listed: Vec::new(),
             is_wanted: false,
@@ -287,6 +290,7 @@ impl Record {
             outcome: self.outcome,
             reason: self.reason,
             invisible: self.invisible,
+            redacted: self.redacted.into_kinds(),
             listed: self.listed,
             duration,
             latency: arrived.map(|arrived| arrived.elapsed()),

@@ -7,6 +7,7 @@ use tamis::Sink;
 use tamis::text::mark_notices;
 use tamis_text::cut::{CutOptions, CutSize, CutUnit, Query, TextCutter, whole_characters};
 
+use super::replaced::Replaced;
 use crate::spool::Spool;
 
 /// The longest piece of a line that is looked at as a whole.
@@ -26,7 +27,7 @@ pub(crate) struct TextCut<'a> {
 }
 
 /// The counts of a text that was cut.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TextCutReport {
     /// Number of bytes of the text.
     pub(crate) bytes: u64,
@@ -44,8 +45,8 @@ pub(crate) struct TextCutReport {
     pub(crate) filtered_out: u64,
     /// Whether a filter changed the text before, so that its bytes are not those of the stored text.
     pub(crate) changed: bool,
-    /// Number of credentials that were replaced before. The stored text lacks them as well.
-    pub(crate) redacted: u64,
+    /// The credentials and other values that were replaced before. The stored text lacks them as well.
+    pub(crate) redacted: Replaced,
     /// Whether a line was marked, because it imitates a notice.
     pub(crate) marked: bool,
 }

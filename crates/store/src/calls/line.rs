@@ -54,6 +54,9 @@ pub struct CallLine<'a> {
     /// The number of invisible characters that were removed or made visible.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub invisible: u64,
+    /// How many values of each kind were replaced, such as credentials. Never a value.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub redacted: BTreeMap<Cow<'a, str>, u64>,
     /// How long the filter ran.
     #[serde(default)]
     pub duration_ms: f64,
@@ -98,6 +101,7 @@ impl<'a> CallLine<'a> {
             tokens_out: bytes_out.div_ceil(4),
             handle: None,
             invisible: 0,
+            redacted: BTreeMap::new(),
             duration_ms: 0.0,
             latency_ms: None,
             exit_code: None,
@@ -130,6 +134,7 @@ impl<'a> CallLine<'a> {
             tokens_out: self.tokens_out,
             handle: self.handle.map(owned),
             invisible: self.invisible,
+            redacted: self.redacted.into_iter().map(|(kind, count)| (owned(kind), count)).collect(),
             duration_ms: self.duration_ms,
             latency_ms: self.latency_ms,
             exit_code: self.exit_code,
@@ -202,6 +207,13 @@ impl<'a> CallLine<'a> {
     #[must_use]
     pub fn with_invisible(mut self, count: u64) -> Self {
         self.invisible = count;
+        self
+    }
+
+    /// Sets how many values of each kind were replaced.
+    #[must_use]
+    pub fn with_redacted(mut self, kinds: &'a BTreeMap<String, u64>) -> Self {
+        self.redacted = kinds.iter().map(|(kind, count)| (kind.as_str().into(), *count)).collect();
         self
     }
 

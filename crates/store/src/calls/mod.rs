@@ -25,6 +25,6 @@ mod shown_by;
 mod user_log;
 
 pub use line::CallLine;
-pub use savings::{Savings, SavingsBy, UnusedTool};
+pub use savings::{RedactedKind, Savings, SavingsBy, UnusedTool};
 pub use shown_by::{OutputKind, ShownBy, ShownWhole, TextSize};
 pub use user_log::UserLog;

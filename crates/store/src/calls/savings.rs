@@ -1,6 +1,7 @@
 //! [`Savings`]: the sums of a log, by tool, command, agent or day.
 
-use std::collections::{HashMap, HashSet};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -12,6 +13,9 @@ use super::CallLine;
 
 /// How many tools are listed on their own. The rest is one row, so that any log takes bounded memory.
 const TOOLS: usize = 10_000;
+
+/// How many kinds are listed for each row on their own.
+const KINDS: usize = 1_000;
 
 /// Longest line of a log that is read.
 const LINE: u64 = 1 << 20;
@@ -94,6 +98,8 @@ pub struct Savings {
     /// Tools of lists, with the bytes of their descriptions and whether they were called.
     listed: HashMap<String, u64>,
     called: HashSet<String>,
+    /// How many values of each kind were replaced, by the name of the row.
+    redacted: BTreeMap<String, BTreeMap<String, u64>>,
     /// Lines that are not records of calls.
     skipped: u64,
 }
@@ -105,6 +111,17 @@ pub struct UnusedTool {
     pub tool: String,
     /// The bytes of its description, which the model reads in every session.
     pub bytes: u64,
+}
+
+/// How many values of a kind were replaced in the results of one tool, or of another row.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RedactedKind {
+    /// The name of the row: a tool, if nothing else was asked for.
+    pub name: String,
+    /// The kind, such as `github-token`.
+    pub kind: String,
+    /// The number of values.
+    pub count: u64,
 }
 
 /// A row in JSON.
@@ -199,6 +216,15 @@ impl Savings {
         let row = self.by.row(&call);
         let known = self.rows.len() < TOOLS || self.rows.contains_key(&row);
         let row = if known { row } else { String::from("(others)") };
+        if !call.redacted.is_empty() {
+            let kinds = self.redacted.entry(row.clone()).or_default();
+            for (kind, count) in call.redacted {
+                let known = kinds.len() < KINDS || kinds.contains_key(&*kind);
+                let kind = if known { kind.into_owned() } else { String::from("(others)") };
+                let sum = kinds.entry(kind).or_default();
+                *sum = sum.saturating_add(count);
+            }
+        }
         self.rows.entry(row).or_default().add(&sum);
     }
 
@@ -219,6 +245,52 @@ impl Savings {
             other.bytes.cmp(&one.bytes).then_with(|| one.tool.cmp(&other.tool))
         });
         unused
+    }
+
+    /// Returns how many values were replaced, by row and kind: those rows first in which most were, and of a row the kinds of
+    /// which there were most.
+    #[must_use]
+    pub fn redacted(&self) -> Vec<RedactedKind> {
+        let sum = |kinds: &BTreeMap<String, u64>| {
+            kinds.values().fold(0, |a: u64, b| a.saturating_add(*b))
+        };
+        let mut rows: Vec<_> = self.redacted.iter().collect();
+        rows.sort_by_key(|(_, kinds)| Reverse(sum(kinds)));
+        let mut redacted = Vec::new();
+        for (name, kinds) in rows {
+            let mut kinds: Vec<_> = kinds.iter().collect();
+            kinds.sort_by_key(|(_, count)| Reverse(**count));
+            redacted.extend(kinds.into_iter().map(|(kind, count)| RedactedKind {
+                name: printable(name),
+                kind: printable(kind),
+                count: *count,
+            }));
+        }
+        redacted
+    }
+
+    /// Returns the table of [`redacted`](Self::redacted). Empty if no value was replaced.
+    #[must_use]
+    pub fn redacted_table(&self) -> String {
+        let rows = self.redacted();
+        if rows.is_empty() {
+            return String::new();
+        }
+        let title = self.by.title();
+        let mut lines = vec![[title.to_owned(), "replaced".to_owned(), "count".to_owned()]];
+        lines.extend(
+            rows.into_iter().map(|row| [row.name, row.kind, grouped(i128::from(row.count))]),
+        );
+        let width = |column: usize| {
+            let cells = lines.iter().filter_map(|line| line.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let [name, kind, count] = [width(0), width(1), width(2)];
+        lines.iter().fold(String::new(), |mut table, [a, b, c]| {
+            // Writing to a string does not fail.
+            _ = writeln!(table, "{a:name$}  {b:kind$}  {c:>count$}");
+            table
+        })
     }
 
     /// Returns the rows, in the order of the table, and their total.
@@ -246,12 +318,15 @@ impl Savings {
             by: &'static str,
             rows: Vec<SavingsRow<'a>>,
             total: SavingsRow<'a>,
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            redacted: Vec<RedactedKind>,
         }
         let (rows, total) = self.sorted();
         serde_json::to_string(&Document {
             by: self.by.title(),
             rows: rows.iter().map(|(name, sum)| SavingsRow::new(Some(name), sum)).collect(),
             total: SavingsRow::new(None, &total),
+            redacted: self.redacted(),
         })
     }
 
@@ -392,6 +467,33 @@ total       5       1  166,040  16,040         400         37,400    90%
         let unused = savings(SavingsBy::Tool).unused();
         let unused: Vec<_> = unused.iter().map(|tool| (tool.tool.as_str(), tool.bytes)).collect();
         assert_eq!(unused, [("b", 30), ("a", 20)]);
+    }
+
+    #[test]
+    fn replaced_values_are_summed_by_tool_and_kind() {
+        let log = r#"
+            {"tool":"env","outcome":"filtered","redacted":{"aws-access-key":1,"github-token":2}}
+            {"tool":"search","outcome":"filtered","redacted":{"email":1200}}
+            {"tool":"env","outcome":"filtered","redacted":{"github-token":1}}
+            {"tool":"echo","outcome":"unchanged"}"#;
+        let mut savings = Savings::by(SavingsBy::Tool);
+        savings.read(log.as_bytes()).unwrap();
+        let expected = "\
+tool    replaced        count
+search  email           1,200
+env     github-token        3
+env     aws-access-key      1
+";
+        assert_eq!(savings.redacted_table(), expected);
+        let json: serde_json::Value = serde_json::from_str(&savings.json().unwrap()).unwrap();
+        assert_eq!(
+            json["redacted"][1],
+            serde_json::json!({"name":"env","kind":"github-token","count":3})
+        );
+        let without: serde_json::Value =
+            serde_json::from_str(&Savings::default().json().unwrap()).unwrap();
+        assert!(without.get("redacted").is_none());
+        assert_eq!(Savings::default().redacted_table(), "");
     }
 
     #[test]

@@ -103,6 +103,7 @@ fn log(args: &RunArgs, report: &RunReport, time: std::time::Duration) {
     let mut call =
         CallLine::new(program, filter.as_deref().unwrap_or_default(), [*bytes_in, *bytes_out])
             .with_handle(handle)
+            .with_redacted(&report.output.redacted)
             .with_times(report.filter_time, Some(time))
             .with_exit_code(*exit_code)
             .with_command_shown(ShownBy::of_process(), sizes);
