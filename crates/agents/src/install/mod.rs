@@ -65,6 +65,8 @@ pub struct InstallOptions {
     pub mcp: bool,
     /// Whether these servers do not start without it.
     pub closed: bool,
+    /// Whether they replace credentials in results. `None`: as it is, and newly wrapped servers do not.
+    pub redact: Option<bool>,
     /// Whether a program is accepted that others can replace.
     pub trust_path: bool,
 }
@@ -96,8 +98,16 @@ pub fn install(
             check_path(&mut planner, options, agent, &gateway, trust::examine)?;
         }
         let program = utf8(places, &gateway)?;
-        let wrapping = Wrapping { scope: options.scope, is_closed: options.closed, program };
+        let wrapping = Wrapping {
+            scope: options.scope,
+            is_closed: options.closed,
+            redacts: options.redact,
+            program,
+        };
         servers = mcp::wrap(&mut planner, agent, wrapping)?;
+        if !servers.is_empty() {
+            planner.note(redaction(options.redact));
+        }
     }
     planner.offers.extend(recall_rule::offer(places, agent, &servers));
     planner.note(storage(places, options.mcp));
@@ -108,6 +118,20 @@ pub fn install(
         planner.note(format!("{title} was not found: {name} is not on the PATH"));
     }
     planner.install()
+}
+
+/// The consequences if the proxy replaces credentials, for a question before an installation.
+pub const REDACTION: &str = "credentials in all results of wrapped MCP servers become marks such as [redacted:github-token] before the \
+     model, the store and the agent's transcript get them; a result that cannot be searched is withheld; TAMIS=off and \
+     profiles do not end that; without --closed, servers start without the proxy if tamis-gateway is missing";
+
+/// Says whether credentials in the results of wrapped servers are replaced.
+fn redaction(redact: Option<bool>) -> String {
+    match redact {
+        Some(true) => REDACTION.to_owned(),
+        Some(false) => "results of wrapped MCP servers keep credentials".to_owned(),
+        None => "results of newly wrapped MCP servers keep credentials; with --redact secrets they do not".to_owned(),
+    }
 }
 
 /// Says where outputs are kept, and how to prevent it.

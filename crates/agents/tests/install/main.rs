@@ -116,8 +116,13 @@ fn mode(_: &std::fs::Metadata) -> u32 {
     0
 }
 
-pub(crate) const USER: InstallOptions =
-    InstallOptions { scope: Scope::User, mcp: false, closed: false, trust_path: true };
+pub(crate) const USER: InstallOptions = InstallOptions {
+    scope: Scope::User,
+    mcp: false,
+    closed: false,
+    redact: None,
+    trust_path: true,
+};
 pub(crate) const MCP: InstallOptions = InstallOptions { mcp: true, ..USER };
 pub(crate) const PROJECT: InstallOptions = InstallOptions { scope: Scope::Project, ..USER };
 

@@ -143,6 +143,7 @@ fn servers_are_as_before() {
 fn round_trip_of_servers(home: &Home, agent: Agent, file: &str, text: &str) {
     home.install(agent, MCP);
     home.install(agent, InstallOptions { closed: true, ..MCP });
+    home.install(agent, InstallOptions { redact: Some(true), ..MCP });
     home.uninstall(agent, Scope::User);
     assert_eq!(home.read(file), text);
 }
@@ -444,6 +445,37 @@ fn the_reason_is_given_for_each_server_that_is_kept() {
         ])
     );
     assert_eq!(server["env"]["TAMIS_HEADER_1"], "Bearer abc");
+}
+
+/// An installation without the flag changes nothing about credentials: no boundary disappears unnoticed.
+#[test]
+fn credentials_are_replaced_only_on_request_and_until_further_notice() {
+    let local = r#"{"mcpServers": {"a": {"command": "x"}}}"#;
+    let remote = r#"{"mcpServers": {"a": {"url": "https://x/mcp", "headers": {"A": "b"}}}}"#;
+    let toml = "[mcp_servers.a]\ncommand = \"x\"\n";
+    for (agent, file, text) in [
+        (Agent::ClaudeCode, ".claude.json", local),
+        (Agent::ClaudeCode, ".claude.json", remote),
+        (Agent::Codex, ".codex/config.toml", toml),
+    ] {
+        let home = Home::new();
+        home.write(file, text);
+        for (redact, redacts, words) in [
+            (None, false, "with --redact secrets they do not"),
+            (Some(true), true, "is withheld; TAMIS=off"),
+            (None, true, "with --redact secrets they do not"),
+            (Some(false), false, "keep credentials"),
+        ] {
+            let plan = home.install(agent, InstallOptions { redact, closed: true, ..MCP });
+            let written = home.read(file);
+            let has_flag = written.contains("--redact secrets") || written.contains("\"--redact\"");
+            assert_eq!(has_flag, redacts, "{redact:?}: {written}");
+            assert!(plan.notes().iter().any(|note| note.contains(words)), "{:?}", plan.notes());
+        }
+        home.install(agent, InstallOptions { redact: Some(true), closed: true, ..MCP });
+        home.uninstall(agent, Scope::User);
+        assert_eq!(home.read(file), text);
+    }
 }
 
 #[test]

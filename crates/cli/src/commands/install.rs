@@ -2,9 +2,11 @@
 //!
 //! This module must not depend on the agents: `tamis_agents` knows their files.
 
+use std::io::{self, BufRead, IsTerminal as _, Write};
+
 use clap::builder::PossibleValuesParser;
 use tamis_agents::agent::Agent;
-use tamis_agents::install::{self, InstallError, InstallOptions, Places, Plan, Scope};
+use tamis_agents::install::{self, InstallError, InstallOptions, Places, Plan, REDACTION, Scope};
 
 use crate::console::print::print;
 use crate::console::{Console, Exit, Usage};
@@ -16,6 +18,7 @@ pub(crate) const INSTALL_HELP: &str = "\
 Examples:
   tamis install claude-code --dry-run
   tamis install codex --mcp
+  tamis install codex --mcp --redact secrets
   tamis install gemini --project
 
 The changes are printed as a diff before they are made. Settings that cannot be edited safely are
@@ -76,6 +79,12 @@ pub(crate) struct InstallArgs {
     #[arg(long, requires = "mcp")]
     closed: bool,
 
+    /// With --mcp: whether wrapped servers replace credentials in all results by [redacted:KIND]
+    ///
+    /// Without it, a user at a terminal is asked. Elsewhere, servers that are wrapped already keep their setting, and other ones replace nothing.
+    #[arg(long, value_name = "WHAT", value_parser = ["secrets", "none"], requires = "mcp")]
+    redact: Option<String>,
+
     /// Install although others, or commands in a sandbox, can replace the program
     ///
     /// For tests and for programs that were just built.
@@ -106,11 +115,46 @@ impl Target {
 /// Runs `tamis install`.
 pub(crate) fn install(args: &InstallArgs) -> Exit {
     let (scope, trust_path) = (args.target.scope(), args.trust_path);
-    let options = InstallOptions { scope, mcp: args.mcp, closed: args.closed, trust_path };
+    let redact = match args.redact.as_deref() {
+        Some(what) => Some(what == "secrets"),
+        None if args.mcp && !args.target.dry_run && is_at_terminal() => {
+            ask(&mut io::stdin().lock(), &mut io::stderr().lock()).unwrap_or_default()
+        }
+        None => None,
+    };
+    let options = InstallOptions { scope, mcp: args.mcp, closed: args.closed, redact, trust_path };
     change(&args.target, "nothing to change", |agent, places| {
         install::install(agent, options, places)
     })
 }
+
+/// Returns whether a person reads questions and can decide.
+fn is_at_terminal() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Asks whether wrapped servers replace credentials. `None`: the user did not decide, so nothing changes.
+fn ask(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<Option<bool>> {
+    writeln!(output, "Redact secrets? If so, {REDACTION}.")?;
+    for _ in 0..QUESTIONS {
+        write!(output, "Redact secrets in results of MCP servers? [y/n, Enter: no change] ")?;
+        output.flush()?;
+        let mut line = String::new();
+        io::Read::take(&mut *input, LONGEST_LINE).read_line(&mut line)?;
+        match line.trim().to_ascii_lowercase().as_str() {
+            "" => return Ok(None),
+            "y" | "yes" => return Ok(Some(true)),
+            "n" | "no" => return Ok(Some(false)),
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+/// How often a question is asked.
+const QUESTIONS: usize = 3;
+/// The most bytes of a line that are read.
+const LONGEST_LINE: u64 = 1024;
 
 /// Runs `tamis uninstall`.
 pub(crate) fn uninstall(args: &UninstallArgs) -> Exit {
@@ -176,4 +220,27 @@ fn refused(console: &Console, error: &InstallError) -> Exit {
         _ = print(snippet.as_bytes());
     }
     Exit::Failed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ask;
+
+    #[test]
+    fn only_yes_and_no_change_something() {
+        for (answers, expected) in [
+            ("y\n", Some(true)),
+            (" YES \n", Some(true)),
+            ("what?\nn\n", Some(false)),
+            ("\n", None),
+            ("", None),
+            ("1\n2\n3\ny\n", None),
+        ] {
+            let mut questions = Vec::new();
+            assert_eq!(ask(&mut answers.as_bytes(), &mut questions).unwrap(), expected);
+            let questions = String::from_utf8(questions).unwrap();
+            assert!(questions.contains("[redacted:github-token]"), "{questions}");
+            assert!(questions.contains("is withheld"), "{questions}");
+        }
+    }
 }

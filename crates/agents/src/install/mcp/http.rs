@@ -4,7 +4,7 @@
 //! one, which is how it is recognised and restored.
 
 use super::servers::Servers;
-use super::wrapping::{Wrapping, config};
+use super::wrapping::{REDACT, Wrapping, config};
 use crate::install::json::{JsonFault, JsonNode, parse};
 use crate::install::shape::Shape;
 
@@ -61,10 +61,11 @@ pub(super) fn proxied(
             "it is over HTTP without a static header, so it may need a login that only the agent can do",
         );
     }
-    let mut args: Vec<String> =
-        ["mcp", "--config", config(wrapping.scope), "--closed", "--stdio", "--upstream", &url]
-            .map(str::to_owned)
-            .to_vec();
+    let redact = if wrapping.redacts == Some(true) { &REDACT[..] } else { &[] };
+    let first = ["mcp", "--config", config(wrapping.scope), "--closed"];
+    let last = ["--stdio", "--upstream", &url];
+    let words = first.iter().chain(redact).chain(&last);
+    let mut args: Vec<String> = words.map(|word| (*word).to_owned()).collect();
     let mut env = vec![(ORIGINAL.to_owned(), Shape::text(server.raw()))];
     for (at, header) in headers.iter().enumerate() {
         let Some(value) = header.value.string().filter(|value| !value.contains(['$', '{'])) else {

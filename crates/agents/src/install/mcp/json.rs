@@ -5,11 +5,13 @@ use std::ops::Range;
 
 use super::http::{original, proxied};
 use super::servers::Servers;
-use super::wrapping::{self, Outcome, Outcomes, Wrapping, is_proxied, is_wrapped, started_by};
+use super::wrapping::{
+    self, Outcome, Outcomes, REDACT, Wrapping, is_proxied, is_wrapped, started_by,
+};
 use crate::install::edit::{Step, remove, splice};
 use crate::install::json::{JsonFault, JsonMember, JsonNode, parse, without_comments};
 use crate::install::record::{FileRecord, pointer};
-use crate::install::shape::quoted;
+use crate::install::shape::{Layout, Shape, indent_at, quoted};
 use crate::install::started::Started;
 
 /// A server in the text: the names that lead to it, and its value.
@@ -159,18 +161,21 @@ fn wrap_server(
     if !value.is_object() {
         return Ok(Outcome::Kept("it is not an object".to_owned()));
     }
-    if original(value)?.is_some() {
+    if let Some(before) = original(value)? {
+        if wrapping.redacts.is_some_and(|redacts| redacts != value.raw().contains(REDACT[0])) {
+            // An entry over HTTP is closed.
+            let wrapping = Wrapping { is_closed: true, ..wrapping };
+            if let Ok(new) = proxied(&parse(&before)?, kind, wrapping)? {
+                splices.push((value.start..value.end, rendered(text, value, &new)?));
+            }
+        }
         return Ok(Outcome::Already);
     }
     if is_remote(value) {
         return Ok(match proxied(value, kind, wrapping)? {
             Err(reason) => Outcome::Kept(reason),
             Ok(new) => {
-                let layout = crate::install::shape::Layout::of(text, &parse(text)?)?;
-                let indent = crate::install::shape::indent_at(text, value.start);
-                let is_long = value.raw().contains('\n');
-                let layout = if is_long { layout } else { layout.on_one_line() };
-                splices.push((value.start..value.end, new.render(&layout, indent)));
+                splices.push((value.start..value.end, rendered(text, value, &new)?));
                 Outcome::Wrapped
             }
         });
@@ -181,7 +186,7 @@ fn wrap_server(
     };
     if line.is_wrapped() {
         let own = usize::from(line.command.is_none());
-        for ((old, range), new) in line.words.iter().skip(own).zip(wrapping.words()) {
+        for ((old, range), new) in line.words.iter().skip(own).zip(wrapping.renewed(line.args())) {
             if *old != new {
                 splices.push((range.clone(), quoted(&new)));
             }
@@ -218,6 +223,14 @@ fn wrap_server(
         (None, None, None) => {}
     }
     Ok(Outcome::Wrapped)
+}
+
+/// Returns the text of a new entry in the place of an old one.
+fn rendered(text: &str, old: &JsonNode<'_>, new: &Shape) -> Result<String, JsonFault> {
+    let layout = Layout::of(text, &parse(text)?)?;
+    let indent = indent_at(text, old.start);
+    let is_long = old.raw().contains('\n');
+    Ok(new.render(&if is_long { layout } else { layout.on_one_line() }, indent))
 }
 
 /// Removes the proxy from all servers.

@@ -57,7 +57,8 @@ pub(super) fn wrap(
         {
             _ if is_wrapped_server(&server) => {
                 let args = server.get("args").map(|args| args.elements()).unwrap_or_default();
-                for (old, new) in args.iter().zip(wrapping.words()) {
+                let old = words(&server).unwrap_or_default().into_iter();
+                for (old, new) in args.iter().zip(wrapping.renewed(old)) {
                     if old.string() != Some(&new) {
                         splices.push((old.span(), text_of(&new)));
                     }

@@ -16,14 +16,21 @@ pub(crate) struct Wrapping<'p> {
     pub(crate) scope: Scope,
     /// Without the program, the server does not start, and `TAMIS=off` has no effect.
     pub(crate) is_closed: bool,
+    /// Whether credentials in results are replaced. `None`: as in the entry, and in new ones they are not.
+    pub(crate) redacts: Option<bool>,
     /// The path of `tamis-gateway`.
     pub(crate) program: &'p str,
 }
 
+/// The flag of the proxy that replaces credentials.
+pub(super) const REDACT: [&str; 2] = ["--redact", "secrets"];
+
 /// Returns the script that starts a server, which is in its arguments.
-fn script(scope: Scope, is_closed: bool) -> String {
+fn script(scope: Scope, is_closed: bool, redacts: bool) -> String {
     let closed = if is_closed { " --closed" } else { "" };
-    let proxy = format!("exec \"$0\" mcp --config {}{closed} -- \"$@\"", config(scope));
+    let [flag, what] = REDACT;
+    let redact = if redacts { format!(" {flag} {what}") } else { String::new() };
+    let proxy = format!("exec \"$0\" mcp --config {}{closed}{redact} -- \"$@\"", config(scope));
     if is_closed {
         proxy
     } else {
@@ -44,7 +51,15 @@ fn older_script(scope: Scope, is_closed: bool) -> String {
 impl Wrapping<'_> {
     /// Returns the words before the command of the server.
     pub(super) fn words(self) -> [String; 3] {
-        ["-c".to_owned(), script(self.scope, self.is_closed), self.program.to_owned()]
+        let script = script(self.scope, self.is_closed, self.redacts == Some(true));
+        ["-c".to_owned(), script, self.program.to_owned()]
+    }
+
+    /// Returns these words for a server that is wrapped already, whose arguments are `args`.
+    pub(super) fn renewed<'a>(mut self, mut args: impl Iterator<Item = &'a str>) -> [String; 3] {
+        let redacted = || args.nth(1).is_some_and(|script| script.contains(&REDACT.join(" ")));
+        self.redacts = Some(self.redacts.unwrap_or_else(redacted));
+        self.words()
     }
 
     /// Returns what a user has to write.
@@ -68,13 +83,15 @@ pub(super) fn config(scope: Scope) -> &'static str {
 pub(super) fn is_wrapped<'a>(args: impl IntoIterator<Item = &'a str>) -> bool {
     let args: Vec<&str> = args.into_iter().take(4).collect();
     let [flag, text, zero, _command] = args.as_slice() else { return false };
-    let written = |form: fn(Scope, bool) -> String| {
+    let written = |form: &dyn Fn(Scope, bool) -> String| {
         let scopes = [Scope::User, Scope::Project].into_iter();
         let mut forms = scopes.flat_map(|scope| [form(scope, false), form(scope, true)]);
         forms.any(|form| form == *text)
     };
+    let redacts = |redacts| move |scope, is_closed| script(scope, is_closed, redacts);
     let is_path = Path::new(zero).is_absolute();
-    *flag == "-c" && (is_path && written(script) || *zero == OLDER_ZERO && written(older_script))
+    let is_new = is_path && (written(&redacts(false)) || written(&redacts(true)));
+    *flag == "-c" && (is_new || *zero == OLDER_ZERO && written(&older_script))
 }
 
 /// Returns the script of a command line that begins with the shell of wrapped servers, if it starts the proxy, but not in a
