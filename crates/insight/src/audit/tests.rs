@@ -182,6 +182,21 @@ fn credentials_are_planted() {
     }
 }
 
+/// In a sample, credentials are planted at the selected paths of its items, and the rest of it stays.
+#[test]
+fn credentials_are_planted_in_samples() {
+    let spec = r#"{"select":["name","owner.login"],"redact":{"secrets":true}}"#;
+    let parsed: Spec = serde_json::from_str(spec).unwrap();
+    let sample = r#"[{"name":"a","owner":{"login":"b","plan":"free"}},{"name":"c","owner":null}]"#;
+    let audit = Audit::new(&parsed).with_sample(sample);
+    let documents = audit.documents().unwrap();
+    for place in [r#""name":"ghp_"#, r#""login":"ghp_"#] {
+        let is_planted = |text: &str| text.contains(place) && text.contains(r#""plan":"free""#);
+        assert!(documents.iter().any(|one| is_planted(&one.text) && !one.leaks), "{documents:?}");
+    }
+    assert!(audit.run().unwrap().findings.is_empty());
+}
+
 /// Personal data are planted, too, by themselves and next to credentials.
 #[test]
 fn personal_data_are_planted() {

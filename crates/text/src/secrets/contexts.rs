@@ -290,3 +290,23 @@ fn names_announce_the_values_of_members() {
     let document = format!(r#"{{"publicKey":"{secret}"}}"#);
     assert_eq!(run(TextForm::Json, &document, usize::MAX), document);
 }
+
+/// A secret across the end of a block, small or large, is found wherever the end divides it, whatever the pieces.
+#[test]
+fn no_end_of_a_block_hides_a_secret() {
+    let token = ["gh", "p_16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+    for end in [16, 32, 48, 64, 128, 192].map(|end| end << 10) {
+        for before in (1..=token.len() + 2).step_by(3) {
+            let mut text = "a short line of words\n".repeat(210 << 10 >> 4);
+            text.truncate(end - before);
+            text += &format!(" {token} ");
+            text += &"and more of them\n".repeat(5 << 10);
+            let json = format!("[\"{}\"]", spelled(&text, |_| None));
+            for (form, document) in [(TextForm::Plain, &text), (TextForm::Json, &json)] {
+                let output = run(form, document, usize::MAX);
+                assert_eq!(output, document.replace(&token, "[redacted:github-token]"), "{end}");
+                assert_eq!(run(form, document, 4099), output, "{end} {before}");
+            }
+        }
+    }
+}

@@ -32,7 +32,7 @@ use super::strings::KEPT;
 
 /// The number of bytes that are examined at once, at the beginning of a text.
 const BLOCK: usize = 16 << 10;
-/// The same for the rest of a longer one. About 5 KiB before each block are moved, and in part examined again.
+/// The number of bytes that are examined at once after the first [`LARGE_BLOCK`] bytes of a text. About 5 KiB before each block are moved, and in part examined again.
 const LARGE_BLOCK: usize = 4 * BLOCK;
 /// The length of the longest escape in JSON.
 pub(super) const ESCAPE: usize = 6;

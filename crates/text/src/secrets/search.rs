@@ -285,7 +285,7 @@ impl Search {
         let (others, texts) = (self.found.len(), Fingerprints::shared());
         let bytes_of_window = bytes.get(window..).unwrap_or_default();
         let words = self.words.get_mut(..count).unwrap_or_default();
-        // Most words are no text, and which ones are depends on the input: the loop has no branch for it.
+        // The loop has no branch, because few words are texts, and the processor would often guess wrong.
         let mut kept = 0;
         for index in 0..words.len() {
             let Some(at) = words.get(index).copied() else { break };
