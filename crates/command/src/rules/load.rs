@@ -3,11 +3,12 @@
 //! The TOML tree is walked by hand rather than deserialised with serde. Serde stops at the first error, and it would
 //! report unknown keys and wrong types without the suggestions and the wording given here.
 
-use regex::Regex;
 use tamis_json::regex_budget::RegexBudget;
 use tamis_text::lines::rule_ops::{DedupSpec, GroupSpec, ReplaceSpec, SectionEnd, SectionSpec};
 use toml::de::DeTable;
 
+use super::builtin_text::prepared;
+use super::command_regex::CommandRegex;
 use super::matcher::{CommandMatcher, CommandPattern};
 use super::operations::DeclaredOperations;
 use super::overlap;
@@ -76,15 +77,16 @@ pub(super) fn text<'a>(name: &str, bytes: &'a [u8]) -> Result<&'a str, ManifestE
     })
 }
 
-/// Reads the built-in files as one. Tests ensure that they are valid; an invalid one would be left out. Patterns are
-/// compiled when a rule is used: compiling all of them takes longer than most commands.
+/// Reads the built-in files as one, without their examples. Tests ensure that they are valid; an invalid one would be left out. Patterns
+/// are compiled when a rule is used: compiling all of them takes longer than most commands.
 pub(crate) fn read_builtin<'a>(
     name: &str,
     files: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> RuleFile {
     let mut all = RuleFile::empty(name);
     for (file, text) in files {
-        if let Ok(rules) = read_with(file, text, None, &mut RegexBudget::new(), false) {
+        let text = prepared(text);
+        if let Ok(rules) = read_with(file, &text, None, &mut RegexBudget::new(), false) {
             all.rules.extend(rules.rules);
         }
     }
@@ -277,9 +279,9 @@ impl RuleReader<'_> {
         }
     }
 
-    /// Compiles a pattern for commands.
-    fn regex(&mut self, node: TomlNode<'_>, text: &str) -> Option<Regex> {
-        if self.pattern(node, text) { Regex::new(text).ok() } else { None }
+    /// Checks a pattern for commands.
+    fn regex(&mut self, node: TomlNode<'_>, text: &str) -> Option<CommandRegex> {
+        self.pattern(node, text).then(|| CommandRegex::new(text))
     }
 
     /// Checks a list of patterns for lines.

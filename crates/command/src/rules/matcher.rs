@@ -2,9 +2,9 @@
 //!
 //! Commands are in parsed form: words separated by single spaces.
 
-use regex::Regex;
-
 use tamis_json::glob::fits as glob_matches;
+
+use super::command_regex::CommandRegex;
 
 /// A pattern for commands.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub(super) enum CommandPattern {
     /// The first words of the command.
     Prefix(String),
     /// A regular expression that matches anywhere in the command; `^` is its beginning.
-    Regex(Regex),
+    Regex(CommandRegex),
     /// The whole command, with `*` and `?` as wildcards.
     Glob(String),
 }
@@ -24,7 +24,7 @@ pub(super) struct CommandMatcher {
     /// At least one of them has to match the command.
     pub(super) patterns: Vec<CommandPattern>,
     /// None of them may match an argument.
-    pub(super) unless: Vec<Regex>,
+    pub(super) unless: Vec<CommandRegex>,
 }
 
 impl CommandPattern {
@@ -70,11 +70,11 @@ fn has_prefix(command: &str, prefix: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{CommandMatcher, CommandPattern};
-    use regex::Regex;
+    use crate::rules::command_regex::CommandRegex;
 
     #[test]
     fn patterns() {
-        let regex = |text| CommandPattern::Regex(Regex::new(text).unwrap());
+        let regex = |text: &str| CommandPattern::Regex(CommandRegex::new(text));
         for (form, command, expected) in [
             (CommandPattern::Exact("git status".into()), "git status", true),
             (CommandPattern::Exact("git status".into()), "git status -s", false),
@@ -89,7 +89,7 @@ mod tests {
         }
         let matcher = CommandMatcher {
             patterns: vec![CommandPattern::Prefix("grep".into())],
-            unless: vec![Regex::new("^-[a-zA-Z]*Z").unwrap()],
+            unless: vec![CommandRegex::new("^-[a-zA-Z]*Z")],
         };
         assert!(matcher.matches("grep -rn x", ["-rn", "x"].into_iter()));
         assert!(!matcher.matches("grep -rZ x", ["-rZ", "x"].into_iter()));

@@ -11,7 +11,9 @@
 //!
 //! The operations are those of `text`. A rule has operations or names an engine, never both.
 
+mod builtin_text;
 mod chained;
+mod command_regex;
 mod examples;
 mod file_settings;
 mod files;
