@@ -1,21 +1,26 @@
-//! `PostToolUse` of Claude Code: results of its own tools that search, Grep and Glob, and outputs of Bash.
+//! `PostToolUse` of Claude Code: results of its own tools Grep, Glob and WebFetch, and outputs of Bash.
 //!
 //! Claude Code checks that a replacement has the shape of the tool's result, and shows the original otherwise. The
-//! hook replaces the text that it shows: `content` of Grep with lines or counts, and `filenames` of Grep and Glob. Results
-//! of Read, and of tools that edit, are never changed: the agent compares them with files.
+//! hook replaces the text that it shows: `content` of Grep with lines or counts, `filenames` of Grep and Glob, and `result` of
+//! WebFetch, which is the page itself for Markdown of hosts that Claude Code knows, and else what a model made of it. Seen in version
+//! 2.1.332. Results of Read, and of tools that edit, are never changed: the agent compares them with files.
 //!
-//! An installation filters commands by the shell prefix, which also sees those that fail, and starts this hook for Grep and
-//! Glob only. A plugin cannot set the prefix, so its hook handles the outputs of Bash, too: those of commands that succeeded.
+//! Claude Code shows a preview of 2 KB of a result of Grep or Glob with more than 20,000 characters, and of WebFetch with more than
+//! 50,000. Such a result is cut to the same size.
+//!
+//! An installation filters commands by the shell prefix, which also sees those that fail, and starts this hook for the other
+//! tools only. A plugin cannot set the prefix, so its hook handles the outputs of Bash, too: those of commands that succeeded.
 
 use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tamis_manifest::NativeTools;
-use tamis_store::calls::{ShownBy, TextSize};
+use tamis_store::calls::{OutputKind, ShownBy, TextSize};
 
 use super::command_text::CommandText;
 use super::event::{read_text, written};
+use super::limits::MOST_TOKENS;
 use super::settings::HookSettings;
 
 /// Results with fewer tokens pass unchanged, unless `native` is set.
@@ -47,15 +52,17 @@ pub(super) fn response(event: &[u8], settings: &HookSettings) -> Option<Vec<u8>>
         return shell(event, settings);
     }
     let part = ShownText::of(&event)?;
-    let before = part.text.len() as u64;
-    if before <= most_tokens.saturating_mul(4) || !settings.shortens_commands() {
+    let before = ShownBy::ClaudeCode.of(part.kind, TextSize::of(&part.text));
+    let is_preview = before < part.text.len() as u64;
+    let is_short = part.text.len() as u64 <= most_tokens.saturating_mul(4);
+    if is_short || !settings.shortens_commands() {
         return None;
     }
     let command = CommandText {
         command: &part.command,
         output: &part.text,
         exit_code: Some(0),
-        most_tokens,
+        most_tokens: if is_preview { most_tokens.min(PREVIEW_TOKENS) } else { most_tokens },
         agent: ShownBy::ClaudeCode,
     };
     let filtered = command.filter(settings)?;
@@ -68,8 +75,8 @@ pub(super) fn response(event: &[u8], settings: &HookSettings) -> Option<Vec<u8>>
     let mut result = event.tool_response;
     let text = filtered.text.trim_end_matches('\n');
     let value = match part.member {
-        "content" => json!(text),
-        _ => text.lines().collect(),
+        "filenames" => text.lines().collect(),
+        _ => json!(text),
     };
     result.insert(part.member.to_owned(), value);
     written(&json!({
@@ -77,8 +84,6 @@ pub(super) fn response(event: &[u8], settings: &HookSettings) -> Option<Vec<u8>>
     }))
 }
 
-/// The most tokens of an output that Claude Code would have shown whole.
-const WHOLE_TOKENS: u64 = 7_500;
 /// The most tokens of an output of which Claude Code would have shown a preview.
 const PREVIEW_TOKENS: u64 = 500;
 
@@ -105,12 +110,12 @@ fn shell(event: PostToolUse, settings: &HookSettings) -> Option<Vec<u8>> {
         command: event.tool_input.get("command")?.as_str()?,
         output: &whole,
         exit_code: Some(0),
-        most_tokens: if is_preview { PREVIEW_TOKENS } else { WHOLE_TOKENS },
+        most_tokens: if is_preview { PREVIEW_TOKENS } else { MOST_TOKENS },
         agent: ShownBy::ClaudeCode,
     };
     let filtered = command.filter(settings)?;
     let after = filtered.text.len() as u64;
-    if after >= before && filtered.call.invisible == 0 {
+    if after >= before && !filtered.must_replace {
         return None;
     }
     settings.log(&filtered.call.with_shown(Some(ShownBy::ClaudeCode), [before, after]));
@@ -128,6 +133,7 @@ fn shell(event: PostToolUse, settings: &HookSettings) -> Option<Vec<u8>> {
 struct ShownText {
     /// The member that has it.
     member: &'static str,
+    kind: OutputKind,
     text: String,
     /// A command that prints lines of this kind, whose filter applies.
     command: String,
@@ -144,15 +150,17 @@ impl ShownText {
         };
         let content = || Some(member("content")?.as_str()?.to_owned());
         let numbers = event.tool_input.get("-n").and_then(Value::as_bool).unwrap_or(true);
-        let (member, text, command) = match (event.tool_name.as_str(), mode) {
+        let (shown, text, command) = match (event.tool_name.as_str(), mode) {
             ("Grep", Some("content")) => {
                 ("content", content()?, if numbers { "grep -rn x ." } else { "grep -r x ." })
             }
             ("Grep", Some("count")) => ("content", content()?, "grep -rc x ."),
             ("Grep", Some("files_with_matches")) => ("filenames", names()?, "find ."),
             ("Glob", _) => ("filenames", names()?, "find ."),
+            ("WebFetch", _) => ("result", member("result")?.as_str()?.to_owned(), "WebFetch"),
             _ => return None,
         };
-        Some(Self { member, text, command: command.to_owned() })
+        let kind = if shown == "result" { OutputKind::WebPage } else { OutputKind::Search };
+        Some(Self { member: shown, kind, text, command: command.to_owned() })
     }
 }

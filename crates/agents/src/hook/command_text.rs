@@ -2,18 +2,23 @@
 //!
 //! The full output is recorded before it is filtered. If it cannot be recorded, it is not filtered.
 
+use std::borrow::Cow;
 #[cfg(unix)]
 use std::io::Write as _;
 use std::time::Instant;
 
 #[cfg(unix)]
 use tamis::Limits;
-use tamis::text::InvisibleFilter;
+use tamis::text::{InvisibleFilter, mark_notices};
 use tamis_command::CommandLine;
 #[cfg(unix)]
 use tamis_command::{FullOutput, OutputCap, OutputRecorder as _};
 use tamis_store::calls::{CallLine, ShownBy, TextSize};
+#[cfg(unix)]
+use tamis_store::calls::{OutputKind, ShownWhole};
 
+#[cfg(unix)]
+use super::limits;
 use super::settings::HookSettings;
 #[cfg(unix)]
 use crate::recorder::StoreRecorder;
@@ -38,9 +43,10 @@ pub struct CommandText<'a> {
 pub struct FilteredText {
     /// The output, with a last line that says what was left out and how to get it.
     pub text: String,
-    /// The call, for the log of savings. If it counts invisible characters, the original must not be shown even if it is
-    /// shorter.
+    /// The call, for the log of savings.
     pub call: CallLine<'static>,
+    /// Whether the original must not be shown even if it is shorter: it has invisible characters, or imitates a notice.
+    pub must_replace: bool,
 }
 
 impl CommandText<'_> {
@@ -56,20 +62,61 @@ impl CommandText<'_> {
         let cleaned = cleaned.flatten().and_then(|text| String::from_utf8(text).ok());
         let count = cleaned.as_ref().map_or(0, |_| invisible.report().total());
         let output = cleaned.as_deref().unwrap_or(self.output);
-        let filtered = self.filter_visible(output, settings, begun);
-        let Some(cleaned) = &cleaned else { return filtered };
-        let filtered = filtered.unwrap_or_else(|| {
-            let line = CommandLine::parse(self.command);
-            let bytes = [self.output.len(), cleaned.len()].map(|bytes| bytes as u64);
-            let call = CallLine::new(line.program_name().unwrap_or("sh"), "", bytes)
-                .with_outcome("filtered", None)
-                .with_times(begun.elapsed(), None)
-                .with_exit_code(self.exit_code)
-                .with_command_shown(Some(self.agent), [self.output, cleaned].map(TextSize::of));
-            FilteredText { text: cleaned.clone(), call: call.into_owned() }
-        });
-        let call = filtered.call.with_invisible(count);
-        Some(FilteredText { call, ..filtered })
+        if let Some(filtered) = self.filter_visible(output, settings, begun) {
+            let call = filtered.call.with_invisible(count);
+            return Some(FilteredText { call, must_replace: count > 0, ..filtered });
+        }
+        // The agent shows a part of a longer output.
+        let size = TextSize::of(output);
+        let is_whole = self.agent.of_command(size, self.has_failed()) == size.bytes;
+        let may_imitate = is_whole && settings.command_filters().is_some() && !self.is_of_tamis();
+        let marked = if may_imitate { marked(output) } else { None };
+        let text = match (marked, &cleaned) {
+            (Some(marked), _) => marked,
+            (_, Some(cleaned)) => cleaned.clone(),
+            (_, None) => return None,
+        };
+        let line = CommandLine::parse(self.command);
+        let bytes = [self.output.len(), text.len()].map(|bytes| bytes as u64);
+        let call = CallLine::new(line.program_name().unwrap_or("sh"), "", bytes)
+            .with_outcome("filtered", None)
+            .with_times(begun.elapsed(), None)
+            .with_exit_code(self.exit_code)
+            .with_invisible(count)
+            .with_command_shown(
+                Some(self.agent),
+                self.has_failed(),
+                [self.output, &text].map(TextSize::of),
+            );
+        Some(FilteredText { call: call.into_owned(), text, must_replace: true })
+    }
+
+    /// Whether tamis itself prints the output, with its own notices.
+    fn is_of_tamis(&self) -> bool {
+        CommandLine::parse(self.command).program_name() == Some("tamis")
+            || reads_again(self.command)
+    }
+
+    /// Returns the bytes of an output that the agent shows whole, if the limit is that of the agent, and not a lower one.
+    #[cfg(unix)]
+    fn whole_bytes(&self, most_tokens: u64) -> u64 {
+        if most_tokens < limits::MOST_TOKENS || self.most_tokens < limits::MOST_TOKENS {
+            return 0;
+        }
+        let kind = match self.has_failed() {
+            true => OutputKind::FailedCommand,
+            false => OutputKind::Command,
+        };
+        match self.agent.shown_whole_here(kind) {
+            // The agent counts what it writes around an output, too.
+            ShownWhole::Bytes(most) | ShownWhole::Chars(most) => most.saturating_sub(AROUND),
+            _ => 0,
+        }
+    }
+
+    /// Whether the agent takes the command for one that failed.
+    fn has_failed(&self) -> bool {
+        self.exit_code.is_some_and(|code| code != 0)
     }
 
     /// Returns the call of an output that is unchanged, for the log. `shown` are the bytes that the agent shows.
@@ -97,7 +144,9 @@ impl CommandText<'_> {
         let registry = settings.command_filters()?;
         let line = CommandLine::parse(self.command);
         let cap = settings.max_tokens().map(|tokens| tokens.min(self.most_tokens));
-        let is_long = cap.is_some_and(|tokens| output.len() as u64 > tokens * 4);
+        let whole = settings.max_tokens().map_or(0, |tokens| self.whole_bytes(tokens));
+        let size = output.len() as u64;
+        let is_long = cap.is_some_and(|tokens| size > whole.max(tokens * 4));
         if registry.filter_for(&line).is_none() && !is_long {
             return None;
         }
@@ -113,7 +162,7 @@ impl CommandText<'_> {
         if record.left_out() > 0 {
             return None;
         }
-        let cap = OutputCap::new().with_max_tokens(cap.unwrap_or(0));
+        let cap = OutputCap::new().with_max_tokens(cap.unwrap_or(0)).with_whole(whole, whole);
         let mut filter = registry.start(&line, &Limits::new(), Vec::new()).with_cap(cap);
         filter.write(output.as_bytes()).ok()?;
         filter.set_exit_code(self.exit_code);
@@ -139,8 +188,12 @@ impl CommandText<'_> {
             .with_redacted(&report.redacted)
             .with_times(begun.elapsed(), None)
             .with_exit_code(self.exit_code)
-            .with_command_shown(Some(self.agent), [self.output, &text].map(TextSize::of));
-        Some(FilteredText { text, call: call.into_owned() })
+            .with_command_shown(
+                Some(self.agent),
+                self.has_failed(),
+                [self.output, &text].map(TextSize::of),
+            );
+        Some(FilteredText { text, call: call.into_owned(), must_replace: false })
     }
 
     /// Returns nothing: a full output can only be recorded on Unix.
@@ -148,6 +201,19 @@ impl CommandText<'_> {
     fn filter_visible(&self, _: &str, _: &HookSettings, _: Instant) -> Option<FilteredText> {
         None
     }
+}
+
+/// Returns the text with marks where a line imitates a notice of tamis. `None`: no line does.
+fn marked(text: &str) -> Option<String> {
+    let mut is_changed = false;
+    let lines = text.split_inclusive('\n').map(|line| {
+        let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+        let marked = mark_notices(line.as_bytes());
+        is_changed |= matches!(marked, Cow::Owned(_));
+        String::from_utf8_lossy(&marked).into_owned() + end
+    });
+    let marked: String = lines.collect();
+    is_changed.then_some(marked)
 }
 
 /// Returns whether a command line reads a full output again: its output would not have been shown without tamis.
@@ -183,3 +249,7 @@ pub fn reads_again(typed: &str) -> bool {
 /// The most characters of a command that name its record.
 #[cfg(unix)]
 const LONGEST_NAME: usize = 200;
+
+/// The most bytes that an agent writes around an output.
+#[cfg(unix)]
+const AROUND: u64 = 500;

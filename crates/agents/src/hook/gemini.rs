@@ -150,8 +150,8 @@ fn shell(event: &AfterTool<'_>, settings: &HookSettings) -> Option<String> {
     let shown = ShownBy::Gemini.of_command(TextSize::of(&content), false);
     let filtered = command.filter(settings);
     let body = filtered.as_ref().map(|filtered| filtered.text.trim_end_matches('\n'));
-    let is_cleaned = filtered.as_ref().is_some_and(|filtered| filtered.call.invisible > 0);
-    let is_used = |body: &str| is_cleaned || is_worthwhile(text.output.len(), body.len());
+    let must_replace = filtered.as_ref().is_some_and(|filtered| filtered.must_replace);
+    let is_used = |body: &str| must_replace || is_worthwhile(text.output.len(), body.len());
     let (Some(body), Some(filtered)) = (body.filter(|body| is_used(body)), &filtered) else {
         settings.log(&command.unchanged(shown));
         return None;

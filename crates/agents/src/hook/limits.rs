@@ -20,26 +20,66 @@ fn shown_whole(kind: OutputKind) -> u64 {
     }
 }
 
+/// The most characters of the output of a failed command that is cut.
+const MOST_CHARS_IF_FAILED: u64 = 10_000;
+
 /// Returns the limits of the output of a command under a profile that has a maximum of tokens, or none.
 ///
 /// ```
 /// use tamis_agents::agent::Agent;
 /// use tamis_agents::hook::limits::output_cap;
 ///
-/// assert!(output_cap(Agent::ClaudeCode, None).is_unlimited());
-/// assert!(!output_cap(Agent::Gemini, Some(2_000)).is_unlimited());
+/// assert!(output_cap(Agent::ClaudeCode, None, "ls").is_unlimited());
+/// assert!(!output_cap(Agent::Gemini, Some(2_000), "ls").is_unlimited());
 /// // `tamis run`, which Codex is given, has no limit of its own.
-/// assert!(output_cap(Agent::Codex, Some(8_000)).is_unlimited());
+/// assert!(output_cap(Agent::Codex, Some(8_000), "ls").is_unlimited());
 /// ```
 #[must_use]
-pub fn output_cap(agent: Agent, max_tokens: Option<u64>) -> OutputCap {
+pub fn output_cap(agent: Agent, max_tokens: Option<u64>, typed: &str) -> OutputCap {
     let Some(tokens) = max_tokens else { return OutputCap::new() };
     match agent {
-        Agent::ClaudeCode => OutputCap::new()
-            .with_max_tokens(tokens.min(shown_whole(OutputKind::Command) / 4))
-            .with_max_tokens_if_cut(MOST_TOKENS_IF_CUT)
-            .with_max_chars_if_failed(shown_whole(OutputKind::FailedCommand).min(tokens * 4)),
+        Agent::ClaudeCode => {
+            let whole = shown_whole(OutputKind::Command);
+            let whole_if_failed = shown_whole(OutputKind::FailedCommand);
+            // A lower limit is one that the user wants.
+            let of_agent = tokens >= MOST_TOKENS;
+            OutputCap::new()
+                .with_max_tokens(tokens.min(whole / 4))
+                .with_max_tokens_if_cut(MOST_TOKENS_IF_CUT)
+                .with_max_chars_if_failed(MOST_CHARS_IF_FAILED.min(tokens * 4))
+                .with_whole(
+                    if of_agent { whole } else { 0 },
+                    if of_agent { whole_if_failed } else { 0 },
+                )
+                .with_least_failure(least_failure(typed))
+        }
         Agent::Codex => OutputCap::new(),
         _ => OutputCap::new().with_max_tokens(tokens.min(MOST_TOKENS)),
     }
+}
+
+/// Programs whose exit code 1 Claude Code does not take for a failure: it shows their outputs as those of commands that succeeded. Seen in
+/// version 2.1.332.
+const FINDERS: [&str; 10] =
+    ["[", "diff", "egrep", "fgrep", "find", "git diff", "git grep", "grep", "rg", "test"];
+
+/// Returns the lowest exit code with which a command line fails, as Claude Code sees it: the last command decides, if its name comes
+/// first.
+///
+/// ```
+/// use tamis_agents::hook::limits::least_failure;
+///
+/// assert_eq!(least_failure("cd app && diff a b"), 2);
+/// assert_eq!(least_failure("diff a b | cat"), 1);
+/// ```
+#[must_use]
+pub fn least_failure(typed: &str) -> i32 {
+    let last = typed.trim_end().rsplit([';', '&', '|', '\n']).next().unwrap_or_default();
+    let mut words = last.split_ascii_whitespace();
+    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let is = |finder: &str| match finder.split_once(' ') {
+        Some((program, subcommand)) => first == program && second == subcommand,
+        None => first == finder,
+    };
+    if FINDERS.into_iter().any(is) { 2 } else { 1 }
 }

@@ -119,7 +119,7 @@ fn shell(event: &AfterTool<'_>, settings: &HookSettings) -> Option<String> {
         settings.log(&command.unchanged(before));
         return None;
     };
-    let FilteredText { mut text, call } = filtered;
+    let FilteredText { mut text, call, must_replace } = filtered;
     // The text that opencode shows to the model has no exit code, and the lines that had it may be gone.
     if let Some(code) = metadata.exit.filter(|code| *code != 0) {
         if !text.ends_with('\n') {
@@ -129,7 +129,7 @@ fn shell(event: &AfterTool<'_>, settings: &HookSettings) -> Option<String> {
     }
     text.push_str(rest);
     // The part that opencode cut is fetched only if the result is not longer.
-    if text.len() >= shown.len() && call.invisible == 0 {
+    if text.len() >= shown.len() && !must_replace {
         settings.log(&command.unchanged(before));
         return None;
     }

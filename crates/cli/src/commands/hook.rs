@@ -15,7 +15,7 @@ use crate::console::{Console, Exit, Usage, print};
 pub(crate) const HELP: &str = "\
 Hooks:
   shell SCRIPT    the shell prefix of Claude Code: runs the script and filters its output
-  claude-code     PostToolUse of Claude Code: shortens long results of Grep and Glob
+  claude-code     PostToolUse of Claude Code: shortens long results of Grep, Glob and WebFetch
   codex           PreToolUse of Codex: rewrites a command to `tamis run`
   gemini          AfterTool of Gemini CLI
   opencode        tool.execute.after of opencode, through its plugin
@@ -148,6 +148,7 @@ fn filtered(run: tamis_agents::hook::shell::ShellRun, settings: &HookSettings) -
     let begun = std::time::Instant::now();
     let program = run.line.program_name().unwrap_or("sh").to_owned();
     let reads_again = reads_again(run.line.typed());
+    let cap = run.cap;
     let runner = CommandRunner::new(run.registry)
         .with_cap(run.cap)
         .with_invisible_removed(run.cleans)
@@ -178,7 +179,11 @@ fn filtered(run: tamis_agents::hook::shell::ShellRun, settings: &HookSettings) -
                 .with_exit_code(output.exit_code)
                 .with_invisible(report.invisible)
                 .with_redacted(&output.redacted)
-                .with_command_shown(Some(ShownBy::ClaudeCode), sizes);
+                .with_command_shown(
+                    Some(ShownBy::ClaudeCode),
+                    cap.is_failure(output.exit_code),
+                    sizes,
+                );
             if reads_again {
                 call = call.with_outcome("retrieved", None);
             }

@@ -224,7 +224,8 @@ fn print_file(file: &Path, window: &Window) -> Exit {
     let name = file.display().to_string();
     let copied = || {
         let folder = tempfile::tempdir()?;
-        let config = StoreConfig::folder(folder.path().to_owned());
+        // A store creates its folder for this user only. That of a temporary folder depends on the umask.
+        let config = StoreConfig::folder(folder.path().join("store"));
         let meta = EntryMeta::command(&name);
         let mut writer = Store::open(config.clone()).begin(Scope::user(), meta)?;
         io::copy(&mut File::open(file)?, &mut writer)?;

@@ -98,6 +98,25 @@ fn without_a_place_for_the_full_output_the_run_goes_on() {
     folder.tamis(&["run", "--no-overflow", "--keep", "true"], b"").refused(2, &["--keep"]);
 }
 
+/// A sandbox may write only to the folder for temporary files. Its full outputs are found from outside, too.
+#[test]
+fn the_last_full_output_of_a_sandbox_is_found() {
+    let folder = Folder::new();
+    folder.write("file", "a file in the way");
+    std::fs::create_dir(folder.path("temporary")).unwrap();
+    let run = |state: &str, args: &[&str]| {
+        let mut command = folder.any();
+        command.args(args).env("TMPDIR", folder.path("temporary"));
+        Ran::new(&command.env("TAMIS_STATE_DIR", folder.path(state)).output().unwrap())
+    };
+    let ran = run("file", &["run", "--keep", "--", "seq", "300"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    for state in ["file/state", ".state"] {
+        let ran = run(state, &["run", "--last", "--lines", "7-8"]);
+        assert_eq!((ran.code, ran.out.as_str()), (0, "7\n8\n"), "{state}: {}", ran.err);
+    }
+}
+
 /// As a full disk: a file cannot grow any further.
 #[test]
 fn when_the_disk_is_full_the_run_goes_on() {

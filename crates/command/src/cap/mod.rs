@@ -55,6 +55,11 @@ pub struct OutputCap {
     max_tokens: Option<u64>,
     max_tokens_if_cut: Option<u64>,
     max_chars_if_failed: Option<u64>,
+    /// The size of outputs that are never cut.
+    whole_bytes: u64,
+    whole_chars_if_failed: u64,
+    /// The lowest exit code of a failure, if that is not 1.
+    least_failure: Option<i32>,
     exact_tokens: bool,
 }
 
@@ -112,6 +117,35 @@ impl OutputCap {
         self
     }
 
+    /// Sets the sizes up to which an output is never cut, whatever its tokens are: in bytes, and in characters if the command failed.
+    ///
+    /// Use it where the reader shows outputs of these sizes whole.
+    ///
+    /// ### Default
+    /// 0 and 0.
+    #[must_use]
+    pub fn with_whole(mut self, bytes: u64, chars_if_failed: u64) -> Self {
+        self.whole_bytes = bytes;
+        self.whole_chars_if_failed = chars_if_failed;
+        self
+    }
+
+    /// Sets the lowest exit code that counts as a failure. `diff` and `grep` end with 1 if there are differences, or no matches.
+    ///
+    /// ### Default
+    /// 1. Negative exit codes are failures, too.
+    #[must_use]
+    pub fn with_least_failure(mut self, code: i32) -> Self {
+        self.least_failure = Some(code);
+        self
+    }
+
+    /// Returns whether a command with this exit code has failed.
+    #[must_use]
+    pub fn is_failure(&self, exit_code: Option<i32>) -> bool {
+        exit_code.is_some_and(|code| code < 0 || code >= self.least_failure.unwrap_or(1))
+    }
+
     /// Sets whether tokens are counted with the vocabulary `o200k_base` instead of estimated. Each line is counted by
     /// itself. It takes time, and memory for the vocabulary.
     ///
@@ -161,6 +195,14 @@ impl OutputCap {
     }
 
     /// Returns the limits of the output of a command that failed. A character has at least one byte.
+    /// Returns whether an output of this size is never cut.
+    fn is_whole(&self, bytes: u64, chars: u64, has_failed: bool) -> bool {
+        match has_failed && self.max_chars_if_failed.is_some() {
+            true => chars <= self.whole_chars_if_failed,
+            false => bytes <= self.whole_bytes,
+        }
+    }
+
     fn size_if_failed(&self) -> Option<CutSize> {
         Some(CutSize { bytes: self.max_chars_if_failed?, ..self.size() })
     }

@@ -79,7 +79,9 @@ impl CapRun {
         let limit = of_failure.unwrap_or_else(|| self.cutter.limit(self.cap.size()));
         let fits = self.cutter.size().is_some_and(|size| {
             let bytes = if of_failure.is_some() { self.chars } else { size.bytes };
+            let is_whole = self.cap.is_whole(size.bytes, self.chars, has_failed);
             CutSize { bytes, ..size }.fits(limit)
+                || (is_whole && size.lines <= self.cap.size().lines)
         });
         if fits {
             let cut = self.cutter.end(None, has_failed, unit, &mut sink);
@@ -106,6 +108,11 @@ impl CapRun {
         }
         self.cut = Some(cut);
         report
+    }
+
+    /// Returns whether a command with this exit code has failed.
+    pub(crate) fn is_failure(&self, exit_code: Option<i32>) -> bool {
+        self.cap.is_failure(exit_code)
     }
 
     /// Returns what was kept, and why, if anything was left out.

@@ -208,6 +208,36 @@ fn an_output_that_is_cut_may_have_a_limit_of_its_own() {
     }
 }
 
+/// Text of many short tokens has more tokens than a quarter of its bytes.
+#[test]
+fn outputs_that_the_reader_shows_whole_are_not_cut() {
+    let text: String =
+        (0..900).map(|n| format!(" {{\n  \"id\": {n},\n  \"x\": []\n }},\n")).collect();
+    let cap = OutputCap::new().with_max_tokens(7_500).with_max_tokens_if_cut(500);
+    let size = text.len() as u64;
+    assert!(size < 7_500 * 4);
+    assert!(cap.apply(text.as_bytes(), "full.log").1.is_cut());
+    for (whole, is_cut) in [(size, false), (size - 1, true)] {
+        let (_, report) = cap.with_whole(whole, 0).apply(text.as_bytes(), "full.log");
+        assert_eq!(report.is_cut(), is_cut, "{whole} of {size}");
+    }
+}
+
+#[test]
+fn exit_codes_that_say_what_was_found_are_no_failures() {
+    let cap = OutputCap::new();
+    for (cap, code, expected) in [
+        (cap, Some(0), false),
+        (cap, Some(1), true),
+        (cap, Some(-1), true),
+        (cap, None, false),
+        (cap.with_least_failure(2), Some(1), false),
+        (cap.with_least_failure(2), Some(2), true),
+    ] {
+        assert_eq!(cap.is_failure(code), expected, "{cap:?} {code:?}");
+    }
+}
+
 /// The limits of an agent that shows 30,000 bytes of a success, 10,000 characters of a failure, and a preview of the rest.
 #[test]
 fn failures_have_limits_of_their_own() {

@@ -447,7 +447,7 @@ impl<S: Sink> CommandFilter<S> {
         // The lines of the output are those of the full output, so their numbers are known.
         let has_numbers = by_filter.is_none() && text.lines_in == text.lines_out && !text.was_empty;
         let writes_notice = self.writes_notice;
-        let has_failed = self.exit_code.is_some_and(|code| code != 0);
+        let has_failed = cap.is_failure(self.exit_code);
         let capped = cap.end(has_failed, filter_note.as_deref(), inner, |capped| {
             if !writes_notice {
                 return None;

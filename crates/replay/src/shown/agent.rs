@@ -27,6 +27,8 @@ pub(crate) struct AgentCut {
     pub(crate) is_kept: bool,
 }
 
+/// The characters that Claude Code shows of a failed command's output that it cuts.
+const CLAUDE_FAILURE: usize = 10_000;
 /// The most lines of an output that opencode shows.
 const MOST_LINES: usize = 2_000;
 
@@ -52,7 +54,7 @@ pub(crate) fn cut(agent: Agent, kind: ToolKind, failed: bool, text: &str) -> Opt
     };
     match (agent, output) {
         (ShownBy::ClaudeCode, OutputKind::FailedCommand) => {
-            let (first, last, left_out) = ends(text, most / 2, most / 2)?;
+            let (first, last, left_out) = ends(text, CLAUDE_FAILURE / 2, CLAUDE_FAILURE / 2)?;
             lost(format!("{first}\n\n... [{left_out} characters truncated] ...\n\n{last}"))
         }
         (ShownBy::ClaudeCode, _) => {

@@ -169,7 +169,7 @@ impl Rules {
         let wrapped = wrapping::split(agent, result);
         let output = result.full.as_deref().unwrap_or(wrapped.output);
         let line = CommandLine::parse(command);
-        let cap = output_cap(agent, self.max_tokens);
+        let cap = output_cap(agent, self.max_tokens, command);
         let name = registry.filter_for(&line);
         if name.is_none() && (cap.is_unlimited() || output.len() <= 8_000) {
             return None;

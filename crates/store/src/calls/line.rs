@@ -166,11 +166,15 @@ impl<'a> CallLine<'a> {
         self
     }
 
-    /// Sets the agent of a command's output. `sizes` are those of the whole output and of the filtered one; the exit code has
-    /// to be set before.
+    /// Sets the agent of a command's output. `sizes` are those of the whole output and of the filtered one, and `failed` says
+    /// whether the agent takes the command for one that failed.
     #[must_use]
-    pub fn with_command_shown(self, agent: Option<ShownBy>, sizes: [TextSize; 2]) -> Self {
-        let failed = self.exit_code.is_some_and(|code| code != 0);
+    pub fn with_command_shown(
+        self,
+        agent: Option<ShownBy>,
+        failed: bool,
+        sizes: [TextSize; 2],
+    ) -> Self {
         let shown =
             |size: TextSize| agent.map_or(size.bytes, |agent| agent.of_command(size, failed));
         let shown = sizes.map(shown);

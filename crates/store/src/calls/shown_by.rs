@@ -61,6 +61,10 @@ pub enum OutputKind {
     FailedCommand,
     /// The result of an MCP tool.
     McpResult,
+    /// The result of the agent's own tool that searches files.
+    Search,
+    /// The result of the agent's own tool that fetches web pages.
+    WebPage,
 }
 
 /// The size of the longest output that an agent shows whole.
@@ -84,6 +88,9 @@ impl ShownWhole {
     }
 }
 
+/// The characters that Claude Code shows of a failed command's output that is too long: the beginning and the end. A little more is
+/// shown whole.
+const CLAUDE_FAILURE: u64 = 10_000;
 /// The bytes that Claude Code shows of a longer output: the first 2,000 and the path of a file.
 const CLAUDE_PREVIEW: u64 = 2_226;
 /// About the length of the line that an agent writes in place of the middle.
@@ -142,8 +149,11 @@ impl ShownBy {
     pub const fn shown_whole(self, kind: OutputKind) -> ShownWhole {
         match (self, kind) {
             (Self::ClaudeCode, OutputKind::Command) => ShownWhole::Bytes(30_000),
-            (Self::ClaudeCode, OutputKind::FailedCommand) => ShownWhole::Chars(10_000),
-            (Self::ClaudeCode, OutputKind::McpResult) => ShownWhole::Chars(50_000),
+            (Self::ClaudeCode, OutputKind::FailedCommand) => ShownWhole::Chars(11_000),
+            (Self::ClaudeCode, OutputKind::McpResult | OutputKind::WebPage) => {
+                ShownWhole::Chars(50_000)
+            }
+            (Self::ClaudeCode, OutputKind::Search) => ShownWhole::Chars(20_000),
             (Self::Codex, OutputKind::McpResult) => ShownWhole::Bytes(48_000),
             (Self::Codex, _) => ShownWhole::Bytes(40_000),
             (Self::Opencode, _) => ShownWhole::Bytes(50 << 10),
@@ -187,13 +197,17 @@ impl ShownBy {
         self.of(OutputKind::McpResult, result)
     }
 
-    fn of(self, kind: OutputKind, text: TextSize) -> u64 {
+    /// Returns how many bytes of an output of this kind the agent shows.
+    #[must_use]
+    pub fn of(self, kind: OutputKind, text: TextSize) -> u64 {
         let whole = self.shown_whole_here(kind);
         if whole.fits(text) {
             return text.bytes;
         }
         let mark = match (self, kind) {
-            (Self::ClaudeCode, OutputKind::FailedCommand) => MARK,
+            (Self::ClaudeCode, OutputKind::FailedCommand) => {
+                return MARK + text.bytes_of(CLAUDE_FAILURE);
+            }
             (Self::ClaudeCode, _) => return CLAUDE_PREVIEW.min(text.bytes),
             (Self::Codex, _) => CODEX_MARK,
             (Self::Opencode | Self::Gemini, _) => PATH_MARK,
@@ -212,7 +226,7 @@ fn number_in(name: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ShownBy, TextSize};
+    use super::{OutputKind, ShownBy, TextSize};
 
     #[test]
     fn an_agent_shows_at_most_its_limit() {
@@ -221,7 +235,7 @@ mod tests {
         for (agent, bytes, failed, expected) in [
             (ClaudeCode, 30_000, false, 30_000),
             (ClaudeCode, 30_001, false, 2_226),
-            (ClaudeCode, 9_000, true, 9_000),
+            (ClaudeCode, 11_000, true, 11_000),
             (ClaudeCode, 12_000, true, 10_030),
             (Codex, 40_000, true, 40_000),
             (Codex, 1 << 20, false, 40_120),
@@ -231,6 +245,14 @@ mod tests {
             (Gemini, 1 << 20, true, 40_250),
         ] {
             assert_eq!(agent.of_command(size(bytes), failed), expected, "{agent:?} {bytes}");
+        }
+        for (kind, bytes, expected) in [
+            (OutputKind::Search, 20_000, 20_000),
+            (OutputKind::Search, 20_001, 2_226),
+            (OutputKind::WebPage, 50_000, 50_000),
+            (OutputKind::WebPage, 50_001, 2_226),
+        ] {
+            assert_eq!(ClaudeCode.of(kind, size(bytes)), expected, "{kind:?} {bytes}");
         }
         // Characters of three bytes.
         let text = TextSize { bytes: 27_000, chars: 9_000 };

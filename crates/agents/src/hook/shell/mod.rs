@@ -69,7 +69,7 @@ fn filtered(text: &str, settings: &HookSettings) -> Option<ShellRun> {
         return None;
     }
     let line = CommandLine::parse(&script.command);
-    let cap = output_cap(Agent::ClaudeCode, settings.max_tokens());
+    let cap = output_cap(Agent::ClaudeCode, settings.max_tokens(), &script.command);
     let registry = settings.command_filters()?;
     let cleans = settings.removes_invisible();
     if registry.filter_for(&line).is_none() && cap.is_unlimited() && !cleans {

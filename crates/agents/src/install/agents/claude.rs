@@ -21,7 +21,7 @@ pub(crate) const HOOK: HookPlace =
     HookPlace { agent: Agent::ClaudeCode, event: "PostToolUse", list: HookList::Grouped };
 
 /// Exact names: other tools start no hook.
-const MATCHER: &str = "Grep|Glob";
+const MATCHER: &str = "Grep|Glob|WebFetch";
 /// Seconds.
 const TIMEOUT: u64 = 20;
 

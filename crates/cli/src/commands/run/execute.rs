@@ -106,7 +106,11 @@ fn log(args: &RunArgs, report: &RunReport, time: std::time::Duration) {
             .with_redacted(&report.output.redacted)
             .with_times(report.filter_time, Some(time))
             .with_exit_code(*exit_code)
-            .with_command_shown(ShownBy::of_process(), sizes);
+            .with_command_shown(
+                ShownBy::of_process(),
+                exit_code.is_some_and(|code| code != 0),
+                sizes,
+            );
     if report.record_failed {
         call = call.with_outcome("failed_open", Some("record"));
     }
