@@ -13,6 +13,7 @@
 )]
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
@@ -45,12 +46,19 @@ impl Numbers {
     }
 }
 
-const PROGRAMS: [&str; 8] = ["cargo", "npm", "make", "git", "rm", "tamis", "bash", "sudo"];
-const WORDS: [&str; 14] = [
+const PROGRAMS: [&str; 10] =
+    ["cargo", "npm", "make", "ls", "git", "grep", "rm", "tamis", "bash", "sudo"];
+const WORDS: [&str; 20] = [
     "test",
     "build",
     "install",
     "run",
+    "log",
+    "push",
+    "reset",
+    "branch",
+    "-f",
+    "rm",
     "--",
     "--release",
     "-lc",
@@ -167,19 +175,21 @@ impl Script {
         let mut joins = Vec::new();
         for index in 0..count {
             if index > 0 {
-                joins.push(["&&", "||", ";", "|"][numbers.below(4)]);
+                joins.push(["&&", "&&", "||", ";", "|"][numbers.below(5)]);
             }
-            let assignment = numbers.one_in(10).then_some("FOO=1");
+            let assignment = numbers.one_in(8).then_some("FOO=1");
             let redirection = numbers.one_in(10).then_some("> out");
-            let words = match numbers.below(8) {
+            // A change of the folder comes first.
+            let kinds = if index == 0 && count > 1 { 2 } else { 8 };
+            let words = match numbers.below(kinds) {
                 0 => vec!["cd".to_owned(), "app".to_owned()],
                 kind => {
                     let first = if kind < 6 {
-                        numbers.pick(&PROGRAMS[..3])
+                        numbers.pick(&PROGRAMS[..5])
                     } else {
                         numbers.pick(&PROGRAMS)
                     };
-                    let second = numbers.pick(&WORDS[..4]);
+                    let second = numbers.pick(&WORDS[..10]);
                     let count = numbers.below(3);
                     let rest = (0..count).map(|_| numbers.pick(&WORDS)).collect::<Vec<_>>();
                     [first, second].into_iter().chain(rest).map(str::to_owned).collect()
@@ -259,9 +269,13 @@ fn power(commands: &[Vec<String>], rules: &[&Rule]) -> Power {
     let mut strictest = None;
     let mut are_all_allowed = true;
     for words in commands {
-        let decisions: Vec<Decision> =
+        let mut decisions: Vec<Decision> =
             rules.iter().filter(|rule| rule.matches(words)).map(|rule| rule.decision).collect();
         are_all_allowed &= decisions.contains(&Decision::Allow);
+        // In a session that never asks, a dangerous command for which there is no rule is refused.
+        if decisions.is_empty() && is_dangerous(words) {
+            decisions.push(Decision::Forbidden);
+        }
         strictest = strictest.max(decisions.into_iter().max());
     }
     match strictest {
@@ -269,6 +283,21 @@ fn power(commands: &[Vec<String>], rules: &[&Rule]) -> Power {
         Some(Decision::Prompt) => Power::Asked,
         Some(Decision::Allow) if are_all_allowed => Power::Free,
         Some(Decision::Allow) | None => Power::InSandbox,
+    }
+}
+
+/// Whether any version of Codex has the command in its list of dangerous ones.
+fn is_dangerous(words: &[String]) -> bool {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let has_force = |rest: &[&str]| rest.contains(&"-f");
+    match words.as_slice() {
+        ["sudo", rest @ ..] => {
+            is_dangerous(&rest.iter().map(|&word| word.to_owned()).collect::<Vec<_>>())
+        }
+        ["rm", rest @ ..] => has_force(rest),
+        ["git", "reset" | "rm" | "branch", ..] => true,
+        ["git", "push", rest @ ..] => has_force(rest),
+        _ => false,
     }
 }
 
@@ -312,7 +341,7 @@ fn a_rewritten_command_does_no_more() {
     let folder = home.path();
     let tamis = folder.join("bin/tamis").to_str().unwrap().to_owned();
     let layers = ["etc-codex", ".codex", "p/.codex", "p/q/.codex"];
-    for name in ["cargo", "npm", "make", "tamis"] {
+    for name in PROGRAMS {
         let path = folder.join("bin").join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, "").unwrap();
@@ -328,10 +357,14 @@ fn a_rewritten_command_does_no_more() {
     let settings = HookSettings::load(&HookPlaces::in_folder(folder));
     let mut numbers = Numbers(0x7a6d_6973);
     let mut rewritten = 0;
+    // For the real Codex: see `tests/real/execpolicy.py`.
+    let mut cases =
+        std::env::var_os("TAMIS_CODEX_CASES").map(|path| fs::File::create(path).unwrap());
     // By the number of commands before, and whether there is an assignment.
     let mut numbers_of = std::collections::BTreeMap::new();
     for set in 0..SETS {
         let mut rules: Vec<Vec<Rule>> = Vec::new();
+        let mut files = Vec::new();
         let mut is_odd = false;
         for layer in layers {
             let count = numbers.below(4).saturating_sub(1) * numbers.below(3);
@@ -345,6 +378,7 @@ fn a_rewritten_command_does_no_more() {
                 texts.push(numbers.pick(&ODD).to_owned());
             }
             fs::write(folder.join(layer).join("rules/a.rules"), texts.join("\n")).unwrap();
+            files.push(texts.join("\n"));
             rules.push(own);
         }
         let script = Script::random(&mut numbers);
@@ -373,6 +407,15 @@ fn a_rewritten_command_does_no_more() {
         let mut new = [tamis.as_str(), "run", "--"].map(str::to_owned).to_vec();
         new.extend(old.iter().cloned());
         *changed.commands.last_mut().unwrap() = (*assignment, new, None);
+        if let Some(file) = &mut cases {
+            let line = |text: &str| json!(["bash", "-lc", text]);
+            let (before, after) = match is_plain {
+                true => (json!(old), json!(changed.commands.last().unwrap().1)),
+                false => (line(&text), line(&command)),
+            };
+            let case = json!({"rules": files, "before": before, "after": after});
+            writeln!(file, "{case}").unwrap();
+        }
         *numbers_of.entry((folder_changes.len(), assignment.is_some())).or_insert(0) += 1;
         // Whichever layers are active.
         for active in 0..1_usize << layers.len() {

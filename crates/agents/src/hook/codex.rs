@@ -55,10 +55,11 @@ struct UpdatedInput<'a> {
 /// The longest command that is rewritten, in bytes.
 const LONGEST_COMMAND: usize = 4 << 10;
 
-/// Programs whose commands are rewritten: those that the command filters know. They are in neither of the two lists that Codex
-/// has, of safe and of dangerous commands (`is_safe_command.rs`, `is_dangerous_command.rs` of its public sources): a listed command would not be
-/// recognised after `tamis run`. A name in both is `git`: see [`GIT`].
-const PROGRAMS: [&str; 101] = [
+/// Programs whose commands are rewritten: those that the command filters know. Codex has two lists of its own. The commands in its list of
+/// safe ones (`is_safe_command.rs` of its public sources) run unasked in sessions that ask for every other one, and in those nothing is
+/// rewritten: see [`codex_rules::session`]. A command in its list of dangerous ones (`is_dangerous_command.rs`) would not be recognised after
+/// `tamis run`, so none of them may be rewritten: these are `rm` and `sudo`, and in earlier versions some commands of Git: see [`GIT`].
+const PROGRAMS: [&str; 119] = [
     "ack",
     "ag",
     "ansible",
@@ -72,10 +73,14 @@ const PROGRAMS: [&str; 101] = [
     "bazelisk",
     "black",
     "brew",
+    "buildah",
     "bun",
     "bundle",
+    "c++",
     "cargo",
     "cargo-nextest",
+    "cat",
+    "cc",
     "clang",
     "clang++",
     "cmake",
@@ -93,40 +98,47 @@ const PROGRAMS: [&str; 101] = [
     "fd",
     "fdfind",
     "fgrep",
+    "find",
     "flake8",
     "g++",
     "gcc",
     "gcloud",
     "gh",
-    "git",
     "glab",
+    "gmake",
     "go",
     "golangci-lint",
     "gotest",
     "gotestsum",
     "gradle",
+    "grep",
     "gsutil",
+    "head",
     "helm",
     "jest",
     "journalctl",
     "kubectl",
+    "ls",
     "make",
     "mocha",
     "mvn",
     "mypy",
     "next",
     "ninja",
+    "node",
     "npm",
     "npx",
     "nx",
     "oc",
     "pest",
+    "php",
     "phpunit",
     "pip",
     "pip3",
     "playwright",
     "pnpm",
     "podman",
+    "podman-compose",
     "poetry",
     "pre-commit",
     "prek",
@@ -139,16 +151,20 @@ const PROGRAMS: [&str; 101] = [
     "pytest",
     "python",
     "python3",
+    "rg",
     "rspec",
     "rubocop",
     "ruff",
     "rustfmt",
     "shellcheck",
+    "standardrb",
     "swift",
     "systemctl",
+    "tail",
     "terraform",
     "tofu",
     "tox",
+    "tree",
     "tsc",
     "turbo",
     "uv",
@@ -157,25 +173,43 @@ const PROGRAMS: [&str; 101] = [
     "vitest",
     "vue-tsc",
     "webpack",
+    "webpack-cli",
     "wget",
     "xcodebuild",
     "yarn",
+    "zcat",
+    "zgrep",
 ];
 
-/// Subcommands of Git that are in neither list: `status`, `log`, `diff`, `show` and `branch` are safe, `reset` and `rm` dangerous.
-const GIT: [&str; 12] = [
+/// Subcommands of Git that were in no version's list of dangerous commands. Forced `push`es were: see [`decides_equally`]. So were
+/// `reset`, `rm`, `clean` and forms of `branch`.
+const GIT: [&str; 26] = [
     "add",
     "checkout",
+    "cherry-pick",
     "clone",
     "commit",
+    "diff",
     "fetch",
+    "grep",
+    "log",
+    "ls-files",
     "merge",
+    "mv",
     "pull",
     "push",
     "rebase",
+    "remote",
+    "restore",
+    "revert",
+    "show",
     "stash",
+    "status",
     "submodule",
     "switch",
+    "tag",
+    "whatchanged",
+    "worktree",
 ];
 
 /// How Codex starts a line in a shell: the shell and its flag.
@@ -366,24 +400,27 @@ fn after_assignment(command: &str) -> Option<&str> {
 /// ```
 /// use tamis_agents::hook::codex::may_rewrite;
 ///
-/// for command in ["cargo test", "cd app && cargo test", "RUST_LOG=debug cargo test", "git fetch origin"] {
+/// for command in ["cargo test", "cd app && cargo test", "RUST_LOG=debug cargo test", "git status", "ls -la"] {
 ///     assert!(may_rewrite(command));
 /// }
-/// for command in ["git status", "git reset --hard", "cargo test | tail", "PATH=/tmp cargo test", "cd - && cargo test"] {
+/// for command in ["rm -rf app", "git reset --hard", "git push -f", "cargo test | tail", "PATH=/tmp cargo test", "cd - && cargo test"] {
 ///     assert!(!may_rewrite(command));
 /// }
 /// ```
 #[must_use]
 pub fn may_rewrite(command: &str) -> bool {
-    PlainLine::read(command).is_some_and(|line| is_unlisted(&line.words))
+    PlainLine::read(command).is_some_and(|line| decides_equally(&line.words))
 }
 
-/// Whether a command is in neither list of Codex.
-fn is_unlisted(words: &[String]) -> bool {
-    match words.first().map(String::as_str) {
-        Some("git") => words.get(1).is_some_and(|name| GIT.contains(&name.as_str())),
-        Some(program) => PROGRAMS.contains(&program),
-        None => false,
+/// Whether Codex decides equally about a command and its rewritten form if no rule matches them.
+fn decides_equally(words: &[String]) -> bool {
+    let is_plain = |word: &String| !word.starts_with(['-', '+', ':']);
+    match words {
+        [git, name, rest @ ..] if git == "git" => {
+            GIT.contains(&name.as_str()) && (name != "push" || rest.iter().all(is_plain))
+        }
+        [program, ..] => PROGRAMS.contains(&program.as_str()),
+        [] => false,
     }
 }
 
@@ -395,7 +432,7 @@ fn is_bare(char: char) -> bool {
 /// Returns the word that starts tamis in the rewritten command: the path of this program. A name would be looked up in
 /// folders that a command in the sandbox may write to.
 fn runner(words: &[String], settings: &HookSettings) -> Option<String> {
-    let program = words.first().filter(|_| is_unlisted(words))?;
+    let program = words.first().filter(|_| decides_equally(words))?;
     let places = &settings.places;
     // A function of the user's shell may have the name of a program that is not there.
     let mut files = places.path.iter().filter(|path| path.is_absolute());

@@ -12,6 +12,7 @@ CASES.json is a list of objects with these members; only `command` is required:
     config          text that is appended to the user's config.toml
     sandbox         read-only, workspace-write or danger-full-access (default)
     approval        never (default), on-request or untrusted
+    escalated       whether the model asks for the command to run outside of the sandbox
     hook            the command line of a PreToolUse hook for this case; default: --hook
 
 The output is the list of cases, each with an `outcome`:
@@ -44,7 +45,7 @@ from model import PROMPT, Model
 # How long Codex may take for one case.
 CASE_SECONDS = 180
 
-STUBS = ("cargo", "git", "npm", "pnpm", "yarn", "go", "make", "pytest", "python3", "docker", "kubectl", "rm", "curl", "gh", "tsc", "rustc")
+STUBS = ("cargo", "git", "npm", "pnpm", "yarn", "go", "make", "pytest", "python3", "docker", "kubectl", "rm", "curl", "gh", "tsc", "rustc", "ls", "grep", "find")
 
 # A sandbox lets nothing be written in the home folder.
 STUB = """#!/bin/sh
@@ -158,7 +159,10 @@ def judge(case, hook=None, slot=0, tamis=None):
     place = Place(f"codex-rules-{slot}")
     prepare(place, tamis)
     hook = case.get("hook", hook)
-    call = {"name": "exec_command", "input": {"cmd": case["command"], "yield_time_ms": YIELD_MS}}
+    value = {"cmd": case["command"], "yield_time_ms": YIELD_MS}
+    if case.get("escalated"):
+        value |= {"sandbox_permissions": "require_escalated", "justification": "it has to write elsewhere"}
+    call = {"name": "exec_command", "input": value}
     model = Model([[call]])
     outcome = {"outcome": "failed", "text": "no result"}
     with model.serving() as url:
