@@ -54,7 +54,7 @@ pub use report::{
 pub use session::FactObserver;
 pub use shown::{FilterSettings, ReplayError, Variant};
 pub use table::to_table;
-pub use transcript::{Skipped, TranscriptError, TranscriptPlaces, find};
+pub use transcript::{Skipped, TranscriptError, TranscriptPlaces, find, last_session_of_opencode};
 
 use cost::Prices;
 use session::Sessions;

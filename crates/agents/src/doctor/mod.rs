@@ -10,6 +10,7 @@ mod scripts;
 mod sessions;
 
 pub use finding::{Finding, Level};
+pub use sessions::LastSession;
 
 use std::path::Path;
 
@@ -20,9 +21,10 @@ use crate::agent::Agent;
 use crate::install::{Places, programs};
 use process::{Ended, ask};
 
-/// Examines everything. `tamis` is the binary whose hooks are called.
+/// Examines everything. `tamis` is the binary whose hooks are called, and `opencode` the last session of opencode, which is in a
+/// database.
 #[must_use]
-pub fn examine(places: &Places, tamis: &Path) -> Vec<Finding> {
+pub fn examine(places: &Places, tamis: &Path, opencode: Option<LastSession>) -> Vec<Finding> {
     let mut found = Vec::new();
     let installed = agents::examine(places);
     let uses_servers = installed.iter().any(|of| of.servers > 0);
@@ -33,7 +35,7 @@ pub fn examine(places: &Places, tamis: &Path) -> Vec<Finding> {
     let hooked = Agent::ALL.into_iter().zip(&installed).filter(|(_, of)| of.hooks);
     let hooked: Vec<Agent> = hooked.map(|(agent, _)| agent).collect();
     found.extend(installed.into_iter().flat_map(|of| of.findings));
-    found.extend(sessions::examine(places, &hooked));
+    found.extend(sessions::examine(places, &hooked, opencode));
     found.extend(sessions::sandboxes(places));
     found.extend(project(places));
     found.extend(calls::examine(tamis));

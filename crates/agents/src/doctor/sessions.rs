@@ -56,8 +56,26 @@ fn transcripts(places: &Places) -> Vec<Transcripts> {
     ]
 }
 
-/// Examines the last session of each agent. `installed` are the agents with a hook of ours.
-pub(super) fn examine(places: &Places, installed: &[Agent]) -> Vec<Finding> {
+/// The last session of an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastSession {
+    /// The file that has it.
+    pub path: PathBuf,
+    /// When the file was last written.
+    pub written: SystemTime,
+    /// The commands that the model ran.
+    pub commands: usize,
+    /// The notices of tamis that reached the model.
+    pub notices: usize,
+}
+
+/// Examines the last session of each agent. `installed` are the agents with a hook of ours. The sessions of opencode are in a
+/// database, which the caller reads.
+pub(super) fn examine(
+    places: &Places,
+    installed: &[Agent],
+    opencode: Option<LastSession>,
+) -> Vec<Finding> {
     let log = UserLog::in_folder(&places.state);
     let mut found = Vec::new();
     if let Err(error) = log.check() {
@@ -67,34 +85,46 @@ pub(super) fn examine(places: &Places, installed: &[Agent]) -> Vec<Finding> {
     }
     let logged = last_calls(&log);
     for transcripts in transcripts(places) {
-        if installed.contains(&transcripts.agent) {
-            found.extend(last_session(places, &transcripts, &logged));
+        if installed.contains(&transcripts.agent)
+            && let Some(session) = last_session(&transcripts)
+        {
+            found.extend(compare(places, transcripts.agent, &session, &logged));
         }
+    }
+    if installed.contains(&Agent::Opencode)
+        && let Some(session) = opencode
+    {
+        found.extend(compare(places, Agent::Opencode, &session, &logged));
     }
     found
 }
 
-fn last_session(
-    places: &Places,
-    transcripts: &Transcripts,
-    logged: &[CallLine<'static>],
-) -> Option<Finding> {
-    let name = transcripts.agent.as_str();
+fn last_session(transcripts: &Transcripts) -> Option<LastSession> {
     let (path, written) = newest(transcripts)?;
     let text = end_of(&path)?;
-    let commands: usize = transcripts.calls.iter().map(|call| text.matches(call).count()).sum();
-    if commands == 0 {
+    let commands = transcripts.calls.iter().map(|call| text.matches(call).count()).sum();
+    Some(LastSession { commands, notices: text.matches("[tamis").count(), path, written })
+}
+
+/// Compares a session with the log of calls.
+fn compare(
+    places: &Places,
+    agent: Agent,
+    session: &LastSession,
+    logged: &[CallLine<'static>],
+) -> Option<Finding> {
+    let (name, LastSession { path, written, commands, notices }) = (agent.as_str(), session);
+    if *commands == 0 {
         return None;
     }
-    let notices = text.matches("[tamis").count();
     let last = logged.iter().rev().find(|call| call.agent.as_deref() == Some(name));
-    let shown = places.shown(&path);
-    let in_session = last.filter(|call| is_near(call, written));
+    let shown = places.shown(path);
+    let in_session = last.filter(|call| is_near(call, *written));
     let Some(call) = in_session else {
         let text = format!(
             "the last session ({shown}) ran commands ({commands}), and the log has none of it"
         );
-        let remedy = match transcripts.agent {
+        let remedy = match agent {
             Agent::Codex => "approve the hook: start codex and enter /hooks",
             _ => "start a new session: one that is running keeps its settings",
         };
@@ -215,7 +245,7 @@ mod tests {
         fs::create_dir_all(&project).unwrap();
         fs::write(project.join("a.jsonl"), "{\"type\":\"tool_use\",\"name\":\"Bash\"}\n").unwrap();
         let found = || {
-            examine(&places, &[Agent::ClaudeCode])
+            examine(&places, &[Agent::ClaudeCode], None)
                 .iter()
                 .map(ToString::to_string)
                 .collect::<String>()
@@ -230,7 +260,7 @@ mod tests {
             .with_shown(Some(ShownBy::ClaudeCode), [9, 4]);
         log.append(&call).unwrap();
         assert!(found().contains("the last call was cargo (cargo-test, filtered)"), "{}", found());
-        assert!(examine(&places, &[]).is_empty());
+        assert!(examine(&places, &[], None).is_empty());
         // Sessions of Gemini CLI are next to other documents.
         let project = home.join(".gemini/tmp/w");
         fs::create_dir_all(project.join("chats")).unwrap();
@@ -238,8 +268,19 @@ mod tests {
         fs::write(project.join("chats/session-1.jsonl"), session).unwrap();
         fs::write(project.join("logs.json"), "[]").unwrap();
         let found_of_gemini: String =
-            examine(&places, &[Agent::Gemini]).iter().map(ToString::to_string).collect();
+            examine(&places, &[Agent::Gemini], None).iter().map(ToString::to_string).collect();
         assert!(found_of_gemini.contains("session-1.jsonl) ran commands (1)"), "{found_of_gemini}");
+        let session = super::LastSession {
+            path: home.join("opencode.db"),
+            written: std::time::SystemTime::now(),
+            commands: 3,
+            notices: 0,
+        };
+        let found_of_opencode: String = examine(&places, &[Agent::Opencode], Some(session))
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert!(found_of_opencode.contains("opencode.db) ran commands (3)"), "{found_of_opencode}");
         let [_, file] = log.files();
         fs::remove_file(&file).unwrap();
         fs::create_dir(&file).unwrap();

@@ -17,6 +17,7 @@ mod gemini;
 mod lines;
 mod opencode;
 mod opencode_files;
+mod opencode_last;
 mod places;
 pub(crate) mod seen;
 mod sqlite;
@@ -29,6 +30,7 @@ use std::path::Path;
 use serde_json::Value;
 
 pub use event::{Skipped, TranscriptError};
+pub use opencode_last::last_session_of_opencode;
 pub use places::{TranscriptPlaces, find};
 
 use claude::ClaudeReader;

@@ -27,23 +27,37 @@ impl TranscriptPlaces {
         let Some(home) = env::home_dir().filter(|path| path.is_absolute()) else {
             return Self::default();
         };
-        let variable =
-            |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let claude = variable("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.join(".claude"));
         let codex = variable("CODEX_HOME").unwrap_or_else(|| home.join(".codex"));
         let gemini = variable("GEMINI_CLI_HOME").unwrap_or_else(|| home.clone());
-        let data = variable("XDG_DATA_HOME").unwrap_or_else(|| home.join(".local/share"));
+        let opencode = opencode(&home);
         let paths = [
             claude.join("projects"),
             codex.join("sessions"),
             codex.join("archived_sessions"),
             gemini.join(".gemini/tmp"),
             // The database first: it has the sessions of the older folder, too.
-            data.join("opencode/opencode.db"),
-            data.join("opencode/storage/session"),
+            opencode.join("opencode.db"),
+            opencode.join("storage/session"),
         ];
         Self { paths: paths.into_iter().filter(|path| path.exists()).collect() }
     }
+}
+
+/// Returns the path in a variable of this process.
+fn variable(name: &str) -> Option<PathBuf> {
+    env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// Returns the folder of opencode's data.
+fn opencode(home: &Path) -> PathBuf {
+    variable("XDG_DATA_HOME").unwrap_or_else(|| home.join(".local/share")).join("opencode")
+}
+
+/// Returns the database of opencode.
+pub(super) fn opencode_database() -> Option<PathBuf> {
+    let home = env::home_dir().filter(|path| path.is_absolute())?;
+    Some(opencode(&home).join("opencode.db"))
 }
 
 /// Returns the transcripts at a path: the file itself, or all files in a folder and below that may be transcripts, in the order of
