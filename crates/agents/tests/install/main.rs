@@ -9,6 +9,7 @@
 
 mod changes;
 mod files;
+mod more_agents;
 mod refusals;
 mod servers;
 mod shapes;

@@ -13,7 +13,7 @@ const FILES: [(Agent, &str); 4] = [
 ];
 
 /// Shapes of the servers of `mcpServers`.
-const JSON: [(&str, &str); 32] = [
+pub(crate) const JSON: [(&str, &str); 32] = [
     (
         "usual",
         "{\n  \"mcpServers\": {\n    \"a\": {\n      \"command\": \"npx\",\n      \"args\": [\n        \"-y\",\n        \"server\"\n      ],\n      \"env\": {\n        \"K\": \"V\"\n      }\n    }\n  }\n}\n",
