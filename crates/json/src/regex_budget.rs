@@ -10,6 +10,8 @@ pub struct RegexBudget {
     /// Remaining bytes for compiled patterns.
     left: usize,
     is_spent: bool,
+    /// Whether the patterns were charged before.
+    is_charged: bool,
     /// Remaining tables of names, and remaining steps of paths.
     tables: usize,
     steps: usize,
@@ -80,6 +82,7 @@ impl RegexBudget {
         Self {
             left: Self::BYTES,
             is_spent: false,
+            is_charged: false,
             tables: TABLES,
             steps: STEPS,
             templates: TEMPLATES,
@@ -89,6 +92,17 @@ impl RegexBudget {
     /// Creates a budget with this number of bytes for compiled patterns.
     pub fn of(bytes: usize) -> Self {
         Self { left: bytes, ..Self::new() }
+    }
+
+    /// Creates a budget for patterns that were charged when their file was read, and are compiled now. They are not charged again, and
+    /// so each is compiled in one attempt.
+    pub fn charged() -> Self {
+        Self { is_charged: true, ..Self::new() }
+    }
+
+    /// Returns whether the patterns were charged before.
+    pub fn is_charged(&self) -> bool {
+        self.is_charged
     }
 
     /// Returns the remaining bytes for compiled patterns.
@@ -103,6 +117,9 @@ impl RegexBudget {
 
     /// Charges bytes of compiled patterns. Returns false if fewer remain; the budget is then spent.
     pub fn take(&mut self, bytes: usize) -> bool {
+        if self.is_charged {
+            return true;
+        }
         self.is_spent |= bytes > self.left;
         self.left = self.left.saturating_sub(bytes);
         !self.is_spent

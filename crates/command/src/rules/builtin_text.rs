@@ -33,9 +33,15 @@ fn with_ascii_classes(text: &str) -> String {
     let mut changed = String::with_capacity(text.len() * 5 / 4);
     // Whether a pattern is open, and in it, a class, whose first character is next.
     let (mut is_pattern, mut in_class, mut is_first) = (false, false, false);
-    let mut chars = text.chars();
-    while let Some(char) = chars.next() {
-        let was_first = std::mem::take(&mut is_first);
+    let mut rest = text;
+    while let Some((plain, special)) =
+        rest.find(['\'', '\n', '\\', '[', ']', '^']).and_then(|at| rest.split_at_checked(at))
+    {
+        changed.push_str(plain);
+        let was_first = std::mem::take(&mut is_first) && plain.is_empty();
+        let mut chars = special.chars();
+        let Some(char) = chars.next() else { break };
+        rest = chars.as_str();
         match char {
             '\'' | '\n' => {
                 is_pattern = char == '\'' && !is_pattern;
@@ -44,6 +50,7 @@ fn with_ascii_classes(text: &str) -> String {
             _ if !is_pattern => {}
             '\\' => {
                 let Some(escaped) = chars.next() else { break };
+                rest = chars.as_str();
                 match (escaped, in_class) {
                     ('d', false) => changed.push_str("[0-9]"),
                     ('d', true) => changed.push_str("0-9"),
@@ -62,6 +69,7 @@ fn with_ascii_classes(text: &str) -> String {
         }
         changed.push(char);
     }
+    changed.push_str(rest);
     changed
 }
 

@@ -100,8 +100,8 @@ impl CommandRule {
     /// Returns the programs for each exit condition, or `None` if one cannot be compiled, which reading the file
     /// reports.
     pub(crate) fn programs(&self) -> Option<&[(ExitCondition, TextProgram)]> {
-        // Reading the file has charged these patterns, so a new allowance suffices here.
-        let mut allowance = RegexBudget::new();
+        // Reading the file has charged these patterns; those of the built-in files are tested.
+        let mut allowance = RegexBudget::charged();
         let compile = |(exit, operations): &(ExitCondition, DeclaredOperations)| {
             operations.compile(&mut allowance).ok().map(|program| (*exit, program))
         };

@@ -295,7 +295,10 @@ fn within<T>(
     build: impl Fn(usize) -> Result<T, regex::Error>,
 ) -> Result<T, PatternError> {
     // Every attempt parses the patterns again, so a limit below the cost of parsing would save nothing.
-    let mut limit = weight.read.max(weight.guess).clamp(LEAST, COMPILED);
+    let mut limit = match allowance.is_charged() {
+        true => COMPILED,
+        false => weight.read.max(weight.guess).clamp(LEAST, COMPILED),
+    };
     loop {
         let tried = limit.min(COMPILED).min(allowance.left());
         if tried == 0 {
