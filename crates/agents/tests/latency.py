@@ -4,7 +4,7 @@
     cargo build --release -p tamis-cli
     python3 crates/agents/tests/latency.py target/release/tamis [ROUNDS]
 
-The shell prefix is compared with the shell alone, the other hooks with nothing: an agent without hooks starts no process.
+The minimum of 200 rounds is the guide: a busy machine only makes a call slower. The shell prefix is compared with the shell alone, the other hooks with nothing: an agent without hooks starts no process.
 """
 
 import json
@@ -17,7 +17,7 @@ import time
 
 def main():
     program = os.path.abspath(sys.argv[1])
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 100
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 200
     with tempfile.TemporaryDirectory() as home:
         measure(program, rounds, home)
 
@@ -49,6 +49,11 @@ def measure(program, rounds, home):
         "codex, another command": ("codex", {
             "turn_id": "t", "transcript_path": rollout, "cwd": home, "hook_event_name": "PreToolUse",
             "permission_mode": "bypassPermissions", "tool_name": "Bash", "tool_input": {"command": "ls -la"}}),
+        "claude-code, 290 lines of Grep": ("claude-code", {
+            "hook_event_name": "PostToolUse", "tool_name": "Grep", "permission_mode": "default",
+            "tool_input": {"pattern": "x", "output_mode": "content"},
+            "tool_response": {"mode": "content", "numFiles": 0, "filenames": [], "numLines": 290,
+                              "content": "\n".join(f"src/a/long/folder/module{n // 9}.rs:{n}:let needle = {n};" for n in range(400))}}),
         "gemini, a failed build": ("gemini", {
             "hook_event_name": "AfterTool", "tool_name": "run_shell_command",
             "tool_input": {"command": "cargo build"}, "tool_response": {"llmContent": output}}),
@@ -77,11 +82,19 @@ def measure(program, rounds, home):
                 subprocess.run(args, input=event, stdin=None if event else subprocess.DEVNULL, stdout=out,
                                stderr=out, env=env, check=False)
                 times[name].append((time.perf_counter() - begun) * 1000)
-    print(f"{'':36} {'p50':>8} {'p90':>8}")
+    print(f"{'':36} {'min':>8} {'p50':>8} {'p90':>8} {'added':>8}")
     for name, all_times in times.items():
         all_times.sort()
         p50, p90 = (all_times[int(len(all_times) * share)] for share in (0.5, 0.9))
-        print(f"{name:36} {p50:8.2f} {p90:8.2f}")
+        # The time without tamis: that of the shell for the prefix, and none for the other hooks.
+        alone = {"shell prefix, a hook": "sh alone, a hook"}.get(name, name.replace("shell prefix,", "bash alone,"))
+        if "alone" in name:
+            added = ""
+        elif alone in times and alone != name:
+            added = f"{all_times[0] - min(times[alone]):8.2f}"
+        else:
+            added = f"{all_times[0]:8.2f}"
+        print(f"{name:36} {all_times[0]:8.2f} {p50:8.2f} {p90:8.2f} {added:>8}")
 
 
 if __name__ == "__main__":

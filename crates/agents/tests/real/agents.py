@@ -216,7 +216,10 @@ class Claude(Agent):
         return path if path.exists() else None
 
     def configure(self, place, url, rules=None):
+        # Rules of permissions, or settings that have them.
         settings = {"permissions": {"allow": ["Bash", "mcp__mini"]} if rules is None else rules}
+        if rules and "permissions" in rules:
+            settings = rules
         place.write(".claude/settings.json", json.dumps(settings, indent=2) + "\n")
         words = self.server(place)
         server = {"type": "stdio", "command": words[0], "args": words[1:], "env": {"MINI": "1"}}

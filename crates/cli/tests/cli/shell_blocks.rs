@@ -12,8 +12,12 @@ use super::*;
 const CHECKOUT: [&str; 6] = ["corpus", "crates", "docs", "examples", "README.md", "Cargo.toml"];
 
 /// The recipes that are not run.
-const RECIPES: [&str; 3] =
-    ["benches/truth/agents", "benches/truth/filters", "crates/agents/tests/real/setup"];
+const RECIPES: [&str; 4] = [
+    "benches/truth/agents",
+    "benches/truth/commands",
+    "benches/truth/filters",
+    "crates/agents/tests/real/setup",
+];
 
 /// The lines of the blocks of a page that are fenced as `sh`. A line that ends with `\` goes on in the next one.
 fn lines(page: &str) -> Vec<String> {
