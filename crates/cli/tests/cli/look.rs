@@ -440,3 +440,24 @@ fn requires_is_a_rule() {
     let found = json(&Folder::new(), &["--requires", "items[].id"], ITEMS);
     assert_eq!(found["after"]["bytes"], found["before"]["bytes"]);
 }
+
+#[test]
+fn a_list_of_tools_has_the_cost_of_each() {
+    let folder = Folder::new();
+    let list = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[
+        {"name":"get","description":"Reads a page.","inputSchema":{"type":"object"}},
+        {"name":"put","description":"Writes a page, and returns its number.","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}}}]}}"#;
+    let ran = look(&folder, &[], list);
+    let lines: Vec<&str> = ran.out.lines().collect();
+    assert_eq!((ran.code, lines.len()), (0, 5), "{}", ran.out);
+    assert!(lines[0].starts_with("2 tools: ") && lines[0].ends_with(" tokens in every request"));
+    assert!(lines[3].ends_with("  put") && lines[4].ends_with("  get"), "{}", ran.out);
+    let costs = json(&folder, &[], list);
+    assert_eq!(costs["tools"][0]["name"], "put");
+    let sum = |tool: &Value| tool["tokens"].as_u64().unwrap();
+    let tools = costs["tools"].as_array().unwrap();
+    assert_eq!(tools.iter().map(sum).sum::<u64>(), costs["tokens"].as_u64().unwrap());
+    // A picture shows the document.
+    let svg = look(&folder, &["--svg", "-"], list).out;
+    assert!(svg.contains("inputSchema"), "{svg}");
+}

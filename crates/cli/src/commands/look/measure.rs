@@ -14,6 +14,7 @@ use tamis_insight::look::{FilterFigures, LineLook, Look, LookOptions, LookTree, 
 use super::args::LookArgs;
 use super::documents::{BadLineCount, CHUNK, DocumentSink, FailedInput, read_documents};
 use super::fates;
+use super::tools::{self, LONGEST_LIST, ToolCosts};
 use crate::console::progress::Bar;
 use crate::console::remedies::Hinted;
 use crate::console::{Console, Exit, Usage};
@@ -23,6 +24,21 @@ use crate::files::place::Place;
 use crate::filters::command_rules;
 use crate::flags::groups::Selection;
 use crate::job::resolve;
+
+/// The figures of the inputs, by their kind.
+#[derive(Debug)]
+pub(super) enum Figures {
+    /// Documents, a chat or lines.
+    Tree(Box<Measured>),
+    /// A list of the tools of an MCP server.
+    Tools(ToolCosts),
+}
+
+impl From<Measured> for Figures {
+    fn from(measured: Measured) -> Self {
+        Self::Tree(Box::new(measured))
+    }
+}
 
 /// The figures of all inputs.
 #[derive(Debug)]
@@ -95,9 +111,9 @@ impl Sink for Kept {
 }
 
 /// Measures all inputs. Prints what is wrong, and returns the exit code then.
-pub(super) fn measure(args: &LookArgs, console: &Console) -> Result<Measured, Exit> {
+pub(super) fn measure(args: &LookArgs, console: &Console) -> Result<Figures, Exit> {
     if let Some(command) = &args.command {
-        return command_output(args, command, console);
+        return command_output(args, command, console).map(Figures::from);
     }
     let usage = |usage: Usage| console.refuse(&usage);
     let selected = resolve::select(&args.selection).map_err(usage)?;
@@ -125,9 +141,19 @@ pub(super) fn measure(args: &LookArgs, console: &Console) -> Result<Measured, Ex
                 console.say(&name, format_args!("expected JSON, found text, and {flags} for JSON"));
                 return Err(Exit::Failed);
             }
-            return lines(None, &mut first.as_slice().chain(reader)).map_err(said);
+            return lines(None, &mut first.as_slice().chain(reader))
+                .map(Figures::from)
+                .map_err(said);
         }
         let one = args.files.len() == 1 && !args.ndjson;
+        let is_plain = !args.chat && filter.is_none() && args.html.is_none() && args.svg.is_none();
+        if one && is_plain && tools::may_be_tools(&first) {
+            let read = reader.by_ref().take(LONGEST_LIST).read_to_end(&mut first);
+            read.map_err(|error| said(Error::read(error)))?;
+            if let Some(costs) = tools::tool_costs(&first) {
+                return Ok(Figures::Tools(costs));
+            }
+        }
         if args.chat || (one && may_be_chat(&first)) {
             let program = PruneProgram::compile(&PruneSpec::new()).map_err(said)?;
             run.chat = Some(ChatScan::new(&program));
@@ -162,7 +188,7 @@ pub(super) fn measure(args: &LookArgs, console: &Console) -> Result<Measured, Ex
         let call = program.with_options(&selected.options);
         measured.figures = Some(fates::figures(args, program, call));
     }
-    Ok(measured)
+    Ok(Figures::from(measured))
 }
 
 pub(super) fn hinted(error: &Error) -> Hinted<'_> {

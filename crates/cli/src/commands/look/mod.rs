@@ -1,7 +1,8 @@
 //! `tamis look`: shows where the tokens of documents, chats and outputs of commands are.
 //!
 //! `args.rs` has the flags, `documents.rs` reads the files, `measure.rs` measures them, `table.rs` prints the tree.
-//! `fates.rs` says for a page what each rule leaves out. `secrets.rs` looks for credentials instead.
+//! `fates.rs` says for a page what each rule leaves out. `secrets.rs` looks for credentials instead, and `tools.rs`
+//! counts what a list of tools costs.
 
 mod args;
 mod documents;
@@ -9,6 +10,7 @@ mod fates;
 mod measure;
 mod secrets;
 mod table;
+mod tools;
 
 pub(crate) use args::{HELP, HELP_SHORT, LookArgs};
 
@@ -22,7 +24,7 @@ use crate::console::print::{self, print};
 use crate::console::{Console, Exit, Usage};
 use crate::files::page::write_page;
 use crate::files::place::{called, read_once};
-use measure::{Measured, Message};
+use measure::{Figures, Measured, Message};
 use table::Shown;
 
 /// Runs `tamis look`.
@@ -35,11 +37,18 @@ pub(crate) fn run(args: &LookArgs) -> Exit {
         return secrets::run(args, &console);
     }
     let measured = match measure::measure(args, &console) {
-        Ok(measured) => measured,
+        Ok(Figures::Tree(measured)) => measured,
+        Ok(Figures::Tools(costs)) if args.json => {
+            return match print::json(&costs) {
+                Ok(text) => print(&text),
+                Err(error) => console.fail("look", error),
+            };
+        }
+        Ok(Figures::Tools(costs)) => return print(costs.to_string().as_bytes()),
         Err(exit) => return exit,
     };
     let title = title(&args.files);
-    let Measured { before, after, .. } = &measured;
+    let Measured { before, after, .. } = &*measured;
     let page = || {
         let page = LookPage::new(&title, before);
         let page = after.as_ref().map_or(page, |after| page.with_after(after));
