@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! store/                          0700
-//!   lock                          locked while room is counted and reserved, and while an entry appears
+//!   lock                          locked while room is counted and reserved, and while an entry appears; has the count
 //!   .HASH.part                    an entry that is being written, locked by its writer; its length is its reservation
 //!   HASH                          a complete entry: header and bytes
 //! ```
@@ -18,6 +18,7 @@
 //! - Files are reached only through the opened folder, so that no part of the path can be exchanged in between. No
 //!   symbolic link is followed. Files with other names than ours are never touched.
 
+mod count;
 mod room;
 
 use std::ffi::CStr;
@@ -28,7 +29,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -39,6 +40,8 @@ use super::entry::{EntryHeader, HEADER};
 use super::handle::Handle;
 use super::limits::StoreLimits;
 use super::scope::Scope;
+use count::FolderLock;
+use room::Added;
 
 /// The file whose lock protects the count of what takes room.
 const LOCK: &CStr = c"lock";
@@ -104,32 +107,6 @@ fn is_own_file(stat: &Stat) -> bool {
         && stat.st_uid == rustix::process::geteuid().as_raw()
 }
 
-/// The lock on the count of what takes room. Dropping it unlocks.
-struct FolderLock(
-    #[expect(dead_code, reason = "the lock is held as long as the file is open")] OwnedFd,
-);
-
-impl FolderLock {
-    fn take(folder: &OwnedFd) -> Result<Self, StoreError> {
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(folder, LOCK, flags, Mode::RUSR | Mode::WUSR)
-            .map_err(io::Error::from)?;
-        let deadline = Instant::now() + PATIENCE;
-        let mut pause = Duration::from_micros(200);
-        loop {
-            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Self(file)),
-                Err(Errno::WOULDBLOCK | Errno::INTR) if Instant::now() < deadline => {
-                    std::thread::sleep(pause);
-                    pause = (pause * 2).min(Duration::from_millis(10));
-                }
-                Err(Errno::WOULDBLOCK | Errno::INTR) => return Err(StoreError::Busy),
-                Err(error) => return Err(io::Error::from(error).into()),
-            }
-        }
-    }
-}
-
 impl Backend for FolderBackend {
     fn reserve(
         &self,
@@ -146,7 +123,8 @@ impl Backend for FolderBackend {
         if rustix::fs::statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
             return Err(StoreError::HandleTaken);
         }
-        room::make(&folder, HEADER.saturating_add(bytes), &self.limits, now)?;
+        let added = Added { bytes: HEADER.saturating_add(bytes), entries: 1 };
+        room::make(&folder, &lock, added, &self.limits, now)?;
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = match rustix::fs::openat(&folder, &part, flags, Mode::RUSR | Mode::WUSR) {
@@ -211,8 +189,8 @@ impl Backend for FolderBackend {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             folder => folder?,
         };
-        let _lock = FolderLock::take(&folder)?;
-        room::make(&folder, 0, &self.limits, now)
+        let lock = FolderLock::take(&folder)?;
+        room::make(&folder, &lock, Added { bytes: 0, entries: 0 }, &self.limits, now)
     }
 }
 
@@ -275,10 +253,10 @@ struct PendingFile {
 
 impl PendingEntry for PendingFile {
     fn grow(&mut self, bytes: u64, now: SystemTime) -> Result<(), StoreError> {
-        let _lock = FolderLock::take(&self.folder)?;
+        let lock = FolderLock::take(&self.folder)?;
         let length = HEADER.saturating_add(bytes);
-        let more = length.saturating_sub(self.file.metadata()?.len());
-        room::make(&self.folder, more, &self.limits, now)?;
+        let bytes = length.saturating_sub(self.file.metadata()?.len());
+        room::make(&self.folder, &lock, Added { bytes, entries: 0 }, &self.limits, now)?;
         allocate(&self.file, length)?;
         Ok(())
     }
@@ -290,14 +268,18 @@ impl PendingEntry for PendingFile {
     fn commit(mut self: Box<Self>, header: EntryHeader) -> Result<(), StoreError> {
         // Everything is in its place before the name appears.
         self.file.write_all_at(&header.encode(), 0)?;
+        let reserved = self.file.metadata()?.len();
         self.file.set_len(HEADER + header.size)?;
         // The age of a file is that of its entry, so that counting room does not read headers.
         self.file.set_modified(header.created)?;
         let part = self.part.take().unwrap_or_default();
         // Another process that counts right now must see one of the two names. If the lock cannot be had, it may miss
         // this entry once.
-        let _lock = FolderLock::take(&self.folder).ok();
+        let lock = FolderLock::take(&self.folder).ok();
         let renamed = rustix::fs::renameat(&self.folder, &part, &self.folder, &self.name);
+        if let Some(lock) = lock {
+            lock.give_back(reserved.saturating_sub(HEADER + header.size), false);
+        }
         if renamed.is_err() {
             self.part = Some(part);
         }
@@ -308,8 +290,14 @@ impl PendingEntry for PendingFile {
 impl Drop for PendingFile {
     fn drop(&mut self) {
         if let Some(part) = &self.part {
-            // If this fails, a later reservation removes the file.
-            _ = rustix::fs::unlinkat(&self.folder, part, AtFlags::empty());
+            let reserved = self.file.metadata().map_or(0, |file| file.len());
+            // If this fails, a later reservation removes the file. While another process counts, the count stays too high.
+            let removed = rustix::fs::unlinkat(&self.folder, part, AtFlags::empty());
+            if removed.is_ok()
+                && let Some(lock) = FolderLock::try_take(&self.folder)
+            {
+                lock.give_back(reserved, true);
+            }
         }
     }
 }

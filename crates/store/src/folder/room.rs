@@ -1,6 +1,6 @@
 //! Counts what a folder holds, and makes room in it.
 //!
-//! Runs under the lock of the folder. The work is one call of the system for each file.
+//! Runs under the lock of the folder. Where the count is not known, the work is one call of the system for each file.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
@@ -11,13 +11,14 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::count::{Count, FolderLock, seconds};
 use super::{
-    EntryHeader, HEADER, Handle, PART, Scope, StoreError, StoreLimits, is_file_name, is_own_file,
+    EntryHeader, Handle, PART, Scope, StoreError, StoreLimits, is_file_name, is_own_file,
     read_header,
 };
 
 /// Entries that a folder may have, so that counting stays fast. More count as a full store.
-const MAX_ENTRIES: usize = 10_000;
+const MAX_ENTRIES: u64 = 10_000;
 
 /// A complete entry.
 struct EntryFile {
@@ -26,15 +27,42 @@ struct EntryFile {
     name: CString,
 }
 
-/// Removes expired entries and the files of writers that no longer exist. Then makes sure that `bytes` more fit, and removes
+/// The room that is about to be taken.
+#[derive(Clone, Copy)]
+pub(super) struct Added {
+    pub(super) bytes: u64,
+    /// The number of new entries.
+    pub(super) entries: u64,
+}
+
+/// Removes expired entries and the files of writers that no longer exist. Then makes sure that more fits, and removes
 /// the oldest entries of the session that holds most for it.
+///
+/// A count that is known and says that they fit is enough. With 0 bytes, all names are read.
 pub(super) fn make(
     folder: &OwnedFd,
-    bytes: u64,
+    lock: &FolderLock,
+    Added { bytes, entries: new }: Added,
     limits: &StoreLimits,
     now: SystemTime,
 ) -> Result<(), StoreError> {
-    let mut taken = 0_u64;
+    let fits = |taken: u64, entries: u64| {
+        taken.saturating_add(bytes) <= limits.total() && entries.saturating_add(new) <= MAX_ENTRIES
+    };
+    let with_new = |count: Count| Count {
+        made: count.made,
+        taken: count.taken.saturating_add(bytes),
+        entries: count.entries.saturating_add(new),
+        parts: count.parts.saturating_add(new),
+    };
+    // An entry that grows is itself being written.
+    let known = lock.count(now).filter(|count| bytes > 0 && count.parts + new <= 1);
+    if let Some(count) = known.filter(|count| fits(count.taken, count.entries)) {
+        lock.set(with_new(count));
+        return Ok(());
+    }
+    let made = seconds(now);
+    let (mut taken, mut parts) = (0_u64, 0_u64);
     let mut entries = Vec::new();
     let mut names = Dir::read_from(folder).map_err(std::io::Error::from)?;
     while let Some(found) = names.read() {
@@ -56,16 +84,14 @@ pub(super) fn make(
             continue;
         }
         taken = taken.saturating_add(size);
+        parts += u64::from(!complete);
         if complete {
             entries.push(EntryFile { created, bytes: size, name: name.to_owned() });
         }
     }
-    // A reservation adds an entry, growing one does not.
-    let new = usize::from(bytes > HEADER);
-    let fits = |taken: u64, count: usize| {
-        taken.saturating_add(bytes) <= limits.total() && count + new <= MAX_ENTRIES
-    };
-    if bytes == 0 || fits(taken, entries.len()) {
+    let count = entries.len() as u64;
+    if bytes == 0 || fits(taken, count) {
+        lock.set(with_new(Count { made, taken, entries: count + parts, parts }));
         return Ok(());
     }
     // Nothing is removed if it does not help.
@@ -73,7 +99,7 @@ pub(super) fn make(
     if !fits(taken.saturating_sub(removable), 0) {
         return Err(StoreError::Full(limits.total()));
     }
-    let mut count = entries.len();
+    let mut count = count;
     let mut sessions = by_session(folder, entries);
     while !fits(taken, count) {
         let most = sessions.values_mut().filter(|session| !session.entries.is_empty());
@@ -85,7 +111,11 @@ pub(super) fn make(
             count -= 1;
         }
     }
-    if fits(taken, count) { Ok(()) } else { Err(StoreError::Full(limits.total())) }
+    if !fits(taken, count) {
+        return Err(StoreError::Full(limits.total()));
+    }
+    lock.set(with_new(Count { made, taken, entries: count + parts, parts }));
+    Ok(())
 }
 
 /// The complete entries of a session, the newest first.
