@@ -16,11 +16,12 @@ impl SchemaCheck for Validator {
 }
 
 /// Returns a compiler of JSON Schema. Without the features of the crate, it loads no other documents; its patterns have no
-/// backtracking.
+/// backtracking. Formats are checked, as clients and servers with Ajv do.
 pub(crate) fn compiler() -> SchemaCompiler {
     SchemaCompiler::new(|schema| {
         let patterns = jsonschema::PatternOptions::regex();
-        let validator = jsonschema::options().with_pattern_options(patterns).build(schema).ok()?;
+        let options = jsonschema::options().with_pattern_options(patterns);
+        let validator = options.should_validate_formats(true).build(schema).ok()?;
         Some(Box::new(Validator(validator)))
     })
 }

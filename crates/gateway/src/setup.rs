@@ -35,7 +35,7 @@ impl Setup {
         let fail = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
         let config = config(args)?;
         let scope = config.scope().clone();
-        let store = config.store().filter(|_| config.profile() != Profile::Off);
+        let store = config.store().filter(|_| config.may_save());
         let in_memory = store.is_none_or(StoreConfig::is_in_memory);
         let local_scope = if in_memory { Scope::process() } else { Scope::user() };
         if let Some(error) = config.store_warning() {

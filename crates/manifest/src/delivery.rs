@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::entry::ManifestEntry;
 use super::node::{Node, Value};
 use tamis::Spec;
-use tamis::spec::{Encode, OnError, Retrieve};
+use tamis::spec::{Encode, OnError, RawJson, Retrieve};
 
 /// Whether an MCP result keeps its `structuredContent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -40,12 +40,13 @@ pub(super) struct Delivery {
     structured: Option<Structured>,
     text_beside: Option<UnreadText>,
     error_text: Option<UnreadText>,
+    output_schema: Option<RawJson>,
 }
 
 impl Delivery {
     /// The keys, in the order in which they are documented.
-    pub(super) const KEYS: [&'static str; 4] =
-        ["retrieve", "structured", "text_beside", "error_text"];
+    pub(super) const KEYS: [&'static str; 5] =
+        ["retrieve", "structured", "text_beside", "error_text", "output_schema"];
 }
 
 /// Splits a map into the part with these keys and the rest. Without any of them, the rest is the map itself.
@@ -117,6 +118,12 @@ impl ManifestEntry {
     #[must_use]
     pub fn error_text(&self) -> UnreadText {
         self.delivery.error_text.unwrap_or_default()
+    }
+
+    /// Returns the JSON Schema of the filter's output: `output_schema`. A proxy with `typed: true` lists it for the tool.
+    #[must_use]
+    pub fn output_schema(&self) -> Option<&str> {
+        self.delivery.output_schema.as_ref().map(RawJson::as_str)
     }
 }
 

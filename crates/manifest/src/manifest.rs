@@ -342,8 +342,10 @@ impl Manifest {
     /// [`ManifestErrorKind::Invalid`] with a problem for each other key.
     pub fn check_found(&self) -> Result<(), ManifestError> {
         let mut problems = Problems::default();
-        for (key, place) in
-            self.settings().keys().filter(|(key, _)| !["profile", "commands"].contains(key))
+        for (key, place) in self
+            .settings()
+            .keys()
+            .filter(|(key, _)| !["profile", "profiles", "commands"].contains(key))
         {
             problems.push(|| {
                 let message = format!(

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use tamis_json::glob;
 
+use super::settings::{Invisible, Profile};
+
 /// The settings for one server, or for all of them.
 ///
 /// ```
@@ -36,12 +38,17 @@ pub struct ServerSettings {
     handles: Option<HandleUse>,
     notices: Option<NoticeRules>,
     delta: Option<DeltaRule>,
+    typed: Option<bool>,
+    profiles: Option<ToolProfiles>,
+    profile: Option<Profile>,
+    factor: Option<bool>,
+    invisible: Option<Invisible>,
 }
 
 impl ServerSettings {
-    /// The keys, in the order in which they are documented.
-    pub(super) const KEYS: [&'static str; 5] =
-        ["tools", "descriptions", "handles", "notices", "delta"];
+    /// The keys at the top of a manifest, in the order in which they are documented. The others are [`Settings`] there.
+    pub(super) const KEYS: [&'static str; 7] =
+        ["tools", "descriptions", "handles", "notices", "delta", "typed", "profiles"];
 
     /// Returns which tools of the server a client sees.
     #[must_use]
@@ -73,6 +80,37 @@ impl ServerSettings {
         self.delta
     }
 
+    /// Returns whether results have a type, which the list of tools declares.
+    #[must_use]
+    pub fn typed(&self) -> Option<bool> {
+        self.typed
+    }
+
+    /// Returns the profile of a tool: that of the pattern with the most literal characters, or else that of the server.
+    #[must_use]
+    pub fn profile_of(&self, tool: &str) -> Option<Profile> {
+        self.profiles.as_ref().and_then(|profiles| profiles.of(tool)).or(self.profile)
+    }
+
+    /// Returns whether a tool may have a profile under which results are shortened or stored.
+    #[must_use]
+    pub fn may_save(&self) -> bool {
+        let of_tools = self.profiles.iter().flat_map(|profiles| &profiles.0);
+        of_tools.map(|(_, profile)| profile).chain(&self.profile).any(|it| *it != Profile::Off)
+    }
+
+    /// Returns whether profiles write once what the items of a result of the server share.
+    #[must_use]
+    pub fn factor(&self) -> Option<bool> {
+        self.factor
+    }
+
+    /// Returns whether invisible characters are kept in results of the server.
+    #[must_use]
+    pub fn keeps_invisible(&self) -> Option<bool> {
+        self.invisible.map(|invisible| invisible == Invisible::Keep)
+    }
+
     /// Returns the settings of two manifests that have no key in common.
     pub(super) fn or(self, later: &Self) -> Self {
         Self {
@@ -81,8 +119,30 @@ impl ServerSettings {
             handles: self.handles.or_else(|| later.handles.clone()),
             notices: self.notices.or_else(|| later.notices.clone()),
             delta: self.delta.or(later.delta),
+            typed: self.typed.or(later.typed),
+            profiles: self.profiles.or_else(|| later.profiles.clone()),
+            profile: self.profile.or(later.profile),
+            factor: self.factor.or(later.factor),
+            invisible: self.invisible.or(later.invisible),
         }
     }
+}
+
+/// The profiles of tools: `profiles: {'linear_*': off}`. Names are exact, or patterns with `*` and `?`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(transparent)]
+struct ToolProfiles(BTreeMap<String, Profile>);
+
+impl ToolProfiles {
+    fn of(&self, tool: &str) -> Option<Profile> {
+        let fitting = self.0.iter().filter(|(pattern, _)| glob::fits(pattern, tool));
+        Some(*fitting.max_by_key(|(pattern, _)| (*pattern == tool, literals(pattern)))?.1)
+    }
+}
+
+/// Returns the number of characters of a pattern that stand for themselves.
+fn literals(pattern: &str) -> usize {
+    pattern.chars().filter(|it| !matches!(it, '*' | '?')).count()
 }
 
 /// The tools of a server that a client sees and may call: `tools: {allow: [get_*], deny: [get_secret]}`.
@@ -211,10 +271,9 @@ impl NoticeRules {
     /// says, and otherwise no.
     #[must_use]
     pub fn pass(&self, tool: &str) -> bool {
-        let literals =
-            |pattern: &str| pattern.chars().filter(|it| !matches!(it, '*' | '?')).count();
         let fitting = self.tools.iter().filter(|(pattern, _)| glob::fits(pattern, tool));
-        fitting.max_by_key(|(pattern, _)| literals(pattern)).is_some_and(|(_, passes)| *passes)
+        let closest = fitting.max_by_key(|(pattern, _)| (pattern == tool, literals(pattern)));
+        closest.is_some_and(|(_, passes)| *passes)
     }
 }
 
@@ -385,6 +444,23 @@ mod tests {
     }
 
     #[test]
+    fn the_closest_pattern_chooses_the_profile() {
+        use crate::Profile::{Lossless, Off, Tight};
+        let manifest =
+            parse("profiles: {'*': tight, 'get_*': 'off', get_page: lossless, 'get_page*': tight}")
+                .unwrap();
+        let all = manifest.settings().for_all_servers();
+        for (tool, profile) in [("list", Tight), ("get_issue", Off), ("get_page", Lossless)] {
+            assert_eq!(all.profile_of(tool), Some(profile), "{tool}");
+        }
+        let manifest =
+            parse("servers: {github: {profile: off, factor: false, invisible: keep}}").unwrap();
+        let (_, github) = manifest.settings().by_server().next().unwrap();
+        assert_eq!((github.profile_of("any"), github.may_save()), (Some(Off), false));
+        assert_eq!((github.factor(), github.keeps_invisible()), (Some(false), Some(true)));
+    }
+
+    #[test]
     fn mistakes_have_hints() {
         for (keys, message) in [
             ("tools: {allowed: [a]}", "allowed"),
@@ -396,6 +472,9 @@ mod tests {
             ("delta: 5", "true, false, or a map"),
             ("notices: allow", "`refuse`, `pass`"),
             ("notices: {a: allow}", "allow"),
+            ("profiles: {a: tigth}", "tight"),
+            ("profiles: off", "profiles"),
+            ("servers: {github: {profile: none}}", "none"),
             ("tool: {deny: [a]}", "did you mean `tools`"),
         ] {
             let error = parse(keys).unwrap_err().to_string();

@@ -140,7 +140,8 @@ fn the_schema_has_the_keys_that_gateways_read() {
     keys.extend(["version", "filters"].map(str::to_owned));
     keys.extend(ServerSettings::KEYS.map(str::to_owned));
     assert_eq!(keys_of(&schema), keys);
-    let of_servers = ServerSettings::KEYS.map(str::to_owned).into();
+    let mut of_servers: BTreeSet<String> = ServerSettings::KEYS.map(str::to_owned).into();
+    of_servers.extend(["factor", "invisible", "profile"].map(str::to_owned));
     assert_eq!(keys_of(&schema["$defs"]["server"]), of_servers);
     let refused = |text: &str| Manifest::parse("x.yaml", text).err().map(|error| error.to_string());
     let top =

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use struson::writer::{JsonStreamWriter, JsonWriter};
-use tamis::spec::Encode;
+use tamis::spec::{Encode, RawJson};
 use tamis::{
     CallOptions, Error, ErrorKind, FailedRun, Program, Report, filter_file, filter_ndjson,
 };
+use tamis_insight::look::{Look, LookOptions};
 use tamis_insight::suggest::{Drift, DriftReport, SampleReader, Samples, Suggestion};
 use tamis_manifest::{Manifest, ManifestError};
 
@@ -39,7 +40,8 @@ It reads responses of one tool and writes a manifest with one filter. The filter
 programs, addresses of an API that follow from other members, pictures, files in base64 and nulls. With --tight it selects
 identifiers, titles, states, people, dates and amounts, and leaves out the rest. It never keeps credentials and personal
 numbers, such as passwords, tokens and card numbers, and always has `redact: secrets`. Each line has a comment with the
-reason and the measured effect. Standard error has the savings of the filter over the samples.
+reason and the measured effect. Standard error has the savings of the filter over the samples. --schema adds the JSON
+Schema of the output, so that a proxy with `typed: true` can declare it.
 
 With --drift it compares samples with the filter of a manifest: selected paths that no sample has, and large members of
 the output that are addresses, hashes or base64.
@@ -48,6 +50,7 @@ Examples:
   tamis suggest corpus/github-list-issues.json
   tamis suggest corpus/github-list-commits.json --tight --name github.commits -o commits.yaml
   tamis suggest corpus/github-list-issues.json --json
+  tamis suggest corpus/github-list-issues.json --tight --schema
   tamis suggest users.json --drift tools.yaml --tool crm.list-users
 
 Exit codes: 0 done, 1 a sample cannot be read or the samples differ from the filter, 2 the command line or the manifest
@@ -66,6 +69,10 @@ pub(crate) struct SuggestArgs {
     /// Select the members that matter most, instead of omitting noise
     #[arg(long, conflicts_with = "drift")]
     tight: bool,
+
+    /// Add the type of the output, for a proxy with `typed: true`: the JSON Schema that the samples fit
+    #[arg(long, conflicts_with = "drift")]
+    schema: bool,
 
     /// Each line of a file is a response
     #[arg(long, conflicts_with = "drift")]
@@ -122,6 +129,8 @@ pub(crate) fn run(args: &SuggestArgs) -> Exit {
 #[derive(Serialize)]
 struct Suggested<'a> {
     suggestion: &'a Suggestion,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_schema: Option<RawJson>,
     bytes_in: u64,
     bytes_out: u64,
 }
@@ -146,17 +155,30 @@ fn suggest(console: &Console, args: &SuggestArgs) -> Result<Exit, Stop> {
     let counts = samples.bytes() <= COUNTED;
     let tallies = [Tally::new(counts), Tally::new(counts)];
     let mut bytes = [0_u64; 2];
+    let mut outputs = args.schema.then(|| Look::new(&LookOptions::new()));
     for input in &mut inputs {
-        let report = input.filter(&program, &tallies, &mut io::sink())?;
+        let report = match &mut outputs {
+            None => input.filter(&program, &tallies, &mut io::sink())?,
+            Some(look) => {
+                let mut output = OutputWriter { look, is_open: false };
+                let report = input.filter(&program, &tallies, &mut output)?;
+                output.end().map_err(|error| input.fail(error))?;
+                report
+            }
+        };
         let [before, after] = &mut bytes;
         *before += report.original_bytes;
         *after += report.output_bytes.unwrap_or(report.result_bytes);
     }
-    let text = if args.json {
-        let [bytes_in, bytes_out] = bytes;
-        json(&Suggested { suggestion: &suggestion, bytes_in, bytes_out })
-    } else {
-        suggestion.manifest().as_bytes().to_vec()
+    let output_schema = outputs.and_then(|outputs| outputs.into_tree().to_schema());
+    let text = match output_schema {
+        output_schema if args.json => {
+            let [bytes_in, bytes_out] = bytes;
+            let output_schema = output_schema.and_then(|schema| schema.parse().ok());
+            json(&Suggested { suggestion: &suggestion, output_schema, bytes_in, bytes_out })
+        }
+        Some(schema) => typed(suggestion.manifest(), &schema).into_bytes(),
+        None => suggestion.manifest().as_bytes().to_vec(),
     };
     let exit = write(console, args.output.as_deref(), &text);
     let credentials = suggestion.members().iter().filter(|member| member.is_credential);
@@ -171,6 +193,13 @@ fn suggest(console: &Console, args: &SuggestArgs) -> Result<Exit, Stop> {
     }
     console.note(saved(bytes, tallies.map(|tally| tally.all())));
     Ok(exit)
+}
+
+/// Returns a manifest of one filter with the type of its output.
+fn typed(manifest: &str, schema: &str) -> String {
+    let manifest = manifest.replacen("filters:", "typed: true\nfilters:", 1);
+    let manifest = manifest.trim_end();
+    format!("{manifest}\n    output_schema: {schema}\n")
 }
 
 fn compare(console: &Console, args: &SuggestArgs, manifest: &Path) -> Result<Exit, Stop> {
@@ -436,6 +465,39 @@ struct SampleWriter<'a>(SampleReader<'a>);
 impl Write for SampleWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write(bytes).map_err(io::Error::other)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Counts outputs of a filter, which are minified: each line is a document.
+struct OutputWriter<'a> {
+    look: &'a mut Look,
+    /// Whether a document has begun.
+    is_open: bool,
+}
+
+impl OutputWriter<'_> {
+    /// Ends the document that has begun.
+    fn end(&mut self) -> Result<(), Error> {
+        if std::mem::take(&mut self.is_open) { self.look.end() } else { Ok(()) }
+    }
+}
+
+impl Write for OutputWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+            if number > 0 {
+                self.end().map_err(io::Error::other)?;
+            }
+            if !line.is_empty() {
+                self.look.write(line).map_err(io::Error::other)?;
+                self.is_open = true;
+            }
+        }
         Ok(bytes.len())
     }
 

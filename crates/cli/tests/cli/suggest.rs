@@ -106,6 +106,38 @@ fn suggestions_as_json_and_in_a_file() {
 }
 
 #[test]
+fn suggestions_with_the_type_of_the_output() {
+    let folder = folder();
+    let ran = folder.tamis(&["suggest", "issues.json", "--tight", "--schema"], b"");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.contains("\ntyped: true\nfilters:\n"), "{}", ran.out);
+    ran.one_line();
+    folder.write("suggested.yaml", &ran.out);
+    let checked = folder.tamis(&["check", "suggested.yaml", "--deny-warnings"], b"");
+    assert_eq!(checked.code, 0, "{}", checked.err);
+    let json = folder.tamis(&["suggest", "issues.json", "--tight", "--schema", "--json"], b"");
+    let json: Value = serde_json::from_str(&json.out).unwrap();
+    let schema = &json["output_schema"];
+    assert_eq!(schema["items"]["properties"]["number"]["type"], "number");
+    assert_eq!(schema["items"]["properties"]["labels"]["items"]["type"], "object");
+    let required = schema["items"]["required"].as_array().unwrap();
+    assert!(required.contains(&"title".into()) && !required.contains(&"draft".into()), "{schema}");
+
+    // Lines are documents, and names are not shown as they are.
+    let lines = "{\"id\":1,\"\u{202e}a\":\"x\"}\n{\"id\":2}\n";
+    let ran = folder.tamis(&["suggest", "-", "--ndjson", "--schema"], lines.as_bytes());
+    let schema = ran.out.lines().last().unwrap();
+    assert_eq!(
+        schema,
+        "    output_schema: {\"type\":\"object\",\"properties\":{\"id\":{\"type\":\"number\"},\
+         \"\\u202ea\":{\"type\":\"string\"}},\"required\":[\"id\"]}"
+    );
+    folder
+        .tamis(&["suggest", "a.json", "--schema", "--drift", "b.yaml"], b"")
+        .refused(2, &["--schema"]);
+}
+
+#[test]
 fn drift() {
     let folder = Folder::new();
     folder.write("same.json", r#"[{"id":1,"title":"one"}]"#);

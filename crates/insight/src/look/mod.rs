@@ -26,7 +26,7 @@
 
 // ```text
 // document ─▶ scan ─▶ machine ─▶ run (handler) ─▶ paths ──┐
-// chat ─▶ history's survey ─▶ inventory ─▶ chat ──────────┼─▶ tree ─▶ treemap ─▶ svg, page
+// chat ─▶ history's survey ─▶ inventory ─▶ chat ──────────┼─▶ tree ─▶ treemap ─▶ svg, page; schema
 // lines ─▶ lines ─────────────────────────────────────────┘
 // ```
 //
@@ -39,6 +39,7 @@ mod lines;
 mod page;
 mod paths;
 mod run;
+mod schema;
 mod svg;
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@
 //! | flags | everything |
 //! | files that flags name (`--manifest`) | everything |
 //! | the user's own file | everything |
-//! | a file that was found in the project | `filters` and `profile` |
+//! | a file that was found in the project | `filters`, `profile` and `profiles` |
 //!
 //! Earlier rows of this table take precedence. A file that was merely found may come from somebody whom the user does not
 //! trust. So it cannot name a service or a folder, and the user's rules that remove for safety apply in addition to its
@@ -76,6 +76,8 @@ pub struct Config {
     factor: Option<bool>,
     put_back: Vec<String>,
     servers: ServerRules,
+    /// Whether results of any tool may be shortened.
+    saves: bool,
     native: Option<NativeTools>,
     user_path: Option<PathBuf>,
     found_path: Option<PathBuf>,
@@ -131,6 +133,7 @@ impl Config {
         let factor = settings().find_map(Settings::factor);
         let put_back = settings().find_map(Settings::put_back).unwrap_or_default().to_vec();
         let servers = ServerRules::of_files(settings()).with_name(flags.name.as_deref());
+        let servers = servers.with_one_profile(flags.off || flags.profile.is_some());
         let native = settings().find_map(Settings::native);
         let of_user = user.as_ref().and_then(|user| user.settings().store()).is_some();
         let stored = settings().find_map(|settings| settings.store().cloned()).unwrap_or_default();
@@ -142,7 +145,8 @@ impl Config {
             false => flags.profile.or(profile).unwrap_or_default(),
         };
         // Without savings nothing is stored, so no folder is created.
-        let is_local = flags.is_local && profile != Profile::Off;
+        let saves = profile != Profile::Off || servers.may_save();
+        let is_local = flags.is_local && saves;
         let (store, store_warning) = store(place, is_local, &stored, places, file)?;
         let service = flags.service.clone().or(service);
         if let Some(service) = &service {
@@ -162,6 +166,7 @@ impl Config {
             factor,
             put_back,
             servers: servers.with_savings(profile != Profile::Off),
+            saves,
             native,
             found_path,
             first,
@@ -175,6 +180,12 @@ impl Config {
     #[must_use]
     pub fn profile(&self) -> Profile {
         self.profile
+    }
+
+    /// Returns whether results of any tool may be shortened, so that they are stored.
+    #[must_use]
+    pub fn may_save(&self) -> bool {
+        self.saves
     }
 
     /// Returns whether invisible characters are removed from outputs of tools and commands.
@@ -244,13 +255,13 @@ impl Config {
     /// The rules cannot be compiled.
     pub fn proxy_options(mut self) -> Result<ProxyOptions, ConfigError> {
         // Without savings nothing is cut, so that nothing has to be stored.
-        let store = self.store.take().filter(|_| self.profile != Profile::Off).map(Store::open);
+        let store = self.store.take().filter(|_| self.saves).map(Store::open);
         let reads = self.client_reads;
-        let removes_invisible = self.removes_invisible();
+        let keeps_invisible = self.keeps_invisible;
         let factor = self.factor;
         let put_back = std::mem::take(&mut self.put_back);
         let servers = std::mem::take(&mut self.servers);
-        let options = ProxyOptions::new(self.rules()?).with_invisible(!removes_invisible);
+        let options = ProxyOptions::new(self.rules()?).with_invisible(keeps_invisible);
         let options = options.with_factor(factor).with_put_back(put_back).with_servers(servers);
         Ok(options.with_store(store).with_client_reads(reads))
     }

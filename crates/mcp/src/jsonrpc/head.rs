@@ -114,6 +114,7 @@ parts! {
         BlobType = "content[].resource.mimeType",
         Structured = "structuredContent",
         IsError = "isError",
+        Meta = "_meta",
         ResultType = "resultType",
         /// A member of the result of `tasks/get`.
         Inner = "result",

@@ -15,6 +15,8 @@ pub(crate) enum Piece {
     Cut,
     /// These bytes.
     Bytes(Vec<u8>),
+    /// A range of the message itself.
+    Message(Range<u64>),
     /// A range of the second spool that [`Splice::write`] is given.
     Scratch(Range<u64>),
     /// A range of the second spool, as the content of a JSON string.
@@ -52,7 +54,9 @@ impl Splice {
         let added = self.0.iter().map(|(_, piece)| match piece {
             Piece::Cut => 0,
             Piece::Bytes(bytes) => bytes.len() as u64,
-            Piece::Scratch(range) | Piece::Quoted(range) => range.end - range.start,
+            Piece::Message(range) | Piece::Scratch(range) | Piece::Quoted(range) => {
+                range.end - range.start
+            }
         });
         message.saturating_sub(removed) + added.sum::<u64>()
     }
@@ -74,6 +78,7 @@ impl Splice {
             match piece {
                 Piece::Cut => {}
                 Piece::Bytes(bytes) => out.push(&bytes)?,
+                Piece::Message(range) => message.each_chunk(range, |chunk| out.push(chunk))?,
                 Piece::Scratch(range) => scratch.each_chunk(range, |chunk| out.push(chunk))?,
                 Piece::Quoted(range) => {
                     let mut encoder = StringEncoder::new(&mut *out);

@@ -183,7 +183,7 @@ mod tests {
     use tamis::CallOptions;
 
     use super::{Memory, Named, Recalled};
-    use crate::policy::tool_call::ToolCall;
+    use crate::policy::tool_call::{ListedSchema, ToolCall};
     use crate::rules::{Profile, ToolFilter};
     use tamis_store::Scope;
 
@@ -196,6 +196,7 @@ mod tests {
             options: CallOptions::new(),
             query: tamis_text::cut::Query::default(),
             delta: None,
+            listed: ListedSchema::Nothing,
         }
     }
 

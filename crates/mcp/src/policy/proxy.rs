@@ -12,7 +12,8 @@ use super::clients::{self, ClientReads};
 use super::memory::Memory;
 use super::schema_check::SchemaCompiler;
 use super::server_rules::ServerRules;
-use crate::rules::{LONGEST_TOOL_NAME, Parameters, Rules, ToolFilter};
+use super::tool_call::ListedSchema;
+use crate::rules::{LONGEST_TOOL_NAME, Parameters, Profile, Rules, Structured, ToolFilter};
 use crate::spool::SpoolLimits;
 
 /// The most tools whose own parameters are remembered.
@@ -335,9 +336,17 @@ impl Proxy {
         self.options.recalls
     }
 
-    /// Returns whether invisible characters are removed from results.
-    pub(crate) fn removes_invisible(&self) -> bool {
-        !self.options.keeps_invisible && self.options.rules.profile().is_some()
+    /// Returns whether invisible characters are removed from results of a tool, or from other messages.
+    pub(crate) fn removes_invisible(&self, tool: Option<&str>) -> bool {
+        let server = self.server();
+        let keeps = self.options.servers.keeps_invisible(server.as_deref());
+        !keeps.unwrap_or(self.options.keeps_invisible)
+            && self.options.rules.profile(self.chosen(tool, server.as_deref())).is_some()
+    }
+
+    /// Returns the profile that files give a tool. `None`: the default.
+    fn chosen(&self, tool: Option<&str>, server: Option<&str>) -> Option<Profile> {
+        self.options.servers.profile(tool.unwrap_or_default(), server)
     }
 
     /// Returns whether the proxy has the tool `tamis_retrieve`.
@@ -357,10 +366,21 @@ impl Proxy {
         }
     }
 
-    /// Returns the filter of a tool. Without a store, the catalog and profiles cut nothing.
+    /// Returns the filter of a tool. Where clients know the type of its results from the server, profiles and the catalog cut
+    /// nothing.
     pub(crate) fn filter(&self, tool: &str) -> Option<Arc<ToolFilter>> {
+        let filter = self.untyped_filter(tool)?;
+        let listed = self.listed_schema(tool, &filter);
+        let is_servers = matches!(listed, ListedSchema::Servers { .. });
+        let lossless = self.lossless().filter(|_| is_servers && !filter.is_of_user());
+        Some(lossless.map_or(filter, Arc::clone))
+    }
+
+    /// Returns the filter of a tool, whatever the type of its results is. Without a store, the catalog and profiles cut nothing.
+    pub(crate) fn untyped_filter(&self, tool: &str) -> Option<Arc<ToolFilter>> {
         let server = self.server();
-        let filter = self.options.rules.filter(tool, server.as_deref())?;
+        let chosen = self.chosen(Some(tool), server.as_deref());
+        let filter = self.options.rules.filter(tool, server.as_deref(), chosen)?;
         if filter.is_of_user() {
             return Some(filter);
         }
@@ -388,9 +408,10 @@ impl Proxy {
         warn(&format!("the server lists no tool for these filters of the manifest: {names}{more}"));
     }
 
-    /// Returns the filter of tools without one of their own. Without a store, a profile cuts nothing.
-    pub(crate) fn profile(&self) -> Option<Arc<ToolFilter>> {
-        let profile = self.options.rules.profile()?;
+    /// Returns the filter of a tool without one of its own. Without a store, a profile cuts nothing.
+    pub(crate) fn profile(&self, tool: &str) -> Option<Arc<ToolFilter>> {
+        let chosen = self.chosen(Some(tool), self.server().as_deref());
+        let profile = self.options.rules.profile(chosen)?;
         let lossless = self.lossless().filter(|_| self.store().is_none());
         Some(Arc::clone(lossless.unwrap_or(profile)))
     }
@@ -414,7 +435,8 @@ impl Proxy {
     /// Returns whether results for a client are factored where no filter of the user decides.
     pub(crate) fn factors(&self, client: Option<&str>) -> bool {
         let by_name = || client.is_some_and(clients::shows_results);
-        self.options.rules.profile().is_some() && self.options.factor.unwrap_or_else(by_name)
+        let of_server = self.options.servers.factor(self.server().as_deref());
+        of_server.or(self.options.factor).unwrap_or_else(by_name)
     }
 
     /// Remembers the parameters of a tool that matter here.
@@ -435,6 +457,26 @@ impl Proxy {
     /// Returns the argument of a tool that makes its results smaller, if the list of tools has one.
     pub(crate) fn shrinking_argument(&self, tool: &str) -> Option<&'static str> {
         self.learned(tool).shrinking
+    }
+
+    /// Returns the schema that clients know of the results of a tool with a filter. A client may list tools after it has called
+    /// one, and then compares the result with the list.
+    pub(crate) fn listed_schema(&self, tool: &str, filter: &ToolFilter) -> ListedSchema {
+        match self.learned(tool).listed {
+            Some(listed) => listed,
+            None if !self.types_results() || filter.structured == Structured::Drop => {
+                ListedSchema::Nothing
+            }
+            None if filter.output_type.is_some() => ListedSchema::Ours,
+            None if filter.removes_for_safety => ListedSchema::Nothing,
+            None => ListedSchema::Servers { is_open: false },
+        }
+    }
+
+    /// Returns whether results have a type.
+    pub(crate) fn types_results(&self) -> bool {
+        self.options.schema_compiler.is_some()
+            && self.options.servers.types_results(self.server().as_deref())
     }
 
     fn learned(&self, tool: &str) -> OwnParameters {
@@ -479,6 +521,8 @@ pub(crate) struct OwnParameters {
     pub(crate) as_ours: Parameters,
     /// One that makes results smaller.
     pub(crate) shrinking: Option<&'static str>,
+    /// The schema that the list has for the results. `None`: results have no type.
+    pub(crate) listed: Option<ListedSchema>,
 }
 
 impl fmt::Debug for Proxy {

@@ -15,7 +15,7 @@ pub struct SchemaViolation {
 }
 
 /// Checks arguments against one schema.
-pub trait SchemaCheck {
+pub trait SchemaCheck: Send + Sync {
     /// Returns the first violations, at most `most` of them.
     fn violations(&self, arguments: &Value, most: usize) -> Vec<SchemaViolation>;
 }

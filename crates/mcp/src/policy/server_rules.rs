@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tamis_manifest::{DeltaRule, HandleUse, ServerSettings, Settings};
+use tamis_manifest::{DeltaRule, HandleUse, Profile, ServerSettings, Settings};
 
 /// The settings for servers, by file.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +19,8 @@ pub struct ServerRules {
     name: Option<Arc<str>>,
     /// Whether rules apply that only save.
     saves: bool,
+    /// Whether the profile is the same for all tools, because the command line names it.
+    has_one_profile: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -35,7 +37,12 @@ impl ServerRules {
             all: settings.for_all_servers().clone(),
             servers: settings.by_server().map(|(name, it)| (name.to_owned(), it.clone())).collect(),
         };
-        Self { files: files.into_iter().map(rules).collect(), name: None, saves: true }
+        Self {
+            files: files.into_iter().map(rules).collect(),
+            name: None,
+            saves: true,
+            has_one_profile: false,
+        }
     }
 
     /// Sets the name that the server has in the configuration of the client. Without one, the name that it gives itself
@@ -51,6 +58,36 @@ impl ServerRules {
     pub fn with_savings(mut self, yes: bool) -> Self {
         self.saves = yes;
         self
+    }
+
+    /// Sets whether the profile is the same for all tools, whatever the files say.
+    #[must_use]
+    pub fn with_one_profile(mut self, yes: bool) -> Self {
+        self.has_one_profile = yes;
+        self
+    }
+
+    /// Returns whether a tool may have a profile of its own under which results are shortened or stored.
+    #[must_use]
+    pub fn may_save(&self) -> bool {
+        let mut all = self.files.iter().flat_map(|file| file.servers.values().chain([&file.all]));
+        !self.has_one_profile && all.any(ServerSettings::may_save)
+    }
+
+    /// Returns the profile that files give a tool, or its server. `None`: the default.
+    pub(crate) fn profile(&self, tool: &str, given: Option<&str>) -> Option<Profile> {
+        let mut layers = self.layers(self.name(given)).filter(|_| !self.has_one_profile);
+        layers.find_map(|settings| settings.profile_of(tool))
+    }
+
+    /// Returns whether profiles write once what the items of a result share. `None`: the default.
+    pub(crate) fn factor(&self, given: Option<&str>) -> Option<bool> {
+        self.layers(self.name(given)).find_map(ServerSettings::factor)
+    }
+
+    /// Returns whether invisible characters are kept. `None`: the default.
+    pub(crate) fn keeps_invisible(&self, given: Option<&str>) -> Option<bool> {
+        self.layers(self.name(given)).find_map(ServerSettings::keeps_invisible)
     }
 
     /// Returns the name of the server, if it gives itself this one.
@@ -107,6 +144,12 @@ impl ServerRules {
     pub(crate) fn delta_calls(&self, given: Option<&str>) -> u64 {
         let mut layers = self.layers(self.name(given)).filter(|_| self.saves);
         layers.find_map(ServerSettings::delta).map_or(0, DeltaRule::calls)
+    }
+
+    /// Returns whether results have a type, which the list of tools declares.
+    pub(crate) fn types_results(&self, given: Option<&str>) -> bool {
+        let mut layers = self.layers(self.name(given)).filter(|_| self.saves);
+        layers.find_map(ServerSettings::typed).unwrap_or_default()
     }
 
     /// Returns whether calls of any server may use handles.

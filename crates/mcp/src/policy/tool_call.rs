@@ -18,4 +18,20 @@ pub(crate) struct ToolCall {
     /// A hash of the tool and the arguments, and how many results ago the result of the same call may be of which this one only
     /// says what has changed.
     pub(crate) delta: Option<(u64, u64)>,
+    /// The schema that clients know of the result.
+    pub(crate) listed: ListedSchema,
+}
+
+/// The schema that clients know of the results of a tool, where results have a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ListedSchema {
+    /// None that results are made to fit.
+    Nothing,
+    /// That of the server.
+    Servers {
+        /// Whether it allows our member in an object.
+        is_open: bool,
+    },
+    /// That of the filter.
+    Ours,
 }

@@ -12,6 +12,7 @@ use crate::jsonrpc::splice::{Piece, Splice, cut_members, end_of};
 use crate::jsonrpc::text;
 use crate::policy::clients::ClientReads;
 use crate::policy::failure::{Failure, MESSAGE_WITHHELD};
+use crate::policy::tool_call::ListedSchema;
 use crate::spool::Spool;
 
 impl ResultRewrite<'_> {
@@ -22,6 +23,7 @@ impl ResultRewrite<'_> {
         facts: NoticeFacts,
         scratch: &Spool,
     ) -> Result<Splice, Failure> {
+        let typed = self.typed(&filtered, facts, scratch)?;
         let FilteredParts { structured, wrapped, texts } = filtered;
         let mut splice = Splice::default();
         let mut dropped = Vec::new();
@@ -46,6 +48,11 @@ impl ResultRewrite<'_> {
                         continue;
                     }
                 }
+            }
+            // The client shows the structured result, which has its own copy.
+            if typed.is_some() && self.shows_structured() {
+                dropped.push(block.element);
+                continue;
             }
             texts_left += 1;
             let inner = found.span.start + 1..found.span.end.saturating_sub(1);
@@ -80,6 +87,14 @@ impl ResultRewrite<'_> {
             }
             added.extend(images.iter().map(Image::block));
         }
+        let structured = match typed {
+            Some(typed) => {
+                has_member = typed.has_member;
+                self.replace_typed(typed, &mut splice)?;
+                StructuredPart::Absent
+            }
+            None => structured,
+        };
         match structured {
             StructuredPart::Absent => {}
             StructuredPart::Withheld | StructuredPart::InTexts => {
@@ -90,7 +105,8 @@ impl ResultRewrite<'_> {
                 }
             }
             StructuredPart::Filtered(structured) => {
-                let needs_text = !structured.is_object && facts.omission.is_some();
+                let is_servers = matches!(self.listed, ListedSchema::Servers { .. });
+                let needs_text = !structured.is_object && facts.omission.is_some() && !is_servers;
                 if self.drops(&structured) || needs_text {
                     removed = Some(structured.found);
                     if !has_json_text {
@@ -104,7 +120,7 @@ impl ResultRewrite<'_> {
                 }
             }
         }
-        let shows_structured = self.context.reads == ClientReads::Structured;
+        let shows_structured = self.shows_structured();
         if let Some(factored) = facts.factored
             && (!has_member || (texts_left > 0 && !shows_structured))
         {
@@ -118,8 +134,19 @@ impl ResultRewrite<'_> {
         {
             added.push(omission.block(remedy).into_bytes());
         }
+        self.note_in_meta(facts, &mut splice)?;
         self.finish_content(&mut splice, &dropped, &added, removed)?;
         Ok(splice)
+    }
+
+    /// Returns whether the schema of the server may forbid our member.
+    pub(crate) fn has_closed_schema(&self) -> bool {
+        self.listed == ListedSchema::Servers { is_open: false }
+    }
+
+    /// Returns whether the client shows nothing but the structured result, if there is one.
+    pub(crate) fn shows_structured(&self) -> bool {
+        self.context.reads == ClientReads::Structured
     }
 
     /// Returns a block with an output as its text.
@@ -145,7 +172,7 @@ impl ResultRewrite<'_> {
         let StructuredRun { found, run, is_object } = structured;
         let has_facts =
             facts.omission.is_some() || facts.factored.is_some() && run.report.factored.is_some();
-        if !is_object || !has_facts {
+        if !is_object || !has_facts || self.has_closed_schema() {
             if run.len() != run.bytes_in || self.filter.removes_for_safety {
                 splice.replace(found.span.clone(), Piece::Scratch(run.output.clone()));
             }

@@ -19,9 +19,11 @@ use super::data_urls::DataUrls;
 use super::replaced::Replaced;
 use super::run::{self, JsonRun, RunError, Source, Texts};
 use super::text_cut::{TextCut, TextCutReport};
+use super::typed;
 use crate::jsonrpc::find::Found;
 use crate::jsonrpc::splice::Piece;
 use crate::policy::failure::Failure;
+use crate::policy::tool_call::ListedSchema;
 use crate::rules::ToolFilter;
 use crate::spool::Spool;
 
@@ -74,6 +76,8 @@ impl BlockText {
 pub(crate) struct BlockContext<'a> {
     pub(crate) filter: &'a ToolFilter,
     pub(crate) options: &'a CallOptions,
+    /// The schema that the list of tools has for the result.
+    pub(crate) listed: ListedSchema,
     pub(crate) is_error: bool,
     /// Whether the result has `structuredContent`.
     pub(crate) has_structured: bool,
@@ -108,7 +112,11 @@ impl BlockContext<'_> {
                     &limited
                 }
             };
-            match run::json(texts, &source, self.filter, options, scratch) {
+            let filter = match self.listed {
+                ListedSchema::Nothing => run::json,
+                _ => typed::whole_items,
+            };
+            match filter(texts, &source, self.filter, options, scratch) {
                 Ok(run) => return Ok(BlockText::Json(Box::new(run))),
                 Err(RunError::NotJson) => {}
                 Err(RunError::Failed(_)) if self.withholds_messages() => {

@@ -144,9 +144,10 @@ impl Work {
         record.bytes_in = span.end - span.start;
         let start = out.len();
         let limits = context.proxy.limits().spool;
+        let tool = subject.filter.is_some().then_some(&*subject.tool);
         // A message that cannot be copied is read as it is.
         let cleaned =
-            context.proxy.removes_invisible().then(|| clean(message, &span, &mut task, limits));
+            context.proxy.removes_invisible(tool).then(|| clean(message, &span, &mut task, limits));
         let cleaned = cleaned.and_then(Result::ok).flatten();
         let original = message;
         record.invisible = cleaned.as_ref().map_or(0, |cleaned| cleaned.count);

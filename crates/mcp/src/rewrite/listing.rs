@@ -9,11 +9,12 @@ use std::ops::Range;
 use super::{hint, retrieve, shorter_tool};
 use crate::jsonrpc::find::{FindError, Found, ValueKind};
 use crate::jsonrpc::head::{ListPart, Parts, short_text};
-use crate::jsonrpc::splice::{Splice, cut_members, end_of};
+use crate::jsonrpc::splice::{Piece, Splice, cut_members, end_of};
 use crate::jsonrpc::text;
 use crate::policy::failure::Failure;
 use crate::policy::proxy::{OwnParameters, Proxy};
-use crate::rules::{Parameters, Structured};
+use crate::policy::tool_call::ListedSchema;
+use crate::rules::{OutputType, Parameters, Structured, is_open};
 use crate::spool::Spool;
 
 /// The most tools of a page that are recorded.
@@ -64,7 +65,8 @@ pub(crate) fn rewrite(
         }
         let own = Parameters { raw: members.has_output_mode, budget: members.has_budget };
         let shrinking = hint::argument(message, members.properties)?;
-        proxy.learn_parameters(name.clone(), OwnParameters { as_ours: own, shrinking });
+        let listed = listed_schema(message, &name, &members.output_schemas, proxy);
+        proxy.learn_parameters(name.clone(), OwnParameters { as_ours: own, shrinking, listed });
         if let Some(schema) = members.input_schema.filter(|_| proxy.keeps_schemas())
             && let Ok(schema) = message.to_vec(schema.span.clone(), LONGEST_SCHEMA)
         {
@@ -74,11 +76,17 @@ pub(crate) fn rewrite(
             shorter_tool::shorten(message, tool, members.input_schema, longest, &mut splice)?;
         }
         let Some(filter) = proxy.filter(&name) else { continue };
-        if !filter.keeps_everything || filter.structured == Structured::Drop {
-            cut_members(message, &tool.span, members.output_schemas, &mut splice)?;
+        let keeps = filter.keeps_everything && filter.structured != Structured::Drop;
+        match (listed, &filter.output_type) {
+            (Some(ListedSchema::Servers { .. }), _) => {}
+            (Some(ListedSchema::Ours), Some(output_type)) => {
+                declare(message, tool, &members.output_schemas, output_type, &mut splice)?;
+            }
+            _ if keeps => {}
+            _ => cut_members(message, &tool.span, members.output_schemas, &mut splice)?,
         }
         let offered = Parameters {
-            raw: filter.parameters.raw && !own.raw,
+            raw: filter.parameters.raw && !own.raw && listed != Some(ListedSchema::Ours),
             budget: filter.parameters.budget && !own.budget,
         };
         add_parameters(message, members.input_schema, members.properties, offered, &mut splice)?;
@@ -100,6 +108,58 @@ pub(crate) fn rewrite(
         splice.insert(at, format!("{comma}{}", retrieve::DEFINITION).into_bytes());
     }
     Ok(splice)
+}
+
+/// Returns which schema is listed for the results of a tool. `None`: results have no type.
+fn listed_schema(
+    message: &Spool,
+    name: &str,
+    of_server: &[&Found],
+    proxy: &Proxy,
+) -> Option<ListedSchema> {
+    if !proxy.types_results() {
+        return None;
+    }
+    let Some(filter) = proxy.untyped_filter(name) else { return Some(ListedSchema::Nothing) };
+    if filter.structured == Structured::Drop {
+        return Some(ListedSchema::Nothing);
+    }
+    // Where a rule removes for safety, some structured results are not sent.
+    if let [found] = of_server
+        && !filter.removes_for_safety
+    {
+        let schema = message.to_vec(found.span.clone(), LONGEST_SCHEMA).ok();
+        let schema = schema.and_then(|schema| serde_json::from_slice(&schema).ok());
+        let schema = schema.filter(|schema| !filter.is_of_user() || filter.keeps_schema(schema));
+        if let Some(schema) = schema {
+            return Some(ListedSchema::Servers { is_open: is_open(&schema) });
+        }
+    }
+    let ours = filter.output_type.as_ref();
+    Some(match ours.filter(|ours| ours.check(proxy.schema_compiler()).is_some()) {
+        Some(_) => ListedSchema::Ours,
+        None => ListedSchema::Nothing,
+    })
+}
+
+/// Lists the schema of a filter for the results of a tool.
+fn declare(
+    message: &Spool,
+    tool: &Found,
+    of_server: &[&Found],
+    output_type: &OutputType,
+    splice: &mut Splice,
+) -> Result<(), Failure> {
+    let schema = output_type.schema().to_string();
+    match of_server {
+        [found] => splice.replace(found.span.clone(), Piece::Bytes(schema.into_bytes())),
+        several => {
+            cut_members(message, &tool.span, several.iter().copied(), splice)?;
+            let (at, _) = end_of(message, &tool.span)?;
+            splice.insert(at, format!(",\"outputSchema\":{schema}").into_bytes());
+        }
+    }
+    Ok(())
 }
 
 /// Adds our parameters to the properties of an input schema.

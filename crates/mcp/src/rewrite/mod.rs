@@ -43,8 +43,9 @@ pub(crate) mod stored;
 
 pub(crate) mod task;
 pub(crate) mod text_cut;
+pub(crate) mod typed;
 pub(crate) mod unreached;
-pub(crate) mod wrapped;
+mod wrapped;
 
 pub use job::Job;
 pub use outcome::{Action, DropReason, Outcome};

@@ -19,7 +19,7 @@ use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::splice::{Piece, Splice, cut_members};
 use crate::jsonrpc::text;
 use crate::policy::failure::{Failure, MESSAGE_WITHHELD};
-use crate::policy::tool_call::ToolCall;
+use crate::policy::tool_call::{ListedSchema, ToolCall};
 use crate::spool::Spool;
 
 /// Returns the replacements in the result of `resources/read`. `contents` is the array, and `items` and `texts` are its
@@ -57,6 +57,7 @@ pub(crate) fn rewrite(
         let block = BlockContext {
             filter,
             options: &options,
+            listed: ListedSchema::Nothing,
             is_error: false,
             has_structured: false,
             is_file: false,

@@ -24,17 +24,39 @@ use super::result_parts::{FilteredParts, ResultRewrite, Rewritten, StructuredPar
 use super::run::{self, FormOutputs, RunError, Source, Texts};
 use super::stored::{Room, ToStore};
 use super::task::{Context, Record, bytes_of};
+use super::typed;
 use crate::jsonrpc::find::{FindError, ValueKind};
 use crate::jsonrpc::head::{Parts, ResultPart, short_text};
 use crate::policy::failure::Failure;
 use crate::policy::memory::Named;
-use crate::policy::tool_call::ToolCall;
-use crate::record::RuleSource;
+use crate::policy::tool_call::{ListedSchema, ToolCall};
+use crate::record::{CallOutcome, RuleSource};
 use crate::rules::{Structured, ToolFilter};
 use crate::spool::Spool;
 
 /// Filters the result that is a range of a message.
 pub(crate) fn rewrite(
+    message: &Spool,
+    result: &Range<u64>,
+    call: &ToolCall,
+    context: &Context,
+    record: &mut Record,
+) -> Result<Rewritten, Failure> {
+    let rewritten = filtered(message, result, call, context, record);
+    let Err(failure) = rewritten else { return rewritten };
+    if call.listed != ListedSchema::Ours || call.filter.removes_for_safety {
+        return Err(failure);
+    }
+    // Clients refuse the original.
+    let Some(splice) = typed::original(message, result, call, context)? else {
+        return Err(failure);
+    };
+    (record.outcome, record.reason) = (CallOutcome::FailedOpen, Some(failure.0));
+    Ok(Rewritten { splice, ..Rewritten::nothing() })
+}
+
+/// Filters the result by the first attempt that does not fall short.
+fn filtered(
     message: &Spool,
     result: &Range<u64>,
     call: &ToolCall,
@@ -57,7 +79,9 @@ pub(crate) fn rewrite(
     }
     let blocks = blocks::read(message, &parts, call.filter.removes_for_safety)?;
     remember_resources(message, &blocks, call, context)?;
-    if call.options.raw() && call.filter.redacts.is_none() && !context.is_too_long(result) {
+    let listed = call.listed;
+    let is_raw = call.options.raw() && listed != ListedSchema::Ours;
+    if is_raw && call.filter.redacts.is_none() && !context.is_too_long(result) {
         return Ok(Rewritten::nothing());
     }
     let is_error = match parts.last(ResultPart::IsError) {
@@ -77,6 +101,10 @@ pub(crate) fn rewrite(
             Some(factors) => options.with_factor(factors),
             None => options,
         };
+        let options = match listed {
+            ListedSchema::Nothing => options,
+            _ => typed::options(options),
+        };
         let rewrite = ResultRewrite {
             message,
             texts: &texts,
@@ -92,6 +120,7 @@ pub(crate) fn rewrite(
             ),
             options,
             is_error,
+            listed,
             cap,
             context,
             tool: &call.tool,
@@ -232,7 +261,7 @@ impl Attempt {
         match self.filter {
             FilterChoice::Own => Some(Arc::clone(&call.filter)),
             FilterChoice::Next => call.filter.next.clone(),
-            FilterChoice::Profile => context.proxy.profile(),
+            FilterChoice::Profile => context.proxy.profile(&call.tool),
             FilterChoice::Lossless => context.proxy.lossless().cloned(),
         }
     }
@@ -269,10 +298,6 @@ fn remember_resources(
 
 impl ResultRewrite<'_> {
     fn run(self) -> Result<Tried, Failure> {
-        let room = Room::reserve(self.context, self.filter);
-        if room.is_missing() && self.can_keep_everything() {
-            return Ok(Tried::Short(Shortfall::NoRoom));
-        }
         let mut scratch = Spool::new(self.context.proxy.limits().spool);
         let filtered = self.filter_parts(&mut scratch)?;
         if self.has_profile() && filtered.have_missed() {
@@ -286,7 +311,7 @@ impl ResultRewrite<'_> {
                 }
                 (Rewritten::nothing(), None)
             }
-            omission => self.finish(filtered, omission, room, scratch)?,
+            omission => self.finish(filtered, omission, scratch)?,
         };
         let handle = match remedy {
             Some(Remedy::Retrieve(handle) | Remedy::Recall(handle)) => Some(handle),
@@ -317,7 +342,7 @@ impl ResultRewrite<'_> {
             && self
                 .context
                 .proxy
-                .profile()
+                .profile(self.tool)
                 .is_some_and(|profile| profile.removes_for_safety || !removes)
     }
 
@@ -358,7 +383,6 @@ impl ResultRewrite<'_> {
         &self,
         filtered: FilteredParts<'_>,
         omission: Option<Omission>,
-        room: Room,
         scratch: Spool,
     ) -> Result<(Rewritten, Option<Remedy>), Failure> {
         let redacted = filtered.redacted();
@@ -366,6 +390,8 @@ impl ResultRewrite<'_> {
         let remedy = omission.map(|_| {
             let stored = self.stored(&filtered);
             let to_store = ToStore { result: &stored, tool: self.tool, redacted: count };
+            // Only a result of which a part is left out needs room.
+            let room = Room::reserve(self.context, self.filter);
             room.store(self.texts, &to_store, self.context, self.filter, &self.forms)
         });
         let omission = match omission {
@@ -407,7 +433,11 @@ impl ResultRewrite<'_> {
             return Ok(StructuredPart::Absent);
         };
         let source = Source::Value(found.span.clone());
-        match run::json(self.texts, &source, self.filter, &self.options, scratch) {
+        let filter = match self.listed {
+            ListedSchema::Nothing => run::json,
+            _ => typed::whole_items,
+        };
+        match filter(self.texts, &source, self.filter, &self.options, scratch) {
             Ok(run) => {
                 let first = scratch.to_vec(run.output.start..run.output.start + 1, 1)?;
                 let is_object = first == b"{";
@@ -447,6 +477,7 @@ impl ResultRewrite<'_> {
             let context = BlockContext {
                 filter: self.filter,
                 options: &self.options,
+                listed: self.listed,
                 is_error: self.is_error,
                 has_structured,
                 is_file,
@@ -477,6 +508,9 @@ impl ResultRewrite<'_> {
 
     /// Whether `structuredContent` is removed, so that clients show the text.
     pub(crate) fn drops(&self, structured: &StructuredRun<'_>) -> bool {
+        if matches!(self.listed, ListedSchema::Servers { .. }) {
+            return false;
+        }
         self.filter.structured == Structured::Drop
             // Before 2026-07-28 it has to be an object.
             || (!structured.is_object && !self.context.is_modern)

@@ -13,6 +13,7 @@ use super::task::Context;
 use crate::jsonrpc::find::Found;
 use crate::jsonrpc::head::{Parts, ResultPart};
 use crate::jsonrpc::splice::Splice;
+use crate::policy::tool_call::ListedSchema;
 use crate::rules::ToolFilter;
 use crate::spool::Spool;
 
@@ -48,6 +49,8 @@ pub(crate) struct ResultRewrite<'a> {
     pub(crate) forms: FormOutputs<'a>,
     pub(crate) options: CallOptions,
     pub(crate) is_error: bool,
+    /// The schema that the list of tools has for the result.
+    pub(crate) listed: ListedSchema,
     /// The most bytes of each form of the result.
     pub(crate) cap: Option<u64>,
     pub(crate) context: &'a Context,

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use tamis::spec::Redact;
+use tamis::spec::{Budget, Redact};
 use tamis::text::TextRedactor;
 use tamis::{CallOptions, Error, ErrorKind, Filter, Limits, MarkTable, Program, Report, Sink};
 
@@ -274,7 +274,8 @@ fn run_all(
     // The output of the last program is factored, if that of any is.
     let factors = options.factor();
     let factors = factors.unwrap_or_else(|| programs.iter().any(|program| program.spec().factor));
-    let before = options.clone().with_factor(false);
+    // A budget of the call applies once, after the last rule.
+    let before = options.clone().with_factor(false).with_budget(Budget::Bytes(0));
     let options = &options.clone().with_factor(factors);
     let mut between: Option<Spool> = None;
     let (mut bytes_in, mut redacted) = (None, Replaced::default());

@@ -85,7 +85,8 @@ impl ResultRewrite<'_> {
         }
         let start = wrapped.found.span.start;
         let name = notice::member_name(self.message, start..wrapped.string.start)?;
-        let Some(member) = facts.member(&name) else { return Ok(false) };
+        let member = facts.member(&name).filter(|_| !self.has_closed_schema());
+        let Some(member) = member else { return Ok(false) };
         splice.replace(
             wrapped.string.end..wrapped.found.span.end,
             Piece::Bytes(format!(",{member}}}").into_bytes()),

@@ -82,7 +82,7 @@ pub(crate) fn requested(
         calls => key(message, tool, arguments).map(|key| (key, calls)),
     };
     let Some(arguments) = arguments.filter(|_| !cut.is_empty()) else {
-        return Ok(call(tool, filter, options, query, delta).into());
+        return Ok(call(proxy, tool, filter, options, query, delta).into());
     };
     let text = message
         .to_vec(arguments.span.clone(), LONGEST_ARGUMENTS)
@@ -100,7 +100,7 @@ pub(crate) fn requested(
     }
     let cuts = vec![(arguments.span.clone(), cut)];
     let delta = delta.filter(|_| !options.raw());
-    Ok(RequestedCall { cuts, ..call(tool, filter, options, query, delta).into() })
+    Ok(RequestedCall { cuts, ..call(proxy, tool, filter, options, query, delta).into() })
 }
 
 impl RequestedCall {
@@ -181,6 +181,7 @@ fn query(message: &Spool, arguments: &Range<u64>) -> Query {
 
 /// The tokens of a profile's limit are estimated, those of a budget that somebody wrote are counted.
 fn call(
+    proxy: &Proxy,
     tool: &str,
     filter: Arc<ToolFilter>,
     options: CallOptions,
@@ -191,5 +192,6 @@ fn call(
         true => options.with_token_counter(tamis_tokens::o200k_base()),
         false => options,
     };
-    Expected::ToolResult(ToolCall { tool: tool.into(), filter, options, query, delta })
+    let listed = proxy.listed_schema(tool, &filter);
+    Expected::ToolResult(ToolCall { tool: tool.into(), filter, options, query, delta, listed })
 }

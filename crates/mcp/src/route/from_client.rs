@@ -17,7 +17,7 @@ use crate::jsonrpc::similar::has_similar_name;
 use crate::jsonrpc::{Id, reply, text};
 use crate::policy::failure::Failure;
 use crate::policy::memory::{Named, Recalled};
-use crate::policy::tool_call::ToolCall;
+use crate::policy::tool_call::{ListedSchema, ToolCall};
 use crate::rewrite::DropReason;
 use crate::rewrite::retrieve;
 use crate::rewrite::task::{Element, Task};
@@ -273,6 +273,7 @@ impl Session {
             options: tamis::CallOptions::new(),
             query,
             delta: None,
+            listed: ListedSchema::Nothing,
         })
     }
 

@@ -131,7 +131,7 @@ impl Session {
             }
             _ => false,
         };
-        if is_unfiltered && self.proxy.removes_invisible() {
+        if is_unfiltered && self.proxy.removes_invisible(None) {
             let output = [MessagePart::Result, MessagePart::Error];
             let output = output.into_iter().flat_map(|part| parts.all(part)).cloned().collect();
             let task = Task::Clean { output };

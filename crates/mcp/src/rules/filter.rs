@@ -8,6 +8,7 @@ use tamis::text::{TextProgram, TextSpec};
 use tamis::{Error, Program, Spec};
 use tamis_manifest::{Level, ManifestEntry, Profile, Structured, UnreadText};
 
+use super::output_type::{OutputType, keeps_schema};
 use super::profile;
 use crate::record::RuleSource;
 
@@ -65,6 +66,8 @@ pub struct ToolFilter {
     pub(crate) refuses: Option<&'static str>,
     /// The level of the catalog for results of another shape.
     pub(crate) next: Option<Arc<ToolFilter>>,
+    /// The type of the results, if it is known.
+    pub(crate) output_type: Option<Arc<OutputType>>,
 }
 
 /// The parameters that a filtered tool takes in addition to its own.
@@ -109,6 +112,10 @@ impl ToolFilter {
             minds_errors: true,
             refuses: None,
             next: None,
+            output_type: match renders(&keys) {
+                true => None,
+                false => OutputType::of(spec, entry.output_schema()).map(Arc::new),
+            },
         })
     }
 
@@ -130,6 +137,7 @@ impl ToolFilter {
             structured: Structured::Keep,
             parameters: Parameters::default(),
             renders: false,
+            output_type: None,
             ..own
         })
     }
@@ -158,6 +166,7 @@ impl ToolFilter {
             parameters: Parameters::default(),
             keeps_everything: false,
             drops_copies: true,
+            output_type: None,
             ..Self::own(entry, level)?
         })
     }
@@ -187,6 +196,7 @@ impl ToolFilter {
             minds_errors: false,
             refuses: None,
             next: None,
+            output_type: None,
         }))
     }
 
@@ -212,6 +222,7 @@ impl ToolFilter {
             minds_errors: true,
             refuses: Some(reason),
             next: None,
+            output_type: None,
         }
     }
 
@@ -226,6 +237,14 @@ impl ToolFilter {
             (StoredForm::Source, _) => false,
             (StoredForm::Program(_), Some(spec)) => spec.removes_values_for_safety(),
             (StoredForm::Program(_) | StoredForm::Nothing, _) => true,
+        }
+    }
+
+    /// Returns whether results that fit a schema still fit it after the filter.
+    pub(crate) fn keeps_schema(&self, schema: &Value) -> bool {
+        match self.programs.as_slice() {
+            [only] => keeps_schema(only.spec(), &keys(only.spec()), schema),
+            _ => false,
         }
     }
 

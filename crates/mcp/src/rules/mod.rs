@@ -10,6 +10,7 @@
 //! closed.
 
 mod filter;
+mod output_type;
 mod profile;
 
 use std::collections::{BTreeSet, HashMap};
@@ -17,6 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use filter::ToolFilter;
 pub(crate) use filter::{Parameters, StoredForm};
+pub(crate) use output_type::{OutputCheck, OutputType, is_open};
 use tamis::spec::Redact;
 use tamis_manifest::{Level, Manifest, ManifestEntry};
 pub use tamis_manifest::{Profile, Structured};
@@ -39,8 +41,10 @@ pub struct Rules {
     user: Option<Manifest>,
     /// The service that the server is said to be.
     service: Option<String>,
+    /// Whether the catalog is used, where the profile uses it.
     uses_catalog: bool,
-    /// Decides the level of filters, and the limit of those of the catalog.
+    /// The profile of tools for which no other is chosen. It decides the level of filters, and the limit of those of the
+    /// catalog.
     given: Profile,
     /// Whether rules that only save apply. Otherwise only those for safety do.
     saves: bool,
@@ -48,10 +52,11 @@ pub struct Rules {
     structured: Option<Structured>,
     /// The values that are replaced in all results.
     redacts: Option<Redact>,
-    profile: Option<Arc<ToolFilter>>,
-    /// Used where nothing may be cut, because it could not be fetched back.
+    /// Also used where nothing may be cut, because it could not be fetched back.
     lossless: Option<Arc<ToolFilter>>,
-    cache: Mutex<HashMap<ToolOfServer, Option<Arc<ToolFilter>>>>,
+    standard: Option<Arc<ToolFilter>>,
+    tight: Option<Arc<ToolFilter>>,
+    cache: Mutex<HashMap<(ToolOfServer, Option<Profile>), Option<Arc<ToolFilter>>>>,
     /// The names of filters of `first` that no listed tool has matched so far. `None`: they are not checked.
     unlisted: Mutex<Option<BTreeSet<String>>>,
 }
@@ -62,17 +67,19 @@ impl Rules {
     /// # Errors
     /// None in a released version: a test compiles every profile.
     pub fn new(profile: Profile) -> Result<Self, tamis::Error> {
+        let of_profile = |profile| ToolFilter::of_profile(profile).map(|it| it.map(Arc::new));
         Ok(Self {
             first: None,
             user: None,
             service: None,
             given: profile,
-            uses_catalog: matches!(profile, Profile::Standard | Profile::Tight),
+            uses_catalog: true,
             saves: true,
             structured: None,
             redacts: None,
-            profile: ToolFilter::of_profile(profile)?.map(Arc::new),
-            lossless: ToolFilter::of_profile(Profile::Lossless)?.map(Arc::new),
+            lossless: of_profile(Profile::Lossless)?,
+            standard: of_profile(Profile::Standard)?,
+            tight: of_profile(Profile::Tight)?,
             cache: Mutex::default(),
             unlisted: Mutex::default(),
         })
@@ -133,7 +140,7 @@ impl Rules {
     /// Sets whether the built-in catalog is used. The profiles `lossless` and `off` use none.
     #[must_use]
     pub fn with_catalog(mut self, yes: bool) -> Self {
-        self.uses_catalog &= yes;
+        self.uses_catalog = yes;
         self
     }
 
@@ -152,7 +159,8 @@ impl Rules {
         let redacting =
             |filter: Arc<ToolFilter>| Arc::new(redacting(ToolFilter::clone(&filter), &redact));
         self.lossless = self.lossless.map(redacting);
-        self.profile = self.profile.map(redacting).or_else(|| self.lossless.clone());
+        self.standard = self.standard.map(redacting);
+        self.tight = self.tight.map(redacting);
         self.redacts = Some(redact);
         self
     }
@@ -164,14 +172,20 @@ impl Rules {
         self
     }
 
-    /// Returns the filter of a tool, by the name that the server gave itself. `None`: results are not changed.
-    pub(crate) fn filter(&self, tool: &str, server: Option<&str>) -> Option<Arc<ToolFilter>> {
-        let key = (tool.to_owned(), server.map(str::to_owned));
+    /// Returns the filter of a tool, by the name that the server gave itself, and by the profile that is chosen for it. `None`:
+    /// results are not changed.
+    pub(crate) fn filter(
+        &self,
+        tool: &str,
+        server: Option<&str>,
+        chosen: Option<Profile>,
+    ) -> Option<Arc<ToolFilter>> {
+        let key = ((tool.to_owned(), server.map(str::to_owned)), chosen);
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(filter) = cache.get(&key) {
             return filter.clone();
         }
-        let filter = self.find(tool, server);
+        let filter = self.find(tool, server, chosen);
         if cache.len() < MOST_TOOLS && tool.len() <= LONGEST_TOOL_NAME {
             cache.insert(key, filter.clone());
         }
@@ -179,8 +193,18 @@ impl Rules {
     }
 
     /// Returns the filter of tools without one of their own. `None`: their results are not changed.
-    pub(crate) fn profile(&self) -> Option<&Arc<ToolFilter>> {
-        self.profile.as_ref()
+    pub(crate) fn profile(&self, chosen: Option<Profile>) -> Option<&Arc<ToolFilter>> {
+        match chosen.unwrap_or(self.given) {
+            Profile::Standard => self.standard.as_ref(),
+            Profile::Tight => self.tight.as_ref(),
+            Profile::Off if self.redacts.is_none() => None,
+            _ => self.lossless.as_ref(),
+        }
+    }
+
+    /// Returns whether rules that only save apply to a tool.
+    fn saves(&self, chosen: Option<Profile>) -> bool {
+        chosen.map_or(self.saves, |profile| profile != Profile::Off)
     }
 
     /// Returns the filter that keeps every value.
@@ -190,7 +214,7 @@ impl Rules {
 
     /// Returns whether the filter of a tool's own removes for safety. `None`: it has none.
     pub(crate) fn own_removes_for_safety(&self, tool: &str) -> Option<bool> {
-        self.find_own(tool, None).map(|filter| filter.removes_for_safety)
+        self.find_own(tool, None, None).map(|filter| filter.removes_for_safety)
     }
 
     /// Returns whether a filter of any tool removes for safety.
@@ -208,16 +232,26 @@ impl Rules {
         }
     }
 
-    fn find(&self, tool: &str, server: Option<&str>) -> Option<Arc<ToolFilter>> {
-        let mut filter = self.find_own(tool, server);
+    fn find(
+        &self,
+        tool: &str,
+        server: Option<&str>,
+        chosen: Option<Profile>,
+    ) -> Option<Arc<ToolFilter>> {
+        let mut filter = self.find_own(tool, server, chosen);
         if let (Some(filter), Some(structured)) = (&mut filter, self.structured) {
             filter.structured = structured;
         }
-        filter.map(Arc::new).or_else(|| self.profile.clone())
+        filter.map(Arc::new).or_else(|| self.profile(chosen).cloned())
     }
 
-    fn find_own(&self, tool: &str, server: Option<&str>) -> Option<ToolFilter> {
-        let own = self.find_written(tool, server);
+    fn find_own(
+        &self,
+        tool: &str,
+        server: Option<&str>,
+        chosen: Option<Profile>,
+    ) -> Option<ToolFilter> {
+        let own = self.find_written(tool, server, chosen);
         match &self.redacts {
             Some(redact) => own.map(|own| redacting(own, redact)),
             None => own,
@@ -226,26 +260,34 @@ impl Rules {
 
     /// Looks a tool up as [`named`] does. Without savings, only rules that remove for safety are found.
     fn named<'a>(
-        &self,
         manifest: &'a Manifest,
         tool: &str,
         services: &[&str],
+        saves: bool,
     ) -> Option<Result<&'a ManifestEntry, &'static str>> {
         match named(manifest, tool, services)? {
-            Ok(entry) if !self.saves && !entry.removes_for_safety() => None,
-            Err(_) if !self.saves && !protects(manifest) => None,
+            Ok(entry) if !saves && !entry.removes_for_safety() => None,
+            Err(_) if !saves && !protects(manifest) => None,
             found => Some(found),
         }
     }
 
     /// Returns the filter of a tool as a manifest or the catalog has it.
-    fn find_written(&self, tool: &str, server: Option<&str>) -> Option<ToolFilter> {
+    fn find_written(
+        &self,
+        tool: &str,
+        server: Option<&str>,
+        chosen: Option<Profile>,
+    ) -> Option<ToolFilter> {
         let known = self.services(server);
+        let (saves, profile) = (self.saves(chosen), chosen.unwrap_or(self.given));
         let (first, user) = (self.first.as_ref(), self.user.as_ref());
-        let first = first.and_then(|manifest| self.named(manifest, tool, &known));
-        let user = user.and_then(|manifest| self.named(manifest, tool, &known));
-        let level = profile::level(self.given);
-        let own_filter = |entry| own_filter(entry, self.saves, level);
+        let first = first.and_then(|manifest| Self::named(manifest, tool, &known, saves));
+        let user = user.and_then(|manifest| Self::named(manifest, tool, &known, saves));
+        let level = profile::level(profile);
+        let uses_catalog =
+            self.uses_catalog && matches!(profile, Profile::Standard | Profile::Tight);
+        let own_filter = |entry| own_filter(entry, saves, level);
         match (first, user) {
             (Some(first), Some(Ok(user))) if user.removes_for_safety() => {
                 let under = |first: ToolFilter| first.under(user).map_err(|_error| NOT_COMPILED);
@@ -254,7 +296,7 @@ impl Rules {
             // The user's rules may remove for safety, so they are not left out.
             (_, Some(Err(why))) => Some(ToolFilter::refusing(why)),
             (Some(own), _) | (None, Some(own)) => Some(compiled(own.and_then(own_filter))),
-            (None, None) if self.uses_catalog => of_catalog(tool, &known, self.given),
+            (None, None) if uses_catalog => of_catalog(tool, &known, profile),
             (None, None) => None,
         }
     }
