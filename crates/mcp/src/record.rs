@@ -16,6 +16,8 @@ pub struct CallRecord {
     /// The sizes of what the client would have shown of the unfiltered result, before its own cut, and of what it shows.
     /// `None` for clients of which that is not known.
     pub shown: Option<[TextSize; 2]>,
+    /// Whether a script made the call, whose output the client shows instead of the result.
+    pub in_script: bool,
     /// The origin of the filter.
     pub source: RuleSource,
     /// Bytes of the unfiltered result.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use tamis_mcp::record::{CallOutcome, CallRecord};
-use tamis_store::calls::{CallLine, ShownBy, UserLog};
+use tamis_store::calls::{CallLine, OutputKind, ShownBy, UserLog};
 
 /// Returns the line of a call.
 fn line(record: &CallRecord) -> CallLine<'_> {
@@ -19,7 +19,12 @@ fn line(record: &CallRecord) -> CallLine<'_> {
     let agent = record.client.as_deref().and_then(ShownBy::of_client);
     let line = match (agent, record.shown) {
         (Some(agent), Some(sizes)) => {
-            line.with_shown(Some(agent), sizes.map(|size| agent.of_mcp_result(size)))
+            // A script prints its result, which the agent shows like the output of a command.
+            let kind = match record.in_script {
+                true => OutputKind::Command,
+                false => OutputKind::McpResult,
+            };
+            line.with_shown(Some(agent), sizes.map(|size| agent.of(kind, size)))
         }
         _ => line,
     };

@@ -68,6 +68,7 @@ parts! {
         RequestId = "params.requestId",
         ClientName = "params.clientInfo.name",
         Meta = "params._meta",
+        CallId = "params._meta.callId",
         Version = "params._meta[\"io.modelcontextprotocol/protocolVersion\"]",
         ModernClientName = "params._meta[\"io.modelcontextprotocol/clientInfo\"].name",
         OutputMode = "params.arguments._output_mode",

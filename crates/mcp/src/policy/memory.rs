@@ -197,6 +197,7 @@ mod tests {
             query: tamis_text::cut::Query::default(),
             delta: None,
             listed: ListedSchema::Nothing,
+            in_script: false,
         }
     }
 

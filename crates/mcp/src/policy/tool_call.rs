@@ -20,6 +20,8 @@ pub(crate) struct ToolCall {
     pub(crate) delta: Option<(u64, u64)>,
     /// The schema that clients know of the result.
     pub(crate) listed: ListedSchema,
+    /// Whether the call is made from a script, which decides what the model is shown of the result.
+    pub(crate) in_script: bool,
 }
 
 /// The schema that clients know of the results of a tool, where results have a type.

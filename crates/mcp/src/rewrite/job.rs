@@ -184,6 +184,7 @@ impl Work {
                 record.bytes_in = record.bytes_out;
             } else {
                 record.shown = shown_sizes(original, &span, out, start, &done, &context);
+                record.in_script = subject.in_script;
             }
             let source = subject.filter.map(|filter| filter.source);
             let client = context.client.clone();
@@ -225,6 +226,8 @@ struct Subject {
     filter: Option<Arc<ToolFilter>>,
     /// Whether the message is the result of the tool.
     is_result: bool,
+    /// Whether a script called the tool.
+    in_script: bool,
 }
 
 impl Subject {
@@ -238,7 +241,8 @@ impl Subject {
             _ => ("".into(), None),
         };
         let is_result = matches!(task, Task::Result { .. } | Task::Withhold { .. });
-        Self { tool, filter, is_result }
+        let in_script = matches!(task, Task::Result { call, .. } if call.in_script);
+        Self { tool, filter, is_result, in_script }
     }
 
     /// Whether the message may be forwarded unfiltered.

@@ -240,6 +240,7 @@ pub(crate) struct Record {
     pub(crate) invisible: u64,
     pub(crate) redacted: Replaced,
     pub(crate) shown: Option<[TextSize; 2]>,
+    pub(crate) in_script: bool,
     /// The tools of a list, with the bytes of their descriptions.
     pub(crate) listed: Vec<(String, u64)>,
     /// Whether the message is recorded although no tool was called.
@@ -259,6 +260,7 @@ impl Record {
             invisible: 0,
             redacted: Replaced::default(),
             shown: None,
+            in_script: false,
             listed: Vec::new(),
             is_wanted: false,
             started,
@@ -283,6 +285,7 @@ impl Record {
             tool: self.tool,
             client,
             shown: self.shown,
+            in_script: self.in_script,
             source: source.unwrap_or(RuleSource::Profile),
             bytes_in: self.bytes_in,
             bytes_out: self.bytes_out,

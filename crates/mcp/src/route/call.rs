@@ -81,8 +81,9 @@ pub(crate) fn requested(
         0 => None,
         calls => key(message, tool, arguments).map(|key| (key, calls)),
     };
+    let in_script = is_of_script(message, parts);
     let Some(arguments) = arguments.filter(|_| !cut.is_empty()) else {
-        return Ok(call(proxy, tool, filter, options, query, delta).into());
+        return Ok(call(proxy, tool, filter, options, query, delta, in_script).into());
     };
     let text = message
         .to_vec(arguments.span.clone(), LONGEST_ARGUMENTS)
@@ -100,7 +101,7 @@ pub(crate) fn requested(
     }
     let cuts = vec![(arguments.span.clone(), cut)];
     let delta = delta.filter(|_| !options.raw());
-    Ok(RequestedCall { cuts, ..call(proxy, tool, filter, options, query, delta).into() })
+    Ok(RequestedCall { cuts, ..call(proxy, tool, filter, options, query, delta, in_script).into() })
 }
 
 impl RequestedCall {
@@ -179,6 +180,12 @@ fn query(message: &Spool, arguments: &Range<u64>) -> Query {
     Query::of(&String::from_utf8_lossy(&text))
 }
 
+/// Returns whether a script makes the call. Codex names calls of its model `call_…`, and those of a script of its model `exec-…` (seen in
+/// version 0.171.0).
+fn is_of_script(message: &Spool, parts: &Parts<MessagePart>) -> bool {
+    parts.text(message, MessagePart::CallId).is_some_and(|id| id.starts_with("exec-"))
+}
+
 /// The tokens of a profile's limit are estimated, those of a budget that somebody wrote are counted.
 fn call(
     proxy: &Proxy,
@@ -187,11 +194,13 @@ fn call(
     options: CallOptions,
     query: Query,
     delta: Option<(u64, u64)>,
+    in_script: bool,
 ) -> Expected {
     let options = match filter.is_own() {
         true => options.with_token_counter(tamis_tokens::o200k_base()),
         false => options,
     };
     let listed = proxy.listed_schema(tool, &filter);
-    Expected::ToolResult(ToolCall { tool: tool.into(), filter, options, query, delta, listed })
+    let tool = tool.into();
+    Expected::ToolResult(ToolCall { tool, filter, options, query, delta, listed, in_script })
 }

@@ -274,6 +274,7 @@ impl Session {
             query,
             delta: None,
             listed: ListedSchema::Nothing,
+            in_script: false,
         })
     }
 
