@@ -27,13 +27,14 @@ pub fn temporary_folder() -> Option<PathBuf> {
 pub fn temporary_folders() -> Vec<PathBuf> {
     let Some(name) = folder_name() else { return Vec::new() };
     let user = name.trim_start_matches("tamis-");
-    let claude = format!("/tmp/claude-{user}");
-    let folders = [std::env::temp_dir(), "/tmp".into(), "/tmp/claude".into(), claude.into()];
+    let claude = format!("claude-{user}");
     let mut found: Vec<PathBuf> = Vec::new();
-    for folder in folders {
-        let folder = folder.join(&name);
-        if !found.contains(&folder) {
-            found.push(folder);
+    for parent in [std::env::temp_dir(), "/tmp".into()] {
+        for own in ["", "claude", &claude] {
+            let folder = parent.join(own).join(&name);
+            if !found.contains(&folder) {
+                found.push(folder);
+            }
         }
     }
     found
