@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use lol_html::html_content::{Comment, EndTag, TextChunk};
+use lol_html::html_content::{Attribute, Comment, EndTag, TextChunk};
 use lol_html::send::{DocumentContentHandlers, Element, ElementContentHandlers, HtmlRewriter};
 use lol_html::{MemorySettings, Selector, Settings};
 
@@ -233,7 +233,13 @@ impl<T: Target> Shared<T> {
         let name = element.tag_name();
         self.end_implied(&name);
         let has_content = element.can_have_content();
-        let attributes = |name: &str| element.get_attribute(name);
+        // A tag is asked for about forty names, and most tags have few attributes or none.
+        let written = element.attributes();
+        let names: Vec<String> = written.iter().map(Attribute::name).collect();
+        let attributes = |name: &str| {
+            let at = names.iter().position(|written| written == name)?;
+            written.get(at).map(Attribute::value)
+        };
         self.target.start(&Tag { name: &name, has_content, attributes: &attributes });
         if !has_content {
             return None;
