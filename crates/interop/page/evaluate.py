@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures how much of the main text of public test pages is kept, beside other extractors.
 
-    evaluate.py TAMIS DOM_SMOOTHIE FOLDER [--only NAME] [--pages] [--set SET] [--without PAGES]
+    evaluate.py TAMIS DOM_SMOOTHIE FOLDER [--only NAME] [--pages] [--set SET] [--without PAGES] [--tokens]
 
 TAMIS is the command, DOM_SMOOTHIE the example of crates/page that runs dom_smoothie without tamis. The pages and the other
 extractors are downloaded into FOLDER by their registries' clients; nothing of them is part of this repository:
@@ -230,6 +230,17 @@ def readability_js(args, pages):
     yield from (text_of(json.loads(line)) for line in out.decode().split("\n")[:-1])
 
 
+def print_tokens(tamis, pages):
+    totals = {}
+    for group, _, page, _ in pages:
+        said = subprocess.run([tamis, "content", "--stats", page], capture_output=True).stderr.decode()
+        raw, kept = (int(count.replace(",", "")) for count in re.findall(r"\(([\d,]+)(?: tokens)?\)", said)[-2:])
+        totals.setdefault(group, []).append((raw, kept))
+    for group, each in totals.items():
+        raw, kept = map(sum, zip(*each))
+        print(f"{group:10} {len(each):3} pages  {raw:,} tokens of HTML  {kept:,} of text  {100 * kept / raw:.1f} %")
+
+
 EXTRACTORS = [tamis, dom_smoothie, trafilatura, trafilatura_recall, readability_lxml, readability_js]
 
 
@@ -240,6 +251,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--only")
     parser.add_argument("--set")
+    parser.add_argument("--tokens", action="store_true", help="print only the tokens of the pages and of the outputs of tamis")
     parser.add_argument("--without", default="", metavar="PAGES", help="leave out pages, separated by commas")
     parser.add_argument("--pages", action="store_true", help="print the figures of each page")
     parser.add_argument("--blocks", metavar="PAGE", help="print the blocks that are missing or superfluous")
@@ -254,6 +266,8 @@ def main():
     if pathlib.Path(sys.prefix).resolve() != (args.folder / "venv").resolve():
         sys.exit(subprocess.run([python, *sys.argv]).returncode)
     pages = [page for page in sets(args.folder) if args.set in (None, page[0])]
+    if args.tokens:
+        return print_tokens(args.tamis, pages)
     golds = [Text(gold) for *_, gold in pages]
     titled = [Text(titles_of(page) + "\n" + gold) for _, _, page, gold in pages]
     framed = [Text(titles_of(page) + "\n" + frame_of(page) + "\n" + gold) for _, _, page, gold in pages]
