@@ -24,7 +24,7 @@ const MAIN_SHARE: u64 = 40;
 const FORM: u64 = 80;
 /// The maximum number of words of a line of links that belongs to the text around it, such as the name of an author.
 const BYLINE: u64 = 6;
-/// A button that shows another element, and has fewer words, is no heading of it.
+/// The minimum number of words of a button that shows another element, to be the heading of that element.
 const SENTENCE: u64 = 3;
 /// How similar the contents of two siblings must be, in percent of what either contains.
 const ALIKE: u32 = 50;
@@ -270,7 +270,7 @@ impl<'o> Choosing<'o> {
         block.is_outside
             || (sum.field != Field::None && sum.words < FORM)
             || (self.is_article && block.is_comments)
-            || self.has_teasers(&sum)
+            || Self::has_teasers(&sum)
             || (sum.is_links()
                 && !block.is_title
                 && (sum.words > BYLINE || block.role == Role::List || block.is_action)

@@ -1,7 +1,8 @@
 //! Recognises the teasers of other articles in the main part of an article: they lead to other pages, as navigation does.
 //!
 //! Such a list has at least three elements of one kind. Each one has a heading that is a link, and none has text that was
-//! found by the search for an article. On other pages, such as the results of a search, these lists are the content.
+//! found by the search for an article. On other pages, such as the results of a search, these lists are the content, and so
+//! are the cards of an overview, which many sites call an article too, but which has little text besides.
 
 use std::collections::HashMap;
 
@@ -9,12 +10,19 @@ use super::{Choosing, Sum};
 
 /// The minimum number of teasers.
 const TEASERS: u64 = 3;
+/// The minimum number of words that were found, to be an article rather than an overview.
+const ARTICLE: u64 = 250;
 /// The minimum share of teasers among the words of an element, in percent, to be one with teasers.
 const SHARE: u64 = 80;
 
 impl Choosing<'_> {
     /// Counts the words of the teasers in each block.
     pub(super) fn count_teasers(&mut self) {
+        let blocks = self.blocks.iter().zip(self.found);
+        let found: u64 = blocks.filter(|(_, found)| **found).map(|(block, _)| block.words).sum();
+        if !self.is_article || found < ARTICLE {
+            return;
+        }
         // For each block, the kinds of its children: their number, their words, and whether all of them are teasers.
         let mut kinds: HashMap<(usize, u64), (u64, u64, bool)> = HashMap::new();
         for number in (1..self.blocks.len()).rev() {
@@ -50,7 +58,7 @@ impl Choosing<'_> {
     }
 
     /// Whether a block of an article has hardly anything but teasers.
-    pub(super) fn has_teasers(&self, sum: &Sum) -> bool {
-        self.is_article && !sum.found && sum.teasers > 0 && sum.teasers * 100 >= sum.words * SHARE
+    pub(super) fn has_teasers(sum: &Sum) -> bool {
+        !sum.found && sum.teasers > 0 && sum.teasers * 100 >= sum.words * SHARE
     }
 }
