@@ -29,8 +29,8 @@ const MOST_TOOLS: usize = 4096;
 /// The longest name of a tool, in bytes. The protocol advises 128 characters.
 pub(crate) const LONGEST_TOOL_NAME: usize = 1024;
 
-/// The name of a tool, and the name that its server gave itself.
-type ToolOfServer = (String, Option<String>);
+/// The name of a tool, the name that its server gave itself, and the profile that is chosen for it.
+type FilterKey = (String, Option<String>, Option<Profile>);
 
 /// The rules of a proxy.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ pub struct Rules {
     lossless: Option<Arc<ToolFilter>>,
     standard: Option<Arc<ToolFilter>>,
     tight: Option<Arc<ToolFilter>>,
-    cache: Mutex<HashMap<(ToolOfServer, Option<Profile>), Option<Arc<ToolFilter>>>>,
+    cache: Mutex<HashMap<FilterKey, Option<Arc<ToolFilter>>>>,
     /// The names of filters of `first` that no listed tool has matched so far. `None`: they are not checked.
     unlisted: Mutex<Option<BTreeSet<String>>>,
 }
@@ -180,7 +180,7 @@ impl Rules {
         server: Option<&str>,
         chosen: Option<Profile>,
     ) -> Option<Arc<ToolFilter>> {
-        let key = ((tool.to_owned(), server.map(str::to_owned)), chosen);
+        let key = (tool.to_owned(), server.map(str::to_owned), chosen);
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(filter) = cache.get(&key) {
             return filter.clone();
