@@ -64,6 +64,23 @@ pub(super) fn says_article(tag: &Tag<'_>) -> bool {
         || ["Article", "BlogPosting"].iter().any(|name| kind.ends_with(name))
 }
 
+/// Whether an element may be in the head of a page.
+pub(super) fn is_in_head(name: &str) -> bool {
+    matches!(
+        name,
+        "html"
+            | "head"
+            | "title"
+            | "meta"
+            | "link"
+            | "base"
+            | "script"
+            | "style"
+            | "noscript"
+            | "template"
+    )
+}
+
 /// Whether an element labels what follows it.
 pub(super) fn is_label(name: &str) -> bool {
     matches!(name, "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "summary" | "dt")

@@ -9,8 +9,8 @@
 use super::choose::Keeps;
 use super::data::{Data, DataSource};
 use super::elements::{
-    ATTRIBUTES, has_letters, is_byline, is_edit_link, is_label, is_note, is_plain, is_shadow,
-    is_style, says_article, written_name,
+    ATTRIBUTES, has_letters, is_byline, is_edit_link, is_in_head, is_label, is_note, is_plain,
+    is_shadow, is_style, says_article, written_name,
 };
 use super::escapes::{Escapes, is_in_table};
 use super::formula::{self, Formula};
@@ -307,20 +307,7 @@ impl Target for Strip {
             }
             return;
         }
-        let in_head = matches!(
-            tag.name,
-            "html"
-                | "head"
-                | "title"
-                | "meta"
-                | "link"
-                | "base"
-                | "script"
-                | "style"
-                | "noscript"
-                | "template"
-        );
-        self.in_body |= !in_head;
+        self.in_body |= !is_in_head(tag.name);
         let hides = self.hides(tag);
         // Only an image has an alternative text.
         let unseen_image = tag.name == "img" && hides.unseen & style::VISIBILITY != 0;
