@@ -185,17 +185,16 @@ pub(crate) fn print_last(
 /// Prints a part of the last full output of a command.
 fn print_latest(config: StoreConfig, window: &Window) -> Exit {
     let console = Console::default();
-    let latest = match Store::open(config.clone()).latest_command_at(&Scope::user()) {
-        Ok(latest) => latest,
-        Err(error) => return console.fail("recall", error),
-    };
-    let time = latest.as_ref().map(|(_, time)| *time);
+    let latest = Store::open(config.clone()).latest_command_at(&Scope::user());
+    let time = latest.as_ref().ok().and_then(Option::as_ref).map(|(_, time)| *time);
+    // Where the store cannot be read, there may still be one.
     if let Some(file) = in_sandboxes(time) {
         return print_file(&file, window);
     }
     match latest {
-        Some((handle, _)) => print(config, &handle.to_string(), window),
-        None => {
+        Err(error) => console.fail("recall", error),
+        Ok(Some((handle, _))) => print(config, &handle.to_string(), window),
+        Ok(None) => {
             console.say(
                 "recall",
                 "no full output is stored; commands keep it if lines are left out, or with --keep",

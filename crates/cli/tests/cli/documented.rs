@@ -281,7 +281,7 @@ fn examples_of_the_help_run() {
         #[cfg(unix)]
         ("replay", 5),
         ("explain", 6),
-        ("suggest", 4),
+        ("suggest", 5),
         ("text", 4),
         ("prune", 5),
         ("check", 5),
