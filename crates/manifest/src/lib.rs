@@ -50,6 +50,7 @@ pub mod node;
 mod parse;
 #[doc(hidden)]
 pub mod placed;
+mod profile;
 mod renamed;
 mod reshapr;
 #[doc(hidden)]
@@ -75,8 +76,9 @@ pub use delivery::{Structured, UnreadText};
 pub use entry::{Level, ManifestEntry};
 pub use error::{Diagnostic, ManifestError, ManifestErrorKind};
 pub use manifest::Manifest;
+pub use profile::{Profile, UnknownProfile};
 pub use server::{DeltaRule, DescriptionLimit, HandleUse, NoticeRules, ServerSettings, ToolAccess};
-pub use settings::{Profile, Settings, UnknownProfile};
+pub use settings::Settings;
 pub use store::{StorePlace, StoreScope, StoreSettings};
 
 pub(crate) use yaml::MAX_BYTES;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use tamis_json::glob;
 
-use super::settings::{Invisible, Profile};
+use super::profile::{Invisible, Profile};
 
 /// The settings for one server, or for all of them.
 ///

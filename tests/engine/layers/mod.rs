@@ -84,13 +84,10 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
     (
         "crates/manifest/src",
         &[
-            &[
-                "commands", "error", "name", "renamed", "scalar", "schema", "server", "store",
-                "suggest",
-            ],
+            &["commands", "error", "name", "renamed", "scalar", "schema", "store", "suggest"],
             &["node", "placed"],
-            &["rule_place", "weakened", "yaml"],
-            &["catalog"],
+            &["profile", "rule_place", "weakened", "yaml"],
+            &["catalog", "server"],
             &["settings"],
             &["delivery", "entry"],
             &["building", "manifest"],
