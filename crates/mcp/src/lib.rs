@@ -27,6 +27,7 @@
 //! | [`spool`] | a message, in memory or in a temporary file |
 //! | [`jsonrpc`] | the parts of a message, as ranges of its bytes |
 //! | [`record`] | the record of one call |
+//! | `schema_check` | whether a value fits a JSON Schema |
 //! | [`rules`] | which filter a tool gets |
 //! | `policy` | what applies to a message: settings, the call it belongs to, and what may pass that no filter has seen |
 //! | `rewrite` | the new bytes of a message |
@@ -46,12 +47,13 @@ pub mod record;
 mod rewrite;
 mod route;
 pub mod rules;
+mod schema_check;
 pub mod spool;
 pub mod tool_result;
 
 pub use policy::{
-    ClientReads, MessageLimits, Proxy, ProxyOptions, SchemaCheck, SchemaCompiler, SchemaViolation,
-    ServerRules, UnknownClientReads,
+    ClientReads, MessageLimits, Proxy, ProxyOptions, ServerRules, UnknownClientReads,
 };
 pub use rewrite::{Action, DropReason, Job, Outcome, PlainError, read_plain};
 pub use route::{Exchange, OverflowScan, Route, Session};
+pub use schema_check::{SchemaCheck, SchemaCompiler, SchemaViolation};

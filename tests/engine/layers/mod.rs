@@ -178,7 +178,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
     (
         "crates/mcp/src",
         &[
-            &["record", "spool"],
+            &["record", "schema_check", "spool"],
             &["jsonrpc"],
             &["rules"],
             &["policy"],

@@ -5,7 +5,6 @@
 //! | `proxy` | the settings that all sessions of a process share |
 //! | `server_rules` | which settings of the files hold for the server |
 //! | `memory` | which call a task or a resource belongs to |
-//! | `schema_check` | which arguments a tool accepts |
 //! | `earlier_results` | which results a client has in full |
 //! | `clients` | which part of a result a client shows |
 //! | `allowed` | which members of a message no filter has to see |
@@ -17,11 +16,9 @@ pub(crate) mod earlier_results;
 pub(crate) mod failure;
 pub(crate) mod memory;
 pub(crate) mod proxy;
-mod schema_check;
 pub(crate) mod server_rules;
 pub(crate) mod tool_call;
 
 pub use clients::{ClientReads, UnknownClientReads};
 pub use proxy::{MessageLimits, Proxy, ProxyOptions};
-pub use schema_check::{SchemaCheck, SchemaCompiler, SchemaViolation};
 pub use server_rules::ServerRules;

@@ -10,10 +10,10 @@ use tamis_store::Store;
 
 use super::clients::{self, ClientReads};
 use super::memory::Memory;
-use super::schema_check::SchemaCompiler;
 use super::server_rules::ServerRules;
 use super::tool_call::ListedSchema;
 use crate::rules::{LONGEST_TOOL_NAME, Parameters, Profile, Rules, Structured, ToolFilter};
+use crate::schema_check::SchemaCompiler;
 use crate::spool::SpoolLimits;
 
 /// The most tools whose own parameters are remembered.

@@ -16,7 +16,7 @@ use tamis::Spec;
 use tamis::spec::{Root, SelectPath, Siblings};
 use tamis_json::path::{Path, PathToken};
 
-use crate::policy::{SchemaCheck, SchemaCompiler};
+use crate::schema_check::{SchemaCheck, SchemaCompiler};
 
 /// The name of a list that is not in an object. `structuredContent` has to be an object.
 const LIST: &str = "items";

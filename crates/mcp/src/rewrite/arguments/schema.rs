@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::references::Reference;
 use super::value::StoredArgument;
 use crate::jsonrpc::text;
-use crate::policy::{SchemaCompiler, SchemaViolation};
+use crate::schema_check::{SchemaCompiler, SchemaViolation};
 
 /// The most violations that are looked at.
 const MOST_ERRORS: usize = 64;

@@ -1,5 +1,5 @@
-//! The check of arguments against the input schema of a tool. The program brings it: JSON Schema takes many packages, and only
-//! the proxy calls it.
+//! The check of values against a JSON Schema: arguments, and results with a type. The program brings it: JSON Schema takes many
+//! packages, and only the proxy calls it.
 
 use std::fmt;
 
@@ -8,21 +8,21 @@ use serde_json::Value;
 /// A violation of a schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaViolation {
-    /// The place in the arguments, as a JSON Pointer (RFC 6901).
+    /// The place in the value, as a JSON Pointer (RFC 6901).
     pub place: String,
     /// The keyword of the schema, such as `maxLength`.
     pub keyword: String,
 }
 
-/// Checks arguments against one schema.
+/// Checks values against one schema.
 pub trait SchemaCheck: Send + Sync {
     /// Returns the first violations, at most `most` of them.
-    fn violations(&self, arguments: &Value, most: usize) -> Vec<SchemaViolation>;
+    fn violations(&self, value: &Value, most: usize) -> Vec<SchemaViolation>;
 }
 
 /// Compiles schemas (JSON Schema, by default 2020-12).
 ///
-/// A schema must not be loaded from another place, and the time of a check must be linear in the arguments.
+/// A schema must not be loaded from another place, and the time of a check must be linear in the value.
 #[derive(Clone, Copy)]
 pub struct SchemaCompiler(fn(&Value) -> Option<Box<dyn SchemaCheck>>);
 
