@@ -228,6 +228,15 @@ fn json_hook(
                 let text = format!("{shown}: the hook is there {} times", own.len());
                 let remedy = format!("run tamis uninstall {agent}, and tamis install {agent}");
                 found.findings.push(Finding::broken(agent.as_str(), text, &remedy));
+            } else if let lacking = place.lacking(&text).unwrap_or_default()
+                && !lacking.is_empty()
+            {
+                let text = format!(
+                    "{shown}: the hook is of an earlier version, and lacks {}",
+                    lacking.join(" and ")
+                );
+                let remedy = format!("run tamis install {agent} again");
+                found.findings.push(Finding::broken(agent.as_str(), text, &remedy));
             } else if !own.is_empty() {
                 found
                     .findings

@@ -21,10 +21,14 @@ use crate::agent::Agent;
 use crate::install::{Places, programs};
 use process::{Ended, ask};
 
-/// Examines everything. `tamis` is the binary whose hooks are called, and `opencode` the last session of opencode, which is in a
-/// database.
+/// Examines everything. `tamis` is the binary whose hooks are called, and `opencode` reads the last session of opencode from its
+/// database. It is called only if there is a hook for opencode.
 #[must_use]
-pub fn examine(places: &Places, tamis: &Path, opencode: Option<LastSession>) -> Vec<Finding> {
+pub fn examine(
+    places: &Places,
+    tamis: &Path,
+    opencode: impl FnOnce() -> Option<LastSession>,
+) -> Vec<Finding> {
     let mut found = Vec::new();
     let installed = agents::examine(places);
     let uses_servers = installed.iter().any(|of| of.servers > 0);
@@ -35,6 +39,7 @@ pub fn examine(places: &Places, tamis: &Path, opencode: Option<LastSession>) -> 
     let hooked = Agent::ALL.into_iter().zip(&installed).filter(|(_, of)| of.hooks);
     let hooked: Vec<Agent> = hooked.map(|(agent, _)| agent).collect();
     found.extend(installed.into_iter().flat_map(|of| of.findings));
+    let opencode = hooked.contains(&Agent::Opencode).then(opencode).flatten();
     found.extend(sessions::examine(places, &hooked, opencode));
     found.extend(sessions::sandboxes(places));
     found.extend(project(places));

@@ -78,6 +78,8 @@ pub(crate) struct HookPlace {
     pub(crate) agent: Agent,
     pub(crate) event: &'static str,
     pub(crate) list: HookList,
+    /// The matcher of the group, and those that earlier versions wrote.
+    pub(crate) matchers: &'static [&'static str],
 }
 
 /// A hook in a text.
@@ -153,7 +155,7 @@ impl HookPlace {
         Ok(self.own(text)?.iter().map(elements).collect())
     }
 
-    /// Appends our hook, or corrects the command line of the one that is there.
+    /// Appends our hook, or corrects the command line and the matcher of the one that is there.
     pub(crate) fn add(
         &self,
         file: &mut PlannedFile,
@@ -192,9 +194,46 @@ impl HookPlace {
             return Ok(());
         }
         let old = own.iter().filter(|hook| hook.command.string().as_ref() != Some(&line));
-        let splices = old.map(|hook| (hook.command.start..hook.command.end, quoted(&line)));
-        file.text = Some(splice(&text, splices.collect()));
+        let lines = old.map(|hook| (hook.command.start..hook.command.end, quoted(&line)));
+        let older =
+            self.older_matchers(&text).map_err(|fault| file.json_failed(&fault, snippet))?;
+        let matcher = self.matchers.first().copied().unwrap_or_default();
+        let matchers = older.iter().map(|node| (node.start..node.end, quoted(matcher)));
+        file.text = Some(splice(&text, lines.chain(matchers).collect()));
         Ok(())
+    }
+
+    /// Returns the matchers of groups that have only our hooks, if earlier versions wrote them. One that the user has chosen stays.
+    fn older_matchers<'a>(&self, text: &'a str) -> Result<Vec<JsonNode<'a>>, JsonFault> {
+        let positions = self.positions(text)?;
+        let [_, older @ ..] = self.matchers else { return Ok(Vec::new()) };
+        if positions.is_empty() || older.is_empty() {
+            return Ok(Vec::new());
+        }
+        let event = parse(text)?.get("hooks")?.map(|hooks| hooks.get(self.event)).transpose()?;
+        let groups = event.flatten().map(|event| event.elements()).transpose()?.unwrap_or_default();
+        let mut found = Vec::new();
+        for (at, group) in groups.iter().enumerate() {
+            let own = positions.iter().filter(|(group, _)| *group == at).count();
+            let hooks = group.get("hooks")?.map(|hooks| hooks.elements()).transpose()?;
+            if own == 0 || hooks.is_none_or(|hooks| hooks.len() != own) {
+                continue;
+            }
+            let is_older = |node: &JsonNode<'_>| {
+                node.string().is_some_and(|matcher| older.contains(&matcher.as_str()))
+            };
+            found.extend(group.get("matcher")?.filter(is_older));
+        }
+        Ok(found)
+    }
+
+    /// Returns the tools that a hook of an earlier version lacks.
+    pub(crate) fn lacking(&self, text: &str) -> Result<Vec<&'static str>, JsonFault> {
+        let older: Vec<String> =
+            self.older_matchers(text)?.iter().filter_map(JsonNode::string).collect();
+        let tools = self.matchers.first().into_iter().flat_map(|matcher| matcher.split('|'));
+        let lacks = |tool: &&str| older.iter().any(|older| older.split('|').all(|it| it != *tool));
+        Ok(tools.filter(lacks).collect())
     }
 
     /// Removes our hooks.

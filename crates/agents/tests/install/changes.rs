@@ -1,5 +1,7 @@
 //! The user changes files between installation and removal: only ours goes.
 
+use tamis_agents::doctor;
+
 use super::*;
 
 /// File, before, what the user replaces after the installation, by what, and what is left after the removal.
@@ -200,4 +202,51 @@ fn others_are_not_removed() {
         home.uninstall(agent, Scope::User);
         assert_eq!(home.read(file), text);
     }
+}
+
+/// The hook of an earlier version, which does not see pages.
+#[test]
+fn a_hook_of_an_earlier_version_is_renewed() {
+    let file = ".claude/settings.json";
+    let (present, older) = ("\"Grep|Glob|WebFetch\"", "\"Grep|Glob\"");
+    let lacks = |home: &Home| {
+        let found = doctor::examine(&home.places(), &home.path("missing"), || None);
+        found.iter().any(|finding| finding.to_string().contains("and lacks WebFetch"))
+    };
+    for before in ["{}\n", "{\n  \"model\": \"x\"\n}\n"] {
+        let home = Home::new();
+        home.write(file, before);
+        home.install(Agent::ClaudeCode, USER);
+        let installed = home.read(file);
+        assert!(!lacks(&home));
+        home.write(file, installed.replace(present, older));
+        assert!(lacks(&home));
+        assert!(!home.install(Agent::ClaudeCode, USER).is_empty());
+        assert_eq!(home.read(file), installed);
+        home.write(file, installed.replace(present, older));
+        home.uninstall(Agent::ClaudeCode, Scope::User);
+        assert_eq!(home.read(file), before);
+        // What the user has chosen stays.
+        home.install(Agent::ClaudeCode, USER);
+        home.write(file, home.read(file).replace(present, "\"Grep\""));
+        assert!(home.install(Agent::ClaudeCode, USER).is_empty());
+    }
+}
+
+/// The database of opencode is read only if there is a hook for it.
+#[test]
+fn sessions_of_an_agent_without_a_hook_are_not_read() {
+    let home = Home::new();
+    let is_read = |home: &Home| {
+        let mut is_read = false;
+        let opencode = || {
+            is_read = true;
+            None
+        };
+        _ = doctor::examine(&home.places(), &home.path("missing"), opencode);
+        is_read
+    };
+    assert!(!is_read(&home));
+    home.install(Agent::Opencode, USER);
+    assert!(is_read(&home));
 }

@@ -25,7 +25,7 @@ pub(crate) fn run(_: &DoctorArgs) -> Exit {
         console.usage(&Usage::new("no home folder; set HOME"));
         return Exit::Usage;
     };
-    let findings = examine(&places, &tamis, tamis_replay::last_session_of_opencode());
+    let findings = examine(&places, &tamis, tamis_replay::last_session_of_opencode);
     let mut text = String::new();
     for finding in &findings {
         // Names of files and values of settings may have any characters.

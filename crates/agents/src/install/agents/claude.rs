@@ -17,8 +17,12 @@ use crate::program::unquoted;
 pub(crate) const PREFIX: &str = "CLAUDE_CODE_SHELL_PREFIX";
 
 /// The hook for the own tools that search.
-pub(crate) const HOOK: HookPlace =
-    HookPlace { agent: Agent::ClaudeCode, event: "PostToolUse", list: HookList::Grouped };
+pub(crate) const HOOK: HookPlace = HookPlace {
+    agent: Agent::ClaudeCode,
+    event: "PostToolUse",
+    list: HookList::Grouped,
+    matchers: &[MATCHER, "Grep|Glob"],
+};
 
 /// Exact names: other tools start no hook.
 const MATCHER: &str = "Grep|Glob|WebFetch";

@@ -10,7 +10,7 @@ use crate::install::shape::{Shape, newline_of, quoted};
 use crate::install::toml_text::TomlText;
 
 pub(crate) const HOOK: HookPlace =
-    HookPlace { agent: Agent::Codex, event: "PreToolUse", list: HookList::Grouped };
+    HookPlace { agent: Agent::Codex, event: "PreToolUse", list: HookList::Grouped, matchers: &[] };
 
 /// Seconds.
 const TIMEOUT: u64 = 20;

@@ -11,7 +11,7 @@ use crate::install::plan::{InstallError, Planner};
 use crate::install::shape::Shape;
 
 pub(crate) const HOOK: HookPlace =
-    HookPlace { agent: Agent::Cursor, event: "postToolUse", list: HookList::Flat };
+    HookPlace { agent: Agent::Cursor, event: "postToolUse", list: HookList::Flat, matchers: &[] };
 
 const VERSION: &str = "version";
 

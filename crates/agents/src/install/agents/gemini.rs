@@ -10,7 +10,7 @@ use crate::install::shape::Shape;
 use crate::install::texts::EXTENSION_MARKER;
 
 pub(crate) const HOOK: HookPlace =
-    HookPlace { agent: Agent::Gemini, event: "AfterTool", list: HookList::Grouped };
+    HookPlace { agent: Agent::Gemini, event: "AfterTool", list: HookList::Grouped, matchers: &[] };
 
 /// Milliseconds.
 const TIMEOUT: u64 = 20_000;
