@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use tamis_command::CommandLine;
 
 use super::codex_rules::{self, RuleLayers, RulePlaces};
+use super::endless::goes_on;
 use super::event::written;
 use super::settings::HookSettings;
 
@@ -248,6 +249,9 @@ pub(super) fn response(event: &[u8], settings: &HookSettings) -> Option<Vec<u8>>
     // The cheapest tests come first: most commands are not rewritten.
     let line = PlainLine::read(&input.command)?;
     let runner = runner(&line.words, settings)?;
+    if goes_on(&input.command) {
+        return None;
+    }
     // `tamis run` knows no other profile.
     let filters = settings.command_filters().filter(|_| settings.shortens_commands())?;
     filters.filter_for(&CommandLine::parse(&input.command))?;
@@ -394,7 +398,7 @@ fn after_assignment(command: &str) -> Option<&str> {
     is_plain.then(|| rest.trim_start_matches([' ', '\t']))
 }
 
-/// Returns whether the hook may rewrite a command: it is simple, and its program is one of those for which that is safe. Whether it does
+/// Returns whether the hook may rewrite a command: it is simple, it ends by itself, and its program is one of those for which that is safe. Whether it does
 /// depends on the rules of the user as well.
 ///
 /// ```
@@ -403,13 +407,13 @@ fn after_assignment(command: &str) -> Option<&str> {
 /// for command in ["cargo test", "cd app && cargo test", "RUST_LOG=debug cargo test", "git status", "ls -la"] {
 ///     assert!(may_rewrite(command));
 /// }
-/// for command in ["rm -rf app", "git reset --hard", "git push -f", "cargo test | tail", "PATH=/tmp cargo test", "cd - && cargo test"] {
+/// for command in ["rm -rf app", "git reset --hard", "git push -f", "cargo test | tail", "PATH=/tmp cargo test", "cd - && cargo test", "tail -f x"] {
 ///     assert!(!may_rewrite(command));
 /// }
 /// ```
 #[must_use]
 pub fn may_rewrite(command: &str) -> bool {
-    PlainLine::read(command).is_some_and(|line| decides_equally(&line.words))
+    PlainLine::read(command).is_some_and(|line| decides_equally(&line.words)) && !goes_on(command)
 }
 
 /// Whether Codex decides equally about a command and its rewritten form if no rule matches them.

@@ -18,6 +18,7 @@ pub mod codex;
 pub mod codex_rules;
 pub mod command_text;
 pub mod cursor;
+pub mod endless;
 pub mod event;
 pub mod gemini;
 pub mod limits;
