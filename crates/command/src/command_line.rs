@@ -105,6 +105,21 @@ impl CommandLine {
         self.words.first().map(String::as_str)
     }
 
+    /// Returns the words of the last command as it was typed, with what wraps it, but without redirections, comments, and flags before a
+    /// subcommand. `None`: the syntax is not understood.
+    ///
+    /// It decides the exit code if all commands run.
+    ///
+    /// ```
+    /// let line = tamis_command::CommandLine::parse("cd x; cat a | git -C .. grep 'a|b' 2>&1 # all");
+    /// assert_eq!(line.last_words().unwrap(), ["git", "grep", "a|b"]);
+    /// ```
+    #[must_use]
+    pub fn last_words(&self) -> Option<Vec<String>> {
+        let words = split(&self.typed)?.pop()?.words;
+        Some(without_global(words, &mut Vec::new()))
+    }
+
     /// Returns the words after the program, and the flags before a subcommand.
     pub(super) fn arguments(&self) -> impl Iterator<Item = &str> {
         self.global.iter().chain(self.words.iter().skip(1)).map(String::as_str)

@@ -1,6 +1,6 @@
 //! How much of an output an agent shows whole, and so the limits of what the hooks return.
 
-use tamis_command::OutputCap;
+use tamis_command::{CommandLine, OutputCap};
 use tamis_store::calls::{OutputKind, ShownBy, ShownWhole};
 
 use crate::agent::Agent;
@@ -60,26 +60,64 @@ pub fn output_cap(agent: Agent, max_tokens: Option<u64>, typed: &str) -> OutputC
 
 /// Programs whose exit code 1 Claude Code does not take for a failure: it shows their outputs as those of commands that succeeded. Seen in
 /// version 2.1.332.
-const FINDERS: [&str; 10] =
-    ["[", "diff", "egrep", "fgrep", "find", "git diff", "git grep", "grep", "rg", "test"];
+const FINDERS: [&str; 8] = ["[", "diff", "egrep", "fgrep", "find", "grep", "rg", "test"];
+
+/// The same for subcommands of `git`.
+const GIT_FINDERS: [&str; 2] = ["diff", "grep"];
 
 /// Returns the lowest exit code with which a command line fails, as Claude Code sees it: the last command decides, if its name comes
-/// first.
+/// first. Redirections, comments, and options of `git` before the subcommand do not count.
 ///
 /// ```
 /// use tamis_agents::hook::limits::least_failure;
 ///
-/// assert_eq!(least_failure("cd app && diff a b"), 2);
+/// assert_eq!(least_failure("cd app && diff a b 2>&1"), 2);
+/// assert_eq!(least_failure("git -C app diff"), 2);
 /// assert_eq!(least_failure("diff a b | cat"), 1);
 /// ```
 #[must_use]
 pub fn least_failure(typed: &str) -> i32 {
-    let last = typed.trim_end().rsplit([';', '&', '|', '\n']).next().unwrap_or_default();
-    let mut words = last.split_ascii_whitespace();
-    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let is = |finder: &str| match finder.split_once(' ') {
-        Some((program, subcommand)) => first == program && second == subcommand,
-        None => first == finder,
+    let words = CommandLine::parse(typed).last_words().unwrap_or_default();
+    let mut words = words.iter().map(String::as_str);
+    let is_finder = match words.next() {
+        Some("git") => words.next().is_some_and(|name| GIT_FINDERS.contains(&name)),
+        Some(program) => FINDERS.contains(&program),
+        None => false,
     };
-    if FINDERS.into_iter().any(is) { 2 } else { 1 }
+    if is_finder { 2 } else { 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::least_failure;
+
+    #[test]
+    fn the_last_command_decides() {
+        for (typed, expected) in [
+            ("diff a b 2>&1", 2),
+            ("diff a b > x 2>&1", 2),
+            ("find . /nonexist 2>&1", 2),
+            ("git --no-pager diff --no-index a b", 2),
+            ("git -C . diff --stat", 2),
+            ("git -c core.pager=cat --git-dir x grep y", 2),
+            ("git log -p", 1),
+            ("git -C diff log", 1),
+            ("cat a b; grep -E \"zz|yy\" a", 2),
+            ("grep 'a;b' x && cargo test", 1),
+            ("diff a b;", 2),
+            ("diff a b\n", 2),
+            ("cd x && rg y", 2),
+            ("cat x | grep y", 2),
+            ("grep y x | cat", 1),
+            ("grep y x; (exit 1) # | grep x", 1),
+            ("grep y x # then cat", 2),
+            ("[ -f x ]", 2),
+            ("sudo grep y x", 1),
+            ("A=1 grep y x", 1),
+            ("for x in a; do grep y $x; done", 1),
+            ("", 1),
+        ] {
+            assert_eq!(least_failure(typed), expected, "{typed}");
+        }
+    }
 }

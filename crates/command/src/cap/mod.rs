@@ -194,7 +194,6 @@ impl OutputCap {
         CutSize { bytes: size.bytes.min(bytes), ..size }
     }
 
-    /// Returns the limits of the output of a command that failed. A character has at least one byte.
     /// Returns whether an output of this size is never cut.
     fn is_whole(&self, bytes: u64, chars: u64, has_failed: bool) -> bool {
         match has_failed && self.max_chars_if_failed.is_some() {
@@ -203,6 +202,7 @@ impl OutputCap {
         }
     }
 
+    /// Returns the limits of the output of a command that failed. A character has at least one byte.
     fn size_if_failed(&self) -> Option<CutSize> {
         Some(CutSize { bytes: self.max_chars_if_failed?, ..self.size() })
     }
