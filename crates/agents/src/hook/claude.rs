@@ -5,6 +5,8 @@
 //! WebFetch, which is the page itself for Markdown of hosts that Claude Code knows, and else what a model made of it. Seen in version
 //! 2.1.332. Results of Read, and of tools that edit, are never changed: the agent compares them with files.
 //!
+//! Shorter results are only cleaned of invisible characters and imitated notices.
+//!
 //! Claude Code shows a preview of 2 KB of a result of Grep or Glob with more than 20,000 characters, and of WebFetch with more than
 //! 50,000. Such a result is cut to the same size.
 //!
@@ -18,7 +20,7 @@ use serde_json::{Map, Value, json};
 use tamis_manifest::NativeTools;
 use tamis_store::calls::{OutputKind, ShownBy, TextSize};
 
-use super::command_text::CommandText;
+use super::command_text::{CommandText, FilteredText};
 use super::event::{read_text, written};
 use super::limits::MOST_TOKENS;
 use super::settings::HookSettings;
@@ -55,9 +57,6 @@ pub(super) fn response(event: &[u8], settings: &HookSettings) -> Option<Vec<u8>>
     let before = ShownBy::ClaudeCode.of(part.kind, TextSize::of(&part.text));
     let is_preview = before < part.text.len() as u64;
     let is_short = part.text.len() as u64 <= most_tokens.saturating_mul(4);
-    if is_short || !settings.shortens_commands() {
-        return None;
-    }
     let command = CommandText {
         command: &part.command,
         output: &part.text,
@@ -65,15 +64,20 @@ pub(super) fn response(event: &[u8], settings: &HookSettings) -> Option<Vec<u8>>
         most_tokens: if is_preview { most_tokens.min(PREVIEW_TOKENS) } else { most_tokens },
         agent: ShownBy::ClaudeCode,
     };
-    let filtered = command.filter(settings)?;
+    let is_filtered = !is_short && settings.shortens_commands();
+    let filtered = if is_filtered { command.filter(settings) } else { None };
+    let is_used =
+        |filtered: &FilteredText| filtered.must_replace || (filtered.text.len() as u64) < before;
+    let cleaned = || command.clean(settings).filter(|_| !is_preview);
+    let (filtered, ends) = match filtered.filter(is_used) {
+        Some(filtered) => (filtered, "\n"),
+        None => (cleaned()?, ""),
+    };
     let after = filtered.text.len() as u64;
-    if after >= before {
-        return None;
-    }
     let call = filtered.call.with_tool(event.tool_name.clone());
     settings.log(&call.with_shown(Some(ShownBy::ClaudeCode), [before, after]));
     let mut result = event.tool_response;
-    let text = filtered.text.trim_end_matches('\n');
+    let text = filtered.text.strip_suffix(ends).unwrap_or(&filtered.text);
     let value = match part.member {
         "filenames" => text.lines().collect(),
         _ => json!(text),

@@ -57,10 +57,7 @@ impl CommandText<'_> {
             return None;
         }
         let begun = Instant::now();
-        let mut invisible = InvisibleFilter::new();
-        let cleaned = settings.removes_invisible().then(|| invisible.apply(self.output.as_bytes()));
-        let cleaned = cleaned.flatten().and_then(|text| String::from_utf8(text).ok());
-        let count = cleaned.as_ref().map_or(0, |_| invisible.report().total());
+        let (cleaned, count) = self.visible(settings);
         let output = cleaned.as_deref().unwrap_or(self.output);
         if let Some(filtered) = self.filter_visible(output, settings, begun) {
             let call = filtered.call.with_invisible(count);
@@ -68,12 +65,47 @@ impl CommandText<'_> {
         }
         // The agent shows a part of a longer output.
         let size = TextSize::of(output);
-        let is_whole = self.agent.of_command(size, self.has_failed()) == size.bytes;
-        let may_imitate = is_whole && settings.command_filters().is_some() && !self.is_of_tamis();
-        let marked = if may_imitate { marked(output) } else { None };
-        let text = match (marked, &cleaned) {
+        let is_whole = self.agent.of_command(size, self.has_failed()) == size.bytes
+            && self.agent.most_lines().is_none_or(|most| output.lines().count() as u64 <= most);
+        self.made_safe(settings, cleaned.as_deref(), count, is_whole, begun)
+    }
+
+    /// Removes invisible characters and marks imitated notices, and does nothing else. `None`: there are none.
+    ///
+    /// The agent must show the whole output.
+    #[must_use]
+    pub fn clean(&self, settings: &HookSettings) -> Option<FilteredText> {
+        if settings.leaves_alone(self.command) {
+            return None;
+        }
+        let begun = Instant::now();
+        let (cleaned, count) = self.visible(settings);
+        self.made_safe(settings, cleaned.as_deref(), count, true, begun)
+    }
+
+    /// Returns the output without invisible characters, if there are any, and their number.
+    fn visible(&self, settings: &HookSettings) -> (Option<String>, u64) {
+        let mut invisible = InvisibleFilter::new();
+        let cleaned = settings.removes_invisible().then(|| invisible.apply(self.output.as_bytes()));
+        let cleaned = cleaned.flatten().and_then(|text| String::from_utf8(text).ok());
+        let count = cleaned.as_ref().map_or(0, |_| invisible.report().total());
+        (cleaned, count)
+    }
+
+    /// Marks imitated notices in an output that is shown whole. `cleaned` is the output without its invisible characters.
+    fn made_safe(
+        &self,
+        settings: &HookSettings,
+        cleaned: Option<&str>,
+        count: u64,
+        is_whole: bool,
+        begun: Instant,
+    ) -> Option<FilteredText> {
+        let marked = if is_whole { marked(cleaned.unwrap_or(self.output)) } else { None };
+        let marked = marked.filter(|_| !self.is_of_tamis() && settings.command_filters().is_some());
+        let text = match (marked, cleaned) {
             (Some(marked), _) => marked,
-            (_, Some(cleaned)) => cleaned.clone(),
+            (_, Some(cleaned)) => cleaned.to_owned(),
             (_, None) => return None,
         };
         let line = CommandLine::parse(self.command);

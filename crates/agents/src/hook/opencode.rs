@@ -103,10 +103,7 @@ fn shell(event: &AfterTool<'_>, settings: &HookSettings) -> Option<String> {
         Some(full) => full?,
         None => shown.clone(),
     };
-    let (output, rest) = match whole.rfind(SHELL_METADATA) {
-        Some(at) => whole.split_at_checked(at)?,
-        None => (whole.as_str(), ""),
-    };
+    let (output, rest) = parts(&whole)?;
     let command = CommandText {
         command: &args.command,
         output,
@@ -115,26 +112,43 @@ fn shell(event: &AfterTool<'_>, settings: &HookSettings) -> Option<String> {
         agent: ShownBy::Opencode,
     };
     let before = shown.len() as u64;
-    let Some(filtered) = command.filter(settings) else {
+    let with_end = |filtered: FilteredText, rest: &str| -> FilteredText {
+        let mut text = filtered.text;
+        // The text that opencode shows to the model has no exit code, and the lines that had it may be gone.
+        if let Some(code) = metadata.exit.filter(|code| *code != 0) {
+            if !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text.push_str(&format!("[tamis: the command failed (exit code {code})]\n"));
+        }
+        text.push_str(rest);
+        FilteredText { text, ..filtered }
+    };
+    let is_cut = metadata.output_path.is_some();
+    let filtered = command.filter(settings).map(|filtered| with_end(filtered, rest));
+    // The part that opencode cut is fetched only if the result is not longer.
+    let is_used = |filtered: &FilteredText| {
+        filtered.text.len() < shown.len() || filtered.must_replace && !is_cut
+    };
+    let of_shown = || {
+        let (output, rest) = parts(&shown).filter(|_| is_cut)?;
+        let cleaned = CommandText { output, ..command }.clean(settings)?;
+        Some(with_end(cleaned, rest))
+    };
+    let Some(FilteredText { text, call, .. }) = filtered.filter(is_used).or_else(of_shown) else {
         settings.log(&command.unchanged(before));
         return None;
     };
-    let FilteredText { mut text, call, must_replace } = filtered;
-    // The text that opencode shows to the model has no exit code, and the lines that had it may be gone.
-    if let Some(code) = metadata.exit.filter(|code| *code != 0) {
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
-        text.push_str(&format!("[tamis: the command failed (exit code {code})]\n"));
-    }
-    text.push_str(rest);
-    // The part that opencode cut is fetched only if the result is not longer.
-    if text.len() >= shown.len() && !must_replace {
-        settings.log(&command.unchanged(before));
-        return None;
-    }
     settings.log(&call.with_shown(Some(ShownBy::Opencode), [before, text.len() as u64]));
     Some(text)
+}
+
+/// Returns an output and the part that opencode ends it with.
+fn parts(whole: &str) -> Option<(&str, &str)> {
+    match whole.rfind(SHELL_METADATA) {
+        Some(at) => whole.split_at_checked(at),
+        None => Some((whole, "")),
+    }
 }
 
 fn mcp(event: &AfterTool<'_>, settings: &HookSettings) -> Option<Vec<u8>> {

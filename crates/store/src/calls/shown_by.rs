@@ -177,6 +177,22 @@ impl ShownBy {
         }
     }
 
+    /// Returns the most lines of an output that the agent shows whole, if it has such a limit. Seen in opencode 1.18.33.
+    ///
+    /// ```
+    /// use tamis_store::calls::ShownBy;
+    ///
+    /// assert_eq!(ShownBy::Opencode.most_lines(), Some(2_000));
+    /// assert_eq!(ShownBy::Codex.most_lines(), None);
+    /// ```
+    #[must_use]
+    pub const fn most_lines(self) -> Option<u64> {
+        match self {
+            Self::Opencode => Some(2_000),
+            _ => None,
+        }
+    }
+
     /// Returns how many bytes of a command's output the agent shows.
     ///
     /// ```
