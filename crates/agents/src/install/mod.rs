@@ -104,10 +104,12 @@ pub fn install(
             redacts: options.redact,
             program,
         };
-        servers = mcp::wrap(&mut planner, agent, wrapping)?;
-        if !servers.is_empty() {
+        let wrapped = mcp::wrap(&mut planner, agent, wrapping)?;
+        planner.has_servers = !wrapped.ours.is_empty();
+        if planner.has_servers {
             planner.note(redaction(options.redact));
         }
+        servers = [wrapped.ours, wrapped.own].concat();
     }
     planner.offers.extend(recall_rule::offer(places, agent, &servers));
     planner.note(storage(places, options.mcp));
@@ -129,8 +131,12 @@ pub const REDACTION: &str = "credentials in all results of wrapped MCP servers b
 fn redaction(redact: Option<bool>) -> String {
     match redact {
         Some(true) => REDACTION.to_owned(),
-        Some(false) => "results of wrapped MCP servers keep credentials".to_owned(),
-        None => "results of newly wrapped MCP servers keep credentials; with --redact secrets they do not".to_owned(),
+        Some(false) => "wrapped MCP servers start without `--redact secrets`, so results keep credentials where no rule in \
+             tamis.yaml replaces them; these rules still apply"
+            .to_owned(),
+        None => "results of newly wrapped MCP servers keep credentials where no rule in tamis.yaml replaces them; with \
+             --redact secrets they do not"
+            .to_owned(),
     }
 }
 

@@ -26,6 +26,8 @@ pub struct Plan {
     pub(super) record: Change,
     /// Whether the record is written first: a change without a record cannot be removed to the byte.
     pub(super) is_install: bool,
+    /// MCP servers are wrapped in a form of ours.
+    pub(super) has_servers: bool,
 }
 
 /// The change of one file. `None` stands for a file that does not exist.
@@ -69,6 +71,12 @@ impl Plan {
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// Returns whether MCP servers are wrapped, or were and stay so, to which the options of the installation apply.
+    #[must_use]
+    pub fn has_servers(&self) -> bool {
+        self.has_servers
     }
 
     /// Returns lines that the user can add to settings. Nothing adds them unasked.
@@ -121,6 +129,8 @@ pub(crate) struct Planner<'p> {
     pub(crate) places: &'p Places,
     pub(crate) notes: Vec<String>,
     pub(crate) offers: Vec<Offer>,
+    /// MCP servers are wrapped in a form of ours.
+    pub(crate) has_servers: bool,
     record_before: Option<String>,
     record: Record,
     /// In the order in which they were opened first.
@@ -192,7 +202,8 @@ impl<'p> Planner<'p> {
         let record_before = std::fs::read_to_string(&path).ok();
         let (notes, offers) = (Vec::new(), Vec::new());
         let (files, index) = (Vec::new(), BTreeMap::new());
-        Ok(Self { places, notes, offers, record_before, record, files, index })
+        let has_servers = false;
+        Ok(Self { places, notes, offers, has_servers, record_before, record, files, index })
     }
 
     pub(crate) fn note(&mut self, note: impl Into<String>) {
@@ -336,8 +347,8 @@ impl<'p> Planner<'p> {
             mode: file.mode,
             folders: file.folders,
         });
-        let (notes, offers) = (self.notes, self.offers);
-        Ok(Plan { changes: changes.collect(), notes, offers, record, is_install })
+        let (notes, offers, has_servers) = (self.notes, self.offers, self.has_servers);
+        Ok(Plan { changes: changes.collect(), notes, offers, record, is_install, has_servers })
     }
 }
 

@@ -106,6 +106,11 @@ impl<'a> CommandLine<'a> {
     fn is_wrapped(&self) -> bool {
         self.program() == "sh" && is_wrapped(self.args())
     }
+
+    /// Whether it starts the proxy itself.
+    fn is_proxied(&self) -> bool {
+        is_proxied(&self.program(), self.args().next())
+    }
 }
 
 /// Wraps all servers that can be wrapped.
@@ -161,15 +166,15 @@ fn wrap_server(
     if !value.is_object() {
         return Ok(Outcome::Kept("it is not an object".to_owned()));
     }
-    if let Some(before) = original(value)? {
-        if wrapping.redacts.is_some_and(|redacts| redacts != value.raw().contains(REDACT[0])) {
-            // An entry over HTTP is closed.
-            let wrapping = Wrapping { is_closed: true, ..wrapping };
-            if let Ok(new) = proxied(&parse(&before)?, kind, wrapping)? {
-                splices.push((value.start..value.end, rendered(text, value, &new)?));
-            }
+    if original(value)?.is_some() {
+        let Some(line) = CommandLine::read(value, kind)?.ok().filter(CommandLine::is_proxied)
+        else {
+            return Ok(Outcome::Own);
+        };
+        if let Some(redacts) = wrapping.redacts {
+            splices.extend(redacted(text, &line, redacts));
         }
-        return Ok(Outcome::Already);
+        return Ok(Outcome::Renewed { is_closed: true });
     }
     if is_remote(value) {
         return Ok(match proxied(value, kind, wrapping)? {
@@ -186,15 +191,16 @@ fn wrap_server(
     };
     if line.is_wrapped() {
         let own = usize::from(line.command.is_none());
-        for ((old, range), new) in line.words.iter().skip(own).zip(wrapping.renewed(line.args())) {
+        let wrapping = wrapping.renewed(line.args());
+        for ((old, range), new) in line.words.iter().skip(own).zip(wrapping.words()) {
             if *old != new {
                 splices.push((range.clone(), quoted(&new)));
             }
         }
-        return Ok(Outcome::Already);
+        return Ok(Outcome::Renewed { is_closed: wrapping.is_closed });
     }
-    if is_proxied(&line.program(), line.args().next()) {
-        return Ok(Outcome::Already);
+    if line.is_proxied() {
+        return Ok(Outcome::Own);
     }
     let mut words: Vec<String> = wrapping.words().iter().map(|word| quoted(word)).collect();
     match &line.command {
@@ -223,6 +229,62 @@ fn wrap_server(
         (None, None, None) => {}
     }
     Ok(Outcome::Wrapped)
+}
+
+/// Returns the changes after which the arguments of a proxy say whether it replaces credentials. All other words are unchanged,
+/// and so is `personal`.
+fn redacted(text: &str, line: &CommandLine<'_>, redacts: bool) -> Splices {
+    let [flag, secrets] = REDACT;
+    let words = &line.words;
+    let own = words.iter().take_while(|(word, _)| word != "--").count();
+    let places = (0..own).filter_map(|at| {
+        let (word, _) = words.get(at)?;
+        if word == flag {
+            return Some((at, at + 1, "", words.get(at + 1)?.0.as_str()));
+        }
+        let (prefix, value) = word.split_at_checked(flag.len() + 1)?;
+        (prefix.strip_suffix('=') == Some(flag)).then_some((at, at, prefix, value))
+    });
+    let places: Vec<_> = places.collect();
+    let has_secrets = |value: &str| value.split(',').any(|what| what == secrets);
+    let span = |at: usize| words.get(at).map(|(_, range)| range.clone());
+    let mut splices = Splices::new();
+    if !redacts {
+        for (first, last, prefix, value) in
+            places.into_iter().filter(|(_, _, _, value)| has_secrets(value))
+        {
+            let others: Vec<_> = value.split(',').filter(|what| *what != secrets).collect();
+            // `mcp` is before the flag.
+            let before = first.checked_sub(1).and_then(span);
+            let (Some(before), Some(end)) = (before, span(last)) else { continue };
+            splices.push(if others.is_empty() {
+                (before.end..end.end, String::new())
+            } else {
+                (end, quoted(&format!("{prefix}{}", others.join(","))))
+            });
+        }
+        return splices;
+    }
+    if places.iter().any(|(_, _, _, value)| has_secrets(value)) {
+        return splices;
+    }
+    if let Some((_, last, prefix, value)) = places.first() {
+        let new = quoted(&format!("{prefix}{secrets},{value}"));
+        splices.extend(span(*last).map(|range| (range, new)));
+    } else {
+        // After `--closed`, as in new entries, or else after `mcp`.
+        let after = |name: &str| words.iter().take(own).position(|(word, _)| word == name);
+        let at = after("--closed").or_else(|| after("mcp")).and_then(span);
+        let before = at.as_ref().and_then(|at| {
+            words.iter().rev().find(|(_, range)| range.end <= at.start).map(|(_, range)| range.end)
+        });
+        if let Some(at) = at {
+            let blanks = before.and_then(|end| text.get(end..at.start)).unwrap_or(", ");
+            let new = format!("{blanks}{}{blanks}{}", quoted(flag), quoted(secrets));
+            splices.push((at.end..at.end, new));
+        }
+    }
+    splices
 }
 
 /// Returns the text of a new entry in the place of an old one.

@@ -22,17 +22,26 @@ pub(crate) use wrapping::Wrapping;
 use servers::{Servers, files};
 use wrapping::Outcome;
 
-/// Wraps the servers of an agent, and returns their names.
+/// The names of servers with the proxy in front of them.
+#[derive(Debug, Default)]
+pub(crate) struct WrappedServers {
+    /// Those with an entry in a form of ours, to which the settings of the installation apply.
+    pub(crate) ours: Vec<String>,
+    /// Those whose entry starts the proxy with the user's own words.
+    pub(crate) own: Vec<String>,
+}
+
+/// Wraps the servers of an agent, and returns which have the proxy then.
 pub(crate) fn wrap(
     planner: &mut Planner<'_>,
     agent: Agent,
     wrapping: Wrapping<'_>,
-) -> Result<Vec<String>, InstallError> {
+) -> Result<WrappedServers, InstallError> {
     if let Some(reason) = policy::objection(planner.places, agent) {
         planner.note(format!("no MCP server is wrapped: {reason}"));
-        return Ok(Vec::new());
+        return Ok(WrappedServers::default());
     }
-    let mut wrapped = Vec::new();
+    let (mut wrapped, mut own, mut stay_closed) = (Vec::new(), Vec::new(), Vec::new());
     for (path, servers) in files(planner.places, agent, wrapping.scope) {
         let is_tracked = wrapping.scope == Scope::Project && super::git::is_tracked(&path);
         let file = planner.open(&path)?;
@@ -61,24 +70,48 @@ pub(crate) fn wrap(
         }
         for (name, outcome) in outcomes {
             match outcome {
-                Outcome::Wrapped | Outcome::Already => wrapped.push(name),
+                Outcome::Wrapped => wrapped.push(name),
+                Outcome::Own => {
+                    planner.note(format!(
+                        "{shown}: MCP server {name} starts tamis with words of its own, which stay: what it redacts is in its \
+                         arguments, and --redact and --closed change nothing there"
+                    ));
+                    own.push(name);
+                }
+                Outcome::Renewed { is_closed } => {
+                    if is_closed && !wrapping.is_closed {
+                        stay_closed.push(name.clone());
+                    }
+                    wrapped.push(name);
+                }
                 Outcome::Kept(reason) => {
                     planner.note(format!("{shown}: MCP server {name} is not wrapped: {reason}"));
                 }
             }
         }
     }
+    if wrapped.is_empty() && !own.is_empty() {
+        return Ok(WrappedServers { ours: wrapped, own });
+    }
     if wrapped.is_empty() {
         planner.note("no MCP server is configured that can be wrapped");
     } else if !Path::new(wrapping.program).is_file() {
         let program = wrapping.program;
-        planner.note(if wrapping.is_closed {
+        planner.note(if wrapping.is_closed || stay_closed.len() == wrapped.len() {
             format!("{program} is missing: the wrapped MCP servers do not start without it")
         } else {
             format!("{program} is missing: until it is there, the wrapped MCP servers run without filters")
         });
     }
-    Ok(wrapped)
+    if !stay_closed.is_empty() {
+        let (names, program) = (stay_closed.join(", "), wrapping.program);
+        let flag = if wrapping.scope == Scope::Project { " --project" } else { "" };
+        planner.note(format!(
+            "MCP servers that stay closed, because they were: {names}; they do not start without {program}; to end that, run \
+             `tamis uninstall {agent}{flag}` before the next installation"
+        ));
+    }
+    Ok(WrappedServers { ours: wrapped, own })
 }
 
 /// Removes the proxy from the servers of an agent.

@@ -57,20 +57,20 @@ pub(super) fn wrap(
         {
             _ if is_wrapped_server(&server) => {
                 let args = server.get("args").map(|args| args.elements()).unwrap_or_default();
-                let old = words(&server).unwrap_or_default().into_iter();
-                for (old, new) in args.iter().zip(wrapping.renewed(old)) {
+                let wrapping = wrapping.renewed(words(&server).unwrap_or_default().into_iter());
+                for (old, new) in args.iter().zip(wrapping.words()) {
                     if old.string() != Some(&new) {
                         splices.push((old.span(), text_of(&new)));
                     }
                 }
-                Outcome::Already
+                Outcome::Renewed { is_closed: wrapping.is_closed }
             }
             _ if server.get("url").is_some() => {
                 kept("it is over HTTP; wrap it by hand with `tamis mcp --stdio --upstream URL`")
             }
             (Some(node), Some(program), Some(args)) => {
                 if is_proxied(program, args.first().copied()) {
-                    outcomes.push((name, Outcome::Already));
+                    outcomes.push((name, Outcome::Own));
                     continue;
                 }
                 let raw = text.get(node.span()).unwrap_or_default();

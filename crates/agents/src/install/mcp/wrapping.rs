@@ -14,7 +14,8 @@ const OLDER_ZERO: &str = "tamis";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wrapping<'p> {
     pub(crate) scope: Scope,
-    /// Without the program, the server does not start, and `TAMIS=off` has no effect.
+    /// Without the program, the server does not start, and `TAMIS=off` has no effect. Entries that have it keep it in any
+    /// case: only without the entry it ends.
     pub(crate) is_closed: bool,
     /// Whether credentials in results are replaced. `None`: as in the entry, and in new ones they are not.
     pub(crate) redacts: Option<bool>,
@@ -25,6 +26,9 @@ pub(crate) struct Wrapping<'p> {
 /// The flag of the proxy that replaces credentials.
 pub(super) const REDACT: [&str; 2] = ["--redact", "secrets"];
 
+/// The end of a script that starts the server itself if the proxy is missing.
+const FALLBACK: &str = "; exec \"$@\"";
+
 /// Returns the script that starts a server, which is in its arguments.
 fn script(scope: Scope, is_closed: bool, redacts: bool) -> String {
     let closed = if is_closed { " --closed" } else { "" };
@@ -34,7 +38,7 @@ fn script(scope: Scope, is_closed: bool, redacts: bool) -> String {
     if is_closed {
         proxy
     } else {
-        format!("[ -f \"$0\" ] && \"$0\" --version >/dev/null 2>&1 && {proxy}; exec \"$@\"")
+        format!("[ -f \"$0\" ] && \"$0\" --version >/dev/null 2>&1 && {proxy}{FALLBACK}")
     }
 }
 
@@ -44,7 +48,7 @@ fn older_script(scope: Scope, is_closed: bool) -> String {
     if is_closed {
         proxy
     } else {
-        format!("command -v tamis-gateway >/dev/null && {proxy}; exec \"$@\"")
+        format!("command -v tamis-gateway >/dev/null && {proxy}{FALLBACK}")
     }
 }
 
@@ -55,11 +59,13 @@ impl Wrapping<'_> {
         ["-c".to_owned(), script, self.program.to_owned()]
     }
 
-    /// Returns these words for a server that is wrapped already, whose arguments are `args`.
-    pub(super) fn renewed<'a>(mut self, mut args: impl Iterator<Item = &'a str>) -> [String; 3] {
-        let redacted = || args.nth(1).is_some_and(|script| script.contains(&REDACT.join(" ")));
-        self.redacts = Some(self.redacts.unwrap_or_else(redacted));
-        self.words()
+    /// Returns how a server stays wrapped whose arguments are `args`: closed if it was, and unless the user says otherwise,
+    /// with the same redaction.
+    pub(super) fn renewed<'a>(mut self, mut args: impl Iterator<Item = &'a str>) -> Self {
+        let script = args.nth(1).unwrap_or_default();
+        self.is_closed |= !script.ends_with(FALLBACK);
+        self.redacts = Some(self.redacts.unwrap_or_else(|| script.contains(&REDACT.join(" "))));
+        self
     }
 
     /// Returns what a user has to write.
@@ -124,7 +130,12 @@ pub(super) fn started_by(word: &str) -> Started {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Wrapped,
-    Already,
+    /// It was wrapped before, and the settings apply to it.
+    Renewed {
+        is_closed: bool,
+    },
+    /// The user's own words start the proxy. They are left as they are.
+    Own,
     /// It is left as it is, for this reason.
     Kept(String),
 }
