@@ -21,7 +21,7 @@ use crate::secrets::{
 /// folds or cuts lines could otherwise leave a part of a credential. Escape sequences, carriage returns and backspaces are
 /// applied first, as a terminal applies them, because they could hide one.
 ///
-/// Memory: the open line up to [`Limits::line`](tamis_json::limits::Limits::line), and about 100 KiB. Output, except for what
+/// Memory: the open line up to [`Limits::line`](tamis_json::limits::Limits::line), and up to 200 KiB. Output, except for what
 /// [`release`](Self::release) writes, does not depend on chunks.
 ///
 /// ```

@@ -5,9 +5,9 @@
 //! (`search`) and compares the shape only where one was found (`shape`). Everything else is copied.
 //!
 //! ```text
-//! bytes ─▶ blocks of 16 KiB ─▶ search ──no place──▶ sink
-//!                                │ a place      ▲
-//!                                └─▶ decode ─▶ compare ─┘ the text, or `[redacted:KIND]`
+//! bytes ─▶ blocks of 16 or 64 KiB ─▶ search ──no place──▶ sink
+//!                                      │ a place      ▲
+//!                                      └─▶ decode ─▶ compare ─┘ the text, or `[redacted:KIND]`
 //! ```
 //!
 //! `filter` reads plain text and JSON texts; `places` looks at what the search finds. In JSON, a secret is looked for

@@ -9,7 +9,7 @@
 //! | lines | `text_filter` | [`RawTextStage`] | what its text filter holds |
 //! | omit | `omit_base64_over` | [`OmitBase64Stage`] | a string while it may be base64 |
 //! | paths | `redact` with paths | [`RedactPathsStage`] | nothing |
-//! | secrets | `redact` with secrets | [`SecretsStage`] | up to 72 KiB |
+//! | secrets | `redact` with secrets | [`SecretsStage`] | up to 72 KiB, in a buffer with room for up to twice as much |
 //! | factor | `factor`, and `budget` with it | [`FactorStage`] | the document, and the factored text |
 //! | fit | `budget`, or marks for `max_items` | [`ItemSplitter`] | with a budget: as much as the budget allows |
 //! | size | any of these | [`SizeStage`] | nothing |
