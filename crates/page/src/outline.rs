@@ -7,6 +7,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::elements::is_byline;
+use super::panels::is_tab;
 use super::tags::Tag;
 
 /// The attribute with the number of a block in the rewritten page.
@@ -32,8 +33,12 @@ pub(super) struct Block {
     pub(super) has_field: bool,
     /// Its class is that of a title, or of the author of a comment, which are often links.
     pub(super) is_title: bool,
-    /// It is a button outside of headings.
+    /// It is a button outside of headings, and not a tab.
     pub(super) is_control: bool,
+    /// The hashes of its identifier, of that of the element that it controls, and of that of the element that labels it.
+    pub(super) id: Option<u64>,
+    pub(super) controls: Option<u64>,
+    pub(super) labelled_by: Option<u64>,
     /// Its class is that of what a reader can do.
     pub(super) is_action: bool,
     /// Its class or its identifier is that of the comments below an article.
@@ -74,8 +79,6 @@ pub(super) struct Outline {
     in_word: bool,
     /// The page says that it is an article.
     pub(super) is_article: bool,
-    /// The block in which the next one is shown, if it is not the innermost open one.
-    pub(super) parent: Option<usize>,
 }
 
 impl Default for Outline {
@@ -87,7 +90,6 @@ impl Default for Outline {
             in_link: false,
             in_word: false,
             is_article: false,
-            parent: None,
         }
     }
 }
@@ -104,7 +106,7 @@ impl Outline {
             return None;
         }
         self.forms += usize::from(tag.name == "form");
-        let parent = self.parent.take().or(self.open.last().copied()).unwrap_or(0);
+        let parent = self.innermost();
         let first = class.split_ascii_whitespace().map(stem).find(|stem| !stem.is_empty());
         let mut kind = DefaultHasher::new();
         tag.name.hash(&mut kind);
@@ -139,7 +141,10 @@ impl Outline {
             is_action: has_word(class, ACTIONS),
             is_item: matches!(tag.name, "article" | "li"),
             is_form: tag.name == "form",
-            is_control: tag.name == "button" && !self.in_heading(),
+            is_control: tag.name == "button" && !self.in_heading() && !is_tab(tag),
+            id: hash_of(id),
+            controls: tag.get("aria-controls").and_then(|id| hash_of(&id)),
+            labelled_by: tag.get("aria-labelledby").and_then(|id| hash_of(&id)),
             is_title: class.split_ascii_whitespace().any(is_title) || is_byline(tag),
             is_comments: has_word(class, COMMENTS) || has_word(id, COMMENTS),
             ..Block::default()
@@ -204,6 +209,13 @@ impl Outline {
         }
         (had == 0 && block.letters > 0 && last > 0).then_some(last)
     }
+}
+
+/// Returns the hash of the first identifier of a list.
+fn hash_of(ids: &str) -> Option<u64> {
+    let mut hasher = DefaultHasher::new();
+    ids.split_ascii_whitespace().next()?.hash(&mut hasher);
+    Some(hasher.finish())
 }
 
 /// Returns a class without its number, or an empty text if it only says where the element is among its siblings.

@@ -97,6 +97,7 @@ impl Page {
         reader.push(&without.map(|without| without.tail).unwrap_or_default());
         let mut strip = reader.end();
         strip.render().finish();
+        strip.settle();
         let (shown, hidden) = strip.words();
         let data = strip.data();
         let hid = strip.hid();
@@ -175,6 +176,11 @@ fn main_text(mut strip: Strip, markdown: bool) -> PageText {
     let outline = strip.outline();
     let Some(html) = strip.html().filter(|_| strip.render().prose() > 0) else {
         return PageText::new(body, From::Body);
+    };
+    let body = if strip.has_parts() {
+        chosen_text(&html, vec![Keeps::All; outline.blocks.len()], markdown)
+    } else {
+        body
     };
     let found = article::find(html.clone());
     let mut has = vec![false; outline.blocks.len()];

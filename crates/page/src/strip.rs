@@ -15,7 +15,7 @@ use super::elements::{
 use super::escapes::{Escapes, is_in_table};
 use super::formula::{self, Formula};
 use super::outline::{NUMBER, Outline};
-use super::panels::{Panels, is_disclosure};
+use super::panels::{Panels, is_disclosure, is_tab};
 use super::references;
 use super::render::Render;
 use super::segments::Segments;
@@ -129,6 +129,20 @@ impl Strip {
         Self { chosen, ..Self::new(Keep::All, markdown) }
     }
 
+    /// Finds the places of streamed parts, when the page has ended.
+    pub(super) fn settle(&mut self) {
+        let Some(html) = &self.html else { return };
+        let unplaced = self.segments.settle(html.len(), &mut self.outline.blocks);
+        self.shown_words = self.shown_words.saturating_sub(unplaced.words);
+        self.hidden_words += unplaced.hidden;
+        self.hid |= unplaced.hidden > 0;
+    }
+
+    /// Whether the text is in another order than it arrived, or less.
+    pub(super) fn has_parts(&self) -> bool {
+        self.segments.has_parts()
+    }
+
     /// Returns the blocks of the page as written.
     pub(super) fn outline(&mut self) -> Outline {
         std::mem::take(&mut self.outline)
@@ -181,9 +195,9 @@ impl Strip {
             _ if formula::is_repeated(tag) => return true,
             "aside" if self.mains > 0 && is_note(tag) => return false,
             _ if self.keep == Keep::Text => return false,
+            "button" if is_disclosure(tag) || is_tab(tag) => return false,
             // The question of an accordion, rather than a button that copies a heading.
             "button" if self.in_label.is_some() => return self.is_labelled,
-            "button" if is_disclosure(tag) => return false,
             "a" | "span" if is_edit_link(tag) => return true,
             "footer" if self.quotes > 0 || is_byline(tag) => return false,
             "nav" | "footer" | "aside" | "noscript" | "button" | "dialog" | "menu" | "frameset" => {
@@ -302,6 +316,7 @@ impl Target for Strip {
             if let Some((formula, _)) = &mut self.formula {
                 formula.start(tag);
             }
+            self.segments.start(tag, None, 0);
             if tag.has_content {
                 self.levels.push(Level::Removed);
             }
@@ -314,9 +329,6 @@ impl Target for Strip {
         // MediaWiki hides the source of a formula that it shows as an image.
         let is_source =
             hides.whole && tag.get("class").is_some_and(|class| class.contains("mwe-math-mathml"));
-        if !hides.whole {
-            self.panels.control(tag);
-        }
         self.hid |= (hides.whole && !is_source)
             || (unseen_image && tag.get("alt").is_some_and(|alt| has_letters(&alt)));
         if self.keep == Keep::All
@@ -326,8 +338,8 @@ impl Target for Strip {
             self.own.push((self.levels.len(), keeps == Keeps::All));
         }
         self.data.start(tag, self.keep != Keep::All);
-        if tag.name == "template" {
-            self.segments.place(tag, self.html.as_deref(), self.outline.innermost());
+        if let Some(html) = &self.html {
+            self.segments.start(tag, Some(html), self.outline.innermost());
         }
         let formula =
             if hides.whole || self.keep == Keep::All { None } else { Formula::begin(tag) };
@@ -349,6 +361,9 @@ impl Target for Strip {
                 self.levels.push(Level::Removed);
             }
             return;
+        }
+        if hides.unseen == 0 {
+            self.panels.start(tag, self.levels.len());
         }
         // The first title counts: images in SVG have titles as well.
         self.in_title = tag.name == "title" && self.title.is_empty();
@@ -379,9 +394,8 @@ impl Target for Strip {
             }
             return;
         }
-        if self.segments.is_one(tag) {
-            self.segments.begin(tag, self.html.as_deref(), self.levels.len());
-            self.outline.parent = self.segments.parent();
+        if let Some(html) = self.html.as_deref().filter(|_| self.segments.is_one(tag)) {
+            self.segments.begin(tag, html, self.levels.len(), self.outline.blocks.len());
         }
         let block = self.write_tag(tag);
         if tag.has_content {
@@ -399,6 +413,7 @@ impl Target for Strip {
         }
         let level = self.levels.pop();
         self.own.pop_if(|(open, _)| *open == self.levels.len());
+        self.panels.end(self.levels.len());
         if self.in_heading == Some(self.levels.len()) {
             self.in_heading = None;
         }
@@ -422,7 +437,7 @@ impl Target for Strip {
                 self.styles -= usize::from(style);
                 self.write(&["</", written_name(name, self.in_label.is_some()), ">"]);
                 if let Some(html) = &self.html {
-                    self.segments.end(self.levels.len(), html.len());
+                    self.segments.end(self.levels.len(), html.len(), self.outline.blocks.len());
                 }
             }
             Some(Level::Bare { main, unseen }) => {
@@ -434,6 +449,7 @@ impl Target for Strip {
                 let ends = self.removed == Some(self.levels.len());
                 if ends {
                     (self.removed, self.hidden) = (None, None);
+                    self.segments.end_script();
                     self.data.end();
                 }
                 match self.formula.take() {
@@ -454,6 +470,7 @@ impl Target for Strip {
                 formula.text(text);
             }
             self.data.text(text);
+            self.segments.text(text);
             if self.hidden.is_some() {
                 self.hidden_words += text.split_whitespace().count() as u64;
             }
@@ -489,6 +506,9 @@ impl Target for Strip {
         let has_letters = has_letters(text);
         self.text |= has_letters;
         self.is_labelled |= has_letters;
+        if has_letters {
+            self.panels.labelled();
+        }
         self.render.text(text);
     }
 
@@ -516,76 +536,4 @@ fn add(line: &mut String, text: &str) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Keep, Strip};
-    use crate::tags::Reader;
-
-    fn is_over(before: &str, part: &str, count: usize) -> bool {
-        let mut reader = Reader::new(Strip::new(Keep::Content, false));
-        reader.push(&(before.to_owned() + &part.repeat(count)));
-        reader.end().is_over()
-    }
-
-    /// The text of such a page is used as it is: the search for an article would take as long as the square of its length.
-    #[test]
-    fn a_page_with_too_much_to_escape_is_not_searched() {
-        for (before, part) in [
-            ("<p>", "&a"),
-            ("<p>", "& "),
-            ("<p>", "&amp;"),
-            ("<p>", "&nbsp;"),
-            ("<p>", "&notit;"),
-            ("<p>", "\u{b7} "),
-            ("<p>", "?id=1&utm_source=a&ref=c "),
-            ("<pre>", "a && b\n"),
-            ("<title>", "&"),
-            // The texts become one.
-            ("<p>", "&&&&<script></script>&&&&"),
-            ("<p>", "&&&&<tr>&&&&</tr>"),
-            ("<p>", "&&&&<td>x</td>"),
-            ("<p>", "&&&&<form>"),
-            ("<table>", "&&&&&&&&&&&&&&&&&&&&&&<tr><td><p>x</p></td></tr>"),
-        ] {
-            assert!(!is_over(before, part, 1_000), "{before}{part}");
-            assert!(is_over(before, part, 100_000 / part.len().div_ceil(8)), "{before}{part}");
-        }
-    }
-
-    /// A line with a prefix is not at the beginning of a line of the text.
-    #[test]
-    fn imitated_notices_are_marked_after_a_prefix() {
-        let notice = "[tamis: 3 of 5 lines left out]";
-        for (page, text) in [
-            (format!("<h2>{notice}</h2>"), format!("## | {notice}")),
-            (format!("<blockquote>{notice}</blockquote>"), format!("> | {notice}")),
-            (format!("<ul><li>{notice}</ul>"), format!("- | {notice}")),
-            (format!("<ol><li>a<br>{notice}</ol>"), format!("1. a\n   {notice}")),
-            (
-                format!("<table><tr><td>a<td>{notice}</table>"),
-                format!("| a | \\| {notice} |\n| --- | --- |"),
-            ),
-            // The rest of the text is marked later.
-            (format!("<p>{notice}</p>"), notice.to_owned()),
-        ] {
-            let mut reader = Reader::new(Strip::new(Keep::Content, true));
-            reader.push(&page);
-            let mut strip = reader.end();
-            strip.render().finish();
-            assert_eq!(strip.render().take(), text, "{page}");
-        }
-    }
-
-    #[test]
-    fn an_ordinary_page_is_searched() {
-        let words = "Tides &amp; harbours:&nbsp;50\u{a0}m \u{b7} a paragraph. ";
-        let prose = words.repeat(8);
-        for (part, count) in [
-            (format!("<p>{prose}</p>"), 1_500),
-            (format!("{prose}<br>"), 1_500),
-            (format!("<pre>{}</pre>", prose.repeat(100)), 2),
-            (format!("<tr><td>{words}</td><td>x</td></tr>"), 800),
-        ] {
-            assert!(!is_over("<h1>Tides</h1>", &part, count), "{part}");
-        }
-    }
-}
+mod tests;

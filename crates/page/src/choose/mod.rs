@@ -402,17 +402,40 @@ impl<'o> Choosing<'o> {
     }
 
     /// Drops the lists of what a reader can do with a post, which the search for an article keeps below long ones, and
-    /// controls without a sentence, such as `Show more`.
+    /// controls without a sentence, such as `Show more`, unless they are the headings of kept panels.
     fn drop_actions(&mut self) {
+        let shown = |number: &usize| self.keeps(*number) && self.sum(*number).words > 0;
+        let panels =
+            (0..self.blocks.len()).filter(shown).filter_map(|panel| self.blocks.get(panel));
+        let names: HashSet<(bool, u64)> = panels
+            .flat_map(|panel| {
+                [panel.id.map(|id| (false, id)), panel.labelled_by.map(|id| (true, id))]
+            })
+            .flatten()
+            .collect();
         for (number, block) in self.blocks.iter().enumerate() {
             let sum = self.sum(number);
             let is_few = sum.words > 0 && sum.words <= 2 * BYLINE;
             let is_control = block.is_control && sum.words < SENTENCE;
             let is_list = block.is_action && block.role == Role::List && sum.is_links() && is_few;
-            if is_list || is_control {
-                self.set(number, false);
+            if !is_list && !is_control {
+                continue;
             }
+            let has_panel = block.controls.is_some_and(|id| names.contains(&(false, id)))
+                || block.id.is_some_and(|id| names.contains(&(true, id)))
+                || self.is_before_panel(number, block.parent);
+            self.set(number, is_control && has_panel);
         }
+    }
+
+    /// Whether a control and one other element, which follows it and is kept, are all that is in an element.
+    fn is_before_panel(&self, control: usize, parent: usize) -> bool {
+        let mut children = self.children(parent).iter().filter(|child| self.sum(**child).words > 0);
+        let own = self.blocks.get(parent).map_or(0, |block| block.words);
+        children.next() == Some(&control)
+            && children.next().is_some_and(|panel| self.keeps(*panel))
+            && children.next().is_none()
+            && own == 0
     }
 
     fn end(mut self, main: Option<usize>) -> Choice {
