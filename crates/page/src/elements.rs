@@ -225,7 +225,7 @@ pub(super) fn address(written: &str) -> String {
 /// Signs, such as emojis in tables of what is supported, are text. Short descriptions are mostly those of logos and icons,
 /// except in cells, which would be empty without them.
 pub(super) fn image_text(alt: &str, in_cell: bool, in_link: bool) -> Option<String> {
-    let alt = references::decode(alt).split_whitespace().collect::<Vec<_>>().join(" ");
+    let alt = description(alt);
     let count = alt.chars().count();
     let is_name = alt.strip_prefix(':').and_then(|rest| rest.strip_suffix(':'));
     let is_emoji =
@@ -239,6 +239,26 @@ pub(super) fn image_text(alt: &str, in_cell: bool, in_link: bool) -> Option<Stri
     } else {
         (!in_link && words >= DESCRIPTION).then(|| format!("[image: {alt}]"))
     }
+}
+
+/// Whether an image says of itself that it is an ornament, or is too small to be seen.
+pub(super) fn is_ornament(tag: &Tag<'_>) -> bool {
+    let is = |name: &str, values: &[&str]| {
+        let value = tag.get(name).unwrap_or_default();
+        let value = value.trim();
+        values.iter().any(|known| known.eq_ignore_ascii_case(value))
+    };
+    let is_dot = |name| is(name, &["0", "1", "0px", "1px"]);
+    is_dot("width")
+        || is_dot("height")
+        || is("role", &["presentation", "none"])
+        || is("aria-hidden", &["true"])
+}
+
+/// Returns the description of an image as one line, without the brackets of notices and links.
+pub(super) fn description(alt: &str) -> String {
+    let alt = references::decode(alt).replace('[', "(").replace(']', ")");
+    alt.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the language that an element names for the code in it.

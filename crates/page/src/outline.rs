@@ -28,6 +28,8 @@ pub(super) struct Block {
     pub(super) is_outside: bool,
     /// It is one of several of its kind by its element.
     pub(super) is_item: bool,
+    /// It is a row or a cell of a table, or a group of rows.
+    pub(super) is_cell: bool,
     pub(super) is_form: bool,
     /// It has a field of a form for text or a choice.
     pub(super) has_field: bool,
@@ -98,9 +100,10 @@ impl Outline {
     /// Begins an element that is written. Returns the number of its block, if it is one.
     pub(super) fn start(&mut self, tag: &Tag<'_>, class: &str, id: &str) -> Option<usize> {
         self.in_word = false;
-        // A link ends where the next one begins. Without an address, it is a target.
+        // A link ends where the next one begins. Without an address, it is a target, and in a heading, it may lead to itself.
         if tag.name == "a" {
-            self.in_link = tag.get("href").is_some();
+            let is_own = |href: &str| href.trim_start().starts_with('#') && self.in_heading();
+            self.in_link = tag.get("href").is_some_and(|href| !is_own(&href));
         }
         if is_within_line(tag.name) {
             return None;
@@ -140,6 +143,7 @@ impl Outline {
             is_outside: has_word(class, OUTSIDE) || has_word(id, OUTSIDE),
             is_action: has_word(class, ACTIONS),
             is_item: matches!(tag.name, "article" | "li"),
+            is_cell: matches!(tag.name, "tbody" | "tr" | "td" | "th"),
             is_form: tag.name == "form",
             is_control: tag.name == "button" && !self.in_heading() && !is_tab(tag),
             id: hash_of(id),

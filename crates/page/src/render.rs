@@ -9,7 +9,7 @@
 use tamis_text::notice;
 
 use super::LINE;
-use super::elements::{address, image_text, is_block, is_layout, language};
+use super::elements::{address, description, image_text, is_block, is_layout, language};
 use super::references;
 use super::table::Table;
 use super::tags::{Tag, Target};
@@ -341,20 +341,28 @@ impl Render {
     fn image(&mut self, tag: &Tag<'_>) {
         let alt = tag.get("alt").unwrap_or_default();
         let source = tag.get("src").map(|source| address(&source)).unwrap_or_default();
-        if self.markdown && self.pre == 0 && !alt.trim().is_empty() && !source.is_empty() {
-            let alt = references::decode(&alt).replace(['\n', '\r', '[', ']'], " ");
-            self.break_words();
-            self.line.push_str(&format!("![{}]({source})", alt.trim()));
-        } else if !self.markdown
-            && self.pre == 0
-            && let Some(text) = image_text(&alt, self.in_cell(), self.link.is_some())
-        {
-            self.break_words();
-            if text.starts_with('[') && !self.line.is_empty() && !self.line.ends_with(' ') {
-                self.line.push(' ');
-            }
-            self.line.push_str(&text);
+        if self.pre > 0 {
+            return;
         }
+        let text = if self.markdown {
+            let is_shown = !alt.trim().is_empty() && !source.is_empty();
+            is_shown.then(|| format!("![{}]({source})", description(&alt)))
+        } else {
+            image_text(&alt, self.in_cell(), self.link.is_some())
+        };
+        let Some(text) = text else { return };
+        self.break_words();
+        let (last, first) = (self.line.chars().next_back(), text.chars().next());
+        let touches = match (last, first) {
+            (Some(last), Some('[')) => !last.is_whitespace(),
+            (Some(last), Some('!')) => last == ')',
+            (Some(last), Some(first)) => last.is_alphanumeric() && first.is_alphanumeric(),
+            _ => false,
+        };
+        if touches {
+            self.line.push(' ');
+        }
+        self.line.push_str(&text);
     }
 
     /// Handles the begin or the end of a block with this name.

@@ -9,8 +9,8 @@
 use super::choose::Keeps;
 use super::data::{Data, DataSource};
 use super::elements::{
-    ATTRIBUTES, has_letters, is_byline, is_edit_link, is_in_head, is_label, is_note, is_plain,
-    is_shadow, is_style, says_article, written_name,
+    ATTRIBUTES, has_letters, is_byline, is_edit_link, is_in_head, is_label, is_note, is_ornament,
+    is_plain, is_shadow, is_style, says_article, written_name,
 };
 use super::escapes::{Escapes, is_in_table};
 use super::formula::{self, Formula};
@@ -193,6 +193,7 @@ impl Strip {
             | "applet" | "link" => return true,
             "title" if self.in_body || !self.title.is_empty() => return true,
             _ if formula::is_repeated(tag) => return true,
+            "img" if is_ornament(tag) => return true,
             "aside" if self.mains > 0 && is_note(tag) => return false,
             _ if self.keep == Keep::Text => return false,
             "button" if is_disclosure(tag) || is_tab(tag) => return false,
@@ -324,8 +325,8 @@ impl Target for Strip {
         }
         self.in_body |= !is_in_head(tag.name);
         let hides = self.hides(tag);
-        // Only an image has an alternative text.
-        let unseen_image = tag.name == "img" && hides.unseen & style::VISIBILITY != 0;
+        // Where text is hidden, a description would be read by nobody but a program.
+        let unseen_image = tag.name == "img" && hides.unseen != 0;
         // MediaWiki hides the source of a formula that it shows as an image.
         let is_source =
             hides.whole && tag.get("class").is_some_and(|class| class.contains("mwe-math-mathml"));

@@ -22,7 +22,7 @@ pub(super) struct InlineStyle {
 }
 
 /// A set of inherited properties, as bits.
-pub(super) const VISIBILITY: u8 = 1;
+const VISIBILITY: u8 = 1;
 const SIZE: u8 = 2;
 const COLOUR: u8 = 4;
 

@@ -75,8 +75,9 @@ struct Sum {
     /// The kinds of the blocks in it, as a set of bits.
     kinds: u64,
     found: bool,
-    /// It has a title or a linked heading in it.
+    /// It is or has a title, a heading, or a heading that is a link.
     has_title: bool,
+    has_heading: bool,
     has_linked_heading: bool,
     /// The words of the teasers of other articles in it.
     teasers: u64,
@@ -151,6 +152,7 @@ impl<'o> Choosing<'o> {
                 letters: block.letters,
                 linked: block.linked,
                 has_title: block.is_title,
+                has_heading: matches!(block.role, Role::Heading(_)),
                 field: if block.has_field { Field::Inside } else { Field::None },
                 found: found.get(number).copied().unwrap_or(false),
                 ..Sum::default()
@@ -165,6 +167,7 @@ impl<'o> Choosing<'o> {
                 parent.linked += own.linked;
                 parent.found |= own.found;
                 parent.has_title |= own.has_title;
+                parent.has_heading |= own.has_heading;
                 parent.has_linked_heading |= own.has_linked_heading
                     || (own.is_links() && matches!(block.role, Role::Heading(_)));
                 let field = match own.field {

@@ -24,7 +24,12 @@ impl Choosing<'_> {
                 at = parent;
                 continue;
             }
-            let opening = before.into_iter().rev().find(|child| self.is_opening(*child));
+            // A notice or a choice of the order may stand between it and the posts.
+            let openings = before.into_iter().filter(|child| self.is_opening(*child));
+            let opening = openings.max_by_key(|child| {
+                let sum = self.sum(*child);
+                (sum.has_title || sum.has_heading, sum.words)
+            });
             if let Some(opening) = opening.filter(|opening| !self.keeps(*opening)) {
                 self.keep_post(opening);
             }

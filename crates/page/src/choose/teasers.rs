@@ -1,6 +1,6 @@
 //! Recognises the teasers of other articles in the main part of an article: they lead to other pages, as navigation does.
 //!
-//! Such a list has at least three elements of one kind. Each one has a heading that is a link, and none has text that was
+//! Such a list has at least three elements of one kind outside of tables. Each one has a heading that is a link, and none has text that was
 //! found by the search for an article. On other pages, such as the results of a search, these lists are the content, and so
 //! are the cards of an overview, which many sites call an article too, but which has little text besides.
 
@@ -31,7 +31,7 @@ impl Choosing<'_> {
             if sum.words == 0 {
                 continue;
             }
-            let is_teaser = sum.has_linked_heading && !sum.found;
+            let is_teaser = sum.has_linked_heading && !sum.found && !block.is_cell;
             let kind = kinds.entry((block.parent, block.kind)).or_insert((0, 0, true));
             *kind = (kind.0 + 1, kind.1 + sum.words, kind.2 && is_teaser);
         }
