@@ -1,7 +1,7 @@
 //! Recognises the teasers of other articles in the main part of an article: they lead to other pages, as navigation does.
 //!
-//! Such a list has at least three elements of one kind outside of tables. Each one has a heading that is a link, and none has text that was
-//! found by the search for an article. On other pages, such as the results of a search, these lists are the content, and so
+//! Such a list has at least three elements of one kind outside of tables. Each one has a heading that is a link, and none
+//! has text that was found by the search for an article. On other pages, such as the results of a search, these lists are the content, and so
 //! are the cards of an overview, which many sites call an article too, but which has little text besides.
 
 use std::collections::HashMap;
