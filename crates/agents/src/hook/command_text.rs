@@ -70,7 +70,7 @@ impl CommandText<'_> {
         self.made_safe(settings, cleaned.as_deref(), count, is_whole, begun)
     }
 
-    /// Removes invisible characters and marks imitated notices, and does nothing else. `None`: there are none.
+    /// Removes invisible characters, and marks imitated notices. `None`: the output has neither.
     ///
     /// The agent must show the whole output.
     #[must_use]

@@ -62,7 +62,7 @@ pub fn output_cap(agent: Agent, max_tokens: Option<u64>, typed: &str) -> OutputC
 /// version 2.1.332.
 const FINDERS: [&str; 8] = ["[", "diff", "egrep", "fgrep", "find", "grep", "rg", "test"];
 
-/// The same for subcommands of `git`.
+/// Subcommands of `git` with such an exit code.
 const GIT_FINDERS: [&str; 2] = ["diff", "grep"];
 
 /// Returns the lowest exit code with which a command line fails, as Claude Code sees it: the last command decides, if its name comes

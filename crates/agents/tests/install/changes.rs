@@ -226,7 +226,7 @@ fn a_hook_of_an_earlier_version_is_renewed() {
         home.write(file, installed.replace(present, older));
         home.uninstall(Agent::ClaudeCode, Scope::User);
         assert_eq!(home.read(file), before);
-        // What the user has chosen stays.
+        // A choice of the user stays.
         home.install(Agent::ClaudeCode, USER);
         home.write(file, home.read(file).replace(present, "\"Grep\""));
         assert!(home.install(Agent::ClaudeCode, USER).is_empty());
