@@ -74,9 +74,9 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
         "crates/page/src",
         &[
             &["css", "cut", "decode", "escapes", "references", "tags"],
-            &["data", "elements", "formula", "panels", "segments", "values"],
+            &["data", "elements", "formula", "panels", "values"],
             &["outline"],
-            &["article", "choose", "render", "style", "table"],
+            &["article", "choose", "render", "segments", "style", "table"],
             &["strip"],
             &["page"],
         ],

@@ -8,6 +8,7 @@
 )]
 
 mod changes;
+mod credentials;
 mod files;
 mod more_agents;
 mod refusals;
