@@ -119,16 +119,17 @@ impl FilteredParts<'_> {
         of_texts || self.structured.run().is_some_and(|it| it.run.report.factored.is_some())
     }
 
-    /// Returns the credentials and other values that were replaced. Texts in addition to a structured result mostly repeat it.
+    /// Returns the credentials and other values that were replaced. Texts in addition to a structured result mostly repeat it,
+    /// so of each kind the larger count is taken.
     pub(crate) fn redacted(&self) -> Replaced {
-        let mut of_texts = Replaced::default();
+        let mut replaced = Replaced::default();
         for text in self.texts.iter().flatten().filter_map(BlockText::redacted) {
-            of_texts.add_all(text);
+            replaced.add_all(text);
         }
-        match self.structured.run() {
-            Some(of) if of.run.redacted.count() > of_texts.count() => of.run.redacted.clone(),
-            _ => of_texts,
+        if let Some(structured) = self.structured.run() {
+            replaced.take_larger(&structured.run.redacted);
         }
+        replaced
     }
 }
 
