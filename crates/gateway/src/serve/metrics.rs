@@ -107,9 +107,10 @@ impl RouteMetrics {
         self.duration.observe(took.as_secs_f64());
     }
 
-    /// Counts the values that were replaced in a response. The kinds are built-in ones and patterns of the configuration.
+    /// Counts the values that were replaced in a response. The kinds are built-in ones and patterns of the configuration. As in
+    /// the metrics of the proxy, values at the paths of a rule do not count: the rule names them.
     pub(crate) fn redacted(&self, route: &str, kinds: &BTreeMap<String, u64>) {
-        for (kind, count) in kinds {
+        for (kind, count) in kinds.iter().filter(|(kind, _)| *kind != "path") {
             let labels = RouteKind { route: route.to_owned(), kind: kind.clone() };
             self.redacted.get_or_create(&labels).inc_by(*count);
         }

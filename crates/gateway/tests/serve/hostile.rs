@@ -28,6 +28,8 @@ routes:
   spec: {redact: secrets, text_filter: {strip_lines_matching: ['^DEBUG'], strip_ansi: true}}
 - when: {path: /saves}
   spec: {text_filter: {strip_lines_matching: ['^DEBUG']}}
+- when: {path: /paths}
+  spec: {redact: {paths: [ssn], secrets: true}, root: object}
 ",
     )
     .await;
@@ -49,8 +51,13 @@ routes:
     let received = get(&server, "/saves", "text/plain; charset=utf-16", &log).await;
     assert_eq!(received.body, format!("using {TOKEN}\n"));
 
+    let received = get(&server, "/paths", "application/json", &json).await;
+    assert!(!received.body.contains(SECRET) && !received.body.contains(TOKEN), "{received:?}");
+
     let text = server.observer.metrics().text();
+    assert!(!text.contains(r#"kind="path""#), "{text}");
     for line in [
+        r#"tamis_response_redacted_values_total{route="route 5",kind="github-token"} 1"#,
         r#"tamis_responses_total{route="route 1",outcome="refused"} 1"#,
         r#"tamis_responses_total{route="route 3",outcome="filtered"} 3"#,
         r#"tamis_response_redacted_values_total{route="route 3",kind="github-token"} 3"#,
