@@ -75,7 +75,7 @@ pub(crate) struct InstallArgs {
 
     /// With --mcp: the servers do not start if tamis-gateway is missing
     ///
-    /// By default they start without filters.
+    /// By default they start without filters. Servers that were wrapped with it keep it; to end that, uninstall first.
     #[arg(long, requires = "mcp")]
     closed: bool,
 
@@ -115,17 +115,22 @@ impl Target {
 /// Runs `tamis install`.
 pub(crate) fn install(args: &InstallArgs) -> Exit {
     let (scope, trust_path) = (args.target.scope(), args.trust_path);
-    let redact = match args.redact.as_deref() {
-        Some(what) => Some(what == "secrets"),
-        None if args.mcp && !args.target.dry_run && is_at_terminal() => {
-            ask(&mut io::stdin().lock(), &mut io::stderr().lock()).unwrap_or_default()
-        }
-        None => None,
-    };
+    let redact = args.redact.as_deref().map(|what| what == "secrets");
+    let asks = redact.is_none() && !args.target.dry_run && is_at_terminal();
     let options = InstallOptions { scope, mcp: args.mcp, closed: args.closed, redact, trust_path };
     change(&args.target, "nothing to change", |agent, places| {
-        install::install(agent, options, places)
+        let plan = install::install(agent, options, places)?;
+        let ask = || ask(&mut io::stdin().lock(), &mut io::stderr().lock()).unwrap_or_default();
+        match decision(&plan, asks, ask) {
+            None => Ok(plan),
+            redact => install::install(agent, InstallOptions { redact, ..options }, places),
+        }
     })
+}
+
+/// Returns what the user decides about the servers of a plan. `None`: it has no servers, nobody can be asked, or the user did not decide.
+fn decision(plan: &Plan, asks: bool, ask: impl FnOnce() -> Option<bool>) -> Option<bool> {
+    (asks && plan.has_servers()).then(ask).flatten()
 }
 
 /// Returns whether a person reads questions and can decide.
@@ -224,7 +229,39 @@ fn refused(console: &Console, error: &InstallError) -> Exit {
 
 #[cfg(test)]
 mod tests {
-    use super::ask;
+    use tamis_agents::agent::Agent;
+    use tamis_agents::install::{self, InstallOptions, Places};
+
+    use super::{ask, decision};
+
+    #[test]
+    fn nothing_is_asked_without_servers() {
+        let home = tempfile::tempdir().unwrap();
+        let path = |name: &str| home.path().join(name);
+        for name in ["tamis", "tamis-gateway"] {
+            std::fs::write(path(name), "").unwrap();
+        }
+        let places = Places {
+            home: path(""),
+            working: path(""),
+            state: path("state"),
+            config: path("config"),
+            program: path("tamis"),
+            ..Places::default()
+        };
+        let options = InstallOptions { mcp: true, trust_path: true, ..InstallOptions::default() };
+        let own = r#"{"mcpServers": {"a": {"command": "tamis", "args": ["mcp", "--", "x"]}}}"#;
+        for (servers, asks, expected) in [
+            (r#"{"mcpServers": {"a": {"command": "x"}}}"#, true, Some(true)),
+            (r#"{"mcpServers": {"a": {"command": "x"}}}"#, false, None),
+            (r#"{"mcpServers": {}}"#, true, None),
+            (own, true, None),
+        ] {
+            std::fs::write(path(".claude.json"), servers).unwrap();
+            let plan = install::install(Agent::ClaudeCode, options, &places).unwrap();
+            assert_eq!(decision(&plan, asks, || Some(true)), expected, "{servers}");
+        }
+    }
 
     #[test]
     fn only_yes_and_no_change_something() {
