@@ -259,23 +259,30 @@ fn one_line(bytes: usize) -> Value {
 #[test]
 fn a_long_line_fills_the_limit() {
     let words = "word ".repeat(6_000);
-    let letters = "x".repeat(30_000);
+    let numbers: String = (0..12_000).map(|at| format!("{at},")).collect();
+    let part = |text: &str, size: usize| text.get(..size).unwrap().to_owned();
+    let sentences = one_line(60_000)["tool_response"]["result"].as_str().unwrap().to_owned();
     for (text, most) in [
-        (one_line(24_000)["tool_response"]["result"].as_str().unwrap(), 16_000),
-        (one_line(49_000)["tool_response"]["result"].as_str().unwrap(), 16_000),
-        (one_line(60_000)["tool_response"]["result"].as_str().unwrap(), 2_226),
-        (words.as_str(), 16_000),
-        (letters.as_str(), 16_000),
+        (part(&sentences, 24_000), 16_000),
+        (part(&sentences, 49_000), 16_000),
+        (sentences, 2_000),
+        (part(&words, 24_000), 16_000),
+        (part(&numbers, 24_000), 16_000),
+        (numbers, 2_000),
+        ("x".repeat(30_000), 16_000),
     ] {
         let home = Home::new("");
         let mut event = page(1);
-        event["tool_response"]["result"] = text.into();
+        event["tool_response"]["result"] = text.clone().into();
         let response = home.response(EventHook::Claude, &event).unwrap();
         let shown = replaced(&response)["result"].as_str().unwrap();
         let size = shown.len();
         assert!(size <= most && size > most * 8 / 10, "{size} of {}: {shown}", text.len());
-        assert!(shown.contains(" left out"), "{shown}");
-        assert!(shown.contains("recall tm_"), "{shown}");
+        assert!(shown.contains("\n[... "), "{shown}");
+        // What was left out follows the first part.
+        let first = shown.find("\n[... ").unwrap();
+        let notice = format!(" --offset {first}]");
+        assert!(shown.contains("recall tm_") && shown.ends_with(&notice), "{notice}: {shown}");
     }
 }
 

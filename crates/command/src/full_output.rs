@@ -26,7 +26,7 @@ impl FullOutput {
     }
 
     /// Creates the place of an output that a command prints. With `--lines FIRST-LAST` appended, the command prints only
-    /// these lines, counted from 1.
+    /// these lines, counted from 1; with `--offset N`, what follows the first `N` bytes.
     #[must_use]
     pub fn command(command: impl Into<String>) -> Self {
         Self { place: command.into(), prints_lines: true }
@@ -38,9 +38,12 @@ impl FullOutput {
         &self.place
     }
 
-    /// Returns the place of the lines that a cap left out of this output.
+    /// Returns the place of the lines that a cap left out of this output, or of the first byte if it left out parts of lines.
     pub(super) fn with_lines_of(&self, report: &CapReport) -> String {
         let place = &self.place;
+        if let Some(first) = report.first_byte.filter(|_| report.splits_line && self.prints_lines) {
+            return format!("{place} --offset {first}");
+        }
         match report.range.filter(|_| !report.splits_line) {
             None => place.clone(),
             Some((first, last)) if self.prints_lines && first == last => {

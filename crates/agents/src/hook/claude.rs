@@ -62,6 +62,7 @@ pub(super) fn response(event: &[u8], settings: &HookSettings) -> Option<Vec<u8>>
         output: &part.text,
         exit_code: Some(0),
         most_tokens: if is_preview { most_tokens.min(PREVIEW_TOKENS) } else { most_tokens },
+        counts_bytes: true,
         agent: ShownBy::ClaudeCode,
     };
     let is_filtered = !is_short && settings.shortens_commands();
@@ -115,6 +116,7 @@ fn shell(event: PostToolUse, settings: &HookSettings) -> Option<Vec<u8>> {
         output: &whole,
         exit_code: Some(0),
         most_tokens: if is_preview { PREVIEW_TOKENS } else { MOST_TOKENS },
+        counts_bytes: is_preview,
         agent: ShownBy::ClaudeCode,
     };
     let filtered = command.filter(settings)?;

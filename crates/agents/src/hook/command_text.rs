@@ -34,6 +34,8 @@ pub struct CommandText<'a> {
     pub exit_code: Option<i32>,
     /// The most tokens that the agent takes from a hook.
     pub most_tokens: u64,
+    /// Whether the limit is one of four bytes for each token, not of estimated tokens.
+    pub counts_bytes: bool,
     /// The agent that shows the output.
     pub agent: ShownBy,
 }
@@ -194,7 +196,11 @@ impl CommandText<'_> {
         if record.left_out() > 0 {
             return None;
         }
-        let cap = OutputCap::new().with_max_tokens(cap.unwrap_or(0)).with_whole(whole, whole);
+        let most = if self.counts_bytes { cap.unwrap_or(0).saturating_mul(4) } else { 0 };
+        let cap = OutputCap::new()
+            .with_max_tokens(cap.unwrap_or(0))
+            .with_max_bytes(most)
+            .with_whole(whole, whole);
         let mut filter = registry.start(&line, &Limits::new(), Vec::new()).with_cap(cap);
         filter.write(output.as_bytes()).ok()?;
         filter.set_exit_code(self.exit_code);

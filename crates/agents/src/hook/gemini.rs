@@ -145,6 +145,7 @@ fn shell(event: &AfterTool<'_>, settings: &HookSettings) -> Option<String> {
         output: text.output,
         exit_code: text.exit_code,
         most_tokens: MOST_TOKENS,
+        counts_bytes: false,
         agent: ShownBy::Gemini,
     };
     let shown = ShownBy::Gemini.of_command(TextSize::of(&content), false);

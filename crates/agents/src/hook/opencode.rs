@@ -109,6 +109,7 @@ fn shell(event: &AfterTool<'_>, settings: &HookSettings) -> Option<String> {
         output,
         exit_code: metadata.exit,
         most_tokens: MOST_TOKENS,
+        counts_bytes: false,
         agent: ShownBy::Opencode,
     };
     let before = shown.len() as u64;

@@ -54,6 +54,7 @@ pub struct OutputCap {
     max_lines: Option<u64>,
     max_tokens: Option<u64>,
     max_tokens_if_cut: Option<u64>,
+    max_bytes: Option<u64>,
     max_chars_if_failed: Option<u64>,
     /// The size of outputs that are never cut.
     whole_bytes: u64,
@@ -87,6 +88,18 @@ impl OutputCap {
     #[must_use]
     pub fn with_max_tokens(mut self, tokens: u64) -> Self {
         self.max_tokens = Some(tokens).filter(|tokens| *tokens > 0);
+        self
+    }
+
+    /// Sets the maximum number of bytes, whatever their tokens are. 0 means no limit. A limit of tokens is four bytes for each then.
+    ///
+    /// Use it where the reader counts bytes or characters.
+    ///
+    /// ### Default
+    /// No limit.
+    #[must_use]
+    pub fn with_max_bytes(mut self, bytes: u64) -> Self {
+        self.max_bytes = Some(bytes).filter(|bytes| *bytes > 0);
         self
     }
 
@@ -160,7 +173,7 @@ impl OutputCap {
     /// Returns whether there is no limit.
     #[must_use]
     pub fn is_unlimited(&self) -> bool {
-        self.max_lines.is_none() && self.max_tokens.is_none()
+        self.max_lines.is_none() && self.max_tokens.is_none() && self.max_bytes.is_none()
     }
 
     /// Applies the cap to a complete text, which no filter applies to. `full_output` is where the text can be read.
@@ -181,9 +194,10 @@ impl OutputCap {
 
     /// Returns the limits as a size.
     fn size(&self) -> CutSize {
+        let of_tokens = self.max_tokens.map_or(u64::MAX, |tokens| tokens.saturating_mul(4));
         CutSize {
             lines: self.max_lines.unwrap_or(u64::MAX),
-            bytes: self.max_tokens.map_or(u64::MAX, |tokens| tokens.saturating_mul(4)),
+            bytes: self.max_bytes.unwrap_or(u64::MAX).min(of_tokens),
         }
     }
 
@@ -210,7 +224,7 @@ impl OutputCap {
     /// Returns the unit of the limits.
     fn unit(&self) -> CutUnit {
         let has_tokens = self.max_tokens.is_some() || self.max_tokens_if_cut.is_some();
-        match self.exact_tokens && has_tokens {
+        match self.exact_tokens && has_tokens && self.max_bytes.is_none() {
             true => CutUnit::Tokens(tamis_tokens::o200k_base()),
             false => CutUnit::Bytes,
         }
@@ -233,6 +247,9 @@ pub struct CapReport {
     pub range: Option<(u64, u64)>,
     /// Whether a line was left out in part.
     pub splits_line: bool,
+    /// The number of the first byte that was left out, counted from 0.
+    #[serde(skip)]
+    pub first_byte: Option<u64>,
 }
 
 impl CapReport {
@@ -244,6 +261,7 @@ impl CapReport {
             bytes_left_out: cut.bytes_left_out,
             range: cut.range,
             splits_line: cut.splits_line,
+            first_byte: cut.byte_range.map(|(first, _)| first),
         }
     }
 

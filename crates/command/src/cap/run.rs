@@ -76,7 +76,12 @@ impl CapRun {
         let mut sink = Counting { inner: sink, counts: &mut self.written };
         let of_failure = self.cap.size_if_failed().filter(|_| has_failed);
         let unit = if of_failure.is_some() { CutUnit::Bytes } else { self.cap.unit() };
-        let limit = of_failure.unwrap_or_else(|| self.cutter.limit(self.cap.size()));
+        let in_bytes = |size: CutSize| match self.cap.max_bytes {
+            Some(_) => size,
+            None => self.cutter.limit(size),
+        };
+        let limit = of_failure.unwrap_or_else(|| in_bytes(self.cap.size()));
+        let limit_if_cut = of_failure.unwrap_or_else(|| in_bytes(self.cap.size_if_cut()));
         let fits = self.cutter.size().is_some_and(|size| {
             let bytes = if of_failure.is_some() { self.chars } else { size.bytes };
             let is_whole = self.cap.is_whole(size.bytes, self.chars, has_failed);
@@ -90,10 +95,9 @@ impl CapRun {
         if let Some(note) = filter_note {
             self.cutter.remove_last_line(note);
         }
-        let limit = of_failure.unwrap_or_else(|| self.cutter.limit(self.cap.size_if_cut()));
         let last = CutSize { lines: 1, bytes: longest_note(&self.cutter, &note, unit) };
         let last = if last.bytes == 0 { CutSize::default() } else { last };
-        let room = limit.minus(last);
+        let room = limit_if_cut.minus(last);
         let room = CutSize { lines: room.lines.max(1), bytes: room.bytes.max(1) };
         let cut = self.cutter.end(Some(room), has_failed, unit, &mut sink);
         let report = CapReport::of(&cut);
@@ -148,6 +152,7 @@ fn longest_note(
         bytes_left_out: read.bytes,
         range: Some((read.lines, read.lines + 1)),
         splits_line: false,
+        first_byte: Some(read.bytes),
     };
     let notes = [all, CapReport { splits_line: true, ..all }].map(|report| note(&report));
     // A part of a line that is the last one gets a line end.
