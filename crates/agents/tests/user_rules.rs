@@ -279,7 +279,7 @@ fn a_long_line_fills_the_limit() {
         let size = shown.len();
         assert!(size <= most && size > most * 8 / 10, "{size} of {}: {shown}", text.len());
         assert!(shown.contains("\n[... "), "{shown}");
-        // What was left out follows the first part.
+        // The first part is followed by the bytes that were left out.
         let first = shown.find("\n[... ").unwrap();
         let notice = format!(" --offset {first}]");
         assert!(shown.contains("recall tm_") && shown.ends_with(&notice), "{notice}: {shown}");
