@@ -25,6 +25,16 @@ pub(crate) fn clean(
     limits: SpoolLimits,
 ) -> Result<Option<Cleaned>, Failure> {
     let outputs = outputs(task);
+    let mut may_change = false;
+    for output in &outputs {
+        message.each_chunk(output.clone(), |chunk| {
+            may_change |= InvisibleFilter::may_change_json(chunk);
+            Ok::<_, Failure>(())
+        })?;
+    }
+    if !may_change {
+        return Ok(None);
+    }
     let mut count = 0;
     let mut scratch = Vec::new();
     for output in &outputs {

@@ -16,6 +16,7 @@ mod characters;
 mod tests;
 
 use characters::{Characters, Spelling};
+use memchr::memmem;
 
 /// The length of an escape `\uXXXX`.
 const ESCAPE: usize = 6;
@@ -105,6 +106,23 @@ impl InvisibleFilter {
         Self { is_json: true, ..Self::new() }
     }
 
+    /// Returns whether a chunk of JSON may have something that [`json`](Self::json) changes. If no chunk may, the document stays as
+    /// it is. Takes a fraction of the time of the filter.
+    ///
+    /// ```
+    /// use tamis::text::InvisibleFilter;
+    ///
+    /// assert!(!InvisibleFilter::may_change_json("{\"a\": \"naïve\"}".as_bytes()));
+    /// assert!(InvisibleFilter::may_change_json(br#"{"a": "\u200b"}"#));
+    /// ```
+    #[must_use]
+    pub fn may_change_json(chunk: &[u8]) -> bool {
+        // An escape that the chunk cuts may continue in the next one.
+        chunk.last() == Some(&b'\\')
+            || memmem::find(chunk, b"\\u").is_some()
+            || (!chunk.is_ascii() && chunk.iter().copied().any(begins_role))
+    }
+
     /// Filters a whole text. Returns `None` if nothing was changed.
     #[must_use]
     pub fn apply(&mut self, text: &[u8]) -> Option<Vec<u8>> {
@@ -158,8 +176,7 @@ impl InvisibleFilter {
             b'"' => !is_json,
             b'\\' => !in_string,
             b'\n' | b'\r' | 0x1c..=0x1e => !ends_line,
-            // The first bytes of all characters that have a role.
-            0xC2 | 0xCD | 0xD8 | 0xE1 | 0xE2 | 0xEF | 0xF0 | 0xF3 => is_json && !in_string,
+            byte if begins_role(*byte) => is_json && !in_string,
             _ => true,
         };
         bytes.iter().position(|byte| !is_plain(byte)).unwrap_or(bytes.len())
@@ -211,6 +228,11 @@ impl InvisibleFilter {
         }
         second.iter().for_each(|byte| self.partial.push(*byte));
     }
+}
+
+/// Whether a byte is the first one of a character that has a role.
+fn begins_role(byte: u8) -> bool {
+    matches!(byte, 0xC2 | 0xCD | 0xD8 | 0xE1 | 0xE2 | 0xEF | 0xF0 | 0xF3)
 }
 
 /// Whether a byte was taken.
