@@ -20,6 +20,7 @@
 //! | `ValueFinder` | `values/finder.rs` | `Ask` | `Skip` | |
 //! | `look` | `insight/look/run.rs` | – | `Ask` | |
 //! | history | `survey/mod.rs` | `Ask` | `Skip` | |
+//! | `omit_base64_over` | `output/omit_base64.rs` | – | `Keep` | `longest` |
 //! | all others | | – | `Ask` | [`Policy::ASK`], the default |
 
 use super::writer::JsonWriter;
@@ -65,6 +66,8 @@ pub struct Policy<'a> {
     pub others: Action,
     /// Members with a scalar of these kinds are dropped instead of written.
     pub drop: KindSet,
+    /// The longest scalar, in bytes as it is spelled, that is kept without asking.
+    pub longest: usize,
     /// Present if each name counts once, and the machine must ask about a duplicate.
     pub once: Option<Once<'a>>,
     /// The keys of [`Action::Rename`], as JSON.
@@ -87,6 +90,7 @@ impl Policy<'_> {
             names: None,
             others,
             drop: KindSet::EMPTY,
+            longest: usize::MAX,
             once: None,
             keys: &[],
             omitted: None,

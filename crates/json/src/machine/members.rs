@@ -174,6 +174,12 @@ impl Member {
         self.first == b'"' || is_good_scalar(text, self.value, self.end, self.first)
     }
 
+    /// Returns the length of the value with the white space after it, in bytes.
+    #[inline(always)]
+    fn value_len(&self) -> usize {
+        self.end.wrapping_sub(self.value)
+    }
+
     /// Whether the value is a scalar, valid or not, and a comma follows it.
     #[inline(always)]
     fn is_usual(&self) -> bool {
@@ -258,7 +264,7 @@ fn usual_members<const CHECK: bool, const KEEP: bool, const STRICT: bool>(
     tokens: &[u16],
     mut next: usize,
     named: Option<&KeySet>,
-    drop: KindSet,
+    (drop, longest): (KindSet, usize),
 ) -> usize {
     let text = scan.text;
     while let Some(member) = Member::at(text, tokens, next)
@@ -267,6 +273,7 @@ fn usual_members<const CHECK: bool, const KEEP: bool, const STRICT: bool>(
         && (!STRICT || member.is_spelled_plainly(scan))
         && (!CHECK || member.is_good(text))
         && !(KEEP && drop.contains(text, member.value, member.first))
+        && !(KEEP && member.value_len() > longest)
     {
         next += 4;
     }
@@ -280,9 +287,9 @@ fn strict_members<const CHECK: bool, const KEEP: bool>(
     tokens: &[u16],
     next: usize,
     named: Option<&KeySet>,
-    drop: KindSet,
+    limits: (KindSet, usize),
 ) -> usize {
-    usual_members::<CHECK, KEEP, true>(scan, tokens, next, named, drop)
+    usual_members::<CHECK, KEEP, true>(scan, tokens, next, named, limits)
 }
 
 #[inline(never)]
@@ -297,6 +304,7 @@ fn each_member<const CHECK: bool, const KEEP: bool, const NAMED: bool>(
     // Keys of dropped containers are neither compared nor held, so they have no limit.
     let strict = NAMED && scan.has_special_keys();
     let drop = if KEEP { policy.drop } else { KindSet::EMPTY };
+    let longest = policy.longest;
     // The first token of the kept members that are not written yet.
     let mut kept = next;
     let named = names.and_then(|(table, _)| table.key_set());
@@ -304,9 +312,9 @@ fn each_member<const CHECK: bool, const KEEP: bool, const NAMED: bool>(
     let fast = named.is_some() || names.is_none();
     let end = loop {
         if strict && fast {
-            next = strict_members::<CHECK, KEEP>(scan, tokens, next, named, drop);
+            next = strict_members::<CHECK, KEEP>(scan, tokens, next, named, (drop, longest));
         } else if fast {
-            next = usual_members::<CHECK, KEEP, false>(scan, tokens, next, named, drop);
+            next = usual_members::<CHECK, KEEP, false>(scan, tokens, next, named, (drop, longest));
         }
         // The member at which the loop above stopped.
         let Some(member) = Member::at(text, tokens, next) else {
@@ -339,6 +347,9 @@ fn each_member<const CHECK: bool, const KEEP: bool, const NAMED: bool>(
                 None if !KEEP => LoopEnd::Skip,
                 _ => LoopEnd::Ask,
             };
+        }
+        if KEEP && member.value_len() > longest {
+            break LoopEnd::Ask;
         }
         // A named member may be written, so its value must be valid even if others are not checked.
         if (CHECK || entry.is_some()) && !member.is_good(text) {
@@ -423,6 +434,7 @@ pub(super) fn elements(
     policy: &mut Policy<'_>,
 ) -> (usize, LoopEnd) {
     let (text, begin) = (scan.text, next);
+    let longest = if policy.others == Action::Keep { policy.longest } else { usize::MAX };
     let end = loop {
         let Some([value, end]) = tokens.get(next..).and_then(<[u16]>::first_chunk) else {
             break LoopEnd::NotPlain;
@@ -431,6 +443,9 @@ pub(super) fn elements(
         let (Some(first), Some(after)) = (text.get(value), text.get(end)) else {
             break LoopEnd::NotPlain;
         };
+        if end.wrapping_sub(value) > longest && class_of(*first) == SCALAR {
+            break LoopEnd::Ask;
+        }
         // Elements are often decimals, such as coordinates, so these are tried first.
         let good = *first == b'"'
             || scalar::is_decimal(text, value, end)

@@ -69,12 +69,11 @@ impl ItemsState {
                 let Some(names) = names else { return Policy::ASK };
                 Policy {
                     names: Some((names, actions)),
-                    others: Action::Skip,
                     drop: KindSet::new(*drop_nulls, *drop_empty),
                     once: Some(Once { met, serial: *serial, left }),
                     keys: select.as_ref().map_or(&[], |select| &select.keys),
-                    omitted: None,
                     output,
+                    ..Policy::SKIP
                 }
             }
             Some(ContainerRole::Project { node, serial, left, names: false, cursor, .. })
@@ -85,12 +84,11 @@ impl ItemsState {
                 let Some(names) = projections.trie.names(*node) else { return Policy::ASK };
                 Policy {
                     names: Some((names, &fields.actions)),
-                    others: Action::Skip,
                     drop: KindSet::new(*drop_nulls, *drop_empty),
                     once: Some(Once { met: &mut fields.met, serial: *serial, left }),
                     keys: &projections.keys,
-                    omitted: None,
                     output,
+                    ..Policy::SKIP
                 }
             }
             Some(ContainerRole::Emit { cursor, object, .. }) => {

@@ -21,6 +21,7 @@ use tamis_json::error::Raise;
 use tamis_json::hold::Hold;
 use tamis_json::key::RawKey;
 use tamis_json::limits::{Limits, Meter};
+use tamis_json::policy::{Action, Output, Policy};
 use tamis_json::sink::Sink;
 use tamis_json::writer::JsonWriter;
 use tamis_json::{Handler, Interest, ValueKind, ValueSlot};
@@ -218,6 +219,15 @@ impl Handler for StageHandler<'_, OmitBase64Stage> {
         *string =
             Some(HeldString { state: StringState::Opening, beginning, rest: Hold::default() });
         Ok(Interest::Copy)
+    }
+
+    /// A string that is not longer than the limit is written without a look at its characters.
+    fn policy(&mut self) -> Policy<'_> {
+        let Self { stage, sink } = self;
+        let OmitBase64Stage { over, writer, .. } = &mut **stage;
+        let longest = usize::try_from(*over).unwrap_or(usize::MAX);
+        let output = Some(Output { writer, sink: *sink });
+        Policy { longest, output, ..Policy::all(Action::Keep) }
     }
 
     /// Ends a container.
