@@ -235,7 +235,12 @@ impl ToolFilter {
     pub(crate) fn stores_less(&self) -> bool {
         match (&self.stored, &self.stored_spec) {
             (StoredForm::Source, _) => false,
-            (StoredForm::Program(_), Some(spec)) => spec.removes_values_for_safety(),
+            (StoredForm::Program(_), Some(spec)) => {
+                // With `retrieve: cut`, the form has rules that save, such as `select`.
+                let saves = |all| keys(&all) != keys(spec);
+                spec.removes_values_for_safety()
+                    || spec.stored_form(Retrieve::All).is_none_or(saves)
+            }
             (StoredForm::Program(_) | StoredForm::Nothing, _) => true,
         }
     }

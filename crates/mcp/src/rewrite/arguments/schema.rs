@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::references::Reference;
+use super::references::{Reference, end_of_string};
 use super::value::StoredArgument;
 use crate::jsonrpc::text;
 use crate::schema_check::{SchemaCompiler, SchemaViolation};
@@ -24,9 +24,14 @@ pub(super) fn fit(
     let schema = serde_json::from_slice(schema).ok();
     let check = schema.and_then(|schema: Value| compiler.compile(&schema));
     let check = check.ok_or("the input schema of the tool cannot be used to check the value")?;
-    let mut arguments: Value = serde_json::from_slice(arguments).map_err(|_error| {
+    let json = arguments;
+    let mut arguments: Value = serde_json::from_slice(json).map_err(|_error| {
         "the arguments are too deep, or have numbers that nobody can check".to_owned()
     })?;
+    // The check would see one of two members with the same name, and the server might read the other.
+    if names(json) != members(&arguments) {
+        return Err("an argument occurs twice".to_owned());
+    }
     if let Some(arguments) = arguments.as_object_mut() {
         arguments.retain(|name, _| !ours.contains(&name.as_str()));
     }
@@ -64,6 +69,37 @@ pub(super) fn fit(
             if place.is_empty() { "the arguments".to_owned() } else { text::short(place, 200) }
         )),
     }
+}
+
+/// Returns the number of names in a valid JSON text.
+fn names(json: &[u8]) -> usize {
+    let (mut count, mut at) = (0, 0);
+    while let Some(found) = json.get(at..).and_then(|rest| memchr::memchr2(b'"', b':', rest)) {
+        at += found;
+        if json.get(at) == Some(&b'"') {
+            at = end_of_string(json, at);
+        } else {
+            count += 1;
+            at += 1;
+        }
+    }
+    count
+}
+
+/// Returns the number of members of all objects in a value.
+fn members(value: &Value) -> usize {
+    let (mut count, mut open) = (0, vec![value]);
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(members) => {
+                count += members.len();
+                open.extend(members.values());
+            }
+            Value::Array(items) => open.extend(items),
+            _ => {}
+        }
+    }
+    count
 }
 
 /// Puts a value into the arguments.
