@@ -12,5 +12,6 @@ pub mod reply;
 pub(crate) mod similar;
 pub(crate) mod splice;
 pub mod text;
+pub(crate) mod unique;
 
 pub use id::{Id, LONGEST_ID};

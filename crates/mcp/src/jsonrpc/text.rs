@@ -45,6 +45,18 @@ pub(crate) fn short(text: &str, longest: usize) -> String {
     out
 }
 
+/// Returns the position after a string in a valid JSON text. `open`: its first quote.
+pub(crate) fn end_of_string(json: &[u8], open: usize) -> usize {
+    let mut at = open + 1;
+    loop {
+        match json.get(at) {
+            Some(b'\\') => at += 2,
+            Some(b'"') | None => return (at + 1).min(json.len()),
+            Some(_) => at += 1,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{decode, quoted, short};

@@ -16,6 +16,7 @@ use std::io::Write as _;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
+use memchr::memmem;
 use serde_json::Value;
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 use tamis_store::EntryMeta;
@@ -26,6 +27,7 @@ use crate::jsonrpc::head::{Parts, ShownPart};
 use crate::jsonrpc::members::members;
 use crate::jsonrpc::splice::{Piece, Splice};
 use crate::jsonrpc::text;
+use crate::jsonrpc::unique::has_duplicates;
 use crate::policy::earlier_results::LONGEST_TEXT;
 use crate::policy::tool_call::ToolCall;
 use crate::spool::Spool;
@@ -159,21 +161,77 @@ fn header(tool: &str, changes: &Changes, age: u64, handle: &str) -> String {
 /// Compares two texts: values if both are JSON, and otherwise lines.
 fn changes(old: &str, new: &str) -> Option<Changes> {
     let json = |text: &str| {
-        text.starts_with(['{', '[']).then(|| serde_json::from_str::<Value>(text).ok()).flatten()
+        text.starts_with(['{', '['])
+            .then(|| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok())
+            .unwrap_or_default()
     };
     match (json(old), json(new)) {
-        // A patch leaves out what only changes the spelling of a number, such as `1.10`, or of one that is too long.
-        (Some(before), Some(after)) => {
-            Some(of_json(&before, &after)).filter(|changes| !changes.text.is_empty() || old == new)
+        // A patch leaves out what only changes the spelling of a string, or the order of members.
+        (true, true) => {
+            let (before, after) = (spelled_numbers(old)?, spelled_numbers(new)?);
+            let changes = of_json(&before, &after);
+            (!changes.text.is_empty() || old == new).then_some(changes)
         }
-        (None, None) => of_lines(old, new),
+        (false, false) => of_lines(old, new),
         _ => None,
     }
 }
 
+/// The first character of a string that stands for a number.
+const NUMBER: char = '\u{e000}';
+
+/// Parses a valid JSON text. Numbers become strings with their spelling, so that no digit is lost and `1.0` is not `1`. `None`: a string
+/// might be taken for a number, or a name occurs twice in an object.
+fn spelled_numbers(json: &str) -> Option<Value> {
+    if json.contains(NUMBER)
+        || memmem::find(json.to_ascii_lowercase().as_bytes(), b"\\ue000").is_some()
+    {
+        return None;
+    }
+    let bytes = json.as_bytes();
+    let mut marked = String::with_capacity(json.len() + json.len() / 8);
+    let (mut at, mut copied) = (0, 0);
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => at = text::end_of_string(bytes, at),
+            b'-' | b'0'..=b'9' => {
+                let rest = bytes.get(at..).unwrap_or_default();
+                let is_of_number =
+                    |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
+                let length = rest.iter().take_while(|byte| is_of_number(byte)).count();
+                marked.push_str(json.get(copied..at)?);
+                marked.push('"');
+                marked.push(NUMBER);
+                marked.push_str(json.get(at..at + length)?);
+                marked.push('"');
+                at += length;
+                copied = at;
+            }
+            _ => at += 1,
+        }
+    }
+    marked.push_str(json.get(copied..)?);
+    let value = serde_json::from_str(&marked).ok()?;
+    (!has_duplicates(marked.as_bytes(), &value)).then_some(value)
+}
+
+/// Turns the strings of [`spelled_numbers`] into numbers again.
+fn with_numbers(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let mut rest = json;
+    let open = ['"', NUMBER].iter().collect::<String>();
+    while let Some((before, number)) = rest.split_once(&open) {
+        let (number, after) = number.split_once('"').unwrap_or((number, ""));
+        out.push_str(before);
+        out.push_str(number);
+        rest = after;
+    }
+    out + rest
+}
+
 fn of_json(old: &Value, new: &Value) -> Changes {
     let patch = json_patch::diff(old, new);
-    let text = if patch.0.is_empty() { String::new() } else { patch.to_string() };
+    let text = if patch.0.is_empty() { String::new() } else { with_numbers(&patch.to_string()) };
     let (unit, before, after) = match (items(old), items(new)) {
         (Some(before), Some(after)) => ("items", before, after),
         _ => ("members", values(old), values(new)),
@@ -276,6 +334,56 @@ mod tests {
             header("t", &same, 1, "tm_x").contains("All of its 3 items are as in the full result")
         );
         assert!(changes(old, "text").is_none());
+    }
+
+    /// Digits that a double does not have, and spellings of one value, are changes, and are sent as the server wrote them.
+    #[test]
+    fn numbers_keep_their_spelling() {
+        let rest = r#","t":"1","list":[-0,1E+2,{"n":0.10}]"#;
+        let document = |n: &str| format!(r#"{{"n":{n}{rest}}}"#);
+        let numbers = [
+            "1",
+            "1.0",
+            "1.00",
+            "1e0",
+            "1E0",
+            "-0",
+            "0",
+            "12345678901234567890123",
+            "12345678901234567890124",
+            "0.1000000000000000055511151231257827",
+            "0.1",
+            "1e400",
+            "null",
+            "\"1\"",
+            "[1.0]",
+            r#"{"a":18446744073709551616}"#,
+        ];
+        for old in numbers {
+            for new in numbers.iter().filter(|new| **new != old) {
+                let found = changes(&document(old), &document(new)).unwrap();
+                let name = if old.starts_with(['[', '{']) || new.starts_with(['[', '{']) {
+                    ""
+                } else {
+                    new
+                };
+                let patch = format!(r#"[{{"op":"replace","path":"/n","value":{name}}}]"#);
+                if name.is_empty() {
+                    assert!(found.text.contains(new), "{}", found.text);
+                } else {
+                    assert_eq!(found.text, patch, "{old}");
+                }
+            }
+            assert_eq!(changes(&document(old), &document(old)).unwrap().text, "");
+        }
+        let found = changes(r#"{"n":1,"a":[1,2]}"#, r#"{"n":1.0,"a":[1,2,3.50]}"#).unwrap();
+        assert!(found.text.contains(r#""value":1.0"#) && found.text.contains(r#""value":3.50"#));
+        // Strings that might be taken for numbers, and names that occur twice.
+        for json in
+            ["[\"\u{e000}1\",2]", r#"["\ue0001",2]"#, r#"["\uE0001",2]"#, r#"{"a":1,"a":2}"#]
+        {
+            assert!(changes(json, "[1]").is_none() && changes("[1]", json).is_none(), "{json}");
+        }
     }
 
     #[test]

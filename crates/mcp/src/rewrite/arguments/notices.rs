@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use super::references::{HANDLE, Reference, end_of_string};
-use crate::jsonrpc::text;
+use super::references::{HANDLE, Reference};
+use crate::jsonrpc::text::{self, end_of_string};
 
 /// The characters of a handle after its first three.
 const LENGTH: usize = 26;

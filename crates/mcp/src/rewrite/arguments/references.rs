@@ -7,7 +7,7 @@ use std::ops::Range;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::jsonrpc::text;
+use crate::jsonrpc::text::{self, end_of_string};
 
 /// The first bytes of every handle.
 pub(super) const HANDLE: &[u8] = b"tm_";
@@ -172,18 +172,6 @@ fn read(json: &[u8], span: Range<usize>, around: &[Open]) -> Result<Reference, S
 /// Returns the place of an argument for a message.
 pub(super) fn shown_place(pointer: &str) -> String {
     format!("the value at {}", text::short(pointer, 200))
-}
-
-/// Returns the position after a string.
-pub(super) fn end_of_string(json: &[u8], open: usize) -> usize {
-    let mut at = open + 1;
-    loop {
-        match json.get(at) {
-            Some(b'\\') => at += 2,
-            Some(b'"') | None => return (at + 1).min(json.len()),
-            Some(_) => at += 1,
-        }
-    }
 }
 
 #[cfg(test)]

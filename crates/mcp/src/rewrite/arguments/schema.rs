@@ -4,9 +4,10 @@
 
 use serde_json::Value;
 
-use super::references::{Reference, end_of_string};
+use super::references::Reference;
 use super::value::StoredArgument;
 use crate::jsonrpc::text;
+use crate::jsonrpc::unique::has_duplicates;
 use crate::schema_check::{SchemaCompiler, SchemaViolation};
 
 /// The most violations that are looked at.
@@ -29,7 +30,7 @@ pub(super) fn fit(
         "the arguments are too deep, or have numbers that nobody can check".to_owned()
     })?;
     // The check would see one of two members with the same name, and the server might read the other.
-    if names(json) != members(&arguments) {
+    if has_duplicates(json, &arguments) {
         return Err("an argument occurs twice".to_owned());
     }
     if let Some(arguments) = arguments.as_object_mut() {
@@ -69,37 +70,6 @@ pub(super) fn fit(
             if place.is_empty() { "the arguments".to_owned() } else { text::short(place, 200) }
         )),
     }
-}
-
-/// Returns the number of names in a valid JSON text.
-fn names(json: &[u8]) -> usize {
-    let (mut count, mut at) = (0, 0);
-    while let Some(found) = json.get(at..).and_then(|rest| memchr::memchr2(b'"', b':', rest)) {
-        at += found;
-        if json.get(at) == Some(&b'"') {
-            at = end_of_string(json, at);
-        } else {
-            count += 1;
-            at += 1;
-        }
-    }
-    count
-}
-
-/// Returns the number of members of all objects in a value.
-fn members(value: &Value) -> usize {
-    let (mut count, mut open) = (0, vec![value]);
-    while let Some(value) = open.pop() {
-        match value {
-            Value::Object(members) => {
-                count += members.len();
-                open.extend(members.values());
-            }
-            Value::Array(items) => open.extend(items),
-            _ => {}
-        }
-    }
-    count
 }
 
 /// Puts a value into the arguments.
