@@ -161,9 +161,7 @@ fn header(tool: &str, changes: &Changes, age: u64, handle: &str) -> String {
 /// Compares two texts: values if both are JSON, and otherwise lines.
 fn changes(old: &str, new: &str) -> Option<Changes> {
     let json = |text: &str| {
-        text.starts_with(['{', '['])
-            .then(|| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok())
-            .unwrap_or_default()
+        text.starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
     };
     match (json(old), json(new)) {
         // A patch leaves out what only changes the spelling of a string, or the order of members.
