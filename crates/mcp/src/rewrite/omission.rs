@@ -54,6 +54,15 @@ impl ResultRewrite<'_> {
                         _ => report.left_out,
                     };
                     let shown = gap.map(|_| (of.saturating_sub(left_out), Some(of)));
+                    // A filter of lines says how many it left, but not which. The stored text has all of them.
+                    let (unit, shown, gap) = match is_exact {
+                        true => (unit, shown, gap),
+                        false => {
+                            let left = report.lines.saturating_sub(report.lines_left_out);
+                            let of = report.lines + report.filtered_out;
+                            (OmittedUnit::Lines, Some((left, Some(of))), Some((1, of)))
+                        }
+                    };
                     let is_cut = report.left_out > 0 || !is_exact;
                     (
                         is_cut,
