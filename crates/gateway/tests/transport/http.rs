@@ -120,6 +120,43 @@ fn callers_from_elsewhere_are_refused() {
 }
 
 #[test]
+fn pages_of_allowed_origins_may_read_responses() {
+    let server = HttpServer::start();
+    let (proxy, address) = server.proxy(&["--allow-origin", "https://app.example"]);
+    let _proxy = KillOnDrop(proxy);
+    let preflight = |origin| {
+        let asked = [
+            ("Origin", origin),
+            ("Access-Control-Request-Method", "POST"),
+            ("Access-Control-Request-Headers", "authorization,content-type,mcp-session-id"),
+        ];
+        send(address, "OPTIONS", "/mcp", &asked, b"")
+    };
+    let response = preflight("https://app.example");
+    assert_eq!(response.status, 204);
+    let headers = &response.headers;
+    assert_eq!(headers["access-control-allow-origin"], "https://app.example");
+    assert_eq!(headers["access-control-allow-methods"], "GET, POST, DELETE");
+    assert_eq!(
+        headers["access-control-allow-headers"],
+        "authorization,content-type,mcp-session-id"
+    );
+    let refused = preflight("https://evil.example");
+    assert_eq!(refused.status, 403);
+    assert!(!refused.headers.contains_key("access-control-allow-origin"));
+    assert_eq!(server.seen().as_array().unwrap().len(), 0);
+
+    let message = request(1, "echo", json!({}));
+    let response = post(address, &[("Origin", "https://app.example")], &message);
+    assert_eq!(response.headers["access-control-allow-origin"], "https://app.example");
+    assert_eq!(
+        response.headers["access-control-expose-headers"],
+        "mcp-session-id, www-authenticate"
+    );
+    assert!(!post(address, &[], &message).headers.contains_key("access-control-allow-origin"));
+}
+
+#[test]
 fn each_event_is_sent_when_it_is_complete() {
     let server = HttpServer::start();
     let (proxy, address) = server.proxy(&OFF);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use http_body_util::BodyExt;
 use hyper::body::{Frame, Incoming};
-use hyper::header::{ALLOW, AUTHORIZATION, HeaderValue};
+use hyper::header::{ALLOW, AUTHORIZATION, HeaderValue, ORIGIN};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use tamis_manifest::StoreScope;
@@ -17,6 +17,7 @@ use tamis_mcp::{Action, DropReason, Exchange, Route};
 use tamis_store::Scope;
 
 use super::body::{ProxyBody, RequestBody, of_incoming};
+use super::cors;
 use super::headers::{CallerCheck, METHOD, NAME, PROTOCOL_VERSION, SESSION_ID, is_encoded, text};
 use super::own::{Refused, json, json_of, refused, rejection, status_only};
 use super::sessions::{Sessions, SharedHandler};
@@ -55,15 +56,23 @@ impl Front {
     /// Handles a request.
     pub(super) async fn handle(self: Arc<Self>, request: Request<Incoming>) -> Response<ProxyBody> {
         let (parts, body) = request.into_parts();
-        self.respond(parts, body).await.unwrap_or_else(|refused| refused)
-    }
-
-    async fn respond(&self, parts: Parts, body: Incoming) -> Result<Response<ProxyBody>, Refused> {
         let authority = parts.uri.authority().map(|authority| authority.as_str());
         if let Some(why) = self.callers.refuse(&parts.headers, authority) {
             self.relay.observer.dropped("refused_caller");
-            return Err(refused(StatusCode::FORBIDDEN, why));
+            return refused(StatusCode::FORBIDDEN, why);
         }
+        let origin = parts.headers.get(ORIGIN).cloned();
+        let mut response = match cors::preflight(&parts) {
+            Some(response) => response,
+            None => self.respond(parts, body).await.unwrap_or_else(|refused| refused),
+        };
+        if let Some(origin) = origin {
+            cors::allow(response.headers_mut(), origin);
+        }
+        response
+    }
+
+    async fn respond(&self, parts: Parts, body: Incoming) -> Result<Response<ProxyBody>, Refused> {
         let path = parts.uri.path();
         if !self.upstream.has_path(path) && without_slash(path) != PATH {
             return Err(refused(StatusCode::NOT_FOUND, "the MCP endpoint is at /mcp"));

@@ -10,6 +10,7 @@
 //! cancelled. JSON is collected before any of it is sent; an event is sent as soon as it is complete.
 
 pub(crate) mod body;
+mod cors;
 mod events;
 pub(crate) mod front;
 pub mod headers;
