@@ -36,6 +36,8 @@ pub enum DropReason {
     UnknownResponse,
     /// It has a member twice that decides what it means.
     Ambiguous,
+    /// It is a call of a tool without an id. No rule would apply to it, and nobody waits for a response.
+    CallWithoutId,
     /// A filter that removes for safety failed, and nobody waits for a response.
     FailedClosed,
 }
@@ -53,6 +55,7 @@ impl DropReason {
             Self::TooComplex => "too_complex",
             Self::UnknownResponse => "unknown_response",
             Self::Ambiguous => "ambiguous",
+            Self::CallWithoutId => "call_without_id",
             Self::FailedClosed => "failed_closed",
         }
     }

@@ -72,7 +72,11 @@ impl Session {
                 if parts.repeats(&[MessagePart::Method]) {
                     return Step::Drop(DropReason::Ambiguous);
                 }
-                self.notification(message, &parts);
+                let method = parts.text(message, MessagePart::Method);
+                if method.as_deref() == Some("tools/call") {
+                    return Step::Drop(DropReason::CallWithoutId);
+                }
+                self.notification(message, &parts, method.as_deref());
                 Step::Forward
             }
             MessageForm::Response | MessageForm::Other => Step::Forward,
@@ -93,9 +97,8 @@ impl Session {
         reply::error(raw, reply::PARSE_ERROR, "tamis: the message is not valid JSON")
     }
 
-    fn notification(&mut self, message: &Spool, parts: &Parts<MessagePart>) {
-        let is_cancellation =
-            parts.text(message, MessagePart::Method).as_deref() == Some("notifications/cancelled");
+    fn notification(&mut self, message: &Spool, parts: &Parts<MessagePart>, method: Option<&str>) {
+        let is_cancellation = method == Some("notifications/cancelled");
         if is_cancellation && let Some(found) = parts.last(MessagePart::RequestId) {
             let raw = message.to_vec(found.span.clone(), crate::jsonrpc::LONGEST_ID);
             if let Some(id) = raw.ok().and_then(|raw| Id::parse(&raw)) {
