@@ -77,11 +77,13 @@ pub(crate) fn requested(
         marks.map_or_else(CallOptions::new, |marks| CallOptions::new().with_marks(marks));
     let arguments = parts.last(MessagePart::Arguments).filter(|it| it.kind == ValueKind::Object);
     let query = arguments.map(|arguments| query(message, &arguments.span)).unwrap_or_default();
+    let in_script = is_of_script(message, parts);
     let delta = match proxy.delta_calls() {
         0 => None,
+        // A script reads data, not what has changed since.
+        _ if in_script => None,
         calls => key(message, tool, arguments).map(|key| (key, calls)),
     };
-    let in_script = is_of_script(message, parts);
     let Some(arguments) = arguments.filter(|_| !cut.is_empty()) else {
         return Ok(call(proxy, tool, filter, options, query, delta, in_script).into());
     };
