@@ -4,9 +4,9 @@
 //! The proxy decides which pages may use it, so its headers take the place of those of the server.
 
 use hyper::header::{
-    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
-    ACCESS_CONTROL_REQUEST_METHOD, HeaderValue, ORIGIN, VARY,
+    ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE,
+    ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, HeaderValue, ORIGIN, VARY,
 };
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Response, StatusCode};
@@ -40,9 +40,10 @@ pub(super) fn preflight(parts: &Parts) -> Option<Response<ProxyBody>> {
     Some(response)
 }
 
-/// Lets pages of an allowed origin read a response.
+/// Lets pages of an allowed origin read a response, but without the cookies of the browser.
 pub(super) fn allow(headers: &mut HeaderMap, origin: HeaderValue) {
+    headers.remove(ACCESS_CONTROL_ALLOW_CREDENTIALS);
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-    headers.append(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
     headers.append(VARY, HeaderValue::from_static("origin"));
 }
