@@ -183,6 +183,16 @@ fn a_denied_tool_gets_no_value() {
 }
 
 #[test]
+fn a_value_with_a_member_twice_is_not_sent() {
+    let proxy = proxy("wiki", MANIFEST, &memory());
+    let mut client = Client::new(&proxy, Exchange::stdio());
+    let handle = client.stored("read", r#"[{"mode":"erase","mode":"read"},2,3]"#);
+    let value = reference(&handle, r#","pointer":"/0""#);
+    let sent = client.call("write", &format!(r#"{{"o":{value}}}"#));
+    assert!(sent.refusal().contains("twice"), "{}", sent.refusal());
+}
+
+#[test]
 fn values_are_checked_where_they_stand() {
     let proxy = proxy("wiki", MANIFEST, &memory());
     let mut client = Client::new(&proxy, Exchange::stdio());

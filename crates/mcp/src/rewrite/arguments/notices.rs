@@ -72,8 +72,10 @@ fn is_in_notice(text: &[u8], handle: &Range<usize>) -> bool {
 fn is_in_member(json: &[u8], string: usize) -> bool {
     let before = json.get(string.saturating_sub(AROUND)..string).unwrap_or_default();
     memmem::rfind(before, b"\"_tamis").is_some_and(|at| {
-        // The object of the member is still open.
-        !before.get(at..).unwrap_or_default().contains(&b'}')
+        // The object of the member is still open. The notice about factored values has braces of its own, in pairs.
+        let after = before.get(at..).unwrap_or_default();
+        let count = |brace| memchr::memchr_iter(brace, after).count();
+        count(b'{') > count(b'}')
     })
 }
 
@@ -91,6 +93,7 @@ mod tests {
             ),
             (r#"{"a":["{\"b\":1,\"_tamis\":{\"shown\":1,\"handle\":\"HANDLE\"}}"]}"#, true),
             (r#"{"a":{"b":1,"_tamis2":{"shown":1,"handle":"HANDLE"}}}"#, true),
+            (r#"{"a":{"_tamis":{"factored":"of {path}","handle":"HANDLE"}}}"#, true),
             (r#"{"a":{"_tamis":{}},"handle":"HANDLE"}"#, false),
             (r#"{"handle":"HANDLE"}"#, false),
             (r#"{"a":"The handle is HANDLE, see [1]."}"#, false),

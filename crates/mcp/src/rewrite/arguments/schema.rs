@@ -78,5 +78,8 @@ fn insert(arguments: &mut Value, reference: &Reference, json: &[u8]) -> Result<(
     *place = serde_json::from_slice(json).map_err(|_error| {
         "the value is too deep, or has numbers that nobody can check".to_owned()
     })?;
+    if has_duplicates(json, place) {
+        return Err("the value has a member twice".to_owned());
+    }
     Ok(())
 }
