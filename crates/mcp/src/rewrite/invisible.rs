@@ -28,7 +28,7 @@ pub(crate) fn clean(
     let mut may_change = false;
     for output in &outputs {
         message.each_chunk(output.clone(), |chunk| {
-            may_change |= InvisibleFilter::may_change_json(chunk);
+            may_change = may_change || InvisibleFilter::may_change_json(chunk);
             Ok::<_, Failure>(())
         })?;
     }
