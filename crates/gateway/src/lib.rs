@@ -6,10 +6,12 @@
 //!
 //! | module | for |
 //! |---|---|
+//! | [`callers`] | who may use a listener |
 //! | [`transport`] | messages between the client and the server |
 //! | [`observe`] | the log and the metrics of the proxy |
 //! | `serve` | servers for Envoy and agentgateway (feature `serve`); their spans and events with `tracing` |
 
+pub mod callers;
 pub mod observe;
 mod report;
 #[cfg(feature = "serve")]

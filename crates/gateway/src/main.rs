@@ -17,11 +17,12 @@ use std::sync::Arc;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
+use tamis_gateway::callers::CallerCheck;
 use tamis_gateway::observe::log::CallLog;
 use tamis_gateway::observe::{Observer, endpoint};
 use tamis_gateway::transport::bridge::HttpBridge;
 use tamis_gateway::transport::child::ServerCommand;
-use tamis_gateway::transport::http::headers::{CallerCheck, InjectedHeader};
+use tamis_gateway::transport::http::headers::InjectedHeader;
 use tamis_gateway::transport::http::upstream::Upstream;
 use tamis_gateway::transport::http::{HttpProxy, PATH};
 use tamis_gateway::transport::shutdown::Shutdown;
@@ -175,6 +176,7 @@ fn mcp(args: &McpArgs) -> Result<u8, Failure> {
     let user_log = args.config.as_ref().and_then(|_| UserLog::to_append());
     let log = open_log(args.log.as_deref())?.with_user_log(user_log);
     let observer = Arc::new(Observer::new(Some(log)));
+    observer.metrics().register_calls();
     match &args.upstream {
         None => over_stdio(args, observer),
         Some(url) if args.stdio => bridged(args, url, &observer),

@@ -206,7 +206,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
     (
         "crates/gateway/src",
         &[
-            &["report"],
+            &["callers", "report"],
             &["observe"],
             &["transport"],
             &["serve"],

@@ -1,4 +1,4 @@
-//! The log: one line of JSON for each call.
+//! The log: one line of JSON for each call, and for each response of a gateway that failed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use serde::Serialize;
 use tamis_mcp::record::{CallOutcome, CallRecord};
 use tamis_store::calls::{CallLine, OutputKind, ShownBy, UserLog};
 
@@ -78,7 +79,7 @@ impl CallLog {
         self
     }
 
-    /// Writes the line of a call. A failure is reported once and never ends a session.
+    /// Writes the line of a call.
     pub(super) fn write(&self, record: &CallRecord) {
         let line = line(record);
         // No call fails for this log, and it has no figures for people who read standard error.
@@ -86,7 +87,12 @@ impl CallLog {
         if record.outcome == CallOutcome::Listed && matches!(self.output, Output::StandardError) {
             return;
         }
-        let written = serde_json::to_vec(&line).map_err(io::Error::other).and_then(|mut line| {
+        self.write_line(&line);
+    }
+
+    /// Writes a line. A failure is reported once and never ends a session.
+    pub(super) fn write_line(&self, line: &impl Serialize) {
+        let written = serde_json::to_vec(line).map_err(io::Error::other).and_then(|mut line| {
             line.push(b'\n');
             // One write per line, so that lines of several processes are not mixed.
             match &self.output {

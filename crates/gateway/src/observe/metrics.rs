@@ -1,7 +1,7 @@
 //! Counters and histograms in the format of Prometheus.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -9,9 +9,16 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
 use tamis_mcp::record::{CallOutcome, CallRecord};
+
+#[cfg(target_os = "linux")]
+use super::process::ProcessFigures;
+
+/// The prefix of the names of all metrics but those of the process.
+const PREFIX: &str = "tamis";
 
 /// How many names of tools become labels. A client may send any name, and each label takes memory for good.
 const TOOLS: usize = 500;
@@ -78,6 +85,7 @@ struct Reason {
 #[derive(Debug)]
 pub struct Metrics {
     registry: Mutex<Registry>,
+    calls_are_registered: Once,
     tools: Mutex<HashSet<String>>,
     calls: Family<Call, Counter>,
     bytes: Family<Stage, Counter>,
@@ -94,8 +102,9 @@ pub struct Metrics {
 
 impl Default for Metrics {
     fn default() -> Self {
-        let mut metrics = Self {
-            registry: Mutex::new(Registry::with_prefix("tamis")),
+        let metrics = Self {
+            registry: Mutex::default(),
+            calls_are_registered: Once::new(),
             tools: Mutex::default(),
             calls: Family::default(),
             bytes: Family::default(),
@@ -109,14 +118,23 @@ impl Default for Metrics {
             filtering: Histogram::new(SECONDS),
             sessions: Gauge::default(),
         };
-        metrics.register();
+        #[cfg(target_os = "linux")]
+        metrics.registry().register_collector(Box::new(ProcessFigures));
+        metrics.extend(|registry| {
+            let build = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
+            registry.register("build", "The version of this program", build);
+        });
         metrics
     }
 }
 
 impl Metrics {
-    fn register(&mut self) {
-        let registry = self.registry.get_mut().unwrap_or_else(PoisonError::into_inner);
+    /// Adds the metrics of MCP, once. A server for gateways has them only if it carries messages of MCP.
+    pub fn register_calls(&self) {
+        self.calls_are_registered.call_once(|| self.extend(|registry| self.add_calls(registry)));
+    }
+
+    fn add_calls(&self, registry: &mut Registry) {
         registry.register("calls", "Calls of tools whose results were handled", self.calls.clone());
         registry.register(
             "result_bytes",
@@ -229,12 +247,16 @@ impl Metrics {
     pub fn text(&self) -> String {
         let mut text = String::new();
         // Writing to a string does not fail.
-        _ = encode(&mut text, &self.registry.lock().unwrap_or_else(PoisonError::into_inner));
+        _ = encode(&mut text, &self.registry());
         text
     }
 
     /// Adds further metrics.
     pub fn extend(&self, add: impl FnOnce(&mut Registry)) {
-        add(&mut self.registry.lock().unwrap_or_else(PoisonError::into_inner));
+        add(self.registry().sub_registry_with_prefix(PREFIX));
+    }
+
+    fn registry(&self) -> MutexGuard<'_, Registry> {
+        self.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

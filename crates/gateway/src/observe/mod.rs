@@ -5,10 +5,15 @@
 pub mod endpoint;
 pub mod log;
 pub mod metrics;
+#[cfg(target_os = "linux")]
+mod process;
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use log::CallLog;
 pub use metrics::Direction;
 use metrics::Metrics;
+use serde::Serialize;
 use tamis_mcp::record::{CallOutcome, CallRecord};
 
 /// Receives everything that is counted. Shared by all connections of a process.
@@ -16,13 +21,24 @@ use tamis_mcp::record::{CallOutcome, CallRecord};
 pub struct Observer {
     log: Option<CallLog>,
     metrics: Metrics,
+    is_stopping: AtomicBool,
 }
 
 impl Observer {
     /// Creates an observer that counts, and writes to `log`.
     #[must_use]
     pub fn new(log: Option<CallLog>) -> Self {
-        Self { log, metrics: Metrics::default() }
+        Self { log, ..Self::default() }
+    }
+
+    /// Reports from now on that the process ends, and should get no further work.
+    pub fn stop(&self) {
+        self.is_stopping.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether the process ends.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::Relaxed)
     }
 
     /// Returns the metrics.
@@ -40,6 +56,13 @@ impl Observer {
             if let Some(log) = &self.log {
                 log.write(record);
             }
+        }
+    }
+
+    /// Adds a line to the log.
+    pub(crate) fn line(&self, line: &impl Serialize) {
+        if let Some(log) = &self.log {
+            log.write_line(line);
         }
     }
 

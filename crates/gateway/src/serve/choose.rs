@@ -3,16 +3,45 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode, request, response};
 use tamis::CallOptions;
 use tamis::http::{Choice, Outcome, RedactedTextReport, Transform};
 use tamis::text::{TextRedactor, TextReport};
 use tamis_mcp::gateway_yaml::{Action, HttpFilter, RequestPath, Route, RouteRule, essence};
 
+use super::failures::Trail;
 use super::metrics::RouteMetrics;
 use super::table::Table;
 use super::trace;
+
+/// The name of the routes' absence in logs and metrics.
+pub(super) const DEFAULT: &str = "default";
+
+/// Outcomes of responses in the metrics. Others are kinds of errors.
+const FILTERED: &str = "filtered";
+const PASSED: &str = "passed";
+const RECALLED: &str = "recalled";
+const REFUSED: &str = "refused";
+const RELAYED: &str = "relayed";
+
+/// Returns the outcome of responses that are not filtered.
+pub(super) fn outcome_of(action: Action) -> &'static str {
+    match action {
+        Action::Pass => PASSED,
+        Action::Refuse(_) => REFUSED,
+    }
+}
+
+/// Returns the outcome that a route is for.
+pub(super) fn expected(rule: &RouteRule) -> &'static str {
+    match rule {
+        RouteRule::Act(action) => outcome_of(*action),
+        RouteRule::Filter(_) => FILTERED,
+        RouteRule::Mcp(_) => RELAYED,
+        RouteRule::Recall => RECALLED,
+    }
+}
 
 /// The decision about a response before it arrives.
 #[derive(Debug)]
@@ -31,60 +60,88 @@ pub(super) enum Plan {
 
 impl Table {
     /// Chooses what can be chosen by a request only.
-    pub(super) fn plan(&self, asked: &request::Parts) -> Plan {
+    ///
+    /// The line of a refusal and the count of what is decided here are made here as well.
+    pub(super) fn plan(&self, asked: &request::Parts, trail: &Trail) -> Plan {
         let path = RequestPath::new(asked.uri.path());
         let Some(found) = self.config.candidates(&asked.method, &path, &asked.headers) else {
+            self.metrics.decided(DEFAULT, REFUSED);
+            trail.refused(Some("the path can be read in several ways"));
             return Plan::Refuse(StatusCode::BAD_REQUEST);
         };
         let routes = self.config.routes();
-        let decided = match found.first().and_then(|at| Some((*at, routes.get(*at)?))) {
+        let first = found.first().and_then(|at| Some((*at, routes.get(*at)?)));
+        let name = first.map_or(DEFAULT, |(_, route)| route.name());
+        let decided = match first {
             None => self.config.default_action(),
             Some((_, route)) if route.when().ask_response() => return Plan::Ask(found),
             Some((at, route)) => match route.rule() {
                 RouteRule::Act(action) => *action,
                 RouteRule::Filter(_) => return Plan::Ask(found),
-                RouteRule::Mcp(_) => return Plan::Mcp(at),
-                RouteRule::Recall => return Plan::Recall,
+                RouteRule::Mcp(_) => {
+                    self.metrics.decided(name, RELAYED);
+                    trail.route(name);
+                    return Plan::Mcp(at);
+                }
+                RouteRule::Recall => {
+                    self.metrics.decided(name, RECALLED);
+                    return Plan::Recall;
+                }
             },
         };
+        self.metrics.decided(name, outcome_of(decided));
         match decided {
             Action::Pass => Plan::Pass,
-            Action::Refuse(status) => Plan::Refuse(status_of(status)),
+            Action::Refuse(status) => {
+                trail.route(name);
+                trail.refused(None);
+                Plan::Refuse(status_of(status))
+            }
         }
     }
 
     /// Chooses the filter of a response among the routes of a [`Plan::Ask`].
-    pub(super) fn choose(&self, found: &[usize], head: &response::Parts) -> Choice {
+    pub(super) fn choose(&self, found: &[usize], head: &response::Parts, trail: &Trail) -> Choice {
         let routes = found.iter().filter_map(|at| self.config.routes().get(*at));
         let status = head.status.as_u16();
         let mut held = routes.filter(|route| route.when().match_response(status, &head.headers));
-        let Some(route) = held.next() else { return acted(self.config.default_action()) };
-        trace::route(route.name());
-        let decided = self.choose_for(route, head);
+        let route = held.next();
+        let name = route.map_or(DEFAULT, Route::name);
+        trace::route(name);
+        trail.route(name);
+        let decided = match route {
+            None => acted(self.config.default_action()),
+            Some(route) => self.choose_for(route, head, trail),
+        };
         match &decided {
-            Choice::Pass => self.metrics.decided(route.name(), "passed"),
-            Choice::Refuse(_) => self.metrics.decided(route.name(), "refused"),
+            Choice::Pass => self.metrics.decided(name, PASSED),
+            Choice::Refuse(_) => {
+                self.metrics.decided(name, REFUSED);
+                trail.refused(None);
+            }
             _ => {}
         }
         decided
     }
 
     /// Chooses the filter of a response of a route.
-    fn choose_for(&self, route: &Route, head: &response::Parts) -> Choice {
-        match route.rule() {
-            RouteRule::Act(action) => acted(*action),
+    fn choose_for(&self, route: &Route, head: &response::Parts, trail: &Trail) -> Choice {
+        let filter = match route.rule() {
+            RouteRule::Act(action) => return acted(*action),
             // Its request was not read.
-            RouteRule::Mcp(_) | RouteRule::Recall => Choice::Refuse(StatusCode::BAD_GATEWAY),
-            RouteRule::Filter(filter) => match transform(filter, &self.options, &head.headers) {
-                Some(transform) => Choice::Filter(counted(transform, route.name(), &self.metrics)),
-                None if !has_body(head) => Choice::Filter(counted(
-                    Transform::json(filter.program.with_options(&self.options)),
-                    route.name(),
-                    &self.metrics,
-                )),
-                None => acted(filter.on_unknown),
-            },
-        }
+            RouteRule::Mcp(_) | RouteRule::Recall => {
+                return Choice::Refuse(StatusCode::BAD_GATEWAY);
+            }
+            RouteRule::Filter(filter) => filter,
+        };
+        let coding = head.headers.get(CONTENT_ENCODING).and_then(|coding| coding.to_str().ok());
+        trail.filter(filter.name.as_deref(), coding);
+        let transform = match transform(filter, &self.options, &head.headers) {
+            Some(transform) => transform,
+            None if !has_body(head) => Transform::json(filter.program.with_options(&self.options)),
+            None => return acted(filter.on_unknown),
+        };
+        Choice::Filter(counted(transform, route.name(), &self.metrics, trail))
     }
 }
 
@@ -144,14 +201,20 @@ fn extends_ascii(headers: &HeaderMap) -> bool {
 }
 
 /// Counts the response of a route.
-fn counted(transform: Transform, route: &str, metrics: &Arc<RouteMetrics>) -> Transform {
-    let (metrics, route) = (Arc::clone(metrics), route.to_owned());
+fn counted(
+    transform: Transform,
+    route: &str,
+    metrics: &Arc<RouteMetrics>,
+    trail: &Trail,
+) -> Transform {
+    let (metrics, route, trail) = (Arc::clone(metrics), route.to_owned(), trail.clone());
     let begun = Instant::now();
     metrics.begin();
     transform.with_on_end(move |outcome, result| {
         let of_text = |report: &TextReport| [report.bytes_in, report.bytes_out];
         let sizes = match outcome {
             Outcome::Filter(report) => {
+                trail.passed(report);
                 metrics.redacted(&route, &report.redacted);
                 [report.original_bytes, report.output_bytes.unwrap_or(report.result_bytes)]
             }
@@ -163,7 +226,10 @@ fn counted(transform: Transform, route: &str, metrics: &Arc<RouteMetrics>) -> Tr
                 None => other.downcast_ref().map_or([0, 0], of_text),
             },
         };
-        let kind = result.map_or_else(|error| error.kind().as_str(), |()| "filtered");
+        if let Err(error) = result {
+            trail.failed(error);
+        }
+        let kind = result.map_or_else(|error| error.kind().as_str(), |()| FILTERED);
         metrics.end(&route, kind, sizes, begun.elapsed());
     })
 }

@@ -116,6 +116,11 @@ impl RouteMetrics {
         }
     }
 
+    /// Adds the series of an outcome before the first response.
+    pub(crate) fn known(&self, route: &str, outcome: &'static str) {
+        _ = self.responses.get_or_create(&RouteOutcome { route: route.to_owned(), outcome });
+    }
+
     /// Counts a response that is not filtered.
     pub(crate) fn decided(&self, route: &str, outcome: &'static str) {
         self.responses.get_or_create(&RouteOutcome { route: route.to_owned(), outcome }).inc();

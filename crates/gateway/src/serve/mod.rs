@@ -12,6 +12,7 @@
 mod choose;
 pub mod ext_mcp;
 mod ext_proc;
+mod failures;
 mod metrics;
 mod recall;
 mod reload;
@@ -36,6 +37,7 @@ use crate::observe::Observer;
 use ext_mcp::ExtMcpServer;
 use ext_mcp::pb::ext_mcp_server::ExtMcpServer as ExtMcpService;
 use ext_proc::{CurrentTable, ExtProc};
+use failures::FailureLog;
 use metrics::RouteMetrics;
 use table::{Shared, Table};
 
@@ -85,7 +87,8 @@ impl GatewayServer {
         let pool = HeldPool::new(memory, spill);
         let metrics = Arc::new(RouteMetrics::new());
         observer.metrics().extend(|registry| metrics.register(registry, &pool));
-        let shared = Shared { store, observer, metrics, pool };
+        let failures = Arc::new(FailureLog::new(Arc::clone(&observer)));
+        let shared = Shared { store, observer, metrics, failures, pool };
         let drain = config.drain();
         let table = Arc::new(RwLock::new(Arc::new(Table::new(config, &shared)?)));
         Ok(Self { table, shared, path, drain })
@@ -143,6 +146,7 @@ impl GatewayServer {
             ended = &mut server => return ended.map_err(ServeError),
             () = stop => {}
         }
+        self.shared.observer.stop();
         health.set_not_serving::<ExternalProcessorServer<ExtProc>>().await;
         health.set_not_serving::<ExtMcpService<ExtMcpServer>>().await;
         // A gateway that has not seen it would get an error for each new stream.

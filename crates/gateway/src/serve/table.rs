@@ -12,6 +12,8 @@ use tamis_mcp::spool::SpoolLimits;
 use tamis_mcp::{MessageLimits, Proxy, ProxyOptions, Session};
 use tamis_store::Store;
 
+use super::choose::{DEFAULT, expected, outcome_of};
+use super::failures::FailureLog;
 use super::metrics::RouteMetrics;
 use crate::observe::Observer;
 use crate::transport::HandlerFactory;
@@ -27,6 +29,7 @@ pub(crate) struct Shared {
     pub(crate) store: Option<Store>,
     pub(crate) observer: Arc<Observer>,
     pub(crate) metrics: Arc<RouteMetrics>,
+    pub(crate) failures: Arc<FailureLog>,
     /// The limit for the bytes that all responses together hold.
     pub(crate) pool: HeldPool,
 }
@@ -35,6 +38,9 @@ pub(crate) struct Shared {
 pub(crate) struct Table {
     pub(super) config: GatewayConfig,
     pub(super) metrics: Arc<RouteMetrics>,
+    pub(super) failures: Arc<FailureLog>,
+    /// Counts and logs the calls of agentgateway.
+    pub(super) observer: Arc<Observer>,
     pub(super) decoding: DecodeOptions,
     /// The limits of each response, with the pool of all.
     pub(super) options: CallOptions,
@@ -63,13 +69,18 @@ impl Table {
     /// The rules cannot be compiled.
     pub(crate) fn new(config: GatewayConfig, shared: &Shared) -> Result<Self, ConfigError> {
         let mut relays = Vec::with_capacity(config.routes().len());
+        shared.metrics.known(DEFAULT, outcome_of(config.default_action()));
         for route in config.routes() {
+            shared.metrics.known(route.name(), expected(route.rule()));
             let RouteRule::Mcp(mcp) = route.rule() else {
                 relays.push(None);
                 continue;
             };
             let proxy = proxy(mcp, shared.store.clone())?;
             relays.push(Some(relay(&config, proxy, shared)));
+        }
+        if config.recall().is_some() || relays.iter().any(Option::is_some) {
+            shared.observer.metrics().register_calls();
         }
         let ext_mcp_store = shared.store.clone().filter(|_| config.recall().is_some());
         // Finds mistakes before the first call.
@@ -82,6 +93,8 @@ impl Table {
         Ok(Self {
             config,
             metrics: Arc::clone(&shared.metrics),
+            failures: Arc::clone(&shared.failures),
+            observer: Arc::clone(&shared.observer),
             decoding: DecodeOptions::new(),
             options: CallOptions::new()
                 .with_token_counter(tamis_tokens::o200k_base())
@@ -99,6 +112,7 @@ impl Table {
     /// # Errors
     /// The rules cannot be compiled.
     pub(super) fn ext_mcp(&self, server: &str) -> Result<Arc<Proxy>, ConfigError> {
+        self.observer.metrics().register_calls();
         let mut proxies = self.ext_mcp.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(proxy) = proxies.get(server) {
             return Ok(Arc::clone(proxy));

@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use envoy_types::pb::envoy::config::core::v3::{HeaderMap, HeaderValue};
+use envoy_types::pb::envoy::extensions::filters::http::ext_proc::v3::processing_mode::BodySendMode;
 use envoy_types::pb::envoy::service::ext_proc::v3::body_mutation::Mutation;
 use envoy_types::pb::envoy::service::ext_proc::v3::external_processor_client::ExternalProcessorClient;
 use envoy_types::pb::envoy::service::ext_proc::v3::processing_request::Request as Message;
 use envoy_types::pb::envoy::service::ext_proc::v3::processing_response::Response as Reply;
 use envoy_types::pb::envoy::service::ext_proc::v3::{
     HeaderMutation, HttpBody, HttpHeaders, HttpTrailers, ProcessingRequest, ProcessingResponse,
+    ProtocolConfiguration,
 };
 use futures_util::Stream;
 use http_body::Frame;
@@ -107,6 +109,23 @@ impl Exchange {
         Self::begin_with(channel, Message::RequestHeaders(message)).await
     }
 
+    /// Begins a stream of a gateway that sends the bodies of responses in this mode.
+    pub(crate) async fn begin_in_mode(channel: &Channel, mode: BodySendMode) -> Self {
+        let all = [(":method", "GET"), (":path", "/users"), (":scheme", "http")];
+        let asked = HttpHeaders { headers: map(&all), end_of_stream: true, ..Default::default() };
+        let config =
+            ProtocolConfiguration { response_body_mode: mode.into(), ..Default::default() };
+        Self::begin_of(
+            channel,
+            ProcessingRequest {
+                request: Some(Message::RequestHeaders(asked)),
+                protocol_config: Some(config),
+                ..Default::default()
+            },
+        )
+        .await
+    }
+
     /// Begins a stream with the headers of a response, as for one that Envoy makes itself.
     pub(crate) async fn begin_at_response(channel: &Channel, headers: &[(&str, &str)]) -> Self {
         let message = HttpHeaders { headers: map(headers), ..Default::default() };
@@ -114,8 +133,13 @@ impl Exchange {
     }
 
     async fn begin_with(channel: &Channel, message: Message) -> Self {
+        let message = ProcessingRequest { request: Some(message), ..Default::default() };
+        Self::begin_of(channel, message).await
+    }
+
+    async fn begin_of(channel: &Channel, message: ProcessingRequest) -> Self {
         let (sender, receiver) = mpsc::channel(64);
-        Self::send_to(&sender, message).await;
+        _ = sender.send(message).await;
         let resets = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&resets);
         let resetting = MapRequest::new(channel.clone(), move |request: http::Request<Body>| {
@@ -126,13 +150,9 @@ impl Exchange {
         Self { sender: Some(sender), replies, resets }
     }
 
-    async fn send_to(sender: &mpsc::Sender<ProcessingRequest>, message: Message) {
-        let message = ProcessingRequest { request: Some(message), ..Default::default() };
-        _ = sender.send(message).await;
-    }
-
     async fn send(&self, message: Message) {
-        Self::send_to(self.sender.as_ref().unwrap(), message).await;
+        let message = ProcessingRequest { request: Some(message), ..Default::default() };
+        _ = self.sender.as_ref().unwrap().send(message).await;
     }
 
     pub(crate) async fn request_body(&self, body: &str, over: bool) {

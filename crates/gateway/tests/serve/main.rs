@@ -15,6 +15,7 @@ mod envoy;
 mod ext_mcp;
 mod ext_proc;
 mod hostile;
+mod operation;
 mod pool;
 mod recall;
 mod server;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tamis_gateway::observe::Observer;
+use tamis_gateway::observe::log::CallLog;
 use tamis_gateway::serve::GatewayServer;
 use tamis_mcp::gateway_yaml::GatewayConfig;
 use tempfile::TempDir;
@@ -12,6 +13,9 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tonic::transport::{Channel, Endpoint};
+
+/// The file of the log.
+const LOG: &str = "log.jsonl";
 
 pub(crate) struct TestServer {
     pub(crate) channel: Channel,
@@ -38,7 +42,8 @@ impl TestServer {
         let path: PathBuf = folder.path().join("gateway.yaml");
         std::fs::write(&path, yaml).unwrap();
         let config = GatewayConfig::load(&path).unwrap_or_else(|error| panic!("{error}"));
-        let observer = Arc::new(Observer::default());
+        let log = CallLog::open(&folder.path().join(LOG)).unwrap();
+        let observer = Arc::new(Observer::new(Some(log)));
         let server = GatewayServer::new(config, &path, Arc::clone(&observer)).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -55,6 +60,12 @@ impl TestServer {
         let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
         let channel = endpoint.connect().await.unwrap();
         Self { channel, observer, stop: Some(stop), ended, folder, recall }
+    }
+
+    /// Returns the lines of the log.
+    pub(crate) fn log(&self) -> Vec<serde_json::Value> {
+        let text = std::fs::read_to_string(self.path().join(LOG)).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     pub(crate) fn path(&self) -> &Path {

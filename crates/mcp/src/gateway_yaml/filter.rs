@@ -8,6 +8,8 @@ use super::action::Action;
 /// A compiled filter, and what happens to bodies that it cannot read.
 #[derive(Clone, Debug)]
 pub struct HttpFilter {
+    /// The name in its manifest.
+    pub name: Option<String>,
     /// The rules for JSON, lines and events.
     pub program: Program,
     /// The rules for bodies of the type `text/…`. `None` also if the filter has rules that remove for safety and cannot
@@ -38,6 +40,11 @@ impl HttpFilter {
         let redact = spec.searched().map(|redact| RedactProgram::compile(&redact)).transpose()?;
         let text =
             rules.map(|rules| TextProgram::compile(rules).map(|lines| TextRules { lines, redact }));
-        Ok(Self { program, text: text.transpose()?, on_unknown })
+        Ok(Self { name: None, program, text: text.transpose()?, on_unknown })
+    }
+
+    /// Gives it the name in its manifest.
+    pub(super) fn named(self, name: &str) -> Self {
+        Self { name: Some(name.to_owned()), ..self }
     }
 }

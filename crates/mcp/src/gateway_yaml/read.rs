@@ -342,6 +342,7 @@ impl Reading<'_> {
             None => Manifest::catalog_entry(&tool.value).map_err(|error| fail(&error))?,
         };
         HttpFilter::new(entry.program().clone(), entry.spec(), unknown)
+            .map(|filter| filter.named(&tool.value))
             .map_err(|error| fail(&error))
     }
 

@@ -9,6 +9,7 @@ use tonic::Status;
 
 use super::message::{self, CallMetadata, response, result_of};
 use super::pb::authorization_error::Code;
+use crate::observe::Observer;
 use crate::serve::table::Table;
 use crate::transport::jobs;
 
@@ -33,28 +34,26 @@ pub(super) async fn decide_request(
     proxy: &Arc<Proxy>,
     call: &CallMetadata,
     params: &[u8],
+    observer: &Observer,
 ) -> Decision {
     let invalid = |why: &str| Decision::Refuse(Code::Invalid, why.to_owned());
     let message = Spool::from_vec(message::request("tools/call", params));
     let mut exchange = exchange_of(call);
-    match Session::new(proxy).from_client(&message, &mut exchange) {
-        Route::Forward => Decision::Pass,
-        Route::Run(job) => match jobs::run(job, message).await.0.action {
-            Action::Original => Decision::Pass,
-            Action::Send(message) => {
-                match message.into_vec().ok().and_then(|it| message::params_of(&it)) {
-                    Some(params) => Decision::Change(params),
-                    None => invalid("the request cannot be read"),
-                }
+    let route = Session::new(proxy).from_client(&message, &mut exchange);
+    match jobs::follow(route, message, observer).await.0 {
+        Action::Original => Decision::Pass,
+        Action::Send(message) => {
+            match message.into_vec().ok().and_then(|it| message::params_of(&it)) {
+                Some(params) => Decision::Change(params),
+                None => invalid("the request cannot be read"),
             }
-            Action::Answer(_) => invalid(ANSWERED),
-            Action::Drop(_) => invalid("the request cannot be read"),
-        },
-        // Something is wrong with the request.
-        Route::Answer(answer) => {
-            invalid(&message::error_of(&answer).unwrap_or_else(|| ANSWERED.to_owned()))
         }
-        Route::Reject { .. } | Route::Drop(_) => invalid("the request cannot be read"),
+        // Something is wrong with the request.
+        Action::Answer(answer) => {
+            let why = answer.into_vec().ok().and_then(|answer| message::error_of(&answer));
+            invalid(why.as_deref().unwrap_or(ANSWERED))
+        }
+        Action::Drop(_) => invalid("the request cannot be read"),
     }
 }
 
@@ -68,6 +67,7 @@ pub(super) async fn decide_response(
     proxy: &Arc<Proxy>,
     call: &CallMetadata,
     result: Vec<u8>,
+    observer: &Observer,
 ) -> Decision {
     let withheld = || {
         Decision::Refuse(Code::PermissionDenied, "the response could not be filtered".to_owned())
@@ -80,16 +80,13 @@ pub(super) async fn decide_response(
         Route::Answer(_) | Route::Reject { .. } | Route::Drop(_) => return withheld(),
     }
     let message = Spool::from_vec(response(&result));
-    match session.from_server(&message, &exchange) {
-        Route::Forward => Decision::Pass,
-        Route::Run(job) => match jobs::run(job, message).await.0.action {
-            Action::Original => Decision::Pass,
-            Action::Send(message) => {
-                let result = message.into_vec().ok().and_then(|message| result_of(&message));
-                result.map_or_else(withheld, Decision::Change)
-            }
-            Action::Answer(_) | Action::Drop(_) => withheld(),
-        },
-        Route::Answer(_) | Route::Reject { .. } | Route::Drop(_) => withheld(),
+    let route = session.from_server(&message, &exchange);
+    match jobs::follow(route, message, observer).await.0 {
+        Action::Original => Decision::Pass,
+        Action::Send(message) => {
+            let result = message.into_vec().ok().and_then(|message| result_of(&message));
+            result.map_or_else(withheld, Decision::Change)
+        }
+        Action::Answer(_) | Action::Drop(_) => withheld(),
     }
 }

@@ -19,7 +19,7 @@ pub(super) async fn decide(
     let call =
         CallMetadata { method: "tools/list".to_owned(), params: "{}".to_owned(), scope: None };
     if services.len() < 2 {
-        return Ok(decide_response(&proxy(table, services)?, &call, result).await);
+        return Ok(decide_response(&proxy(table, services)?, &call, result, &table.observer).await);
     }
     let Ok(mut list) = serde_json::from_slice::<Value>(&result) else { return Ok(Decision::Pass) };
     let Some(tools) = list.get_mut("tools").and_then(Value::as_array_mut) else {
@@ -39,7 +39,9 @@ pub(super) async fn decide(
         let native: Vec<&Value> = of_service.iter().map(|(_, native)| native).collect();
         let native = serde_json::json!({ "tools": native }).to_string().into_bytes();
         let proxy = proxy(table, std::slice::from_ref(service))?;
-        let Decision::Change(changed) = decide_response(&proxy, &call, native).await else {
+        let Decision::Change(changed) =
+            decide_response(&proxy, &call, native, &table.observer).await
+        else {
             continue;
         };
         let Ok(mut changed) = serde_json::from_slice::<Value>(&changed) else { continue };

@@ -17,6 +17,7 @@ use std::sync::{Arc, PoisonError};
 use tonic::{Request, Response, Status};
 
 use super::ext_proc::CurrentTable;
+use super::failures::Trail;
 use super::table::Table;
 use decide::{Decision, decide_request, decide_response, proxy};
 use message::CallMetadata;
@@ -64,14 +65,22 @@ impl pb::ext_mcp_server::ExtMcp for ExtMcpServer {
         let decision = match &metadata {
             Some(call) if request.method == "tools/call" => {
                 let params = request.mcp_request.as_deref().unwrap_or(b"{}");
-                decide_request(&proxy(&table, &request.service_names)?, call, params).await
+                decide_request(
+                    &proxy(&table, &request.service_names)?,
+                    call,
+                    params,
+                    &table.observer,
+                )
+                .await
             }
             _ => Decision::Pass,
         };
         let result = match decision {
             Decision::Pass => RequestResult::Pass(pb::Pass {}),
             Decision::Change(params) => RequestResult::Mutated(params),
-            Decision::Refuse(code, reason) => RequestResult::Error(refusal(code, &reason)),
+            Decision::Refuse(code, reason) => {
+                RequestResult::Error(refusal(&table, &request.method, code, &reason))
+            }
         };
         Ok(Response::new(pb::McpRequestResult {
             result: Some(result),
@@ -97,7 +106,7 @@ impl pb::ext_mcp_server::ExtMcp for ExtMcpServer {
             }
             "tools/call" | "resources/read" => {
                 match CallMetadata::of_response(&response) {
-                    Some(call) => decide_response(&proxy, &call, response.mcp_response).await,
+                    Some(call) => decide_response(&proxy, &call, response.mcp_response, &table.observer).await,
                     None if proxy.removes_for_safety() => Decision::Refuse(
                         Code::PermissionDenied,
                         "the name of the tool is missing (metadata: {tamis: mcpGuardrails.tamis}), so the response is withheld"
@@ -105,27 +114,34 @@ impl pb::ext_mcp_server::ExtMcp for ExtMcpServer {
                     ),
                     None => {
                         let call = CallMetadata::unknown(&response.method);
-                        decide_response(&proxy, &call, response.mcp_response).await
+                        decide_response(&proxy, &call, response.mcp_response, &table.observer).await
                     }
                 }
             }
             // It is not known which tool the task belongs to.
             method if method.starts_with("tasks/") => {
                 let call = CallMetadata::unknown(method);
-                decide_response(&proxy, &call, response.mcp_response).await
+                decide_response(&proxy, &call, response.mcp_response, &table.observer).await
             }
             _ => Decision::Pass,
         };
         let result = match decision {
             Decision::Pass => ResponseResult::Pass(pb::Pass {}),
             Decision::Change(result) => ResponseResult::Mutated(result),
-            Decision::Refuse(code, reason) => ResponseResult::Error(refusal(code, &reason)),
+            Decision::Refuse(code, reason) => {
+                ResponseResult::Error(refusal(&table, &response.method, code, &reason))
+            }
         };
         Ok(Response::new(pb::McpResponseResult { result: Some(result) }))
     }
 }
 
-fn refusal(code: Code, reason: &str) -> pb::AuthorizationError {
+/// Returns the refusal of a message, and logs it.
+fn refusal(table: &Table, method: &str, code: Code, reason: &str) -> pb::AuthorizationError {
+    let trail = Trail::new(Arc::clone(&table.failures));
+    trail.message(method);
+    trail.refused(Some(reason));
+    trail.end();
     pb::AuthorizationError {
         code: code.into(),
         reason: format!("tamis: {reason}"),

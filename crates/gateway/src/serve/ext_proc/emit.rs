@@ -50,7 +50,11 @@ where
     }
     while !body.is_end_stream() {
         let Some(frame) = body.frame().await else { break };
-        let frame = frame.map_err(|_error| failed())?;
+        let frame = frame.map_err(|error| {
+            // The headers were sent.
+            replies.trail.cut_off(&error.to_string());
+            failed()
+        })?;
         match frame.into_data() {
             Ok(data) => {
                 let last = body.is_end_stream();
@@ -95,6 +99,7 @@ async fn send_headers(
     status: StatusCode,
     new: &HeaderMap,
 ) -> Result<(), Status> {
+    replies.trail.status(status);
     let mut mutation = headers::mutation(&original.headers, new);
     if status != original.status {
         headers::set_status(&mut mutation, status);

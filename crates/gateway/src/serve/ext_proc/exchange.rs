@@ -231,7 +231,8 @@ impl Exchange {
             response: None,
             response_is_over: false,
         };
-        match table.plan(&parts) {
+        exchange.replies.trail.asked(&parts);
+        match table.plan(&parts, &exchange.replies.trail) {
             Plan::Pass => {
                 exchange.vary = table.config.vary();
                 exchange.replies.headers(Side::Request, None).await?;
@@ -270,11 +271,12 @@ impl Exchange {
         self.arriving = Some(arriving);
         self.is_filtered = true;
         let replies = self.replies.clone();
+        let trail = replies.trail.clone();
         let method = parts.method.clone();
         let work = async move {
             let original = Arc::new(Mutex::new(None));
             let (chosen, vary) = (Arc::clone(&table), table.config.vary());
-            let layer = FilterLayer::deciding(move |_, head| chosen.choose(&found, head))
+            let layer = FilterLayer::deciding(move |_, head| chosen.choose(&found, head, &trail))
                 .with_decoding(table.decoding.clone())
                 .with_version(table.config.version())
                 .with_vary(vary);
@@ -333,6 +335,7 @@ impl Exchange {
             let mut read = match relay.read(&parts, body.boxed_unsync()).await {
                 Ok(read) => read,
                 Err(refused) => {
+                    replies.trail.refused(None);
                     let (head, body) = refused.into_parts();
                     let body = emit::whole(body).await?;
                     return replies.immediate(Response::from_parts(head, body)).await;

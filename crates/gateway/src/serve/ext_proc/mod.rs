@@ -26,6 +26,7 @@ use envoy_types::pb::envoy::service::ext_proc::v3::ProcessingRequest;
 use envoy_types::pb::envoy::service::ext_proc::v3::external_processor_server::ExternalProcessor;
 use tonic::{Request, Response, Status, Streaming};
 
+use super::failures::Trail;
 use super::table::Table;
 use reply::Replies;
 pub(crate) use reply::ReplyStream;
@@ -54,7 +55,8 @@ impl ExternalProcessor for ExtProc {
         request: Request<Streaming<ProcessingRequest>>,
     ) -> Result<Response<ReplyStream>, Status> {
         let table = Arc::clone(&*self.table.read().unwrap_or_else(PoisonError::into_inner));
-        let (replies, stream) = Replies::channel();
+        let trail = Trail::new(Arc::clone(&table.failures));
+        let (replies, stream) = Replies::channel(trail.clone());
         tokio::spawn(async move {
             let open = table.metrics.stream();
             let metrics = Arc::clone(&table.metrics);
@@ -63,10 +65,12 @@ impl ExternalProcessor for ExtProc {
                 Err(ended) => {
                     if ended.is_failure {
                         metrics.event("failed_stream");
+                        trail.cut_off(ended.status.message());
                     }
                     replies.fail(ended.status).await;
                 }
             }
+            trail.end();
             drop(open);
         });
         Ok(Response::new(stream))

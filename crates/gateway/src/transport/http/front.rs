@@ -18,10 +18,11 @@ use tamis_store::Scope;
 
 use super::body::{ProxyBody, RequestBody, of_incoming};
 use super::cors;
-use super::headers::{CallerCheck, METHOD, NAME, PROTOCOL_VERSION, SESSION_ID, is_encoded, text};
+use super::headers::{METHOD, NAME, PROTOCOL_VERSION, SESSION_ID, is_encoded, text};
 use super::own::{Refused, json, json_of, refused, rejection, status_only};
 use super::sessions::{Sessions, SharedHandler};
 use super::upstream::{SendError, Upstream, without_slash};
+use crate::callers::CallerCheck;
 use crate::observe::{Direction, Observer};
 use crate::report::report;
 use crate::transport::jobs;

@@ -37,10 +37,10 @@ use tokio::time::{sleep, timeout};
 
 use super::HandlerFactory;
 use super::shutdown::Shutdown;
+use crate::callers::CallerCheck;
 use crate::observe::Observer;
 pub use front::PATH;
 use front::{Front, Relay};
-use headers::CallerCheck;
 use sessions::Sessions;
 use upstream::Upstream;
 
