@@ -39,9 +39,12 @@ impl FullOutput {
     }
 
     /// Returns the place of the lines that a cap left out of this output, or of the first byte if it left out parts of lines.
-    pub(super) fn with_lines_of(&self, report: &CapReport) -> String {
+    /// Bytes are only those of this output if the cap got it `unchanged`: a mark before a line that imitates a notice, and escape
+    /// sequences that were removed, move all that follow.
+    pub(super) fn with_lines_of(&self, report: &CapReport, unchanged: bool) -> String {
         let place = &self.place;
-        if let Some(first) = report.first_byte.filter(|_| report.splits_line && self.prints_lines) {
+        let splits = report.splits_line && self.prints_lines && unchanged;
+        if let Some(first) = report.first_byte.filter(|_| splits) {
             return format!("{place} --offset {first}");
         }
         match report.range.filter(|_| !report.splits_line) {

@@ -187,7 +187,7 @@ impl OutputCap {
         run.write(text, &mut out);
         let full_output = full_output.into();
         let report = run.end(false, None, &mut out, |report| {
-            Some(notice::cut("", &report.said(), Some(&full_output.with_lines_of(report))))
+            Some(notice::cut("", &report.said(), Some(&full_output.with_lines_of(report, true))))
         });
         (out, report)
     }

@@ -446,6 +446,7 @@ impl<S: Sink> CommandFilter<S> {
             .map(|said| notice::cut(filter, said, full.map(FullOutput::as_str)));
         // The lines of the output are those of the full output, so their numbers are known.
         let has_numbers = by_filter.is_none() && text.lines_in == text.lines_out && !text.was_empty;
+        let is_unchanged = !text.changed;
         let writes_notice = self.writes_notice;
         let has_failed = cap.is_failure(self.exit_code);
         let capped = cap.end(has_failed, filter_note.as_deref(), inner, |capped| {
@@ -457,7 +458,7 @@ impl<S: Sink> CommandFilter<S> {
                 Some(by_filter) => format!("{by_filter}, then {}", capped.said()),
             };
             let full = full.map(|full| match has_numbers {
-                true => full.with_lines_of(capped),
+                true => full.with_lines_of(capped, is_unchanged),
                 false => full.as_str().to_owned(),
             });
             Some(notice::cut(filter, &said, full.as_deref()))
@@ -481,7 +482,26 @@ mod tests {
     use tamis_json::error::ErrorKind;
     use tamis_json::limits::Limits;
 
-    use crate::{CommandLine, OutputFilterRegistry, PassThroughReason};
+    use crate::{CommandLine, FullOutput, OutputCap, OutputFilterRegistry, PassThroughReason};
+
+    #[test]
+    fn bytes_are_named_only_if_they_are_those_of_the_full_output() {
+        let registry = OutputFilterRegistry::builtin();
+        for (start, named) in [("a\n", true), ("[tamis: x]\n", false), ("\x1b[1ma\x1b[0m\n", true)]
+        {
+            let text = format!("{start}{}", "word ".repeat(4000));
+            let command = CommandLine::parse("unknown");
+            let mut filter = registry
+                .start(&command, &Limits::new(), Vec::new())
+                .with_cap(OutputCap::new().with_max_bytes(1000));
+            filter.set_full_output(FullOutput::command("tamis recall tm_x"));
+            filter.write(text.as_bytes()).unwrap();
+            filter.end().unwrap();
+            let shown = String::from_utf8(filter.into_sink()).unwrap();
+            assert!(shown.contains("tamis recall tm_x"), "{shown}");
+            assert_eq!(shown.contains(" --offset "), named, "{shown}");
+        }
+    }
 
     #[test]
     fn a_filter_that_has_ended_refuses_further_output() {
