@@ -2,8 +2,10 @@
 //! spec keeps.
 //!
 //! ```sh
-//! cargo run --release -p tamis-interop --example axum_layer
+//! cargo run --release -p tamis-interop --example axum_layer -- 127.0.0.1:8080
 //! ```
+
+mod signals;
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -24,7 +26,10 @@ const REPOSITORIES: &str = include_str!("../corpus/github-list-repos.json");
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let listener = TcpListener::bind("127.0.0.1:8080").await?;
+    let address = std::env::args().nth(1).unwrap_or_else(|| String::from("127.0.0.1:8080"));
+    let listener = TcpListener::bind(&address)
+        .await
+        .map_err(|error| format!("cannot listen at {address}: {error}"))?;
     let address = listener.local_addr()?;
     let mut output = io::stdout();
     writeln!(
@@ -35,12 +40,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         output,
         "curl -iN http://{address}/events    the same of a repository a second, as events"
     )?;
-    let end = async {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    };
-    serve(listener, app(events(Duration::from_secs(1)))?, end).await?;
+    serve(listener, app(events(Duration::from_secs(1)))?, signals::stop()).await?;
     Ok(())
 }
 

@@ -14,6 +14,8 @@
 //! upstream that treats `/REPOS` or `/repos.json` as `/repos` must be configured not to. Clients may use HTTP/1.1 or
 //! HTTP/2 (prior knowledge); the upstream is called with HTTP/1.1. There is no TLS and there are no upgrades.
 
+mod signals;
+
 use std::convert::Infallible;
 use std::future::Future;
 use std::io::{self, Write};
@@ -52,6 +54,7 @@ Usage: reverse_proxy --listen ADDRESS --upstream URL [--filter PREFIX=NAME]... [
                         built-in catalog (`tamis tools`); may be given again, the longest prefix counts
   --manifest FILE       more filters
   --timeout SECONDS     how long the upstream may take to answer, and between two pieces of an answer (60)
+  --quiet               only logs failures, and no line for each filtered response
   --help                this text
 ";
 
@@ -81,14 +84,8 @@ async fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let end = async {
-        // Without the signal, the process can only be killed.
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    };
     let served = match TcpListener::bind(listen).await {
-        Ok(listener) => serve(listener, config, end).await,
+        Ok(listener) => serve(listener, config, signals::stop()).await,
         Err(error) => Err(error),
     };
     match served {
@@ -110,11 +107,15 @@ pub(crate) enum Asked {
 /// Reads the arguments and the manifest that they name.
 pub(crate) fn arguments(given: impl Iterator<Item = String>) -> Result<Asked, String> {
     let (mut listen, mut upstream, mut manifest, mut filters) = (None, None, None, Vec::new());
-    let mut seconds = 60;
+    let (mut seconds, mut quiet) = (60, false);
     let mut given = given;
     while let Some(name) = given.next() {
         if name == "--help" || name == "-h" {
             return Ok(Asked::Help);
+        }
+        if name == "--quiet" {
+            quiet = true;
+            continue;
         }
         let (name, value) = match name.split_once('=') {
             Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
@@ -147,6 +148,7 @@ pub(crate) fn arguments(given: impl Iterator<Item = String>) -> Result<Asked, St
     }
     let mut config = Config::new(upstream.ok_or("--upstream is missing")?);
     config.timeout = Duration::from_secs(seconds);
+    config.quiet = quiet;
     let catalog = Manifest::catalog().map_err(|error| error.to_string())?;
     for (prefix, name) in filters {
         let from = manifest.as_ref().filter(|manifest| manifest.has(&name)).unwrap_or(&catalog);
@@ -177,7 +179,9 @@ pub(crate) struct Config {
     /// The filters, longest prefix first.
     routes: Vec<Route>,
     pub(crate) timeout: Duration,
-    /// Receives a line for each filtered response and each failure of the upstream.
+    /// Whether only failures are logged.
+    quiet: bool,
+    /// Receives a line for each filtered response and each failure.
     pub(crate) log: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
@@ -195,7 +199,7 @@ impl Config {
         let log = Arc::new(|line: &str| {
             let _ = writeln!(io::stderr(), "{line}");
         });
-        Self { upstream, routes: Vec::new(), timeout: Duration::from_secs(60), log }
+        Self { upstream, routes: Vec::new(), timeout: Duration::from_secs(60), quiet: false, log }
     }
 
     /// Filters the responses of `prefix` and of the paths below it.
@@ -322,12 +326,14 @@ fn filter(
         let transform =
             route.by_type(&answer.headers).unwrap_or_else(|| Transform::json(&route.program));
         let (log, name) = (Arc::clone(&config.log), route.name.clone());
+        let quiet = config.quiet;
         let request = format!("{} {}", asked.method, asked.uri.path());
         Some(transform.with_on_end(move |outcome, result| {
             let (read, written) = outcome
                 .report()
                 .map_or((0, 0), |report| (report.original_bytes, report.result_bytes));
             match result {
+                Ok(()) if quiet => {}
                 Ok(()) => log(&format!("{request}: {name}: {read} bytes in, {written} out")),
                 Err(error) => log(&format!("{request}: {name}: {read} bytes in, failed: {error}")),
             }

@@ -12,6 +12,8 @@
 //!   globex: {select: [id, name], root: object}
 //! ```
 
+mod signals;
+
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -57,8 +59,8 @@ async fn main() -> Result<(), AnyError> {
     tokio::spawn(watch(Arc::clone(&tenants), Duration::from_secs(2)));
     let (app, metrics) = (app(&tenants), metrics(&tenants));
     tokio::try_join!(
-        axum::serve(listener, app).into_future(),
-        axum::serve(figures, metrics).into_future()
+        axum::serve(listener, app).with_graceful_shutdown(signals::stop()).into_future(),
+        axum::serve(figures, metrics).with_graceful_shutdown(signals::stop()).into_future()
     )?;
     Ok(())
 }

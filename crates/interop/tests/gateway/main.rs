@@ -7,6 +7,8 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
+    // The examples share the module of their signals.
+    clippy::duplicate_mod,
     reason = "a test may panic"
 )]
 
