@@ -192,6 +192,23 @@ fn a_value_with_a_member_twice_is_not_sent() {
     assert!(sent.refusal().contains("twice"), "{}", sent.refusal());
 }
 
+/// Line breaks between the tokens of a stored value would end the message, and the server would read the rest as messages.
+#[test]
+fn a_value_does_not_end_its_message() {
+    let proxy = proxy("wiki", MANIFEST, &memory());
+    let mut client = Client::new(&proxy, Exchange::stdio());
+    let call = r#"{"jsonrpc":"2.0","id":99,"method":"tools/call","params":{"name":"erase"}}"#;
+    for ending in ["\n", "\r\n", "\r"] {
+        let text = format!("[{ending}{call}{ending},2]{ending}");
+        let handle = client.stored("read", &text);
+        for rest in ["", r#","pointer":"/0""#, r#","patch":[{"op":"remove","path":"/1"}]"#] {
+            let sent = client.call("write", &format!("{{\"a\":{}}}", reference(&handle, rest)));
+            let Sent::ToServer(bytes) = sent else { panic!("{sent:?}") };
+            assert!(memchr::memchr2(b'\n', b'\r', &bytes).is_none(), "{ending:?} {rest}");
+        }
+    }
+}
+
 #[test]
 fn values_are_checked_where_they_stand() {
     let proxy = proxy("wiki", MANIFEST, &memory());

@@ -40,10 +40,20 @@ impl StoredArgument {
     pub(super) fn into_forms(self) -> Vec<Vec<u8>> {
         let text = text::quoted(&self.text).into_bytes();
         match self.json {
-            Some(json) if json.first() != Some(&b'"') => vec![json, text],
+            Some(json) if json.first() != Some(&b'"') => vec![on_one_line(json), text],
             _ => vec![text],
         }
     }
+}
+
+/// Replaces line breaks by spaces. In JSON they are only between tokens; they would end the message that the value is sent in.
+fn on_one_line(mut json: Vec<u8>) -> Vec<u8> {
+    for byte in &mut json {
+        if matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
+    json
 }
 
 /// Reads a value and changes it. `origin`: the server that the call is for; `allowed`: other servers whose values it may get.
