@@ -30,6 +30,10 @@ filters:
   mask: {max_items: 1, redact: secrets}
   edit: {max_items: 1, patches: [{op: replace, path: /0/secret, value: x}]}
   pick: {max_items: 1, select: [id], allow_raw: false}
+  near: {max_items: 1, root: items, siblings: drop}
+  part: {max_items: 1, extract: data}
+  page: {max_items: 1, omit: [meta]}
+  logs: {text_filter: {max_lines: 1}, redact: secrets}
 handles: use
 tools: {deny: [erase]}
 ";
@@ -158,8 +162,13 @@ impl Client {
 
     /// Calls a tool that returns a text, and returns the handle of the stored result.
     fn stored(&mut self, tool: &str, text: &str) -> String {
+        self.stored_result(tool, &json!({"content": [{"type": "text", "text": text}]}))
+    }
+
+    /// Calls a tool that returns a result, and returns the handle of what is stored.
+    fn stored_result(&mut self, tool: &str, result: &Value) -> String {
         assert!(matches!(self.call(tool, "{}"), Sent::ToServer(_)));
-        let shown = self.result(&json!({"content": [{"type": "text", "text": text}]})).to_string();
+        let shown = self.result(result).to_string();
         let at = shown.rfind("handle=\\\"tm_").unwrap_or_else(|| panic!("no handle: {shown}"));
         shown[at + 9..at + 9 + 29].to_owned()
     }
@@ -205,6 +214,146 @@ fn a_value_does_not_end_its_message() {
             let sent = client.call("write", &format!("{{\"a\":{}}}", reference(&handle, rest)));
             let Sent::ToServer(bytes) = sent else { panic!("{sent:?}") };
             assert!(memchr::memchr2(b'\n', b'\r', &bytes).is_none(), "{ending:?} {rest}");
+        }
+    }
+}
+
+/// The text of a result is written as the tool returned it, whatever it looks like.
+#[test]
+fn a_text_is_written_byte_for_byte() {
+    let proxy = proxy("wiki", MANIFEST, &memory());
+    let mut client = Client::new(&proxy, Exchange::stdio());
+    let long = "a line of a page\n".repeat(4000);
+    let string = serde_json::to_string(&long).unwrap();
+    let texts = [
+        format!("{{\"content\":{string}}}"),
+        format!("{{\n  \"result\" : {string}\n}}\n"),
+        format!("[\n  {{\"text\": {string}, \"n\": 1.10}},\n  null\n]\n"),
+        long.replace('\n', "\r\n"),
+    ];
+    for text in &texts {
+        let handle = client.stored("cat", text);
+        let sent = client.call("nested", &body(&reference(&handle, "")));
+        assert!(sent.arguments()["pages"][0]["body"] == **text, "{:.80}", text);
+        let edits = r#","edits":[{"old":"$","new":""}]"#;
+        let sent = client.call("nested", &body(&reference(&handle, edits)));
+        assert!(sent.refusal().contains("`old` does not occur"), "{sent:?}");
+    }
+    // Members keep their spelling, too.
+    let handle = client.stored("cat", &texts[2]);
+    let sent = client.call("nested", &body(&reference(&handle, r#","pointer":"/0""#)));
+    let expected = format!("{{\"text\": {string}, \"n\": 1.10}}");
+    assert!(sent.arguments()["pages"][0]["body"] == *expected);
+    let handle = client.stored("cat", &texts[0]);
+    let sent = client.call("nested", &body(&reference(&handle, r#","pointer":"/content""#)));
+    assert!(sent.arguments()["pages"][0]["body"] == *long);
+}
+
+/// Arguments of `nested` with a value where a string is expected.
+fn body(value: &str) -> String {
+    format!(r#"{{"pages":[{{"body":{value}}}]}}"#)
+}
+
+/// A server may write a text twice, as a block and in an object. Models see the text.
+#[test]
+fn a_text_that_a_result_wraps_is_written() {
+    let proxy = proxy("wiki", MANIFEST, &memory());
+    let mut client = Client::new(&proxy, Exchange::stdio());
+    let list = "[ {\"id\":1,\"meta\":0},\n 2 ]\n";
+    let long = "a line of a page\n".repeat(4000);
+    for (tool, text) in [("cat", long.as_str()), ("page", list)] {
+        let result = json!({
+            "content": [{"type": "text", "text": text}],
+            "structuredContent": {"content": text},
+        });
+        assert!(matches!(client.call(tool, "{}"), Sent::ToServer(_)));
+        let shown = client.result(&result).to_string();
+        let at = shown.rfind("tm_").unwrap_or_else(|| panic!("{shown:.200}"));
+        let handle = shown[at..at + 29].to_owned();
+        let sent = client.call("nested", &body(&reference(&handle, "")));
+        assert!(sent.arguments()["pages"][0]["body"] == *text, "{tool}");
+    }
+}
+
+/// The client never saw the object in which several blocks are stored.
+#[test]
+fn a_value_of_several_blocks_names_one() {
+    let proxy = proxy("wiki", MANIFEST, &memory());
+    let mut client = Client::new(&proxy, Exchange::stdio());
+    let long = "a line of a page\n".repeat(4000);
+    let blocks = json!([
+        {"type": "text", "text": "{\"a\": [1, 2]}"},
+        {"type": "image", "data": "AAAA", "mimeType": "image/png"},
+        {"type": "text", "text": long},
+    ]);
+    let handle = client.stored_result("cat", &json!({"content": blocks}));
+    for rest in ["", r#","pointer":"""#, r#","pointer":"/blocks""#, r#","patch":[]"#] {
+        let sent = client.call("write", &format!("{{\"a\":{}}}", reference(&handle, rest)));
+        let why = sent.refusal();
+        assert!(why.contains("several blocks") && why.contains("/blocks/0 to /blocks/2"), "{why}");
+    }
+    let sent = client.call(
+        "write",
+        &format!("{{\"a\":{}}}", reference(&handle, r#","pointer":"/structuredContent""#)),
+    );
+    assert!(sent.refusal().contains("/blocks/0"), "{sent:?}");
+    let sent = client
+        .call("write", &format!("{{\"a\":{}}}", reference(&handle, r#","pointer":"/blocks/1""#)));
+    assert!(sent.refusal().contains("no text"), "{sent:?}");
+    let sent = client.call("nested", &body(&reference(&handle, r#","pointer":"/blocks/2""#)));
+    assert!(sent.arguments()["pages"][0]["body"] == *long);
+    let sent = client
+        .call("write", &format!("{{\"a\":{}}}", reference(&handle, r#","pointer":"/blocks/0/a""#)));
+    assert_eq!(sent.arguments()["a"], json!([1, 2]));
+    // With a structured result.
+    let result = json!({"content": blocks, "structuredContent": {"b": 1}});
+    let handle = client.stored_result("cat", &result);
+    let sent = client.call("write", &format!("{{\"a\":{}}}", reference(&handle, "")));
+    assert!(sent.refusal().contains("or /structuredContent"), "{sent:?}");
+    let sent = client.call(
+        "write",
+        &format!("{{\"a\":{}}}", reference(&handle, r#","pointer":"/structuredContent/b""#)),
+    );
+    assert_eq!(sent.arguments()["a"], 1);
+}
+
+/// Stored results that lack a part of what the tool returned, or differ from it, though the shown part does not say so.
+#[test]
+fn a_value_that_differs_from_the_result_is_not_written() {
+    let proxy = proxy("wiki", MANIFEST, &memory());
+    let mut client = Client::new(&proxy, Exchange::stdio());
+    let secret = "ghp_CANARYCANARYCANARYCANARYCANARY123456";
+    for (tool, text) in [
+        ("near", r#"{"title":"x","items":[1,2,3]}"#.to_owned()),
+        ("part", r#"{"data":[1,2,3],"title":"x"}"#.to_owned()),
+        // The item that is shown has nothing to replace.
+        ("mask", format!(r#"[{{"id":1}},{{"id":2,"secret":"{secret}"}}]"#)),
+    ] {
+        let handle = client.stored(tool, &text);
+        for arguments in
+            [format!("{{\"a\":{}}}", reference(&handle, "")), body(&reference(&handle, ""))]
+        {
+            let sent = client
+                .call(if arguments.contains("body") { "nested" } else { "write" }, &arguments);
+            assert!(sent.refusal().contains("removed or replaced"), "{tool}: {sent:?}");
+        }
+    }
+    // A search for credentials that finds none changes the spelling of JSON, and applies escape sequences of a text.
+    let handle = client.stored("mask", "[ {\"id\": 1},\n {\"id\": 2} ]");
+    let sent = client.call("write", &format!("{{\"a\":{}}}", reference(&handle, "")));
+    assert_eq!(sent.arguments()["a"], json!([{"id": 1}, {"id": 2}]));
+    let sent = client.call("nested", &body(&reference(&handle, "")));
+    assert!(sent.refusal().contains("white space"), "{sent:?}");
+    let edits = r#","edits":[{"old":"1","new":"3"}]"#;
+    let sent = client.call("nested", &body(&reference(&handle, edits)));
+    assert!(sent.refusal().contains("white space"), "{sent:?}");
+    let lines = "a line of a log\n".repeat(20);
+    for (text, differs) in [(format!("\u{1b}[1ma\u{1b}[0m\n{lines}"), true), (lines, false)] {
+        let handle = client.stored("logs", &text);
+        let sent = client.call("nested", &body(&reference(&handle, "")));
+        match differs {
+            true => assert!(sent.refusal().contains("removed or replaced"), "{sent:?}"),
+            false => assert_eq!(sent.arguments()["pages"][0]["body"], *text),
         }
     }
 }

@@ -15,6 +15,7 @@
 //! │ items data.issues        │
 //! │ redacted 2               │
 //! │ origin 5c0f…             │
+//! │ shape blocks 3           │
 //! │ padding: NUL             │
 //! ```
 //!
@@ -56,6 +57,48 @@ impl EntryKind {
     }
 }
 
+/// How the bytes of an entry are related to the result that the caller of a tool has seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EntryShape {
+    /// They are a text of the result, or its structured content.
+    #[default]
+    Same,
+    /// They are an object with one string, which is the text of the result.
+    WrapsText,
+    /// They are `{"blocks": […]}`, which the caller has not seen.
+    Blocks {
+        /// The number of blocks.
+        count: u64,
+        /// Whether there is a member `structuredContent` before them.
+        has_structured: bool,
+    },
+}
+
+impl EntryShape {
+    fn encode(self) -> Option<String> {
+        match self {
+            Self::Same => None,
+            Self::WrapsText => Some("wraps-text".to_owned()),
+            Self::Blocks { count, has_structured: false } => Some(format!("blocks {count}")),
+            Self::Blocks { count, has_structured: true } => Some(format!("structured {count}")),
+        }
+    }
+
+    /// `None`: a shape that is not known.
+    fn decode(text: &str) -> Option<Self> {
+        Some(match text.split_once(' ') {
+            None if text == "wraps-text" => Self::WrapsText,
+            Some(("blocks", count)) => {
+                Self::Blocks { count: count.parse().ok()?, has_structured: false }
+            }
+            Some(("structured", count)) => {
+                Self::Blocks { count: count.parse().ok()?, has_structured: true }
+            }
+            _ => return None,
+        })
+    }
+}
+
 /// The description of an entry by its writer.
 ///
 /// ```
@@ -75,11 +118,13 @@ pub struct EntryMeta {
     origin: Option<String>,
     server: Option<String>,
     is_altered: bool,
+    is_respelled: bool,
+    shape: EntryShape,
 }
 
 impl EntryMeta {
     /// Describes an entry that is one JSON text: the structured content of a result, its only JSON block, or
-    /// `{"blocks": […]}`.
+    /// `{"blocks": […]}` ([`with_shape`](Self::with_shape)).
     #[must_use]
     pub fn json(tool: &str) -> Self {
         Self {
@@ -91,6 +136,8 @@ impl EntryMeta {
             origin: None,
             server: None,
             is_altered: false,
+            is_respelled: false,
+            shape: EntryShape::Same,
         }
     }
 
@@ -171,6 +218,32 @@ impl EntryMeta {
     pub fn with_altered(mut self, yes: bool) -> Self {
         self.is_altered = yes;
         self
+    }
+
+    /// Sets whether JSON in the entry has the values that the tool returned, and maybe other white space and escapes.
+    #[must_use]
+    pub fn with_respelled(mut self, yes: bool) -> Self {
+        self.is_respelled = yes;
+        self
+    }
+
+    /// Returns whether JSON in the entry may have other white space and escapes than the result.
+    #[must_use]
+    pub fn is_respelled(&self) -> bool {
+        self.is_respelled
+    }
+
+    /// Sets how the bytes are related to the result.
+    #[must_use]
+    pub fn with_shape(mut self, shape: EntryShape) -> Self {
+        self.shape = shape;
+        self
+    }
+
+    /// Returns how the bytes are related to the result.
+    #[must_use]
+    pub fn shape(&self) -> EntryShape {
+        self.shape
     }
 
     /// Returns the word for the server that the result is from. `None` if no proxy stored it.
@@ -254,8 +327,15 @@ impl EntryHeader {
                 _ = writeln!(text, "{name} {word}");
             }
         }
-        if self.meta.is_altered {
-            text.push_str("altered true\n");
+        for (name, yes) in
+            [("altered", self.meta.is_altered), ("respelled", self.meta.is_respelled)]
+        {
+            if yes {
+                _ = writeln!(text, "{name} true");
+            }
+        }
+        if let Some(shape) = self.meta.shape.encode() {
+            _ = writeln!(text, "shape {shape}");
         }
         let mut bytes = text.into_bytes();
         debug_assert!(bytes.len() as u64 <= HEADER, "the lengths of all values are limited");
@@ -280,7 +360,11 @@ impl EntryHeader {
             _ => return None,
         };
         let meta = meta.with_redacted(fact("redacted").and_then(|it| it.parse().ok()).unwrap_or(0));
-        let meta = meta.with_altered(fact("altered") == Some("true"));
+        // A shape of a later version is not one that this version can write from.
+        let shape = fact("shape").map(EntryShape::decode);
+        let is_altered = fact("altered") == Some("true") || shape == Some(None);
+        let meta = meta.with_altered(is_altered).with_shape(shape.flatten().unwrap_or_default());
+        let meta = meta.with_respelled(fact("respelled") == Some("true"));
         let meta = match fact("origin") {
             Some(origin) => meta.with_origin(origin, fact("server")),
             None => meta,
@@ -305,7 +389,7 @@ impl EntryHeader {
 mod tests {
     use std::time::{Duration, SystemTime};
 
-    use super::{EntryHeader, EntryMeta, HEADER, LONGEST};
+    use super::{EntryHeader, EntryMeta, EntryShape, HEADER, LONGEST};
     use crate::Scope;
 
     const HANDLE: &str = "tm_aaaqeayeaudaocajbifqydiob4";
@@ -332,8 +416,11 @@ mod tests {
                 .with_items(&"x".repeat(LONGEST))
                 .with_redacted(u64::MAX)
                 .with_origin(&long, Some(&long))
-                .with_altered(true),
-            EntryMeta::json("x").with_origin("5c0f", None),
+                .with_altered(true)
+                .with_respelled(true)
+                .with_shape(EntryShape::Blocks { count: u64::MAX, has_structured: true }),
+            EntryMeta::json("x").with_origin("5c0f", None).with_shape(EntryShape::WrapsText),
+            EntryMeta::json("x").with_shape(EntryShape::Blocks { count: 2, has_structured: false }),
         ] {
             let header = EntryHeader {
                 meta,
@@ -373,6 +460,8 @@ mod tests {
         }
         let newer = text.replace("tool x", "colour red\ntool x");
         assert!(EntryHeader::decode(newer.as_bytes()).is_some());
+        let newer = text.replace("tool x", "shape round\ntool x");
+        assert!(EntryHeader::decode(newer.as_bytes()).unwrap().meta.is_altered());
         for bytes in [&b""[..], b"\0", &[255; 1024]] {
             assert_eq!(EntryHeader::decode(bytes), None);
         }

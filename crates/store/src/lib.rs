@@ -57,7 +57,7 @@ pub use backend::StoreError;
 #[cfg(feature = "cloud")]
 pub use cloud::{CloudPlace, CloudPlaceError};
 pub use config::StoreConfig;
-pub use entry::{EntryKind, EntryMeta};
+pub use entry::{EntryKind, EntryMeta, EntryShape};
 pub use handle::{Handle, InvalidHandle};
 pub use limits::StoreLimits;
 #[cfg(not(feature = "cloud"))]

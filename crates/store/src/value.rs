@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Read as _};
 
-use tamis::spec::{OnError, Root, Validation};
+use tamis::spec::{OnError, Root, Validation, Whitespace};
 use tamis::{Filter, Program, Sink, Spec};
 
 use crate::backend::StoredEntry;
@@ -47,6 +47,7 @@ impl StoredValue {
                 ));
             }
             let spec = Spec::new().validation(Validation::Structure).on_error(OnError::Closed);
+            let spec = spec.whitespace(Whitespace::Keep);
             let spec = spec.extract(pointer).root(Root::Object);
             program =
                 Some(Program::compile(&spec).map_err(|error| refuse(error.message().to_owned()))?);
@@ -126,7 +127,7 @@ mod tests {
         for (pointer, expected) in [
             (None, r#"{ "a": [1.10, {"b~/": "x\ny"}] }"#),
             (Some(""), r#"{ "a": [1.10, {"b~/": "x\ny"}] }"#),
-            (Some("/a"), r#"[1.10,{"b~/":"x\ny"}]"#),
+            (Some("/a"), r#"[1.10, {"b~/": "x\ny"}]"#),
             (Some("/a/0"), "1.10"),
             (Some("/a/1/b~0~1"), r#""x\ny""#),
         ] {

@@ -115,6 +115,11 @@ impl EntryWriter {
         self.meta = self.meta.clone().with_redacted(count);
     }
 
+    /// Notes that what was written differs from what the tool returned: [`EntryMeta::with_altered`].
+    pub fn set_altered(&mut self) {
+        self.meta = self.meta.clone().with_altered(true);
+    }
+
     /// Returns the number of written bytes.
     #[must_use]
     pub fn written(&self) -> u64 {

@@ -9,7 +9,7 @@
 //! | `listing`, `retrieve`, `resource`, `invisible` | the tasks that are not the result of a tool |
 //! | `result`, `result_parts` | the attempts to rewrite the result of a tool |
 //! | `blocks`, `block_text`, `text_cut` | the texts of its content |
-//! | `wrapped`, `unreached`, `copies` | texts and structured content that repeat each other |
+//! | `wrapped`, `unreached`, `copies`, `digest` | texts and structured content that repeat each other |
 //! | `run` | the programs of a filter, over a part of the message |
 //! | `omission`, `hint`, `stored`, `notice` | what was left out of it, what is stored, and the notice about it |
 //! | `images`, `data_urls` | images in its strings, which become blocks, and `data:` URLs in its texts |
@@ -23,6 +23,7 @@ pub(crate) mod blocks;
 pub(crate) mod copies;
 mod data_urls;
 mod delta;
+mod digest;
 mod hint;
 mod images;
 pub(crate) mod invisible;
@@ -40,7 +41,6 @@ pub(crate) mod run;
 mod shorter_tool;
 mod shown;
 pub(crate) mod stored;
-
 pub(crate) mod task;
 pub(crate) mod text_cut;
 pub(crate) mod typed;

@@ -78,7 +78,9 @@ pub(crate) fn rewrite(
     cut_members(message, &contents.span, dropped, &mut splice)?;
     let omission = cut.map(|omission| {
         let result = match stored.as_slice() {
-            [StoredPart::Json(source)] => StoredResult::Json(source.clone(), None),
+            [StoredPart::Json(source)] => {
+                StoredResult::Json { source: source.clone(), items: None, wraps_text: false }
+            }
             [StoredPart::Text(source)] => StoredResult::Text(source.clone()),
             _ => StoredResult::Blocks(stored, None),
         };

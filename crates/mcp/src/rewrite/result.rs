@@ -387,13 +387,16 @@ impl ResultRewrite<'_> {
     ) -> Result<(Rewritten, Option<Remedy>), Failure> {
         let redacted = filtered.redacted();
         let count = redacted.count();
-        let remedy = omission.map(|_| {
-            let stored = self.stored(&filtered);
-            let to_store = ToStore { result: &stored, tool: self.tool, redacted: count };
-            // Only a result of which a part is left out needs room.
-            let room = Room::reserve(self.context, self.filter);
-            room.store(self.texts, &to_store, self.context, self.filter, &self.forms)
-        });
+        let remedy = match omission {
+            Some(_) => {
+                let stored = self.stored(&filtered)?;
+                let to_store = ToStore { result: &stored, tool: self.tool, redacted: count };
+                // Only a result of which a part is left out needs room.
+                let room = Room::reserve(self.context, self.filter);
+                Some(room.store(self.texts, &to_store, self.context, self.filter, &self.forms))
+            }
+            None => None,
+        };
         let omission = match omission {
             Some(omission) => {
                 Some(Omission { hint: self.hint(&omission, &filtered, &scratch)?, ..omission })

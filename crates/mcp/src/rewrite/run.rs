@@ -334,7 +334,7 @@ pub(crate) fn minified(texts: &Texts<'_>, source: &Source) -> Option<u64> {
 /// Reads a source to its end, to see whether it is one JSON value.
 pub(crate) fn is_json(texts: &Texts<'_>, source: &Source) -> Result<(), RunError> {
     let program = Program::compile(&tamis::Spec::new())?;
-    write_output(texts, source, &program, &CallOptions::new(), &mut Count(0))
+    write_output(texts, source, &program, &CallOptions::new(), &mut Count(0)).map(drop)
 }
 
 /// Returns the size of the output of a program. `None`: it fails.
@@ -350,17 +350,16 @@ pub(crate) fn length(
 }
 
 /// Writes the output of a program to `out`.
-pub(crate) fn write_output(
+fn write_output(
     texts: &Texts<'_>,
     source: &Source,
     program: &Program,
     options: &CallOptions,
     out: &mut dyn Sink,
-) -> Result<(), RunError> {
+) -> Result<Report, RunError> {
     let mut filter = Filter::new(program.with_options(options), out);
     read(texts, source, |chunk| Ok(filter.write(chunk)?))?;
-    filter.end()?;
-    Ok(())
+    Ok(filter.end()?)
 }
 
 /// The stored forms of the values of a result.
@@ -375,8 +374,14 @@ pub(crate) struct FormOutputs<'a> {
 
 struct KeptForms {
     spool: Spool,
-    /// The place of each form in `spool`, by the first byte of its source in the message.
-    places: HashMap<u64, Range<u64>>,
+    /// The forms in `spool`, by the first byte of their source in the message.
+    forms: HashMap<u64, KeptForm>,
+}
+
+struct KeptForm {
+    place: Range<u64>,
+    /// Number of values that were replaced.
+    redacted: u64,
 }
 
 impl<'a> FormOutputs<'a> {
@@ -393,7 +398,7 @@ impl<'a> FormOutputs<'a> {
             StoredForm::Nothing | StoredForm::Source => None,
         };
         let spool = Spool::new(SpoolLimits { spill: 0, ..limits });
-        let kept = RefCell::new(KeptForms { spool, places: HashMap::new() });
+        let kept = RefCell::new(KeptForms { spool, forms: HashMap::new() });
         let options = CallOptions::new().with_is_error(is_error);
         let options = match marks {
             Some(marks) => options.with_marks(marks),
@@ -416,31 +421,45 @@ impl<'a> FormOutputs<'a> {
         let mut output = CountAndKeep { count: Count(0), spool: &mut kept.spool };
         let written = write_output(texts, source, program, &self.options, &mut output);
         let length = output.count.0;
-        if written.is_err() || kept.spool.error().is_some() {
-            kept.spool.truncate(start);
-        } else {
-            kept.places.insert(source.start(), start..start + length);
+        match &written {
+            Ok(report) if kept.spool.error().is_none() => {
+                let (place, redacted) = (start..start + length, redacted(report));
+                kept.forms.insert(source.start(), KeptForm { place, redacted });
+            }
+            _ => kept.spool.truncate(start),
         }
-        written.ok().map(|()| length)
+        written.ok().map(|_report| length)
     }
 
-    /// Writes the form of a value to `out`.
+    /// Writes the form of a value to `out`. Returns the number of values that were replaced in it.
     pub(crate) fn write(
         &self,
         texts: &Texts<'_>,
         source: &Source,
         out: &mut dyn Sink,
-    ) -> Result<(), RunError> {
+    ) -> Result<u64, RunError> {
         let kept = self.kept.borrow();
-        match (kept.places.get(&source.start()), self.program) {
-            (Some(place), _) => kept.spool.each_chunk(place.clone(), |chunk| {
-                out.write(chunk);
-                Ok(())
-            }),
-            (None, Some(program)) => write_output(texts, source, program, &self.options, out),
+        match (kept.forms.get(&source.start()), self.program) {
+            (Some(KeptForm { place, redacted }), _) => {
+                let write = |chunk: &[u8]| {
+                    out.write(chunk);
+                    Ok::<_, RunError>(())
+                };
+                kept.spool.each_chunk(place.clone(), write).map(|()| *redacted)
+            }
+            (None, Some(program)) => {
+                let report = write_output(texts, source, program, &self.options, out)?;
+                Ok(redacted(&report))
+            }
             (None, None) => Err(RunError::Failed(Failure("it is not stored"))),
         }
     }
+}
+
+fn redacted(report: &Report) -> u64 {
+    let mut replaced = Replaced::default();
+    replaced.add(&report.redacted);
+    replaced.count()
 }
 
 /// Counts bytes, and keeps them while there is room.

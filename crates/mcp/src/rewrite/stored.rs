@@ -4,10 +4,12 @@ use tamis::json::StringEncoder;
 use tamis::spec::Redact;
 use tamis::text::TextRedactor;
 use tamis::{PayloadPath, Sink};
-use tamis_store::{EntryMeta, EntryWriter, Handle, LostReason, Remedy, Reservation, StoreError};
+use tamis_store::{EntryMeta, EntryShape, LostReason, Remedy, Reservation, StoreError};
 
 use super::block_text::BlockText;
 use super::blocks::Block;
+use super::digest::{Digest, DigestSink};
+use super::replaced::Replaced;
 use super::result_parts::{FilteredParts, ResultRewrite, StructuredRun};
 use super::run::{FormOutputs, RunError, Source, Texts, read};
 use super::task::Context;
@@ -26,8 +28,14 @@ pub(crate) enum StoredPart {
 /// The parts of a result that are stored.
 #[derive(Debug)]
 pub(crate) enum StoredResult {
-    /// One JSON value, and the path of its payload.
-    Json(Source, Option<PayloadPath>),
+    /// One JSON value.
+    Json {
+        source: Source,
+        /// The path of its payload.
+        items: Option<PayloadPath>,
+        /// Whether it is an object with one string, which is also the text of the result.
+        wraps_text: bool,
+    },
     /// One text.
     Text(Source),
     /// All blocks, and the structured result if there is one.
@@ -36,7 +44,7 @@ pub(crate) enum StoredResult {
 
 impl ResultRewrite<'_> {
     /// Returns what is stored: the structured result, else the only JSON, else all blocks.
-    pub(crate) fn stored(&self, filtered: &FilteredParts<'_>) -> StoredResult {
+    pub(crate) fn stored(&self, filtered: &FilteredParts<'_>) -> Result<StoredResult, Failure> {
         let (structured, texts) = (filtered.structured.run(), &filtered.texts);
         let with_text = || self.blocks.iter().zip(texts).filter(|(block, _)| block.text.is_some());
         let cuts_text = with_text().any(|(_, text)| match text {
@@ -48,21 +56,26 @@ impl ResultRewrite<'_> {
         if let Some(StructuredRun { found, run, .. }) = structured
             && !cuts_text
         {
-            return StoredResult::Json(Source::Value(found.span.clone()), run.report.root.clone());
+            return Ok(StoredResult::Json {
+                source: Source::Value(found.span.clone()),
+                items: run.report.root.clone(),
+                wraps_text: self.repeated_text()?.is_some(),
+            });
         }
         let mut jsons = with_text().filter(|(_, text)| json(text));
         if let (Some((block, Some(BlockText::Json(run)))), None, false) =
             (jsons.next(), jsons.next(), cuts_text)
             && let Some(found) = block.text
         {
-            return StoredResult::Json(Source::characters(found), run.report.root.clone());
+            let (source, items) = (Source::characters(found), run.report.root.clone());
+            return Ok(StoredResult::Json { source, items, wraps_text: false });
         }
         let mut all = with_text();
         if let (Some((block, text)), None, None) = (all.next(), all.next(), structured)
             && !json(text)
             && let Some(found) = block.text
         {
-            return StoredResult::Text(Source::characters(found));
+            return Ok(StoredResult::Text(Source::characters(found)));
         }
         let part = |(block, text): (&Block<'_>, &Option<BlockText>)| match (block.text, text) {
             (Some(found), Some(BlockText::Json(_))) => StoredPart::Json(Source::characters(found)),
@@ -70,7 +83,7 @@ impl ResultRewrite<'_> {
             (None, _) => StoredPart::Nothing,
         };
         let structured = structured.map(|structured| Source::Value(structured.found.span.clone()));
-        StoredResult::Blocks(self.blocks.iter().zip(texts).map(part).collect(), structured)
+        Ok(StoredResult::Blocks(self.blocks.iter().zip(texts).map(part).collect(), structured))
     }
 }
 
@@ -133,26 +146,32 @@ impl Room {
             Self::Away => return Remedy::Lost(LostReason::Unreachable),
         };
         let meta = match result {
-            StoredResult::Json(_, None) | StoredResult::Blocks(..) => EntryMeta::json(tool),
-            StoredResult::Json(_, Some(items)) => EntryMeta::json(tool).with_items(items.as_str()),
+            StoredResult::Json { items: Some(items), .. } => {
+                EntryMeta::json(tool).with_items(items.as_str())
+            }
+            StoredResult::Json { items: None, .. } | StoredResult::Blocks(..) => {
+                EntryMeta::json(tool)
+            }
             StoredResult::Text(_) => EntryMeta::text(tool),
+        };
+        let shape = match result {
+            StoredResult::Json { wraps_text: true, .. } => EntryShape::WrapsText,
+            StoredResult::Blocks(parts, structured) => EntryShape::Blocks {
+                count: parts.len() as u64,
+                has_structured: structured.is_some(),
+            },
+            StoredResult::Json { .. } | StoredResult::Text(_) => EntryShape::Same,
         };
         let proxy = &context.proxy;
         let meta = meta
             .with_origin(proxy.origin(), proxy.server_name().as_deref())
-            .with_altered(context.is_cleaned || filter.stores_less());
+            .with_altered(context.is_cleaned || filter.stores_less())
+            .with_respelled(matches!(filter.stored, StoredForm::Program(_)))
+            .with_shape(shape);
         let mut writer = reservation.begin(context.scope.clone(), meta);
-        writer.set_redacted(redacted);
-        // The stored form of JSON is made by a program that has the rule.
-        if let (StoredResult::Text(_), Some(rule)) = (result, redacts) {
-            match outputs.redactor(rule) {
-                Ok(redactor) => writer.redact_text(redactor),
-                Err(_) => return Remedy::Lost(LostReason::NotStored),
-            }
-        }
         let written = match result {
-            StoredResult::Json(source, _) => form.json(texts, source, &mut writer),
-            StoredResult::Text(source) => text(texts, source, &mut writer),
+            StoredResult::Json { source, .. } => form.json(texts, source, &mut writer),
+            StoredResult::Text(source) => form.text(texts, source, &mut writer),
             StoredResult::Blocks(parts, structured) => {
                 form.blocks(texts, parts, structured.as_ref(), &mut writer)
             }
@@ -160,7 +179,13 @@ impl Room {
         if written.is_err() && !writer.has_failed() {
             return Remedy::Lost(LostReason::NotStored);
         }
-        match finish(writer) {
+        let changes = written.unwrap_or_default();
+        // More may be replaced in what is stored than in what is shown.
+        writer.set_redacted(redacted.max(changes.redacted));
+        if changes.is_altered {
+            writer.set_altered();
+        }
+        match writer.finish() {
             Ok(handle) if context.proxy.recalls() => Remedy::Recall(handle),
             Ok(handle) => Remedy::Retrieve(handle),
             Err(StoreError::TooLarge(limit)) => Remedy::Lost(LostReason::TooLarge(limit)),
@@ -168,10 +193,6 @@ impl Room {
             Err(_) => Remedy::Lost(LostReason::NoRoom),
         }
     }
-}
-
-fn finish(writer: EntryWriter) -> Result<Handle, StoreError> {
-    writer.finish()
 }
 
 /// The form in which values are stored.
@@ -182,14 +203,61 @@ struct Form<'a> {
     redacts: Option<&'a Redact>,
 }
 
+/// The differences between a part of a result and what is stored of it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Changes {
+    /// Number of values that were replaced.
+    redacted: u64,
+    /// Whether a text has other characters.
+    is_altered: bool,
+}
+
+impl Changes {
+    fn and(self, other: Self) -> Self {
+        Self {
+            redacted: self.redacted + other.redacted,
+            is_altered: self.is_altered || other.is_altered,
+        }
+    }
+}
+
 impl Form<'_> {
     /// Writes a JSON value without what was removed for safety.
-    fn json(&self, texts: &Texts<'_>, source: &Source, out: &mut dyn Sink) -> Result<(), RunError> {
+    fn json(
+        &self,
+        texts: &Texts<'_>,
+        source: &Source,
+        out: &mut dyn Sink,
+    ) -> Result<Changes, RunError> {
         match self.stored {
             StoredForm::Nothing => Err(RunError::Failed(Failure("it is not stored"))),
-            StoredForm::Source => text(texts, source, out),
-            StoredForm::Program(_) => self.outputs.write(texts, source, out),
+            StoredForm::Source => copy(texts, source, out),
+            StoredForm::Program(_) => {
+                let redacted = self.outputs.write(texts, source, out)?;
+                Ok(Changes { redacted, is_altered: false })
+            }
         }
+    }
+
+    /// Writes a text without what is searched for. The search applies escape sequences, as a terminal does.
+    fn text(
+        &self,
+        texts: &Texts<'_>,
+        source: &Source,
+        out: &mut dyn Sink,
+    ) -> Result<Changes, RunError> {
+        let Some(rule) = self.redacts else { return copy(texts, source, out) };
+        let mut redactor: TextRedactor = self.outputs.redactor(rule)?;
+        let mut before = Digest::default();
+        let mut out = DigestSink { out, digest: Digest::default() };
+        read(texts, source, |chunk| {
+            before.add(chunk);
+            redactor.write(chunk, &mut out);
+            Ok(())
+        })?;
+        let mut replaced = Replaced::default();
+        replaced.add(&redactor.end(&mut out));
+        Ok(Changes { redacted: replaced.count(), is_altered: before != out.digest })
     }
 
     /// Writes an object with all blocks, and the structured result before them.
@@ -199,11 +267,12 @@ impl Form<'_> {
         parts: &[StoredPart],
         structured: Option<&Source>,
         out: &mut dyn Sink,
-    ) -> Result<(), RunError> {
+    ) -> Result<Changes, RunError> {
+        let mut changes = Changes::default();
         out.write(b"{");
         if let Some(structured) = structured {
             out.write(b"\"structuredContent\":");
-            self.json(texts, structured, out)?;
+            changes = self.json(texts, structured, out)?;
             out.write(b",");
         }
         out.write(b"\"blocks\":[");
@@ -211,46 +280,32 @@ impl Form<'_> {
             if index > 0 {
                 out.write(b",");
             }
-            match part {
+            let new = match part {
                 StoredPart::Json(source) => self.json(texts, source, out)?,
                 StoredPart::Text(source) => {
                     out.write(b"\"");
                     let mut string = StringEncoder::new(&mut *out);
-                    match self.redacts {
-                        None => text(texts, source, &mut string)?,
-                        Some(redact) => {
-                            safe_text(texts, source, self.outputs.redactor(redact)?, &mut string)?;
-                        }
-                    }
+                    let new = self.text(texts, source, &mut string)?;
                     out.write(b"\"");
+                    new
                 }
-                StoredPart::Nothing => out.write(b"null"),
-            }
+                StoredPart::Nothing => {
+                    out.write(b"null");
+                    Changes::default()
+                }
+            };
+            changes = changes.and(new);
         }
         out.write(b"]}");
-        Ok(())
+        Ok(changes)
     }
 }
 
-/// Writes a source as a terminal shows it, without what is searched for.
-fn safe_text(
-    texts: &Texts<'_>,
-    source: &Source,
-    mut redactor: TextRedactor,
-    out: &mut dyn Sink,
-) -> Result<(), RunError> {
-    read(texts, source, |chunk| {
-        redactor.write(chunk, out);
-        Ok(())
-    })?;
-    redactor.end(out);
-    Ok(())
-}
-
 /// Writes a source as it is.
-fn text(texts: &Texts<'_>, source: &Source, out: &mut dyn Sink) -> Result<(), RunError> {
+fn copy(texts: &Texts<'_>, source: &Source, out: &mut dyn Sink) -> Result<Changes, RunError> {
     read(texts, source, |chunk| {
         out.write(chunk);
         Ok(())
-    })
+    })?;
+    Ok(Changes::default())
 }

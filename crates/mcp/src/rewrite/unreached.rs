@@ -7,6 +7,7 @@
 
 use super::block_text::BlockText;
 use super::copies::same_bytes;
+use super::digest::Digest;
 use super::result_parts::{ResultRewrite, StructuredRun};
 use super::run::{RunError, Source, read};
 use crate::jsonrpc::find::{Found, ValueKind};
@@ -111,7 +112,7 @@ impl ResultRewrite<'_> {
 
     /// Returns the length and a hash of the characters of a string. Characters that cannot be told apart by it are
     /// treated as equal, which only removes a copy too many. A string with a lone surrogate is compared by its spelling.
-    fn digest(&self, string: &Found) -> Result<(u64, u64), Failure> {
+    fn digest(&self, string: &Found) -> Result<Digest, Failure> {
         let mut digest = Digest::default();
         let read = read(self.texts, &Source::characters(string), |chunk| {
             digest.add(chunk);
@@ -128,27 +129,6 @@ impl ResultRewrite<'_> {
             }
             Err(RunError::Failed(failure)) => return Err(failure),
         }
-        Ok((digest.length, digest.hash))
-    }
-}
-
-/// The length of a text, and its FNV-1a hash, which does not depend on the chunks.
-struct Digest {
-    length: u64,
-    hash: u64,
-}
-
-impl Default for Digest {
-    fn default() -> Self {
-        Self { length: 0, hash: 0xcbf2_9ce4_8422_2325 }
-    }
-}
-
-impl Digest {
-    fn add(&mut self, chunk: &[u8]) {
-        self.length += chunk.len() as u64;
-        for byte in chunk {
-            self.hash = (self.hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
+        Ok(digest)
     }
 }

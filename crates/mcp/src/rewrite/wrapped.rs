@@ -29,13 +29,18 @@ use crate::rules::Structured;
 const LONGEST_PREFIX: u64 = 1 << 10;
 
 impl ResultRewrite<'_> {
-    /// Looks for a `structuredContent` that only repeats the text of the only block with one.
+    /// Looks for a `structuredContent` that is treated as the text that it repeats.
     ///
     /// Only profiles treat it as text. The rules of a manifest address the members of `structuredContent`.
     pub(crate) fn wrapped(&self) -> Result<Option<Wrapped<'_>>, Failure> {
         if self.filter.is_of_user() || self.filter.removes_for_safety {
             return Ok(None);
         }
+        self.repeated_text()
+    }
+
+    /// Looks for a `structuredContent` that only repeats the text of the only block with one.
+    pub(crate) fn repeated_text(&self) -> Result<Option<Wrapped<'_>>, Failure> {
         let mut texts = self.blocks.iter().filter_map(|block| block.text);
         let (Some(text), None) = (texts.next(), texts.next()) else { return Ok(None) };
         let ([found], [_]) =

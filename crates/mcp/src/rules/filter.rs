@@ -16,6 +16,9 @@ use crate::record::RuleSource;
 const HARMLESS: [&str; 6] =
     ["root", "validation", "whitespace", "duplicate_keys", "allow_raw", "on_error"];
 
+/// Those of them under which every member is kept, also one that occurs twice.
+const KEEPING: [&str; 5] = ["root", "validation", "whitespace", "allow_raw", "on_error"];
+
 /// The form in which a result is stored if something was cut from it.
 #[derive(Clone, Debug)]
 pub(crate) enum StoredForm {
@@ -235,11 +238,10 @@ impl ToolFilter {
     pub(crate) fn stores_less(&self) -> bool {
         match (&self.stored, &self.stored_spec) {
             (StoredForm::Source, _) => false,
+            // Other rules remove something, such as `extract`, or `select` with `retrieve: cut`. A search counts what it replaces.
             (StoredForm::Program(_), Some(spec)) => {
-                // With `retrieve: cut`, the form has rules that save, such as `select`.
-                let saves = |all| keys(&all) != keys(spec);
-                spec.removes_values_for_safety()
-                    || spec.stored_form(Retrieve::All).is_none_or(saves)
+                let is_known = |key: &String| key == "redact" || KEEPING.contains(&key.as_str());
+                spec.removes_values_for_safety() || !keys(spec).keys().all(is_known)
             }
             (StoredForm::Program(_) | StoredForm::Nothing, _) => true,
         }

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::references::Reference;
-use super::value::StoredArgument;
+use super::value::{RESPELLED, StoredArgument};
 use crate::jsonrpc::text;
 use crate::jsonrpc::unique::has_duplicates;
 use crate::schema_check::{SchemaCompiler, SchemaViolation};
@@ -38,6 +38,7 @@ pub(super) fn fit(
     }
     let mut chosen = Vec::with_capacity(values.len());
     let mut others = Vec::with_capacity(values.len());
+    let respelled: Vec<bool> = values.iter().map(StoredArgument::is_respelled).collect();
     for (reference, value) in references.iter().zip(values) {
         let mut forms = value.into_forms().into_iter();
         let first = forms.next().unwrap_or_default();
@@ -49,26 +50,31 @@ pub(super) fn fit(
     if first.is_empty() {
         return Ok(chosen);
     }
+    let is_within = |reference: &Reference, place: &str| {
+        let rest = place.strip_prefix(&reference.pointer);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
     for ((reference, chosen), other) in references.iter().zip(&mut chosen).zip(others) {
-        let is_within = |place: &str| {
-            place
-                .strip_prefix(&reference.pointer)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        if let Some(other) =
-            other.filter(|_| first.iter().any(|violation| is_within(&violation.place)))
-        {
+        let is_violated = || first.iter().any(|it| is_within(reference, &it.place));
+        if let Some(other) = other.filter(|_| is_violated()) {
             insert(&mut arguments, reference, &other)?;
             *chosen = other;
         }
     }
     match check.violations(&arguments, MOST_ERRORS).first() {
         None => Ok(chosen),
-        Some(SchemaViolation { place, keyword }) => Err(format!(
-            "the input schema of the tool does not accept the arguments with the value: `{}` at {}",
-            text::short(keyword, 64),
-            if place.is_empty() { "the arguments".to_owned() } else { text::short(place, 200) }
-        )),
+        Some(SchemaViolation { place, keyword }) => {
+            let mut at = references.iter().zip(respelled);
+            let why = match at.find(|(it, respelled)| *respelled && is_within(it, place)) {
+                Some(_) => format!("; {RESPELLED}"),
+                None => String::new(),
+            };
+            Err(format!(
+                "the input schema of the tool does not accept the arguments with the value: `{}` at {}{why}",
+                text::short(keyword, 64),
+                if place.is_empty() { "the arguments".to_owned() } else { text::short(place, 200) }
+            ))
+        }
     }
 }
 

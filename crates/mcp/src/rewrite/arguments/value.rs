@@ -5,7 +5,7 @@
 use memchr::memmem;
 use tamis::spec::{OnError, PatchOp, Root};
 use tamis::{CallOptions, Limits, Program, Spec, filter_slice};
-use tamis_store::{EntryKind, Scope, Store};
+use tamis_store::{EntryKind, EntryMeta, EntryShape, Scope, Store};
 
 use super::references::{TextEdit, WrittenReference};
 use crate::jsonrpc::text;
@@ -22,27 +22,36 @@ const MOST_CHANGES: usize = 1000;
 /// The most bytes that the operations of a patch may hold. An operation `copy` can double a value.
 const MOST_HELD: u64 = 64 << 20;
 
+/// Why the text of a value is not known.
+pub(super) const RESPELLED: &str = "a rule has changed the white space of the result, so that its text is not what the tool returned; an argument \
+     that takes the JSON gets the value";
+
 /// A value for an argument: as JSON, as text, or as either.
 #[derive(Debug)]
 pub(super) struct StoredArgument {
     /// The JSON value. `None` if it is a text.
     json: Option<Vec<u8>>,
-    text: String,
+    /// `None` for JSON whose spelling is not what the tool returned.
+    text: Option<String>,
 }
 
 impl StoredArgument {
     /// Returns the bytes of the value.
     pub(super) fn len(&self) -> usize {
-        self.json.as_ref().map_or(self.text.len(), Vec::len)
+        let text = || self.text.as_ref().map_or(0, String::len);
+        self.json.as_ref().map_or_else(text, Vec::len)
+    }
+
+    /// Returns whether it can only be JSON, because its text is not what the tool returned.
+    pub(super) fn is_respelled(&self) -> bool {
+        self.text.is_none()
     }
 
     /// Returns the JSON texts that the argument may be, the preferred one first: the value, and a string with its text.
     pub(super) fn into_forms(self) -> Vec<Vec<u8>> {
-        let text = text::quoted(&self.text).into_bytes();
-        match self.json {
-            Some(json) if json.first() != Some(&b'"') => vec![on_one_line(json), text],
-            _ => vec![text],
-        }
+        let text = self.text.map(|text| text::quoted(&text).into_bytes());
+        let json = self.json.filter(|json| json.trim_ascii().first() != Some(&b'"'));
+        json.map(on_one_line).into_iter().chain(text).collect()
     }
 }
 
@@ -77,48 +86,89 @@ pub(super) fn load(
             "a rule has removed or replaced a part of the result, so that it is not what the tool returned".to_owned(),
         );
     }
-    let stored = store.value(scope, handle, pointer.as_deref(), MOST_BYTES).map_err(say)?;
-    let is_whole = pointer.as_deref().is_none_or(str::is_empty);
+    let pointer = pointer.as_deref().filter(|pointer| !pointer.is_empty());
+    names_one_block(&meta, pointer)?;
+    let stored = store.value(scope, handle, pointer, MOST_BYTES).map_err(say)?;
     let value = match stored.meta.kind() {
-        EntryKind::Json => of_json(stored.bytes, is_whole)?,
-        EntryKind::Text => StoredArgument { json: None, text: utf8(stored.bytes)? },
+        EntryKind::Json => of_json(stored.bytes, &meta, pointer)?,
+        EntryKind::Text => StoredArgument { json: None, text: Some(utf8(stored.bytes)?) },
     };
     match (patch, edits) {
         (Some(_), Some(_)) => Err("expected `patch` or `edits`, not both".to_owned()),
         (Some(patch), None) => {
             let json = value.json.ok_or("a patch needs a JSON value; use `edits` for a text")?;
-            of_json(patched(&json, patch.get())?, false)
+            let json = patched(&json, patch.get())?;
+            let text = Some(text_of(&json)?);
+            Ok(StoredArgument { json: Some(json), text })
         }
-        (None, Some(edits)) => Ok(StoredArgument { json: None, text: edited(value.text, edits)? }),
+        (None, Some(edits)) => {
+            let text = value.text.ok_or(RESPELLED)?;
+            Ok(StoredArgument { json: None, text: Some(edited(text, edits)?) })
+        }
         (None, None) => Ok(value),
     }
+}
+
+/// Checks that a value of a result with several blocks is in one of them: nobody has seen the object in which they are stored.
+fn names_one_block(meta: &EntryMeta, pointer: Option<&str>) -> Result<(), String> {
+    let EntryShape::Blocks { count, has_structured } = meta.shape() else { return Ok(()) };
+    let pointer = pointer.unwrap_or_default();
+    let is_in_block = pointer.strip_prefix("/blocks/").is_some_and(|rest| !rest.is_empty());
+    let rest = pointer.strip_prefix("/structuredContent").filter(|_| has_structured);
+    if is_in_block || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) {
+        return Ok(());
+    }
+    let blocks = match count.saturating_sub(1) {
+        0 => "/blocks/0".to_owned(),
+        last => format!("/blocks/0 to /blocks/{last}"),
+    };
+    let or = if has_structured { " or /structuredContent" } else { "" };
+    Err(format!("the result has several blocks; expected a `pointer` to one of them: {blocks}{or}"))
 }
 
 fn utf8(bytes: Vec<u8>) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_error| "the text is not valid UTF-8".to_owned())
 }
 
-/// Returns a JSON value with its text: the characters of a string, and otherwise its JSON text. A result that only wraps a
-/// text, such as `{"content": "…"}`, is shown to models as this text.
-fn of_json(json: Vec<u8>, is_whole: bool) -> Result<StoredArgument, String> {
-    let trimmed = json.trim_ascii();
-    let only_member = || {
+/// Returns a JSON value of an entry with its text.
+fn of_json(
+    json: Vec<u8>,
+    meta: &EntryMeta,
+    pointer: Option<&str>,
+) -> Result<StoredArgument, String> {
+    let is_block = || {
+        let index = pointer.and_then(|pointer| pointer.strip_prefix("/blocks/"));
+        index.is_some_and(|index| !index.contains('/'))
+    };
+    if matches!(meta.shape(), EntryShape::Blocks { .. }) && json == b"null" && is_block() {
+        return Err("the block has no text".to_owned());
+    }
+    let wrapped = || {
         let members: serde_json::Map<String, serde_json::Value> =
-            serde_json::from_slice(trimmed).ok()?;
-        match (members.len(), members.into_iter().next()) {
-            (1, Some((_, serde_json::Value::String(text)))) => Some(text),
+            serde_json::from_slice(&json).ok()?;
+        match members.into_iter().next() {
+            Some((_, serde_json::Value::String(text))) => Some(text),
             _ => None,
         }
     };
-    let text = match trimmed.first() {
-        Some(b'"') => text::decode(trimmed).ok_or("the text has half of a character")?,
-        Some(b'{') if is_whole => match only_member() {
-            Some(text) => text,
-            None => utf8(json.clone())?,
-        },
-        _ => utf8(json.clone())?,
+    let is_container = matches!(json.trim_ascii().first(), Some(b'{' | b'['));
+    let text = match meta.shape() {
+        EntryShape::WrapsText if pointer.is_none() => {
+            Some(wrapped().ok_or("the text of the result cannot be read")?)
+        }
+        _ if is_container && meta.is_respelled() => None,
+        _ => Some(text_of(&json)?),
     };
     Ok(StoredArgument { json: Some(json), text })
+}
+
+/// Returns the text of a JSON value: the characters of a string, and otherwise its JSON text.
+fn text_of(json: &[u8]) -> Result<String, String> {
+    let trimmed = json.trim_ascii();
+    match trimmed.first() {
+        Some(b'"') => Ok(text::decode(trimmed).ok_or("the text has half of a character")?),
+        _ => utf8(json.to_vec()),
+    }
 }
 
 /// Applies a JSON Patch.
@@ -169,6 +219,8 @@ fn edited(mut text: String, edits: &[TextEdit]) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use tamis_store::{EntryMeta, EntryShape};
+
     use super::{TextEdit, edited, of_json, patched};
 
     #[test]
@@ -221,15 +273,20 @@ mod tests {
     }
 
     #[test]
-    fn a_wrapped_text_is_a_text() {
-        for (json, is_whole, expected) in [
-            (r#"{"content":"a\nb"}"#, true, "a\nb"),
-            (r#"{"content":"a"}"#, false, r#"{"content":"a"}"#),
-            (r#"{"content":1}"#, true, r#"{"content":1}"#),
-            (r#""a\u0041""#, false, "aA"),
-            ("[1, 2]", true, "[1, 2]"),
+    fn the_text_of_json_is_what_the_tool_returned() {
+        let (plain, wraps) = (EntryMeta::json("t"), EntryShape::WrapsText);
+        let content = r#"{"content":"a\nb"}"#;
+        for (json, meta, pointer, expected) in [
+            (content, plain.clone(), None, Some(content)),
+            (content, plain.clone().with_shape(wraps), None, Some("a\nb")),
+            (content, plain.clone().with_respelled(true).with_shape(wraps), None, Some("a\nb")),
+            (content, plain.clone().with_shape(wraps), Some("/a"), Some(content)),
+            (content, plain.clone().with_respelled(true), None, None),
+            (r#""a\u0041""#, plain.clone().with_respelled(true), Some("/a"), Some("aA")),
+            ("[1,\n 2]\n", plain, None, Some("[1,\n 2]\n")),
         ] {
-            assert_eq!(of_json(json.into(), is_whole).unwrap().text, expected);
+            let value = of_json(json.into(), &meta, pointer).unwrap();
+            assert_eq!(value.text.as_deref(), expected, "{json} {meta:?}");
         }
     }
 }
