@@ -14,6 +14,7 @@ use tamis_store::Scope;
 
 use super::earlier_results::EarlierResults;
 use super::tool_call::ToolCall;
+use crate::jsonrpc::Id;
 
 /// The key of a task or a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -103,6 +104,13 @@ impl Memory {
     pub(crate) fn earlier(&self) -> Option<MutexGuard<'_, EarlierResults>> {
         self.marks.as_ref()?;
         Some(self.earlier.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Notes that the client has cancelled a request.
+    pub(crate) fn cancel(&self, request: &Id) {
+        if let Some(mut earlier) = self.earlier() {
+            earlier.cancel(request);
+        }
     }
 
     /// Notes that factored documents are explained. Returns whether they were before.

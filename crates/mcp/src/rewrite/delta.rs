@@ -28,11 +28,11 @@ use crate::jsonrpc::members::members;
 use crate::jsonrpc::splice::{Piece, Splice};
 use crate::jsonrpc::text;
 use crate::jsonrpc::unique::has_duplicates;
-use crate::policy::earlier_results::LONGEST_TEXT;
+use crate::policy::earlier_results::{FullText, LONGEST_TEXT};
 use crate::policy::tool_call::ToolCall;
 use crate::spool::Spool;
 
-/// The time after which a comparison of lines is as good as it is.
+/// The time for a comparison of lines. After it, the diff is correct, but may be longer than necessary.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The most lines that are compared.
@@ -50,49 +50,63 @@ struct ResultText {
     span: Range<u64>,
 }
 
-/// The result that is sent, and how it can be fetched in full.
+/// The fate of a result.
+pub(super) enum Compared {
+    /// It is sent as it is, and its text is remembered if it has one that later results can be compared with.
+    Full(Option<FullText>),
+    /// Its changes are sent.
+    Shorter(Delta),
+}
+
+/// The changes that are sent in place of a result, and how it can be fetched in full.
 pub(super) struct Delta {
     pub(super) splice: Splice,
     pub(super) handle: String,
 }
 
-/// Returns the changes that shorten the response in a range of a message to what has changed. `None`: it is sent as it is, and
-/// remembered if the client gets all of it. `is_cut`: something was left out of it.
-pub(super) fn shorten(
+/// Compares the response in a range of a message with an earlier one. `is_cut`: something was left out of it.
+pub(super) fn compare(
     message: &Spool,
     range: Range<u64>,
     call: &ToolCall,
     context: &Context,
     is_cut: bool,
-) -> Option<Delta> {
-    let (key, most_age) = call.delta?;
+) -> Compared {
+    const NOTHING: Compared = Compared::Full(None);
+    let Some((key, most_age)) = call.delta else { return NOTHING };
     let result = if is_cut { None } else { text_of(message, range) };
-    let mut earlier = context.memory.earlier()?;
+    let Some(mut earlier) = context.memory.earlier() else { return NOTHING };
     let Some(result) = result else {
         _ = earlier.next(key);
         earlier.forget(key);
-        return None;
+        return NOTHING;
     };
     let base = earlier.next(key).filter(|(_, age)| *age <= most_age);
-    let Some((base, age)) = base else {
-        earlier.keep(key, &result.text);
-        return None;
-    };
     // Comparing takes time, and the session goes on.
     drop(earlier);
+    match base.and_then(|(base, age)| shorter(&base, age, &result, call, context)) {
+        Some(delta) => Compared::Shorter(delta),
+        None => Compared::Full(Some(FullText { key, text: result.text })),
+    }
+}
+
+/// Returns the changes of a result since an earlier one, if they are short.
+fn shorter(
+    base: &str,
+    age: u64,
+    result: &ResultText,
+    call: &ToolCall,
+    context: &Context,
+) -> Option<Delta> {
     let fits = |changes: &Changes| {
         let length = header(&call.tool, changes, age, LIKE_A_HANDLE).len() + changes.text.len();
         length * 10 < result.text.len() * 4 && length + LEAST_SAVED <= result.text.len()
     };
-    let changes = changes(&base, &result.text).filter(fits);
-    let stored = changes.and_then(|changes| Some((changes, stored(&result.text, call, context)?)));
-    let Some((changes, handle)) = stored else {
-        context.memory.earlier()?.keep(key, &result.text);
-        return None;
-    };
+    let changes = changes(base, &result.text).filter(fits)?;
+    let handle = stored(&result.text, call, context)?;
     let delta = header(&call.tool, &changes, age, &handle) + &changes.text;
     let mut splice = Splice::default();
-    splice.replace(result.span, Piece::Bytes(text::quoted(&delta).into_bytes()));
+    splice.replace(result.span.clone(), Piece::Bytes(text::quoted(&delta).into_bytes()));
     Some(Delta { splice, handle })
 }
 

@@ -7,6 +7,8 @@ use std::time::Instant;
 use tamis_store::Store;
 use tamis_store::calls::{ShownBy, TextSize};
 
+use super::arguments;
+use super::delta::{self, Compared};
 use super::invisible::clean;
 use super::listing;
 use super::outcome::{Action, DropReason, Outcome};
@@ -16,10 +18,9 @@ use super::result_parts::Rewritten;
 use super::retrieve;
 use super::shown;
 use super::task::{Context, Element, Record, Task, Work};
-use super::{arguments, delta};
 use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::splice::{Piece, Splice, cut_members};
-use crate::jsonrpc::{reply, text};
+use crate::jsonrpc::{Id, reply, text};
 use crate::policy::allowed::{Envelope, Redaction};
 use crate::policy::failure::{self, Failure, MESSAGE_WITHHELD, STATUS_WITHHELD, TooLong};
 use crate::policy::tool_call::ToolCall;
@@ -171,6 +172,12 @@ impl Work {
             }
             (done, _) => done,
         };
+        let id = Id::parse(&context.raw_id);
+        if let (Some(full), Some(id), Some(mut earlier)) =
+            (record.full.take(), id, context.memory.earlier())
+        {
+            earlier.keep(&full, &id);
+        }
         if subject.filter.is_some() || record.is_wanted {
             record.bytes_out = match done {
                 Done::Original => record.bytes_in,
@@ -283,7 +290,7 @@ impl Subject {
         record: &mut Record,
     ) -> Done {
         record.reason = Some(failure.0);
-        record.handle = None;
+        (record.handle, record.full) = (None, None);
         let is_too_long = context.is_too_long(span);
         if self.only_saves() && !is_too_long {
             record.outcome = CallOutcome::FailedOpen;
@@ -467,26 +474,28 @@ fn shorten_to_delta(
 ) -> Result<Done, Failure> {
     let is_cut = record.handle.is_some() || record.reason.is_some();
     let nothing = Spool::from_vec(Vec::new());
-    match done {
-        Done::Original => {
-            let Some(delta) = delta::shorten(message, span.clone(), call, context, is_cut) else {
-                return Ok(Done::Original);
-            };
-            record.handle = Some(delta.handle);
-            delta.splice.write(message, span, &nothing, out)?;
+    let written = start..out.len();
+    let compared = match done {
+        Done::Original => delta::compare(message, span.clone(), call, context, is_cut),
+        Done::Written => delta::compare(out, written.clone(), call, context, is_cut),
+        Done::Answered | Done::Dropped(_) => return Ok(done),
+    };
+    let delta = match compared {
+        Compared::Full(text) => {
+            record.full = text;
+            return Ok(done);
         }
-        Done::Written => {
-            let written = start..out.len();
-            if let Some(delta) = delta::shorten(out, written.clone(), call, context, is_cut) {
-                record.handle = Some(delta.handle);
-                let mut shorter = Spool::new(out.limits());
-                delta.splice.write(out, written, &nothing, &mut shorter)?;
-                out.truncate(start);
-                shorter.each_chunk(0..shorter.len(), |chunk| out.push(chunk))?;
-            }
-        }
-        done @ (Done::Answered | Done::Dropped(_)) => return Ok(done),
+        Compared::Shorter(delta) => delta,
+    };
+    record.handle = Some(delta.handle);
+    if matches!(done, Done::Original) {
+        delta.splice.write(message, span, &nothing, out)?;
+        return Ok(Done::Written);
     }
+    let mut shorter = Spool::new(out.limits());
+    delta.splice.write(out, written, &nothing, &mut shorter)?;
+    out.truncate(start);
+    shorter.each_chunk(0..shorter.len(), |chunk| out.push(chunk))?;
     Ok(Done::Written)
 }
 

@@ -14,6 +14,7 @@ use crate::jsonrpc::splice::Splice;
 use crate::jsonrpc::text;
 use crate::policy::allowed::Envelope;
 use crate::policy::clients::ClientReads;
+use crate::policy::earlier_results::FullText;
 use crate::policy::failure::Failure;
 use crate::policy::memory::Memory;
 use crate::policy::proxy::Proxy;
@@ -245,6 +246,8 @@ pub(crate) struct Record {
     pub(crate) listed: Vec<(String, u64)>,
     /// Whether the message is recorded although no tool was called.
     pub(crate) is_wanted: bool,
+    /// The text of the result, to be remembered if it is sent.
+    pub(crate) full: Option<FullText>,
     pub(crate) started: Instant,
 }
 
@@ -263,6 +266,7 @@ impl Record {
             in_script: false,
             listed: Vec::new(),
             is_wanted: false,
+            full: None,
             started,
         }
     }

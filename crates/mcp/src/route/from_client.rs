@@ -103,6 +103,7 @@ impl Session {
             let raw = message.to_vec(found.span.clone(), crate::jsonrpc::LONGEST_ID);
             if let Some(id) = raw.ok().and_then(|raw| Id::parse(&raw)) {
                 self.calls.cancel(&id, self.proxy.limits().closed_requests);
+                self.memory.cancel(&id);
             }
         }
     }
@@ -238,7 +239,8 @@ impl Session {
                     },
                 };
                 match method {
-                    "tasks/result" => Expected::ToolResult(call).into(),
+                    // Asking again for the result of a task does not run the tool again.
+                    "tasks/result" => Expected::ToolResult(ToolCall { delta: None, ..call }).into(),
                     "tasks/get" => Expected::Task(call).into(),
                     // These have no result, but the state of the task.
                     _ if call.filter.removes_for_safety => Expected::Task(call).into(),

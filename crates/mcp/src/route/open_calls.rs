@@ -184,7 +184,11 @@ impl OpenCalls {
         Some((id, call))
     }
 
-    fn close(&mut self, id: Id, call: OpenCall, most: usize) {
+    fn close(&mut self, id: Id, mut call: OpenCall, most: usize) {
+        // Nobody knows what the client has of a result that comes late or again.
+        if let Expected::ToolResult(call) = &mut call.expected {
+            call.delta = None;
+        }
         self.next += 1;
         self.order.push_back((id.clone(), self.next));
         self.closed.insert(id, (self.next, call));

@@ -45,7 +45,7 @@ use crate::spool::Spool;
 #[derive(Debug)]
 pub struct Session {
     pub(crate) proxy: Arc<Proxy>,
-    memory: Arc<Memory>,
+    pub(crate) memory: Arc<Memory>,
     pub(crate) calls: OpenCalls,
     /// The name that the client gave itself.
     pub(crate) client: Option<String>,
