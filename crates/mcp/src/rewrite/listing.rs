@@ -64,7 +64,7 @@ pub(crate) fn rewrite(
             listed.push((text::short(&name, 128), tool.span.end - tool.span.start));
         }
         let own = Parameters { raw: members.has_output_mode, budget: members.has_budget };
-        let shrinking = hint::argument(message, members.properties)?;
+        let shrinking = hint::argument(message, members.input_schema, members.properties)?;
         let listed = listed_schema(message, &name, &members.output_schemas, proxy);
         proxy.learn_parameters(name.clone(), OwnParameters { as_ours: own, shrinking, listed });
         if let Some(schema) = members.input_schema.filter(|_| proxy.keeps_schemas())

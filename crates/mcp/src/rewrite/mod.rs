@@ -11,7 +11,7 @@
 //! | `blocks`, `block_text`, `text_cut` | the texts of its content |
 //! | `wrapped`, `unreached`, `copies`, `digest` | texts and structured content that repeat each other |
 //! | `run` | the programs of a filter, over a part of the message |
-//! | `omission`, `hint`, `stored`, `notice` | what was left out of it, what is stored, and the notice about it |
+//! | `omission`, `hint`, `cursor`, `stored`, `notice` | what was left out of it, what is stored, and the notice about it |
 //! | `images`, `data_urls` | images in its strings, which become blocks, and `data:` URLs in its texts |
 //! | `assemble` | the replacements in the message |
 //! | `outcome`, `shown` | the message to send, its record, and the size of what a client shows |
@@ -21,6 +21,7 @@ pub(crate) mod assemble;
 pub(crate) mod block_text;
 pub(crate) mod blocks;
 pub(crate) mod copies;
+mod cursor;
 mod data_urls;
 mod delta;
 mod digest;

@@ -4,7 +4,8 @@ use tamis::{BudgetCuts, CutPlace, CutPlaceUnit, PayloadPath};
 use tamis_store::OmittedUnit;
 
 use super::block_text::BlockText;
-use super::hint::{self, Hint};
+use super::cursor;
+use super::hint::Hint;
 use super::notice::{Omission, ShortPointer};
 use super::result_parts::{FilteredParts, ResultRewrite, StructuredRun};
 use super::run::{self, JsonRun, Source};
@@ -144,7 +145,11 @@ impl ResultRewrite<'_> {
         });
         let mut cursor = None;
         for run in structured.into_iter().chain(texts) {
-            cursor = cursor.or(hint::cursor(scratch, run.output.clone())?);
+            let cuts = run.report.budget_cuts.as_ref().and_then(|cuts| cuts.largest.as_ref());
+            let list = cuts.map(|cut| cut.pointer.as_str());
+            let list = list.or(run.report.root.as_ref().map(PayloadPath::as_str));
+            let is_factored = run.report.factored.is_some();
+            cursor = cursor.or(cursor::find(scratch, run.output.clone(), list, is_factored)?);
         }
         Ok(Hint { cursor, argument: self.context.proxy.shrinking_argument(self.tool) })
     }
