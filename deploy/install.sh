@@ -29,6 +29,11 @@ has() {
     command -v "$1" > /dev/null 2>&1
 }
 
+# Whether a program is part of BusyBox. Its wget verifies certificates only by another program, the ssl_client of Alpine.
+is_busybox() {
+    "$1" --help < /dev/null 2>&1 | grep -q BusyBox
+}
+
 # Writes what an address has into a file. Only HTTPS, unless the address says otherwise, also after redirections.
 download() {
     if has curl; then
@@ -37,6 +42,13 @@ download() {
         *) curl -fsSL -o "$2" "$1" ;;
         esac
     elif has wget; then
+        case $1 in
+        https://*)
+            if is_busybox wget && { ! has ssl_client || is_busybox ssl_client; }; then
+                fail "the wget of this BusyBox does not verify certificates; install curl"
+            fi
+            ;;
+        esac
         wget -q -O "$2" "$1"
     else
         fail "neither curl nor wget is installed"
