@@ -28,7 +28,6 @@ pub struct StoreConfig {
 #[derive(Clone, Debug)]
 pub(crate) enum StorePlace {
     Memory,
-    #[cfg_attr(not(unix), allow(dead_code, reason = "used by stores in folders"))]
     Folder(PathBuf),
     Cloud(CloudPlace),
 }
@@ -46,7 +45,7 @@ impl StoreConfig {
     }
 
     /// A store in a folder, which is created when the first entry is written. Only its owner may have access to it. On
-    /// systems other than Unix no folder can be used, and every call fails.
+    /// Windows, this is not checked: a folder in the user's profile inherits such access.
     #[must_use]
     pub fn folder(path: impl Into<PathBuf>) -> Self {
         let place = StorePlace::Folder(path.into());

@@ -28,12 +28,7 @@ pub mod calls;
 #[cfg(feature = "cloud")]
 mod cloud;
 mod config;
-#[cfg_attr(
-    not(unix),
-    allow(dead_code, reason = "used by stores in folders, which need a Unix system")
-)]
 mod entry;
-#[cfg(unix)]
 mod folder;
 mod handle;
 mod limits;
@@ -42,10 +37,6 @@ mod memory;
 mod no_cloud;
 mod notice;
 pub mod process;
-#[cfg_attr(
-    not(unix),
-    allow(dead_code, reason = "used by stores in folders, which need a Unix system")
-)]
 mod scope;
 pub mod state;
 mod store;

@@ -38,12 +38,9 @@ impl Store {
         let StoreConfig { place, limits, clock, handles } = config;
         let backend: Arc<dyn Backend> = match place {
             StorePlace::Memory => Arc::new(MemoryBackend::new(limits.clone())),
-            #[cfg(unix)]
             StorePlace::Folder(path) => {
                 Arc::new(crate::folder::FolderBackend::new(path, limits.clone()))
             }
-            #[cfg(not(unix))]
-            StorePlace::Folder(_) => Arc::new(crate::backend::NoBackend),
             StorePlace::Cloud(place) => place.open(limits.clone()),
         };
         Self { backend, shared: StoreShared { limits, clock }, handles, is_remote }

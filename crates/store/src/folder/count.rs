@@ -5,14 +5,10 @@
 //! entry is being written, because its writer may be gone, and every minute.
 
 use std::fs::File;
-use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::FileExt as _;
+use std::io::{Read as _, Result, Seek as _, SeekFrom, Write as _};
 use std::time::{Duration, Instant, SystemTime};
 
-use rustix::fs::{FlockOperation, Mode, OFlags};
-use rustix::io::Errno;
-
+use super::place::{PrivateFolder, try_lock};
 use super::{LOCK, PATIENCE, StoreError};
 
 /// The first bytes of a count.
@@ -28,28 +24,24 @@ pub(super) struct FolderLock(File);
 
 impl FolderLock {
     /// Waits for the lock.
-    pub(super) fn take(folder: &OwnedFd) -> Result<Self, StoreError> {
-        let file = open(folder).map_err(io::Error::from)?;
+    pub(super) fn take(folder: &PrivateFolder) -> std::result::Result<Self, StoreError> {
+        let file = folder.open_or_create(LOCK)?;
         let deadline = Instant::now() + PATIENCE;
         let mut pause = Duration::from_micros(200);
-        loop {
-            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Self(file)),
-                Err(Errno::WOULDBLOCK | Errno::INTR) if Instant::now() < deadline => {
-                    std::thread::sleep(pause);
-                    pause = (pause * 2).min(Duration::from_millis(10));
-                }
-                Err(Errno::WOULDBLOCK | Errno::INTR) => return Err(StoreError::Busy),
-                Err(error) => return Err(io::Error::from(error).into()),
+        while !try_lock(&file)? {
+            if Instant::now() >= deadline {
+                return Err(StoreError::Busy);
             }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(10));
         }
+        Ok(Self(file))
     }
 
     /// Takes the lock, if nobody has it.
-    pub(super) fn try_take(folder: &OwnedFd) -> Option<Self> {
-        let file = open(folder).ok()?;
-        let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
-        locked.is_ok().then_some(Self(file))
+    pub(super) fn try_take(folder: &PrivateFolder) -> Option<Self> {
+        let file = folder.open_or_create(LOCK).ok()?;
+        matches!(try_lock(&file), Ok(true)).then_some(Self(file))
     }
 
     /// Returns the count, unless there is none or it is old.
@@ -61,7 +53,8 @@ impl FolderLock {
 
     fn read(&self) -> Option<Count> {
         let mut bytes = [0; LENGTH];
-        self.0.read_exact_at(&mut bytes, 0).ok()?;
+        let mut file = &self.0;
+        file.seek(SeekFrom::Start(0)).and_then(|_| file.read_exact(&mut bytes)).ok()?;
         let numbers = bytes.strip_prefix(MAGIC)?.as_chunks::<8>().0;
         let [made, taken, entries, parts] = numbers else { return None };
         let [made, taken, entries, parts] =
@@ -74,9 +67,15 @@ impl FolderLock {
         let numbers = [count.made, count.taken, count.entries, count.parts];
         let mut bytes = MAGIC.to_vec();
         bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
-        if self.0.write_all_at(&bytes, 0).is_err() {
+        if self.write(&bytes).is_err() {
             _ = self.0.set_len(0);
         }
+    }
+
+    fn write(&self, bytes: &[u8]) -> Result<()> {
+        let mut file = &self.0;
+        file.seek(SeekFrom::Start(0))?;
+        file.write_all(bytes)
     }
 
     /// Notes that an entry is no longer being written, and that its writer gives back some of the room.
@@ -89,12 +88,6 @@ impl FolderLock {
             ..count
         });
     }
-}
-
-/// Opens the file that is locked.
-fn open(folder: &OwnedFd) -> Result<File, Errno> {
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    rustix::fs::openat(folder, LOCK, flags, Mode::RUSR | Mode::WUSR).map(File::from)
 }
 
 /// Returns a time in seconds.

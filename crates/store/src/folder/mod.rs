@@ -15,24 +15,19 @@
 //! - Everything that takes room is counted under the lock: complete entries by their size, others by their reservation.
 //!   So all processes together stay within the limit.
 //! - A `.part` file that is not locked belongs to a process that no longer exists. The next reservation removes it.
-//! - Files are reached only through the opened folder, so that no part of the path can be exchanged in between. No
-//!   symbolic link is followed. Files with other names than ours are never touched.
+//! - No symbolic link is followed: see [`place`]. Files with other names than ours are never touched.
 
 mod count;
+mod place;
 mod room;
 
-use std::ffi::CStr;
 use std::fmt::Write as _;
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::{DirBuilderExt, FileExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};
-use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
 use super::backend::{Backend, PendingEntry, StoreError, StoredEntry};
@@ -41,10 +36,11 @@ use super::handle::Handle;
 use super::limits::StoreLimits;
 use super::scope::Scope;
 use count::FolderLock;
+use place::PrivateFolder;
 use room::Added;
 
 /// The file whose lock protects the count of what takes room.
-const LOCK: &CStr = c"lock";
+const LOCK: &str = "lock";
 /// The beginning and the end of the name of an entry that is being written.
 const PART: (&str, &str) = (".", ".part");
 /// The length of the name of a complete entry.
@@ -66,45 +62,17 @@ impl FolderBackend {
     }
 
     /// Opens the folder, and creates it if it does not exist.
-    fn create(&self) -> Result<OwnedFd, StoreError> {
-        let path = std::path::absolute(&self.path)?;
-        match DirBuilder::new().recursive(true).mode(0o700).create(&path) {
-            // Opening it says what is there.
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error.into()),
-            _ => Ok(open_folder(&path)?),
+    fn create(&self) -> Result<PrivateFolder, StoreError> {
+        Ok(PrivateFolder::create(&std::path::absolute(&self.path)?)?)
+    }
+
+    /// Opens the folder. `None`: there is none.
+    fn existing(&self) -> io::Result<Option<PrivateFolder>> {
+        match PrivateFolder::open(&std::path::absolute(&self.path)?) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            folder => folder.map(Some),
         }
     }
-}
-
-/// Opens the folder, if only this user has access to it.
-fn open_folder(path: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| match error {
-        Errno::LOOP | Errno::NOTDIR | Errno::MLINK => {
-            refused("the folder of the store is a symbolic link or a file")
-        }
-        error => error.into(),
-    })?;
-    let stat = rustix::fs::fstat(&folder)?;
-    if stat.st_uid != rustix::process::geteuid().as_raw() {
-        return Err(refused("the folder of the store belongs to another user"));
-    }
-    if Mode::from_raw_mode(stat.st_mode).intersects(Mode::RWXG | Mode::RWXO) {
-        return Err(refused(
-            "other users can enter the folder of the store; run `chmod 700` on it, or use a new folder",
-        ));
-    }
-    Ok(folder)
-}
-
-fn refused(why: &str) -> io::Error {
-    io::Error::new(ErrorKind::PermissionDenied, why.to_owned())
-}
-
-/// Whether a file is a regular file of this user.
-fn is_own_file(stat: &Stat) -> bool {
-    FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
-        && stat.st_uid == rustix::process::geteuid().as_raw()
 }
 
 impl Backend for FolderBackend {
@@ -120,21 +88,20 @@ impl Backend for FolderBackend {
         let part = format!("{}{name}{}", PART.0, PART.1);
         // Counting, removing and creating are one step for all processes.
         let lock = FolderLock::take(&folder)?;
-        if rustix::fs::statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
+        if folder.has(&name) {
             return Err(StoreError::HandleTaken);
         }
         let added = Added { bytes: HEADER.saturating_add(bytes), entries: 1 };
         room::make(&folder, &lock, added, &self.limits, now)?;
-        let flags =
-            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = match rustix::fs::openat(&folder, &part, flags, Mode::RUSR | Mode::WUSR) {
-            Ok(file) => file,
-            Err(Errno::EXIST) => return Err(StoreError::HandleTaken),
-            Err(error) => return Err(io::Error::from(error).into()),
+        let file = match folder.create_file(&part) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                return Err(StoreError::HandleTaken);
+            }
+            file => file?,
         };
         // From here on, dropping the entry removes the file.
         let mut pending = PendingFile {
-            file: File::from(file),
+            file,
             folder: Arc::new(folder),
             name,
             part: Some(part),
@@ -142,8 +109,9 @@ impl Backend for FolderBackend {
         };
         // The system releases this lock when the process ends, in whatever way. The lock of the folder is still held, so
         // no other process sees the file before it is locked.
-        let locked = rustix::fs::flock(&pending.file, FlockOperation::NonBlockingLockExclusive);
-        locked.map_err(io::Error::from)?;
+        if !place::try_lock(&pending.file)? {
+            return Err(StoreError::Busy);
+        }
         allocate(&pending.file, HEADER.saturating_add(bytes))?;
         pending.file.seek(SeekFrom::Start(HEADER))?;
         drop(lock);
@@ -151,44 +119,23 @@ impl Backend for FolderBackend {
     }
 
     fn open(&self, handle: Handle) -> io::Result<Option<StoredEntry>> {
-        let path = std::path::absolute(&self.path)?;
-        let folder = match open_folder(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            folder => folder?,
-        };
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = match rustix::fs::openat(&folder, file_name(handle), flags, Mode::empty()) {
-            Err(Errno::NOENT | Errno::LOOP | Errno::MLINK) => return Ok(None),
-            file => file?,
-        };
-        let stat = rustix::fs::fstat(&file)?;
-        if !is_own_file(&stat) {
-            return Ok(None);
-        }
-        let mut file = File::from(file);
+        let Some(folder) = self.existing()? else { return Ok(None) };
+        let Some((mut file, data)) = folder.read(&file_name(handle))? else { return Ok(None) };
         let header = read_header(&mut file)?;
         // A file of another length lost its end, or is not ours.
-        let length = u64::try_from(stat.st_size).unwrap_or_default();
         let header = header.filter(|header| {
-            header.handle == handle && HEADER.checked_add(header.size) == Some(length)
+            header.handle == handle && HEADER.checked_add(header.size) == Some(data.size)
         });
         Ok(header.map(|header| StoredEntry { header, bytes: Box::new(FileBytes(file)) }))
     }
 
     fn newest(&self, accepts: &dyn Fn(&EntryHeader) -> bool) -> io::Result<Option<Handle>> {
-        let path = std::path::absolute(&self.path)?;
-        match open_folder(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            folder => room::newest(&folder?, accepts),
-        }
+        let Some(folder) = self.existing()? else { return Ok(None) };
+        room::newest(&folder, accepts)
     }
 
     fn sweep(&self, now: SystemTime) -> Result<(), StoreError> {
-        let path = std::path::absolute(&self.path)?;
-        let folder = match open_folder(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            folder => folder?,
-        };
+        let Some(folder) = self.existing()? else { return Ok(()) };
         let lock = FolderLock::take(&folder)?;
         room::make(&folder, &lock, Added { bytes: 0, entries: 0 }, &self.limits, now)
     }
@@ -223,14 +170,18 @@ fn read_header(file: &mut File) -> io::Result<Option<EntryHeader>> {
 /// Sets the length of a file and takes the room for it, as far as the file system can. So a full disk is found before
 /// anything is cut.
 fn allocate(file: &File, length: u64) -> io::Result<()> {
-    use rustix::process::{Resource, getrlimit};
     // Beyond this limit the system would end the process by a signal.
-    if getrlimit(Resource::Fsize).current.is_some_and(|limit| length > limit) {
-        return Err(ErrorKind::FileTooLarge.into());
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, getrlimit};
+        if getrlimit(Resource::Fsize).current.is_some_and(|limit| length > limit) {
+            return Err(ErrorKind::FileTooLarge.into());
+        }
     }
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::{FallocateFlags, fallocate};
+        use rustix::io::Errno;
         match fallocate(file, FallocateFlags::empty(), 0, length) {
             // Not all file systems can. The length still counts for all processes.
             Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::INTR) => {}
@@ -244,7 +195,7 @@ fn allocate(file: &File, length: u64) -> io::Result<()> {
 #[derive(Debug)]
 struct PendingFile {
     file: File,
-    folder: Arc<OwnedFd>,
+    folder: Arc<PrivateFolder>,
     name: String,
     /// The name while the entry is incomplete. `None` once it is complete.
     part: Option<String>,
@@ -267,7 +218,8 @@ impl PendingEntry for PendingFile {
 
     fn commit(mut self: Box<Self>, header: EntryHeader) -> Result<(), StoreError> {
         // Everything is in its place before the name appears.
-        self.file.write_all_at(&header.encode(), 0)?;
+        self.file.seek(SeekFrom::Start(0))?;
+        self.file.write_all(&header.encode())?;
         let reserved = self.file.metadata()?.len();
         self.file.set_len(HEADER + header.size)?;
         // The age of a file is that of its entry, so that counting room does not read headers.
@@ -276,14 +228,14 @@ impl PendingEntry for PendingFile {
         // Another process that counts right now must see one of the two names. If the lock cannot be had, it may miss
         // this entry once.
         let lock = FolderLock::take(&self.folder).ok();
-        let renamed = rustix::fs::renameat(&self.folder, &part, &self.folder, &self.name);
+        let renamed = self.folder.rename(&part, &self.name);
         if let Some(lock) = lock {
             lock.give_back(reserved.saturating_sub(HEADER + header.size), false);
         }
         if renamed.is_err() {
             self.part = Some(part);
         }
-        Ok(renamed.map_err(io::Error::from)?)
+        Ok(renamed?)
     }
 }
 
@@ -292,8 +244,7 @@ impl Drop for PendingFile {
         if let Some(part) = &self.part {
             let reserved = self.file.metadata().map_or(0, |file| file.len());
             // If this fails, a later reservation removes the file. While another process counts, the count stays too high.
-            let removed = rustix::fs::unlinkat(&self.folder, part, AtFlags::empty());
-            if removed.is_ok()
+            if self.folder.remove(part)
                 && let Some(lock) = FolderLock::try_take(&self.folder)
             {
                 lock.give_back(reserved, true);

@@ -3,19 +3,11 @@
 //! Runs under the lock of the folder. Where the count is not known, the work is one call of the system for each file.
 
 use std::collections::BTreeMap;
-use std::ffi::{CStr, CString};
-use std::fs::File;
-use std::os::fd::OwnedFd;
-use std::time::{Duration, SystemTime};
-
-use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags};
-use rustix::io::Errno;
+use std::time::SystemTime;
 
 use super::count::{Count, FolderLock, seconds};
-use super::{
-    EntryHeader, Handle, PART, Scope, StoreError, StoreLimits, is_file_name, is_own_file,
-    read_header,
-};
+use super::place::{FileData, PrivateFolder, try_lock};
+use super::{EntryHeader, Handle, PART, Scope, StoreError, StoreLimits, is_file_name, read_header};
 
 /// Entries that a folder may have, so that counting stays fast. More count as a full store.
 const MAX_ENTRIES: u64 = 10_000;
@@ -24,7 +16,7 @@ const MAX_ENTRIES: u64 = 10_000;
 struct EntryFile {
     created: SystemTime,
     bytes: u64,
-    name: CString,
+    name: String,
 }
 
 /// The room that is about to be taken.
@@ -40,7 +32,7 @@ pub(super) struct Added {
 ///
 /// A count that is known and says that they fit is enough. With 0 bytes, all names are read.
 pub(super) fn make(
-    folder: &OwnedFd,
+    folder: &PrivateFolder,
     lock: &FolderLock,
     Added { bytes, entries: new }: Added,
     limits: &StoreLimits,
@@ -64,31 +56,21 @@ pub(super) fn make(
     let made = seconds(now);
     let (mut taken, mut parts) = (0_u64, 0_u64);
     let mut entries = Vec::new();
-    let mut names = Dir::read_from(folder).map_err(std::io::Error::from)?;
-    while let Some(found) = names.read() {
-        let found = found.map_err(std::io::Error::from)?;
-        let name = found.file_name();
-        let Some(complete) = is_complete(name) else { continue };
+    folder.names(|name| {
+        let Some(complete) = is_complete(name) else { return };
         // A file that vanished was complete a moment ago, or was removed: it counts under its other name, or not at all.
-        let Ok(stat) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else {
-            continue;
-        };
-        if !is_own_file(&stat) {
-            continue;
-        }
-        let size = u64::try_from(stat.st_size).unwrap_or_default();
-        let created = modified(&stat);
+        let Some(FileData { size, modified: created }) = folder.data(name) else { return };
         let gone =
             if complete { limits.is_expired(created, now) } else { is_abandoned(folder, name) };
-        if gone && remove(folder, name) {
-            continue;
+        if gone && folder.remove(name) {
+            return;
         }
         taken = taken.saturating_add(size);
         parts += u64::from(!complete);
         if complete {
             entries.push(EntryFile { created, bytes: size, name: name.to_owned() });
         }
-    }
+    })?;
     let count = entries.len() as u64;
     if bytes == 0 || fits(taken, count) {
         lock.set(with_new(Count { made, taken, entries: count + parts, parts }));
@@ -106,7 +88,7 @@ pub(super) fn make(
         let Some(most) = most.max_by_key(|session| session.bytes) else { break };
         let Some(oldest) = most.entries.pop() else { break };
         most.bytes = most.bytes.saturating_sub(oldest.bytes);
-        if remove(folder, &oldest.name) {
+        if folder.remove(&oldest.name) {
             taken = taken.saturating_sub(oldest.bytes);
             count -= 1;
         }
@@ -126,7 +108,10 @@ struct SessionFiles {
 }
 
 /// Sorts entries by the session in their headers. Files whose headers cannot be read count as one more session.
-fn by_session(folder: &OwnedFd, entries: Vec<EntryFile>) -> BTreeMap<Option<Scope>, SessionFiles> {
+fn by_session(
+    folder: &PrivateFolder,
+    entries: Vec<EntryFile>,
+) -> BTreeMap<Option<Scope>, SessionFiles> {
     let mut sessions: BTreeMap<Option<Scope>, SessionFiles> = BTreeMap::new();
     for entry in entries {
         let session = sessions.entry(scope_of(folder, &entry.name)).or_default();
@@ -139,69 +124,43 @@ fn by_session(folder: &OwnedFd, entries: Vec<EntryFile>) -> BTreeMap<Option<Scop
     sessions
 }
 
-fn scope_of(folder: &OwnedFd, name: &CStr) -> Option<Scope> {
+fn scope_of(folder: &PrivateFolder, name: &str) -> Option<Scope> {
     Some(header_of(folder, name)?.scope)
 }
 
 /// Reads the header of a file. `None`: it is not an entry, or vanished.
-fn header_of(folder: &OwnedFd, name: &CStr) -> Option<EntryHeader> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(folder, name, flags, Mode::empty()).ok()?;
-    read_header(&mut File::from(file)).ok()?
+fn header_of(folder: &PrivateFolder, name: &str) -> Option<EntryHeader> {
+    let (mut file, _) = folder.read(name).ok()??;
+    read_header(&mut file).ok()?
 }
 
 /// Returns the handle of the newest complete entry whose header is accepted.
 pub(super) fn newest(
-    folder: &OwnedFd,
+    folder: &PrivateFolder,
     accepts: &dyn Fn(&EntryHeader) -> bool,
 ) -> std::io::Result<Option<Handle>> {
     let mut found = Vec::new();
-    let mut names = Dir::read_from(folder)?;
-    while let Some(entry) = names.read() {
-        let entry = entry?;
-        let name = entry.file_name();
-        if is_complete(name) != Some(true) {
-            continue;
-        }
+    folder.names(|name| {
         // A file that vanished in between was removed.
-        if let Ok(stat) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
-            && is_own_file(&stat)
+        if is_complete(name) == Some(true)
+            && let Some(data) = folder.data(name)
         {
-            found.push((modified(&stat), name.to_owned()));
+            found.push((data.modified, name.to_owned()));
         }
-    }
+    })?;
     found.sort_unstable_by(|a, b| b.cmp(a));
     let mut headers = found.iter().filter_map(|(_, name)| header_of(folder, name));
     Ok(headers.find(|header| accepts(header)).map(|header| header.handle))
 }
 
 /// Returns whether a name is that of a complete entry, or of one that is being written. `None` for other files.
-fn is_complete(name: &CStr) -> Option<bool> {
-    let name = name.to_str().ok()?;
+fn is_complete(name: &str) -> Option<bool> {
     let part = name.strip_prefix(PART.0).and_then(|name| name.strip_suffix(PART.1));
     is_file_name(part.unwrap_or(name)).then_some(part.is_none())
 }
 
-fn modified(stat: &rustix::fs::Stat) -> SystemTime {
-    #[allow(clippy::useless_conversion, reason = "the types differ between systems")]
-    let seconds = u64::try_from(i64::from(stat.st_mtime)).unwrap_or_default();
-    #[allow(clippy::useless_conversion, reason = "the types differ between systems")]
-    let nanos = u32::try_from(stat.st_mtime_nsec).unwrap_or_default();
-    SystemTime::UNIX_EPOCH
-        .checked_add(Duration::new(seconds, nanos))
-        .unwrap_or(SystemTime::UNIX_EPOCH)
-}
-
 /// Returns whether the writer of a file no longer exists: writers hold a lock, and the system releases it when they
 /// end.
-fn is_abandoned(folder: &OwnedFd, name: &CStr) -> bool {
-    // Some network file systems lock exclusively only files that are open for writing.
-    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let Ok(file) = rustix::fs::openat(folder, name, flags, Mode::empty()) else { return false };
-    rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
-}
-
-/// Removes a file. Returns whether it no longer exists.
-fn remove(folder: &OwnedFd, name: &CStr) -> bool {
-    matches!(rustix::fs::unlinkat(folder, name, AtFlags::empty()), Ok(()) | Err(Errno::NOENT))
+fn is_abandoned(folder: &PrivateFolder, name: &str) -> bool {
+    folder.open_to_lock(name).and_then(|file| try_lock(&file)).unwrap_or(false)
 }
