@@ -9,7 +9,7 @@
 //! | [`callers`] | who may use a listener |
 //! | [`transport`] | messages between the client and the server |
 //! | [`observe`] | the log and the metrics of the proxy |
-//! | `serve` | servers for Envoy and agentgateway (feature `serve`); their spans and events with `tracing` |
+//! | `serve` | servers for Envoy and agentgateway (feature `serve`); their spans and events with `tracing`, sent to a collector with `otel` |
 
 pub mod callers;
 pub mod observe;

@@ -7,6 +7,8 @@ mod schema;
 #[cfg(feature = "serve")]
 mod serve_command;
 mod setup;
+#[cfg(feature = "otel")]
+mod telemetry;
 
 use std::ffi::OsString;
 use std::io::{self, Write};

@@ -24,6 +24,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<u8, Failure> {
     let server = server.map_err(|error| Failure::usage(error.to_string()))?;
     let runtime = runtime(&mut Builder::new_multi_thread())?;
     let ended = runtime.block_on(async {
+        #[cfg(feature = "otel")]
+        let _telemetry = crate::telemetry::Telemetry::start()?;
         if let Some(metrics) = metrics {
             let (listener, address) = listen(metrics).await?;
             note(format_args!("metrics at http://{address}/metrics"));

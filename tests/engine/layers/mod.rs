@@ -211,7 +211,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
             &["transport"],
             &["serve"],
             // The parts of the program.
-            &["schema", "serve_command", "setup"],
+            &["schema", "serve_command", "setup", "telemetry"],
         ],
     ),
 ];

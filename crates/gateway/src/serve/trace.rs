@@ -1,28 +1,40 @@
 //! Spans and events of the server, for the crate `tracing`. Without the feature, nothing is recorded.
 //!
-//! The spans of responses are those of the tower layer, within the span of their exchange.
+//! The spans of responses are those of the tower layer, within the span of their exchange. With the feature `otel`, that span
+//! continues the trace of the request (W3C Trace Context).
 
-pub(super) use spans::{event, exchange, route};
+pub(super) use spans::{ExchangeSpan, event, route};
 
 #[cfg(feature = "tracing")]
 mod spans {
-    use tracing::Instrument as _;
+    use http::request;
+    use tracing::{Instrument as _, Span};
 
     /// The target of spans and events.
     const TARGET: &str = "tamis::serve";
 
-    /// Runs the task of an exchange in a span, whose route is known later.
-    pub(crate) fn exchange<W: Future>(
-        method: &str,
-        work: W,
-    ) -> impl Future<Output = W::Output> + use<W> {
-        let route = tracing::field::Empty;
-        work.instrument(tracing::debug_span!(target: TARGET, "exchange", method, route))
+    /// The span of an exchange, whose route is known later.
+    pub(crate) struct ExchangeSpan(Span);
+
+    impl ExchangeSpan {
+        /// Begins the span of a request.
+        pub(crate) fn new(asked: &request::Parts) -> Self {
+            let (method, route) = (asked.method.as_str(), tracing::field::Empty);
+            let span = tracing::debug_span!(target: TARGET, "exchange", method, route);
+            #[cfg(feature = "otel")]
+            super::context::follow(&span, &asked.headers);
+            Self(span)
+        }
+
+        /// Runs the task of the exchange in the span.
+        pub(crate) fn around<W: Future>(self, work: W) -> impl Future<Output = W::Output> {
+            work.instrument(self.0)
+        }
     }
 
     /// Records the route of the current exchange.
     pub(crate) fn route(name: &str) {
-        tracing::Span::current().record("route", name);
+        Span::current().record("route", name);
     }
 
     /// Records an event of the whole server.
@@ -31,10 +43,46 @@ mod spans {
     }
 }
 
+#[cfg(feature = "otel")]
+mod context {
+    use http::{HeaderMap, HeaderName};
+    use opentelemetry::global;
+    use opentelemetry::propagation::Extractor;
+    use tracing::Span;
+    use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+
+    struct Headers<'a>(&'a HeaderMap);
+
+    impl Extractor for Headers<'_> {
+        fn get(&self, key: &str) -> Option<&str> {
+            self.0.get(key)?.to_str().ok()
+        }
+
+        fn keys(&self) -> Vec<&str> {
+            self.0.keys().map(HeaderName::as_str).collect()
+        }
+    }
+
+    /// Makes a span part of the trace that the headers name, if they do.
+    pub(super) fn follow(span: &Span, headers: &HeaderMap) {
+        let context = global::get_text_map_propagator(|known| known.extract(&Headers(headers)));
+        // Without a subscriber for OpenTelemetry, there is nothing to set.
+        _ = span.set_parent(context);
+    }
+}
+
 #[cfg(not(feature = "tracing"))]
 mod spans {
-    pub(crate) fn exchange<W: Future>(_: &str, work: W) -> W {
-        work
+    pub(crate) struct ExchangeSpan;
+
+    impl ExchangeSpan {
+        pub(crate) fn new(_: &http::request::Parts) -> Self {
+            Self
+        }
+
+        pub(crate) fn around<W: Future>(self, work: W) -> W {
+            work
+        }
     }
 
     pub(crate) const fn route(_: &str) {}

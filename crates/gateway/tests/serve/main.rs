@@ -16,6 +16,8 @@ mod ext_mcp;
 mod ext_proc;
 mod hostile;
 mod operation;
+#[cfg(all(feature = "otel", unix))]
+mod otel;
 mod pool;
 mod recall;
 mod server;

@@ -26,7 +26,7 @@ use super::reply::{Replies, Side};
 use super::{headers, hook, recalled, refusal};
 use crate::serve::choose::Plan;
 use crate::serve::table::Table;
-use crate::serve::trace;
+use crate::serve::trace::{self, ExchangeSpan};
 use crate::transport::http::body::{ProxyBody, of_spool};
 use crate::transport::http::front::Relay;
 
@@ -272,7 +272,7 @@ impl Exchange {
         self.is_filtered = true;
         let replies = self.replies.clone();
         let trail = replies.trail.clone();
-        let method = parts.method.clone();
+        let span = ExchangeSpan::new(&parts);
         let work = async move {
             let original = Arc::new(Mutex::new(None));
             let (chosen, vary) = (Arc::clone(&table), table.config.vary());
@@ -296,7 +296,7 @@ impl Exchange {
             let original = original.ok_or_else(cancelled)?;
             emit::response(&replies, &original, response).await
         };
-        self.task = Some(Task(tokio::spawn(trace::exchange(method.as_str(), work))));
+        self.task = Some(Task(tokio::spawn(span.around(work))));
         // The body of the request must not be sent back before its headers.
         _ = is_answered.await;
         Ok(())
@@ -329,7 +329,7 @@ impl Exchange {
         let (sent, request_sent) = oneshot::channel();
         self.request_sent = Some(request_sent);
         let replies = self.replies.clone();
-        let method = parts.method.clone();
+        let span = ExchangeSpan::new(&parts);
         let work = async move {
             trace::route(&route);
             let mut read = match relay.read(&parts, body.boxed_unsync()).await {
@@ -357,7 +357,7 @@ impl Exchange {
             let filtered = relay.respond(&parts, response, read).await;
             emit::response(&replies, &original, filtered).await
         };
-        self.task = Some(Task(tokio::spawn(trace::exchange(method.as_str(), work))));
+        self.task = Some(Task(tokio::spawn(span.around(work))));
         Ok(())
     }
 
