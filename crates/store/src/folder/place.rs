@@ -94,7 +94,7 @@ mod unix {
             self.open_with(name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)
         }
 
-        /// Opens a file of this user for reading. `None`: there is none.
+        /// Opens a file of this user for reading, if it exists.
         pub(in super::super) fn read(&self, name: &str) -> io::Result<Option<(File, FileData)>> {
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
             let file = match rustix::fs::openat(&self.0, name, flags, Mode::empty()) {
@@ -208,7 +208,7 @@ mod windows {
             OpenOptions::new().write(true).create_new(true).open(self.0.join(name))
         }
 
-        /// Opens a file for reading. `None`: there is none.
+        /// Opens a file for reading, if it exists.
         pub(in super::super) fn read(&self, name: &str) -> io::Result<Option<(File, FileData)>> {
             if self.data(name).is_none() {
                 return Ok(None);
