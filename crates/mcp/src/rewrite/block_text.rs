@@ -11,6 +11,7 @@
 use std::ops::Range;
 
 use memchr::memchr;
+use tamis::spec::Budget;
 use tamis::text::{QuotedTextFilter, TextFilter, TextRedactor};
 use tamis::{CallOptions, Limits, Sink};
 use tamis_text::cut::Query;
@@ -18,7 +19,7 @@ use tamis_text::cut::Query;
 use super::data_urls::DataUrls;
 use super::replaced::Replaced;
 use super::run::{self, JsonRun, RunError, Source, Texts};
-use super::text_cut::{TextCut, TextCutReport};
+use super::text_cut::{TextCut, TextCutReport, TextRoom};
 use super::typed;
 use crate::jsonrpc::find::Found;
 use crate::jsonrpc::splice::Piece;
@@ -71,6 +72,45 @@ impl BlockText {
     }
 }
 
+/// The budget of texts that are not JSON.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TextBudget {
+    whole: TextRoom,
+    /// Bytes that are left of it, four for each token.
+    left: u64,
+}
+
+impl TextBudget {
+    /// Returns the budget of a filter or of the call. `None`: neither has one, or a profile has the limit.
+    pub(crate) fn of(filter: &ToolFilter, options: &CallOptions) -> Option<Self> {
+        if filter.max_tokens.is_some() || options.raw() {
+            return None;
+        }
+        let whole = TextRoom::of_budget(written_budget(filter, options)?)?;
+        Some(Self { whole, left: whole.bytes() })
+    }
+
+    /// Takes what a text has used.
+    pub(crate) fn take(&mut self, bytes: u64) {
+        self.left = self.left.saturating_sub(bytes);
+    }
+
+    fn room(self) -> TextRoom {
+        self.whole.at_most(self.left)
+    }
+
+    /// Returns whether a text of this length has no room left. The first text is cut to any budget.
+    fn is_spent(self, bytes: u64) -> bool {
+        self.left < LEAST_ROOM.min(self.whole.bytes()).min(bytes)
+    }
+}
+
+/// Returns the budget of the call, or else that of the filter.
+pub(super) fn written_budget(filter: &ToolFilter, options: &CallOptions) -> Option<Budget> {
+    let of_rules = || filter.programs.iter().rev().find_map(|program| program.spec().budget);
+    options.budget().or_else(of_rules)
+}
+
 /// The circumstances of a block.
 #[derive(Debug)]
 pub(crate) struct BlockContext<'a> {
@@ -85,6 +125,8 @@ pub(crate) struct BlockContext<'a> {
     pub(crate) is_file: bool,
     /// Bytes that all further texts of the result may have.
     pub(crate) room: Option<u64>,
+    /// The most that all further texts that are not JSON may have, if the user has written a budget.
+    pub(crate) budget: Option<TextBudget>,
     /// The words of the call.
     pub(crate) query: &'a Query,
 }
@@ -108,7 +150,7 @@ impl BlockContext<'_> {
             let options = match self.room {
                 None => self.options,
                 Some(room) => {
-                    limited = self.options.clone().with_budget(tamis::spec::Budget::Bytes(room));
+                    limited = self.options.clone().with_budget(Budget::Bytes(room));
                     &limited
                 }
             };
@@ -174,6 +216,9 @@ impl BlockContext<'_> {
         if self.options.raw() && self.filter.redacts.is_none() {
             return Ok(BlockText::Same);
         }
+        if self.budget.is_some_and(|budget| budget.is_spent(source.len())) {
+            return Ok(BlockText::Dropped { is_cut: true });
+        }
         let start = scratch.len();
         match self.shorten(texts, source, scratch) {
             Ok(report)
@@ -208,7 +253,12 @@ impl BlockContext<'_> {
         scratch: &mut Spool,
     ) -> Result<TextCutReport, RunError> {
         let held = usize::try_from(self.options.limits().held()).unwrap_or(usize::MAX);
-        let mut cut = TextCut::new(scratch, self.room, held, self.query);
+        let room = match (self.room, self.budget.map(TextBudget::room)) {
+            (Some(bytes), Some(budget)) => Some(budget.at_most(bytes)),
+            (Some(bytes), None) => Some(TextRoom::of_profile(bytes)),
+            (None, budget) => budget,
+        };
+        let mut cut = TextCut::new(scratch, room, held, self.query);
         let leaves_out = self.filter.max_tokens.is_some() && !self.filter.removes_for_safety;
         let mut shown = DataUrls::new(&mut cut, leaves_out);
         let (mut changed, mut filtered_out, mut bytes_in) = (false, 0, 0);

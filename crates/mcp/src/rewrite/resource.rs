@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use tamis_store::OmittedUnit;
 
-use super::block_text::{BlockContext, BlockText};
+use super::block_text::{BlockContext, BlockText, TextBudget};
 use super::hint::Hint;
 use super::notice::{NoticeFacts, Omission, ShortPointer};
 use super::replaced::Replaced;
@@ -52,6 +52,7 @@ pub(crate) fn rewrite(
     let (mut scratch, unescaped) = (Spool::new(spool), Texts::new(message, spool));
     let options = call.options.clone().with_omitted(omitted(filter));
     let mut left = context.limit(filter);
+    let mut budget = TextBudget::of(filter, &options);
     let mut new = NewContents::default();
     for found in texts.iter().filter(|found| found.kind == ValueKind::String) {
         let block = BlockContext {
@@ -62,6 +63,7 @@ pub(crate) fn rewrite(
             has_structured: false,
             is_file: false,
             room: left,
+            budget,
             query: &call.query,
         };
         let before = scratch.len();
@@ -70,6 +72,9 @@ pub(crate) fn rewrite(
         let bytes_out =
             if matches!(output, BlockText::Same) { bytes_in } else { scratch.len() - before };
         left = left.map(|left| left.saturating_sub(bytes_out));
+        if let Some(budget) = budget.as_mut().filter(|_| !matches!(output, BlockText::Json(_))) {
+            budget.take(bytes_out);
+        }
         let is_cut = new.replace(found, items, output);
         new.count(is_cut, bytes_in, bytes_out);
     }

@@ -16,7 +16,7 @@ use tamis::spec::{Budget, Omitted, Prefer};
 use tamis::{CallOptions, Limits, Program};
 use tamis_store::{Handle, LostReason, Remedy};
 
-use super::block_text::{BlockContext, BlockText};
+use super::block_text::{BlockContext, BlockText, TextBudget, written_budget};
 use super::blocks::{self, Block};
 use super::images;
 use super::notice::{FactorNotice, NoticeFacts, Omission};
@@ -24,6 +24,7 @@ use super::result_parts::{FilteredParts, ResultRewrite, Rewritten, StructuredPar
 use super::run::{self, FormOutputs, RunError, Source, Texts};
 use super::stored::{Room, ToStore};
 use super::task::{Context, Record, bytes_of};
+use super::text_cut::TextRoom;
 use super::typed;
 use crate::jsonrpc::find::{FindError, ValueKind};
 use crate::jsonrpc::head::{Parts, ResultPart, short_text};
@@ -184,7 +185,11 @@ fn options(
         (Some(tokens), Some(shown), _) if shown < bytes_of(tokens) => {
             options.with_budget(Budget::Bytes(shown))
         }
-        (None, _, Some(cap)) => options.with_budget(Budget::Bytes(cap)),
+        (None, _, Some(cap)) => {
+            let written = written_budget(filter, &options).and_then(TextRoom::of_budget);
+            let is_smaller = written.is_some_and(|room| room.bytes() <= cap);
+            if is_smaller { options } else { options.with_budget(Budget::Bytes(cap)) }
+        }
         _ => options,
     }
 }
@@ -463,6 +468,7 @@ impl ResultRewrite<'_> {
         scratch: &mut Spool,
     ) -> Result<Vec<Option<BlockText>>, Failure> {
         let mut room = self.context.limit(self.filter).or(self.cap);
+        let mut budget = TextBudget::of(self.filter, &self.options);
         let mut texts = Vec::with_capacity(self.blocks.len());
         for block in self.blocks {
             // Rules cannot read text in Base64. It is treated as text that they do not cover.
@@ -485,6 +491,7 @@ impl ResultRewrite<'_> {
                 has_structured,
                 is_file,
                 room: room.filter(|_| !self.options.raw() || self.cap.is_some()),
+                budget,
                 query: self.query,
             };
             let before = scratch.len();
@@ -499,6 +506,9 @@ impl ResultRewrite<'_> {
                 _ => scratch.len() - before,
             };
             room = room.map(|room| room.saturating_sub(length));
+            if let Some(budget) = budget.as_mut().filter(|_| !matches!(text, BlockText::Json(_))) {
+                budget.take(length);
+            }
             texts.push(Some(text));
         }
         Ok(texts)

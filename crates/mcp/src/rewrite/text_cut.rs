@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use memchr::memchr;
 use tamis::Sink;
+use tamis::spec::Budget;
 use tamis::text::mark_notices;
 use tamis_text::cut::{CutOptions, CutSize, CutUnit, Query, TextCutter, whole_characters};
 
@@ -15,11 +16,50 @@ const LONGEST_PIECE: usize = 64 << 10;
 /// The most that is held for a large limit, if no more is allowed.
 const MOST_HELD: usize = 1 << 20;
 
+/// The most that the texts of a result may have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TextRoom {
+    /// Four bytes stand for a token.
+    bytes: u64,
+    unit: CutUnit,
+    /// Whether texts of short tokens get fewer bytes.
+    is_estimated: bool,
+}
+
+impl TextRoom {
+    /// Returns the room under the limit of a profile: four bytes for each token, and fewer if the text is one of short tokens.
+    pub(crate) fn of_profile(bytes: u64) -> Self {
+        Self { bytes, unit: CutUnit::Bytes, is_estimated: true }
+    }
+
+    /// Returns the room under a budget that somebody wrote. Its tokens are counted.
+    pub(crate) fn of_budget(budget: Budget) -> Option<Self> {
+        match budget.unless_zero()? {
+            Budget::Bytes(bytes) => Some(Self { bytes, unit: CutUnit::Bytes, is_estimated: false }),
+            Budget::Tokens(tokens) => {
+                let unit = CutUnit::Tokens(tamis_tokens::o200k_base());
+                Some(Self { bytes: tokens.saturating_mul(4), unit, is_estimated: false })
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the bytes, four for each token.
+    pub(crate) fn bytes(self) -> u64 {
+        self.bytes
+    }
+
+    /// Limits the room to a number of bytes.
+    pub(crate) fn at_most(self, bytes: u64) -> Self {
+        Self { bytes: self.bytes.min(bytes), ..self }
+    }
+}
+
 /// Cuts a text that arrives in chunks. Without a limit, it is written as it arrives.
 pub(crate) struct TextCut<'a> {
     out: &'a mut Spool,
     /// The limit, and what is held for it.
-    cut: Option<(CutSize, TextCutter)>,
+    cut: Option<(TextRoom, TextCutter)>,
     /// The open piece, and whether it begins a line.
     open: Vec<u8>,
     begins_line: bool,
@@ -52,18 +92,22 @@ pub(crate) struct TextCutReport {
 }
 
 impl<'a> TextCut<'a> {
-    /// `most`: the most bytes of the result, four for each token; fewer if the text is one of short tokens. `held`: the most that
-    /// are held. `query`: the words of the call.
-    pub(crate) fn new(out: &'a mut Spool, most: Option<u64>, held: usize, query: &Query) -> Self {
-        let cut = most.map(|bytes| {
-            let room = CutSize { bytes, ..CutSize::MAX };
+    /// `room`: the most that is written. `held`: the most bytes that are held. `query`: the words of the call.
+    pub(crate) fn new(
+        out: &'a mut Spool,
+        room: Option<TextRoom>,
+        held: usize,
+        query: &Query,
+    ) -> Self {
+        let cut = room.map(|room| {
+            let TextRoom { bytes, unit, .. } = room;
+            let size = CutSize { bytes, ..CutSize::MAX };
             let query = query.clone();
-            // The lines are marked here.
-            let unit = CutUnit::Bytes;
             // A piece is held in any case, and what is kept is chosen of more than fits.
             let least = usize::try_from(bytes.saturating_mul(4)).unwrap_or(held);
             let held = held.max(LONGEST_PIECE).max(least.min(MOST_HELD));
-            let options = CutOptions { kind: None, query, held, marks: false, room, unit };
+            // The lines are marked here.
+            let options = CutOptions { kind: None, query, held, marks: false, room: size, unit };
             (room, TextCutter::new(options))
         });
         Self { out, cut, open: Vec::new(), begins_line: true, report: TextCutReport::default() }
@@ -98,11 +142,14 @@ impl<'a> TextCut<'a> {
         if !open.is_empty() {
             self.take(&open);
         }
-        let Some((limit, mut cutter)) = self.cut else { return self.report };
-        let limit = cutter.limit(limit);
+        let Some((TextRoom { bytes, unit, is_estimated }, mut cutter)) = self.cut else {
+            return self.report;
+        };
+        let limit = CutSize { bytes, ..CutSize::MAX };
+        let limit = if is_estimated { cutter.limit(limit) } else { limit };
         let fits = cutter.size().is_some_and(|size| size.fits(limit));
         let room = (!fits).then_some(limit);
-        let cut = cutter.end(room, false, CutUnit::Bytes, self.out);
+        let cut = cutter.end(room, false, unit, self.out);
         TextCutReport {
             gap_lines: cut.range.filter(|_| !cut.splits_line),
             lines_left_out: cut.lines_left_out,
@@ -151,12 +198,18 @@ mod tests {
     use tamis::Sink;
     use tamis_text::cut::Query;
 
-    use super::{TextCut, TextCutReport};
+    use tamis::spec::Budget;
+
+    use super::{TextCut, TextCutReport, TextRoom};
     use crate::spool::{Spool, SpoolLimits};
 
     fn cut(text: &str, most: Option<u64>, chunk: usize) -> (String, TextCutReport) {
+        cut_to(text, most.map(TextRoom::of_profile), chunk)
+    }
+
+    fn cut_to(text: &str, room: Option<TextRoom>, chunk: usize) -> (String, TextCutReport) {
         let mut out = Spool::new(SpoolLimits::default());
-        let mut cut = TextCut::new(&mut out, most, 4 << 20, &Query::default());
+        let mut cut = TextCut::new(&mut out, room, 4 << 20, &Query::default());
         for chunk in text.as_bytes().chunks(chunk) {
             cut.write(chunk);
         }
@@ -183,6 +236,29 @@ mod tests {
             assert!(output.contains(&format!("line {}\n", last + 1)), "{output}");
             let (output, report) = cut(&text, None, chunk);
             assert_eq!((output.as_str(), report.left_out), (text.as_str(), 0));
+        }
+    }
+
+    /// A budget is in the unit in which somebody wrote it. Digits have about two bytes for each token.
+    #[test]
+    fn budgets_are_kept() {
+        let digits: String = (0..2000).map(|line| format!("{line:08}\n")).collect();
+        let words = "a line of words in a log\n".repeat(1000);
+        let tokens = |text: &str| tamis_tokens::o200k_base().count(text);
+        for text in [&digits, &words] {
+            for count in [64, 300, 5000] {
+                let (output, report) = cut_to(text, TextRoom::of_budget(Budget::Bytes(count)), 999);
+                let length = output.len() as u64;
+                assert!(length <= count && length + 100 > count, "{count}: {length}");
+                assert!(report.left_out > 0);
+            }
+            let (output, report) = cut_to(text, TextRoom::of_budget(Budget::Tokens(500)), 999);
+            assert!((450..=500).contains(&tokens(&output)), "{}", tokens(&output));
+            assert!(report.left_out > 0);
+            let whole = TextRoom::of_budget(Budget::Bytes(text.len() as u64));
+            assert_eq!(cut_to(text, whole, 999).0, *text);
+            let whole = TextRoom::of_budget(Budget::Tokens(tokens(text)));
+            assert_eq!(cut_to(text, whole, 999).0, *text);
         }
     }
 
