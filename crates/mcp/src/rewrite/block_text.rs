@@ -261,7 +261,7 @@ impl BlockContext<'_> {
         let mut cut = TextCut::new(scratch, room, held, self.query);
         let leaves_out = self.filter.max_tokens.is_some() && !self.filter.removes_for_safety;
         let mut shown = DataUrls::new(&mut cut, leaves_out);
-        let (mut changed, mut filtered_out, mut bytes_in) = (false, 0, 0);
+        let (mut changed, mut filtered_out, mut lines_in, mut bytes_in) = (false, 0, 0, 0);
         let mut redacted = Replaced::default();
         let redacts = self.filter.redacts.as_ref();
         let redactor = |redact| TextRedactor::of(redact, &Limits::new());
@@ -297,14 +297,17 @@ impl BlockContext<'_> {
                 }
                 let report = filter.end()?;
                 changed = report.changed;
-                filtered_out = report.lines_in.saturating_sub(report.lines_out);
+                // Headings and marks are lines of the output, too.
+                let left_out = report.lines_removed + report.lines_folded + report.lines_left_out;
+                filtered_out = left_out.max(report.lines_in.saturating_sub(report.lines_out));
+                lines_in = report.lines_in;
                 bytes_in = report.bytes_in;
             }
         }
         changed |= shown.end();
         let report = cut.end();
         let bytes = report.bytes.max(bytes_in);
-        Ok(TextCutReport { filtered_out, bytes, changed, redacted, ..report })
+        Ok(TextCutReport { filtered_out, lines_in, bytes, changed, redacted, ..report })
     }
 
     /// Applies the text filter to a string with lone surrogates, which keep their escapes.

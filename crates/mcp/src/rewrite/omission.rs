@@ -59,8 +59,9 @@ impl ResultRewrite<'_> {
                     let (unit, shown, gap) = match is_exact {
                         true => (unit, shown, gap),
                         false => {
-                            let left = report.lines.saturating_sub(report.lines_left_out);
-                            let of = report.lines + report.filtered_out;
+                            let left_out = report.filtered_out + report.lines_left_out;
+                            let of = report.lines_in;
+                            let left = of.saturating_sub(left_out);
                             (OmittedUnit::Lines, Some((left, Some(of))), Some((1, of)))
                         }
                     };

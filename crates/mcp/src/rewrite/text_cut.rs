@@ -81,8 +81,9 @@ pub(crate) struct TextCutReport {
     pub(crate) gap_bytes: Option<(u64, u64)>,
     /// Number of bytes that are left out.
     pub(crate) left_out: u64,
-    /// Number of lines that a filter removed before.
+    /// Number of lines that a filter left out before, and of those that it read. Lines that report this do not count.
     pub(crate) filtered_out: u64,
+    pub(crate) lines_in: u64,
     /// Whether a filter changed the text before, so that its bytes are not those of the stored text.
     pub(crate) changed: bool,
     /// The credentials and other values that were replaced before. The stored text lacks them as well.

@@ -119,7 +119,7 @@ fn refuse_notices(
     context: &Context,
     offers_handles: bool,
 ) -> Result<(), String> {
-    for handle in notices::handles(json, references) {
+    for handle in notices::handles(json, references)? {
         let is_ours = store
             .describe(&context.scope, &handle)
             .is_ok_and(|(meta, _)| meta.origin().is_some() && !meta.is_command());

@@ -17,35 +17,94 @@ const LENGTH: usize = 26;
 /// The most bytes of a notice before its handle, and after it.
 const AROUND: usize = 600;
 
-/// The most handles that are looked up.
-const MOST: usize = 64;
+/// The most different handles of notices in the arguments of a call. Each is looked up in the store.
+const MOST: usize = 256;
 
-/// Returns the handles of notices in arguments, which are valid JSON, apart from those in references.
-pub(super) fn handles(json: &[u8], references: &[Reference]) -> BTreeSet<String> {
+/// The first bytes of the name of a member with a notice. It has a number after it if the result has a member of that name.
+const NAME: &[u8] = b"_tamis";
+
+/// Returns the handles of notices in arguments, which are valid JSON, apart from those in references. An error says why the call is
+/// refused.
+pub(super) fn handles(json: &[u8], references: &[Reference]) -> Result<BTreeSet<String>, String> {
     let mut found = BTreeSet::new();
     let mut references = references.iter().peekable();
+    let mut members = OpenMembers::default();
     let mut at = 0;
-    while let Some(open) = json.get(at..).and_then(|rest| memchr::memchr(b'"', rest)) {
-        let start = at + open;
-        let end = end_of_string(json, start);
-        at = end;
+    while let Some(byte) = json.get(at) {
+        let start = at;
+        at += 1;
+        if *byte != b'"' {
+            members.read(*byte);
+            continue;
+        }
+        at = end_of_string(json, start);
+        let spelled = json.get(start..at).unwrap_or_default();
+        let rest = json.get(at..).unwrap_or_default();
+        if rest.trim_ascii_start().first() == Some(&b':') {
+            members.name(spelled);
+        }
         while references.next_if(|reference| reference.span.end <= start).is_some() {}
         let in_reference = references.peek().is_some_and(|reference| reference.span.start <= start);
-        let spelled = json.get(start..end).unwrap_or_default();
         if in_reference || memmem::find(spelled, HANDLE).is_none() {
             continue;
         }
         let Some(decoded) = text::decode(spelled) else { continue };
         for place in places(decoded.as_bytes()) {
-            let handle = decoded.get(place.clone()).unwrap_or_default();
-            let is_whole = place == (0..decoded.len());
-            let in_member = is_whole && is_in_member(json, start);
-            if (in_member || is_in_notice(decoded.as_bytes(), &place)) && found.len() < MOST {
-                found.insert(handle.to_owned());
+            if members.are_notice() || is_in_notice(decoded.as_bytes(), &place) {
+                found.insert(decoded.get(place).unwrap_or_default().to_owned());
+            }
+            if found.len() > MOST {
+                return Err(format!("an argument has more than {MOST} notices"));
             }
         }
     }
-    found
+    Ok(found)
+}
+
+/// The containers that are open where arguments are read.
+#[derive(Debug, Default)]
+struct OpenMembers {
+    depth: usize,
+    /// The depth of the value of a member with a notice, if one is open.
+    notice: Option<usize>,
+    /// Whether the value that begins next is that of such a member.
+    is_next: bool,
+}
+
+impl OpenMembers {
+    /// Takes the name of a member.
+    fn name(&mut self, spelled: &[u8]) {
+        let has_name = |name: &[u8]| name.starts_with(NAME);
+        self.is_next = match memchr::memchr(b'\\', spelled) {
+            None => has_name(spelled.get(1..).unwrap_or_default()),
+            Some(_) => text::decode(spelled).is_some_and(|name| has_name(name.as_bytes())),
+        };
+    }
+
+    /// Takes a byte between strings.
+    fn read(&mut self, byte: u8) {
+        match byte {
+            b'{' | b'[' => {
+                self.depth += 1;
+                if self.is_next {
+                    self.notice = self.notice.or(Some(self.depth));
+                }
+                self.is_next = false;
+            }
+            b'}' | b']' => {
+                if self.notice == Some(self.depth) {
+                    self.notice = None;
+                }
+                self.depth = self.depth.saturating_sub(1);
+            }
+            b',' => self.is_next = false,
+            _ => {}
+        }
+    }
+
+    fn are_notice(&self) -> bool {
+        self.notice.is_some()
+    }
 }
 
 /// Returns the places of handles in a text.
@@ -68,17 +127,6 @@ fn is_in_notice(text: &[u8], handle: &Range<usize>) -> bool {
     in_sentence || memmem::find(before, b"\"_tamis").is_some()
 }
 
-/// Whether a string of the arguments is in a member `_tamis`.
-fn is_in_member(json: &[u8], string: usize) -> bool {
-    let before = json.get(string.saturating_sub(AROUND)..string).unwrap_or_default();
-    memmem::rfind(before, b"\"_tamis").is_some_and(|at| {
-        // The object of the member is still open. The notice about factored values has braces of its own, in pairs.
-        let after = before.get(at..).unwrap_or_default();
-        let count = |brace| memchr::memchr_iter(brace, after).count();
-        count(b'{') > count(b'}')
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::handles;
@@ -94,15 +142,39 @@ mod tests {
             (r#"{"a":["{\"b\":1,\"_tamis\":{\"shown\":1,\"handle\":\"HANDLE\"}}"]}"#, true),
             (r#"{"a":{"b":1,"_tamis2":{"shown":1,"handle":"HANDLE"}}}"#, true),
             (r#"{"a":{"_tamis":{"factored":"of {path}","handle":"HANDLE"}}}"#, true),
+            (r#"{"a":{"_tamis":{"factored":"of path}","handle":"HANDLE"}}}"#, true),
+            (r#"{"a":{"_tamis":{"factored":"of \"}}","a":[{}],"b":{"handle":"HANDLE"}}}}"#, true),
+            (r#"{"a":{"_t\u0061mis" : {"handle":"HANDLE"}}}"#, true),
+            (r#"{"_tamis":{"retrieve":"tamis_retrieve(handle=\"HANDLE\")"}}"#, true),
+            (r#"{"_tamis":{"{":1,"a":{}},"handle":"HANDLE"}"#, false),
+            (r#"{"_tamis":1,"a":{"handle":"HANDLE"}}"#, false),
+            (r#"{"a":"_tamis","b":{"handle":"HANDLE"}}"#, false),
             (r#"{"a":{"_tamis":{}},"handle":"HANDLE"}"#, false),
             (r#"{"handle":"HANDLE"}"#, false),
             (r#"{"a":"The handle is HANDLE, see [1]."}"#, false),
             (r#"{"a":"[tamis: a line]\nHANDLE"}"#, false),
             (r#"{"a":"[tamis: 5 lines left out; HANDLEx"}"#, false),
         ] {
-            let found = handles(json.replace("HANDLE", &handle).as_bytes(), &[]);
+            let found = handles(json.replace("HANDLE", &handle).as_bytes(), &[]).unwrap();
             let expected: Vec<&String> = is_notice.then_some(&handle).into_iter().collect();
             assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{json}");
         }
+    }
+    /// Notices that nobody has issued do not hide another one.
+    #[test]
+    fn every_notice_is_found() {
+        let notice = |number: usize| {
+            let letter = |shift: usize| char::from(b'a' + (number >> shift) as u8 % 16);
+            let letters: String = [letter(0), letter(4), letter(8)].iter().collect();
+            format!("[tamis: x; tm_{letters}{}]\\n", "a".repeat(23))
+        };
+        let notices = |count: usize| (0..count).map(notice).collect::<String>();
+        let json = |count| format!("{{\"a\":\"{}\"}}", notices(count));
+        assert_eq!(handles(json(256).as_bytes(), &[]).unwrap().len(), 256);
+        let why = handles(json(257).as_bytes(), &[]).unwrap_err();
+        assert_eq!(why, "an argument has more than 256 notices");
+        // The same one counts once.
+        let again = format!("{{\"a\":\"{}\"}}", notice(7).repeat(10_000));
+        assert_eq!(handles(again.as_bytes(), &[]).unwrap().len(), 1);
     }
 }
