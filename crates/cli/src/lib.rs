@@ -130,14 +130,14 @@ fn not_parsed(error: &clap::Error, typed: &[OsString]) -> Exit {
 fn habit(error: &clap::Error, typed: &[OsString]) -> Option<String> {
     let of_json = ["filter", "explain", "look", "suggest"];
     let typed = typed.get(1..).unwrap_or_default();
-    let command = typed.iter().position(|arg| of_json.iter().any(|name| arg == name))?;
+    typed.first().filter(|arg| of_json.iter().any(|name| arg == name))?;
     let ContextValue::String(arg) = error.get(ContextKind::InvalidArg)? else { return None };
     if error.kind() != ErrorKind::UnknownArgument {
         return None;
     }
     match arg.starts_with('-') {
         true => habits::of_flag(arg).map(str::to_owned),
-        false => habits::of_extra(typed.get(command..).unwrap_or_default(), arg),
+        false => habits::of_extra(typed, arg),
     }
 }
 

@@ -41,8 +41,8 @@ const SPELLED: usize = 6 * LONGEST;
 pub struct MisspelledPaths {
     /// The paths as they are written.
     paths: Vec<(String, Path)>,
-    /// A path of `redact` that is one letter from the word `secrets`.
-    secrets: Option<String>,
+    /// A path of `redact` that is close to a word for kinds of values, and this word.
+    kind: Option<(String, &'static str)>,
     /// The names in the paths, and whether each was seen.
     wanted: HashMap<String, bool>,
     /// How many of them were not seen.
@@ -53,6 +53,20 @@ pub struct MisspelledPaths {
     place: NamePlace,
     /// The current string, as it is spelled.
     text: Vec<u8>,
+}
+
+/// Returns the word for kinds of values that a path of `redact` is close to.
+fn nearest_kind(path: &str) -> Option<&'static str> {
+    let path = path.to_ascii_lowercase();
+    let is_close = |word: &&str| strsim::damerau_levenshtein(&path, word) <= 1;
+    if let Some(word) = ["secrets", "personal"].iter().find(|word| is_close(word)) {
+        return Some(word);
+    }
+    match path.as_str() {
+        "credentials" | "passwords" | "tokens" | "keys" | "all" => Some("secrets"),
+        "pii" | "personal_data" | "personal-data" | "emails" => Some("personal"),
+        _ => None,
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,8 +95,7 @@ impl MisspelledPaths {
             paths.wanted.extend(names(&path).map(|name| (name.to_owned(), false)));
             paths.paths.push((text.clone(), path));
         }
-        let is_close = |text: &&String| strsim::damerau_levenshtein(text, "secrets") == 1;
-        paths.secrets = redacted().find(is_close).cloned();
+        paths.kind = redacted().find_map(|text| Some((text.clone(), nearest_kind(text)?)));
         paths.left = paths.wanted.len();
         for name in written_names(spec) {
             paths.name(&name);
@@ -177,12 +190,13 @@ impl MisspelledPaths {
         }
     }
 
-    /// Returns a path of `redact` that no document has and that is one letter from the word `secrets`, which finds credentials.
+    /// Returns a path of `redact` that no document has, and the word that was probably meant: `secrets`, which finds credentials, or
+    /// `personal`, which finds personal data.
     #[must_use]
-    pub fn misspelled_secrets(&self) -> Option<&str> {
-        let word = self.secrets.as_deref()?;
-        let is_seen = self.wanted.get(word).copied().unwrap_or(false);
-        (!is_seen).then_some(word)
+    pub fn misspelled_kind(&self) -> Option<(&str, &'static str)> {
+        let (path, word) = self.kind.as_ref()?;
+        let is_seen = self.wanted.get(path).copied().unwrap_or(false);
+        (!is_seen).then_some((path.as_str(), *word))
     }
 
     /// Returns the paths that are probably misspelled, in the order of the rules `where`, `exclude`, `redact` and `retain`, each

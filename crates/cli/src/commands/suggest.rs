@@ -26,6 +26,7 @@ use crate::files::place::{Place, called, read_once};
 use crate::files::watched::WatchedFile;
 use crate::files::{self, Output};
 use crate::filters::by_name::load_all;
+use crate::flags::habits;
 
 /// The most members with credentials that are named.
 const MOST_NAMES: usize = 10;
@@ -148,6 +149,10 @@ fn suggest(console: &Console, args: &SuggestArgs) -> Result<Exit, Stop> {
     if bad_lines > 0 {
         let lines = if bad_lines == 1 { "line that is" } else { "lines that are" };
         console.note(format_args!("{bad_lines} {lines} not JSON left out"));
+    }
+    if samples.is_mixed() {
+        let why = "some samples are arrays and others are objects, which one filter cannot have as its root; give each kind in a run of its own";
+        return Err(Stop::Usage(Usage::new(why.to_owned())));
     }
     let name = args.name.clone().unwrap_or_else(|| default_name(args.files.first()));
     let suggestion = if args.tight { samples.suggest_tight(&name) } else { samples.suggest(&name) };
@@ -286,7 +291,8 @@ fn write(console: &Console, output: Option<&Path>, text: &[u8]) -> Exit {
 fn default_name(path: Option<&PathBuf>) -> String {
     let name = path.and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
     let name = name.as_deref().unwrap_or_default();
-    let name = [".json", ".ndjson", ".jsonl"]
+    let name = name.strip_suffix(".gz").unwrap_or(name);
+    let name = [".json", ".ndjson", ".jsonl", ".log", ".txt"]
         .iter()
         .find_map(|ending| name.strip_suffix(ending))
         .unwrap_or(name);
@@ -323,7 +329,7 @@ impl SampleFile {
         };
         match open() {
             Ok(file) => Ok(Self { name, file, is_ndjson }),
-            Err(error) => Err(Stop::Failed(name, Error::read(error))),
+            Err(error) => Err(Stop::Failed(name, Error::read(habits::explained(path, error)))),
         }
     }
 

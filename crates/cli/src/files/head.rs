@@ -57,13 +57,15 @@ const PREFIX: &str =
     "a prefix that keeps scripts from including it? remove it: tail -n +2, or sed '1s/^[^[{]*//'";
 
 /// The first bytes of known forms, each with the name of the form and a remedy.
-const FORMS: [(&[u8], &str); 22] = [
+const FORMS: [(&[u8], &str); 29] = [
     (b"\x1f\x8b", "compressed with gzip, and damaged?"),
     (b"\x28\xb5\x2f\xfd", "compressed with zstd? decompress it: zstd -dc"),
     (b"BZh", "compressed with bzip2? decompress it: bzip2 -dc"),
     (b"\xfd7zXZ", "compressed with xz? decompress it: xz -dc"),
     (b"PK\x03\x04", "a zip archive? extract the file: unzip -p"),
     (b"%PDF-", "a PDF?"),
+    (b"\xff\xfe\0\0", "UTF-32? convert it: iconv -f UTF-32 -t UTF-8"),
+    (b"\0\0\xfe\xff", "UTF-32? convert it: iconv -f UTF-32 -t UTF-8"),
     (b"\xff\xfe", UTF_16),
     (b"\xfe\xff", UTF_16),
     (b"{\0", "UTF-16? convert it: iconv -f UTF-16LE -t UTF-8"),
@@ -74,10 +76,15 @@ const FORMS: [(&[u8], &str); 22] = [
     (b"event:", EVENTS),
     (b"id:", EVENTS),
     (b"retry:", EVENTS),
+    (b": ", EVENTS),
     (b"HTTP/", "the headers of a response? leave out -i (curl), or --include"),
     (b")]}'", PREFIX),
     (b"for(;;);", PREFIX),
     (b"while(1);", PREFIX),
+    (b"{}&&", "a prefix that keeps scripts from including it? remove it: sed '1s/^{} *&& *//'"),
+    (b"```", "a code block of Markdown? leave out its first and last line: sed '1d;$d'"),
+    (b"\x1b[", "colours of a terminal? print it without them (NO_COLOR=1, --color never)"),
+    (b"\xe2\x80\x9c", "typographic quotes? JSON has straight ones"),
     (b"<", "a page, or XML? tamis content prints the text of a page"),
     (b"---", "YAML? convert it to JSON first: yq -o=json"),
 ];
@@ -86,7 +93,41 @@ const FORMS: [(&[u8], &str); 22] = [
 pub(crate) fn advice(head: &[u8]) -> Option<&'static str> {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     let form = FORMS.iter().find(|(begin, _)| head.starts_with(begin));
-    form.map(|(_, advice)| *advice).or_else(|| script_advice(head))
+    form.map(|(_, advice)| *advice).or_else(|| script_advice(head)).or_else(|| table_advice(head))
+}
+
+/// Returns whether a line after `name:` is one of YAML: nested, an element, or another name.
+fn continues_yaml(line: &[u8]) -> bool {
+    let rest = line.trim_ascii_start();
+    let name = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    rest.starts_with(b"- ") || (name > 0 && rest.get(name) == Some(&b':'))
+}
+
+/// Recognises headers of a response without the status line, YAML, and a table in CSV, by the first line.
+fn table_advice(head: &[u8]) -> Option<&'static str> {
+    let mut lines = head.split(|byte| *byte == b'\n');
+    let line = lines.next()?.trim_ascii_end();
+    let next = lines.next();
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_- ".contains(byte);
+    if !line.first()?.is_ascii_alphabetic() {
+        return None;
+    }
+    let length = line.iter().take_while(|byte| is_word(byte)).count();
+    let (name, rest) = line.split_at(length);
+    let headers: [&[u8]; 5] =
+        [b"content-type", b"date", b"server", b"cache-control", b"content-length"];
+    match rest {
+        [b':', b' ', ..] if headers.iter().any(|header| name.eq_ignore_ascii_case(header)) => {
+            Some("the headers of a response? leave out -i (curl), or --include")
+        }
+        [b':'] | [b':', b' ', ..] if next.is_some_and(continues_yaml) => {
+            Some("YAML? convert it to JSON first: yq -o=json")
+        }
+        [b',', ..] if next.is_some_and(|next| next.contains(&b',')) => {
+            Some("CSV? convert it to JSON first: mlr --icsv --ojson cat")
+        }
+        _ => None,
+    }
 }
 
 /// Recognises a call with JSON in it (JSONP), and an object whose keys have single quotes or none.
@@ -100,6 +141,9 @@ fn script_advice(head: &[u8]) -> Option<&'static str> {
     let inner = head.strip_prefix(b"[").unwrap_or(head).trim_ascii_start();
     let key = inner.strip_prefix(b"{")?.trim_ascii_start();
     match key.first()? {
+        b'\xe2' if key.starts_with("\u{201c}".as_bytes()) => {
+            Some("typographic quotes? JSON has straight ones")
+        }
         b'\'' => Some("a Python dict? print it with json.dumps"),
         byte if byte.is_ascii_alphabetic() => {
             Some("an object of JavaScript? write it with JSON.stringify")
@@ -131,11 +175,32 @@ mod tests {
             (b"{'a': 1}", "json.dumps"),
             (b"[{'a': 1}]", "json.dumps"),
             (b"{a: 1}", "JSON.stringify"),
+            (b"\xff\xfe\0\0{\0\0\0", "UTF-32"),
+            (b": ping\n\ndata: 1\n", "--events"),
+            (b"{}&& {\"a\":1}", "prefix"),
+            (b"```json\n{}\n```", "Markdown"),
+            (b"\x1b[1;39m{", "colours"),
+            ("{\u{201c}a\u{201d}: 1}".as_bytes(), "typographic"),
+            ("\u{201c}a\u{201d}".as_bytes(), "typographic"),
+            (b"content-type: application/json\r\n\r\n{}", "headers"),
+            (b"Date: Mon\n", "headers"),
+            (b"apiVersion: v1\nkind: Pod\n", "YAML"),
+            (b"id,name\n1,a\n", "CSV"),
         ] {
             let text = String::from_utf8_lossy(head);
             assert!(advice(head).is_some_and(|advice| advice.contains(word)), "{text}");
         }
-        for head in [&b""[..], b"{\"a\":tru}", b"[1,]", b"oops", b"{}", b"{", b"1.5.2"] {
+        for head in [
+            &b""[..],
+            b"{\"a\":tru}",
+            b"[1,]",
+            b"oops",
+            b"{}",
+            b"{",
+            b"1.5.2",
+            b"one, two",
+            b"Error: no such file\nat main\n",
+        ] {
             assert_eq!(advice(head), None, "{}", String::from_utf8_lossy(head));
         }
     }

@@ -81,10 +81,11 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "WHAT", help_heading = "Rules", value_parser = on_kind())]
     pub(crate) on_kind: Option<OnKind>,
 
-    /// Replace credentials (secrets), or the values at these paths, by a mark: secrets,owner.email
+    /// Replace credentials (secrets), personal data (personal), or the values at these paths, by a mark: secrets,owner.email
     ///
     /// `secrets` finds keys of clouds and forges, tokens, private keys, passwords in URLs and more, in every string and
-    /// key of the output. A path is read like those of --exclude; a member of that name is /secrets.
+    /// key of the output; `personal` finds e-mail addresses, phone numbers, IBANs, numbers of cards, national identifiers and
+    /// IP addresses. A path is read like those of --exclude; members of these names are /secrets and /personal.
     #[arg(long, value_name = "WHAT,WHAT", help_heading = "Rules", allow_hyphen_values = true)]
     pub(crate) redact: Vec<String>,
 
@@ -250,6 +251,7 @@ impl Selection {
         let entries = self.redact.iter().flat_map(|list| lists::split(list));
         Some(entries.fold(Redact::new(), |redact, entry| match entry {
             "secrets" => redact.secrets(true),
+            "personal" => redact.personal(true),
             path => redact.path(path),
         }))
     }

@@ -3,10 +3,11 @@
 //! This module must not depend on what a command does: it sees the arguments as text.
 
 use std::ffi::OsString;
+use std::io::{Error, ErrorKind};
 use std::path::Path;
 
 /// Flags of other tools, and what to write instead. Flags that have a similar one are suggested by the parser.
-const FLAGS: [(&[&str], &str); 15] = [
+const FLAGS: [(&[&str], &str); 16] = [
     (
         &["--limit", "--head", "--first", "--take", "--top", "--count", "-n", "-l"],
         "--max-items N keeps the first N items, and --max-docs N the first N documents",
@@ -35,6 +36,7 @@ const FLAGS: [(&[&str], &str); 15] = [
         &["--seq", "--stream"],
         "--docs reads JSON text sequences, and every input is read while it arrives",
     ),
+    (&["--raw-output"], "-r writes strings without quotes"),
     (&["-f", "--from-file"], "--manifest FILE has the rules"),
     (
         &["--jsonl", "--json-lines", "--jsonlines", "--jsonlogs"],
@@ -47,6 +49,9 @@ pub(crate) fn of_flag(flag: &str) -> Option<&'static str> {
     let name = flag.split('=').next().unwrap_or_default();
     FLAGS.iter().find(|(names, _)| names.contains(&name)).map(|(_, instead)| *instead)
 }
+
+/// The flags whose value is a list.
+const LISTS: [&str; 6] = ["--select", "--exclude", "--omit", "--redact", "--retain", "--requires"];
 
 /// Returns why an argument after the file is one too many. `typed`: all arguments, the command first.
 pub(crate) fn of_extra(typed: &[OsString], extra: &str) -> Option<String> {
@@ -62,19 +67,39 @@ pub(crate) fn of_extra(typed: &[OsString], extra: &str) -> Option<String> {
             "a list has no blank after its commas, or is in quotes: {list}{next}"
         ));
     }
-    let first = before.last().filter(|arg| !arg.starts_with('-'))?;
-    Some(format!(
-        "one file at a time; several documents as one stream: cat {first} {extra} | tamis filter --docs"
-    ))
+    let [.., flag, first] = before.as_slice() else { return None };
+    if LISTS.contains(flag) {
+        return Some(format!("a list is written with commas: {flag} {first},{extra}"));
+    }
+    let is_file =
+        |arg: &str| !arg.starts_with('-') && (arg.contains('.') || Path::new(arg).is_file());
+    match before.first().filter(|_| is_file(first) && is_file(extra))? {
+        &"filter" => Some(format!(
+            "one file at a time; several documents as one stream: cat {first} {extra} | tamis filter --docs"
+        )),
+        _ => Some("one file at a time".to_owned()),
+    }
 }
 
 /// Returns why a file that does not exist, or is a folder, was probably not meant as a file.
 pub(crate) fn of_file(path: &Path) -> Option<String> {
     let text = path.to_str()?;
+    if let Some(path) = text.strip_prefix("file://") {
+        return Some(format!("a path has no scheme: {path}"));
+    }
     if text.starts_with("https://") || text.starts_with("http://") {
-        return Some(format!("tamis does not fetch: curl -s '{text}' | tamis filter"));
+        return Some(format!("tamis does not fetch: write curl -s '{text}' | before the command"));
     }
     is_query(text).then(|| of_query(text))
+}
+
+/// Adds [`of_file`] to the error of a file that could not be opened.
+pub(crate) fn explained(path: &Path, error: Error) -> Error {
+    let is_missing = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::IsADirectory);
+    match of_file(path).filter(|_| is_missing) {
+        Some(advice) => Error::new(error.kind(), format!("{error} ({advice})")),
+        None => error,
+    }
 }
 
 /// Returns whether an argument is a query of jq, as far as that is certain: `.`, `.[]`, `.name`.
@@ -125,6 +150,9 @@ mod tests {
         assert!(extra(&["filter", "a.json", ".a"], ".a").contains("--select"));
         let several = extra(&["filter", "a.json", "b.json"], "b.json");
         assert!(several.ends_with("cat a.json b.json | tamis filter --docs"), "{several}");
+        assert!(extra(&["filter", "--select", "a", "b", "f"], "b").ends_with(": --select a,b"));
+        assert_eq!(extra(&["filter", "--max-items", "1", "f"], "f"), "");
+        assert_eq!(extra(&["explain", "a.json", "b.json"], "b.json"), "one file at a time");
         assert!(extra(&["filter", "--select", "a,", "b", "f"], "f").ends_with(": a,b"));
         assert!(extra(&["filter", "f", "--select", "a,", "b"], "b").ends_with(": a,b"));
     }
@@ -137,7 +165,9 @@ mod tests {
         for file in ["", "a", "..", "./a", "../a.json", ".a/b", "a.b", ".1"] {
             assert!(!is_query(file), "{file}");
         }
-        assert!(of_file("https://example.com/a".as_ref()).unwrap().contains("curl"));
+        let of_url = of_file("https://example.com/a".as_ref()).unwrap();
+        assert!(of_url.contains("curl -s 'https://example.com/a' | "), "{of_url}");
+        assert!(of_file("file:///a.json".as_ref()).unwrap().ends_with(": /a.json"));
         assert_eq!(of_file("nothing.json".as_ref()), None);
     }
 

@@ -75,7 +75,13 @@ impl<'a> BadRecords<'a> {
     pub(crate) fn conclude(&self, unit: &str) {
         if let Some(more) = self.failed.checked_sub(REPORTED).filter(|more| *more > 0) {
             let s = if more == 1 { "" } else { "s" };
-            self.console.say(&self.name, format_args!("{more} more bad {unit}{s}"));
+            // Events and documents that follow each other cannot be skipped.
+            let advice = if unit == "line" {
+                " (--bad-lines skip leaves them out, pass keeps them)"
+            } else {
+                ""
+            };
+            self.console.say(&self.name, format_args!("{more} more bad {unit}{s}{advice}"));
         }
         let what = if self.treatment == BadLines::Pass { "passed" } else { "skipped" };
         let first = self.first;

@@ -420,7 +420,7 @@ fn conclude(job: &Job, report: &Report, result: Result<(), Failure>, names: &Nam
         let of_select =
             (!report.missed.is_empty()).then(|| missed(item, &report.missed, "selected paths"));
         let of_others = (!others.is_empty()).then(|| missed(document, &others, "paths"));
-        let all = [of_select, of_others, names.misspelled_secrets()];
+        let all = [of_select, of_others, names.misspelled_kind()];
         let all: Vec<String> = all.into_iter().flatten().collect();
         if !all.is_empty() {
             console.warn(&input, all.join("; "));

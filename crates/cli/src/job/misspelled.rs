@@ -32,12 +32,13 @@ impl NameWatch {
         self.0.as_ref().map(|paths| paths.borrow().missed()).unwrap_or_default()
     }
 
-    /// Returns advice if the word `secrets` was probably misspelled.
-    pub(crate) fn misspelled_secrets(&self) -> Option<String> {
+    /// Returns advice if one of the words for kinds of values was probably misspelled.
+    pub(crate) fn misspelled_kind(&self) -> Option<String> {
         let paths = self.0.as_ref()?.borrow();
-        let word = paths.misspelled_secrets()?;
+        let (path, word) = paths.misspelled_kind()?;
+        let found = if word == "secrets" { "credentials" } else { "personal data" };
         Some(format!(
-            "redact: `{word}` is the name of a member, which was not found (did you mean `secrets`, which finds credentials?)"
+            "redact: `{path}` is the name of a member, which was not found (did you mean `{word}`, which finds {found}?)"
         ))
     }
 }

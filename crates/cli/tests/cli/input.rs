@@ -186,6 +186,8 @@ fn inputs_that_are_not_json_are_named() {
         (b"{\"a\":1,}", "--lenient"),
         (b"{\"a\":+1}", "`+`"),
         (b"{\"a\":True}", "lower case"),
+        (b"id,name\n1,a\n", "CSV"),
+        (b": ping\n\ndata: 1\n\n", "--events"),
     ] {
         for args in [&[][..], &["--ndjson"]] {
             let folder = Folder::new();
@@ -245,7 +247,7 @@ fn bad_lines_are_counted_skipped_or_passed() {
     // The first bad lines are reported one by one, the others as a number.
     let ran = piped(&["--ndjson"], &"oops\n".repeat(30));
     assert_eq!(ran.err.lines().count(), 21, "{}", ran.err);
-    assert!(ran.err.ends_with("standard input: 10 more bad lines\n"), "{}", ran.err);
+    assert!(ran.err.ends_with("standard input: 10 more bad lines (--bad-lines skip leaves them out, pass keeps them)\n"), "{}", ran.err);
 }
 
 #[test]

@@ -268,6 +268,10 @@ fn a_word_that_is_almost_secrets_is_a_warning() {
         );
         ran.one_line();
     }
+    let ran = piped(&["--redact", "pii"], r#"{"id":1}"#);
+    assert!(ran.err.contains("did you mean `personal`, which finds personal data?"), "{}", ran.err);
+    piped(&["--redact", "personal"], r#"{"a":"zoe@example.org"}"#)
+        .done("{\"a\":\"[redacted:email]\"}\n");
     piped(&["--redact", "secret"], r#"{"secret":1}"#).done("{\"secret\":\"[redacted]\"}\n");
     piped(&["--redact", "secrets"], r#"{"id":1}"#).done("{\"id\":1}\n");
 }

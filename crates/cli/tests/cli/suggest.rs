@@ -213,3 +213,18 @@ fn a_map_with_many_ids_gets_a_filter() {
         assert_eq!(ran.code, 0, "{count}: {}", ran.err);
     }
 }
+
+#[test]
+fn samples_of_two_kinds_are_refused_and_names_lose_their_endings() {
+    let folder = Folder::new();
+    folder.write("list.json", r#"[{"id":1,"name":"a"}]"#);
+    folder.write("one.json", r#"{"items":[{"id":1,"name":"a"}]}"#);
+    let ran = folder.tamis(&["suggest", "list.json", "one.json"], b"");
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    assert!(ran.err.contains("give each kind in a run of its own"), "{}", ran.err);
+    folder.write("app.log", "{\"id\":1,\"level\":\"info\"}\n{\"id\":2,\"level\":\"info\"}\n");
+    let ran = folder.tamis(&["suggest", "--ndjson", "app.log"], b"");
+    assert!(ran.out.contains("\n  app:\n"), "{}", ran.out);
+    let ran = folder.tamis(&["suggest", "file:///list.json"], b"");
+    assert!(ran.err.contains("a path has no scheme: /list.json"), "{}", ran.err);
+}

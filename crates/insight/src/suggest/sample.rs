@@ -197,6 +197,12 @@ impl Samples {
         self.documents
     }
 
+    /// Returns whether some samples are arrays and others are objects, which one filter cannot have as its root.
+    #[must_use]
+    pub fn is_mixed(&self) -> bool {
+        self.nodes.first().is_some_and(|root| root.arrays > 0 && root.objects > 0)
+    }
+
     /// Returns the number of bytes that were read.
     #[must_use]
     pub fn bytes(&self) -> u64 {

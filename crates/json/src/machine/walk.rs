@@ -14,7 +14,7 @@
 
 use std::ops::ControlFlow;
 
-use super::not_json::{not_a_key, not_a_value};
+use super::not_json::{Around, not_a_key, not_a_value};
 use super::{Expect, Machine, SkipMode, WalkEnd, WalkError, WindowContext, bad};
 use crate::error::{LimitName, Raise};
 use crate::fast_paths::{FastPath, is_off};
@@ -227,8 +227,12 @@ impl Machine {
     /// Returns the error of `byte` at the place of a value.
     #[cold]
     fn no_value_error(&self, at: usize, byte: u8, inside: bool) -> WalkError {
-        let in_array = self.levels.depth() > 0 && !self.levels.in_object();
-        bad(at, not_a_value(byte, in_array), inside)
+        let around = match self.levels.depth() {
+            0 => Around::Nothing,
+            _ if self.levels.in_object() => Around::Object,
+            _ => Around::Array,
+        };
+        bad(at, not_a_value(byte, around), inside)
     }
 
     /// Opens a container whose bracket is at `at`.

@@ -257,6 +257,7 @@ fn samples<'a>(
     let mut found: HashMap<usize, Vec<String>> = HashMap::new();
     for path in paths {
         let with_path = |error| (path.as_path(), error);
+        std::fs::metadata(path).map_err(with_path)?;
         let files =
             if path.is_dir() { in_folder(path).map_err(with_path)? } else { vec![path.clone()] };
         for file in files {

@@ -23,6 +23,7 @@ use crate::files::gzip::Decoded;
 use crate::files::place::Place;
 use crate::filters::command_rules;
 use crate::flags::groups::Selection;
+use crate::flags::habits;
 use crate::job::resolve;
 
 /// The figures of the inputs, by their kind.
@@ -128,7 +129,8 @@ pub(super) fn measure(args: &LookArgs, console: &Console) -> Result<Figures, Exi
         let place = Place::from(file.clone());
         let name = place.name("standard input");
         let said = |error: Error| console.fail(&name, hinted(&error));
-        let input = files::open(&place).map_err(|error| said(Error::read(error)))?;
+        let input = files::open(&place)
+            .map_err(|error| said(Error::read(habits::explained(file, error))))?;
         let size = input.metadata().ok().filter(std::fs::Metadata::is_file).map(|file| file.len());
         let bar = Bar::new(size, false);
         let mut reader: Box<dyn Read> = Box::new(Decoded::new(bar.around(Box::new(input))));
