@@ -6,7 +6,7 @@
 //! install    the changes to the files of an agent, and how they are undone
 //! doctor     whether what is installed works
 //! recorder   full outputs of commands, in the store
-//! session_files  full outputs as files that an agent opens without asking
+//! session_files  full outputs as files that an agent opens without asking (Unix)
 //! hook       what an agent calls: reads an event, writes the filtered output in the agent's shape
 //! program    the path of this program, in the lines that start it
 //! ```
@@ -16,8 +16,10 @@ pub mod agent;
 pub mod doctor;
 pub mod hook;
 pub mod install;
+#[cfg(not(unix))]
+mod no_session_files;
 mod program;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 pub mod recorder;
 #[cfg(unix)]
 pub mod session_files;

@@ -7,12 +7,17 @@ use std::io::{Result, Write};
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use tamis_command::{OutputRecord, OutputRecorder, OverflowFolder, RecordPlace};
+#[cfg(unix)]
+use tamis_command::OverflowFolder;
+use tamis_command::{OutputRecord, OutputRecorder, RecordPlace};
 
 use tamis_store::process::command_word;
 use tamis_store::state;
 use tamis_store::{EntryMeta, EntryWriter, Scope, Store, Window};
 
+#[cfg(not(unix))]
+use crate::no_session_files::{SessionFile, SessionFiles};
+#[cfg(unix)]
 use crate::session_files::{SessionFile, SessionFiles};
 
 /// A store as a place for full outputs.
@@ -32,6 +37,7 @@ pub struct StoreRecorder {
     store: Option<Store>,
     command: String,
     limit: u64,
+    #[cfg(unix)]
     fallback: Option<OverflowFolder>,
     files: Option<SessionFiles>,
 }
@@ -54,7 +60,14 @@ impl StoreRecorder {
     #[must_use]
     pub fn new(store: impl Into<Option<Store>>, command: impl Into<String>) -> Self {
         let (store, command) = (store.into(), command.into());
-        Self { store, command, limit: u64::MAX, fallback: None, files: None }
+        Self {
+            store,
+            command,
+            limit: u64::MAX,
+            #[cfg(unix)]
+            fallback: None,
+            files: None,
+        }
     }
 
     /// Returns the handle of a record. `None`: it is not in a store.
@@ -70,6 +83,7 @@ impl StoreRecorder {
     }
 
     /// Sets the folder for a file with each output that is kept, which notices then name.
+    #[cfg(unix)]
     #[must_use]
     pub fn with_session_files(mut self, files: Option<SessionFiles>) -> Self {
         self.files = files;
@@ -84,6 +98,7 @@ impl StoreRecorder {
     }
 
     /// Sets where full outputs are kept if the store cannot be written to, as in a sandbox.
+    #[cfg(unix)]
     #[must_use]
     pub fn with_fallback(mut self, folder: OverflowFolder) -> Self {
         self.fallback = Some(folder);
@@ -124,16 +139,33 @@ impl OutputRecorder for StoreRecorder {
                 .map(|writer| (store.clone(), writer, store.limits().entry()))
                 .map_err(Into::into),
         };
-        match (begun, &self.fallback) {
-            (Ok((store, writer, most)), _) => {
+        match begun {
+            Ok((store, writer, most)) => {
                 let (limit, files) = (self.limit.min(most), self.files.clone());
                 let file = OnceCell::new();
                 Ok(Box::new(StoreRecord { store, writer, files, file, limit, left_out: 0 }))
             }
-            (Err(error), None) => Err(error),
-            // The first error says more.
-            (Err(error), Some(folder)) => folder.begin().map_err(|_other| error),
+            Err(error) => self.begin_elsewhere(error),
         }
+    }
+}
+
+impl StoreRecorder {
+    /// Begins a record in the folder for outputs that cannot be stored. `error` says why.
+    #[cfg(unix)]
+    fn begin_elsewhere(&self, error: std::io::Error) -> Result<Box<dyn OutputRecord>> {
+        match &self.fallback {
+            None => Err(error),
+            // The first error says more.
+            Some(folder) => folder.begin().map_err(|_other| error),
+        }
+    }
+
+    /// There is no such folder.
+    #[cfg(not(unix))]
+    #[allow(clippy::unused_self, reason = "as on Unix")]
+    fn begin_elsewhere(&self, error: std::io::Error) -> Result<Box<dyn OutputRecord>> {
+        Err(error)
     }
 }
 

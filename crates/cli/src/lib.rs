@@ -78,7 +78,6 @@ fn execute(command: Command, typed: &[OsString]) -> Exit {
         Command::Install(_) => return unavailable::report("install", unavailable::AGENTS),
         Command::Uninstall(_) => return unavailable::report("uninstall", unavailable::AGENTS),
         Command::Doctor(_) => return unavailable::report("doctor", unavailable::AGENTS),
-        Command::Recall(_) => return unavailable::report("recall", unavailable::STORED),
         _ => {}
     }
     match command {

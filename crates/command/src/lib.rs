@@ -1,9 +1,9 @@
-//! Filters for the output of commands such as `cargo test` and `git status`, and a runner for commands (Unix).
+//! Filters for the output of commands such as `cargo test` and `git status`, and a runner for commands (Unix, Windows).
 //!
 //! Use it in an agent that runs commands: a model needs the failures, not the progress. An [`OutputFilterRegistry`]
 //! finds the filter for a command line. Filters are rules in TOML ([`CommandRules`]; many are built in) or code that
-//! implements [`OutputFilter`]. A [`CommandFilter`] applies one to an output that arrives in chunks. On Unix,
-//! `CommandRunner` runs a command and filters its output at the same time.
+//! implements [`OutputFilter`]. A [`CommandFilter`] applies one to an output that arrives in chunks. On Unix and
+//! Windows, `CommandRunner` runs a command and filters its output at the same time.
 //!
 //! ```
 //! use tamis_command::OutputFilterRegistry;
@@ -51,7 +51,7 @@ mod registry;
 mod report;
 mod rule_chain;
 mod rules;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod run;
 mod shell;
 mod step_run;
@@ -68,9 +68,11 @@ pub use output_filter::{FilterResult, OutputFilter};
 pub use registry::OutputFilterRegistry;
 pub use report::{CommandReport, PassThroughReason};
 pub use rules::CommandRules;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 pub use run::{
-    CommandHandle, CommandRunner, OutputRecord, OutputRecorder, OverflowFile, OverflowFolder,
-    RecordPlace, RunReport, RunnerWarning, RunningCommand,
+    CommandHandle, CommandRunner, OutputRecord, OutputRecorder, RecordPlace, RunReport,
+    RunnerWarning, RunningCommand,
 };
+#[cfg(unix)]
+pub use run::{OverflowFile, OverflowFolder};
 pub use tamis_text::cut::{CutReport, KeptLines, TextKind};

@@ -75,9 +75,9 @@ pub(crate) fn details() -> String {
 
 /// Returns what this build has besides filters for JSON.
 fn features() -> String {
-    let mut features = vec!["content", "lenient", "gzip"];
+    let mut features = vec!["content", "lenient", "gzip", "run"];
     if cfg!(unix) {
-        features.extend(["run", "agents"]);
+        features.push("agents");
     }
     features.join(", ")
 }

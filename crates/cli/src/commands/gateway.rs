@@ -69,6 +69,8 @@ fn become_process(command: &mut Command) -> io::Result<Exit> {
 
 #[cfg(not(unix))]
 fn become_process(command: &mut Command) -> io::Result<Exit> {
-    let code = command.status()?.code();
-    Ok(Exit::Code(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
+    use crate::system::console_events::{end_as, ignore_interrupts};
+    // The other program ends in an orderly way.
+    _ = ignore_interrupts();
+    command.status().map(end_as)
 }

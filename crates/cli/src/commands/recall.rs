@@ -158,7 +158,6 @@ fn print(config: StoreConfig, handle: &str, window: &Window) -> Exit {
 }
 
 /// Prints a part of the last full output of a command: `tamis run --last`.
-#[cfg(unix)]
 pub(crate) fn print_last(
     lines: Option<&String>,
     grep: Option<&String>,
@@ -211,7 +210,7 @@ fn in_sandboxes(stored: Option<SystemTime>) -> Option<PathBuf> {
     stored.is_none_or(|stored| written > stored).then_some(file)
 }
 
-/// Commands are run only on Unix.
+/// Sandboxes are those of Unix.
 #[cfg(not(unix))]
 fn in_sandboxes(_stored: Option<SystemTime>) -> Option<PathBuf> {
     None

@@ -30,7 +30,6 @@ pub(crate) enum Exit {
     Failed,
     Usage,
     /// The exit code of a command that was run.
-    #[cfg_attr(not(unix), allow(dead_code, reason = "commands are run only on Unix"))]
     Code(u8),
 }
 

@@ -3,6 +3,9 @@
 //! This module must not depend on their content.
 
 pub(crate) mod conflicts;
+#[cfg(any(windows, test))]
+#[cfg_attr(not(windows), allow(dead_code, reason = "only its tests run elsewhere"))]
+pub(crate) mod console;
 pub(crate) mod gzip;
 pub(crate) mod head;
 pub(crate) mod page;
@@ -10,7 +13,7 @@ pub(crate) mod place;
 pub(crate) mod watched;
 
 use std::fs::{File, OpenOptions, Permissions};
-use std::io::{ErrorKind, Result, StdoutLock, Write};
+use std::io::{ErrorKind, Result, Write};
 use std::path::{Path, PathBuf};
 
 use tamis_mcp::program::check_writable;
@@ -200,10 +203,15 @@ pub(crate) fn follow_links(path: &Path) -> PathBuf {
     path
 }
 
+#[cfg(not(windows))]
+type Stream = std::io::StdoutLock<'static>;
+#[cfg(windows)]
+type Stream = console::ConsoleText;
+
 /// The open output of a run.
 #[derive(Debug)]
 pub(crate) enum Output {
-    Standard(StdoutLock<'static>),
+    Standard(Stream),
     /// A descriptor, a device or a pipe, which is written to directly.
     Direct(File),
     /// A temporary file in the folder of the file that it will replace.
@@ -224,8 +232,11 @@ impl Output {
     pub(crate) fn open(place: &Place) -> Result<Self> {
         let path = match place {
             Place::Standard => {
+                check_writable(std::io::stdout())?;
+                #[cfg(not(windows))]
                 let stream = std::io::stdout().lock();
-                check_writable(&stream)?;
+                #[cfg(windows)]
+                let stream = console::ConsoleText::standard_output()?;
                 return Ok(Self::Standard(stream));
             }
             Place::Path(path) => path,

@@ -5,10 +5,7 @@
 use crate::console::{Console, Exit};
 
 /// The remedy for commands that set up or run the hooks of coding agents.
-pub(crate) const AGENTS: &str = "hooks of coding agents need a POSIX shell, which WSL has";
-
-/// The remedy for commands that read stored results.
-pub(crate) const STORED: &str = "results cannot be kept in a folder; `tamis mcp` keeps them in memory, where its client reads them";
+pub(crate) const AGENTS: &str = "hooks of coding agents need a POSIX shell, which WSL has; without one, instruct the agent to begin commands with `tamis run --`, and put `tamis mcp --` before its MCP servers";
 
 /// Reports that the command `name` does not work here, and what to do instead.
 pub(crate) fn report(name: &str, remedy: &str) -> Exit {

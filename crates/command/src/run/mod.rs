@@ -1,24 +1,38 @@
 //! Runs a command and filters its output while it arrives. The full output is recorded in a file first.
 //!
-//! [`process`] starts the command and reads its output, [`output_flow`] records, filters and writes it, [`recorder`] is the interface to the place of the full output,
-//! [`overflow`] is such a place, a folder, and [`retention`] limits its files. The module does not depend on the command-line tool.
+//! [`process`] starts the command and reads its output, or [`threaded_process`] on Windows. [`output_flow`] records, filters and writes it, [`recorder`] is the interface to the place of the full output,
+//! [`overflow`] is such a place, a folder (Unix), and [`retention`] limits its files. The module does not depend on the command-line tool.
 //!
 //! Invariants: memory does not grow with the output. Output is filtered only after it was recorded, or else passed
 //! through. A record is kept only if something was cut, or if the caller asked for it.
 
 mod output_flow;
+#[cfg(unix)]
 mod overflow;
+#[cfg(unix)]
 mod process;
+#[cfg(unix)]
 mod record_name;
 mod recorder;
 mod report;
+#[cfg(unix)]
 mod retention;
 #[cfg(test)]
+#[cfg(unix)]
 mod tests;
+#[cfg(any(windows, test))]
+#[cfg_attr(
+    not(windows),
+    allow(dead_code, unreachable_pub, reason = "only its tests run elsewhere")
+)]
+mod threaded_process;
 
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind as IoKind, Read, Write};
+#[cfg(unix)]
 use std::os::unix::process::ExitStatusExt;
+#[cfg(windows)]
+use std::os::windows::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,18 +47,25 @@ use super::registry::OutputFilterRegistry;
 use tamis::text::{InvisibleFilter, TextRedactor};
 use tamis::tokens::TokenCounter;
 
+#[cfg(unix)]
 pub use overflow::{OverflowFile, OverflowFolder};
+#[cfg(unix)]
 pub use process::{CommandHandle, RunningCommand};
 pub use recorder::{OutputRecord, OutputRecorder, RecordPlace};
 pub use report::{RunReport, RunnerWarning};
+#[cfg(windows)]
+pub use threaded_process::{CommandHandle, RunningCommand};
 
 use output_flow::{OutputFlow, SharedBuffer};
 
 /// Bytes that are read at once: the capacity of a pipe.
 const READ: usize = 64 << 10;
 
-/// The status of a command whose end cannot be determined, as `wait` encodes it: exit code 1.
+/// The status of a command whose end cannot be determined, as the system encodes it: exit code 1.
+#[cfg(unix)]
 const UNKNOWN_STATUS: i32 = 1 << 8;
+#[cfg(windows)]
+const UNKNOWN_STATUS: u32 = 1;
 
 /// Runs commands and filters what they print.
 ///
@@ -126,7 +147,7 @@ impl CommandRunner {
         self
     }
 
-    /// Records full outputs here: in an [`OverflowFolder`], or another place.
+    /// Records full outputs here: in an `OverflowFolder` (Unix), or another place.
     #[must_use]
     pub fn with_overflow(mut self, place: impl OutputRecorder + 'static) -> Self {
         self.overflow = Some(Arc::new(place));

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::io::{ErrorKind as IoKind, Write};
-use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::rc::Rc;
 
@@ -161,8 +160,7 @@ impl<W: Write> OutputFlow<W> {
         status: ExitStatus,
         warn: &mut impl FnMut(RunnerWarning),
     ) -> RunReport {
-        // The exit code of a shell for a killed command.
-        let code = status.code().or_else(|| Some(128 + status.signal()?));
+        let code = exit_code(status);
         self.end_visible(warn);
         let mut redaction = None;
         if let Some(mut redactor) = self.redactor.take() {
@@ -201,6 +199,19 @@ impl<W: Write> OutputFlow<W> {
         }
         report
     }
+}
+
+/// Returns the exit code, or that of a shell for a command that a signal killed.
+#[cfg(unix)]
+fn exit_code(status: ExitStatus) -> Option<i32> {
+    use std::os::unix::process::ExitStatusExt;
+    status.code().or_else(|| Some(128 + status.signal()?))
+}
+
+/// Returns the exit code.
+#[cfg(not(unix))]
+fn exit_code(status: ExitStatus) -> Option<i32> {
+    status.code()
 }
 
 /// Adds the sizes of passed-through output to those of filtered output.

@@ -6,7 +6,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A place for the full outputs of commands, such as an [`OverflowFolder`](super::OverflowFolder).
+/// A place for the full outputs of commands, such as an `OverflowFolder` (Unix).
 ///
 /// Implement it to keep full outputs elsewhere, for example where a model can read parts of them.
 ///

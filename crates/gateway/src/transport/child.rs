@@ -128,25 +128,12 @@ fn prepare(command: &ServerCommand, program: &Path) -> Command {
     process
 }
 
-/// Finds the file that a name refers to. The standard library would only add `.exe`, but npm installs programs such as `npx`
-/// as `npx.cmd`. Those are run by `cmd.exe`, for which the standard library quotes the arguments, or refuses them.
-///
-/// A name without a file is returned as it is: the standard library looks into more folders.
+/// Finds the file that a name refers to.
 #[cfg(windows)]
+#[allow(clippy::unnecessary_wraps, reason = "as on other systems")]
 fn find(program: &OsStr) -> io::Result<PathBuf> {
-    let path = Path::new(program);
-    if path.extension().is_some() {
-        return Ok(path.to_owned());
-    }
-    let is_name = path.components().count() == 1 && path.file_name() == Some(program);
-    let folders = std::env::var_os("PATH").filter(|_| is_name).unwrap_or_default();
-    let folders = std::env::split_paths(&folders).filter(|folder| folder.is_absolute());
-    // A path is looked for as it is.
-    let folders = folders.chain((!is_name).then(PathBuf::new));
-    let mut files = folders.flat_map(|folder| {
-        ["exe", "cmd", "bat"].map(|extension| folder.join(path).with_extension(extension))
-    });
-    Ok(files.find(|file| file.is_file()).unwrap_or_else(|| path.to_owned()))
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    Ok(tamis_store::process::with_extension(program, &folders))
 }
 
 /// Finds the file that a name refers to, as `execvp` does.

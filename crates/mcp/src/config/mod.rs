@@ -334,13 +334,6 @@ pub fn open_store(
     places: &ConfigPlaces,
     file: Option<&Path>,
 ) -> Result<Option<Store>, ConfigError> {
-    // A server must not lose every result, and find that out at the first one.
-    #[cfg(not(unix))]
-    if let StorePlace::Folder(path) = settings.place() {
-        return Err(ConfigError(format!(
-            "{path}: results cannot be kept in a folder on Windows yet; use `memory`, or an object store"
-        )));
-    }
     let (config, _) = store(settings.place(), false, settings, places, file)?;
     Ok(config.map(Store::open))
 }
@@ -358,7 +351,7 @@ fn store(
 ) -> Result<(Option<StoreConfig>, Option<String>), ConfigError> {
     let mut warning = None;
     let is_shared = settings.max_total().is_none() && settings.max_age().is_none();
-    let of_user = || StoreConfig::of_user().filter(|_| is_local && is_shared && cfg!(unix));
+    let of_user = || StoreConfig::of_user().filter(|_| is_local && is_shared);
     let (config, mut limits) = match place {
         StorePlace::Off => return Ok((None, None)),
         StorePlace::Automatic => {

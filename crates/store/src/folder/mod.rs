@@ -66,7 +66,7 @@ impl FolderBackend {
         Ok(PrivateFolder::create(&std::path::absolute(&self.path)?)?)
     }
 
-    /// Opens the folder, if it exists.
+    /// Opens the folder. `None`: it does not exist.
     fn existing(&self) -> io::Result<Option<PrivateFolder>> {
         match PrivateFolder::open(&std::path::absolute(&self.path)?) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

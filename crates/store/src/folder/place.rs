@@ -89,12 +89,12 @@ mod unix {
             self.open_with(name, OFlags::RDWR | OFlags::CREATE)
         }
 
-        /// Creates a file. [`ErrorKind::AlreadyExists`]: there is one.
+        /// Creates a file. [`ErrorKind::AlreadyExists`]: the name is taken.
         pub(in super::super) fn create_file(&self, name: &str) -> io::Result<File> {
             self.open_with(name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)
         }
 
-        /// Opens a file of this user for reading, if it exists.
+        /// Opens a file of this user for reading. `None`: the file does not exist.
         pub(in super::super) fn read(&self, name: &str) -> io::Result<Option<(File, FileData)>> {
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
             let file = match rustix::fs::openat(&self.0, name, flags, Mode::empty()) {
@@ -188,7 +188,7 @@ mod windows {
             Self::open(path)
         }
 
-        /// Checks that the folder is one.
+        /// Checks that the path is that of a folder.
         pub(in super::super) fn open(path: &Path) -> io::Result<Self> {
             // A junction is a symbolic link, too.
             if !fs::symlink_metadata(path)?.is_dir() {
@@ -203,12 +203,12 @@ mod windows {
             options.read(true).write(true).create(true).truncate(false).open(self.0.join(name))
         }
 
-        /// Creates a file. [`ErrorKind::AlreadyExists`]: there is one.
+        /// Creates a file. [`ErrorKind::AlreadyExists`]: the name is taken.
         pub(in super::super) fn create_file(&self, name: &str) -> io::Result<File> {
             OpenOptions::new().write(true).create_new(true).open(self.0.join(name))
         }
 
-        /// Opens a file for reading, if it exists.
+        /// Opens a file for reading. `None`: the file does not exist.
         pub(in super::super) fn read(&self, name: &str) -> io::Result<Option<(File, FileData)>> {
             if self.data(name).is_none() {
                 return Ok(None);

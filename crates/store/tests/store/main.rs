@@ -40,12 +40,12 @@ fn stores(
     change: impl Fn(StoreConfig) -> StoreConfig,
 ) -> (Vec<(&'static str, Store)>, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
-    let mut stores = vec![("memory", Store::open(change(StoreConfig::memory())))];
-    if cfg!(unix) {
-        let config = StoreConfig::folder(folder.path().join("store"));
-        stores.push(("folder", Store::open(change(config))));
-    }
-    (stores, folder)
+    let stores = [
+        ("memory", StoreConfig::memory()),
+        ("folder", StoreConfig::folder(folder.path().join("store"))),
+    ];
+    let stores = stores.map(|(name, config)| (name, Store::open(change(config))));
+    (stores.into(), folder)
 }
 
 /// Stores an entry, in pieces of any size.

@@ -29,7 +29,6 @@ Exit codes:
   2    the command line or a manifest is wrong";
 
 #[derive(Debug, clap::Args)]
-#[cfg_attr(not(unix), allow(dead_code, reason = "commands are run only on Unix"))]
 pub(crate) struct RunArgs {
     /// The command and its arguments
     ///
@@ -66,7 +65,7 @@ pub(crate) struct RunArgs {
 
     /// Save the full output in a file in this folder, instead of the store that tamis recall reads
     ///
-    /// Created if missing. Only its owner may have access (0700).
+    /// Created if missing. Only its owner may have access (0700). Not on Windows.
     #[arg(long, value_name = "DIR", help_heading = "Full output")]
     pub(super) overflow_dir: Option<PathBuf>,
 

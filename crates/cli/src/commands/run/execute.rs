@@ -2,15 +2,15 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind as IoKind};
-use std::path::PathBuf;
+use std::path::is_separator;
 use std::process::Command;
 
 use serde::Serialize;
 use tamis::ErrorKind;
 use tamis_agents::recorder::StoreRecorder;
 use tamis_command::{
-    CommandLine, CommandReport, CommandRunner, OutputCap, OutputFilterRegistry, OverflowFolder,
-    RecordPlace, RunReport,
+    CommandLine, CommandReport, CommandRunner, OutputCap, OutputFilterRegistry, RecordPlace,
+    RunReport,
 };
 use tamis_mcp::program::check_writable;
 use tamis_store::calls::{CallLine, ShownBy, TextSize, UserLog};
@@ -18,16 +18,18 @@ use tamis_store::process::is_off;
 use tamis_store::{Store, StoreConfig};
 
 use super::args::RunArgs;
+#[cfg(unix)]
+use super::program_unix::{self as program, signals};
+#[cfg(not(unix))]
+use super::program_windows::{self as program, signals};
 use crate::commands::recall;
 use crate::console::{Console, Exit, Usage};
 use crate::figures::report::ReportFile;
 use crate::figures::stats;
 use crate::figures::tokens::{Tally, Tokens};
-use crate::files;
 use crate::files::conflicts::{self, Places};
 use crate::files::place::Place;
 use crate::filters::command_rules;
-use crate::system::signals;
 
 /// Runs `tamis run`.
 pub(crate) fn run(args: &RunArgs) -> Exit {
@@ -56,6 +58,9 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
     }
     if assignments(&args.command).len() == args.command.len() {
         return console.refuse(&Usage::new("expected a command after the variables"));
+    }
+    if let Some(why) = program::refused(args) {
+        return console.refuse(&Usage::new(why));
     }
     let registry = match command_rules::registry(&args.manifest) {
         Ok(registry) if args.raw => registry.with_enabled(false),
@@ -94,7 +99,7 @@ fn log(args: &RunArgs, report: &RunReport, time: std::time::Duration) {
     let line = CommandLine::from_args(args.command.iter().map(|word| word.to_string_lossy()));
     let name = name(args);
     let program = line.program_name();
-    let program = program.unwrap_or_else(|| name.rsplit('/').next().unwrap_or_default());
+    let program = program.unwrap_or_else(|| name.rsplit(is_separator).next().unwrap_or_default());
     let CommandReport { filter, exit_code, bytes_in, bytes_out, chars_in, chars_out, .. } =
         &report.output;
     let sizes = [(*bytes_in, *chars_in), (*bytes_out, *chars_out)]
@@ -137,22 +142,22 @@ fn execute(
     let cap = if is_off { OutputCap::new() } else { args.cap.cap() };
     // Output that is printed whole needs no copy.
     let records = !args.no_overflow && (args.keep || !args.raw || !cap.is_unlimited());
-    let limit = args.overflow_limit.unwrap_or(OverflowFolder::FILE_LIMIT);
-    let folder = args.overflow_dir.clone().map(OverflowFolder::new);
     let mut runner = CommandRunner::new(registry)
         .with_cap(cap)
         .with_query(args.cap.query())
         .with_keep(args.keep)
         .with_redact(args.redact.is_some())
         .with_token_count(args.stats);
-    if let Some(folder) = folder.filter(|_| records) {
-        runner = runner.with_overflow(folder.with_file_limit(limit));
-    } else if records {
+    if records {
         let words = args.command.iter().map(|word| word.to_string_lossy());
         let command = words.collect::<Vec<_>>().join(" ");
         let recorder = StoreRecorder::new(StoreConfig::of_user().map(Store::open), command);
-        let fallback = StoreRecorder::temporary_folder().with_file_limit(limit);
-        runner = runner.with_overflow(recorder.with_limit(limit).with_fallback(fallback));
+        runner = program::with_place(
+            runner,
+            args.overflow_dir.as_deref(),
+            args.overflow_limit,
+            recorder,
+        );
     }
     if let Some(quiet) = args.linger {
         runner = runner.with_linger(quiet);
@@ -160,10 +165,10 @@ fn execute(
     if let Err(error) = signals::wait_for_children() {
         console.warn(&name, error);
     }
-    let run = |command: Command| {
+    let mut run = |command: Command| {
         runner.run(
             command,
-            tally.through(files::Patient(files::standard_output()?)),
+            tally.through(program::output()?),
             |controls| {
                 if let Err(error) = signals::forward(controls) {
                     console.warn(&name, format_args!("signals do not reach the command: {error}"));
@@ -175,28 +180,16 @@ fn execute(
     let assigned = assignments(&args.command);
     let command = args.command.get(assigned.len()..).unwrap_or_default();
     let (program, arguments) = command.split_first().ok_or(IoKind::InvalidInput)?;
-    let mut command = Command::new(program);
-    command.args(arguments).envs(assigned.iter().copied());
-    match run(command) {
-        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error()) => {
-            // A script without a `#!` line is run by the shell, as execvp(3) does.
-            let mut command = Command::new("/bin/sh");
-            command.arg(found(program).ok_or(error)?).args(arguments).envs(assigned);
-            run(command)
-        }
-        ended => ended,
-    }
+    program::start(program, arguments, &assigned, &mut run)
 }
 
 /// Returns the variables that the first words set, as those of env(1) do: `NAME=VALUE`.
 fn assignments(words: &[OsString]) -> Vec<(&OsStr, &OsStr)> {
-    use std::os::unix::ffi::OsStrExt;
     let mut found = Vec::new();
     for word in words {
-        let Some(at) = end_of_name(word.as_bytes()) else { break };
-        let (name, value) = word.as_bytes().split_at(at);
-        let value = value.strip_prefix(b"=").unwrap_or(value);
-        found.push((OsStr::from_bytes(name), OsStr::from_bytes(value)));
+        let Some(at) = end_of_name(word.as_encoded_bytes()) else { break };
+        let Some(pair) = program::split_at(word, at) else { break };
+        found.push(pair);
     }
     found
 }
@@ -211,24 +204,9 @@ fn end_of_name(word: &[u8]) -> Option<usize> {
     is_name.then_some(at)
 }
 
-/// Returns a hint if the command is a command line in one word, which only a shell can run.
+/// Returns a hint if only a shell can run the command.
 fn shell_hint(args: &RunArgs) -> Option<String> {
-    let [word] = args.command.as_slice() else { return None };
-    let word = word.to_str()?;
-    let line = CommandLine::from_args(["tamis", "run", "--", "sh", "-c", word]);
-    word.contains([' ', '\t', '\n', '|', '&', ';', '<', '>'])
-        .then(|| format!("; to run a command line: {}", line.typed()))
-}
-
-/// Returns the file that is run for a name.
-fn found(program: &OsStr) -> Option<PathBuf> {
-    use std::os::unix::ffi::OsStrExt;
-    if program.as_bytes().contains(&b'/') {
-        return Some(PathBuf::from(program));
-    }
-    let folders = std::env::var_os("PATH")?;
-    let mut files = std::env::split_paths(&folders).map(|folder| folder.join(program));
-    files.find(|file| file.is_file())
+    program::shell_hint(&args.command)
 }
 
 /// Returns the exit code that shells use for a command that does not start, and the reason.
@@ -300,7 +278,6 @@ fn report(
     result: &io::Result<RunReport>,
     to: ReportFile,
 ) -> Result<(), Exit> {
-    use std::os::unix::process::ExitStatusExt;
     let nothing = RunReport::default();
     let (report, error) = match result {
         Err(error) => (&nothing, Some(not_started(error).1)),
@@ -309,7 +286,7 @@ fn report(
     let written = WrittenReport {
         command: args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         output: &report.output,
-        signal: report.status.signal(),
+        signal: program::signal(report.status),
         full_output_complete: report.record.as_ref().map(|_| report.record_complete),
         full_output_failed: report.record_failed,
         left_open: report.left_open,

@@ -1,26 +1,13 @@
 //! `tamis run`: runs a command, saves its full output, prints the filtered output and exits like the command.
 //!
-//! `args.rs` has the arguments, and `execute.rs` has the run.
+//! `args.rs` has the arguments, `execute.rs` has the run, and `program_*.rs` find the program that a name refers to.
 
 mod args;
-#[cfg(unix)]
 mod execute;
+#[cfg(unix)]
+mod program_unix;
+#[cfg(not(unix))]
+mod program_windows;
 
 pub(crate) use args::{HELP, HELP_SHORT, RunArgs};
-#[cfg(unix)]
 pub(crate) use execute::run;
-
-/// Commands are run only on Unix.
-#[cfg(not(unix))]
-pub(crate) fn run(args: &RunArgs) -> crate::console::Exit {
-    if args.last {
-        return crate::system::unavailable::report(
-            "run --last",
-            crate::system::unavailable::STORED,
-        );
-    }
-    crate::system::unavailable::report(
-        "run",
-        "pipe the output of the command to `tamis text` instead",
-    )
-}
