@@ -194,8 +194,8 @@ def filter_tool(function: Any, rules: Any = None, /, *, name: str | None = None)
     ([{'id': 1, 'title': 'crash'}], 'search', 'Search issues.')
 
     `filter_tool(function, rules)` and the decorator `@filter_tool(rules)` are the same. `rules` is a program, rules, a manifest, or
-    `ToolFilters`, in which the name of the function counts unless there is a `name`. Name, documentation and parameters stay, so
-    that a framework makes the same schema. The function may be async, or a generator, each of whose values is filtered on its own.
+    `ToolFilters`, in which the name of the function counts unless there is a `name`. If they have no filter of that name, `Error` is
+    raised. Name, documentation and parameters stay, so that a framework makes the same schema. The function may be async, or a generator, each of whose values is filtered on its own.
 
     A result is a text, bytes, a value that JSON has a form for, a dataclass, a model of pydantic, or a result of MCP
     (`{"content": [{"type": "text", …}]}`), whose texts are filtered. Objects become dictionaries.

@@ -17,7 +17,9 @@ def wrapped(function: Callable[..., Any], *, rules: Any, name: str | None) -> Ca
     if isinstance(rules, Mapping):
         rules = Program(dict(rules))
     tool = name or getattr(function, "__name__", None) or type(function).__name__
-    results = _Results(ToolFilters(rules), tool)
+    filters = ToolFilters(rules)
+    filters.require(tool)
+    results = _Results(filters, tool)
     called = function if inspect.isroutine(function) or isinstance(function, functools.partial) else type(function).__call__
     inner = function.func if isinstance(function, functools.partial) else called
 

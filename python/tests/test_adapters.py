@@ -197,6 +197,8 @@ def test_langchain_tool():
     message = issues.invoke(call)
     assert (message.tool_call_id, json.loads(message.content)) == ("c1", KEPT)
     assert filter_tool(tools["text"], SAVES).invoke({}) == SECRET
+    with pytest.raises(tamis.Error, match="did you mean `isues`"):
+        filter_tool(tools["issues"], {"isues": REMOVES})
 
 
 @pytest.mark.parametrize("name", ["text", "broken"])
@@ -339,10 +341,16 @@ def test_openai_agents_results_of_other_types():
         context = ToolContext(context=None, tool_name="one", tool_call_id="c1", tool_arguments="{}")
         return asyncio.run(filter_tool(one, rules).on_invoke_tool(context, "{}"))
 
+    class Odd:
+        def __str__(self) -> str:
+            return SECRET
+
     # The SDK writes an object as `str` does, which no rule can read.
-    for result in (Issue(), (1, SECRET), {"x": {SECRET}}):
+    for result in (Odd(), (1, SECRET), {"x": Odd()}):
         assert "withheld" in call(result, REMOVES)
         assert call(result, SAVES) == result
+    # A dataclass has a form in JSON.
+    assert call(Issue(), REMOVES) == "{}"
     assert [call(result, REMOVES) for result in (None, True, 3, 1.5)] == [None, True, 3, 1.5]
     image = agents.ToolOutputImage(image_url="data:image/png;base64,AA==")
     file = agents.ToolOutputFileContent(file_id="f1")
@@ -394,6 +402,8 @@ def test_openai_agents():
     for tool in (text, broken):
         assert "withheld" in call(tool, REMOVES)
     assert filter_tool(issues, SAVES).params_json_schema == issues.params_json_schema
+    with pytest.raises(tamis.Error, match="did you mean `isues`"):
+        filter_tool(issues, {"isues": REMOVES})
 
 
 # Bodies

@@ -59,11 +59,29 @@ def test_names_documentation_and_parameters_stay():
         ToolFilters({"search": RULES}),
     ):
         assert tamis.filter_tool(rules)(search)("a") == KEPT
-    assert tamis.filter_tool(ToolFilters({"other": RULES}))(search)("a") == ISSUES
     assert tamis.filter_tool(ToolFilters({"other": RULES}), name="other")(search)("a") == KEPT
     for wrong in (lambda: tamis.filter_tool(search), lambda: tamis.filter_tool(7, RULES)):
         with pytest.raises(TypeError, match="filter_tool"):
             wrong()
+
+
+def test_a_wrapper_without_a_filter_is_an_error():
+    def serch() -> Any:
+        return {"id": 1, "ssn": SECRET}
+
+    manifest = tamis.Manifest("version: 1\nfilters:\n  search: {exclude: [ssn], root: object}\n  crm.list: {exclude: [ssn]}\n")
+    named = ToolFilters({"search": SAFE, "list": SAFE})
+    for rules in (manifest, named, ToolFilters(manifest)):
+        with pytest.raises(tamis.Error, match="no filter for the tool `serch`; did you mean `search`") as caught:
+            tamis.filter_tool(serch, rules)
+        assert (caught.value.kind, caught.value.fault) == ("unknown_tool", "caller")
+        with pytest.raises(tamis.Error, match="no filter for the tool `<lambda>`; expected one of search, "):
+            tamis.filter_tool(lambda: SECRET, rules)
+        assert tamis.filter_tool(serch, rules, name="search")() == {"id": 1}
+    assert tamis.filter_tool(serch, manifest, name="mcp__crm__list")() == {"id": 1}
+    ambiguous = tamis.Manifest("version: 1\nfilters:\n  a.search: {select: [id]}\n  b.search: {exclude: [ssn]}\n")
+    with pytest.raises(tamis.Error):
+        tamis.filter_tool(serch, ambiguous, name="search")
 
 
 def test_methods_partials_and_objects():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from .. import CallOptions, Error, Manifest, Program, Rules
-from ._tools import NOT_JSON, program_of, reads_text
+from ._tools import NOT_JSON, made, program_of, reads_text
 
 MAX_BUFFERED = 4 << 20
 """The largest body in bytes that is held as a whole: by a filter which only saves, so that the original can pass if it fails,
@@ -148,9 +148,7 @@ def program_for(rules: Any, key: str, request: Any) -> Program | None:
 
 def refused(kind: str, message: str) -> Error:
     """Return the error for a body that cannot be read."""
-    error = Error(message)
-    error.kind, error.fault, error.message = kind, "limit" if kind == "limit" else "input", message
-    return error
+    return made(kind, "limit" if kind == "limit" else "input", message)
 
 
 def _is_text(media: str, parameters: str) -> bool:

@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 import decimal
+import difflib
 import enum
 import functools
 import json
@@ -94,6 +95,15 @@ class ToolFilters:
                 raise Withheld(AMBIGUOUS) from error
             warnings.warn(f"results of the tool `{tool}` are not filtered: {error}", stacklevel=2)
             return None
+
+    def require(self, tool: str) -> None:
+        """Raise `Error` if a tool has no filter, so that a wrapper of one tool does not pass everything because of a wrong name."""
+        if self._manifest is not None:
+            self._manifest.program(tool)
+        elif self._every is None and tool not in self._named:
+            near = difflib.get_close_matches(tool, self._named, 1)
+            instead = f"did you mean `{near[0]}`?" if near else f"expected one of {', '.join(self._named) or 'no names'}"
+            raise made("unknown_tool", "caller", f"no filter for the tool `{tool}`; {instead}")
 
     def text(self, tool: str | None, text: str, *, is_error: bool = False) -> str:
         """Return the filtered text of a result.
@@ -222,6 +232,13 @@ def is_control(error: BaseException) -> bool:
     """Return whether an exception is not a failure, but tells LangGraph how to continue, as that of `interrupt` does."""
     langgraph = sys.modules.get("langgraph.errors")
     return langgraph is not None and isinstance(error, langgraph.GraphBubbleUp)
+
+
+def made(kind: str, fault: str, message: str) -> Error:
+    """Return an error with its attributes, as the addon makes it."""
+    error = Error(message)
+    error.kind, error.fault, error.message = kind, fault, message
+    return error
 
 
 def program_of(entry: Any) -> Program:

@@ -133,9 +133,11 @@ COPIED_FIELDS = ("name", "description", "args_schema", "return_direct", "tags", 
 
 
 def filter_tool(tool: BaseTool, rules: ToolRules | ToolFilters) -> FilteredTool:
-    """Wrap a tool. It keeps its name, description and arguments."""
+    """Wrap a tool. It keeps its name, description and arguments. Raise `tamis.Error` if there is no filter for its name."""
+    filters = ToolFilters(rules)
+    filters.require(tool.name)
     fields: dict[str, Any] = {name: getattr(tool, name) for name in COPIED_FIELDS if name in BaseTool.model_fields}
-    return FilteredTool(**fields, inner=tool, filters=ToolFilters(rules))
+    return FilteredTool(**fields, inner=tool, filters=filters)
 
 
 def __getattr__(name: str) -> Any:

@@ -15,8 +15,10 @@ from ._tools import ToolFilters, ToolRules, Withheld
 
 
 def filter_tool(tool: FunctionTool, rules: ToolRules | ToolFilters) -> FunctionTool:
-    """Return the tool with filtered results. Objects and lists become JSON, as the model reads them."""
+    """Return the tool with filtered results. Objects and lists become JSON, as the model reads them. Raise `tamis.Error` if there is
+    no filter for its name."""
     filters = ToolFilters(rules)
+    filters.require(tool.name)
 
     async def invoke(context: Any, arguments: str) -> Any:
         try:
