@@ -56,6 +56,43 @@ def from_asgi(rules, body, media_type, status=200, **headers):
     return None if response.status_code == 502 else response
 
 
+def head_of_httpx(rules, headers):
+    handler = httpx.MockTransport(lambda request: httpx.Response(200, headers=headers))
+    asynchronous = httpx.AsyncClient(transport=AsyncFilterTransport(rules, handler))
+    with httpx.Client(transport=FilterTransport(rules, handler)) as client:
+        found = client.head("https://api.test/x")
+    assert asyncio.run(asynchronous.head("https://api.test/x")).headers == found.headers
+    return found
+
+
+def head_of_asgi(rules, headers):
+    async def app(scope, receive, send):
+        pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": 200, "headers": pairs})
+        await send({"type": "http.response.body"})
+
+    async def head():
+        transport = httpx.ASGITransport(app=FilterMiddleware(app, rules))
+        async with httpx.AsyncClient(transport=transport, base_url="https://api.test") as client:
+            return await client.head("/x")
+
+    return asyncio.run(head())
+
+
+@pytest.mark.parametrize("head", [head_of_httpx, head_of_asgi], ids=["httpx", "asgi"])
+def test_a_response_to_head_has_no_headers_of_the_unfiltered_body(head):
+    described = {"content-type": JSON, "content-length": "812", "content-encoding": "gzip", "etag": '"a"', "digest": "x", "x-id": "7"}
+    for rules in (SAVES, REMOVES):
+        assert dict(head(rules, described).headers) == {"content-type": JSON, "x-id": "7"}
+    # A filter that would not apply to the body, or no body at all.
+    image = {**described, "content-type": "image/png"}
+    empty = {**described, "content-length": "0"}
+    for rules, headers in ((SAVES, image), (lambda request: None, described), (SAVES, empty)):
+        assert dict(head(rules, headers).headers) == headers
+    # A coding that nothing decodes: no error is raised for a body that is not there.
+    assert head(REMOVES, {**described, "content-encoding": "odd"}).headers.get("content-length") != "812"
+
+
 BOTH = pytest.mark.parametrize("get", [from_httpx, from_asgi], ids=["httpx", "asgi"])
 
 

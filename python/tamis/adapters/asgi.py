@@ -8,7 +8,7 @@ program for a scope, or `None`.
 A filter that only saves filters JSON, and any other response passes. A filter that removes for safety filters every response with
 a body. If it fails before anything was sent, or if the body is neither JSON nor text that can be searched for credentials, the
 response is 502; later the connection is broken off. Responses with a status from 400 on are filtered as responses of failed
-calls.
+calls. A response to HEAD has the headers of that to GET, as far as they are known before the body.
 
 A body that the application encodes with gzip, deflate, br (with the package `brotli`) or zstd (from Python 3.14, or with the package
 `zstandard`) is decoded and sent unencoded. This costs time, so add the filter before the middleware that encodes: with
@@ -36,7 +36,7 @@ class FilterMiddleware:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         program = None
-        if scope["type"] == "http" and scope["method"] != "HEAD":
+        if scope["type"] == "http":
             program = program_for(self.rules, scope["path"], scope)
         if program is None:
             await self.app(scope, receive, send)
@@ -46,15 +46,15 @@ class FilterMiddleware:
             for name, value in (scope.get("extensions") or {}).items()
             if name not in FILE_EXTENSIONS
         }
-        response = _Response(program, self.buffered, send)
+        response = _Response(program, self.buffered, send, is_head=scope["method"] == "HEAD")
         await self.app({**scope, "extensions": extensions}, receive, response.send)
 
 
 class _Response:
     """One response: its start waits for the first bytes of the body."""
 
-    def __init__(self, program: Any, buffered: int, send: Any) -> None:
-        self.program, self.buffered, self.to_server = program, buffered, send
+    def __init__(self, program: Any, buffered: int, send: Any, *, is_head: bool) -> None:
+        self.program, self.buffered, self.to_server, self.is_head = program, buffered, send, is_head
         self.start: Any = None
         self.body: BodyFilter | None = None
         self.decoder: Decoder | None = None
@@ -91,12 +91,17 @@ class _Response:
         if body is None or not (is_readable or self.program.removes_for_safety):
             await self.to_server(message)
             return
-        self.start = message
         if not is_readable:
             # The body must not pass.
             self.done = True
             await self._withheld()
             return
+        if self.is_head:
+            # A length of 0 says that there is nothing to filter.
+            is_empty = headers.get(b"content-length") == b"0"
+            await self.to_server(message if is_empty else _without_changed(message, self.decoder))
+            return
+        self.start = message
         self.body = body
 
     async def _continued(self, body: BodyFilter, message: Any) -> None:
@@ -118,7 +123,7 @@ class _Response:
         length = str(len(SENTENCE)).encode()
         headers = [(b"content-type", b"application/json"), (b"content-length", length)]
         await self.to_server({"type": "http.response.start", "status": 502, "headers": headers})
-        await self.to_server({"type": "http.response.body", "body": SENTENCE})
+        await self.to_server({"type": "http.response.body", "body": b"" if self.is_head else SENTENCE})
 
 
 def _without_changed(start: Any, decoded_by: Decoder | None) -> Any:

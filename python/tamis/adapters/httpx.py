@@ -7,7 +7,7 @@ program for a request, or `None`. Addresses are compared without the user name, 
 
 A filter that only saves filters JSON, and any other response passes. A filter that removes for safety filters every response with
 a body. If it fails, or if the body is neither JSON nor text that can be searched for credentials, `tamis.Error` is raised.
-Responses with a status from 400 on are filtered as responses of failed calls.
+Responses with a status from 400 on are filtered as responses of failed calls. A response to HEAD has the headers of that to GET.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -30,7 +30,7 @@ class _ResponseFilters:
 
     def body(self, request: httpx.Request, response: httpx.Response) -> BodyFilter | None:
         """Return the filter of a response."""
-        if not _has_body(request, response):
+        if not _has_body(response):
             return None
         address = str(request.url.copy_with(userinfo=b"", query=None, fragment=None))
         program = program_for(self.rules, address, request)
@@ -42,14 +42,18 @@ class _ResponseFilters:
         coding = _unknown_coding(response)
         if body is not None and coding is not None:
             if program.removes_for_safety:
+                if request.method == "HEAD":
+                    # There are no bytes that could pass.
+                    return body
                 raise refused("encoding", f"the content coding `{coding}` cannot be decoded")
             return None
         return body
 
 
-def _has_body(request: httpx.Request, response: httpx.Response) -> bool:
+def _has_body(response: httpx.Response) -> bool:
+    """Return whether a response has a body, or would have one if the request were GET."""
     is_bodiless = response.status_code < 200 or response.status_code in (204, 304)
-    return request.method != "HEAD" and not is_bodiless and response.headers.get("content-length") != "0"
+    return not is_bodiless and response.headers.get("content-length") != "0"
 
 
 def _unknown_coding(response: httpx.Response) -> str | None:
@@ -113,7 +117,9 @@ class FilterTransport(httpx.BaseTransport):
         except BaseException:
             response.close()
             raise
-        return response if body is None else _replaced(response, _Stream(response, body))
+        if body is None:
+            return response
+        return _replaced(response, response.stream if request.method == "HEAD" else _Stream(response, body))
 
     def close(self) -> None:
         self._inner.close()
@@ -135,7 +141,9 @@ class AsyncFilterTransport(httpx.AsyncBaseTransport):
         except BaseException:
             await response.aclose()
             raise
-        return response if body is None else _replaced(response, _AsyncStream(response, body))
+        if body is None:
+            return response
+        return _replaced(response, response.stream if request.method == "HEAD" else _AsyncStream(response, body))
 
     async def aclose(self) -> None:
         await self._inner.aclose()
