@@ -3,12 +3,13 @@ import { Manifest, Program } from 'tamis'
 import { isBytes } from '../inputs.cjs'
 import { isKnownBlock } from './allowed.mjs'
 import { filterResult } from './mcp.mjs'
-import { ToolFilters, Withheld } from './tools.mjs'
+import { ToolFilters, WITHHELD, Withheld } from './tools.mjs'
 
 /**
  * Returns a function that calls `fn` and filters what it returns: a text, bytes, a value that JSON has a form for, a result of MCP
  * (`{ content: [{ type: 'text', … }] }`), a promise of one, or a generator, each of whose values is filtered on its own. Name and
  * properties stay. `rules` is a program, rules, or a manifest, in which the name of the function counts unless there is a `name`.
+ * A manifest without a filter of that name is an error.
  *
  * A filter that only saves never breaks a call: if it fails, the original passes. If a filter that removes for safety cannot be
  * applied, a sentence takes the place of the result, or of the message of an error.
@@ -18,6 +19,7 @@ export function filterTool(fn, rules, { name } = {}) {
   const ofTools = rules instanceof ToolFilters || rules instanceof Manifest
   const filters = new ToolFilters(ofTools ? rules : new Program(rules))
   const tool = name ?? fn.name
+  filters.require(tool)
   const wrapped = wrapCall(filters, tool, fn, (result) => {
     try {
       return filtered(filters, tool, result)
@@ -39,7 +41,7 @@ export function filtered(filters, tool, result) {
       return new TextEncoder().encode(filters.text(tool, text.decode(result)))
     } catch (error) {
       if (!(error instanceof TypeError) || filters.program(tool).removesForSafety) {
-        throw error instanceof TypeError ? new Withheld(error.message) : error
+        throw error instanceof TypeError ? new Withheld(WITHHELD) : error
       }
       return result
     }

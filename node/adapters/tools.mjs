@@ -72,6 +72,14 @@ export class ToolFilters {
     return this.#named.get(tool) ?? this.#every ?? null
   }
 
+  /** Throws if a tool has no filter, so that a wrapper of one tool does not pass everything because of a wrong name. */
+  require(tool) {
+    if (this.#manifest !== undefined) this.#manifest.program(tool)
+    else if (this.program(tool) === null) {
+      throw new RangeError(`no filter for the tool \`${tool}\`; expected one of ${[...this.#named.keys()].join(', ') || 'no names'}`)
+    }
+  }
+
   /**
    * Returns the filtered text of a result. Text that is not JSON is redacted and filtered by lines, if the filter has rules for
    * that. Throws `WithheldText` if the filter has other rules for safety, which cannot read it.

@@ -23,7 +23,10 @@ test('functions, promises and generators', async () => {
   const manifest = new Manifest('version: 1\nfilters:\n  search: {select: [id, title]}\n')
   assert.deepEqual(filterTool(search, manifest)(), kept)
   assert.deepEqual(filterTool(() => issues, manifest, { name: 'search' })(), kept)
-  assert.deepEqual(filterTool(() => issues, manifest)(), issues)
+  // A manifest without a filter for the function is an error, instead of a wrapper that passes everything.
+  const serch = () => issues
+  assert.throws(() => filterTool(serch, manifest), /no filter for the tool `serch`; did you mean `search`/)
+  assert.throws(() => filterTool(() => issues, manifest), /no filter for the tool/)
   const each = function* () {
     yield* issues.map((issue) => [issue])
   }
