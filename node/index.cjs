@@ -73,7 +73,9 @@ class Program {
   }
 
   async filterAsync(data, options) {
-    return value(await this.#native.filterAsync(bytes(data), json(options)))
+    const [others, signal] = withoutSignal(options)
+    signal?.throwIfAborted()
+    return value(await untilAborted(this.#native.filterAsync(bytes(data), json(others)), signal))
   }
 
   push(options) {
@@ -158,12 +160,27 @@ class PushStream {
   }
 }
 
-/** Divides the options of a stream into those of the run and the signal. */
+/** Divides the options of a call into those of the run and the signal. */
 function withoutSignal(options) {
   if (options === null || typeof options !== 'object' || !('signal' in options)) return [options, undefined]
   const { signal, ...others } = options
   if (signal === undefined || signal instanceof AbortSignal) return [others, signal]
   throw new TypeError(`signal: expected an AbortSignal, found ${nameOf(signal)}`)
+}
+
+/** Returns what a promise has, unless the signal aborts before. */
+async function untilAborted(promise, signal) {
+  if (signal === undefined) return promise
+  let abort
+  const aborted = new Promise((_, reject) => {
+    abort = () => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+  })
+  try {
+    return await Promise.race([promise, aborted])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
 }
 
 /** A TransformStream of one run. A reader that waits holds the writer back. */

@@ -170,8 +170,9 @@ export class Program {
   /** Filters the data of each event of an event stream as a document (`text/event-stream`). An event that fails writes nothing;
    * the first failure is thrown after all events were read, and its `output` has the output of the other events. */
   filterEvents(data: Data, options?: CallOptions): Buffer
-  /** Filters a copy of the document on another thread. */
-  filterAsync(data: Data, options?: CallOptions): Promise<Buffer>
+  /** Filters a copy of the document on another thread. If the signal aborts, the promise is rejected with its reason at once; the
+   * thread ends the document on its own, and its output is dropped. */
+  filterAsync(data: Data, options?: CallOptions & { signal?: AbortSignal }): Promise<Buffer>
   /** Starts a run that bytes are pushed into. */
   push(options?: CallOptions): PushStream
   /** Returns a TransformStream for one document, for `pipeThrough`. If the signal aborts, both sides fail with its reason, and the

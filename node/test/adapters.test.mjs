@@ -13,6 +13,7 @@ import { MockLanguageModelV3 } from 'ai/test'
 import { Manifest, Program } from 'tamis'
 import { filterTool, filterTools } from 'tamis/ai'
 import { filterClient, filterResult, filterServer } from 'tamis/mcp'
+import { outputGuardrail } from 'tamis/openai-agents'
 import { z } from 'zod'
 
 const issues = [0, 1, 2].map((id) => ({ id, title: `t${id}`, user: { login: 'mira' }, node_id: 'x' }))
@@ -396,4 +397,24 @@ test('AI SDK: the results of tools of an MCP client are filtered', async () => {
   const similar = filterTool(tool({ inputSchema: z.object({}), execute }), new Program({ exclude: ['user'], root: 'object' }))
   assert.deepEqual(await similar.execute({}), { content: [] })
   await client.close()
+})
+
+// The SDK calls `run` with an output as its `mcp.mjs` makes it (@openai/agents 0.20): a text, a block, or a list of blocks.
+test('a guardrail for the MCP servers of OpenAI Agents', async () => {
+  const text = { type: 'text', text: JSON.stringify(issues) }
+  const image = { type: 'image', data: 'AAAA', mimeType: 'image/png' }
+  const resource = { type: 'resource', resource: { uri: 'x://a', text: text.text } }
+  const run = async (rules, output, name = 'issues') => {
+    const { behavior } = await outputGuardrail(rules).run({ toolCall: { name }, output })
+    return behavior.type === 'allow' ? output : behavior.message
+  }
+  const short = JSON.stringify(kept)
+  for (const output of [text, resource, text.text]) assert.equal(await run(saves, output), short)
+  assert.equal(await run(saves, [text, text]), `${short}\n${short}`)
+  for (const output of [[text, image], image, 'no JSON', 7, null]) assert.equal(await run(saves, output), output)
+  const without = JSON.stringify(issues.map(({ user: _, ...issue }) => issue))
+  const closed = { issues: { exclude: ['user'], root: 'auto' } }
+  assert.equal(await run(closed, [text, image]), `${without}\n(left out: 1 without text)`)
+  for (const output of [{ type: 'text', text: secret }, secret]) assert.match(await run(closed, output), /withheld/)
+  assert.equal(await run(closed, text, 'other'), text)
 })

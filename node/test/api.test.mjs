@@ -142,6 +142,19 @@ test('options of a call', () => {
   assert.ok(output.length <= 100 && report.budget_applied)
 })
 
+test('a signal ends the wait for another thread', async () => {
+  const reason = new Error('enough')
+  const large = JSON.stringify(Array.from({ length: 200_000 }, (_, id) => ({ id, x: 1 })))
+  const waiting = new AbortController()
+  const run = select.filterAsync(large, { signal: waiting.signal })
+  waiting.abort(reason)
+  await assert.rejects(run, reason)
+  await assert.rejects(select.filterAsync(items, { signal: AbortSignal.abort(reason) }), reason)
+  const { signal } = new AbortController()
+  assert.equal((await select.filterAsync(items, { signal, budget: null })).toString(), wanted)
+  await assert.rejects(select.filterAsync(items, { signal: 7 }), /expected an AbortSignal, found/)
+})
+
 test('other threads', async () => {
   const results = await Promise.all(Array.from({ length: 20 }, () => select.filterAsync(items)))
   for (const result of results) assert.equal(result.toString(), wanted)

@@ -2,6 +2,7 @@
 import { Manifest, OutputFilters, Program, TamisError, TextProgram, filterOutput, prune } from '../index.js'
 import { filterTools } from '../adapters/ai.mjs'
 import { filterServer } from '../adapters/mcp.mjs'
+import { outputGuardrail } from '../adapters/openai-agents.mjs'
 
 const program = new Program({ select: { login: 'owner.login' }, max_items: 3 })
 const output: Buffer = program.filter('[]', { budget: { bytes: 100 } })
@@ -26,6 +27,9 @@ export async function chunks(body: AsyncIterable<Uint8Array>): Promise<Buffer[]>
   for await (const chunk of program.push().pipe(body)) all.push(chunk)
   return all
 }
+
+const later: Promise<Buffer> = program.filterAsync('[]', { raw: true, signal: new AbortController().signal })
+const guardrail: { type: 'tool_output'; name: string } = outputGuardrail({ search: { select: ['id'] } })
 
 // @ts-expect-error the report has no such key
 program.filterWithReport('[]').report.itms_kept
