@@ -7,7 +7,7 @@ b'[{"id":7,"login":"mira"}]'
 
 `filter_tool` wraps the function of a tool. `Program` filters JSON documents, `TextProgram` lines of text, `OutputFilters` and `filter_output` the output of commands, `prune`
 chats, and a `Manifest` has the programs of many tools. `restore` returns a document that was factored. Failures raise `Error`, with `kind`, `offset` and `path`. The module
-`tamis.adapters` has middleware and wrappers for FastMCP, LangChain, OpenAI Agents, LiteLLM, httpx and ASGI.
+`tamis.adapters` has middleware and wrappers for FastMCP, LangChain, OpenAI Agents, LiteLLM, ContextForge, httpx and ASGI.
 """
 
 import functools as _functools

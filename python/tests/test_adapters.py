@@ -406,6 +406,88 @@ def test_openai_agents():
         filter_tool(issues, {"isues": REMOVES})
 
 
+def outputs_of_mcp(rules, contents):
+    """Return what the model gets of the results of tools of an MCP server, by their names."""
+    import agents
+    import mcp.types
+    from agents.mcp import MCPServer
+    from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage
+    from tamis.adapters.openai_agents import output_guardrail
+
+    class Server(MCPServer):
+        name = "server"
+
+        async def connect(self):
+            pass
+
+        async def cleanup(self):
+            pass
+
+        async def list_tools(self, run_context=None, agent=None):
+            return [mcp.types.Tool(name=name, inputSchema={"type": "object", "properties": {}}) for name in contents]
+
+        async def call_tool(self, tool_name, arguments, meta=None):
+            return mcp.types.CallToolResult(content=contents[tool_name])
+
+        async def list_prompts(self):
+            raise NotImplementedError
+
+        async def get_prompt(self, name, arguments=None):
+            raise NotImplementedError
+
+    class Model(agents.Model):
+        inputs = None
+
+        async def get_response(self, system_instructions, input, *args, **kwargs):
+            type(self).inputs = input
+            done = isinstance(input, list) and len(input) > 1
+            calls = [
+                ResponseFunctionToolCall(type="function_call", call_id=name, name=name, arguments="{}") for name in contents
+            ]
+            text = {"type": "output_text", "text": "done", "annotations": []}
+            message = {"id": "m", "type": "message", "role": "assistant", "status": "completed", "content": [text]}
+            output = [ResponseOutputMessage.model_validate(message)] if done else calls
+            return agents.ModelResponse(output=output, usage=agents.Usage(), response_id=None)
+
+        def stream_response(self, *args, **kwargs):
+            raise NotImplementedError
+
+    agents.set_tracing_disabled(True)
+    server = Server(tool_output_guardrails=[output_guardrail(rules)])
+    agent = agents.Agent(name="a", model=Model(), mcp_servers=[server])
+    asyncio.run(agents.Runner.run(agent, "go"))
+    found = [item for item in Model.inputs if item.get("type") == "function_call_output"]
+    return {item["call_id"]: item["output"] for item in found}
+
+
+def test_openai_agents_guardrail():
+    import mcp.types
+
+    text = mcp.types.TextContent(type="text", text=compact(ISSUES))
+    image = mcp.types.ImageContent(type="image", data="AAAA", mimeType="image/png")
+    uri = "https://example.org/issues.json"
+    inner = mcp.types.TextResourceContents(uri=uri, mimeType="application/json", text=compact(ISSUES))
+    resource = mcp.types.EmbeddedResource(type="resource", resource=inner)
+    contents = {
+        "one": [text],
+        "two": [text, text],
+        "image": [text, image],
+        "resource": [resource],
+        "plain": [mcp.types.TextContent(type="text", text=SECRET)],
+    }
+    found = outputs_of_mcp(SAVES, contents)
+    assert found["one"] == compact(KEPT) and found["two"] == f"{compact(KEPT)}\n{compact(KEPT)}"
+    assert "mira" in str(found["image"]) and SECRET in str(found["plain"])
+    assert json.loads(json.loads(found["resource"])["resource"]["text"]) == KEPT
+    found = outputs_of_mcp(REMOVES, contents)
+    assert "mira" not in str(found) and SECRET not in str(found)
+    assert found["image"] == f"{compact(WITHOUT_USER)}\n(left out: 1 without text)"
+    assert "withheld" in found["plain"]
+    # Only the tools of a mapping are filtered.
+    found = outputs_of_mcp({"two": REMOVES}, contents)
+    assert "mira" in str(found["one"]) and "mira" not in str(found["two"])
+
+
 # Bodies
 
 

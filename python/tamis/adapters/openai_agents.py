@@ -1,6 +1,7 @@
-"""OpenAI Agents: a wrapper for function tools.
+"""OpenAI Agents: a wrapper for function tools, and a guardrail for the tools of MCP servers.
 
     agent = Agent(name="a", tools=[filter_tool(search, tamis.Program(select=["id", "title"]))])
+    server = MCPServerStdio(params, tool_output_guardrails=[output_guardrail(tamis.Manifest("tamis.yaml"))])
 """
 
 import dataclasses
@@ -8,8 +9,9 @@ import json
 from typing import Any
 
 from agents import FunctionTool, ToolOutputFileContent, ToolOutputImage
+from agents.tool_guardrails import ToolGuardrailFunctionOutput, ToolOutputGuardrail, ToolOutputGuardrailData
 
-from ._blocks import SEARCHED
+from ._blocks import SEARCHED, kind_of
 from ._results import plain_of
 from ._tools import ToolFilters, ToolRules, Withheld
 
@@ -32,6 +34,59 @@ def filter_tool(tool: FunctionTool, rules: ToolRules | ToolFilters) -> FunctionT
             return str(withheld)
 
     return dataclasses.replace(tool, on_invoke_tool=invoke)
+
+
+def output_guardrail(rules: ToolRules | ToolFilters) -> ToolOutputGuardrail[Any]:
+    """Return a guardrail that filters what tools return, for `tool_output_guardrails` of an MCP server.
+
+    The name of a tool is the one that the model calls. A tool without a filter is passed through. A guardrail can only replace an
+    output by a text: the texts of several blocks are joined. If there are images, a filter that only saves passes the original,
+    and one that removes for safety leaves them out. The first guardrail that replaces an output is the last that the SDK runs.
+
+    The SDK's traces have the output from before guardrails, unless `trace_include_sensitive_data` is false.
+    """
+    filters = ToolFilters(rules)
+
+    def filter_output(data: ToolOutputGuardrailData) -> ToolGuardrailFunctionOutput:
+        try:
+            message = _replacement(filters, data.context.tool_name, data.output)
+        except Withheld as withheld:
+            message = str(withheld)
+        allow, reject = ToolGuardrailFunctionOutput.allow, ToolGuardrailFunctionOutput.reject_content
+        return allow() if message is None else reject(message)
+
+    return ToolOutputGuardrail(guardrail_function=filter_output, name="tamis")
+
+
+def _replacement(filters: ToolFilters, tool: str, output: Any) -> str | None:
+    """Return the text that takes the place of an output, or `None` if the output passes."""
+    program = filters.program(tool)
+    if program is None:
+        return None
+    is_list = isinstance(output, list) and all(_text(one) is not None or _is_file(one) for one in output)
+    blocks = output if is_list else [output]
+    found = [_filtered_block(filters, tool, block) for block in blocks]
+    if found == blocks:
+        return None
+    texts = [one if isinstance(one, str) else _text(one) for one in found]
+    images = texts.count(None)
+    if images and not program.removes_for_safety:
+        return None
+    note = [f"(left out: {images} without text)"] if images else []
+    return "\n".join([text for text in texts if text is not None] + note)
+
+
+def _filtered_block(filters: ToolFilters, tool: str, block: Any) -> Any:
+    """Return a filtered block. The SDK writes the blocks of MCP that it has no form for, such as resources, as JSON in a text."""
+    text = _text(block)
+    try:
+        inner = json.loads(text) if text is not None and text.startswith("{") else None
+    except (ValueError, RecursionError):
+        inner = None
+    if kind_of(inner) in ("resource", "resource_link", "audio"):
+        found = filters.block(tool, inner)
+        return block if found == inner else json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    return _filtered(filters, tool, block)
 
 
 def _filtered(filters: ToolFilters, tool: str, result: Any) -> Any:
