@@ -260,6 +260,6 @@ mod windows {
 
     fn data(data: &Metadata) -> Option<FileData> {
         let modified = data.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        data.is_file().then(|| FileData { size: data.len(), modified })
+        data.is_file().then_some(FileData { size: data.len(), modified })
     }
 }
