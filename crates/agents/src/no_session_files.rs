@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 /// The folder of a session.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum SessionFiles {}
 
 impl SessionFiles {
@@ -15,12 +15,12 @@ impl SessionFiles {
         None
     }
 
-    pub(crate) fn has_room(self, _: u64) -> bool {
-        match self {}
+    pub(crate) fn has_room(&self, _: u64) -> bool {
+        match *self {}
     }
 
-    pub(crate) fn create(self, _: &str) -> io::Result<SessionFile> {
-        match self {}
+    pub(crate) fn create(&self, _: &str) -> io::Result<SessionFile> {
+        match *self {}
     }
 }
 

@@ -163,7 +163,6 @@ impl StoreRecorder {
 
     /// There is no such folder.
     #[cfg(not(unix))]
-    #[allow(clippy::unused_self, reason = "as on Unix")]
     fn begin_elsewhere(&self, error: std::io::Error) -> Result<Box<dyn OutputRecord>> {
         Err(error)
     }

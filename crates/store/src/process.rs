@@ -20,7 +20,6 @@ pub fn command_word() -> String {
 }
 
 #[cfg(not(windows))]
-#[allow(clippy::unnecessary_wraps, reason = "as on Windows")]
 fn path_word(path: &Path) -> Option<String> {
     Some(shell_word(&path.to_string_lossy()))
 }

@@ -130,7 +130,6 @@ fn prepare(command: &ServerCommand, program: &Path) -> Command {
 
 /// Finds the file that a name refers to.
 #[cfg(windows)]
-#[allow(clippy::unnecessary_wraps, reason = "as on other systems")]
 fn find(program: &OsStr) -> io::Result<PathBuf> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     Ok(tamis_store::process::with_extension(program, &folders))

@@ -73,7 +73,6 @@ fn found(program: &OsStr) -> Option<PathBuf> {
 }
 
 /// Splits `NAME=VALUE` at the `=`.
-#[allow(clippy::unnecessary_wraps, reason = "as on Windows")]
 pub(super) fn split_at(word: &OsStr, at: usize) -> Option<(&OsStr, &OsStr)> {
     let (name, value) = word.as_bytes().split_at(at);
     let value = value.strip_prefix(b"=").unwrap_or(value);
