@@ -69,14 +69,26 @@ def head_of_asgi(rules, headers):
     async def app(scope, receive, send):
         pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
         await send({"type": "http.response.start", "status": 200, "headers": pairs})
-        await send({"type": "http.response.body"})
+        await send({"type": "http.response.body", "body": gzip.compress(TEXT)})
+
+    bodies = []
+
+    async def seen(scope, receive, send):
+        async def recorded(message):
+            bodies.append(message.get("body", b""))
+            await send(message if message["type"] != "http.response.body" else {**message, "body": b""})
+
+        await FilterMiddleware(app, rules)(scope, receive, recorded)
 
     async def head():
-        transport = httpx.ASGITransport(app=FilterMiddleware(app, rules))
+        transport = httpx.ASGITransport(app=seen)
         async with httpx.AsyncClient(transport=transport, base_url="https://api.test") as client:
             return await client.head("/x")
 
-    return asyncio.run(head())
+    found = asyncio.run(head())
+    # A body that the application sends all the same is not filtered, and must not pass.
+    assert callable(rules) or not any(bodies)
+    return found
 
 
 @pytest.mark.parametrize("head", [head_of_httpx, head_of_asgi], ids=["httpx", "asgi"])

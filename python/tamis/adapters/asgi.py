@@ -73,6 +73,9 @@ class _Response:
                 if self.start is None:
                     raise
                 await self._withheld()
+        elif message["type"] == "http.response.body" and self.is_head:
+            # Servers drop the body of a response to HEAD. This one was not filtered.
+            await self.to_server({**message, "body": b""})
         else:
             await self.to_server(message)
 
