@@ -80,6 +80,12 @@ impl EarlierResults {
         }
     }
 
+    /// Forgets all results.
+    pub(crate) fn forget_all(&mut self) {
+        self.texts.clear();
+        self.bytes = 0;
+    }
+
     /// Forgets a result: the client has a newer one, which is not whole.
     pub(crate) fn forget(&mut self, key: u64) {
         if let Some(earlier) = self.texts.remove(&key) {

@@ -23,6 +23,7 @@ use crate::jsonrpc::splice::{Piece, Splice, cut_members};
 use crate::jsonrpc::{Id, reply, text};
 use crate::policy::allowed::{Envelope, Redaction};
 use crate::policy::failure::{self, Failure, MESSAGE_WITHHELD, STATUS_WITHHELD, TooLong};
+use crate::policy::memory::Memory;
 use crate::policy::tool_call::ToolCall;
 use crate::record::{CallOutcome, CallRecord, RuleSource};
 use crate::rules::ToolFilter;
@@ -104,10 +105,13 @@ fn batch(
     message: &Spool,
     records: &mut Vec<CallRecord>,
 ) -> Action {
-    let limits = elements.iter().find_map(|(_, element)| match element {
-        Element::Work(work) => Some(work.context.proxy.limits().spool),
+    let of_work = |element: &Element| match element {
+        Element::Work(work) => {
+            Some((work.context.proxy.limits().spool, Arc::clone(&work.context.memory)))
+        }
         _ => None,
-    });
+    };
+    let (limits, memory) = elements.iter().find_map(|(_, element)| of_work(element)).unzip();
     let mut out = Spool::new(limits.unwrap_or_default());
     let write = |out: &mut Spool| {
         out.push(b"[")?;
@@ -132,7 +136,13 @@ fn batch(
     match write(&mut out) {
         Ok(()) if out.len() > 2 => Action::Send(out),
         Ok(()) => Action::Drop(DropReason::UnknownResponse),
-        Err(_) => Action::Drop(DropReason::TooComplex),
+        Err(_) => {
+            // The client gets none of the results.
+            if let Some(mut earlier) = memory.as_deref().and_then(Memory::earlier) {
+                earlier.forget_all();
+            }
+            Action::Drop(DropReason::TooComplex)
+        }
     }
 }
 
