@@ -7,6 +7,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use tamis::spec::Redact;
+use tamis::{Program, Spec};
 use tamis_json::glob;
 
 use super::profile::{Invisible, Profile};
@@ -43,12 +45,17 @@ pub struct ServerSettings {
     profile: Option<Profile>,
     factor: Option<bool>,
     invisible: Option<Invisible>,
+    redact: Option<ServerRedact>,
+    #[serde(deserialize_with = "only_at_top")]
+    native: (),
+    #[serde(deserialize_with = "only_at_top")]
+    commands: (),
 }
 
 impl ServerSettings {
     /// The keys at the top of a manifest, in the order in which they are documented. The others are [`Settings`] there.
-    pub(super) const KEYS: [&'static str; 7] =
-        ["tools", "descriptions", "handles", "notices", "delta", "typed", "profiles"];
+    pub(super) const KEYS: [&'static str; 8] =
+        ["tools", "descriptions", "handles", "notices", "delta", "typed", "profiles", "redact"];
 
     /// Returns which tools of the server a client sees.
     #[must_use]
@@ -111,6 +118,12 @@ impl ServerSettings {
         self.invisible.map(|invisible| invisible == Invisible::Keep)
     }
 
+    /// Returns the values that are replaced in all results of the server.
+    #[must_use]
+    pub fn redact(&self) -> Option<&Redact> {
+        self.redact.as_ref().map(|ServerRedact(rule)| rule)
+    }
+
     /// Returns the settings of two manifests that have no key in common.
     pub(super) fn or(self, later: &Self) -> Self {
         Self {
@@ -124,8 +137,35 @@ impl ServerSettings {
             profile: self.profile.or(later.profile),
             factor: self.factor.or(later.factor),
             invisible: self.invisible.or(later.invisible),
+            redact: self.redact.or_else(|| later.redact.clone()),
+            native: (),
+            commands: (),
         }
     }
+}
+
+/// The values that are replaced in all results: `redact: secrets`, or a map as in a filter. Paths are those of one tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ServerRedact(Redact);
+
+impl<'de> Deserialize<'de> for ServerRedact {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let rule = Redact::deserialize(deserializer)?;
+        if !rule.paths.is_empty() || rule.with.is_some() {
+            return Err(de::Error::custom(
+                "`redact` for a server has no `paths` and no `with`: write these in the filters of its tools",
+            ));
+        }
+        let compiled = Program::compile(&Spec::new().redact(rule.clone()));
+        compiled.map(|_| Self(rule)).map_err(|error| de::Error::custom(error.message()))
+    }
+}
+
+/// Refuses a key that is about coding agents and not about one server.
+fn only_at_top<'de, D: Deserializer<'de>>(_: D) -> Result<(), D::Error> {
+    Err(de::Error::custom(
+        "`native` and `commands` are for coding agents, not for a server: write them at the top of the file",
+    ))
 }
 
 /// The profiles of tools: `profiles: {'linear_*': off}`. Names are exact, or patterns with `*` and `?`.
@@ -474,6 +514,11 @@ mod tests {
             ("notices: {a: allow}", "allow"),
             ("profiles: {a: tigth}", "tight"),
             ("profiles: off", "profiles"),
+            ("redact: {secrets: true, paths: [ssn]}", "in the filters of its tools"),
+            ("servers: {github: {redact: {patterns: {badge: '('}}}}", "badge"),
+            ("redact: ssn", "ssn"),
+            ("servers: {github: {native: off}}", "at the top of the file"),
+            ("servers: {github: {commands: {never: [ls]}}}", "at the top of the file"),
             ("servers: {github: {profile: none}}", "none"),
             ("tool: {deny: [a]}", "did you mean `tools`"),
         ] {
@@ -495,7 +540,9 @@ mod tests {
 
     #[test]
     fn a_file_that_was_found_has_none_of_them() {
-        for keys in ["tools: {deny: [a]}", "servers: {github: {tools: {deny: [a]}}}"] {
+        for keys in
+            ["tools: {deny: [a]}", "servers: {github: {tools: {deny: [a]}}}", "redact: secrets"]
+        {
             let error = parse(keys).unwrap().check_found().unwrap_err().to_string();
             assert!(error.contains("is not allowed in a file that was found"), "{error}");
         }

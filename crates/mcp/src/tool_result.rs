@@ -151,7 +151,10 @@ impl ResultFilter {
             }
         }
         let name = chosen.map(|(name, _)| name).or(names.first());
-        let rules = rules.with_service(name.and_then(|name| name.server.as_deref()));
+        let server = name.and_then(|name| name.server.as_deref());
+        // A tool with several names may be one of any of their servers.
+        let rules =
+            rules.with_service(server).with_server_name(server.filter(|_| names.len() == 1));
         let limits = match client {
             Some(_) => MessageLimits::default(),
             None => MessageLimits { output: Self::LONGEST, ..MessageLimits::default() },

@@ -311,7 +311,7 @@ fn canaries_are_redacted_whatever_the_filter() {
         let name = format!("{profile:?}");
         are_redacted(&name, |spill| {
             Setup::with_rules(
-                Rules::new(profile).unwrap().with_redact(Redact::new().secrets(true)),
+                Rules::new(profile).unwrap().with_redact(&Redact::new().secrets(true)),
                 spill,
             )
         });
@@ -319,7 +319,8 @@ fn canaries_are_redacted_whatever_the_filter() {
     let manifest = "version: 1\nfilters:\n  a: {select: [id, ssn], root: object}\n";
     are_redacted("a filter that only saves", |spill| {
         let manifest = Manifest::parse("tamis.yaml", manifest).unwrap();
-        let rules = Rules::new(Profile::Standard).unwrap().with_redact(Redact::new().secrets(true));
+        let rules =
+            Rules::new(Profile::Standard).unwrap().with_redact(&Redact::new().secrets(true));
         Setup::with_rules(rules.with_manifest(manifest), spill)
     });
 }

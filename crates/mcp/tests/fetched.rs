@@ -38,7 +38,7 @@ impl Door {
 
     fn of(profile: Profile, redacts: bool) -> Self {
         let rules = Rules::new(profile).unwrap();
-        Self::new(if redacts { rules.with_redact(Redact::new().secrets(true)) } else { rules })
+        Self::new(if redacts { rules.with_redact(&Redact::new().secrets(true)) } else { rules })
     }
 
     fn send(&mut self, name: &str, arguments: &Value, result: Option<&Value>) -> Value {

@@ -21,7 +21,7 @@ struct Client {
 }
 
 fn proxy(profile: Profile) -> std::sync::Arc<Proxy> {
-    let rules = Rules::new(profile).unwrap().with_redact(Redact::new().personal(true));
+    let rules = Rules::new(profile).unwrap().with_redact(&Redact::new().personal(true));
     let options = ProxyOptions::new(rules).with_store(Some(Store::open(StoreConfig::memory())));
     Proxy::new(options.with_put_back(["send_*".to_owned()]))
 }

@@ -160,7 +160,8 @@ impl<'a> Transcript<'a> {
         let config = StoreConfig::memory()
             .with_limits(StoreLimits::memory().with_entry(entry))
             .with_handles(move || [handle.fetch_add(1, Ordering::Relaxed); 16]);
-        let options = ProxyOptions::new(rules.with_service(service.as_deref()))
+        let rules = servers.redacting(rules.with_service(service.as_deref()));
+        let options = ProxyOptions::new(rules)
             .with_store(store.then(|| Store::open(config)))
             .with_client_reads(reads)
             .with_servers(servers)

@@ -134,6 +134,8 @@ impl Config {
         let put_back = settings().find_map(Settings::put_back).unwrap_or_default().to_vec();
         let servers = ServerRules::of_files(settings()).with_name(flags.name.as_deref());
         let servers = servers.with_one_profile(flags.off || flags.profile.is_some());
+        let redact = servers.check_redact(flags.redact.as_ref());
+        redact.map_err(|error| ConfigError(format!("`redact`: {}", error.message())))?;
         let native = settings().find_map(Settings::native);
         let of_user = user.as_ref().and_then(|user| user.settings().store()).is_some();
         let stored = settings().find_map(|settings| settings.store().cloned()).unwrap_or_default();
@@ -246,7 +248,8 @@ impl Config {
     #[must_use]
     pub fn may_remove_for_safety(&self) -> bool {
         let manifests = [&self.first, &self.user].into_iter().flatten();
-        manifests.flat_map(Manifest::entries).any(ManifestEntry::removes_for_safety)
+        let redacts = self.redact.is_some() || self.servers.redacts();
+        redacts || manifests.flat_map(Manifest::entries).any(ManifestEntry::removes_for_safety)
     }
 
     /// Returns the settings of the proxy, with its store open.
@@ -260,7 +263,7 @@ impl Config {
         let keeps_invisible = self.keeps_invisible;
         let factor = self.factor;
         let put_back = std::mem::take(&mut self.put_back);
-        let servers = std::mem::take(&mut self.servers);
+        let servers = self.servers.clone();
         let options = ProxyOptions::new(self.rules()?).with_invisible(keeps_invisible);
         let options = options.with_factor(factor).with_put_back(put_back).with_servers(servers);
         Ok(options.with_store(store).with_client_reads(reads))
@@ -279,9 +282,10 @@ impl Config {
         if self.profile == Profile::Off {
             rules = rules.without_savings();
         }
-        if let Some(redact) = self.redact {
+        if let Some(redact) = &self.redact {
             rules = rules.with_redact(redact);
         }
+        rules = self.servers.redacting(rules);
         if let Some(manifest) = self.first {
             rules = rules.with_manifest(manifest);
             if self.is_first_named {

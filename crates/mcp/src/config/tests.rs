@@ -135,3 +135,40 @@ fn the_users_rules_apply_with_those_of_a_project() {
     let sent = String::from_utf8(sent.into_vec().unwrap()).unwrap();
     assert!(sent.contains(r#""structuredContent":{"id":7}"#), "{sent}");
 }
+
+/// A key that removes for safety counts in every file, and that of the server whose name is known.
+#[test]
+fn every_file_may_replace_values() {
+    let home = Home::new();
+    home.write(
+        ".config/tamis/tamis.yaml",
+        "filters: {}\nredact: {patterns: {badge: 'E-[0-9]+'}}\nservers: {crm: {redact: {personal: true}}, wiki: {redact: secrets}}\n",
+    );
+    let named = home.write("more.yaml", "filters: {}\nredact: {patterns: {room: 'R-[0-9]+'}}\n");
+    let text = "E-1 R-2 mira@example.org postgres://svc:tide@db/x";
+    for (name, manifests, kept) in [
+        (Some("crm"), vec![named], vec!["tide"]),
+        (Some("wiki"), Vec::new(), vec!["R-2", "mira"]),
+        (Some("other"), Vec::new(), vec!["R-2", "mira", "tide"]),
+        (None, Vec::new(), vec!["R-2"]),
+    ] {
+        let name = name.map(str::to_owned);
+        let flags = ConfigFlags { name, manifests, off: true, ..ConfigFlags::default() };
+        let config = home.load("other", &flags).unwrap();
+        assert!(config.may_remove_for_safety());
+        let mut session = Session::new(&Proxy::new(config.proxy_options().unwrap()));
+        let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read"}}"#;
+        let call = Spool::from_vec(call.into());
+        assert!(matches!(session.from_client(&call, &mut Exchange::stdio()), Route::Forward));
+        let response = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#
+        );
+        let response = Spool::from_vec(response.into_bytes());
+        let Route::Run(job) = session.from_server(&response, &Exchange::stdio()) else { panic!() };
+        let Action::Send(shown) = job.run(&response).action else { panic!() };
+        let shown = String::from_utf8(shown.into_vec().unwrap()).unwrap();
+        for word in ["E-1", "R-2", "mira", "tide"] {
+            assert_eq!(shown.contains(word), kept.contains(&word), "{kept:?}: {shown}");
+        }
+    }
+}

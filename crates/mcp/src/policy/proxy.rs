@@ -341,7 +341,12 @@ impl Proxy {
         let server = self.server();
         let keeps = self.options.servers.keeps_invisible(server.as_deref());
         !keeps.unwrap_or(self.options.keeps_invisible)
-            && self.options.rules.profile(self.chosen(tool, server.as_deref())).is_some()
+            && self.profile_of(tool, server.as_deref()).is_some()
+    }
+
+    /// Returns the filter of a tool without one of its own.
+    fn profile_of(&self, tool: Option<&str>, server: Option<&str>) -> Option<&Arc<ToolFilter>> {
+        self.options.rules.profile(server, self.chosen(tool, server))
     }
 
     /// Returns the profile that files give a tool. `None`: the default.
@@ -410,15 +415,14 @@ impl Proxy {
 
     /// Returns the filter of a tool without one of its own. Without a store, a profile cuts nothing.
     pub(crate) fn profile(&self, tool: &str) -> Option<Arc<ToolFilter>> {
-        let chosen = self.chosen(Some(tool), self.server().as_deref());
-        let profile = self.options.rules.profile(chosen)?;
+        let profile = self.profile_of(Some(tool), self.server().as_deref())?;
         let lossless = self.lossless().filter(|_| self.store().is_none());
         Some(Arc::clone(lossless.unwrap_or(profile)))
     }
 
     /// Returns the filter that keeps every value.
     pub(crate) fn lossless(&self) -> Option<&Arc<ToolFilter>> {
-        self.options.rules.lossless()
+        self.options.rules.lossless(self.server().as_deref())
     }
 
     /// Returns the most bytes that a client shows whole, with a reserve, of a message with this many bytes.

@@ -9,7 +9,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use tamis::spec::Redact;
+use tamis::{Program, Spec};
 use tamis_manifest::{DeltaRule, HandleUse, Profile, ServerSettings, Settings};
+
+use crate::rules::Rules;
 
 /// The settings for servers, by file.
 #[derive(Clone, Debug, Default)]
@@ -156,6 +160,48 @@ impl ServerRules {
     pub(crate) fn uses_handles(&self) -> bool {
         let mut all = self.files.iter().flat_map(|file| file.servers.values().chain([&file.all]));
         all.any(|settings| settings.handles().is_some_and(HandleUse::is_on))
+    }
+
+    /// Returns rules under which the values are replaced that the files name, in addition to what the rules replace.
+    #[must_use]
+    pub fn redacting(&self, mut rules: Rules) -> Rules {
+        for redact in self.files.iter().filter_map(|file| file.all.redact()) {
+            rules = rules.with_redact(redact);
+        }
+        for (server, redact) in self.redacts_by_server() {
+            rules = rules.with_server_redact(server, redact);
+        }
+        rules.with_server_name(self.name.as_deref())
+    }
+
+    /// Checks that the rules of all files, and those that are `given`, can be used together.
+    ///
+    /// # Errors
+    /// They are too large together.
+    pub(crate) fn check_redact(&self, given: Option<&Redact>) -> Result<(), tamis::Error> {
+        let of_files = self.files.iter().filter_map(|file| file.all.redact());
+        let of_servers = self.redacts_by_server().map(|(_, redact)| redact);
+        let all = given.into_iter().chain(of_files).chain(of_servers);
+        match all.cloned().reduce(|all, one| all.and(&one)) {
+            Some(all) => Program::compile(&Spec::new().redact(all)).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns whether values are replaced in results of any server that this one may be.
+    #[must_use]
+    pub fn redacts(&self) -> bool {
+        self.files.iter().any(|file| file.all.redact().is_some())
+            || self.redacts_by_server().next().is_some()
+    }
+
+    /// Returns the values that are replaced in the results of single servers. If the name of the server is known, there is only its
+    /// own.
+    fn redacts_by_server(&self) -> impl Iterator<Item = (&str, &Redact)> {
+        let servers = self.files.iter().flat_map(|file| &file.servers);
+        let is_own = |name: &str| self.name.as_deref().is_none_or(|own| own == name);
+        let own = servers.filter(move |(name, _)| is_own(name));
+        own.filter_map(|(name, settings)| Some((name.as_str(), settings.redact()?)))
     }
 
     /// Returns the most characters of descriptions in a list of tools. `None`: they are not shortened.

@@ -12,8 +12,9 @@
 mod filter;
 mod output_type;
 mod profile;
+mod profile_filters;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use filter::ToolFilter;
@@ -22,6 +23,8 @@ pub(crate) use output_type::{OutputCheck, OutputType, is_open};
 use tamis::spec::Redact;
 use tamis_manifest::{Level, Manifest, ManifestEntry};
 pub use tamis_manifest::{Profile, Structured};
+
+use self::profile_filters::ProfileFilters;
 
 /// The most tools whose filters are kept. Filters of further tools are made for each call.
 const MOST_TOOLS: usize = 4096;
@@ -50,12 +53,14 @@ pub struct Rules {
     saves: bool,
     /// Replaces what filters say.
     structured: Option<Structured>,
-    /// The values that are replaced in all results.
-    redacts: Option<Redact>,
-    /// Also used where nothing may be cut, because it could not be fetched back.
-    lossless: Option<Arc<ToolFilter>>,
-    standard: Option<Arc<ToolFilter>>,
-    tight: Option<Arc<ToolFilter>>,
+    /// The filters of profiles.
+    profiles: ProfileFilters,
+    /// Those for servers in whose results more is replaced.
+    by_server: BTreeMap<String, ProfileFilters>,
+    /// Those for a server that has not said its name: it may be any.
+    unnamed: Option<ProfileFilters>,
+    /// The name of the server, if it does not depend on what the server says.
+    server: Option<String>,
     cache: Mutex<HashMap<FilterKey, Option<Arc<ToolFilter>>>>,
     /// The names of filters of `first` that no listed tool has matched so far. `None`: they are not checked.
     unlisted: Mutex<Option<BTreeSet<String>>>,
@@ -67,7 +72,6 @@ impl Rules {
     /// # Errors
     /// None in a released version: a test compiles every profile.
     pub fn new(profile: Profile) -> Result<Self, tamis::Error> {
-        let of_profile = |profile| ToolFilter::of_profile(profile).map(|it| it.map(Arc::new));
         Ok(Self {
             first: None,
             user: None,
@@ -76,10 +80,10 @@ impl Rules {
             uses_catalog: true,
             saves: true,
             structured: None,
-            redacts: None,
-            lossless: of_profile(Profile::Lossless)?,
-            standard: of_profile(Profile::Standard)?,
-            tight: of_profile(Profile::Tight)?,
+            profiles: ProfileFilters::new()?,
+            by_server: BTreeMap::new(),
+            unnamed: None,
+            server: None,
             cache: Mutex::default(),
             unlisted: Mutex::default(),
         })
@@ -155,13 +159,28 @@ impl Rules {
     /// Replaces values in all results, whatever their filters say. Without a profile, results are then minified. Paths of the
     /// rule begin at the results of every tool.
     #[must_use]
-    pub fn with_redact(mut self, redact: Redact) -> Self {
-        let redacting =
-            |filter: Arc<ToolFilter>| Arc::new(redacting(ToolFilter::clone(&filter), &redact));
-        self.lossless = self.lossless.map(redacting);
-        self.standard = self.standard.map(redacting);
-        self.tight = self.tight.map(redacting);
-        self.redacts = Some(redact);
+    pub fn with_redact(mut self, redact: &Redact) -> Self {
+        self.profiles = self.profiles.redacting(redact);
+        for filters in self.by_server.values_mut().chain(&mut self.unnamed) {
+            *filters = filters.redacting(redact);
+        }
+        self
+    }
+
+    /// Replaces more values in the results of a server, by the name of its entry or the one that it gives itself. Before it has said
+    /// its name, it may be any of them.
+    #[must_use]
+    pub fn with_server_redact(mut self, server: &str, redact: &Redact) -> Self {
+        let own = self.by_server.get(server).unwrap_or(&self.profiles).redacting(redact);
+        self.by_server.insert(server.to_owned(), own);
+        self.unnamed = Some(self.unnamed.as_ref().unwrap_or(&self.profiles).redacting(redact));
+        self
+    }
+
+    /// Sets the name of the server, whatever name it gives itself.
+    #[must_use]
+    pub fn with_server_name(mut self, server: Option<&str>) -> Self {
+        self.server = server.map(str::to_owned);
         self
     }
 
@@ -192,13 +211,20 @@ impl Rules {
         filter
     }
 
-    /// Returns the filter of tools without one of their own. `None`: their results are not changed.
-    pub(crate) fn profile(&self, chosen: Option<Profile>) -> Option<&Arc<ToolFilter>> {
-        match chosen.unwrap_or(self.given) {
-            Profile::Standard => self.standard.as_ref(),
-            Profile::Tight => self.tight.as_ref(),
-            Profile::Off if self.redacts.is_none() => None,
-            _ => self.lossless.as_ref(),
+    /// Returns the filter of tools of a server without one of their own. `None`: their results are not changed.
+    pub(crate) fn profile<'a>(
+        &'a self,
+        server: Option<&str>,
+        chosen: Option<Profile>,
+    ) -> Option<&'a Arc<ToolFilter>> {
+        self.profiles(server).of(chosen.unwrap_or(self.given))
+    }
+
+    /// Returns the filters of profiles for a server.
+    fn profiles<'a>(&'a self, server: Option<&str>) -> &'a ProfileFilters {
+        match self.server.as_deref().or(server) {
+            Some(name) => self.by_server.get(name).unwrap_or(&self.profiles),
+            None => self.unnamed.as_ref().unwrap_or(&self.profiles),
         }
     }
 
@@ -207,20 +233,21 @@ impl Rules {
         chosen.map_or(self.saves, |profile| profile != Profile::Off)
     }
 
-    /// Returns the filter that keeps every value.
-    pub(crate) fn lossless(&self) -> Option<&Arc<ToolFilter>> {
-        self.lossless.as_ref()
+    /// Returns the filter that keeps every value of the results of a server.
+    pub(crate) fn lossless<'a>(&'a self, server: Option<&str>) -> Option<&'a Arc<ToolFilter>> {
+        self.profiles(server).lossless()
     }
 
-    /// Returns whether the filter of a tool's own removes for safety. `None`: it has none.
+    /// Returns whether the filter of a tool's own removes for safety, apart from what is replaced in all results. `None`: it has none.
     pub(crate) fn own_removes_for_safety(&self, tool: &str) -> Option<bool> {
-        self.find_own(tool, None, None).map(|filter| filter.removes_for_safety)
+        self.find_written(tool, None, None).map(|filter| filter.removes_for_safety)
     }
 
     /// Returns whether a filter of any tool removes for safety.
     pub(crate) fn may_remove_for_safety(&self) -> bool {
         let manifests = [&self.first, &self.user].into_iter().flatten();
-        self.redacts.is_some() || manifests.into_iter().any(protects)
+        let redacts = self.profiles.redacts().is_some() || self.unnamed.is_some();
+        redacts || manifests.into_iter().any(protects)
     }
 
     /// Returns the services that the server is known to offer.
@@ -242,7 +269,7 @@ impl Rules {
         if let (Some(filter), Some(structured)) = (&mut filter, self.structured) {
             filter.structured = structured;
         }
-        filter.map(Arc::new).or_else(|| self.profile(chosen).cloned())
+        filter.map(Arc::new).or_else(|| self.profile(server, chosen).cloned())
     }
 
     fn find_own(
@@ -252,7 +279,7 @@ impl Rules {
         chosen: Option<Profile>,
     ) -> Option<ToolFilter> {
         let own = self.find_written(tool, server, chosen);
-        match &self.redacts {
+        match self.profiles(server).redacts() {
             Some(redact) => own.map(|own| redacting(own, redact)),
             None => own,
         }
