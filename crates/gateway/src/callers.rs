@@ -22,22 +22,23 @@ impl CallerCheck {
         Self { loopback: listener.ip().is_loopback(), origins }
     }
 
-    /// Returns the reason why a request is refused. `authority` is the target of the request, in HTTP/2.
+    /// Returns the reason why a request is refused. `authority` is the target of the request, in HTTP/2 and in requests to proxies.
     pub(crate) fn refuse(
         &self,
         headers: &HeaderMap,
         authority: Option<&str>,
-    ) -> Option<&'static str> {
-        let host =
-            headers.get(HOST).and_then(|host| host.to_str().ok()).or(authority).unwrap_or_default();
-        if self.loopback && !is_local(host) {
-            return Some("the Host header does not name this machine");
+    ) -> Option<RefusedCaller> {
+        let mut hosts = headers.get_all(HOST).iter().map(|host| host.to_str().unwrap_or_default());
+        let host = hosts.next().or(authority).unwrap_or_default();
+        let are_local = || hosts.chain(authority).chain([host]).all(is_local);
+        if self.loopback && !are_local() {
+            return Some(RefusedCaller::Host);
         }
         let mut origins = headers.get_all(ORIGIN).iter();
         let origin = origins.next()?;
         let allowed = origins.next().is_none()
             && origin.to_str().is_ok_and(|origin| self.allows(origin, host));
-        (!allowed).then_some("web pages of this origin may not use the proxy (see --allow-origin)")
+        (!allowed).then_some(RefusedCaller::Origin)
     }
 
     fn allows(&self, origin: &str, host: &str) -> bool {
@@ -52,15 +53,38 @@ impl CallerCheck {
     }
 }
 
+/// Why a caller is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RefusedCaller {
+    /// The name in `Host` is another machine's.
+    Host,
+    /// A web page of another origin.
+    Origin,
+}
+
+impl RefusedCaller {
+    /// Returns the reason for the caller.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Host => "the Host header does not name this machine",
+            Self::Origin => "web pages of this origin may not use this address",
+        }
+    }
+}
+
 /// Returns whether a host, with or without a port, is this machine by its name.
 fn is_local(host: &str) -> bool {
-    let name = match host.strip_prefix('[') {
+    let (name, port) = match host.strip_prefix('[') {
         Some(address) => match address.split_once(']') {
-            Some((address, port)) if port.is_empty() || port.starts_with(':') => address,
+            Some((address, "")) => (address, None),
+            Some((address, rest)) if rest.starts_with(':') => (address, rest.get(1..)),
             _ => return false,
         },
-        None => host.split_once(':').map_or(host, |(name, _)| name),
+        None => host.split_once(':').map_or((host, None), |(name, port)| (name, Some(port))),
     };
+    if port.is_some_and(|port| !port.bytes().all(|byte| byte.is_ascii_digit())) {
+        return false;
+    }
     let address = name.parse::<IpAddr>();
     name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
@@ -124,7 +148,18 @@ mod tests {
         for host in ["localhost", "127.0.0.1", "127.9.9.9:1", "[::1]", "[::1]:443"] {
             assert!(is_local(host), "{host}");
         }
-        for host in ["localhost.", "0.0.0.0", "::1", "[::1", "[::1]x", "[::2]", "10.0.0.1", "a:1"] {
+        for host in [
+            "localhost.",
+            "0.0.0.0",
+            "::1",
+            "[::1",
+            "[::1]x",
+            "[::1]:a",
+            "localhost:80@evil.example",
+            "[::2]",
+            "10.0.0.1",
+            "a:1",
+        ] {
             assert!(!is_local(host), "{host}");
         }
     }

@@ -18,7 +18,7 @@ use super::Observer;
 use crate::callers::CallerCheck;
 
 /// Connections at once. Further ones wait.
-const CONNECTIONS: usize = 16;
+const CONNECTIONS: usize = 64;
 
 /// The format, which Prometheus and its relatives read.
 const METRICS: HeaderValue =
@@ -45,7 +45,9 @@ pub async fn serve(listener: TcpListener, observer: Arc<Observer>) {
             });
             let connection = hyper::server::conn::http1::Builder::new()
                 .timer(TokioTimer::new())
-                .header_read_timeout(Duration::from_secs(30))
+                // Idle connections would keep others out.
+                .header_read_timeout(Duration::from_secs(5))
+                .keep_alive(false)
                 .serve_connection(TokioIo::new(stream), service);
             // The client is gone, or did not speak HTTP.
             _ = connection.await;
@@ -62,7 +64,7 @@ fn respond(
 ) -> Response<Full<Bytes>> {
     let authority = request.uri().authority().map(|authority| authority.as_str());
     if let Some(why) = callers.refuse(request.headers(), authority) {
-        return with(StatusCode::FORBIDDEN, TEXT, why);
+        return with(StatusCode::FORBIDDEN, TEXT, why.as_str());
     }
     let path = request.uri().path();
     if !["/metrics", "/healthz"].contains(&path) {

@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode, request, response};
-use tamis::CallOptions;
 use tamis::http::{Choice, Outcome, RedactedTextReport, Transform};
 use tamis::text::{TextRedactor, TextReport};
+use tamis::{CallOptions, Program};
 use tamis_mcp::gateway_yaml::{Action, HttpFilter, RequestPath, Route, RouteRule, essence};
 
-use super::failures::Trail;
+use super::failures::ResponseLog;
 use super::metrics::RouteMetrics;
 use super::table::Table;
 use super::trace;
@@ -62,11 +62,11 @@ impl Table {
     /// Chooses what can be chosen by a request only.
     ///
     /// The line of a refusal and the count of what is decided here are made here as well.
-    pub(super) fn plan(&self, asked: &request::Parts, trail: &Trail) -> Plan {
+    pub(super) fn plan(&self, asked: &request::Parts, log: &ResponseLog) -> Plan {
         let path = RequestPath::new(asked.uri.path());
         let Some(found) = self.config.candidates(&asked.method, &path, &asked.headers) else {
             self.metrics.decided(DEFAULT, REFUSED);
-            trail.refused(Some("the path can be read in several ways"));
+            log.refused(Some("the path can be read in several ways"));
             return Plan::Refuse(StatusCode::BAD_REQUEST);
         };
         let routes = self.config.routes();
@@ -80,7 +80,7 @@ impl Table {
                 RouteRule::Filter(_) => return Plan::Ask(found),
                 RouteRule::Mcp(_) => {
                     self.metrics.decided(name, RELAYED);
-                    trail.route(name);
+                    log.route(name);
                     return Plan::Mcp(at);
                 }
                 RouteRule::Recall => {
@@ -93,31 +93,36 @@ impl Table {
         match decided {
             Action::Pass => Plan::Pass,
             Action::Refuse(status) => {
-                trail.route(name);
-                trail.refused(None);
+                log.route(name);
+                log.refused(None);
                 Plan::Refuse(status_of(status))
             }
         }
     }
 
     /// Chooses the filter of a response among the routes of a [`Plan::Ask`].
-    pub(super) fn choose(&self, found: &[usize], head: &response::Parts, trail: &Trail) -> Choice {
+    pub(super) fn choose(
+        &self,
+        found: &[usize],
+        head: &response::Parts,
+        log: &ResponseLog,
+    ) -> Choice {
         let routes = found.iter().filter_map(|at| self.config.routes().get(*at));
         let status = head.status.as_u16();
         let mut held = routes.filter(|route| route.when().match_response(status, &head.headers));
         let route = held.next();
         let name = route.map_or(DEFAULT, Route::name);
         trace::route(name);
-        trail.route(name);
+        log.route(name);
         let decided = match route {
             None => acted(self.config.default_action()),
-            Some(route) => self.choose_for(route, head, trail),
+            Some(route) => self.choose_for(route, head, log),
         };
         match &decided {
             Choice::Pass => self.metrics.decided(name, PASSED),
             Choice::Refuse(_) => {
                 self.metrics.decided(name, REFUSED);
-                trail.refused(None);
+                log.refused(None);
             }
             _ => {}
         }
@@ -125,7 +130,7 @@ impl Table {
     }
 
     /// Chooses the filter of a response of a route.
-    fn choose_for(&self, route: &Route, head: &response::Parts, trail: &Trail) -> Choice {
+    fn choose_for(&self, route: &Route, head: &response::Parts, log: &ResponseLog) -> Choice {
         let filter = match route.rule() {
             RouteRule::Act(action) => return acted(*action),
             // Its request was not read.
@@ -135,13 +140,18 @@ impl Table {
             RouteRule::Filter(filter) => filter,
         };
         let coding = head.headers.get(CONTENT_ENCODING).and_then(|coding| coding.to_str().ok());
-        trail.filter(filter.name.as_deref(), coding);
+        log.filter(filter.name.as_deref(), coding);
         let transform = match transform(filter, &self.options, &head.headers) {
             Some(transform) => transform,
             None if !has_body(head) => Transform::json(filter.program.with_options(&self.options)),
-            None => return acted(filter.on_unknown),
+            None => {
+                if let Action::Refuse(_) = filter.on_unknown {
+                    log.refused(Some("the filter does not read bodies of this type"));
+                }
+                return acted(filter.on_unknown);
+            }
         };
-        Choice::Filter(counted(transform, route.name(), &self.metrics, trail))
+        Choice::Filter(counted(transform, &filter.program, route.name(), &self.metrics, log))
     }
 }
 
@@ -203,18 +213,20 @@ fn extends_ascii(headers: &HeaderMap) -> bool {
 /// Counts the response of a route.
 fn counted(
     transform: Transform,
+    program: &Program,
     route: &str,
     metrics: &Arc<RouteMetrics>,
-    trail: &Trail,
+    log: &ResponseLog,
 ) -> Transform {
-    let (metrics, route, trail) = (Arc::clone(metrics), route.to_owned(), trail.clone());
+    let (metrics, route, log) = (Arc::clone(metrics), route.to_owned(), log.clone());
+    let program = program.clone();
     let begun = Instant::now();
     metrics.begin();
     transform.with_on_end(move |outcome, result| {
         let of_text = |report: &TextReport| [report.bytes_in, report.bytes_out];
         let sizes = match outcome {
             Outcome::Filter(report) => {
-                trail.passed(report);
+                log.passed(report);
                 metrics.redacted(&route, &report.redacted);
                 [report.original_bytes, report.output_bytes.unwrap_or(report.result_bytes)]
             }
@@ -227,7 +239,7 @@ fn counted(
             },
         };
         if let Err(error) = result {
-            trail.failed(error);
+            log.failed(error, program.spec());
         }
         let kind = result.map_or_else(|error| error.kind().as_str(), |()| FILTERED);
         metrics.end(&route, kind, sizes, begun.elapsed());

@@ -85,7 +85,7 @@ async fn each_response_that_fails_is_a_line() {
             &[TYPE],
             &syntax,
             json!({"outcome": "refused", "route": "users", "status": 502, "kind": "syntax", "byte": 39,
-                "json_path": "/of", "filter": "users", "path": "/users", "reason": "expected a key in double quotes"}),
+                "json_path": "/*", "filter": "users", "path": "/users", "reason": "expected a key in double quotes"}),
         ),
         (
             "/users",
@@ -98,7 +98,8 @@ async fn each_response_that_fails_is_a_line() {
             "/users",
             &[("content-type", "image/png")],
             "\u{89}PNG",
-            json!({"outcome": "refused", "route": "users", "status": 502, "filter": "users"}),
+            json!({"outcome": "refused", "route": "users", "status": 502, "filter": "users",
+                "reason": "the filter does not read bodies of this type"}),
         ),
         (
             "/users",
@@ -224,8 +225,10 @@ async fn the_endpoint_says_whether_the_server_is_ready() {
         (
             "GET /metrics HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil.example",
             "403 ",
-            "(see --allow-origin)",
+            "may not use this address",
         ),
+        ("GET http://evil.example/metrics HTTP/1.1\r\nHost: localhost", "403 ", "this machine"),
+        ("GET /metrics HTTP/1.1\r\nHost: localhost\r\nHost: evil.example", "403 ", "this machine"),
     ] {
         let response = ask(head).await;
         assert!(response.starts_with(&format!("HTTP/1.1 {status}")), "{head}: {response}");

@@ -24,7 +24,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "FILE", default_value = "gateway.yaml")]
     pub config: PathBuf,
 
-    /// Append a line of JSON for each call of an MCP tool to this file, instead of standard error
+    /// Append lines of JSON to this file, instead of standard error: for each call of an MCP tool, and each response that failed
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
 }

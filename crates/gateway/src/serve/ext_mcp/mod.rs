@@ -17,7 +17,7 @@ use std::sync::{Arc, PoisonError};
 use tonic::{Request, Response, Status};
 
 use super::ext_proc::CurrentTable;
-use super::failures::Trail;
+use super::failures::ResponseLog;
 use super::table::Table;
 use decide::{Decision, decide_request, decide_response, proxy};
 use message::CallMetadata;
@@ -138,10 +138,10 @@ impl pb::ext_mcp_server::ExtMcp for ExtMcpServer {
 
 /// Returns the refusal of a message, and logs it.
 fn refusal(table: &Table, method: &str, code: Code, reason: &str) -> pb::AuthorizationError {
-    let trail = Trail::new(Arc::clone(&table.failures));
-    trail.message(method);
-    trail.refused(Some(reason));
-    trail.end();
+    let log = ResponseLog::new(Arc::clone(&table.failures));
+    log.message(method);
+    log.refused(Some(reason));
+    log.end();
     pb::AuthorizationError {
         code: code.into(),
         reason: format!("tamis: {reason}"),

@@ -52,7 +52,7 @@ where
         let Some(frame) = body.frame().await else { break };
         let frame = frame.map_err(|error| {
             // The headers were sent.
-            replies.trail.cut_off(&error.to_string());
+            replies.log.cut_off(&error.to_string());
             failed()
         })?;
         match frame.into_data() {
@@ -99,7 +99,7 @@ async fn send_headers(
     status: StatusCode,
     new: &HeaderMap,
 ) -> Result<(), Status> {
-    replies.trail.status(status);
+    replies.log.status(status);
     let mut mutation = headers::mutation(&original.headers, new);
     if status != original.status {
         headers::set_status(&mut mutation, status);

@@ -231,8 +231,8 @@ impl Exchange {
             response: None,
             response_is_over: false,
         };
-        exchange.replies.trail.asked(&parts);
-        match table.plan(&parts, &exchange.replies.trail) {
+        exchange.replies.log.asked(&parts);
+        match table.plan(&parts, &exchange.replies.log) {
             Plan::Pass => {
                 exchange.vary = table.config.vary();
                 exchange.replies.headers(Side::Request, None).await?;
@@ -271,12 +271,12 @@ impl Exchange {
         self.arriving = Some(arriving);
         self.is_filtered = true;
         let replies = self.replies.clone();
-        let trail = replies.trail.clone();
+        let log = replies.log.clone();
         let span = ExchangeSpan::new(&parts);
         let work = async move {
             let original = Arc::new(Mutex::new(None));
             let (chosen, vary) = (Arc::clone(&table), table.config.vary());
-            let layer = FilterLayer::deciding(move |_, head| chosen.choose(&found, head, &trail))
+            let layer = FilterLayer::deciding(move |_, head| chosen.choose(&found, head, &log))
                 .with_decoding(table.decoding.clone())
                 .with_version(table.config.version())
                 .with_vary(vary);
@@ -335,7 +335,7 @@ impl Exchange {
             let mut read = match relay.read(&parts, body.boxed_unsync()).await {
                 Ok(read) => read,
                 Err(refused) => {
-                    replies.trail.refused(None);
+                    replies.log.refused(None);
                     let (head, body) = refused.into_parts();
                     let body = emit::whole(body).await?;
                     return replies.immediate(Response::from_parts(head, body)).await;

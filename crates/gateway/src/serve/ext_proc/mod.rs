@@ -26,7 +26,7 @@ use envoy_types::pb::envoy::service::ext_proc::v3::ProcessingRequest;
 use envoy_types::pb::envoy::service::ext_proc::v3::external_processor_server::ExternalProcessor;
 use tonic::{Request, Response, Status, Streaming};
 
-use super::failures::Trail;
+use super::failures::ResponseLog;
 use super::table::Table;
 use reply::Replies;
 pub(crate) use reply::ReplyStream;
@@ -55,8 +55,8 @@ impl ExternalProcessor for ExtProc {
         request: Request<Streaming<ProcessingRequest>>,
     ) -> Result<Response<ReplyStream>, Status> {
         let table = Arc::clone(&*self.table.read().unwrap_or_else(PoisonError::into_inner));
-        let trail = Trail::new(Arc::clone(&table.failures));
-        let (replies, stream) = Replies::channel(trail.clone());
+        let log = ResponseLog::new(Arc::clone(&table.failures));
+        let (replies, stream) = Replies::channel(log.clone());
         tokio::spawn(async move {
             let open = table.metrics.stream();
             let metrics = Arc::clone(&table.metrics);
@@ -65,12 +65,12 @@ impl ExternalProcessor for ExtProc {
                 Err(ended) => {
                     if ended.is_failure {
                         metrics.event("failed_stream");
-                        trail.cut_off(ended.status.message());
+                        log.cut_off(ended.status.message());
                     }
                     replies.fail(ended.status).await;
                 }
             }
-            trail.end();
+            log.end();
             drop(open);
         });
         Ok(Response::new(stream))

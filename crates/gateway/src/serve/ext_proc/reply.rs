@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use tonic::Status;
 
 use super::headers;
-use crate::serve::failures::Trail;
+use crate::serve::failures::ResponseLog;
 
 /// The most bytes of a piece of a body.
 const PIECE: usize = 64 << 10;
@@ -40,7 +40,7 @@ pub(super) struct Replies {
     sender: mpsc::Sender<Result<ProcessingResponse, Status>>,
     complete: Arc<AtomicBool>,
     sent: Arc<AtomicU64>,
-    pub(super) trail: Trail,
+    pub(super) log: ResponseLog,
 }
 
 /// The stream of messages to the gateway.
@@ -55,11 +55,11 @@ pub(crate) struct ReplyStream {
 }
 
 impl Replies {
-    pub(super) fn channel(trail: Trail) -> (Self, ReplyStream) {
+    pub(super) fn channel(log: ResponseLog) -> (Self, ReplyStream) {
         let (sender, receiver) = mpsc::channel(WAITING);
         let complete = Arc::new(AtomicBool::new(false));
         let stream = ReplyStream { receiver, complete: Arc::clone(&complete), is_over: false };
-        (Self { sender, complete, sent: Arc::default(), trail }, stream)
+        (Self { sender, complete, sent: Arc::default(), log }, stream)
     }
 
     /// Returns how many messages were sent, to see whether there is progress.
@@ -148,7 +148,7 @@ impl Replies {
     /// Sends a response to the client, instead of one of the server.
     pub(super) async fn immediate(&self, response: Response<Bytes>) -> Result<(), Status> {
         let (parts, body) = response.into_parts();
-        self.trail.status(parts.status);
+        self.log.status(parts.status);
         let mutation = headers::mutation(&http::HeaderMap::new(), &parts.headers);
         self.send(Reply::ImmediateResponse(ImmediateResponse {
             status: Some(HttpStatus { code: i32::from(parts.status.as_u16()) }),

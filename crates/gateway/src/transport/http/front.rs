@@ -22,7 +22,7 @@ use super::headers::{METHOD, NAME, PROTOCOL_VERSION, SESSION_ID, is_encoded, tex
 use super::own::{Refused, json, json_of, refused, rejection, status_only};
 use super::sessions::{Sessions, SharedHandler};
 use super::upstream::{SendError, Upstream, without_slash};
-use crate::callers::CallerCheck;
+use crate::callers::{CallerCheck, RefusedCaller};
 use crate::observe::{Direction, Observer};
 use crate::report::report;
 use crate::transport::jobs;
@@ -60,7 +60,8 @@ impl Front {
         let authority = parts.uri.authority().map(|authority| authority.as_str());
         if let Some(why) = self.callers.refuse(&parts.headers, authority) {
             self.relay.observer.dropped("refused_caller");
-            return refused(StatusCode::FORBIDDEN, why);
+            let advice = if why == RefusedCaller::Origin { " (see --allow-origin)" } else { "" };
+            return refused(StatusCode::FORBIDDEN, &format!("{}{advice}", why.as_str()));
         }
         let origin = parts.headers.get(ORIGIN).cloned();
         let mut response = match cors::preflight(&parts) {
