@@ -68,7 +68,7 @@ pub(super) fn check(
         None => Vec::new(),
     };
     if let Some(store) = proxy.store().filter(|_| !proxy.notices_pass(tool)) {
-        refuse_notices(&json, &references, store, context, allowed.is_some())?;
+        refuse_notices(&json, store, context, allowed.is_some())?;
     }
     let Some(allowed) = allowed.filter(|_| !references.is_empty()) else {
         return Ok(Inserted::default());
@@ -114,12 +114,11 @@ pub(super) fn check(
 /// Refuses arguments with the notice of a result that is still stored: they are about to lose what was left out.
 fn refuse_notices(
     json: &[u8],
-    references: &[Reference],
     store: &Store,
     context: &Context,
     offers_handles: bool,
 ) -> Result<(), String> {
-    for handle in notices::handles(json, references)? {
+    for handle in notices::handles(json)? {
         let is_ours = store
             .describe(&context.scope, &handle)
             .is_ok_and(|(meta, _)| meta.origin().is_some() && !meta.is_command());

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use super::references::{HANDLE, Reference};
+use super::references::HANDLE;
 use crate::jsonrpc::text::{self, end_of_string};
 
 /// The characters of a handle after its first three.
@@ -23,11 +23,10 @@ const MOST: usize = 256;
 /// The first bytes of the name of a member with a notice. It has a number after it if the result has a member of that name.
 const NAME: &[u8] = b"_tamis";
 
-/// Returns the handles of notices in arguments, which are valid JSON, apart from those in references. An error says why the call is
-/// refused.
-pub(super) fn handles(json: &[u8], references: &[Reference]) -> Result<BTreeSet<String>, String> {
+/// Returns the handles of notices in arguments, which are valid JSON. Those of references stand alone, but the texts of their edits
+/// and patches may have a notice. An error says why the call is refused.
+pub(super) fn handles(json: &[u8]) -> Result<BTreeSet<String>, String> {
     let mut found = BTreeSet::new();
-    let mut references = references.iter().peekable();
     let mut members = OpenMembers::default();
     let mut at = 0;
     while let Some(byte) = json.get(at) {
@@ -43,9 +42,7 @@ pub(super) fn handles(json: &[u8], references: &[Reference]) -> Result<BTreeSet<
         if rest.trim_ascii_start().first() == Some(&b':') {
             members.name(spelled);
         }
-        while references.next_if(|reference| reference.span.end <= start).is_some() {}
-        let in_reference = references.peek().is_some_and(|reference| reference.span.start <= start);
-        if in_reference || memmem::find(spelled, HANDLE).is_none() {
+        if memmem::find(spelled, HANDLE).is_none() {
             continue;
         }
         let Some(decoded) = text::decode(spelled) else { continue };
@@ -155,7 +152,7 @@ mod tests {
             (r#"{"a":"[tamis: a line]\nHANDLE"}"#, false),
             (r#"{"a":"[tamis: 5 lines left out; HANDLEx"}"#, false),
         ] {
-            let found = handles(json.replace("HANDLE", &handle).as_bytes(), &[]).unwrap();
+            let found = handles(json.replace("HANDLE", &handle).as_bytes()).unwrap();
             let expected: Vec<&String> = is_notice.then_some(&handle).into_iter().collect();
             assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{json}");
         }
@@ -170,11 +167,11 @@ mod tests {
         };
         let notices = |count: usize| (0..count).map(notice).collect::<String>();
         let json = |count| format!("{{\"a\":\"{}\"}}", notices(count));
-        assert_eq!(handles(json(256).as_bytes(), &[]).unwrap().len(), 256);
-        let why = handles(json(257).as_bytes(), &[]).unwrap_err();
+        assert_eq!(handles(json(256).as_bytes()).unwrap().len(), 256);
+        let why = handles(json(257).as_bytes()).unwrap_err();
         assert_eq!(why, "an argument has more than 256 notices");
         // The same one counts once.
         let again = format!("{{\"a\":\"{}\"}}", notice(7).repeat(10_000));
-        assert_eq!(handles(again.as_bytes(), &[]).unwrap().len(), 1);
+        assert_eq!(handles(again.as_bytes()).unwrap().len(), 1);
     }
 }

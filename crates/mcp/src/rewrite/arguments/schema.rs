@@ -38,27 +38,40 @@ pub(super) fn fit(
     }
     let mut chosen = Vec::with_capacity(values.len());
     let mut others = Vec::with_capacity(values.len());
+    let mut unchecked: Vec<Option<String>> = Vec::with_capacity(values.len());
     let respelled: Vec<bool> = values.iter().map(StoredArgument::is_respelled).collect();
     for (reference, value) in references.iter().zip(values) {
         let mut forms = value.into_forms().into_iter();
         let first = forms.next().unwrap_or_default();
-        insert(&mut arguments, reference, &first)?;
+        let other = forms.next();
+        let inserted = insert(&mut arguments, reference, &first);
+        if let (Err(_), Some(_)) = (&inserted, &other) {
+            // JSON that cannot be checked is a text nevertheless, where the schema wants one.
+            insert(&mut arguments, reference, if first.starts_with(b"[") { b"[]" } else { b"{}" })?;
+            unchecked.push(inserted.err());
+        } else {
+            inserted?;
+            unchecked.push(None);
+        }
         chosen.push(first);
-        others.push(forms.next());
+        others.push(other);
     }
     let first = check.violations(&arguments, MOST_ERRORS);
-    if first.is_empty() {
+    if first.is_empty() && unchecked.iter().all(Option::is_none) {
         return Ok(chosen);
     }
     let is_within = |reference: &Reference, place: &str| {
         let rest = place.strip_prefix(&reference.pointer);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    for ((reference, chosen), other) in references.iter().zip(&mut chosen).zip(others) {
+    let forms = others.into_iter().zip(unchecked);
+    for ((reference, chosen), (other, unchecked)) in references.iter().zip(&mut chosen).zip(forms) {
         let is_violated = || first.iter().any(|it| is_within(reference, &it.place));
         if let Some(other) = other.filter(|_| is_violated()) {
             insert(&mut arguments, reference, &other)?;
             *chosen = other;
+        } else if let Some(why) = unchecked {
+            return Err(why);
         }
     }
     match check.violations(&arguments, MOST_ERRORS).first() {
@@ -82,7 +95,7 @@ pub(super) fn fit(
 fn insert(arguments: &mut Value, reference: &Reference, json: &[u8]) -> Result<(), String> {
     let place = arguments.pointer_mut(&reference.pointer).ok_or("an argument cannot be found")?;
     *place = serde_json::from_slice(json).map_err(|_error| {
-        "the value is too deep, or has numbers that nobody can check".to_owned()
+        "the value is too deep, or has numbers or escapes that nobody can check".to_owned()
     })?;
     if has_duplicates(json, place) {
         return Err("the value has a member twice".to_owned());
