@@ -34,7 +34,8 @@ is_busybox() {
     "$1" --help < /dev/null 2>&1 | grep -q BusyBox
 }
 
-# Writes what an address has into a file. Only HTTPS, unless the address says otherwise, also after redirections.
+# Writes what an address has into a file. With curl only over HTTPS, unless the address says otherwise, also after redirections;
+# wget follows a redirection to HTTP.
 download() {
     if has curl; then
         case $1 in
@@ -127,6 +128,9 @@ main() {
     [ -n "$line" ] || fail "this release has no archive for $target"
     wanted=${line%% *}
     archive=${line##* }
+    # A mirror must not install another version than the one that was asked for.
+    [ -z "${TAMIS_VERSION:-}" ] || [ "$archive" = "tamis-${TAMIS_VERSION#v}-$target.tar.gz" ] ||
+        fail "$from has $archive, and not version $TAMIS_VERSION"
     say "downloading $from/$archive"
     download "$from/$archive" "$work/$archive"
     found=$(sha256 "$work/$archive")
