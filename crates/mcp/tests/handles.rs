@@ -201,33 +201,28 @@ fn a_value_with_a_member_twice_is_not_sent() {
     assert!(sent.refusal().contains("twice"), "{}", sent.refusal());
 }
 
-/// JSON that cannot be checked is a text where the schema wants a text.
 #[test]
-fn json_that_cannot_be_checked_is_a_text() {
+fn json_that_cannot_be_checked_is_a_text_where_the_schema_wants_one() {
     let proxy = proxy("wiki", MANIFEST, &memory());
     let mut client = Client::new(&proxy, Exchange::stdio());
     for text in [r#"[{"a":1,"a":2},2]"#, r#"["\ud800",2]"#, "[1E400,2]"] {
-        let handle = client.stored("read", text);
-        let value = reference(&handle, "");
-        let sent = client.call("nested", &body(&value));
-        assert_eq!(sent.arguments()["pages"][0]["body"], text);
-        let refused = client.call("write", &format!(r#"{{"o":{value}}}"#));
-        assert!(!refused.refusal().is_empty());
+        let value = reference(&client.stored("read", text), "");
+        assert_eq!(client.call("nested", &body(&value)).arguments()["pages"][0]["body"], text);
+        assert!(!client.call("write", &format!(r#"{{"o":{value}}}"#)).refusal().is_empty());
     }
 }
 
-/// The texts that edits and patches insert may have a notice as well.
 #[test]
 fn a_notice_in_an_edit_is_refused() {
     let proxy = proxy("wiki", MANIFEST, &memory());
     let mut client = Client::new(&proxy, Exchange::stdio());
     let handle = client.stored("read", r#"["a","b","c"]"#);
     let notice = format!(r#"[tamis: 2 of 3 items; tamis_retrieve(handle=\"{handle}\")]"#);
-    for rest in [
-        format!(r#","edits":[{{"old":"b","new":"{notice}"}}]"#),
-        format!(r#","patch":[{{"op":"replace","path":"/1","value":"{notice}"}}]"#),
-    ] {
-        let sent = client.call("nested", &body(&reference(&handle, &rest)));
+    for rest in
+        [r#","edits":[{"old":"b","new":N}]"#, r#","patch":[{"op":"add","path":"/1","value":N}]"#]
+    {
+        let value = reference(&handle, &rest.replace('N', &format!("\"{notice}\"")));
+        let sent = client.call("nested", &body(&value));
         assert!(sent.refusal().contains("an argument has a notice"), "{}", sent.refusal());
     }
 }

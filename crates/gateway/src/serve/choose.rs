@@ -12,36 +12,9 @@ use tamis_mcp::gateway_yaml::{Action, HttpFilter, RequestPath, Route, RouteRule,
 
 use super::failures::ResponseLog;
 use super::metrics::RouteMetrics;
+use super::outcome::{DEFAULT, FILTERED, PASSED, RECALLED, REFUSED, RELAYED, outcome_of};
 use super::table::Table;
 use super::trace;
-
-/// The name of the routes' absence in logs and metrics.
-pub(super) const DEFAULT: &str = "default";
-
-/// Outcomes of responses in the metrics. Others are kinds of errors.
-const FILTERED: &str = "filtered";
-const PASSED: &str = "passed";
-const RECALLED: &str = "recalled";
-const REFUSED: &str = "refused";
-const RELAYED: &str = "relayed";
-
-/// Returns the outcome of responses that are not filtered.
-pub(super) fn outcome_of(action: Action) -> &'static str {
-    match action {
-        Action::Pass => PASSED,
-        Action::Refuse(_) => REFUSED,
-    }
-}
-
-/// Returns the outcome that a route is for.
-pub(super) fn expected(rule: &RouteRule) -> &'static str {
-    match rule {
-        RouteRule::Act(action) => outcome_of(*action),
-        RouteRule::Filter(_) => FILTERED,
-        RouteRule::Mcp(_) => RELAYED,
-        RouteRule::Recall => RECALLED,
-    }
-}
 
 /// The decision about a response before it arrives.
 #[derive(Debug)]

@@ -14,10 +14,13 @@ pub mod ext_mcp;
 mod ext_proc;
 mod failures;
 mod metrics;
+mod outcome;
 mod recall;
 mod reload;
 mod table;
 mod trace;
+#[cfg(feature = "otel")]
+mod trace_context;
 
 use std::fmt;
 use std::net::SocketAddr;

@@ -12,9 +12,9 @@ use tamis_mcp::spool::SpoolLimits;
 use tamis_mcp::{MessageLimits, Proxy, ProxyOptions, Session};
 use tamis_store::Store;
 
-use super::choose::{DEFAULT, expected, outcome_of};
 use super::failures::FailureLog;
 use super::metrics::RouteMetrics;
+use super::outcome::{DEFAULT, expected, outcome_of};
 use crate::observe::Observer;
 use crate::transport::HandlerFactory;
 use crate::transport::http::front::Relay;

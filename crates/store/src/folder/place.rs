@@ -46,7 +46,7 @@ mod unix {
     use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
     use rustix::io::Errno;
 
-    use super::{FileData, refused};
+    use crate::folder::place::{FileData, refused};
 
     /// An open folder that only this user can enter.
     #[derive(Debug)]
@@ -175,7 +175,7 @@ mod windows {
     use std::path::{Path, PathBuf};
     use std::time::SystemTime;
 
-    use super::{FileData, refused};
+    use crate::folder::place::{FileData, refused};
 
     /// A folder of this user.
     #[derive(Debug)]
