@@ -64,6 +64,9 @@ async fn lines(server: &TestServer, count: usize) -> Vec<Value> {
     lines
 }
 
+/// The path of a request, the headers and the body of its response, and members of the line.
+type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str, Value);
+
 #[tokio::test]
 async fn each_response_that_fails_is_a_line() {
     const TYPE: (&str, &str) = ("content-type", "application/json");
@@ -72,7 +75,7 @@ async fn each_response_that_fails_is_a_line() {
     let user = format!(r#"{{"id": 1, "name": "Ann", "ssn": "{SECRET}"}}"#);
     let syntax = format!(r#"{{"id": 1, "of": {{"ssn": "{SECRET}", ]}}}}"#);
     let cut = format!("{user}\n{{\"id\": [}}\n");
-    let cases: [(&str, &[(&str, &str)], &str, Value); 7] = [
+    let cases: [Case<'_>; 7] = [
         ("/other", &[], "", json!({"outcome": "refused", "route": "default", "status": 451})),
         (
             "/users/..%2fhealth",
