@@ -161,7 +161,7 @@ impl StoreRecorder {
         }
     }
 
-    /// There is no such folder.
+    /// Returns the error, because this system has no folder for such outputs.
     #[cfg(not(unix))]
     fn begin_elsewhere(&self, error: std::io::Error) -> Result<Box<dyn OutputRecord>> {
         Err(error)

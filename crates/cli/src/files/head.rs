@@ -99,8 +99,28 @@ pub(crate) fn advice(head: &[u8]) -> Option<&'static str> {
 /// Returns whether a line after `name:` is one of YAML: nested, an element, or another name.
 fn continues_yaml(line: &[u8]) -> bool {
     let rest = line.trim_ascii_start();
-    let name = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
+    let name = rest.iter().take_while(|byte| is_name(byte)).count();
     rest.starts_with(b"- ") || (name > 0 && rest.get(name) == Some(&b':'))
+}
+
+/// Returns whether a response has a header of this name.
+fn is_header(name: &[u8]) -> bool {
+    const NAMES: [&str; 10] = [
+        "cache-control",
+        "connection",
+        "content-length",
+        "content-type",
+        "date",
+        "etag",
+        "location",
+        "server",
+        "transfer-encoding",
+        "vary",
+    ];
+    let name = name.to_ascii_lowercase();
+    let is_further = name.starts_with(b"x-") || name.starts_with(b"access-control-");
+    is_further || NAMES.iter().any(|known| known.as_bytes() == name)
 }
 
 /// Recognises headers of a response without the status line, YAML, and a table in CSV, by the first line.
@@ -114,10 +134,8 @@ fn table_advice(head: &[u8]) -> Option<&'static str> {
     }
     let length = line.iter().take_while(|byte| is_word(byte)).count();
     let (name, rest) = line.split_at(length);
-    let headers: [&[u8]; 5] =
-        [b"content-type", b"date", b"server", b"cache-control", b"content-length"];
     match rest {
-        [b':', b' ', ..] if headers.iter().any(|header| name.eq_ignore_ascii_case(header)) => {
+        [b':', b' ', ..] if is_header(name) => {
             Some("the headers of a response? leave out -i (curl), or --include")
         }
         [b':'] | [b':', b' ', ..] if next.is_some_and(continues_yaml) => {
@@ -184,6 +202,8 @@ mod tests {
             ("\u{201c}a\u{201d}".as_bytes(), "typographic"),
             (b"content-type: application/json\r\n\r\n{}", "headers"),
             (b"Date: Mon\n", "headers"),
+            (b"X-Request-Id: 7\nETag: a\n", "headers"),
+            (b"api_version: 1\nuser_name: mira\n", "YAML"),
             (b"apiVersion: v1\nkind: Pod\n", "YAML"),
             (b"id,name\n1,a\n", "CSV"),
         ] {

@@ -78,7 +78,7 @@ impl RunningCommand {
         let waiter = thread::Builder::new().name("wait".to_owned()).spawn(move || {
             let mut child = child.recv().map_err(|_gone| ErrorKind::NotFound)?;
             let status = child.wait();
-            // An error means that the output is no longer read.
+            // This fails if the output is not read to its end.
             _ = ends.send(Event::CommandEnded);
             status
         })?;

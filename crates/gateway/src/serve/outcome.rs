@@ -2,7 +2,7 @@
 
 use tamis_mcp::gateway_yaml::{Action, RouteRule};
 
-/// The name in logs and metrics if there is no route.
+/// The route of responses in logs and metrics that the key `default` decides about.
 pub(super) const DEFAULT: &str = "default";
 
 /// Outcomes of responses in the metrics. Others are kinds of errors.

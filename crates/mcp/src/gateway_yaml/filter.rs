@@ -8,7 +8,7 @@ use super::action::Action;
 /// A compiled filter, and what happens to bodies that it cannot read.
 #[derive(Clone, Debug)]
 pub struct HttpFilter {
-    /// The name in its manifest.
+    /// The name in its manifest. `None`: the route has the rules itself.
     pub name: Option<String>,
     /// The rules for JSON, lines and events.
     pub program: Program,

@@ -23,8 +23,8 @@ const MOST: usize = 256;
 /// The first bytes of the name of a member with a notice. It has a number after it if the result has a member of that name.
 const NAME: &[u8] = b"_tamis";
 
-/// Returns the handles of notices in arguments, which are valid JSON. Those of references stand alone, but the texts of their edits
-/// and patches may have a notice. An error says why the call is refused.
+/// Returns the handles of notices in arguments, which are valid JSON: also of those in the texts of edits and patches. The handle of a
+/// reference is not in a notice. An error says why the call is refused.
 pub(super) fn handles(json: &[u8]) -> Result<BTreeSet<String>, String> {
     let mut found = BTreeSet::new();
     let mut members = OpenMembers::default();
