@@ -13,7 +13,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use log::CallLog;
 pub use metrics::Direction;
 use metrics::Metrics;
-use serde::Serialize;
 use tamis_mcp::record::{CallOutcome, CallRecord};
 
 /// Receives everything that is counted. Shared by all connections of a process.
@@ -60,7 +59,8 @@ impl Observer {
     }
 
     /// Adds a line to the log.
-    pub(crate) fn line(&self, line: &impl Serialize) {
+    #[cfg(feature = "serve")]
+    pub(crate) fn line(&self, line: &impl serde::Serialize) {
         if let Some(log) = &self.log {
             log.write_line(line);
         }
