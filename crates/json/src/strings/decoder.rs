@@ -39,6 +39,23 @@ impl StringDecoder {
         Self::default()
     }
 
+    /// Creates a decoder that replaces each lone surrogate by U+FFFD, as the UTF-8 encoder of the
+    /// [Encoding Standard](https://encoding.spec.whatwg.org/#interface-textencoder) does.
+    ///
+    /// ```
+    /// use tamis::json::StringDecoder;
+    ///
+    /// let (mut decoder, mut text) = (StringDecoder::lossy(), Vec::new());
+    /// decoder.write(br"cut here: \ud83d", &mut text)?;
+    /// decoder.end_into(&mut text)?;
+    /// assert_eq!(text, "cut here: \u{fffd}".as_bytes());
+    /// # Ok::<(), tamis::json::StringError>(())
+    /// ```
+    #[must_use]
+    pub fn lossy() -> Self {
+        Self { unescape: StringUnescaper::lossy() }
+    }
+
     /// Decodes the next bytes between the quotes, and appends their text. An escape that is not complete is held.
     ///
     /// # Errors
@@ -58,14 +75,25 @@ impl StringDecoder {
         }
     }
 
-    /// Ends the string. No text is pending then.
+    /// Ends the string. No text is pending then, unless the decoder is [`lossy`](Self::lossy).
     ///
     /// # Errors
     /// An escape is not complete, or the last one is half a pair of surrogates; or an earlier call failed.
     pub fn end(&mut self) -> Result<(), StringError> {
+        self.end_into(&mut Vec::new())
+    }
+
+    /// Ends the string, and appends what stands for a lone surrogate at its end.
+    ///
+    /// # Errors
+    /// As [`end`](Self::end), but a lone surrogate is an error only if the decoder is not [`lossy`](Self::lossy).
+    pub fn end_into(&mut self, text: &mut Vec<u8>) -> Result<(), StringError> {
         if self.unescape.is_within_escape() {
-            // The only text that can be pending is that of the surrogate, which is an error.
-            self.unescape.end(&mut Vec::new());
+            let before = text.len();
+            self.unescape.end(text);
+            if self.unescape.error().is_some() {
+                text.truncate(before);
+            }
         }
         self.unescape.error().map_or(Ok(()), |(error, _)| Err(error))
     }

@@ -45,9 +45,16 @@ pub struct StringUnescaper {
     offset: u64,
     /// The first error, with the length of the text before it.
     first_error: Option<(StringError, usize)>,
+    /// Whether U+FFFD replaces lone surrogates.
+    is_lossy: bool,
 }
 
 impl StringUnescaper {
+    /// Creates one that replaces each lone surrogate by U+FFFD.
+    pub fn lossy() -> Self {
+        Self { is_lossy: true, ..Self::default() }
+    }
+
     /// Decodes the next bytes of a string and appends the text. A quote or an invalid escape is not reported here: the
     /// text is then unspecified.
     pub fn write(&mut self, chunk: &[u8], text: &mut Vec<u8>) {
@@ -125,6 +132,9 @@ impl StringUnescaper {
     /// Appends the representation of a lone surrogate.
     #[cold]
     fn lone(&mut self, surrogate: HighSurrogate, text: &mut Vec<u8>) {
+        if self.is_lossy {
+            return push(u32::from(char::REPLACEMENT_CHARACTER), text);
+        }
         self.fail(StringErrorKind::LoneSurrogate, surrogate.at, text);
         text.push(LONE);
         for digit in surrogate.digits {

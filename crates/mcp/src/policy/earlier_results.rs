@@ -42,9 +42,14 @@ pub(crate) struct FullText {
 }
 
 impl EarlierResults {
+    /// Counts a result that is not compared with others.
+    pub(crate) fn count(&mut self) {
+        self.count += 1;
+    }
+
     /// Counts a result. Returns the text of the last full result of the same call, and how many results ago it was.
     pub(crate) fn next(&mut self, key: u64) -> Option<(Arc<str>, u64)> {
-        self.count += 1;
+        self.count();
         let earlier = self.texts.get(&key)?;
         Some((Arc::clone(&earlier.text), self.count - earlier.number))
     }

@@ -63,7 +63,7 @@ impl ResultRewrite<'_> {
                         splice.replace(inner, Piece::Quoted(run.output.clone()));
                     }
                 }
-                BlockText::Same | BlockText::Text(..) | BlockText::Escaped(_) => {
+                BlockText::Same | BlockText::Text(..) => {
                     if let Some(piece) = text.piece() {
                         splice.replace(inner, piece);
                     }

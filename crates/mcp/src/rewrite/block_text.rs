@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use memchr::memchr;
 use tamis::spec::Budget;
-use tamis::text::{QuotedTextFilter, TextFilter, TextRedactor};
+use tamis::text::{TextFilter, TextProgram, TextRedactor, TextSpec};
 use tamis::{CallOptions, Limits, Sink};
 use tamis_text::cut::Query;
 
@@ -40,8 +40,6 @@ pub(crate) enum BlockText {
     Json(Box<JsonRun>),
     /// It was another text; the range in the scratch spool has its new characters.
     Text(Range<u64>, TextCutReport),
-    /// The range in the scratch spool has the new content of the string, with escapes.
-    Escaped(Range<u64>),
     /// A sentence takes its place, because the message of the failed call is withheld.
     Withheld,
     /// The block is dropped.
@@ -57,7 +55,7 @@ impl BlockText {
         match self {
             Self::Json(run) => Some(&run.redacted),
             Self::Text(_, report) => Some(&report.redacted),
-            Self::Same | Self::Escaped(_) | Self::Withheld | Self::Dropped { .. } => None,
+            Self::Same | Self::Withheld | Self::Dropped { .. } => None,
         }
     }
 
@@ -66,7 +64,6 @@ impl BlockText {
         match self {
             Self::Json(run) => Some(Piece::Quoted(run.output.clone())),
             Self::Text(range, _) => Some(Piece::Quoted(range.clone())),
-            Self::Escaped(range) => Some(Piece::Scratch(range.clone())),
             Self::Same | Self::Withheld | Self::Dropped { .. } => None,
         }
     }
@@ -233,14 +230,13 @@ impl BlockContext<'_> {
                 scratch.truncate(start);
                 Ok(BlockText::Same)
             }
-            // A lone surrogate stands for no text.
-            Err(RunError::NotJson) => {
+            // A program has cut a character in two. If nothing is left out, the escape of its half stays.
+            Err(RunError::NotJson) if !texts.is_lossy(source) => {
                 scratch.truncate(start);
-                if self.filter.redacts.is_some() {
-                    return Err(Failure::TEXT);
-                }
-                self.quoted(texts, source, scratch)
+                texts.replace_lone_surrogates(source);
+                self.plain(texts, source, scratch)
             }
+            Err(RunError::NotJson) => Err(Failure::TEXT),
             Err(RunError::Failed(failure)) => Err(failure),
         }
     }
@@ -259,9 +255,15 @@ impl BlockContext<'_> {
             (None, budget) => budget,
         };
         let mut cut = TextCut::new(scratch, room, held, self.query);
+        // A text filter with rules marks imitations itself.
+        let marks = |program: &TextProgram| *program.spec() != TextSpec::new();
+        if self.filter.text.as_ref().is_some_and(marks) {
+            cut = cut.of_marked_text();
+        }
         let leaves_out = self.filter.max_tokens.is_some() && !self.filter.removes_for_safety;
         let mut shown = DataUrls::new(&mut cut, leaves_out);
-        let (mut changed, mut filtered_out, mut lines_in, mut bytes_in) = (false, 0, 0, 0);
+        let (mut changed, mut marked, mut filtered_out) = (false, false, 0);
+        let (mut lines_in, mut bytes_in) = (0, 0);
         let mut redacted = Replaced::default();
         let redacts = self.filter.redacts.as_ref();
         let redactor = |redact| TextRedactor::of(redact, &Limits::new());
@@ -297,6 +299,7 @@ impl BlockContext<'_> {
                 }
                 let report = filter.end()?;
                 changed = report.changed;
+                marked = report.lines_marked > 0;
                 // Headings and marks are lines of the output, too.
                 let left_out = report.lines_removed + report.lines_folded + report.lines_left_out;
                 filtered_out = left_out.max(report.lines_in.saturating_sub(report.lines_out));
@@ -307,27 +310,7 @@ impl BlockContext<'_> {
         changed |= shown.end();
         let report = cut.end();
         let bytes = report.bytes.max(bytes_in);
-        Ok(TextCutReport { filtered_out, lines_in, bytes, changed, redacted, ..report })
-    }
-
-    /// Applies the text filter to a string with lone surrogates, which keep their escapes.
-    fn quoted(
-        &self,
-        texts: &Texts<'_>,
-        source: &Source,
-        scratch: &mut Spool,
-    ) -> Result<BlockText, Failure> {
-        let Some(program) = &self.filter.text else { return Ok(BlockText::Same) };
-        let (Source::Value(range) | Source::Characters(range)) = source;
-        let content = range.start + 1..range.end.saturating_sub(1);
-        let start = scratch.len();
-        let mut filter = QuotedTextFilter::new(program, &mut *scratch);
-        let written = texts.message.each_chunk(content, |chunk| Ok(filter.write(chunk)?));
-        let ended = written.and_then(|()| Ok(filter.end()?));
-        match ended {
-            Ok(_) => Ok(BlockText::Escaped(start..scratch.len())),
-            Err(RunError::NotJson) => Err(Failure::TEXT),
-            Err(RunError::Failed(failure)) => Err(failure),
-        }
+        let marked = marked || report.marked;
+        Ok(TextCutReport { marked, filtered_out, lines_in, bytes, changed, redacted, ..report })
     }
 }

@@ -1,7 +1,8 @@
 //! Finds the member of an output that leads to the next page.
 //!
-//! It is next to the list or above it, such as `next_cursor` in `{"items": […], "next_cursor": "…"}`, or `pageInfo.endCursor`.
-//! Members of items do not count: they are about the items, as `next` is in a linked list.
+//! It is in an object on the way to the list, such as `next_cursor` in `{"items": […], "next_cursor": "…"}`, or in a member of such
+//! an object that is about pages, such as `pageInfo.endCursor`. Other members are about other things, as `next` is in an item of a
+//! linked list.
 
 use std::ops::Range;
 
@@ -36,34 +37,48 @@ const CURSORS: [&str; 20] = [
 const MOST_SEARCHED: usize = 256 << 10;
 /// The most open containers around a cursor.
 const DEEPEST: usize = 64;
-/// Members in which a factored document has what items share.
-const FACTORED: [&str; 2] = ["_all", "_made"];
+/// Members about pages: of GraphQL, HAL, JSON:API, Slack, Facebook, Kubernetes and others.
+const PAGING: [&str; 15] = [
+    "pageInfo",
+    "page_info",
+    "page",
+    "paging",
+    "pagination",
+    "links",
+    "_links",
+    "meta",
+    "_meta",
+    "metadata",
+    "cursor",
+    "cursors",
+    "response_metadata",
+    "responseMetadata",
+    "headers",
+];
 
 /// An open object or array.
 struct Open {
     is_object: bool,
-    /// It belongs to an item.
-    is_item: bool,
+    /// A cursor in it is one of the list.
+    may_lead: bool,
     /// The number of names that lead to it, if it is on the way to the list.
     steps: Option<usize>,
     /// The number of the element that is read next.
     index: usize,
 }
 
-/// Returns the member of a minified output that leads to the next page. `list`: the pointer to the list that was cut, if it is known;
-/// `is_factored`: what items share is written once.
+/// Returns the member of a minified output that leads to the next page. `list`: the pointer to the list that was cut, if it is known.
 pub(super) fn find(
     scratch: &Spool,
     output: Range<u64>,
     list: Option<&str>,
-    is_factored: bool,
 ) -> Result<Option<&'static str>, SpoolError> {
     let end = output.end.min(output.start + MOST_SEARCHED as u64);
     let json = scratch.to_vec(output.start..end, MOST_SEARCHED)?;
-    Ok(find_in(&json, list, is_factored))
+    Ok(find_in(&json, list))
 }
 
-fn find_in(json: &[u8], list: Option<&str>, is_factored: bool) -> Option<&'static str> {
+fn find_in(json: &[u8], list: Option<&str>) -> Option<&'static str> {
     let list = list.filter(|list| !list.is_empty());
     let path: Option<Vec<String>> = list.map(|list| list.split('/').skip(1).map(name).collect());
     let mut stack: Vec<Open> = Vec::new();
@@ -75,7 +90,7 @@ fn find_in(json: &[u8], list: Option<&str>, is_factored: bool) -> Option<&'stati
         at += 1;
         match byte {
             b'{' | b'[' => {
-                let open = open(*byte == b'{', member.take(), stack.last_mut(), &path, is_factored);
+                let open = open(*byte == b'{', member.take(), stack.last_mut(), &path);
                 if stack.len() == DEEPEST {
                     break;
                 }
@@ -93,7 +108,7 @@ fn find_in(json: &[u8], list: Option<&str>, is_factored: bool) -> Option<&'stati
                 member = json.get(start..at - 1).and_then(text::decode);
                 let rank = CURSORS.iter().position(|name| Some(*name) == member.as_deref());
                 let value = json.get(at..).unwrap_or_default();
-                if let Some(rank) = rank.filter(|_| !open.is_item && leads(value)) {
+                if let Some(rank) = rank.filter(|_| open.may_lead && leads(value)) {
                     best = Some(best.map_or(rank, |best| best.min(rank)));
                 }
             }
@@ -109,11 +124,11 @@ fn open(
     member: Option<String>,
     around: Option<&mut Open>,
     path: &Option<Vec<String>>,
-    is_factored: bool,
 ) -> Open {
     let index = 0;
     let Some(around) = around else {
-        return Open { is_object, is_item: false, steps: path.as_ref().map(|_| 0), index };
+        let steps = path.as_ref().map(|_| 0);
+        return Open { is_object, may_lead: true, steps, index };
     };
     let name = if around.is_object { member } else { Some(around.index.to_string()) };
     around.index += 1;
@@ -121,10 +136,12 @@ fn open(
     let step = around.steps.and_then(|steps| path.get(steps));
     let is_next = step.is_some() && step == name.as_ref();
     let is_in_list = around.steps.is_some() && step.is_none();
-    let is_shared = is_factored && name.as_deref().is_some_and(|name| FACTORED.contains(&name));
+    let is_about_pages = around.may_lead
+        && around.is_object
+        && name.as_deref().is_some_and(|name| PAGING.contains(&name));
     Open {
         is_object,
-        is_item: around.is_item || !around.is_object || is_in_list || is_shared,
+        may_lead: is_next || (is_about_pages && !is_in_list),
         steps: around.steps.filter(|_| is_next).map(|steps| steps + 1),
         index,
     }
@@ -137,9 +154,15 @@ fn name(part: &str) -> String {
 
 /// Returns whether a value is a cursor that leads anywhere: text, a number, `true`, or a link as in HAL.
 fn leads(value: &[u8]) -> bool {
+    /// Texts of the last page.
+    const NOWHERE: [&[u8]; 8] =
+        [b"", b"null", b"none", b"nil", b"false", b"undefined", b"0", b"-1"];
     match value.first() {
-        Some(b'"') => !value.starts_with(b"\"\""),
-        Some(b't' | b'-' | b'0'..=b'9') => true,
+        Some(b'"') => {
+            let text = value.get(1..end_of_string(value, 0).saturating_sub(1)).unwrap_or_default();
+            !NOWHERE.iter().any(|nowhere| text.eq_ignore_ascii_case(nowhere))
+        }
+        Some(b'1'..=b'9' | b't') => true,
         Some(b'{') => value.starts_with(b"{\"href\":\""),
         _ => false,
     }
@@ -172,15 +195,27 @@ mod tests {
             (r#"{"users":{"ada":{"next":"bob"}}}"#, Some("/users"), None),
             (r#"{"users":{"ada":{"a":{"next":"bob"}}},"next":"2"}"#, Some("/users"), Some("next")),
             (r#"{"users":{"ada":{},"next":"2"}}"#, Some("/users"), Some("next")),
-            (r#"{"a/b":{"c":{"next":"x"}},"c":{"next_page":2}}"#, Some("/a~1b"), Some("next_page")),
+            (
+                r#"{"a/b":{"c":{"next":"x"}},"page":{"next_page":2}}"#,
+                Some("/a~1b"),
+                Some("next_page"),
+            ),
+            // Members about something else, and of another list.
+            (r#"{"user":{"next":"bob"},"items":[1]}"#, Some("/items"), None),
+            (r#"{"a":{"items":[1]},"b":{"items":[1],"next":"x"}}"#, Some("/a/items"), None),
+            (r#"{"a":[{"items":[1],"next":"x"}],"b":1}"#, Some("/a/0/items"), Some("next")),
+            (r#"{"meta":{"paging":{"next":"x"}},"items":[1]}"#, None, Some("next")),
+            (r#"{"ok":true,"response_metadata":{"next_cursor":"x"}}"#, None, Some("next_cursor")),
+            // The last page.
+            (r#"{"next_cursor":"null","next":"None","next_page":0,"nextPage":"-1"}"#, None, None),
         ] {
-            assert_eq!(find_in(json.as_bytes(), list, false), expected, "{json}");
+            assert_eq!(find_in(json.as_bytes(), list), expected, "{json}");
         }
         let factored = r#"{"_factored":1,"_all":{"next":"x"},"_items":[{"id":1},{"id":2}]}"#;
-        assert_eq!(find_in(factored.as_bytes(), None, true), None);
+        assert_eq!(find_in(factored.as_bytes(), None), None);
         let deep = format!("{}{}", "{\"a\":".repeat(100_000), r#"{"next":"x"}"#);
-        assert_eq!(find_in(deep.as_bytes(), None, false), None);
+        assert_eq!(find_in(deep.as_bytes(), None), None);
         // The output is longer than what is searched.
-        assert_eq!(find_in(br#"{"next":"x","a":[{"b":"c"#, None, false), Some("next"));
+        assert_eq!(find_in(br#"{"next":"x","a":[{"b":"c"#, None), Some("next"));
     }
 }

@@ -90,6 +90,13 @@ pub(super) fn compare(
     }
 }
 
+/// Counts a result that is not compared with others.
+pub(super) fn count(context: &Context) {
+    if let Some(mut earlier) = context.memory.earlier() {
+        earlier.count();
+    }
+}
+
 /// Returns the changes of a result since an earlier one, if they are short.
 fn shorter(
     base: &str,

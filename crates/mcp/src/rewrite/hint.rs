@@ -1,11 +1,13 @@
 //! Advice for a reader of a cut list: its rest comes before the next page, and an argument of the tool returns less.
 
+use serde_json::Value;
+
 use crate::jsonrpc::find::{Found, ValueKind};
 use crate::jsonrpc::members::members;
 use crate::spool::{Spool, SpoolError};
 
-/// Arguments that make a result smaller, in the order in which they are preferred.
-const ARGUMENTS: [&str; 23] = [
+/// Numbers that make a result smaller, in the order in which they are preferred.
+const NUMBERS: [&str; 15] = [
     "limit",
     "per_page",
     "perPage",
@@ -21,20 +23,16 @@ const ARGUMENTS: [&str; 23] = [
     "tail",
     "max_length",
     "max_lines",
-    "fields",
-    "select",
-    "columns",
-    "minimal_output",
-    "path",
-    "query",
-    "filter",
-    "since",
 ];
+
+/// Other arguments that make a result smaller.
+const OTHERS: [&str; 8] =
+    ["fields", "select", "columns", "minimal_output", "path", "query", "filter", "since"];
 
 /// The most members of an input schema that are looked at.
 const MOST_PROPERTIES: usize = 256;
-/// The most bytes of the list of required arguments.
-const LONGEST_REQUIRED: usize = 64 << 10;
+/// The most bytes of the list of required arguments, or of the schema of an argument.
+const LONGEST: usize = 64 << 10;
 
 /// Names for a notice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,9 +56,33 @@ pub(crate) fn argument(
         None => Vec::new(),
     };
     let members = members(message, &properties.span, MOST_PROPERTIES)?;
-    let names = members.iter().filter_map(|member| member.name.as_deref());
-    let names: Vec<&str> = names.filter(|name| !required.iter().any(|it| it == name)).collect();
-    Ok(ARGUMENTS.into_iter().find(|argument| names.contains(argument)))
+    let takes = |argument: &str, is_number: bool| {
+        let named = members.iter().find(|member| member.name.as_deref() == Some(argument));
+        let named = named.filter(|_| !required.iter().any(|name| name == argument));
+        named.is_some_and(|member| {
+            let schema = message.to_vec(member.found.span.clone(), LONGEST).unwrap_or_default();
+            !is_number || serde_json::from_slice(&schema).is_ok_and(|schema| may_be_number(&schema))
+        })
+    };
+    let number = NUMBERS.into_iter().find(|argument| takes(argument, true));
+    Ok(number.or_else(|| OTHERS.into_iter().find(|argument| takes(argument, false))))
+}
+
+/// Returns whether the schema of an argument allows a number, also one that is written as a string. `first` may be a switch, and `size`
+/// a choice of words.
+fn may_be_number(schema: &Value) -> bool {
+    const CHOICES: [&str; 3] = ["enum", "const", "$ref"];
+    let is_number = |name: &Value| matches!(name.as_str(), Some("integer" | "number" | "string"));
+    let allows = |schema: &Value| {
+        CHOICES.iter().all(|name| schema.get(name).is_none())
+            && match schema.get("type") {
+                Some(Value::Array(types)) => types.iter().any(is_number),
+                Some(name) => is_number(name),
+                None => ["anyOf", "oneOf", "allOf"].iter().all(|name| schema.get(name).is_none()),
+            }
+    };
+    let any = ["anyOf", "oneOf"].into_iter().filter_map(|name| schema.get(name)?.as_array());
+    allows(schema) || any.flatten().any(allows)
 }
 
 /// Returns the names of the required arguments of an input schema.
@@ -70,6 +92,29 @@ fn required(message: &Spool, schema: &Found) -> Result<Vec<String>, SpoolError> 
     else {
         return Ok(Vec::new());
     };
-    let json = message.to_vec(found.found.span.clone(), LONGEST_REQUIRED).unwrap_or_default();
+    let json = message.to_vec(found.found.span.clone(), LONGEST).unwrap_or_default();
     Ok(serde_json::from_slice(&json).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_be_number;
+
+    #[test]
+    fn switches_and_choices_limit_nothing() {
+        for (schema, expected) in [
+            (r#"{"type":"integer","maximum":100}"#, true),
+            (r#"{"type":["number","null"]}"#, true),
+            (r#"{"anyOf":[{"type":"integer"},{"type":"null"}],"default":null}"#, true),
+            (r#"{"type":"string","description":"most rows"}"#, true),
+            (r#"{"description":"most rows"}"#, true),
+            (r#"{"type":"boolean"}"#, false),
+            (r#"{"type":"string","enum":["small","large"]}"#, false),
+            (r##"{"$ref":"#/$defs/Size"}"##, false),
+            (r#"{"anyOf":[{"type":"string","enum":["s"]},{"type":"null"}]}"#, false),
+            (r#"{"type":"object"}"#, false),
+        ] {
+            assert_eq!(may_be_number(&serde_json::from_str(schema).unwrap()), expected, "{schema}");
+        }
+    }
 }

@@ -390,6 +390,7 @@ impl Task {
                 record.is_wanted = true;
                 record.outcome = CallOutcome::Retrieved;
                 retrieve::TOOL.clone_into(&mut record.tool);
+                delta::count(context);
                 retrieve::answer(context, &arguments, out)?;
                 Ok(if is_answer { Done::Answered } else { Done::Written })
             }
@@ -427,7 +428,10 @@ impl Task {
                     return Err(Failure::UNKNOWN_FORM);
                 }
                 let mut rewritten = match result {
-                    Some(found) => result::rewrite(message, &found.span, &call, context, record)?,
+                    Some(found) => {
+                        delta::count(context);
+                        result::rewrite(message, &found.span, &call, context, record)?
+                    }
                     None => Rewritten::nothing(),
                 };
                 record.redacted = std::mem::take(&mut rewritten.redacted);

@@ -1,5 +1,7 @@
 //! The parts that a filter left out of a result.
 
+use std::ops::Range;
+
 use tamis::{BudgetCuts, CutPlace, CutPlaceUnit, PayloadPath};
 use tamis_store::OmittedUnit;
 
@@ -9,6 +11,8 @@ use super::hint::Hint;
 use super::notice::{Omission, ShortPointer};
 use super::result_parts::{FilteredParts, ResultRewrite, StructuredRun};
 use super::run::{self, JsonRun, Source};
+use super::stored::StoredResult;
+use super::text_cut::TextCutReport;
 use crate::policy::failure::Failure;
 use crate::rules::StoredForm;
 use crate::spool::Spool;
@@ -19,114 +23,47 @@ const NOTICE: u64 = 160;
 const LEAST_SAVED: u64 = 200;
 
 impl ResultRewrite<'_> {
-    /// Returns what was left out. `None`: nothing.
-    pub(crate) fn omission(&self, filtered: &FilteredParts<'_>) -> Option<Omission> {
+    /// Returns what was left out, and what is stored, to which the places in the notice refer. `None`: nothing was.
+    pub(crate) fn omission(
+        &self,
+        filtered: &FilteredParts<'_>,
+    ) -> Result<Option<(Omission, StoredResult)>, Failure> {
         let structured = filtered.structured.run();
         if self.options.raw() && self.cap.is_none() {
-            return None;
+            return Ok(None);
         }
+        let stored = self.stored(filtered)?;
+        let is_of_blocks = matches!(stored, StoredResult::Blocks(..));
+        let place = |place: String| if is_of_blocks { place } else { String::new() };
         let mut omissions: Vec<(bool, Omission)> = Vec::new();
         if let Some(StructuredRun { found, run, .. }) = structured {
-            omissions.push(self.of_json(&Source::Value(found.span.clone()), run));
+            let place = place("/structuredContent".to_owned());
+            omissions.push(self.of_json(&Source::Value(found.span.clone()), run, &place));
         }
-        let (mut others, hint) = (Vec::new(), Hint::default());
-        for (block, text) in self.blocks.iter().zip(&filtered.texts) {
+        let mut others = Vec::new();
+        for (index, (block, text)) in self.blocks.iter().zip(&filtered.texts).enumerate() {
             let (Some(found), Some(text)) = (block.text, text) else { continue };
             let source = Source::characters(found);
-            let (shown, gap, bytes_in) = (None, None, source.len().saturating_sub(2));
-            let (unit, place) = (OmittedUnit::Values, ShortPointer::default());
-            let has_others = false;
+            let place = place(format!("/blocks/{index}"));
+            let whole = source.len().saturating_sub(2);
             others.push(match text {
-                BlockText::Json(run) => self.of_json(&source, run),
-                BlockText::Text(range, report) => {
-                    let bytes_out = range.end - range.start;
-                    // The numbers of lines and bytes are those of the text that the filter left.
-                    let is_exact = report.filtered_out == 0;
-                    let (unit, gap, of) = match report.gap_lines {
-                        _ if !is_exact || report.left_out == 0 => (unit, None, 0),
-                        Some(lines) => (OmittedUnit::Lines, Some(lines), report.lines),
-                        // Neither has the stored text the marks of lines.
-                        None if report.changed || report.marked => (unit, None, 0),
-                        None => (OmittedUnit::Bytes, report.gap_bytes, report.bytes),
-                    };
-                    // Some of the parts between the first and the last that are left out may be shown.
-                    let left_out = match unit {
-                        OmittedUnit::Lines => report.lines_left_out,
-                        _ => report.left_out,
-                    };
-                    let shown = gap.map(|_| (of.saturating_sub(left_out), Some(of)));
-                    // A filter of lines says how many it left, but not which. The stored text has all of them.
-                    let (unit, shown, gap) = match is_exact {
-                        true => (unit, shown, gap),
-                        false => {
-                            let left_out = report.filtered_out + report.lines_left_out;
-                            let of = report.lines_in;
-                            let left = of.saturating_sub(left_out);
-                            (OmittedUnit::Lines, Some((left, Some(of))), Some((1, of)))
-                        }
-                    };
-                    let is_cut = report.left_out > 0 || !is_exact;
-                    (
-                        is_cut,
-                        Omission {
-                            unit,
-                            shown,
-                            gap,
-                            place,
-                            has_others: false,
-                            bytes_in: report.bytes,
-                            bytes_out,
-                            hint,
-                        },
-                    )
-                }
-                BlockText::Dropped { is_cut } => (
-                    *is_cut,
-                    Omission { unit, shown, gap, place, has_others, bytes_in, bytes_out: 0, hint },
-                ),
-                BlockText::Same | BlockText::Escaped(_) | BlockText::Withheld => (
-                    false,
-                    Omission {
-                        unit,
-                        shown,
-                        gap,
-                        place,
-                        has_others,
-                        bytes_in,
-                        bytes_out: bytes_in,
-                        hint,
-                    },
-                ),
+                BlockText::Json(run) => self.of_json(&source, run, &place),
+                BlockText::Text(range, report) => of_text(range, report, &place),
+                BlockText::Dropped { is_cut } => (*is_cut, Omission::of_values(whole, 0)),
+                BlockText::Same | BlockText::Withheld => (false, Omission::of_values(whole, whole)),
             });
         }
         // In addition to a structured result, texts are mostly copies of it, and are counted only if they were cut themselves.
-        if structured.is_none() || omissions.iter().all(|(cut, _)| !cut) {
+        if structured.is_none() || is_of_blocks || omissions.iter().all(|(cut, _)| !cut) {
             omissions.append(&mut others);
-        }
-        if omissions.iter().all(|(cut, _)| !cut) {
-            return None;
         }
         let texts = filtered.texts.iter().flatten();
         let (of, dropped) = texts.fold((0, 0), |(of, dropped), text| {
             (of + 1, dropped + u64::from(matches!(text, BlockText::Dropped { is_cut: true })))
         });
-        let (unit, shown) = match dropped {
-            0 => (OmittedUnit::Values, None),
-            _ => (OmittedUnit::Blocks, Some((of - dropped, Some(of)))),
-        };
-        match omissions.as_slice() {
-            [(_, one)] => Some(*one),
-            several => Some(Omission {
-                unit,
-                shown,
-                gap: None,
-                place: ShortPointer::default(),
-                has_others: false,
-                bytes_in: several.iter().map(|(_, part)| part.bytes_in).sum(),
-                bytes_out: several.iter().map(|(_, part)| part.bytes_out).sum(),
-                hint,
-            }),
-        }
+        let blocks = (dropped > 0).then_some((of - dropped, of));
+        let omission = Omission::of_parts(&omissions, blocks);
+        Ok(omission.map(|omission| (omission, stored)))
     }
 
     /// Returns what else the notice should say, if the result is a list that was cut.
@@ -149,46 +86,15 @@ impl ResultRewrite<'_> {
             let cuts = run.report.budget_cuts.as_ref().and_then(|cuts| cuts.largest.as_ref());
             let list = cuts.map(|cut| cut.pointer.as_str());
             let list = list.or(run.report.root.as_ref().map(PayloadPath::as_str));
-            let is_factored = run.report.factored.is_some();
-            cursor = cursor.or(cursor::find(scratch, run.output.clone(), list, is_factored)?);
+            cursor = cursor.or(cursor::find(scratch, run.output.clone(), list)?);
         }
         Ok(Hint { cursor, argument: self.context.proxy.shrinking_argument(self.tool) })
     }
 
-    /// Returns whether something was left out of a JSON value, and what.
-    fn of_json(&self, source: &Source, run: &JsonRun) -> (bool, Omission) {
-        let report = &run.report;
-        let of = report.items_seen.or(report.items_truncated_from);
-        let shown = report.items_kept.zip(Some(of));
-        let shown =
-            shown.filter(|(shown, of)| of.is_none_or(|of| of > *shown) || report.tail_unread);
-        let is_counted = shown.is_some()
-            || report.budget_applied
-            || report.tail_unread
-            || report.base64_omitted_bytes > 0;
+    /// Returns whether something was left out of a JSON value, and what. `place`: where the value is in what is stored.
+    pub(super) fn of_json(&self, source: &Source, run: &JsonRun, place: &str) -> (bool, Omission) {
+        let (is_counted, omission) = of_run(run, place);
         let is_cut = is_counted || (!self.filter.keeps_everything && self.shrank(source, run));
-        let unit = if shown.is_some() { OmittedUnit::Items } else { OmittedUnit::Values };
-        let (bytes_in, bytes_out, hint) = (run.bytes_in, run.plain_len(), Hint::default());
-        let mut omission = Omission {
-            unit,
-            shown,
-            gap: None,
-            place: ShortPointer::default(),
-            has_others: false,
-            bytes_in,
-            bytes_out,
-            hint,
-        };
-        if let Some(cuts) = &report.budget_cuts
-            && let Some(cut) = &cuts.largest
-        {
-            omission.set_place(cut, report.root.as_ref().map(PayloadPath::as_str));
-            // The stored text has the URLs in place of their marks, so offsets are others there.
-            if omission.unit == OmittedUnit::Bytes && report.base64_omitted > 0 {
-                (omission.shown, omission.gap) = (None, None);
-            }
-            omission.has_others = has_others(cuts, cut);
-        }
         (is_cut, omission)
     }
 
@@ -227,20 +133,124 @@ impl ResultRewrite<'_> {
     }
 }
 
+/// Returns whether parts that are counted were left out of a JSON value, and what. `place`: where the value is in what is stored.
+pub(super) fn of_run(run: &JsonRun, place: &str) -> (bool, Omission) {
+    let report = &run.report;
+    let of = report.items_seen.or(report.items_truncated_from);
+    let shown = report.items_kept.zip(Some(of));
+    let shown = shown.filter(|(shown, of)| of.is_none_or(|of| of > *shown) || report.tail_unread);
+    let is_counted = shown.is_some()
+        || report.budget_applied
+        || report.tail_unread
+        || report.base64_omitted_bytes > 0;
+    let unit = if shown.is_some() { OmittedUnit::Items } else { OmittedUnit::Values };
+    let mut omission =
+        Omission { unit, shown, ..Omission::of_values(run.bytes_in, run.plain_len()) };
+    let root = report.root.as_ref().map(PayloadPath::as_str);
+    if !place.is_empty() && unit == OmittedUnit::Items {
+        omission.place = ShortPointer::of(&format!("{place}{}", root.unwrap_or_default()));
+        if omission.place.text().is_none() {
+            (omission.unit, omission.shown) = (OmittedUnit::Values, None);
+        }
+    }
+    if let Some(cuts) = &report.budget_cuts
+        && let Some(cut) = &cuts.largest
+    {
+        omission.set_place(cut, root, place);
+        // The stored text has the URLs in place of their marks, so offsets are others there.
+        if omission.unit == OmittedUnit::Bytes && report.base64_omitted > 0 {
+            (omission.shown, omission.gap) = (None, None);
+        }
+        omission.has_others = has_others(cuts, cut);
+    }
+    (is_counted, omission)
+}
+
+/// Returns whether something was left out of a text, and what.
+pub(super) fn of_text(range: &Range<u64>, report: &TextCutReport, place: &str) -> (bool, Omission) {
+    // The numbers of lines and bytes are those of the text that the filter left.
+    let is_exact = report.filtered_out == 0;
+    let (unit, gap, of) = match report.gap_lines {
+        _ if !is_exact || report.left_out == 0 => (OmittedUnit::Values, None, 0),
+        Some(lines) => (OmittedUnit::Lines, Some(lines), report.lines),
+        // Neither has the stored text the marks of lines.
+        None if report.changed || report.marked => (OmittedUnit::Values, None, 0),
+        None => (OmittedUnit::Bytes, report.gap_bytes, report.bytes),
+    };
+    // Some of the parts between the first and the last that are left out may be shown.
+    let left_out = match unit {
+        OmittedUnit::Lines => report.lines_left_out,
+        _ => report.left_out,
+    };
+    let shown = gap.map(|_| (of.saturating_sub(left_out), Some(of)));
+    // A filter of lines says how many it left, but not which. The stored text has all of them.
+    let (unit, shown, gap) = match is_exact {
+        true => (unit, shown, gap),
+        false => {
+            let left_out = report.filtered_out + report.lines_left_out;
+            let of = report.lines_in;
+            let left = of.saturating_sub(left_out);
+            (OmittedUnit::Lines, Some((left, Some(of))), Some((1, of)))
+        }
+    };
+    let whole = Omission::of_values(report.bytes, range.end - range.start);
+    let is_cut = report.left_out > 0 || !is_exact;
+    (is_cut, Omission { unit, shown, gap, place: ShortPointer::of(place), ..whole })
+}
+
 impl Omission {
-    /// Says where a budget left out the most. `payload`: the place of the items, to which a range refers without a pointer.
-    fn set_place(&mut self, cut: &CutPlace, payload: Option<&str>) {
-        let is_payload = payload == Some(cut.pointer.as_str());
+    /// Returns what was left out of several parts, of which those with `true` were cut. `blocks`: how many are shown of how many,
+    /// if some are not. `None`: nothing was cut.
+    pub(super) fn of_parts(parts: &[(bool, Self)], blocks: Option<(u64, u64)>) -> Option<Self> {
+        let cut = parts.iter().filter(|(is_cut, _)| *is_cut).map(|(_, part)| part);
+        let count = cut.clone().count();
+        let largest = cut.max_by_key(|part| part.bytes_in.saturating_sub(part.bytes_out))?;
+        if let [(_, one)] = parts {
+            return Some(*one);
+        }
+        let bytes_in = parts.iter().map(|(_, part)| part.bytes_in).sum();
+        let bytes_out = parts.iter().map(|(_, part)| part.bytes_out).sum();
+        Some(match blocks {
+            Some((shown, of)) => Self {
+                unit: OmittedUnit::Blocks,
+                shown: Some((shown, Some(of))),
+                ..Self::of_values(bytes_in, bytes_out)
+            },
+            None => {
+                let has_others = largest.has_others || count > 1;
+                Self { has_others, bytes_in, bytes_out, ..*largest }
+            }
+        })
+    }
+
+    /// Returns one that only knows sizes.
+    pub(super) fn of_values(bytes_in: u64, bytes_out: u64) -> Self {
+        Self {
+            unit: OmittedUnit::Values,
+            shown: None,
+            gap: None,
+            place: ShortPointer::default(),
+            has_others: false,
+            bytes_in,
+            bytes_out,
+            hint: Hint::default(),
+        }
+    }
+
+    /// Says where a budget left out the most. `payload`: the place of the items in the value. A range needs no pointer to them
+    /// if nothing else is stored; otherwise `whole` is the place of the value.
+    fn set_place(&mut self, cut: &CutPlace, payload: Option<&str>, whole: &str) {
+        let is_payload = whole.is_empty() && payload == Some(cut.pointer.as_str());
+        let pointer = format!("{whole}{}", cut.pointer);
         let unit = match cut.unit {
             CutPlaceUnit::Items => OmittedUnit::Items,
             CutPlaceUnit::Members => OmittedUnit::Members,
             CutPlaceUnit::Bytes => OmittedUnit::Bytes,
             _ => return,
         };
-        let place =
-            if is_payload { ShortPointer::default() } else { ShortPointer::of(&cut.pointer) };
+        let place = if is_payload { ShortPointer::default() } else { ShortPointer::of(&pointer) };
         // A number or an offset without its place would mislead, and the items that are shown need not be the first ones.
-        if !is_payload && !cut.pointer.is_empty() && place.text().is_none() {
+        if !is_payload && !pointer.is_empty() && place.text().is_none() {
             (self.unit, self.shown) = (OmittedUnit::Values, None);
             return;
         }

@@ -4,11 +4,11 @@
 
 use std::ops::Range;
 
-use tamis_store::OmittedUnit;
+use tamis::PayloadPath;
 
 use super::block_text::{BlockContext, BlockText, TextBudget};
-use super::hint::Hint;
-use super::notice::{NoticeFacts, Omission, ShortPointer};
+use super::notice::{NoticeFacts, Omission};
+use super::omission::{of_run, of_text};
 use super::replaced::Replaced;
 use super::result::omitted;
 use super::result_parts::Rewritten;
@@ -54,6 +54,7 @@ pub(crate) fn rewrite(
     let mut left = context.limit(filter);
     let mut budget = TextBudget::of(filter, &options);
     let mut new = NewContents::default();
+    let has_places = texts.len() > 1;
     for found in texts.iter().filter(|found| found.kind == ValueKind::String) {
         let block = BlockContext {
             filter,
@@ -75,16 +76,27 @@ pub(crate) fn rewrite(
         if let Some(budget) = budget.as_mut().filter(|_| !matches!(output, BlockText::Json(_))) {
             budget.take(bytes_out);
         }
-        let is_cut = new.replace(found, items, output);
-        new.count(is_cut, bytes_in, bytes_out);
+        let place =
+            if has_places { format!("/blocks/{}", new.stored.len()) } else { String::new() };
+        new.parts.push(match &output {
+            BlockText::Json(run) => of_run(run, &place),
+            BlockText::Text(range, report) => of_text(range, report, &place),
+            BlockText::Dropped { is_cut } => (*is_cut, Omission::of_values(bytes_in, 0)),
+            BlockText::Same | BlockText::Withheld => {
+                (false, Omission::of_values(bytes_in, bytes_in))
+            }
+        });
+        new.replace(found, items, output);
     }
-    let NewContents { mut splice, dropped, stored, cut, redacted } = new;
+    let NewContents { mut splice, dropped, stored, root, parts, redacted } = new;
+    let shown = (stored.len() - dropped.len()) as u64;
+    let blocks = (!dropped.is_empty()).then_some((shown, stored.len() as u64));
     let kept = items.len() - dropped.len();
     cut_members(message, &contents.span, dropped, &mut splice)?;
-    let omission = cut.map(|omission| {
+    let omission = Omission::of_parts(&parts, blocks).map(|omission| {
         let result = match stored.as_slice() {
             [StoredPart::Json(source)] => {
-                StoredResult::Json { source: source.clone(), items: None, wraps_text: false }
+                StoredResult::Json { source: source.clone(), items: root, wraps_text: false }
             }
             [StoredPart::Text(source)] => StoredResult::Text(source.clone()),
             _ => StoredResult::Blocks(stored, None),
@@ -128,61 +140,38 @@ struct NewContents<'a> {
     /// Contents that are dropped.
     dropped: Vec<&'a Found>,
     stored: Vec<StoredPart>,
-    /// The sum over all texts from the first that was cut.
-    cut: Option<Omission>,
+    /// The path of the items in the last JSON text.
+    root: Option<PayloadPath>,
+    /// Whether something was left out of each text, and what.
+    parts: Vec<(bool, Omission)>,
     redacted: Replaced,
 }
 
 impl<'a> NewContents<'a> {
-    /// Replaces a text by its output. Returns whether something of it was cut.
-    fn replace(&mut self, found: &Found, items: &'a [Found], output: BlockText) -> bool {
+    /// Replaces a text by its output.
+    fn replace(&mut self, found: &Found, items: &'a [Found], output: BlockText) {
         output.redacted().into_iter().for_each(|replaced| self.redacted.add_all(replaced));
         let source = Source::characters(found);
         let inner = found.span.start + 1..found.span.end.saturating_sub(1);
-        if let BlockText::Json(run) = output {
-            self.stored.push(StoredPart::Json(source));
-            self.splice.replace(inner, Piece::Quoted(run.output));
-            return run.report.budget_applied || run.report.items_seen > run.report.items_kept;
-        }
-        self.stored.push(StoredPart::Text(source));
+        self.stored.push(match &output {
+            BlockText::Json(_) => StoredPart::Json(source),
+            _ => StoredPart::Text(source),
+        });
         match output {
-            BlockText::Text(range, report) => {
-                self.splice.replace(inner, Piece::Quoted(range));
-                report.left_out > 0 || report.filtered_out > 0
+            BlockText::Json(run) => {
+                self.root = run.report.root;
+                self.splice.replace(inner, Piece::Quoted(run.output));
             }
-            BlockText::Dropped { is_cut } => {
+            BlockText::Text(range, _) => self.splice.replace(inner, Piece::Quoted(range)),
+            BlockText::Dropped { .. } => {
                 self.dropped.extend(items.iter().find(|item| item.indices == found.indices));
-                is_cut
-            }
-            BlockText::Escaped(range) => {
-                self.splice.replace(inner, Piece::Scratch(range));
-                false
             }
             BlockText::Withheld => {
                 let sentence = text::quoted(MESSAGE_WITHHELD).into_bytes();
                 self.splice.replace(found.span.clone(), Piece::Bytes(sentence));
-                false
             }
-            BlockText::Same | BlockText::Json(_) => false,
+            BlockText::Same => {}
         }
-    }
-
-    /// Adds the bytes of a text, if it or an earlier one was cut.
-    fn count(&mut self, is_cut: bool, bytes_in: u64, bytes_out: u64) {
-        if !is_cut && self.cut.is_none() {
-            return;
-        }
-        let (sum_in, sum_out) = self.cut.map_or((0, 0), |cut| (cut.bytes_in, cut.bytes_out));
-        self.cut = Some(Omission {
-            unit: OmittedUnit::Values,
-            gap: None,
-            place: ShortPointer::default(),
-            has_others: false,
-            shown: None,
-            bytes_in: sum_in + bytes_in,
-            bytes_out: sum_out + bytes_out,
-            hint: Hint::default(),
-        });
     }
 }
 

@@ -22,7 +22,7 @@ use super::images;
 use super::notice::{FactorNotice, NoticeFacts, Omission};
 use super::result_parts::{FilteredParts, ResultRewrite, Rewritten, StructuredPart, StructuredRun};
 use super::run::{self, FormOutputs, RunError, Source, Texts};
-use super::stored::{Room, ToStore};
+use super::stored::{Room, StoredResult, ToStore};
 use super::task::{Context, Record, bytes_of};
 use super::text_cut::TextRoom;
 use super::typed;
@@ -308,15 +308,15 @@ impl ResultRewrite<'_> {
         if self.has_profile() && filtered.have_missed() {
             return Ok(Tried::Short(Shortfall::Missed));
         }
-        let omission = self.omission(&filtered);
-        let (rewritten, remedy) = match omission {
-            Some(omission) if self.costs_more_than_it_saves(&omission) => {
+        let cut = self.omission(&filtered)?;
+        let (rewritten, remedy) = match cut {
+            Some((omission, _)) if self.costs_more_than_it_saves(&omission) => {
                 if self.can_keep_everything() {
                     return Ok(Tried::Short(Shortfall::NoGain));
                 }
                 (Rewritten::nothing(), None)
             }
-            omission => self.finish(filtered, omission, scratch)?,
+            cut => self.finish(filtered, cut, scratch)?,
         };
         let handle = match remedy {
             Some(Remedy::Retrieve(handle) | Remedy::Recall(handle)) => Some(handle),
@@ -387,29 +387,26 @@ impl ResultRewrite<'_> {
     fn finish(
         &self,
         filtered: FilteredParts<'_>,
-        omission: Option<Omission>,
+        cut: Option<(Omission, StoredResult)>,
         scratch: Spool,
     ) -> Result<(Rewritten, Option<Remedy>), Failure> {
         let redacted = filtered.redacted();
         let count = redacted.count();
-        let remedy = match omission {
-            Some(_) => {
-                let stored = self.stored(&filtered)?;
+        let omission = match cut {
+            Some((omission, stored)) => {
                 let to_store = ToStore { result: &stored, tool: self.tool, redacted: count };
                 // Only a result of which a part is left out needs room.
                 let room = Room::reserve(self.context, self.filter);
-                Some(room.store(self.texts, &to_store, self.context, self.filter, &self.forms))
+                let remedy =
+                    room.store(self.texts, &to_store, self.context, self.filter, &self.forms);
+                let hint = self.hint(&omission, &filtered, &scratch)?;
+                Some((Omission { hint, ..omission }, remedy))
             }
             None => None,
         };
-        let omission = match omission {
-            Some(omission) => {
-                Some(Omission { hint: self.hint(&omission, &filtered, &scratch)?, ..omission })
-            }
-            None => None,
-        };
+        let remedy = omission.map(|(_, remedy)| remedy);
         let factored = filtered.is_factored().then(|| self.factor_notice());
-        let facts = NoticeFacts { omission: omission.zip(remedy), redacted: count, factored };
+        let facts = NoticeFacts { omission, redacted: count, factored };
         let splice = self.assemble(filtered, facts, &scratch)?;
         Ok((Rewritten { splice, scratch, redacted }, remedy))
     }

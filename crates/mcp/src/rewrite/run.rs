@@ -1,7 +1,7 @@
 //! Runs the programs of a filter over a part of a message.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use tamis::spec::{Budget, Redact};
@@ -79,12 +79,35 @@ struct Unescaped {
     spool: Spool,
     /// The place of each text in `spool`, by the first byte of its string in the message.
     places: HashMap<u64, Range<u64>>,
+    /// The first bytes of the strings whose lone surrogates are replaced.
+    lossy: HashSet<u64>,
 }
 
 impl<'a> Texts<'a> {
     pub(crate) fn new(message: &'a Spool, limits: SpoolLimits) -> Self {
-        let unescaped = Unescaped { spool: Spool::new(limits), places: HashMap::new() };
+        let spool = Spool::new(limits);
+        let unescaped = Unescaped { spool, places: HashMap::new(), lossy: HashSet::new() };
         Self { message, unescaped: RefCell::new(unescaped) }
+    }
+
+    /// Has each lone surrogate of a string read as U+FFFD from now on.
+    pub(crate) fn replace_lone_surrogates(&self, string: &Source) {
+        if let Source::Characters(range) = string {
+            self.unescaped.borrow_mut().lossy.insert(range.start);
+        }
+    }
+
+    /// Returns whether lone surrogates of a string are replaced.
+    pub(crate) fn is_lossy(&self, string: &Source) -> bool {
+        let unescaped = self.unescaped.borrow();
+        matches!(string, Source::Characters(range) if unescaped.lossy.contains(&range.start))
+    }
+
+    fn decoder(&self, string: &Range<u64>) -> StringDecoder {
+        match self.unescaped.borrow().lossy.contains(&string.start) {
+            true => StringDecoder::lossy(),
+            false => StringDecoder::new(),
+        }
     }
 
     /// Calls `take` with the characters of a string, and remembers them.
@@ -95,13 +118,14 @@ impl<'a> Texts<'a> {
     ) -> Result<(), RunError> {
         let content = range.start + 1..range.end.saturating_sub(1);
         let start = self.unescaped.borrow().spool.len();
-        let read = match self.unescape_in_memory(&content) {
+        let decoder = self.decoder(range);
+        let read = match self.unescape_in_memory(&content, decoder.clone()) {
             Some(Ok(place)) => {
                 self.unescaped.borrow_mut().places.insert(range.start, place.clone());
                 return self.unescaped.borrow().spool.each_chunk(place, take);
             }
             Some(Err(error)) => Err(error),
-            None => self.unescape_in_windows(&content, take),
+            None => self.unescape_in_windows(&content, decoder, take),
         };
         let mut unescaped = self.unescaped.borrow_mut();
         if read.is_ok() && unescaped.spool.error().is_none() {
@@ -114,17 +138,20 @@ impl<'a> Texts<'a> {
     }
 
     /// Unescapes a text at once. Returns its place, or `None` if it may be too long for the memory.
-    fn unescape_in_memory(&self, content: &Range<u64>) -> Option<Result<Range<u64>, RunError>> {
+    fn unescape_in_memory(
+        &self,
+        content: &Range<u64>,
+        mut decoder: StringDecoder,
+    ) -> Option<Result<Range<u64>, RunError>> {
         // A text is never longer than its spelling.
         let length = content.end.saturating_sub(content.start);
         let mut unescaped = self.unescaped.borrow_mut();
         let memory = unescaped.spool.memory_for(length)?;
         let start = memory.len() as u64;
-        let mut decoder = StringDecoder::new();
         let read = self.message.each_chunk(content.clone(), |chunk| {
             decoder.write(chunk, memory).map_err(|_lone| RunError::NotJson)
         });
-        let read = read.and_then(|()| decoder.end().map_err(|_lone| RunError::NotJson));
+        let read = read.and_then(|()| decoder.end_into(memory).map_err(|_lone| RunError::NotJson));
         Some(read.map(|()| start..memory.len() as u64))
     }
 
@@ -132,21 +159,27 @@ impl<'a> Texts<'a> {
     fn unescape_in_windows(
         &self,
         content: &Range<u64>,
+        mut decoder: StringDecoder,
         mut take: impl FnMut(&[u8]) -> Result<(), RunError>,
     ) -> Result<(), RunError> {
-        let mut decoder = StringDecoder::new();
         let mut text = Vec::new();
-        let read = self.message.each_chunk(content.clone(), |chunk| {
+        let mut keep = |text: &[u8]| {
+            take(text)?;
+            // A text that does not fit is unescaped again when it is needed.
+            Sink::write(&mut self.unescaped.borrow_mut().spool, text);
+            Ok(())
+        };
+        self.message.each_chunk(content.clone(), |chunk| {
             for window in chunk.chunks(WINDOW) {
                 text.clear();
                 decoder.write(window, &mut text).map_err(|_lone| RunError::NotJson)?;
-                take(&text)?;
-                // A text that does not fit is unescaped again when it is needed.
-                Sink::write(&mut self.unescaped.borrow_mut().spool, &text);
+                keep(&text)?;
             }
-            Ok(())
-        });
-        read.and_then(|()| decoder.end().map_err(|_lone| RunError::NotJson))
+            Ok::<(), RunError>(())
+        })?;
+        text.clear();
+        decoder.end_into(&mut text).map_err(|_lone| RunError::NotJson)?;
+        keep(&text)
     }
 }
 
@@ -156,7 +189,7 @@ const WINDOW: usize = 16 << 10;
 /// Calls `take` with a source in chunks. It must not read a source of the same message.
 ///
 /// # Errors
-/// [`RunError::NotJson`] for a string with a lone surrogate, which stands for no text.
+/// [`RunError::NotJson`] for a string with a lone surrogate, which stands for no text, unless it is replaced.
 pub(crate) fn read(
     texts: &Texts<'_>,
     source: &Source,

@@ -52,6 +52,17 @@ impl ResultRewrite<'_> {
             Some(BlockText::Dropped { is_cut }) => *is_cut,
             _ => false,
         });
+        let wraps_text = structured.is_some() && self.repeated_text()?.is_some();
+        let is_other = |(block, text): (&Block<'_>, &Option<BlockText>)| match (block.text, text) {
+            (Some(found), Some(BlockText::Json(run))) => {
+                self.of_json(&Source::characters(found), run, "").0
+            }
+            _ => false,
+        };
+        let keeps_structured = structured.is_some_and(|StructuredRun { found, run, .. }| {
+            !wraps_text && !self.of_json(&Source::Value(found.span.clone()), run, "").0
+        });
+        let cuts_text = cuts_text || (keeps_structured && with_text().any(is_other));
         let json = |text: &Option<BlockText>| matches!(text, Some(BlockText::Json(_)));
         if let Some(StructuredRun { found, run, .. }) = structured
             && !cuts_text
@@ -59,7 +70,7 @@ impl ResultRewrite<'_> {
             return Ok(StoredResult::Json {
                 source: Source::Value(found.span.clone()),
                 items: run.report.root.clone(),
-                wraps_text: self.repeated_text()?.is_some(),
+                wraps_text,
             });
         }
         let mut jsons = with_text().filter(|(_, text)| json(text));
@@ -246,7 +257,11 @@ impl Form<'_> {
         source: &Source,
         out: &mut dyn Sink,
     ) -> Result<Changes, RunError> {
-        let Some(rule) = self.redacts else { return copy(texts, source, out) };
+        let is_altered = texts.is_lossy(source);
+        let Some(rule) = self.redacts else {
+            copy(texts, source, out)?;
+            return Ok(Changes { redacted: 0, is_altered });
+        };
         let mut redactor: TextRedactor = self.outputs.redactor(rule)?;
         let mut before = Digest::default();
         let mut out = DigestSink { out, digest: Digest::default() };
@@ -257,7 +272,8 @@ impl Form<'_> {
         })?;
         let mut replaced = Replaced::default();
         replaced.add(&redactor.end(&mut out));
-        Ok(Changes { redacted: replaced.count(), is_altered: before != out.digest })
+        let is_altered = is_altered || before != out.digest;
+        Ok(Changes { redacted: replaced.count(), is_altered })
     }
 
     /// Writes an object with all blocks, and the structured result before them.

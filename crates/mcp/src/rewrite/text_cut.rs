@@ -63,6 +63,8 @@ pub(crate) struct TextCut<'a> {
     /// The open piece, and whether it begins a line.
     open: Vec<u8>,
     begins_line: bool,
+    /// Whether lines that imitate a notice are marked.
+    marks: bool,
     report: TextCutReport,
 }
 
@@ -111,7 +113,13 @@ impl<'a> TextCut<'a> {
             let options = CutOptions { kind: None, query, held, marks: false, room: size, unit };
             (room, TextCutter::new(options))
         });
-        Self { out, cut, open: Vec::new(), begins_line: true, report: TextCutReport::default() }
+        let report = TextCutReport::default();
+        Self { out, cut, open: Vec::new(), begins_line: true, marks: true, report }
+    }
+
+    /// Leaves lines that look like a notice as they are: a filter has marked imitations, and has written notices of its own.
+    pub(crate) fn of_marked_text(self) -> Self {
+        Self { marks: false, ..self }
     }
 
     /// Takes a piece that ends with a line, with the text, or between two characters of a long line.
@@ -121,7 +129,9 @@ impl<'a> TextCut<'a> {
         let mut shown = Cow::Borrowed(text);
         if self.begins_line {
             self.report.lines += 1;
-            shown = mark_notices(text);
+            if self.marks {
+                shown = mark_notices(text);
+            }
             self.report.marked |= matches!(shown, Cow::Owned(_));
         }
         self.begins_line = ends_line;

@@ -65,14 +65,14 @@ pub(crate) fn requested(
     let own = proxy.own_parameters(tool);
     let offered = filter.parameters;
     let takes_any = offered.raw || offered.budget;
-    let mut cut: Vec<Found> = Vec::new();
     // Where raw output is not allowed, the parameter is not listed, but a caller may know it.
-    if takes_any && !own.raw {
-        cut.extend(parts.all(MessagePart::OutputMode).iter().cloned());
-    }
-    if takes_any && !own.budget {
-        cut.extend(parts.all(MessagePart::Budget).iter().cloned());
-    }
+    let ours = [
+        (MessagePart::OutputMode, "_output_mode", own.raw),
+        (MessagePart::Budget, "_budget", own.budget),
+    ];
+    let ours = ours.into_iter().filter(|(.., is_of_tool)| takes_any && !is_of_tool);
+    let cut: Vec<Found> =
+        ours.clone().flat_map(|(part, ..)| parts.all(part).iter().cloned()).collect();
     let mut options =
         marks.map_or_else(CallOptions::new, |marks| CallOptions::new().with_marks(marks));
     let arguments = parts.last(MessagePart::Arguments).filter(|it| it.kind == ValueKind::Object);
@@ -82,7 +82,9 @@ pub(crate) fn requested(
         0 => None,
         // A script reads data, not what has changed since.
         _ if in_script => None,
-        calls => key(message, tool, arguments).map(|key| (key, calls)),
+        calls => {
+            key(message, tool, arguments, ours.map(|(_, name, _)| name)).map(|key| (key, calls))
+        }
     };
     let Some(arguments) = arguments.filter(|_| !cut.is_empty()) else {
         return Ok(call(proxy, tool, filter, options, query, delta, in_script).into());
@@ -102,7 +104,8 @@ pub(crate) fn requested(
         options = options.with_budget(budget);
     }
     let cuts = vec![(arguments.span.clone(), cut)];
-    let delta = delta.filter(|_| !options.raw());
+    // Raw output is sent whole. Later results are compared with it, since it is what the client has got last.
+    let delta = delta.map(|(key, calls)| (key, if options.raw() { 0 } else { calls }));
     Ok(RequestedCall { cuts, ..call(proxy, tool, filter, options, query, delta, in_script).into() })
 }
 
@@ -162,14 +165,23 @@ impl RequestedCall {
     }
 }
 
-/// Returns a hash of a tool and its arguments, whatever the order of their members. `None`: they are too long.
-fn key(message: &Spool, tool: &str, arguments: Option<&Found>) -> Option<u64> {
+/// Returns a hash of a tool and of the arguments that it gets, whatever the order of their members. `ours`: our own parameters. `None`:
+/// they are too long.
+fn key(
+    message: &Spool,
+    tool: &str,
+    arguments: Option<&Found>,
+    ours: impl Iterator<Item = &'static str>,
+) -> Option<u64> {
     const LONGEST: usize = 64 << 10;
     let arguments = match arguments {
         Some(found) => message.to_vec(found.span.clone(), LONGEST).ok()?,
         None => b"{}".to_vec(),
     };
-    let arguments: serde_json::Value = serde_json::from_slice(&arguments).ok()?;
+    let mut arguments: serde_json::Value = serde_json::from_slice(&arguments).ok()?;
+    if let Some(members) = arguments.as_object_mut() {
+        ours.for_each(|name| drop(members.remove(name)));
+    }
     let mut hasher = std::hash::DefaultHasher::new();
     (tool, arguments.to_string()).hash(&mut hasher);
     Some(hasher.finish())

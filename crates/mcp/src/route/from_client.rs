@@ -239,8 +239,11 @@ impl Session {
                     },
                 };
                 match method {
-                    // Asking again for the result of a task does not run the tool again.
-                    "tasks/result" => Expected::ToolResult(ToolCall { delta: None, ..call }).into(),
+                    // Asking again for the result of a task does not run the tool again, so it is sent whole.
+                    "tasks/result" => {
+                        let delta = call.delta.map(|(key, _)| (key, 0));
+                        Expected::ToolResult(ToolCall { delta, ..call }).into()
+                    }
                     "tasks/get" => Expected::Task(call).into(),
                     // These have no result, but the state of the task.
                     _ if call.filter.removes_for_safety => Expected::Task(call).into(),

@@ -35,16 +35,20 @@ pub(super) struct Inserted {
     pub(super) handle: Option<String>,
 }
 
-/// Returns whether a range of a message may have a handle. Nobody escapes its letters.
+/// Returns whether a range of a message may have a handle, or a value by handle without one. Nobody escapes these letters.
 pub(crate) fn may_have_handle(message: &Spool, range: Range<u64>) -> Result<bool, SpoolError> {
+    let finders = [HANDLE, references::NAME].map(memmem::Finder::new);
     let (mut found, mut end) = (false, Vec::new());
     message.each_chunk(range, |chunk| {
-        // A handle may begin in the chunk before.
-        end.extend_from_slice(chunk.get(..2).unwrap_or(chunk));
-        found |= memmem::find(chunk, HANDLE).is_some() || memmem::find(&end, HANDLE).is_some();
-        match chunk.last_chunk::<2>() {
-            Some(last) => end = last.to_vec(),
-            None => _ = end.drain(..end.len().saturating_sub(2)),
+        let mut find = |text: &[u8]| found |= finders.iter().any(|it| it.find(text).is_some());
+        // They may begin in the chunk before.
+        const MOST: usize = references::NAME.len() - 1;
+        end.extend_from_slice(chunk.get(..MOST).unwrap_or(chunk));
+        find(&end);
+        find(chunk);
+        end.drain(..end.len().saturating_sub(MOST));
+        if let Some(last) = chunk.last_chunk::<MOST>() {
+            end = last.to_vec();
         }
         Ok::<_, SpoolError>(())
     })?;

@@ -13,7 +13,7 @@ use crate::jsonrpc::text::{self, end_of_string};
 pub(super) const HANDLE: &[u8] = b"tm_";
 
 /// The name of the member that holds the handle.
-const NAME: &[u8] = b"\"$tamis\"";
+pub(super) const NAME: &[u8] = b"\"$tamis\"";
 
 /// The most values of a call.
 const MOST: usize = 16;
