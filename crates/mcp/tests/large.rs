@@ -39,7 +39,11 @@ fn call(session: &mut Session, tool: &str, arguments: &str) -> Option<Outcome> {
 
 /// Returns what the client gets for a result, and the outcome of the call.
 fn answer(session: &mut Session, result: &str) -> (Value, CallOutcome, usize) {
-    assert!(call(session, "a", "{}").is_none());
+    answer_of(session, "a", result)
+}
+
+fn answer_of(session: &mut Session, tool: &str, result: &str) -> (Value, CallOutcome, usize) {
+    assert!(call(session, tool, "{}").is_none());
     let response = format!("{{\"result\":{result},\"jsonrpc\":\"2.0\",\"id\":1}}");
     let response = Spool::from_vec(response.into_bytes());
     let Route::Run(job) = session.from_server(&response, &Exchange::stdio()) else { panic!() };
@@ -202,6 +206,36 @@ fn a_wrapped_json_text_of_one_line_is_cut_between_items() {
         let (result, _, _) = answer(&mut session, &wrapped(name, &list));
         assert_eq!(result["structuredContent"][name], Value::from(expected.as_str()));
         assert_eq!(text(&result, 0), expected);
+    }
+}
+
+/// A filter of the catalog keeps the first items. One that is longer than the limit does not hide those after it.
+#[test]
+fn a_long_item_leaves_room_for_others() {
+    let file = |name: String| format!("{{\"name\":\"{name}\",\"type\":\"file\"}}");
+    let folder = |name: &str, files: Vec<String>| {
+        let files = files.join(",");
+        format!("{{\"name\":\"{name}\",\"type\":\"directory\",\"children\":[{files}]}}")
+    };
+    let objects = (0..3_000).map(|object| file(format!("{object:040x}"))).collect();
+    let sources = |name: &str| folder(name, (0..5).map(|it| file(format!("{it}.rs"))).collect());
+    let mut entries = vec![file(".gitignore".into()), folder("objects", objects)];
+    entries.extend((0..28).map(|number| sources(&format!("part{number}"))));
+    let tree = format!("[{}]", entries.join(","));
+    for (profile, limit) in [(Profile::Standard, 32_000), (Profile::Tight, 8_000)] {
+        let rules = Rules::new(profile).unwrap().with_service(Some("filesystem"));
+        let store = Store::open(StoreConfig::memory());
+        let proxy = Proxy::new(ProxyOptions::new(rules).with_store(Some(store)));
+        let mut session = Session::new(&proxy);
+        let (result, _, _) = answer_of(&mut session, "directory_tree", &wrapped("content", &tree));
+        let shown = text(&result, 0);
+        assert!(shown.len() <= limit && shown.len() > limit / 2, "{}", shown.len());
+        assert!(shown.contains("\"_omitted\"") && !shown.contains("\"type\""), "{shown:.300}");
+        // The smaller limit has room for one folder.
+        assert!(shown.contains("part") || profile == Profile::Tight, "{shown}");
+        let call = result["structuredContent"]["_tamis"]["retrieve"].as_str().unwrap();
+        let arguments = format!("{{\"handle\":\"{}\",\"pointer\":\"/29/name\"}}", handle(call));
+        assert_eq!(retrieve(&mut session, &arguments), "part27");
     }
 }
 

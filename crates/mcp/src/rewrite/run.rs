@@ -4,11 +4,12 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use tamis::spec::{Budget, Redact};
+use tamis::spec::{Budget, Omitted, Prefer, Redact};
 use tamis::text::TextRedactor;
 use tamis::{CallOptions, Error, ErrorKind, Filter, Limits, MarkTable, Program, Report, Sink};
 
 use super::replaced::Replaced;
+use super::task::bytes_of;
 use crate::jsonrpc::find::Found;
 use crate::policy::failure::Failure;
 use crate::rules::{StoredForm, ToolFilter};
@@ -256,7 +257,53 @@ impl JsonRun {
 const LEAST_FACTORED: u64 = 400;
 
 /// Filters a JSON value, and writes the output to the end of `scratch`. After an error, `scratch` is as before.
+///
+/// A filter of the catalog that says what the items are keeps the first items. If one of them is longer than the limit, all items after
+/// it would be left out, too, and the limit would hardly be used. Then the parts with the most information are kept.
 pub(crate) fn json(
+    texts: &Texts<'_>,
+    source: &Source,
+    filter: &ToolFilter,
+    options: &CallOptions,
+    scratch: &mut Spool,
+) -> Result<JsonRun, RunError> {
+    let first = one_form(texts, source, filter, options, scratch)?;
+    let of_rules = filter.programs.last().and_then(|program| program.spec().prefer);
+    let leaves_room = filter.max_tokens.is_some()
+        && !filter.removes_for_safety
+        && !filter.renders
+        && options.prefer().or(of_rules) != Some(Prefer::Information)
+        && options.prefer() != Some(Prefer::Order)
+        && first.report.budget_applied
+        && budget_of(filter, options).is_some_and(|bytes| first.len() < bytes / 2);
+    if !leaves_room {
+        return Ok(first);
+    }
+    let options = options.clone().with_prefer(Prefer::Information).with_omitted(Omitted::Mark);
+    let mut other = Spool::new(scratch.limits());
+    match one_form(texts, source, filter, &options, &mut other) {
+        Ok(parts) if parts.len() > first.len() => {
+            let start = first.output.start;
+            scratch.truncate(start);
+            other.each_chunk(parts.output.clone(), |chunk| scratch.push(chunk))?;
+            Ok(JsonRun { output: start..scratch.len(), ..parts })
+        }
+        Ok(_) | Err(_) => Ok(first),
+    }
+}
+
+/// Returns the bytes of the budget, four for each token.
+fn budget_of(filter: &ToolFilter, options: &CallOptions) -> Option<u64> {
+    let of_rules = || filter.programs.last().and_then(|program| program.spec().budget);
+    match options.budget().or_else(of_rules)? {
+        Budget::Bytes(bytes) => Some(bytes),
+        Budget::Tokens(tokens) => Some(bytes_of(tokens)),
+        _ => None,
+    }
+}
+
+/// Filters a JSON value once, and factors the output if that makes it shorter.
+fn one_form(
     texts: &Texts<'_>,
     source: &Source,
     filter: &ToolFilter,
@@ -269,7 +316,7 @@ pub(crate) fn json(
     match (run, failed) {
         (Ok(RunSums { report, .. }), None) if is_hardly_shorter(&report, options) => {
             scratch.truncate(start);
-            json(texts, source, filter, &options.clone().with_factor(false), scratch)
+            one_form(texts, source, filter, &options.clone().with_factor(false), scratch)
         }
         (Ok(RunSums { report, bytes_in, redacted }), None) => {
             Ok(JsonRun { output: start..scratch.len(), report, bytes_in, redacted })
