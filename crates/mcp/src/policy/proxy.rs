@@ -12,6 +12,7 @@ use super::clients::{self, ClientReads};
 use super::memory::Memory;
 use super::server_rules::ServerRules;
 use super::tool_call::ListedSchema;
+use crate::jsonrpc::text;
 use crate::rules::{LONGEST_TOOL_NAME, Parameters, Profile, Rules, Structured, ToolFilter};
 use crate::schema_check::SchemaCompiler;
 use crate::spool::SpoolLimits;
@@ -368,6 +369,8 @@ impl Proxy {
         let mut server = self.server.lock().unwrap_or_else(PoisonError::into_inner);
         if server.as_deref() != Some(&name) {
             *server = Some(name.into());
+            drop(server);
+            self.warn_of_misspelled();
         }
     }
 
@@ -411,6 +414,20 @@ impl Proxy {
             more => format!(" and {more} more"),
         };
         warn(&format!("the server lists no tool for these filters of the manifest: {names}{more}"));
+    }
+
+    /// Warns of rules for safety that hold for a server of another name, which is nearly that of this one.
+    fn warn_of_misspelled(&self) {
+        let server = self.server();
+        let servers = &self.options.servers;
+        let Some(warn) = self.options.warn else { return };
+        if let Some(other) = servers.misspelled(server.as_deref()) {
+            let own = servers.name(server.as_deref()).unwrap_or_default();
+            let [other, own] = [other, own].map(|name| text::short(name, 100));
+            warn(&format!(
+                "servers: the rules of `{other}` do not hold for this server, whose name is `{own}`"
+            ));
+        }
     }
 
     /// Returns the filter of a tool without one of its own. Without a store, a profile cuts nothing.

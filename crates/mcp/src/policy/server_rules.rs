@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use tamis::spec::Redact;
 use tamis::{Program, Spec};
+use tamis_json::nearest::closest;
 use tamis_manifest::{DeltaRule, HandleUse, Profile, ServerSettings, Settings};
 
 use crate::rules::Rules;
@@ -97,6 +98,22 @@ impl ServerRules {
     /// Returns the name of the server, if it gives itself this one.
     pub(crate) fn name<'a>(&'a self, given: Option<&'a str>) -> Option<&'a str> {
         self.name.as_deref().or(given)
+    }
+
+    /// Returns the name under `servers` that is probably a misspelled one of this server, with rules that remove for safety or hide
+    /// tools.
+    pub(crate) fn misspelled(&self, given: Option<&str>) -> Option<&str> {
+        let own = self.name(given)?;
+        let files = || self.files.iter().flat_map(|file| &file.servers);
+        if files().any(|(name, _)| name == own) {
+            return None;
+        }
+        let removes =
+            |settings: &ServerSettings| settings.redact().is_some() || settings.tools().is_some();
+        let names = files().filter(|(_, settings)| removes(settings)).map(|(name, _)| name);
+        let folded = own.to_lowercase();
+        let mut names = names.map(String::as_str);
+        names.find(|name| closest(&name.to_lowercase(), [folded.as_str()]).is_some())
     }
 
     /// Returns the settings that hold for a server, those that take precedence first.
@@ -246,5 +263,23 @@ mod tests {
         let rules = rules.with_name(Some("github")).with_savings(false);
         assert!(!rules.allows("d", Some("linear")));
         assert_eq!(rules.longest_description(Some("github")), None);
+    }
+    #[test]
+    fn rules_for_nearly_this_server_are_found() {
+        let keys = "servers: {Linear: {redact: secrets}, githb: {tools: {deny: [a]}}, jira: {profile: tight}}";
+        let text = format!("version: 1\nfilters: {{}}\n{keys}\n");
+        let manifest = Manifest::parse("tamis.yaml", &text).unwrap();
+        let rules = ServerRules::of_files([manifest.settings()]);
+        for (server, expected) in [
+            ("linear", Some("Linear")),
+            ("Linear", None),
+            ("github", Some("githb")),
+            // It only saves.
+            ("jirra", None),
+            ("files", None),
+        ] {
+            assert_eq!(rules.misspelled(Some(server)), expected, "{server}");
+        }
+        assert_eq!(rules.clone().with_name(Some("githb")).misspelled(Some("github")), None);
     }
 }
