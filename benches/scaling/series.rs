@@ -1,4 +1,4 @@
-//! What is measured: each series does the same work for more and more of something.
+//! The series that are measured: each does the same work for more and more of something.
 
 use std::hint::black_box;
 use std::sync::Arc;

@@ -100,6 +100,7 @@ pub struct OmissionNotice {
     gap: Option<(u64, u64)>,
     pointer: Option<String>,
     has_others: bool,
+    has_range: bool,
     bytes: Option<(u64, u64)>,
     cursor: Option<&'static str>,
     argument: Option<&'static str>,
@@ -120,6 +121,7 @@ impl OmissionNotice {
             gap: None,
             pointer: None,
             has_others: false,
+            has_range: true,
             bytes: None,
             cursor: None,
             argument: None,
@@ -156,6 +158,13 @@ impl OmissionNotice {
         self
     }
 
+    /// Names no range to fetch: what is stored has other parts between those that were counted.
+    #[must_use]
+    pub fn without_range(mut self) -> Self {
+        self.has_range = false;
+        self
+    }
+
     /// Sets the sizes of the result before and after.
     #[must_use]
     pub fn with_bytes(mut self, before: u64, after: u64) -> Self {
@@ -183,6 +192,9 @@ impl OmissionNotice {
     /// known what does.
     #[must_use]
     pub fn next_range(&self) -> Option<String> {
+        if !self.has_range {
+            return None;
+        }
         if let (OmittedUnit::Lines, Some((first, last))) = (self.unit, self.gap) {
             return Some(format!("{first}-{last}"));
         }

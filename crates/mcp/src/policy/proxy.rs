@@ -421,7 +421,7 @@ impl Proxy {
         let server = self.server();
         let servers = &self.options.servers;
         let Some(warn) = self.options.warn else { return };
-        if let Some(other) = servers.misspelled(server.as_deref()) {
+        for other in servers.misspelled(server.as_deref()) {
             let own = servers.name(server.as_deref()).unwrap_or_default();
             let [other, own] = [other, own].map(|name| text::short(name, 100));
             warn(&format!(

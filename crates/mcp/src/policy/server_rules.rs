@@ -100,20 +100,23 @@ impl ServerRules {
         self.name.as_deref().or(given)
     }
 
-    /// Returns the name under `servers` that is probably a misspelled one of this server, with rules that remove for safety or hide
-    /// tools.
-    pub(crate) fn misspelled(&self, given: Option<&str>) -> Option<&str> {
-        let own = self.name(given)?;
-        let files = || self.files.iter().flat_map(|file| &file.servers);
-        if files().any(|(name, _)| name == own) {
-            return None;
-        }
+    /// Returns the names under `servers` that are probably meant for this server, but are not its name, and have rules that remove for
+    /// safety or hide tools.
+    pub(crate) fn misspelled(&self, given: Option<&str>) -> Vec<&str> {
+        let Some(own) = self.name(given) else { return Vec::new() };
+        let files = self.files.iter().flat_map(|file| &file.servers);
         let removes =
             |settings: &ServerSettings| settings.redact().is_some() || settings.tools().is_some();
-        let names = files().filter(|(_, settings)| removes(settings)).map(|(name, _)| name);
+        let names = files.filter(|(name, settings)| *name != own && removes(settings));
         let folded = own.to_lowercase();
-        let mut names = names.map(String::as_str);
-        names.find(|name| closest(&name.to_lowercase(), [folded.as_str()]).is_some())
+        let is_near = |name: &&str| {
+            let name = name.to_lowercase();
+            let has = |long: &str, short: &str| short.len() > 2 && long.contains(short);
+            has(&folded, &name)
+                || has(&name, &folded)
+                || closest(&name, [folded.as_str()]).is_some()
+        };
+        names.map(|(name, _)| name.as_str()).filter(is_near).collect()
     }
 
     /// Returns the settings that hold for a server, those that take precedence first.
@@ -271,15 +274,16 @@ mod tests {
         let manifest = Manifest::parse("tamis.yaml", &text).unwrap();
         let rules = ServerRules::of_files([manifest.settings()]);
         for (server, expected) in [
-            ("linear", Some("Linear")),
-            ("Linear", None),
-            ("github", Some("githb")),
+            ("linear", &["Linear"][..]),
+            ("io.github.linear", &["Linear"]),
+            ("Linear", &[]),
+            ("github", &["githb"]),
             // It only saves.
-            ("jirra", None),
-            ("files", None),
+            ("jirra", &[]),
+            ("files", &[]),
         ] {
             assert_eq!(rules.misspelled(Some(server)), expected, "{server}");
         }
-        assert_eq!(rules.clone().with_name(Some("githb")).misspelled(Some("github")), None);
+        assert!(rules.with_name(Some("githb")).misspelled(Some("github")).is_empty());
     }
 }

@@ -180,7 +180,8 @@ impl ResultRewrite<'_> {
         }
         let name = notice::member_name(scratch, run.output.clone())?;
         let comma = if run.len() > 2 { "," } else { "" };
-        let member = facts.member(&name).unwrap_or_default();
+        let factored = facts.factored.filter(|_| run.report.factored.is_some());
+        let member = NoticeFacts { factored, ..facts }.member(&name).unwrap_or_default();
         let body = run.output.start..run.output.end - 1;
         splice.replace(found.span.clone(), Piece::Scratch(body));
         splice.insert(found.span.end, format!("{comma}{member}}}").into_bytes());

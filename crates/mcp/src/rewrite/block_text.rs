@@ -140,7 +140,9 @@ impl BlockContext<'_> {
         if self.room.is_some_and(|room| room < LEAST_ROOM && room < source.len()) {
             return Ok(BlockText::Dropped { is_cut: true });
         }
-        if run::looks_like_json(texts, &source)
+        // A string with half of a character is not JSON text, also if it is read without it.
+        if !texts.is_lossy(&source)
+            && run::looks_like_json(texts, &source)
             && (!self.is_file || self.is_long_line(texts, &source)?)
         {
             let limited;

@@ -37,7 +37,11 @@ impl ResultRewrite<'_> {
 
 /// Returns whether an output repeats the structured one, or its only member `result`, in which servers wrap values that
 /// are not objects.
-fn is_copy(scratch: &Spool, structured: &JsonRun, copy: &JsonRun) -> Result<bool, Failure> {
+pub(super) fn is_copy(
+    scratch: &Spool,
+    structured: &JsonRun,
+    copy: &JsonRun,
+) -> Result<bool, Failure> {
     const BEFORE: &[u8] = b"{\"result\":";
     if structured.report.factored.is_some() || copy.report.factored.is_some() {
         let (Some(structured), Some(copy)) =

@@ -37,6 +37,9 @@ const CURSORS: [&str; 20] = [
 const MOST_SEARCHED: usize = 256 << 10;
 /// The most open containers around a cursor.
 const DEEPEST: usize = 64;
+/// Members that say whether there is a next page.
+const MORE: [&str; 5] = ["has_more", "hasMore", "hasNextPage", "has_next_page", "has_next"];
+
 /// Members about pages: of GraphQL, HAL, JSON:API, Slack, Facebook, Kubernetes and others.
 const PAGING: [&str; 15] = [
     "pageInfo",
@@ -106,6 +109,12 @@ fn find_in(json: &[u8], list: Option<&str>) -> Option<&'static str> {
                 }
                 at += 1;
                 member = json.get(start..at - 1).and_then(text::decode);
+                if open.may_lead
+                    && member.as_deref().is_some_and(|name| MORE.contains(&name))
+                    && json.get(at..).is_some_and(|value| value.starts_with(b"false"))
+                {
+                    return None;
+                }
                 let rank = CURSORS.iter().position(|name| Some(*name) == member.as_deref());
                 let value = json.get(at..).unwrap_or_default();
                 if let Some(rank) = rank.filter(|_| open.may_lead && leads(value)) {
@@ -207,6 +216,11 @@ mod tests {
             (r#"{"meta":{"paging":{"next":"x"}},"items":[1]}"#, None, Some("next")),
             (r#"{"ok":true,"response_metadata":{"next_cursor":"x"}}"#, None, Some("next_cursor")),
             // The last page.
+            (
+                r#"{"items":[1],"pageInfo":{"endCursor":"abc","hasNextPage":false}}"#,
+                Some("/items"),
+                None,
+            ),
             (r#"{"next_cursor":"null","next":"None","next_page":0,"nextPage":"-1"}"#, None, None),
         ] {
             assert_eq!(find_in(json.as_bytes(), list), expected, "{json}");

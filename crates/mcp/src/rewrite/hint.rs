@@ -61,7 +61,13 @@ pub(crate) fn argument(
         let named = named.filter(|_| !required.iter().any(|name| name == argument));
         named.is_some_and(|member| {
             let schema = message.to_vec(member.found.span.clone(), LONGEST).unwrap_or_default();
-            !is_number || serde_json::from_slice(&schema).is_ok_and(|schema| may_be_number(&schema))
+            serde_json::from_slice(&schema).is_ok_and(|schema: Value| match is_number {
+                true => may_be_number(&schema),
+                false => {
+                    argument == "minimal_output"
+                        || schema.get("type").is_none_or(|name| name != "boolean")
+                }
+            })
         })
     };
     let number = NUMBERS.into_iter().find(|argument| takes(argument, true));

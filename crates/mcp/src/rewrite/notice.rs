@@ -80,6 +80,8 @@ pub(crate) struct Omission {
     pub(crate) place: ShortPointer,
     /// Whether other values were cut, too.
     pub(crate) has_others: bool,
+    /// Whether what is stored has more items than were counted, so that a range of numbers would name others.
+    pub(crate) has_other_numbers: bool,
     pub(crate) bytes_in: u64,
     pub(crate) bytes_out: u64,
     pub(crate) hint: Hint,
@@ -123,6 +125,7 @@ impl Omission {
         let notice =
             OmissionNotice::new(self.unit, remedy).with_bytes(self.bytes_in, self.bytes_out);
         let notice = notice.with_pointer(self.place.text()).with_others(self.has_others);
+        let notice = if self.has_other_numbers { notice.without_range() } else { notice };
         let notice = notice.with_cursor(self.hint.cursor).with_argument(self.hint.argument);
         let notice = match self.shown {
             Some((shown, of)) => notice.with_shown(shown, of),
@@ -148,6 +151,16 @@ impl Omission {
             if let Some(of) = of {
                 member.push_str(&format!("\"of\":{of},"));
             }
+            // The member is in a value of which items and members are shown.
+            let unit = match self.unit {
+                OmittedUnit::Lines => "\"unit\":\"lines\",",
+                OmittedUnit::Blocks => "\"unit\":\"blocks\",",
+                _ => "",
+            };
+            member.push_str(unit);
+        }
+        if let Some(place) = self.place.text() {
+            member.push_str(&format!("\"pointer\":{},", text::quoted(&place)));
         }
         let Self { bytes_in, bytes_out, .. } = self;
         if self.has_others {

@@ -10,11 +10,11 @@ use super::cursor;
 use super::hint::Hint;
 use super::notice::{Omission, ShortPointer};
 use super::result_parts::{FilteredParts, ResultRewrite, StructuredRun};
-use super::run::{self, JsonRun, Source};
+use super::run::{self, FormOutputs, JsonRun, Source, Texts};
 use super::stored::StoredResult;
 use super::text_cut::TextCutReport;
 use crate::policy::failure::Failure;
-use crate::rules::StoredForm;
+use crate::rules::{StoredForm, ToolFilter};
 use crate::spool::Spool;
 
 /// About the bytes of a notice.
@@ -27,18 +27,20 @@ impl ResultRewrite<'_> {
     pub(crate) fn omission(
         &self,
         filtered: &FilteredParts<'_>,
+        scratch: &Spool,
     ) -> Result<Option<(Omission, StoredResult)>, Failure> {
         let structured = filtered.structured.run();
         if self.options.raw() && self.cap.is_none() {
             return Ok(None);
         }
-        let stored = self.stored(filtered)?;
+        let stored = self.stored(filtered, scratch)?;
         let is_of_blocks = matches!(stored, StoredResult::Blocks(..));
         let place = |place: String| if is_of_blocks { place } else { String::new() };
         let mut omissions: Vec<(bool, Omission)> = Vec::new();
         if let Some(StructuredRun { found, run, .. }) = structured {
             let place = place("/structuredContent".to_owned());
-            omissions.push(self.of_json(&Source::Value(found.span.clone()), run, &place));
+            let source = Source::Value(found.span.clone());
+            omissions.push(self.comparison().of_json(&source, run, &place));
         }
         let mut others = Vec::new();
         for (index, (block, text)) in self.blocks.iter().zip(&filtered.texts).enumerate() {
@@ -47,9 +49,9 @@ impl ResultRewrite<'_> {
             let place = place(format!("/blocks/{index}"));
             let whole = source.len().saturating_sub(2);
             others.push(match text {
-                BlockText::Json(run) => self.of_json(&source, run, &place),
+                BlockText::Json(run) => self.comparison().of_json(&source, run, &place),
                 BlockText::Text(range, report) => of_text(range, report, &place),
-                BlockText::Dropped { is_cut } => (*is_cut, Omission::of_values(whole, 0)),
+                BlockText::Dropped { is_cut } => (*is_cut, Omission::of_dropped(whole, &place)),
                 BlockText::Same | BlockText::Withheld => (false, Omission::of_values(whole, whole)),
             });
         }
@@ -61,7 +63,8 @@ impl ResultRewrite<'_> {
         let (of, dropped) = texts.fold((0, 0), |(of, dropped), text| {
             (of + 1, dropped + u64::from(matches!(text, BlockText::Dropped { is_cut: true })))
         });
-        let blocks = (dropped > 0).then_some((of - dropped, of));
+        // With a structured result, the blocks mostly repeat it.
+        let blocks = (dropped > 0 && structured.is_none()).then_some((of - dropped, of));
         let omission = Omission::of_parts(&omissions, blocks);
         Ok(omission.map(|omission| (omission, stored)))
     }
@@ -91,9 +94,23 @@ impl ResultRewrite<'_> {
         Ok(Hint { cursor, argument: self.context.proxy.shrinking_argument(self.tool) })
     }
 
+    pub(super) fn comparison(&self) -> Comparison<'_> {
+        Comparison { filter: self.filter, texts: self.texts, forms: &self.forms }
+    }
+}
+
+/// Compares outputs with what is stored.
+pub(super) struct Comparison<'a> {
+    pub(super) filter: &'a ToolFilter,
+    pub(super) texts: &'a Texts<'a>,
+    pub(super) forms: &'a FormOutputs<'a>,
+}
+
+impl Comparison<'_> {
     /// Returns whether something was left out of a JSON value, and what. `place`: where the value is in what is stored.
     pub(super) fn of_json(&self, source: &Source, run: &JsonRun, place: &str) -> (bool, Omission) {
-        let (is_counted, omission) = of_run(run, place);
+        let has_other_items = run.report.where_dropped > 0 && !self.filter.stores_kept_items();
+        let (is_counted, omission) = of_run(run, place, has_other_items);
         let is_cut = is_counted || (!self.filter.keeps_everything && self.shrank(source, run));
         (is_cut, omission)
     }
@@ -118,23 +135,26 @@ impl ResultRewrite<'_> {
         };
         fetchable.is_some_and(|fetchable| run.plain_len() < fetchable)
     }
-
-    /// Whether the catalog or a profile saved too little to be worth a notice. A result over the limit of the profile is cut
-    /// in any case.
-    pub(crate) fn costs_more_than_it_saves(&self, omission: &Omission) -> bool {
-        let limit = self.context.limit(self.filter);
-        // A little more than the limit passes whole.
-        let fits = limit.is_some_and(|limit| omission.bytes_in <= limit / 10 * 11);
-        let is_over = limit.is_some_and(|limit| omission.bytes_in > limit);
-        let least = LEAST_SAVED.max(omission.bytes_in / if is_over { 10 } else { 20 });
-        !self.filter.is_of_user()
-            && fits
-            && omission.bytes_in.saturating_sub(omission.bytes_out) < NOTICE + least
-    }
 }
 
-/// Returns whether parts that are counted were left out of a JSON value, and what. `place`: where the value is in what is stored.
-pub(super) fn of_run(run: &JsonRun, place: &str) -> (bool, Omission) {
+/// Whether the catalog or a profile saved too little to be worth a notice. A result over the limit of the profile is cut in any case.
+pub(super) fn costs_more_than_it_saves(
+    filter: &ToolFilter,
+    limit: Option<u64>,
+    omission: &Omission,
+) -> bool {
+    // A little more than the limit passes whole.
+    let fits = limit.is_some_and(|limit| omission.bytes_in <= limit / 10 * 11);
+    let is_over = limit.is_some_and(|limit| omission.bytes_in > limit);
+    let least = LEAST_SAVED.max(omission.bytes_in / if is_over { 10 } else { 20 });
+    !filter.is_of_user()
+        && fits
+        && omission.bytes_in.saturating_sub(omission.bytes_out) < NOTICE + least
+}
+
+/// Returns whether parts that are counted were left out of a JSON value, and what. `place`: where the value is in what is stored, which
+/// may have other items between those that were counted.
+fn of_run(run: &JsonRun, place: &str, has_other_items: bool) -> (bool, Omission) {
     let report = &run.report;
     let of = report.items_seen.or(report.items_truncated_from);
     let shown = report.items_kept.zip(Some(of));
@@ -144,8 +164,8 @@ pub(super) fn of_run(run: &JsonRun, place: &str) -> (bool, Omission) {
         || report.tail_unread
         || report.base64_omitted_bytes > 0;
     let unit = if shown.is_some() { OmittedUnit::Items } else { OmittedUnit::Values };
-    let mut omission =
-        Omission { unit, shown, ..Omission::of_values(run.bytes_in, run.plain_len()) };
+    let whole = Omission::of_values(run.bytes_in, run.plain_len());
+    let mut omission = Omission { unit, shown, has_other_numbers: has_other_items, ..whole };
     let root = report.root.as_ref().map(PayloadPath::as_str);
     if !place.is_empty() && unit == OmittedUnit::Items {
         omission.place = ShortPointer::of(&format!("{place}{}", root.unwrap_or_default()));
@@ -156,6 +176,10 @@ pub(super) fn of_run(run: &JsonRun, place: &str) -> (bool, Omission) {
     if let Some(cuts) = &report.budget_cuts
         && let Some(cut) = &cuts.largest
     {
+        // The place is in an item that has another number.
+        if has_other_items && root != Some(cut.pointer.as_str()) {
+            return (is_counted, whole);
+        }
         omission.set_place(cut, root, place);
         // The stored text has the URLs in place of their marks, so offsets are others there.
         if omission.unit == OmittedUnit::Bytes && report.base64_omitted > 0 {
@@ -214,6 +238,7 @@ impl Omission {
             Some((shown, of)) => Self {
                 unit: OmittedUnit::Blocks,
                 shown: Some((shown, Some(of))),
+                has_others: count as u64 > of - shown,
                 ..Self::of_values(bytes_in, bytes_out)
             },
             None => {
@@ -221,6 +246,11 @@ impl Omission {
                 Self { has_others, bytes_in, bytes_out, ..*largest }
             }
         })
+    }
+
+    /// Returns that of a block that was dropped.
+    pub(super) fn of_dropped(bytes_in: u64, place: &str) -> Self {
+        Self { place: ShortPointer::of(place), ..Self::of_values(bytes_in, 0) }
     }
 
     /// Returns one that only knows sizes.
@@ -231,6 +261,7 @@ impl Omission {
             gap: None,
             place: ShortPointer::default(),
             has_others: false,
+            has_other_numbers: false,
             bytes_in,
             bytes_out,
             hint: Hint::default(),

@@ -8,7 +8,7 @@ use tamis::PayloadPath;
 
 use super::block_text::{BlockContext, BlockText, TextBudget};
 use super::notice::{NoticeFacts, Omission};
-use super::omission::{of_run, of_text};
+use super::omission::{Comparison, costs_more_than_it_saves, of_text};
 use super::replaced::Replaced;
 use super::result::omitted;
 use super::result_parts::Rewritten;
@@ -55,6 +55,8 @@ pub(crate) fn rewrite(
     let mut budget = TextBudget::of(filter, &options);
     let mut new = NewContents::default();
     let has_places = texts.len() > 1;
+    let forms = FormOutputs::of(filter, false, spool, options.marks());
+    let comparison = Comparison { filter, texts: &unescaped, forms: &forms };
     for found in texts.iter().filter(|found| found.kind == ValueKind::String) {
         let block = BlockContext {
             filter,
@@ -79,9 +81,9 @@ pub(crate) fn rewrite(
         let place =
             if has_places { format!("/blocks/{}", new.stored.len()) } else { String::new() };
         new.parts.push(match &output {
-            BlockText::Json(run) => of_run(run, &place),
+            BlockText::Json(run) => comparison.of_json(&Source::characters(found), run, &place),
             BlockText::Text(range, report) => of_text(range, report, &place),
-            BlockText::Dropped { is_cut } => (*is_cut, Omission::of_values(bytes_in, 0)),
+            BlockText::Dropped { is_cut } => (*is_cut, Omission::of_dropped(bytes_in, &place)),
             BlockText::Same | BlockText::Withheld => {
                 (false, Omission::of_values(bytes_in, bytes_in))
             }
@@ -93,7 +95,12 @@ pub(crate) fn rewrite(
     let blocks = (!dropped.is_empty()).then_some((shown, stored.len() as u64));
     let kept = items.len() - dropped.len();
     cut_members(message, &contents.span, dropped, &mut splice)?;
-    let omission = Omission::of_parts(&parts, blocks).map(|omission| {
+    let omission = Omission::of_parts(&parts, blocks);
+    let costs_more = |omission| costs_more_than_it_saves(filter, context.limit(filter), omission);
+    if omission.as_ref().is_some_and(costs_more) && !filter.removes_for_safety {
+        return Ok(Rewritten::nothing());
+    }
+    let omission = omission.map(|omission| {
         let result = match stored.as_slice() {
             [StoredPart::Json(source)] => {
                 StoredResult::Json { source: source.clone(), items: root, wraps_text: false }
@@ -101,7 +108,6 @@ pub(crate) fn rewrite(
             [StoredPart::Text(source)] => StoredResult::Text(source.clone()),
             _ => StoredResult::Blocks(stored, None),
         };
-        let forms = FormOutputs::of(filter, false, spool, options.marks());
         let redacted = redacted.count();
         let to_store = ToStore { result: &result, tool: &call.tool, redacted };
         (omission, room.store(&unescaped, &to_store, context, filter, &forms))

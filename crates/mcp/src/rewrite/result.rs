@@ -20,6 +20,7 @@ use super::block_text::{BlockContext, BlockText, TextBudget, written_budget};
 use super::blocks::{self, Block};
 use super::images;
 use super::notice::{FactorNotice, NoticeFacts, Omission};
+use super::omission::costs_more_than_it_saves;
 use super::result_parts::{FilteredParts, ResultRewrite, Rewritten, StructuredPart, StructuredRun};
 use super::run::{self, FormOutputs, RunError, Source, Texts};
 use super::stored::{Room, StoredResult, ToStore};
@@ -308,9 +309,15 @@ impl ResultRewrite<'_> {
         if self.has_profile() && filtered.have_missed() {
             return Ok(Tried::Short(Shortfall::Missed));
         }
-        let cut = self.omission(&filtered)?;
+        let cut = self.omission(&filtered, &scratch)?;
         let (rewritten, remedy) = match cut {
-            Some((omission, _)) if self.costs_more_than_it_saves(&omission) => {
+            Some((omission, _))
+                if costs_more_than_it_saves(
+                    self.filter,
+                    self.context.limit(self.filter),
+                    &omission,
+                ) =>
+            {
                 if self.can_keep_everything() {
                     return Ok(Tried::Short(Shortfall::NoGain));
                 }

@@ -270,7 +270,6 @@ pub(crate) fn json(
     let first = one_form(texts, source, filter, options, scratch)?;
     let of_rules = filter.programs.last().and_then(|program| program.spec().prefer);
     let leaves_room = filter.max_tokens.is_some()
-        && !filter.removes_for_safety
         && !filter.renders
         && options.prefer().or(of_rules) != Some(Prefer::Information)
         && options.prefer() != Some(Prefer::Order)

@@ -173,7 +173,7 @@ struct Reader<'a> {
     shortened: Vec<(Range<u64>, String)>,
     cut: Vec<(Range<u64>, Vec<Found>)>,
     enums: Vec<Enum>,
-    /// Whether the schema has definitions of its own.
+    /// Whether the schema has definitions of its own, or ids, to which references are relative.
     has_defs: bool,
     /// Whether the schema names a dialect in which a reference has no neighbours.
     old_dialect: bool,
@@ -259,7 +259,8 @@ impl Reader<'_> {
             let name = open.member.as_ref().map(|(_, name)| name.as_str());
             if open.role == Role::Schema {
                 open.has_ref |= name == Some("$ref");
-                self.has_defs |= name == Some("$defs");
+                // A reference inside of a schema with an id of its own would be one to that schema.
+                self.has_defs |= matches!(name, Some("$defs" | "$id"));
             }
             return;
         }

@@ -8,6 +8,7 @@ use tamis_store::{EntryMeta, EntryShape, LostReason, Remedy, Reservation, StoreE
 
 use super::block_text::BlockText;
 use super::blocks::Block;
+use super::copies::is_copy;
 use super::digest::{Digest, DigestSink};
 use super::replaced::Replaced;
 use super::result_parts::{FilteredParts, ResultRewrite, StructuredRun};
@@ -15,6 +16,7 @@ use super::run::{FormOutputs, RunError, Source, Texts, read};
 use super::task::Context;
 use crate::policy::failure::Failure;
 use crate::rules::{StoredForm, ToolFilter};
+use crate::spool::Spool;
 
 /// A part of a result, as it is stored.
 #[derive(Clone, Debug)]
@@ -44,7 +46,11 @@ pub(crate) enum StoredResult {
 
 impl ResultRewrite<'_> {
     /// Returns what is stored: the structured result, else the only JSON, else all blocks.
-    pub(crate) fn stored(&self, filtered: &FilteredParts<'_>) -> Result<StoredResult, Failure> {
+    pub(crate) fn stored(
+        &self,
+        filtered: &FilteredParts<'_>,
+        scratch: &Spool,
+    ) -> Result<StoredResult, Failure> {
         let (structured, texts) = (filtered.structured.run(), &filtered.texts);
         let with_text = || self.blocks.iter().zip(texts).filter(|(block, _)| block.text.is_some());
         let cuts_text = with_text().any(|(_, text)| match text {
@@ -53,16 +59,18 @@ impl ResultRewrite<'_> {
             _ => false,
         });
         let wraps_text = structured.is_some() && self.repeated_text()?.is_some();
-        let is_other = |(block, text): (&Block<'_>, &Option<BlockText>)| match (block.text, text) {
-            (Some(found), Some(BlockText::Json(run))) => {
-                self.of_json(&Source::characters(found), run, "").0
+        let mut cuts_other = false;
+        if let Some(StructuredRun { run, .. }) = structured.filter(|_| !wraps_text && !cuts_text) {
+            for (block, text) in with_text() {
+                if let (Some(found), Some(BlockText::Json(other))) = (block.text, text)
+                    && self.comparison().of_json(&Source::characters(found), other, "").0
+                    && !is_copy(scratch, run, other)?
+                {
+                    cuts_other = true;
+                }
             }
-            _ => false,
-        };
-        let keeps_structured = structured.is_some_and(|StructuredRun { found, run, .. }| {
-            !wraps_text && !self.of_json(&Source::Value(found.span.clone()), run, "").0
-        });
-        let cuts_text = cuts_text || (keeps_structured && with_text().any(is_other));
+        }
+        let cuts_text = cuts_text || cuts_other;
         let json = |text: &Option<BlockText>| matches!(text, Some(BlockText::Json(_)));
         if let Some(StructuredRun { found, run, .. }) = structured
             && !cuts_text

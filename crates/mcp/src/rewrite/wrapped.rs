@@ -6,8 +6,9 @@
 //! {"content":[{"type":"text","text":"TEXT"}],"structuredContent":{"content":"TEXT"}}
 //! ```
 //!
-//! A profile and the catalog treat both as one text. It is filtered once, as a block, and the output takes both places. The
-//! JSON rules for `structuredContent` would keep much less of a string than its limit allows.
+//! Both are one text for every filter. It is filtered once, as a block, and the output takes both places. JSON rules for
+//! `structuredContent` would not reach into its string, and would keep much less of it than a limit allows. A filter that removes
+//! for safety sends the block only (`unreached`).
 //!
 //! The name of the member shows what the text is. FastMCP wraps each result that is not an object in `result`: such a text
 //! is JSON if it looks like JSON. Under another name, such as `content` of `@modelcontextprotocol/server-filesystem`, it may
@@ -17,12 +18,12 @@ use super::block_text::BlockText;
 use super::copies::same_bytes;
 use super::notice::{self, NoticeFacts};
 use super::result_parts::{ResultRewrite, Wrapped};
-use super::run::{self, Source};
 use crate::jsonrpc::find::ValueKind;
 use crate::jsonrpc::head::ResultPart;
 use crate::jsonrpc::splice::{Piece, Splice, end_of};
 use crate::policy::clients::ClientReads;
 use crate::policy::failure::Failure;
+use crate::policy::tool_call::ListedSchema;
 use crate::rules::Structured;
 
 /// The most bytes before the string: the name of the member, and white space.
@@ -30,10 +31,9 @@ const LONGEST_PREFIX: u64 = 1 << 10;
 
 impl ResultRewrite<'_> {
     /// Looks for a `structuredContent` that is treated as the text that it repeats.
-    ///
-    /// Only profiles treat it as text. The rules of a manifest address the members of `structuredContent`.
     pub(crate) fn wrapped(&self) -> Result<Option<Wrapped<'_>>, Failure> {
-        if self.filter.is_of_user() || self.filter.removes_for_safety {
+        // Where results get a type, `structuredContent` is replaced as a whole.
+        if self.filter.removes_for_safety || self.listed == ListedSchema::Ours {
             return Ok(None);
         }
         self.repeated_text()
@@ -62,9 +62,7 @@ impl ResultRewrite<'_> {
         if !ends_object || !same_bytes(self.message, &text.span, &string)? {
             return Ok(None);
         }
-        // A string with a lone surrogate stands for no text, and cannot be cut as one.
-        let is_text = run::read(self.texts, &Source::characters(text), |_| Ok(())).is_ok();
-        Ok(is_text.then_some(Wrapped { found, string, is_file }))
+        Ok(Some(Wrapped { found, string, is_file }))
     }
 
     /// Whether `structuredContent` is removed, with the text or because the filter asks for it.

@@ -234,6 +234,11 @@ impl ToolFilter {
         self.source == RuleSource::Manifest
     }
 
+    /// Returns whether what is stored has only those items that `where` keeps.
+    pub(crate) fn stores_kept_items(&self) -> bool {
+        self.stored_spec.as_ref().is_some_and(|form| keys(form).contains_key("where"))
+    }
+
     /// Returns whether what is stored may lack a part of the result, apart from values whose replacement is counted.
     pub(crate) fn stores_less(&self) -> bool {
         match (&self.stored, &self.stored_spec) {
