@@ -83,7 +83,7 @@ pub(super) fn load(
     }
     if meta.is_altered() {
         return Err(
-            "a rule has removed or replaced a part of the result, so that it is not what the tool returned".to_owned(),
+            "a part of the result was removed or replaced, so that it is not what the tool returned".to_owned(),
         );
     }
     let pointer = pointer.as_deref().filter(|pointer| !pointer.is_empty());
