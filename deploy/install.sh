@@ -10,7 +10,7 @@
 #   TAMIS_VERSION       a version such as 0.1.0 (default: the newest)
 #   TAMIS_RELEASES      another place of the releases, such as a mirror: an address that ends before /latest/download and /download/vVERSION
 #
-# Needs a POSIX shell, curl or wget, tar and gzip, and sha256sum, shasum or openssl.
+# Needs a POSIX shell, curl or wget, tar and gzip, sed and tr, and sha256sum, shasum or openssl.
 set -eu
 
 # The next line is written by .ci/address.
@@ -34,8 +34,7 @@ is_busybox() {
     "$1" --help < /dev/null 2>&1 | grep -q BusyBox
 }
 
-# Writes what an address has into a file. With curl only over HTTPS, unless the address says otherwise, also after redirections;
-# wget follows a redirection to HTTP.
+# Writes what an address has into a file. Only over HTTPS, unless the address says otherwise, also after redirections.
 download() {
     if has curl; then
         case $1 in
@@ -43,17 +42,32 @@ download() {
         *) curl -fsSL -o "$2" "$1" ;;
         esac
     elif has wget; then
-        case $1 in
-        https://*)
-            if is_busybox wget && { ! has ssl_client || is_busybox ssl_client; }; then
-                fail "the wget of this BusyBox does not verify certificates; install curl"
-            fi
-            ;;
-        esac
-        wget -q -O "$2" "$1"
+        download_with_wget "$1" "$2"
     else
         fail "neither curl nor wget is installed"
     fi || fail "$1 cannot be downloaded"
+}
+
+# wget has no option that keeps a redirection on HTTPS. It prints the headers of each response, and what came over HTTP is not used.
+download_with_wget() {
+    case $1 in
+    https://*) ;;
+    *)
+        wget -q -O "$2" "$1"
+        return
+        ;;
+    esac
+    if is_busybox wget && { ! has ssl_client || is_busybox ssl_client; }; then
+        fail "the wget of this BusyBox does not verify certificates; install curl"
+    fi
+    wget -S -O "$2" "$1" 2> "$2.headers" || {
+        grep -v '^ ' "$2.headers" >&2
+        return 1
+    }
+    # A location without a scheme is on the same server.
+    if grep -iE '^ *location: *[a-z][a-z0-9+.-]*:' "$2.headers" | grep -qivE '^ *location: *https:'; then
+        fail "$1 is redirected to an address without HTTPS; nothing was installed"
+    fi
 }
 
 sha256() {
@@ -99,11 +113,21 @@ check_folder() {
     *) fail "TAMIS_INSTALL_DIR=$1: expected an absolute path" ;;
     esac
     case $1/ in
-    /tmp/* | /var/tmp/* | /private/tmp/* | /dev/shm/* | "${TMPDIR:-/tmp}"/*)
+    */../* | */./*) fail "TAMIS_INSTALL_DIR=$1: expected a path without . and .." ;;
+    esac
+    place=$(without_slashes "$1")
+    temporary=$(without_slashes "${TMPDIR:-/tmp}")
+    case $place/ in
+    /tmp/* | /var/tmp/* | /private/tmp/* | /dev/shm/* | "$temporary"/*)
         fail "$1 is a folder for temporary files; choose another with TAMIS_INSTALL_DIR"
         ;;
     */node_modules/* | */.cache/*) fail "$1 is a cache; choose another with TAMIS_INSTALL_DIR" ;;
     esac
+}
+
+# Prints a path without repeated slashes and one at its end.
+without_slashes() {
+    printf '%s\n' "$1" | tr -s / | sed 's|\(.\)/$|\1|'
 }
 
 main() {
@@ -120,7 +144,9 @@ main() {
     esac
 
     work=$(mktemp -d)
-    trap 'rm -rf "$work"' EXIT
+    # In the folder, a file has a name of its own until it is complete.
+    new=new.$$
+    trap 'rm -rf "$work" "$folder/.tamis.$new" "$folder/.tamis-gateway.$new"' EXIT
     trap 'exit 1' HUP INT TERM
     download "$from/SHA256SUMS" "$work/SHA256SUMS"
     # One line: the checksum, two spaces, and tamis-VERSION-TARGET.tar.gz.
@@ -137,18 +163,25 @@ main() {
     [ "$found" = "$wanted" ] || fail "the checksum of $archive is $found, expected $wanted; nothing was installed"
     (cd "$work" && tar -xzf "$archive") || fail "$archive cannot be unpacked"
     unpacked=$work/${archive%.tar.gz}
-    "$unpacked/tamis" --version > /dev/null || fail "this system cannot run the tamis of $archive"
 
     # Only the user may replace the binaries, which coding agents start.
-    umask 022
+    umask go-w
     mkdir -p "$folder"
-    for name in tamis-gateway tamis; do
-        # Archives for macOS may have no gateway.
-        [ -f "$unpacked/$name" ] || continue
+    # Where the links on the way lead to.
+    check_folder "$(cd "$folder" && pwd -P)"
+    # Archives for macOS may have no gateway.
+    set -- tamis
+    [ ! -f "$unpacked/tamis-gateway" ] || set -- tamis-gateway tamis
+    for name in "$@"; do
+        cp "$unpacked/$name" "$folder/.$name.$new" || fail "$name cannot be written into $folder; nothing was installed"
+        chmod 755 "$folder/.$name.$new"
+    done
+    # Where it will be: programs in a folder for temporary files often may not be started.
+    "$folder/.tamis.$new" --version > /dev/null ||
+        fail "the tamis of $archive does not start in $folder: it is not for this system, or $folder is on a file system that is mounted with noexec; nothing was installed"
+    for name in "$@"; do
         # A move within a folder replaces a file that is running, and never leaves half of one.
-        cp "$unpacked/$name" "$folder/.$name.$$"
-        chmod 755 "$folder/.$name.$$"
-        mv -f "$folder/.$name.$$" "$folder/$name"
+        mv -f "$folder/.$name.$new" "$folder/$name"
     done
     say "installed $("$folder/tamis" --version) in $folder"
     case :$PATH: in
