@@ -24,7 +24,12 @@ try {
 }
 
 const child = spawn(file, process.argv.slice(2), { stdio: "inherit", windowsHide: true });
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+if (process.platform === "win32") {
+  // The console sends Ctrl-C to both, and `kill` would end the program at once. This process only has to wait.
+  process.on("SIGINT", () => {});
+} else {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+}
 child.on("error", (error) => {
   process.stderr.write(`${name}: ${file} cannot be started: ${error.message}\n`);
   process.exit(1);
