@@ -1,11 +1,13 @@
 //! [`RunningCommand`] for systems without poll(2): a thread reads the pipe, and another one waits for the command.
 //!
 //! The interface and the invariants are those of `process.rs`. Two things differ. Bytes that are still in the pipe when the
-//! command ends cannot be counted, so the first pieces after the end are always read, and silence lasts at least [`SETTLE`].
-//! A pipe that another process keeps open cannot be handed over, because a thread is reading it.
+//! command ends cannot be counted. Instead, the thread that waits for the command writes an [`EndMark`] into the pipe. All output
+//! of the command is before it, however late the other thread reads it. A pipe that another process keeps open cannot be handed
+//! over, because a thread is reading it.
 
 use std::cell::RefCell;
-use std::io::{ErrorKind, PipeReader, Read, Result};
+use std::hash::{BuildHasher as _, RandomState};
+use std::io::{ErrorKind, PipeReader, Read, Result, Write as _};
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::thread::{self, JoinHandle};
@@ -16,12 +18,8 @@ use super::READ;
 /// How many times `linger` is waited for at most, if the output never falls silent.
 const MAX_LINGERS: u32 = 10;
 
-/// The shortest silence after the command's end that ends reading: the thread may not have read the last bytes.
+/// The shortest silence after the command's end that ends reading: the thread needs time to see that the pipe was closed.
 const SETTLE: Duration = Duration::from_millis(100);
-
-/// Pieces that are read after the command's end in any case: one in the channel, one in the hands of the thread, and those
-/// that a pipe holds.
-const PIECES_AT_END: u32 = 4;
 
 /// A running command and its output: what it writes to standard output and standard error, in that order.
 ///
@@ -40,24 +38,21 @@ pub struct RunningCommand {
     piece: (Vec<u8>, usize),
     waiter: JoinHandle<Result<ExitStatus>>,
     linger: Duration,
-    ended: Option<CommandEnd>,
+    /// When the last output of the command was received, while another process may keep the pipe open.
+    ended: Option<Instant>,
     left_open: bool,
-}
-
-/// State after the command has ended, while another process may keep its output open.
-#[derive(Clone, Copy, Debug)]
-struct CommandEnd {
-    at: Instant,
-    /// Pieces that may still be output of the command.
-    pieces: u32,
 }
 
 #[derive(Debug)]
 enum Event {
     Output(Vec<u8>),
     OutputEnded(Result<()>),
+    /// There is no more output of the command.
     CommandEnded,
 }
+
+/// Bytes that no command knows.
+type EndMark = [u8; 16];
 
 impl RunningCommand {
     /// The default of [`with_linger`](Self::with_linger).
@@ -69,20 +64,22 @@ impl RunningCommand {
     /// The errors of [`Command::spawn`], and of creating a pipe or a thread.
     pub fn start(mut command: Command) -> Result<Self> {
         let (output, input) = std::io::pipe()?;
+        let mut ending = input.try_clone()?;
         command.stdout(input.try_clone()?).stderr(input);
+        let mark = end_mark();
         // One piece waits at most, so that memory does not grow with the output.
         let (events, receiver) = mpsc::sync_channel(1);
-        let ends = events.clone();
         // The threads are created first: every started command must have a thread that waits for it.
         let (sender, child) = mpsc::channel::<std::process::Child>();
         let waiter = thread::Builder::new().name("wait".to_owned()).spawn(move || {
             let mut child = child.recv().map_err(|_gone| ErrorKind::NotFound)?;
             let status = child.wait();
             // This fails if the output is not read to its end.
-            _ = ends.send(Event::CommandEnded);
+            _ = ending.write_all(&mark);
             status
         })?;
-        thread::Builder::new().name("read".to_owned()).spawn(move || read_all(output, &events))?;
+        let read = move || read_all(output, mark, &events);
+        thread::Builder::new().name("read".to_owned()).spawn(read)?;
         let child = command.spawn()?;
         let handle = CommandHandle(child.id());
         // The thread is receiving.
@@ -175,16 +172,12 @@ impl RunningCommand {
         }
         let events = self.events.as_ref()?;
         let ended = || Event::OutputEnded(Ok(()));
-        let Some(CommandEnd { at, pieces }) = self.ended else {
+        let Some(at) = self.ended else {
             return Some(events.recv().unwrap_or_else(|_gone| ended()));
         };
         let linger = self.linger.max(SETTLE);
-        let most = linger.saturating_mul(MAX_LINGERS).checked_sub(at.elapsed());
-        let time = match most {
-            _ if pieces > 0 => linger,
-            Some(left) => left.min(linger),
-            None => return None,
-        };
+        let left = linger.saturating_mul(MAX_LINGERS).checked_sub(at.elapsed())?;
+        let time = left.min(linger);
         match events.recv_timeout(time) {
             Ok(event) => Some(event),
             Err(RecvTimeoutError::Disconnected) => Some(ended()),
@@ -193,16 +186,26 @@ impl RunningCommand {
     }
 }
 
-/// Sends the output, until it ends or nobody receives it.
-fn read_all(mut output: PipeReader, events: &SyncSender<Event>) {
+fn end_mark() -> EndMark {
+    let random = || RandomState::new().hash_one(0).to_ne_bytes();
+    let mut mark = [0; 16];
+    mark.iter_mut().zip(random().into_iter().chain(random())).for_each(|(to, byte)| *to = byte);
+    mark
+}
+
+/// Sends the output until it ends or nobody receives it, and the command's end in the place of the mark.
+fn read_all(mut output: PipeReader, mark: EndMark, events: &SyncSender<Event>) {
     let mut buffer = vec![0; READ];
+    let mut pieces = Pieces { mark, held: Vec::new(), is_found: false };
     let end = loop {
         match output.read(&mut buffer) {
             Ok(0) => break Ok(()),
             Ok(count) => {
-                let piece = buffer.get(..count).unwrap_or_default().to_vec();
-                if events.send(Event::Output(piece)).is_err() {
-                    return;
+                for event in pieces.events(buffer.get(..count).unwrap_or_default()) {
+                    let is_empty = matches!(&event, Event::Output(piece) if piece.is_empty());
+                    if !is_empty && events.send(event).is_err() {
+                        return;
+                    }
                 }
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -210,7 +213,38 @@ fn read_all(mut output: PipeReader, events: &SyncSender<Event>) {
             Err(error) => break Err(error),
         }
     };
+    _ = events.send(Event::Output(pieces.held));
     _ = events.send(Event::OutputEnded(end));
+}
+
+/// The output, without the mark.
+#[derive(Debug)]
+struct Pieces {
+    mark: EndMark,
+    /// The last bytes that were read, if the mark may begin with them.
+    held: Vec<u8>,
+    is_found: bool,
+}
+
+impl Pieces {
+    fn events(&mut self, bytes: &[u8]) -> Vec<Event> {
+        let mut all = std::mem::take(&mut self.held);
+        all.extend_from_slice(bytes);
+        if self.is_found {
+            return vec![Event::Output(all)];
+        }
+        if let Some(at) = memchr::memmem::find(&all, &self.mark) {
+            self.is_found = true;
+            let mut after = all.split_off(at);
+            after.drain(..self.mark.len());
+            return vec![Event::Output(all), Event::CommandEnded, Event::Output(after)];
+        }
+        let is_end =
+            |count: &usize| self.mark.get(..*count).is_some_and(|part| all.ends_with(part));
+        let count = (1..self.mark.len()).rev().find(is_end).unwrap_or(0);
+        self.held = all.split_off(all.len().saturating_sub(count));
+        vec![Event::Output(all)]
+    }
 }
 
 impl Read for RunningCommand {
@@ -229,12 +263,9 @@ impl Read for RunningCommand {
             match self.next_event() {
                 Some(Event::Output(piece)) => {
                     self.piece = (piece, 0);
-                    if let Some(ended) = &mut self.ended {
-                        ended.pieces = ended.pieces.saturating_sub(1);
-                    }
                 }
                 Some(Event::CommandEnded) => {
-                    self.ended = Some(CommandEnd { at: Instant::now(), pieces: PIECES_AT_END });
+                    self.ended = Some(Instant::now());
                 }
                 Some(Event::OutputEnded(result)) => {
                     self.close();
@@ -315,6 +346,40 @@ mod tests {
         assert_eq!((running.read(&mut byte).unwrap(), byte), (1, *b"b"));
         assert_eq!(running.read(&mut byte).unwrap(), 0);
         assert!(running.wait(Duration::ZERO).unwrap());
+    }
+
+    #[test]
+    fn output_that_is_read_late_is_whole() {
+        // As if the thread that reads got no time: the pipe still has everything when the command has long ended.
+        let mut running = shell("seq 3000").with_linger(Duration::ZERO);
+        thread::sleep(Duration::from_millis(500));
+        let mut buffer = [0; 100];
+        let mut output = Vec::new();
+        while let count @ 1.. = running.read(&mut buffer).unwrap() {
+            output.extend_from_slice(&buffer[..count]);
+            thread::sleep(Duration::from_millis(2));
+        }
+        assert!(output.starts_with(b"1\n") && output.ends_with(b"\n3000\n"), "{}", output.len());
+    }
+
+    #[test]
+    fn the_mark_is_found_wherever_a_piece_ends_and_is_never_output() {
+        let mark: EndMark = *b"0123456789abcdef";
+        let whole = [b"out 0123", &mark[..], b"other"].concat();
+        for cut in 0..=whole.len() {
+            let mut pieces = Pieces { mark, held: Vec::new(), is_found: false };
+            let (mut before, mut after, mut is_ended) = (Vec::new(), Vec::new(), false);
+            let (first, second) = whole.split_at(cut);
+            for event in pieces.events(first).into_iter().chain(pieces.events(second)) {
+                match event {
+                    Event::Output(bytes) if is_ended => after.extend(bytes),
+                    Event::Output(bytes) => before.extend(bytes),
+                    _ => is_ended = true,
+                }
+            }
+            assert_eq!((&before[..], &after[..]), (&b"out 0123"[..], &b"other"[..]), "{cut}");
+            assert!(pieces.held.is_empty());
+        }
     }
 
     #[test]
