@@ -10,7 +10,7 @@
 use std::fmt::{self, Display};
 
 use super::handle::Handle;
-use crate::process::command_word;
+use crate::process::{command_word, quoted};
 
 /// The fewest and the most items or lines that a notice suggests to fetch at once.
 const LEAST: u64 = 10;
@@ -233,9 +233,9 @@ impl OmissionNotice {
             Remedy::Recall(handle) => {
                 let range = range.map(|range| format!(" --{name} {range}"));
                 let part = range.or_else(|| offset.map(|first| format!(" --offset {first}")));
-                let quoted =
-                    |pointer: &String| format!(" --pointer '{}'", pointer.replace('\'', r"'\''"));
-                let place = self.pointer.as_ref().map(quoted).unwrap_or_default();
+                let place = self.pointer.as_deref().map(quoted);
+                let place =
+                    place.map(|pointer| format!(" --pointer {pointer}")).unwrap_or_default();
                 let part = part.unwrap_or_default();
                 Some(format!("{} recall {handle}{place}{part}", command_word()))
             }

@@ -9,8 +9,8 @@ pub fn is_off() -> bool {
     std::env::var_os("TAMIS").is_some_and(|value| value == "off")
 }
 
-/// Returns the word of a shell that starts the command `tamis`, for notices: its path, if it was started by an absolute one,
-/// as agents do, else its name.
+/// Returns what starts the command `tamis` in a shell, for notices: its path, if it was started by an absolute one, as agents do,
+/// else its name.
 #[must_use]
 pub fn command_word() -> String {
     let typed = std::env::args_os().next();
@@ -19,17 +19,101 @@ pub fn command_word() -> String {
     own.and_then(path_word).unwrap_or_else(|| "tamis".to_owned())
 }
 
+/// Returns an argument of a command in a notice, in quotes.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    if cfg!(windows) && !is_posix_shell() && windows_shell::is_plain_in_quotes(text) {
+        return format!("\"{text}\"");
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
 #[cfg(not(windows))]
 fn path_word(path: &Path) -> Option<String> {
     Some(shell_word(&path.to_string_lossy()))
 }
 
-/// Returns `None` if the name finds the program: PowerShell starts every program by its path. A path with slashes is one for
-/// PowerShell and for the shells of Git and MSYS2.
+/// Returns `None` if the name finds the program, or if no text starts it in both shells of Windows.
 #[cfg(windows)]
 fn path_word(path: &Path) -> Option<String> {
     let named = with_extension(OsStr::new("tamis"), &std::env::var_os("PATH")?);
-    (named != path).then(|| shell_word(&path.to_string_lossy().replace('\\', "/")))
+    if named == path {
+        return None;
+    }
+    let path = path.to_str()?;
+    if is_posix_shell() {
+        // With slashes: these shells remove backslashes.
+        return Some(shell_word(&path.replace('\\', "/")));
+    }
+    windows_shell::start_of_command(&path.replace('/', "\\"))
+}
+
+/// Returns whether a shell of Git or MSYS2 started this process: they set this variable.
+fn is_posix_shell() -> bool {
+    std::env::var_os("MSYSTEM").is_some_and(|value| !value.is_empty())
+}
+
+/// Texts that mean the same in `cmd.exe` and in PowerShell.
+pub mod windows_shell {
+    /// Returns what starts a program by its path, which has backslashes. `None`: no text does.
+    ///
+    /// PowerShell takes a path in quotes for a string, so a path with spaces is left to `cmd`. Without `call`, `cmd /c` would
+    /// remove the quotes of a path with parentheses.
+    ///
+    /// ```
+    /// use tamis_store::process::windows_shell::start_of_command;
+    ///
+    /// assert_eq!(start_of_command(r"C:\bin\tamis.exe").as_deref(), Some(r"C:\bin\tamis.exe"));
+    /// let spaced = r"C:\Program Files (x86)\tamis.exe";
+    /// assert_eq!(start_of_command(spaced), Some(format!("cmd /c call \"{spaced}\"")));
+    /// ```
+    #[must_use]
+    pub fn start_of_command(path: &str) -> Option<String> {
+        if !path.is_empty() && path.chars().all(is_bare) {
+            return Some(path.to_owned());
+        }
+        let is_quotable = path.chars().all(|char| is_bare(char) || " ()'".contains(char));
+        (is_quotable && path.contains(' ')).then(|| format!("cmd /c call \"{path}\""))
+    }
+
+    /// Returns the command that lets `cmd.exe` run these words, or one word that is a whole command line. `None`: no text does in
+    /// both shells.
+    ///
+    /// ```
+    /// use tamis_store::process::windows_shell::command_of_cmd;
+    ///
+    /// assert_eq!(command_of_cmd(&["dir", "a b"]).as_deref(), Some(r#"cmd /c dir "a b""#));
+    /// assert_eq!(command_of_cmd(&["dir | more"]).as_deref(), Some(r#"cmd /c "dir | more""#));
+    /// ```
+    #[must_use]
+    pub fn command_of_cmd(words: &[&str]) -> Option<String> {
+        let mut command = "cmd /c".to_owned();
+        for word in words {
+            command.push(' ');
+            if !word.is_empty() && word.chars().all(|char| is_bare(char) || char == '/') {
+                command.push_str(word);
+                continue;
+            }
+            // In a line, `cmd` reads these signs. In one of several words, it reads them too, although they are meant as text.
+            let is_line = words.len() == 1 || !word.contains(['&', '|', '<', '>', '^', '(', ')']);
+            if !is_plain_in_quotes(word) || word.contains('^') || !is_line {
+                return None;
+            }
+            command.extend(["\"", word, "\""]);
+        }
+        Some(command)
+    }
+
+    /// Returns whether a text in double quotes is that text. A backslash before the last quote would escape it.
+    pub(super) fn is_plain_in_quotes(text: &str) -> bool {
+        let changes = |char: char| "\"$`%!“”„".contains(char) || char.is_control();
+        !text.contains(changes) && !text.ends_with('\\')
+    }
+
+    /// Returns whether a character needs no quotes.
+    fn is_bare(char: char) -> bool {
+        char.is_alphanumeric() || r"-_.:\~+".contains(char)
+    }
 }
 
 /// Returns the file that Windows runs for a name, or for a path: the standard library would only add `.exe`, but npm installs
@@ -89,7 +173,43 @@ mod tests {
     use std::ffi::OsStr;
     use std::path::Path;
 
+    use super::windows_shell::{command_of_cmd, is_plain_in_quotes, start_of_command};
     use super::with_extension;
+
+    #[test]
+    fn a_path_starts_a_program_in_both_shells_of_windows_or_is_refused() {
+        let start = |path: &str| start_of_command(path);
+        assert_eq!(start(r"C:\Users\Zoë\tamis.exe").as_deref(), Some(r"C:\Users\Zoë\tamis.exe"));
+        let quoted = r#"cmd /c call "C:\Jo Do's\tamis.exe""#;
+        assert_eq!(start(r"C:\Jo Do's\tamis.exe").as_deref(), Some(quoted));
+        // PowerShell would remove the quotes of a word without spaces; it or cmd replaces the other signs.
+        for path in [
+            r"C:\a&b\tamis.exe",
+            r"C:\a $b\tamis.exe",
+            r"C:\a %b%\tamis.exe",
+            "C:\\a `b\\t.exe",
+            r"C:\a “b\t.exe",
+        ] {
+            assert_eq!(start(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_command_line_for_cmd_keeps_its_words() {
+        let command = |words: &[&str]| command_of_cmd(words);
+        assert_eq!(command(&["ver"]).as_deref(), Some("cmd /c ver"));
+        assert_eq!(
+            command(&["dir", "/b", r"C:\a b"]).as_deref(),
+            Some(r#"cmd /c dir /b "C:\a b""#)
+        );
+        assert_eq!(command(&["echo a&echo b"]).as_deref(), Some(r#"cmd /c "echo a&echo b""#));
+        // These would be two commands, a variable, and an escaped quote.
+        for words in [&["echo", "a&b"][..], &["echo", "%PATH%"], &["dir", r"a b\"], &["echo \"a\""]]
+        {
+            assert_eq!(command(words), None, "{words:?}");
+        }
+        assert!(is_plain_in_quotes("/a b/0") && !is_plain_in_quotes("/a\"b"));
+    }
 
     #[test]
     fn a_name_finds_a_program_or_a_batch_file() {

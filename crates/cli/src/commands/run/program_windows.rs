@@ -7,6 +7,7 @@ use std::process::{Command, ExitStatus};
 
 use tamis_agents::recorder::StoreRecorder;
 use tamis_command::{CommandRunner, RunReport};
+use tamis_store::process::windows_shell::command_of_cmd;
 use tamis_store::process::with_extension;
 
 use super::args::RunArgs;
@@ -62,8 +63,10 @@ pub(super) fn shell_hint(command: &[OsString]) -> Option<String> {
     let words = command.iter().map(|word| word.to_str()).collect::<Option<Vec<_>>>()?;
     let first = words.first()?.to_ascii_lowercase();
     let is_line = words.len() == 1 && first.contains([' ', '\t', '|', '&', '<', '>']);
-    (is_line || BUILTIN.contains(&first.as_str())).then(|| {
-        format!("; to run a command of the shell: tamis run -- cmd /c {}", words.join(" "))
+    (is_line || BUILTIN.contains(&first.as_str())).then(|| match command_of_cmd(&words) {
+        Some(command) => format!("; to run a command of the shell: tamis run -- {command}"),
+        None => "; to run a command of the shell: tamis run -- cmd /c, and the command in quotes"
+            .to_owned(),
     })
 }
 
